@@ -1,0 +1,1 @@
+"""Engines that run workloads: adapters behind one protocol, found through entry points."""

@@ -1,0 +1,1 @@
+"""What is computed: programming models, datasets, and one package per workload. Imports no engine."""

@@ -1,0 +1,67 @@
+"""A dataset in the catalogue: what it is, where its files are, and how to load it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from workloads.model import Alphabet, Input, Stream
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetStream:
+    """One physical stream on disk: a Parquet file with `ts`, optionally `tag`, and payload columns.
+
+    Attributes:
+        name: unique within the dataset.
+        kinds: kind indices that may occur.
+        path: absolute path of the Parquet file.
+        rows: number of events.
+        ts_min, ts_max: time span, both 0 when there are no events.
+        columns: (name, dtype string) of every column in the file.
+        heartbeats: event times of heartbeats.
+    """
+
+    name: str
+    kinds: tuple[int, ...]
+    path: Path
+    rows: int
+    ts_min: int
+    ts_max: int
+    columns: tuple[tuple[str, str], ...]
+    heartbeats: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dataset:
+    """An immutable dataset. `id` is the SHA-256 of its content, in hex.
+
+    Attributes:
+        id: content hash; equal content has equal ids on every machine.
+        workload: the workload whose input it is.
+        alphabet: kinds and number of keys.
+        streams: in the order that breaks ties in time.
+        origin: how it was made: `{"generator": ..., "params": ..., "seed": ...}` or
+            `{"import": ..., "files": ...}`, with bad-row counts.
+        source: where the data comes from, for people.
+        licence: licence text of the data.
+    """
+
+    id: str
+    workload: str
+    alphabet: Alphabet
+    streams: tuple[DatasetStream, ...]
+    origin: Mapping[str, object]
+    source: str
+    licence: str
+
+    @property
+    def events(self) -> int:
+        """Number of events in all streams."""
+        return sum(stream.rows for stream in self.streams)
+
+    def load(self) -> Input:
+        """Read all columns into memory."""
+        from workloads.datasets.load import load_stream  # pyarrow is heavy
+
+        streams: tuple[Stream, ...] = tuple(load_stream(stream) for stream in self.streams)
+        return Input(alphabet=self.alphabet, streams=streams)

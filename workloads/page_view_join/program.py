@@ -1,0 +1,80 @@
+"""Page-view join: each view with the page's metadata in force (DGS paper, sections 4.1 and E).
+
+Keyed by page: pages are independent, and so are views of the same page. An update emits the metadata
+that it replaces. Before the first update of a page its metadata is 0.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from workloads.model import DGSProgram, ForkJoin, StateType, Tag
+
+VIEW, UPDATE = 0, 1
+NO_USER = -1
+
+
+def depends(a: Tag, b: Tag) -> bool:
+    """Updates of a page depend on everything of that page; its views do not depend on each other."""
+    return a.key == b.key and (a.kind == UPDATE or b.kind == UPDATE)
+
+
+def init(state: Any) -> None:
+    """Start with metadata 0."""
+    state.meta = 0
+    state.version = 0
+
+
+def update(state: Any, event: Any, out: Any) -> None:
+    """Join a view with the metadata; on an update emit the old metadata and replace it."""
+    if event.kind == VIEW:
+        out.emit(event.ts, VIEW, event.key, event.user, state.meta)
+    else:
+        out.emit(event.ts, UPDATE, event.key, NO_USER, state.meta)
+        state.meta = event.meta
+        state.version += 1
+
+
+def fork(state: Any, pred1: Any, pred2: Any, first: Any, second: Any) -> None:
+    """Copy the metadata to both parts."""
+    first.meta = state.meta
+    first.version = state.version
+    second.meta = state.meta
+    second.version = state.version
+
+
+def join(first: Any, second: Any, state: Any) -> None:
+    """Keep the newer metadata: that of the part which has seen more updates."""
+    if second.version > first.version:
+        state.meta = second.meta
+        state.version = second.version
+    else:
+        state.meta = first.meta
+        state.version = first.version
+
+
+PROGRAM = DGSProgram(
+    name="page_view_join",
+    kinds=("view", "update"),
+    event=np.dtype([("user", np.int32), ("meta", np.int32)]),
+    output=np.dtype(
+        [
+            ("ts", np.int64),
+            ("kind", np.int8),
+            ("page", np.int32),
+            ("user", np.int32),
+            ("meta", np.int32),
+        ]
+    ),
+    depends=depends,
+    states=(
+        StateType(
+            name="page",
+            dtype=np.dtype([("meta", np.int32), ("version", np.int32)]),
+            update=update,
+        ),
+    ),
+    init=init,
+    parallel=(ForkJoin(parent="page", first="page", second="page", fork=fork, join=join),),
+    keyed=True,
+)

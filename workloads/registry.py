@@ -1,0 +1,20 @@
+"""Finds workloads by name. A workload is a package below `workloads` whose `WORKLOAD` is a `Workload`."""
+
+from importlib import import_module
+
+from workloads.model import ModelError, Workload
+
+NAMES = ("event_window", "fraud_detection", "keyed_counter", "page_view_join")
+
+
+def workload(name: str) -> Workload:
+    """Return the workload of that name.
+
+    Raises:
+        ModelError: there is none; the message lists those that exist.
+    """
+    if name not in NAMES:
+        raise ModelError(f"no workload {name!r}; there are {', '.join(NAMES)}")
+    found = import_module(f"workloads.{name}").WORKLOAD
+    assert isinstance(found, Workload)
+    return found
