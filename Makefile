@@ -1,0 +1,101 @@
+# Two commands matter: `make demo` and `make test`. `make help` lists the rest.
+#
+# The first run creates .venv, installs the versions in constraints.txt and builds the C++ core; stamp files
+# make later runs skip all that, so they need no network. Recipes are POSIX sh.
+
+PYTHON    ?= python3
+REAL_DATA ?= ../shared/data
+BASE      ?= docker.io/library/python:3.12-slim
+IMAGE     ?= stream-lab
+BUILD_ARGS ?=
+
+VENV      := .venv
+BIN       := $(VENV)/bin
+PIP       := $(BIN)/python -m pip --disable-pip-version-check
+CREATED   := $(VENV)/.stamp-created
+WANTED    := $(VENV)/requirements.txt
+DEPS      := $(VENV)/.stamp-dependencies
+INSTALLED := $(VENV)/.stamp-installed
+NATIVE    := $(wildcard CMakeLists.txt CMakePresets.json cmake/*.cmake) \
+             $(shell find engines/multicore -name '*.cc' -o -name '*.h' -o -name CMakeLists.txt)
+DEMO_OUT  := build/demo
+# What `make test` runs. CI runs the first two as stages of their own and names only pytest here.
+TEST_STAGES ?= cpp-test stress pytest
+
+# cmake and ninja are the environment's own, whatever the machine has.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.DEFAULT_GOAL := help
+# Stages share two cores and time-dependent tests; run them one after the other even under -j.
+.NOTPARALLEL:
+.PHONY: help setup demo test pytest lint cpp-test stress stress-long targets lock image clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) \
+	    | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
+
+$(CREATED):
+	@tools/check-machine "$(PYTHON)"
+	@echo "set-up: creating $(VENV)"
+	@"$(PYTHON)" -m venv $(VENV)
+	@touch $@
+
+# Rewritten only when its content changes, so that editing another part of pyproject.toml needs no network.
+$(WANTED): pyproject.toml tools/requirements.py $(CREATED)
+	@$(BIN)/python tools/requirements.py > $@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+$(DEPS): constraints.txt $(WANTED)
+	@echo "set-up: installing the dependencies pinned in constraints.txt (minutes, the first time)"
+	@$(PIP) install --quiet --constraint constraints.txt --requirement $(WANTED)
+	@touch $@
+
+$(INSTALLED): $(DEPS) pyproject.toml $(NATIVE)
+	@echo "set-up: building the C++ core and installing the lab into $(VENV)"
+	@$(PIP) install --quiet --no-build-isolation --no-deps --editable .
+	@touch $@
+
+setup: $(INSTALLED) ## create .venv, install the dependencies, build the C++ core
+
+demo: $(INSTALLED) ## run the demo matrix, verify it, print its table and the path of the HTML report
+	@tools/demo "$(REAL_DATA)" $(DEMO_OUT)
+
+test: $(TEST_STAGES) ## everything that is tested, in under 15 minutes on 2 cores
+
+pytest: $(INSTALLED)
+	$(BIN)/python -m pytest
+
+lint: $(INSTALLED) ## ruff, mypy --strict and the import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# preset NAME: configures, builds and tests one preset of CMakePresets.json in build/NAME.
+preset = cmake --preset $(1) && cmake --build --preset $(1) && ctest --preset $(1)
+
+cpp-test: $(DEPS) ## the C++ tests, optimised, without Python
+	$(call preset,release)
+
+stress: $(DEPS) ## the C++ tests under the thread, address and undefined-behaviour sanitizers
+	$(call preset,tsan)
+	$(call preset,asan-ubsan)
+
+stress-long: export LAB_STRESS_FACTOR ?= 50
+stress-long: stress ## the same with fifty times as many rounds (LAB_STRESS_FACTOR)
+
+targets: $(INSTALLED) ## measure every figure in benchmarks/targets.toml; fails when one is short
+	$(BIN)/python -m benchmarks.targets
+
+lock: ## refresh constraints.txt from the registry, in a throw-away environment
+	@tools/check-machine "$(PYTHON)"
+	@tools/lock "$(PYTHON)"
+
+image: ## build the container image (BASE, IMAGE, BUILD_ARGS) with podman or docker
+	@engine=$$(command -v podman || command -v docker) || { \
+	    echo "missing: a container engine; remedy: apt-get install -y podman runc" >&2; exit 1; }; \
+	"$$engine" build --build-arg BASE="$(BASE)" --tag "$(IMAGE)" $(BUILD_ARGS) .
+
+clean: ## remove the environment and everything built; results and data stay
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

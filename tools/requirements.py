@@ -1,0 +1,25 @@
+"""Prints what `pyproject.toml` asks for, one requirement a line: build, run time and development.
+
+The set-up installs exactly these, held to the versions in `constraints.txt`, before the project itself, so
+that the project's own build needs no network. Needs only the standard library: nothing is installed yet.
+"""
+
+import sys
+import tomllib
+from pathlib import Path
+
+
+def requirements(pyproject: Path) -> list[str]:
+    """Return the requirements in `pyproject`, sorted and without duplicates."""
+    with pyproject.open("rb") as file:
+        content = tomllib.load(file)
+    project = content["project"]
+    wanted = set(content["build-system"]["requires"]) | set(project.get("dependencies", ()))
+    for extra in project.get("optional-dependencies", {}).values():
+        wanted |= set(extra)
+    return sorted(wanted, key=str.lower)
+
+
+if __name__ == "__main__":
+    default = Path(__file__).resolve().parent.parent / "pyproject.toml"
+    print("\n".join(requirements(Path(sys.argv[1]) if len(sys.argv) > 1 else default)))
