@@ -1,0 +1,111 @@
+"""What tables and plots ask of a run: one summary a cell, over its repetitions.
+
+The median, smallest and largest value over fresh processes are given with their number, exactly as
+measured: with n = 1 all three are that one value, and no spread may be read from them. The median
+of a
+latency percentile is that of the processes' own percentiles, never a mean of them.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from results.schema import OK, STATUSES
+from results.store import Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """Median, smallest and largest of `n` values, at least one."""
+
+    n: int
+    median: float
+    min: float
+    max: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellSummary:
+    """One cell over its repetitions.
+
+    Attributes:
+        cell, workload, label, engine, variant, workers, batch, dataset, oversubscribed: as stored.
+        status: the worst status of any repetition; a cell has numbers only when it is `ok`.
+        reason: that of the first repetition with this status; None if it gave none.
+        repetitions: trials recorded.
+        rows: these trials, in order.
+    """
+
+    cell: str
+    workload: str
+    label: str | None
+    engine: str
+    variant: str
+    workers: int
+    batch: int | None
+    dataset: str | None
+    oversubscribed: bool
+    status: str
+    reason: str | None
+    repetitions: int
+    rows: tuple[Row, ...]
+
+    def spread(self, column: str) -> Spread | None:
+        """Return the spread of a numeric column; None when not ok or without values."""
+        if self.status != OK:
+            return None
+        return spread(row[column] for row in self.rows)
+
+    def cpu_s_per_million(self) -> Spread | None:
+        """Return the spread of CPU seconds per million events, or None as for `spread`."""
+        if self.status != OK:
+            return None
+        return spread(
+            row["cpu_s"] / row["events"] * 1e6
+            for row in self.rows
+            if row["cpu_s"] is not None and row["events"]
+        )
+
+
+# A cell with one wrong answer is wrong, whatever its other repetitions say.
+_WORST_FIRST = ("wrong_output", "crash", "oom", "timeout", "invalid", "unsupported", OK)
+assert set(_WORST_FIRST) == set(STATUSES)
+
+
+def spread(values: Iterable[Any]) -> Spread | None:
+    """Return median, min and max of the values that are not None, or None when there are none."""
+    known = [float(value) for value in values if value is not None]
+    if not known:
+        return None
+    return Spread(n=len(known), median=median(known), min=min(known), max=max(known))
+
+
+def by_cell(rows: Iterable[Row]) -> tuple[CellSummary, ...]:
+    """Group trials by cell, in the order in which the cells first appear."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row["cell"], []).append(row)
+    return tuple(_summary(cell, tuple(group)) for cell, group in groups.items())
+
+
+def _summary(cell: str, rows: tuple[Row, ...]) -> CellSummary:
+    found = {row["status"] for row in rows}
+    status = next(status for status in _WORST_FIRST if status in found)
+    reasons = [row["reason"] for row in rows if row["status"] == status and row["reason"]]
+    first = rows[0]
+    return CellSummary(
+        cell=cell,
+        workload=first["workload"],
+        label=first["workload_label"],
+        engine=first["engine"],
+        variant=first["variant"],
+        workers=first["workers"],
+        batch=first["batch"],
+        dataset=first["dataset"],
+        oversubscribed=bool(first["oversubscribed"]),
+        status=status,
+        reason=reasons[0] if reasons else None,
+        repetitions=len(rows),
+        rows=rows,
+    )

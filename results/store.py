@@ -1,0 +1,158 @@
+"""Writes and reads runs. A run is a directory, and survives a kill at any moment.
+
+run.json          what was asked, where it ran; written at the start and again at the end
+trials/*.json     one file a finished trial, written whole or not at all: the durable record
+trials.parquet    the same rows as one table, derived from them when the run ends or is interrupted
+series/ logs/ outputs/
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from results.errors import ResultsError
+from results.schema import COLUMNS, NAMES, SCHEMA_VERSION, STATUSES, arrow_schema
+
+Row = dict[str, Any]
+"""One trial: every column of the schema, None where it has no value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A run as read from disk: `meta` is run.json, `rows` the trials in the order they were run."""
+
+    path: Path
+    meta: Mapping[str, Any]
+    rows: tuple[Row, ...]
+
+
+def write_meta(run_dir: Path, meta: Mapping[str, Any]) -> None:
+    """Write run.json atomically; adds the schema version."""
+    _write_json(run_dir / "run.json", {"schema_version": SCHEMA_VERSION, **meta})
+
+
+def write_trial(run_dir: Path, name: str, row: Row) -> None:
+    """Record one finished trial durably as `trials/<name>.json`.
+
+    Raises:
+        ResultsError: the row has a column that the schema lacks, or an unknown status.
+    """
+    unknown = sorted(set(row) - NAMES)
+    if unknown:
+        raise ResultsError(f"trial {name}: columns not in the schema: {', '.join(unknown)}")
+    if row.get("status") not in STATUSES:
+        raise ResultsError(f"trial {name}: unknown status {row.get('status')!r}")
+    _write_json(run_dir / "trials" / f"{name}.json", row)
+
+
+def write_table(run_dir: Path) -> Path:
+    """Write trials.parquet from the recorded trials and return its path."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = [_complete(row) for row in _recorded(run_dir).values()]
+    rows.sort(key=lambda row: row["order_index"])
+    table = pa.Table.from_pylist(rows, schema=arrow_schema())
+    target = run_dir / "trials.parquet"
+    partial = target.with_suffix(".parquet.partial")
+    pq.write_table(table, partial)
+    partial.replace(target)
+    return target
+
+
+def finished(run_dir: Path) -> dict[str, Row]:
+    """Return the recorded trials by name, also of a run that was interrupted.
+
+    Raises:
+        ResultsError: a record cannot be read.
+    """
+    return {name: _complete(row) for name, row in _recorded(run_dir).items()}
+
+
+def read_meta(run_dir: Path) -> dict[str, Any]:
+    """Return run.json.
+
+    Raises:
+        ResultsError: there is none, it is damaged, or it has another schema version.
+    """
+    path = run_dir / "run.json"
+    if not path.is_file():
+        raise ResultsError(f"{run_dir} is not a run: it has no run.json (see `lab list runs`)")
+    meta = _read_json(path)
+    version = meta.get("schema_version")
+    if version != SCHEMA_VERSION:
+        raise ResultsError(
+            f"{path}: schema_version is {version!r}, this lab reads {SCHEMA_VERSION}; "
+            "read the run with the lab that wrote it, or run it again"
+        )
+    return meta
+
+
+def read_run(run_dir: Path) -> Run:
+    """Read a run from run.json and trials.parquet.
+
+    Raises:
+        ResultsError: it is no run, of another version, damaged, or has no table yet.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    meta = read_meta(run_dir)
+    path = run_dir / "trials.parquet"
+    if not path.is_file():
+        raise ResultsError(f"{path} is missing; `lab run --resume {run_dir}` completes the run")
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        raise ResultsError(
+            f"{path} is damaged ({error}); `lab run --resume {run_dir}` rebuilds it"
+        ) from error
+    version = (table.schema.metadata or {}).get(b"lab.schema_version", b"none").decode()
+    if version != str(SCHEMA_VERSION):
+        raise ResultsError(f"{path}: schema version {version}, this lab reads {SCHEMA_VERSION}")
+    rows = tuple(_complete(row) for row in table.to_pylist())
+    return Run(path=run_dir, meta=meta, rows=rows)
+
+
+def list_runs(root: Path) -> list[Path]:
+    """Return the run directories directly below `root`, oldest name first."""
+    if not root.is_dir():
+        return []
+    return sorted(path.parent for path in root.glob("*/run.json"))
+
+
+def _recorded(run_dir: Path) -> dict[str, Row]:
+    return {path.stem: _read_json(path) for path in sorted((run_dir / "trials").glob("*.json"))}
+
+
+def _complete(row: Row) -> Row:
+    """Return the row with every column of the schema, and those that a newer lab added."""
+    return {column.name: None for column in COLUMNS} | row
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        loaded = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ResultsError(
+            f"{path} is damaged ({error}); remove it and use `lab run --resume`"
+        ) from error
+    if not isinstance(loaded, dict):
+        raise ResultsError(
+            f"{path} is damaged: expected a JSON object, got {type(loaded).__name__}"
+        )
+    return loaded
+
+
+def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    with partial.open("w", encoding="utf-8") as file:
+        json.dump(content, file, indent=1)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
