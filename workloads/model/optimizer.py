@@ -1,0 +1,148 @@
+"""Chooses a synchronization plan (DGS paper, section 3.3 and Appendix B).
+
+Tags that need no synchronization become leaves, placed on the worker of their stream; tags that
+others depend on go to the lowest node above everything that they depend on. Keyed programs get one
+tree per key. An unkeyed program whose dependence graph falls apart gets a root without tags: it
+forks the initial state once and never synchronizes.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from workloads.model.dependence import DependenceGraph
+from workloads.model.errors import PlanError
+from workloads.model.placement import place
+from workloads.model.plan import ImplTag, Plan, PlanNode, Tree
+from workloads.model.profile import StreamProfile
+from workloads.model.program import DGSProgram
+from workloads.model.tag import Alphabet
+
+
+def choose_plan(
+    program: DGSProgram, alphabet: Alphabet, streams: Sequence[StreamProfile], workers: int
+) -> Plan:
+    """Return a valid plan for at most `workers` workers.
+
+    Greedy, not optimal: it maximises the events that leaves process, not any measured cost. Workers
+    for which there is no independent work stay without leaves.
+
+    Raises:
+        PlanError: fewer than one worker, no streams, or kinds that do not fit the program.
+    """
+    _check_arguments(program, alphabet, streams, workers)
+    rates = {
+        ImplTag(kind, index): int(stream.kind_events[kind])
+        for index, stream in enumerate(streams)
+        for kind in stream.kinds
+    }
+    graph = DependenceGraph.of(program, rates)
+    free = frozenset().union(*(graph.free(part) for part in graph.components(rates)))
+    reading = sorted({tag.stream for tag in free})
+    placement = place(streams, reading, alphabet.keys, workers)
+    shapes, shape_of = np.unique(placement, axis=0, return_inverse=True)
+    trees = []
+    for index, shape in enumerate(shapes.tolist()):
+        worker_of = {tag: shape[tag.stream] for tag in free}
+        grower = _Grower(program=program, graph=graph, worker_of=worker_of)
+        keys = np.flatnonzero(shape_of.reshape(-1) == index).astype(np.int32)
+        trees.append(Tree(root=grower.tree(), keys=keys))
+    names = tuple(stream.name for stream in streams)
+    return Plan(
+        program=program, alphabet=alphabet, streams=names, workers=workers, trees=tuple(trees)
+    )
+
+
+def _check_arguments(
+    program: DGSProgram, alphabet: Alphabet, streams: Sequence[StreamProfile], workers: int
+) -> None:
+    where = f"plan for program {program.name}"
+    if workers < 1:
+        raise PlanError(f"{where}: workers is {workers}; it must be at least 1")
+    if not streams:
+        raise PlanError(f"{where}: there are no streams; give at least one")
+    if alphabet.kinds != program.kinds:
+        raise PlanError(f"{where}: the alphabet has kinds {alphabet.kinds}, not {program.kinds}")
+    if alphabet.keys > 1 and not program.keyed:
+        raise PlanError(f"{where}: {alphabet.keys} keys, but the program is not keyed; use 1 key")
+    shape = (alphabet.keys, len(alphabet.kinds))
+    for stream in streams:
+        if stream.counts.shape != shape:
+            raise PlanError(
+                f"{where}: stream {stream.name} has counts of shape {stream.counts.shape}; "
+                f"keys and kinds make {shape}"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Grower:
+    """Grows the tree for one assignment of free tags to workers."""
+
+    program: DGSProgram
+    graph: DependenceGraph
+    worker_of: Mapping[ImplTag, int]
+
+    def tree(self) -> PlanNode:
+        """Return the tree over all tags, or a single leaf when no fork-join allows more."""
+        tags = frozenset(self.graph.rates)
+        initial = self.program.states[0].name
+        return self._typed(self._grow(tags), initial) or replace(self._leaf(tags), state=initial)
+
+    def _workers(self, tags: frozenset[ImplTag]) -> set[int]:
+        return {self.worker_of[tag] for tag in tags if tag in self.worker_of}
+
+    def _leaf(self, tags: frozenset[ImplTag]) -> PlanNode:
+        free = [tag for tag in tags if tag in self.worker_of]
+        heaviest = max(free, key=lambda tag: (self.graph.rates[tag], -tag.stream))
+        return PlanNode(
+            state="",
+            tags=tags,
+            ordering=self.graph.ordering(tags),
+            worker=self.worker_of[heaviest],
+        )
+
+    def _grow(self, tags: frozenset[ImplTag]) -> PlanNode:
+        """Return the tree over `tags`, without state types yet."""
+        if len(self._workers(tags)) < 2:
+            return self._leaf(tags)
+        split = self.graph.split(tags)
+        if len(split.parts) < 2:
+            return self._leaf(tags)
+        together: dict[int, frozenset[ImplTag]] = {}
+        spread = []
+        for part in split.parts:
+            workers = self._workers(part)
+            if len(workers) == 1:
+                worker = workers.pop()
+                together[worker] = together.get(worker, frozenset()) | part
+            else:
+                spread.append(part)
+        below = [self._grow(together[worker]) for worker in sorted(together)]
+        below += [self._grow(part) for part in spread]
+        return self._combine(below, split.removed)
+
+    def _combine(self, nodes: Sequence[PlanNode], tags: frozenset[ImplTag]) -> PlanNode:
+        """Return a balanced binary tree over `nodes` whose root owns `tags`."""
+        if len(nodes) == 1:
+            return nodes[0]
+        half = (len(nodes) + 1) // 2
+        nothing: frozenset[ImplTag] = frozenset()
+        children = (self._combine(nodes[:half], nothing), self._combine(nodes[half:], nothing))
+        return PlanNode(state="", tags=tags, children=children)
+
+    def _typed(self, node: PlanNode, state: str) -> PlanNode | None:
+        """Return the tree with state types, the root's given; None when no fork-joins fit."""
+        if not node.kinds() <= self.program.kinds_of(self.program.state(state)):
+            return None
+        if not node.children:
+            return replace(node, state=state)
+        one, two = node.children
+        for pair in self.program.parallel:
+            if pair.parent != state:
+                continue
+            for left, right in ((one, two), (two, one)):
+                first, second = self._typed(left, pair.first), self._typed(right, pair.second)
+                if first is not None and second is not None:
+                    return replace(node, state=state, children=(first, second))
+        return None
