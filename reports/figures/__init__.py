@@ -1,0 +1,1 @@
+"""Figures drawn with matplotlib: the general ones of every run, one module each."""

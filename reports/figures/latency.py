@@ -1,0 +1,115 @@
+"""Draws the p50 and p99 latency of every cell of one workload, one row a cell."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from reports.figures.panel import grid, new_panel
+from reports.figures.series import short_names
+from reports.numbers import duration
+from reports.palette import INK, MUTED, PAPER, Colour
+from reports.summary import Cell
+
+_ROW_IN = 0.36
+_MARGIN_IN = 1.12
+
+Range = tuple[float, float]
+
+
+def shared_range(cells: Sequence[Cell]) -> Range | None:
+    """Return one range of latency in ns for all cells, or None when no cell has a latency."""
+    values = [
+        value
+        for cell in cells
+        for quantity in (cell.latency_p50_ns, cell.latency_p99_ns)
+        if quantity
+        for value in quantity.values
+    ]
+    if not values:
+        return None
+    low, high = max(min(values), 1.0), max(*values, 1.0)
+    room = max((high / low) ** 0.22, 3.0)  # on either side, for the values written beside the marks
+    return (low / room, high * room)
+
+
+def latency_panel(
+    title: str, cells: Sequence[Cell], colours: Mapping[str, Colour], limits: Range
+) -> Axes:
+    """Draw one panel. Cells whose engine stamps no outputs are left out."""
+    stamped = [cell for cell in cells if cell.latency_p50_ns or cell.latency_p99_ns]
+    names = short_names(stamped)
+    height = _MARGIN_IN + _ROW_IN * len(stamped)
+    axes = new_panel(
+        title=title,
+        subtitle="latency; disc: p50, bar: p99 (medians; faint: each repetition)",
+        height_in=height,
+        box=(0.25, 0.5, 0.25, 0.62),
+    )
+    axes.set_xscale("log")
+    axes.set_xlim(*limits)
+    axes.set_ylim(len(stamped) - 0.35, -0.75)
+    axes.set_yticks([])
+    axes.xaxis.set_major_locator(LogLocator(numticks=7))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(_tick))
+    grid(axes, "x")
+    for row, cell in enumerate(stamped):
+        workers = f"{cell.workers} worker{'' if cell.workers == 1 else 's'}"
+        _draw(axes, row, cell, f"{names[cell.series]}, {workers}", colours[cell.engine].light)
+    return axes
+
+
+def _draw(axes: Axes, row: int, cell: Cell, name: str, colour: str) -> None:
+    axes.text(
+        0.0,
+        row - 0.34,
+        name,
+        transform=axes.get_yaxis_transform(),
+        size=7.5,
+        color=INK.light,
+        va="center",
+        bbox={"facecolor": PAPER.light, "edgecolor": "none", "pad": 0.8},
+    )
+    p50, p99 = cell.latency_p50_ns, cell.latency_p99_ns
+    if p50 and p99:
+        axes.plot([p50.median, p99.median], [row, row], color=colour, linewidth=1.4, zorder=2)
+    for quantity, marker, size in ((p50, "o", 5.5), (p99, "|", 9.0)):
+        if quantity is None:
+            continue
+        face = PAPER.light if cell.oversubscribed else colour
+        style: dict[str, Any] = {"linestyle": "none", "marker": marker, "markeredgecolor": colour}
+        if quantity.n > 1:
+            rows = [row] * quantity.n
+            axes.plot(quantity.values, rows, markersize=size * 0.6, alpha=0.35, **style)
+        axes.plot(
+            [quantity.median],
+            [row],
+            markersize=size,
+            markerfacecolor=face,
+            markeredgewidth=1.8 if marker == "|" else 1.0,
+            zorder=4,
+            **style,
+        )
+    _value(axes, row, p50.median if p50 else None, -6, "right")
+    _value(axes, row, p99.median if p99 else None, 6, "left")
+
+
+def _value(axes: Axes, row: int, ns: float | None, shift_pt: float, side: str) -> None:
+    if ns is not None:
+        axes.annotate(
+            duration(ns).text,
+            (ns, row),
+            xytext=(shift_pt, 0),
+            textcoords="offset points",
+            ha=side,
+            va="center",
+            size=7.5,
+            color=MUTED.light,
+        )
+
+
+def _tick(value: float, _: object) -> str:
+    number, _, unit = duration(value).text.partition(" ")
+    return f"{float(number.replace(',', '')):g} {unit}"

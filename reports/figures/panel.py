@@ -1,0 +1,72 @@
+"""Makes the frame of a figure and writes it to disk; the look that all figures share is here."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from reports.palette import GRID, INK, MUTED, PAPER
+
+WIDTH_IN = 4.8
+
+_RC: dict[Any, Any] = {
+    "svg.fonttype": "none",  # text stays text: it can be searched, and takes the page's colours
+    "svg.hashsalt": "stream-lab",  # element ids must not change from one rendering to the next
+}
+
+
+def new_panel(*, title: str, subtitle: str, height_in: float, box: Sequence[float]) -> Axes:
+    """Return empty axes with a title above and only the lines that help reading.
+
+    Args:
+        title: set in bold at the top left.
+        subtitle: the vertical quantity and its unit, and what the marks are.
+        height_in: height of the figure.
+        box: left, bottom, right and top margins of the axes, in inches.
+    """
+    figure = Figure(figsize=(WIDTH_IN, height_in), facecolor=PAPER.light)
+    left, bottom, right, top = box
+    axes = figure.add_axes(
+        (
+            left / WIDTH_IN,
+            bottom / height_in,
+            (WIDTH_IN - left - right) / WIDTH_IN,
+            (height_in - bottom - top) / height_in,
+        ),
+        facecolor="none",
+    )
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color(MUTED.light)
+    axes.tick_params(colors=MUTED.light, labelsize=8, length=3, width=0.8)
+    axes.tick_params(axis="y", length=0)
+    axes.set_axisbelow(True)
+    write = figure.text
+    write(0.02, 1 - 0.10 / height_in, title, size=10, weight="bold", color=INK.light, va="top")
+    write(0.02, 1 - 0.31 / height_in, subtitle, size=7.5, color=MUTED.light, va="top")
+    return axes
+
+
+def grid(axes: Axes, axis: Literal["x", "y"]) -> None:
+    """Draw faint lines across the axis that is read off."""
+    axes.grid(visible=True, axis=axis, which="major", color=GRID.light, linewidth=0.8)
+
+
+def save(axes: Axes, stem: Path) -> str:
+    """Write `<stem>.svg` and `<stem>.png` and return the SVG text.
+
+    The same figure gives the same bytes.
+    """
+    figure = axes.figure
+    assert isinstance(figure, Figure)
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    svg = stem.with_name(stem.name + ".svg")
+    with mpl.rc_context(_RC):
+        figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+        figure.savefig(
+            stem.with_name(stem.name + ".png"), format="png", dpi=200, metadata={"Software": None}
+        )
+    return svg.read_text(encoding="utf-8")

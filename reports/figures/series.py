@@ -1,0 +1,23 @@
+"""Names the lines of a figure as briefly as the other lines allow."""
+
+from collections.abc import Iterable, Mapping
+
+from reports.summary import Cell
+
+Series = tuple[str, str, int | None]
+
+
+def short_names(cells: Iterable[Cell]) -> Mapping[Series, str]:
+    """Return a name per series: engine, and variant or batch only where these tell series apart."""
+    series = list(dict.fromkeys(cell.series for cell in cells))
+    names: dict[Series, str] = {}
+    for engine, variant, batch in series:
+        variants = {v for e, v, _ in series if e == engine}
+        batches = {b for e, v, b in series if (e, v) == (engine, variant)}
+        parts = [engine]
+        if len(variants) > 1:
+            parts.append(variant)
+        if len(batches) > 1 and batch is not None:
+            parts.append(f"batch {batch:,}")
+        names[engine, variant, batch] = " ".join(parts)
+    return names

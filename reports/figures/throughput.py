@@ -1,0 +1,142 @@
+"""Draws throughput against parallelism for one workload: repetitions as dots, medians as lines."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+from reports.figures.labels import spread
+from reports.figures.panel import grid, new_panel
+from reports.figures.series import Series, short_names
+from reports.numbers import count
+from reports.palette import INK, PAPER, Colour
+from reports.summary import Cell
+
+_LABEL_GAP_IN = 0.155
+_LOG_FROM_RATIO = 20.0  # past about a decade the slower lines of a linear plot lie on the axis
+
+_DASHES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """The vertical scale that all panels of a report share, so that they can be compared."""
+
+    log: bool
+    low: float
+    high: float
+
+
+def shared_scale(cells: Sequence[Cell]) -> Scale | None:
+    """Return one scale for all repetitions of all cells, or None when no cell has a number."""
+    values = [v for c in cells if c.throughput_eps for v in c.throughput_eps.values if v > 0]
+    if not values:
+        return None
+    low, high = min(values), max(values)
+    if high / low >= _LOG_FROM_RATIO:
+        return Scale(log=True, low=low / 2, high=high * 2)
+    return Scale(log=False, low=0.0, high=high * 1.12)
+
+
+def throughput_panel(
+    title: str, cells: Sequence[Cell], colours: Mapping[str, Colour], scale: Scale
+) -> Axes:
+    """Draw one panel. Cells without a number are left out; the tables of the report show them."""
+    rated = [cell for cell in cells if cell.throughput_eps is not None]
+    names = short_names(rated)
+    height = max(3.3, 1.2 + _LABEL_GAP_IN * len(names))
+    axes = new_panel(
+        title=title,
+        subtitle="events/s by number of workers; dots: repetitions, lines: medians",
+        height_in=height,
+        box=(0.62, 0.5, 1.62, 0.62),
+    )
+    _scales(axes, rated, scale)
+    ends = [_draw(axes, rated, series, colours, names) for series in names]
+    _label(axes, list(names.items()), ends, colours, height - 1.12)
+    return axes
+
+
+def _scales(axes: Axes, cells: Sequence[Cell], scale: Scale) -> None:
+    workers = sorted({cell.workers for cell in cells})
+    axes.set_xscale("log", base=2)
+    axes.set_xlim(workers[0] / 1.25, workers[-1] * 1.25)
+    axes.xaxis.set_major_locator(FixedLocator([float(w) for w in workers]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f}"))
+    axes.set_xlabel("workers", size=8, color=INK.light)
+    if scale.log:
+        axes.set_yscale("log")
+        axes.yaxis.set_minor_locator(NullLocator())
+    else:
+        axes.yaxis.set_major_locator(MaxNLocator(nbins=5))
+    axes.set_ylim(scale.low, scale.high)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: count(value).text))
+    grid(axes, "y")
+
+
+def _draw(
+    axes: Axes,
+    cells: Sequence[Cell],
+    series: Series,
+    colours: Mapping[str, Colour],
+    names: Mapping[Series, str],
+) -> tuple[float, float]:
+    """Draw one series and return its last median, where its label belongs."""
+    members = sorted((c for c in cells if c.series == series), key=lambda c: c.workers)
+    colour = colours[series[0]].light
+    alike = [other for other in names if other[0] == series[0]]
+    dashes = _DASHES[alike.index(series) % len(_DASHES)]
+    points = [(c.workers, c.throughput_eps.median) for c in members if c.throughput_eps]
+    axes.plot(
+        [x for x, _ in points],
+        [y for _, y in points],
+        color=colour,
+        linewidth=1.6,
+        linestyle=dashes,
+        marker="_",
+        markersize=9,
+        markeredgewidth=1.6,
+        zorder=3,
+    )
+    for cell in members:
+        values = cell.throughput_eps.values if cell.throughput_eps else ()
+        axes.plot(
+            [cell.workers] * len(values),
+            values,
+            linestyle="none",
+            marker="o",
+            markersize=4.5,
+            markerfacecolor=PAPER.light if cell.oversubscribed else colour,
+            markeredgecolor=colour,
+            markeredgewidth=1.0,
+            zorder=4,
+        )
+    return points[-1]
+
+
+def _label(
+    axes: Axes,
+    names: Sequence[tuple[Series, str]],
+    ends: Sequence[tuple[float, float]],
+    colours: Mapping[str, Colour],
+    axes_height_in: float,
+) -> None:
+    to_axes = axes.transData + axes.transAxes.inverted()
+    at = [to_axes.transform(end) for end in ends]
+    gap = _LABEL_GAP_IN / axes_height_in
+    heights = spread([float(y) for _, y in at], gap=gap, low=0.01, high=1.0)
+    for (series, name), (x, y), height in zip(names, at, heights, strict=True):
+        colour = colours[series[0]].light
+        axes.plot(
+            [float(x) + 0.025, 1.0, 1.04],
+            [float(y), float(y), height],
+            transform=axes.transAxes,
+            clip_on=False,
+            color=colour,
+            linewidth=0.6,
+            linestyle=":",
+            zorder=1,
+        )
+        axes.text(1.055, height, name, transform=axes.transAxes, size=8, color=colour, va="center")

@@ -1,0 +1,76 @@
+"""Writes numbers for people: three significant digits and a unit, with the exact value kept."""
+
+from dataclasses import dataclass
+
+_SI = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_BINARY = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"))
+_TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantity:
+    """A number as it is shown, and exactly.
+
+    Attributes:
+        text: three significant digits, with a unit.
+        exact: the whole value in its base unit; goes into the `title` attribute.
+    """
+
+    text: str
+    exact: str
+
+
+def rate(eps: float) -> Quantity:
+    """Write a rate in events/s, for example `412 M/s`."""
+    return Quantity(text=f"{_scaled(eps, _SI)}/s", exact=f"{eps:,.0f} events/s")
+
+
+def count(value: float) -> Quantity:
+    """Write a count, for example `40 M`."""
+    number, _, unit = _scaled(value, _SI).partition(" ")
+    short = number.rstrip("0").rstrip(".") if "." in number else number
+    return Quantity(text=f"{short} {unit}".strip(), exact=f"{value:,.0f}")
+
+
+def duration(ns: float) -> Quantity:
+    """Write a time given in nanoseconds, for example `1.24 µs`."""
+    exact = f"{ns:,.0f} ns" if ns >= 100 or ns == int(ns) else f"{ns:,.3f} ns"
+    for index, (factor, unit) in enumerate(_TIMES):
+        if abs(ns) >= factor or index == len(_TIMES) - 1:
+            if index and digits(ns / factor) == "1000":
+                factor, unit = _TIMES[index - 1]
+            return Quantity(text=f"{digits(ns / factor)} {unit}", exact=exact)
+    raise AssertionError("unreachable: the last unit takes every value")
+
+
+def memory(size_bytes: float) -> Quantity:
+    """Write a size in bytes with binary units, for example `1.2 GiB`."""
+    exact = f"{size_bytes:,.0f} bytes"
+    for factor, unit in _BINARY:
+        if size_bytes >= factor:
+            return Quantity(text=f"{digits(size_bytes / factor)} {unit}", exact=exact)
+    return Quantity(text=f"{size_bytes:.0f} B", exact=exact)
+
+
+def ratio(value: float) -> Quantity:
+    """Write a quotient, for example `212 x` with the multiplication sign."""
+    return Quantity(text=f"{digits(value)} \N{MULTIPLICATION SIGN}", exact=f"{value:.6g} times")
+
+
+def digits(value: float) -> str:
+    """Write a number with three significant digits (whole numbers above that in full)."""
+    magnitude = abs(value)
+    if magnitude >= 99.95 or value == 0:
+        return f"{value:.0f}" if magnitude < 9_999.5 else f"{value:,.0f}"
+    if magnitude >= 0.9995:
+        return f"{value:.1f}" if magnitude >= 9.995 else f"{value:.2f}"
+    return f"{value:.3g}"
+
+
+def _scaled(value: float, units: tuple[tuple[float, str], ...]) -> str:
+    for index, (factor, unit) in enumerate(units):
+        if abs(value) >= factor * 0.9995:
+            if index and digits(value / factor) == "1000":
+                factor, unit = units[index - 1]
+            return f"{digits(value / factor)} {unit}"
+    return f"{digits(value)} "

@@ -1,0 +1,50 @@
+"""Gives every engine one colour, the same in all figures and tables of all reports.
+
+The colours start from those of Okabe and Ito ("Color Universal Design", 2008), which people with
+the common forms of colour blindness can tell apart; some are darkened to be readable as text, and
+the second of each pair is lightened for dark backgrounds.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Colour:
+    """A colour on light and on dark paper; `light` is also what figure files on disk use."""
+
+    light: str
+    dark: str
+
+
+INK = Colour(light="#1b1f24", dark="#e6e9ed")
+MUTED = Colour(light="#59626e", dark="#9aa5b1")
+GRID = Colour(light="#dfe3e8", dark="#343c46")
+PAPER = Colour(light="#fffffe", dark="#15191e")
+
+_SLOTS = (
+    Colour(light="#0072b2", dark="#56a9e0"),
+    Colour(light="#c05200", dark="#f08a3c"),
+    Colour(light="#00805d", dark="#3ac79b"),
+    Colour(light="#a84f81", dark="#e09cc2"),
+    Colour(light="#b07d00", dark="#e6b93c"),
+    Colour(light="#5d4ea8", dark="#a598ea"),
+)
+_OTHER = Colour(light="#6c757f", dark="#a3adb8")
+_FIXED = {"multicore": 0, "spark": 1, "reference": 2, "fake": 3}
+
+
+def engine_colours(engines: Iterable[str]) -> Mapping[str, Colour]:
+    """Return a colour for each engine.
+
+    The engines that ship with the lab always have the same one; further engines take the free
+    colours in alphabetical order, and grey when there are none left.
+    """
+    free = [slot for slot in range(len(_SLOTS)) if slot not in _FIXED.values()]
+    colours: dict[str, Colour] = {}
+    for engine in sorted(set(engines)):
+        if engine in _FIXED:
+            colours[engine] = _SLOTS[_FIXED[engine]]
+        else:
+            colours[engine] = _SLOTS[free.pop(0)] if free else _OTHER
+    return colours

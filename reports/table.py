@@ -1,0 +1,170 @@
+"""Builds the headline table of a run as plain data, for the page and for the terminal."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from reports.numbers import Quantity, count, duration, memory, rate, ratio
+from reports.summary import Cell, Trial, summarise
+
+Group = tuple[str, str]
+"""A workload on one input: what may be compared. The second part is the dataset's id."""
+
+BASELINE = ("spark", "streaming")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadlineRow:
+    """One cell of the matrix as it is shown. A quantity is None where the cell has none.
+
+    Attributes:
+        ratio: median throughput over that of the baseline of the same workload and input.
+        is_baseline: whether this cell is that baseline.
+        status: for example `ok`, or `ok 2 of 3, crash 1` when repetitions disagree.
+        reason: why there is no number, or why repetitions are missing; may be long.
+    """
+
+    cell: str
+    workload: str
+    dataset: str
+    engine: str
+    variant: str
+    workers: int
+    batch: int | None
+    oversubscribed: bool
+    events: Quantity | None
+    throughput: Quantity | None
+    low: Quantity | None
+    high: Quantity | None
+    n: int
+    ratio: Quantity | None
+    is_baseline: bool
+    p50: Quantity | None
+    p99: Quantity | None
+    latency_definition: str
+    cpu_per_million: Quantity | None
+    peak_rss: Quantity | None
+    status: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """The cell that the ratios of a group refer to.
+
+    Attributes:
+        cell: its id.
+        why: how it was chosen, as a phrase.
+    """
+
+    cell: str
+    label: str
+    eps: float
+    why: str
+
+
+def headline_table(trials: Iterable[Trial]) -> list[HeadlineRow]:
+    """Return one row per cell, grouped by workload and input, fastest last within an engine.
+
+    Args:
+        trials: rows of `trials.parquet` as mappings.
+    """
+    return rows_of(summarise(trials))
+
+
+def rows_of(cells: Sequence[Cell]) -> list[HeadlineRow]:
+    """Return one row per cell, in the order of `in_groups`."""
+    rows: list[HeadlineRow] = []
+    for _, members in in_groups(cells):
+        base = baseline(members)
+        rows.extend(_row(cell, base) for cell in members)
+    return rows
+
+
+def in_groups(cells: Sequence[Cell]) -> list[tuple[Group, list[Cell]]]:
+    """Sort cells by engine, variant, batch and workers within workload and input.
+
+    Workloads keep the order in which the matrix names them.
+    """
+    order = {group: place for place, group in reversed(list(enumerate(map(group_of, cells))))}
+    ordered = sorted(
+        cells,
+        key=lambda c: (order[group_of(c)], c.engine, c.variant, c.batch or 0, c.workers, c.name),
+    )
+    return [(group, list(members)) for group, members in groupby(ordered, key=group_of)]
+
+
+def group_of(cell: Cell) -> Group:
+    """Return what a cell may be compared within."""
+    return (cell.workload, cell.dataset)
+
+
+def baseline(cells: Sequence[Cell]) -> Baseline | None:
+    """Choose what ratios refer to: Spark streaming where it has a number, else the slowest.
+
+    Of several cells of Spark streaming the fastest is taken, since a weak baseline proves
+    nothing.
+    """
+    rated = [(c.throughput_eps.median, c) for c in cells if c.throughput_eps is not None]
+    if not rated:
+        return None
+    spark = [(eps, c) for eps, c in rated if (c.engine, c.variant) == BASELINE]
+    if spark:
+        eps, cell = max(spark, key=lambda item: item[0])
+        why = "its fastest cell" if len(spark) > 1 else "its only cell"
+    else:
+        eps, cell = min(rated, key=lambda item: item[0])
+        why = "the slowest cell, since Spark streaming has no number here"
+    return Baseline(cell=cell.name, label=label(cell), eps=eps, why=why)
+
+
+def label(cell: Cell) -> str:
+    """Return a cell's engine, variant, batch and workers in words."""
+    parts = [f"{cell.engine} {cell.variant}".strip()]
+    if cell.batch is not None:
+        parts.append(f"batch {cell.batch:,}")
+    parts.append(f"{cell.workers} worker{'' if cell.workers == 1 else 's'}")
+    return ", ".join(parts)
+
+
+def status_text(statuses: Mapping[str, int]) -> str:
+    """Write the statuses of a cell's trials, for example `ok 2 of 3, crash 1`."""
+    if len(statuses) == 1:
+        return next(iter(statuses))
+    total = sum(statuses.values())
+    first = [f"ok {statuses['ok']} of {total}"] if "ok" in statuses else []
+    return ", ".join(first + [f"{s} {n}" for s, n in sorted(statuses.items()) if s != "ok"])
+
+
+def _row(cell: Cell, base: Baseline | None) -> HeadlineRow:
+    eps = cell.throughput_eps
+    p50, p99, cpu, rss = (
+        cell.latency_p50_ns,
+        cell.latency_p99_ns,
+        cell.cpu_s_per_million,
+        cell.peak_rss_bytes,
+    )
+    return HeadlineRow(
+        cell=cell.name,
+        workload=cell.workload,
+        dataset=cell.dataset,
+        engine=cell.engine,
+        variant=cell.variant,
+        workers=cell.workers,
+        batch=cell.batch,
+        oversubscribed=cell.oversubscribed,
+        events=None if cell.events is None else count(cell.events),
+        throughput=rate(eps.median) if eps else None,
+        low=rate(eps.low) if eps else None,
+        high=rate(eps.high) if eps else None,
+        n=eps.n if eps else 0,
+        ratio=ratio(eps.median / base.eps) if eps and base and base.eps > 0 else None,
+        is_baseline=base is not None and base.cell == cell.name,
+        p50=duration(p50.median) if p50 else None,
+        p99=duration(p99.median) if p99 else None,
+        latency_definition=cell.latency_definition,
+        cpu_per_million=duration(cpu.median * 1e9) if cpu else None,
+        peak_rss=memory(rss.median) if rss else None,
+        status=status_text(cell.statuses),
+        reason="\n".join(cell.reasons),
+    )
