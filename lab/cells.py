@@ -1,0 +1,158 @@
+"""Expands a matrix into cells, and orders their trials."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from engines.protocol import Variant
+from engines.registry import engine as find_engine
+from lab.errors import MatrixError
+from lab.matrix import EngineEntry, Matrix, WorkloadEntry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One point of the matrix. `batch` is None where the variant has no such notion."""
+
+    id: str
+    entry: WorkloadEntry
+    engine: str
+    variant: str
+    workers: int
+    batch: int | None
+    options: Mapping[str, Any]
+    repetitions: int
+    timeout_s: float
+
+    @property
+    def slug(self) -> str:
+        """The id as a file name."""
+        return self.id.replace("/", "__")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One repetition of a cell: one fresh process."""
+
+    cell: Cell
+    repetition: int
+    order_index: int
+
+    @property
+    def name(self) -> str:
+        """File name of everything that belongs to this trial."""
+        return f"{self.cell.slug}-r{self.repetition}"
+
+
+def expand(matrix: Matrix, only: Sequence[str] = ()) -> tuple[Cell, ...]:
+    """Return the cells of a matrix, workload by workload.
+
+    Args:
+        matrix: the matrix.
+        only: patterns on cell ids; a cell stays when it matches any. None: all stay.
+
+    Raises:
+        MatrixError: an unknown variant, two cells with one id, or a pattern that matches nothing.
+        EngineError: an unknown engine.
+    """
+    variants = {entry.name: find_engine(entry.name).variants() for entry in matrix.engines}
+    cells = [
+        cell
+        for entry in matrix.workloads
+        for number, engine in enumerate(matrix.engines, 1)
+        if engine.takes(entry)
+        for variant in _variants(matrix, number, engine, variants[engine.name])
+        for cell in _cells(entry, engine, variant)
+    ]
+    seen: set[str] = set()
+    for cell in cells:
+        if cell.id in seen:
+            raise MatrixError(
+                f"{matrix.source}: two cells are called {cell.id}; give one of their [[engine]] "
+                "tables a label"
+            )
+        seen.add(cell.id)
+    for pattern in only:
+        if not any(fnmatchcase(cell.id, pattern) for cell in cells):
+            raise MatrixError(
+                f"{matrix.source}: --only {pattern!r} matches no cell; see `lab run --dry-run`"
+            )
+    if not only:
+        return tuple(cells)
+    return tuple(c for c in cells if any(fnmatchcase(c.id, pattern) for pattern in only))
+
+
+def interleave(cells: Sequence[Cell]) -> tuple[Trial, ...]:
+    """Order all trials ABBA: repetition by repetition, every second one backwards.
+
+    A drift of the machine that is linear in time then falls on all cells alike, where AAABBB would
+    give it to the later ones.
+    """
+    trials: list[Trial] = []
+    for repetition in range(1, max((cell.repetitions for cell in cells), default=0) + 1):
+        row = [cell for cell in cells if cell.repetitions >= repetition]
+        for cell in row if repetition % 2 else reversed(row):
+            trials.append(Trial(cell=cell, repetition=repetition, order_index=len(trials)))
+    return tuple(trials)
+
+
+def describe(cell: Cell) -> dict[str, Any]:
+    """Return all that defines a cell, as JSON values; resume compares these."""
+    entry = cell.entry
+    workload: dict[str, Any] = {"name": entry.name}
+    if entry.dataset is not None:
+        workload["dataset"] = entry.dataset
+    else:
+        workload |= {"events": entry.events, "params": dict(entry.params), "seed": entry.seed}
+    content = {
+        "workload": workload,
+        "engine": cell.engine,
+        "variant": cell.variant,
+        "workers": cell.workers,
+        "batch": cell.batch,
+        "options": dict(cell.options),
+        "repetitions": cell.repetitions,
+        "timeout_s": cell.timeout_s,
+    }
+    # Dates and other TOML values that JSON lacks become text, on both sides of the comparison.
+    loaded: dict[str, Any] = json.loads(json.dumps(content, default=str))
+    return loaded
+
+
+def _variants(
+    matrix: Matrix, number: int, engine: EngineEntry, known: tuple[Variant, ...]
+) -> tuple[Variant, ...]:
+    if engine.variants is None:
+        return known[:1]
+    by_name = {variant.name: variant for variant in known}
+    for name in engine.variants:
+        if name not in by_name:
+            raise MatrixError(
+                f"{matrix.source}: [[engine]] {number}, key variants has {name!r}; engine "
+                f"{engine.name} has {', '.join(by_name)}"
+            )
+    return tuple(by_name[name] for name in engine.variants)
+
+
+def _cells(entry: WorkloadEntry, engine: EngineEntry, variant: Variant) -> list[Cell]:
+    batches: tuple[int | None, ...] = engine.batch if variant.uses_batch else (None,)
+    suffix = f"/{engine.label}" if engine.label else ""
+    return [
+        Cell(
+            id=f"{entry.key}/{engine.name}/{variant.name}/w{workers}"
+            + (f"/b{batch}" if batch is not None else "")
+            + suffix,
+            entry=entry,
+            engine=engine.name,
+            variant=variant.name,
+            workers=workers,
+            batch=batch,
+            options=engine.options,
+            repetitions=engine.repetitions,
+            timeout_s=engine.timeout_s,
+        )
+        for workers in engine.workers
+        for batch in batches
+    ]

@@ -1,0 +1,211 @@
+"""A matrix: which workloads run on which engines, how, and how often. Read from TOML.
+
+[run]                      # all keys optional
+name = "night"             # part of the run directory's name
+repetitions = 3            # fresh processes a cell
+timeout_s = 120            # of one trial, from process start to verified answer
+seed = 1                   # of generated input
+
+[[workload]]
+name = "event_window"
+events = 2_000_000         # of generated input, about
+params = { streams = 2 }   # of its generator; the others at their defaults
+seed = 2                   # instead of the run's
+dataset = "3f2a9c"         # instead of events, params and seed: id prefix in the catalogue
+label = "small"            # tells apart several inputs of one workload
+
+[[engine]]
+name = "multicore"
+variants = ["dgs"]         # default: the engine's first
+workers = [1, 2]           # default: 1
+batch = [4096]             # default: 4096; only for variants that use it
+options = {}               # passed to the engine
+workloads = ["event_*"]    # patterns on name or name@label; default: all
+repetitions = 1            # instead of the run's
+timeout_s = 600            # instead of the run's
+label = "pinned"           # tells apart two tables with equal engine, variant, workers, batch
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from lab.errors import MatrixError
+from lab.toml_table import REQUIRED, TomlTable
+
+DEFAULT_BATCH = 4096
+DEFAULT_TIMEOUT_S = 120.0
+DEFAULT_EVENTS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadEntry:
+    """One `[[workload]]`: generated (`events`, `params`, `seed`), or a `dataset` by id prefix."""
+
+    name: str
+    events: int = DEFAULT_EVENTS
+    params: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 1
+    dataset: str | None = None
+    label: str | None = None
+
+    @property
+    def key(self) -> str:
+        """`name`, or `name@label`: unique within a matrix, first part of its cells' ids."""
+        return f"{self.name}@{self.label}" if self.label else self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineEntry:
+    """One `[[engine]]`; `variants` None stands for the engine's first, `workloads` None for all."""
+
+    name: str
+    variants: tuple[str, ...] | None = None
+    workers: tuple[int, ...] = (1,)
+    batch: tuple[int, ...] = (DEFAULT_BATCH,)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    workloads: tuple[str, ...] | None = None
+    repetitions: int = 1
+    timeout_s: float = DEFAULT_TIMEOUT_S
+    label: str | None = None
+
+    def takes(self, entry: WorkloadEntry) -> bool:
+        """Return whether this engine is to run the workload."""
+        if self.workloads is None:
+            return True
+        return any(fnmatchcase(entry.key, pattern) for pattern in self.workloads)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    """A whole matrix; `source` is its file, for messages."""
+
+    source: str
+    name: str
+    workloads: tuple[WorkloadEntry, ...]
+    engines: tuple[EngineEntry, ...]
+
+
+def read_matrix(path: Path) -> Matrix:
+    """Read a matrix file.
+
+    Raises:
+        MatrixError: it cannot be read, is no TOML, or has bad keys or values.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise MatrixError(f"{path}: cannot read the matrix: {error}") from error
+    return parse_matrix(text, str(path))
+
+
+def parse_matrix(text: str, source: str) -> Matrix:
+    """Parse a matrix; `source` names it in messages.
+
+    Raises:
+        MatrixError: as for `read_matrix`.
+    """
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise MatrixError(f"{source}: not valid TOML: {error}") from error
+    top = TomlTable(source, "top level", content)
+    run = TomlTable(source, "[run]", top.table("run"))
+    workloads = top.take("workload", "[[workload]] tables", _tables, REQUIRED)
+    engines = top.take("engine", "[[engine]] tables", _tables, REQUIRED)
+    top.done()
+    name = _name(run, "name", Path(source).stem)
+    repetitions = run.whole("repetitions", 1)
+    timeout_s = float(run.positive("timeout_s", DEFAULT_TIMEOUT_S))
+    seed = run.whole("seed", 1, minimum=0)
+    run.done()
+    matrix = Matrix(
+        source=source,
+        name=name,
+        workloads=tuple(
+            _workload(TomlTable(source, f"[[workload]] {number}", table), seed)
+            for number, table in enumerate(workloads, 1)
+        ),
+        engines=tuple(
+            _engine(TomlTable(source, f"[[engine]] {number}", table), repetitions, timeout_s)
+            for number, table in enumerate(engines, 1)
+        ),
+    )
+    _check_keys(matrix)
+    return matrix
+
+
+def _workload(table: TomlTable, seed: int) -> WorkloadEntry:
+    name = table.text("name", REQUIRED)
+    dataset = table.text("dataset")
+    if dataset is not None:
+        for key in ("events", "params", "seed"):
+            if table.take(key, "", lambda _: True, None) is not None:
+                raise table.error(key, "stands beside dataset", "either dataset or events/params")
+        label = _name(table, "label", dataset[:8])
+        entry = WorkloadEntry(name=name, dataset=dataset, label=label)
+    else:
+        entry = WorkloadEntry(
+            name=name,
+            events=table.whole("events", DEFAULT_EVENTS, minimum=0),
+            params=table.table("params"),
+            seed=table.whole("seed", seed, minimum=0),
+            label=_name(table, "label", None),
+        )
+    table.done()
+    return entry
+
+
+def _engine(table: TomlTable, repetitions: int, timeout_s: float) -> EngineEntry:
+    entry = EngineEntry(
+        name=table.text("name", REQUIRED),
+        variants=table.texts("variants"),
+        workers=table.wholes("workers", (1,)),
+        batch=table.wholes("batch", (DEFAULT_BATCH,)),
+        options=table.table("options"),
+        workloads=table.texts("workloads"),
+        repetitions=table.whole("repetitions", repetitions),
+        timeout_s=float(table.positive("timeout_s", timeout_s)),
+        label=_name(table, "label", None),
+    )
+    table.done()
+    return entry
+
+
+def _check_keys(matrix: Matrix) -> None:
+    keys = [entry.key for entry in matrix.workloads]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise MatrixError(
+                f"{matrix.source}: {keys.count(key)} [[workload]] tables are called {key}; "
+                "give each a label of its own"
+            )
+    for number, engine in enumerate(matrix.engines, 1):
+        for pattern in engine.workloads or ():
+            if not any(fnmatchcase(key, pattern) for key in keys):
+                raise MatrixError(
+                    f"{matrix.source}: [[engine]] {number}, key workloads has {pattern!r}, which "
+                    f"matches none of {', '.join(keys)}"
+                )
+
+
+def _name(table: TomlTable, key: str, default: str | None) -> Any:
+    # Names become parts of cell ids and of file names.
+    return table.take(
+        key,
+        "letters, digits, '-', '_' and '.', beginning with a letter or digit",
+        lambda value: (
+            isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9][\w.-]*", value) is not None
+        ),
+        default,
+    )
+
+
+def _tables(value: object) -> bool:
+    return (
+        isinstance(value, list) and len(value) > 0 and all(isinstance(item, dict) for item in value)
+    )

@@ -1,0 +1,1 @@
+"""Measurements that the lab takes itself, without trusting an engine."""

@@ -1,0 +1,44 @@
+"""Percentiles of a latency histogram, only where the samples carry them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engines.protocol import Histogram
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Percentiles:
+    """Latency of one trial; a percentile is None where there are too few samples for it."""
+
+    count: int
+    p50_ns: int | None
+    p90_ns: int | None
+    p99_ns: int | None
+    max_ns: int | None
+
+
+def percentiles(histogram: Histogram) -> Percentiles:
+    """Return the percentiles of a histogram.
+
+    pX needs at least 10 / (1 - X) samples, so that about ten lie above it: 20, 100 and 1,000. A
+    value is
+    the upper end of its bucket and so errs on the slow side, by less than the bucket's width.
+    """
+    cumulative = np.cumsum(histogram.counts, dtype=np.int64)
+    count = int(cumulative[-1]) if len(cumulative) else 0
+
+    def at(percent: int) -> int | None:
+        if count * (100 - percent) < 1000:
+            return None
+        # The smallest rank with at least `percent` of the samples at or below it, without rounding.
+        rank = -(-count * percent // 100)
+        return int(histogram.values_ns[np.searchsorted(cumulative, rank)])
+
+    return Percentiles(
+        count=count,
+        p50_ns=at(50),
+        p90_ns=at(90),
+        p99_ns=at(99),
+        max_ns=int(histogram.values_ns[-1]) if count else None,
+    )

@@ -1,0 +1,77 @@
+"""Samples memory and CPU time of the process tree while an engine works."""
+
+import threading
+import time
+from pathlib import Path
+from types import TracebackType
+
+import psutil
+
+from lab.measure.tree import cpu_seconds, descendants, rss_bytes
+
+PERIOD_S = 0.05
+# A look for new processes costs more than reading known ones; four a second find all that matter.
+SAMPLES_PER_SCAN = 5
+
+
+class ResourceSampler:
+    """A thread that samples every 50 ms; use as a context manager.
+
+    Promises: `peak_rss_bytes` is at least every sampled sum, and at least this process's own peak
+    as the
+    kernel recorded it. Loses: peaks of other processes that are shorter than the period.
+    """
+
+    def __init__(self) -> None:
+        self.times_ns: list[int] = []
+        self.rss: list[int] = []
+        self.cpu_s: list[float] = []
+        self.peak_rss_bytes = 0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="lab-sampler", daemon=True)
+
+    def __enter__(self) -> "ResourceSampler":
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Take a last sample and end the thread. May be called twice."""
+        if self._stop.is_set():
+            return
+        self._stop.set()
+        self._thread.join()
+        self._sample(descendants())
+        self.peak_rss_bytes = max(self.peak_rss_bytes, _own_peak_bytes())
+
+    def _run(self) -> None:
+        processes: list[psutil.Process] = []
+        count = 0
+        while not self._stop.is_set():
+            if count % SAMPLES_PER_SCAN == 0:
+                processes = descendants()
+            count += 1
+            self._sample(processes)
+            self._stop.wait(PERIOD_S)
+
+    def _sample(self, processes: list[psutil.Process]) -> None:
+        rss = rss_bytes(processes)
+        self.times_ns.append(time.monotonic_ns())
+        self.rss.append(rss)
+        self.cpu_s.append(cpu_seconds(processes))
+        self.peak_rss_bytes = max(self.peak_rss_bytes, rss)
+
+
+def _own_peak_bytes() -> int:
+    # VmHWM belongs to this program image; ru_maxrss would also remember the process before exec.
+    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    return 0
