@@ -1,17 +1,15 @@
-"""Summarises the trials of a run by cell: median over repetitions, minimum, maximum and n."""
+"""Reads the cells of a run for tables and figures: numbers of verified cells, texts of all."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-Trial = Mapping[str, Any]
-
-STATUSES = ("wrong_output", "invalid", "crash", "oom", "timeout", "unsupported", "ok")
-"""Every status of a trial, the one that says most about a cell first."""
-
-_VOIDING = ("wrong_output", "invalid")
+from results.query import CellSummary, by_cell
+from results.schema import OK
+from results.store import Row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,14 +43,15 @@ class Spread:
 class Cell:
     """One cell of the matrix with all its repetitions.
 
-    A quantity is None where no verified repetition has it. One repetition with a wrong answer voids
-    the numbers of the whole cell: what is sometimes wrong has no speed.
+    A quantity is None where the cell has none. One repetition that is not ok voids the numbers of
+    the whole cell (`results.query`): what sometimes fails or is wrong has no speed.
 
     Attributes:
         name: the cell's id.
-        engine, variant, workload, dataset, workers, batch: its place in the matrix; `batch` is None
-            for variants without the notion.
-        status: the one that says most about the cell (see `STATUSES`).
+        engine, variant, workload, label, dataset, workers, batch: its place in the matrix; `label`
+            tells apart several inputs of one workload and may be empty; `batch` is None for
+            variants without the notion.
+        status: the worst of its trials.
         statuses: how many trials ended with which status.
         reasons: the distinct reasons of trials that are not ok.
         notes: the distinct remarks on trials that are ok.
@@ -60,11 +59,12 @@ class Cell:
         latency_definition: from what to what latencies were measured.
         plan: the synchronization plan, or the engine's own, as text.
         properties: `{"PIP1": {"holds": bool, "why": str}, ...}`.
-        counters: engine-specific figures of the first verified repetition.
+        counters: engine-specific figures of the first repetition.
     """
 
     name: str
     workload: str
+    label: str
     engine: str
     variant: str
     workers: int
@@ -96,37 +96,29 @@ class Cell:
         return (self.engine, self.variant, self.batch)
 
 
-def summarise(trials: Iterable[Trial]) -> tuple[Cell, ...]:
+def summarise(rows: Iterable[Row]) -> tuple[Cell, ...]:
     """Group trials by cell, in the order in which the cells appear first."""
-    groups: dict[str, list[Trial]] = {}
-    for trial in trials:
-        groups.setdefault(str(trial["cell"]), []).append(trial)
-    return tuple(_cell(name, group) for name, group in groups.items())
+    return tuple(_cell(summary) for summary in by_cell(rows))
 
 
-def _cell(name: str, trials: list[Trial]) -> Cell:
-    trials = sorted(trials, key=lambda trial: int(trial.get("repetition") or 0))
-    first = trials[0]
-    counts = {s: sum(t["status"] == s for t in trials) for s in {str(t["status"]) for t in trials}}
-    status = min(counts, key=lambda s: STATUSES.index(s) if s in STATUSES else -1)
-    ok = [] if status in _VOIDING else [t for t in trials if t["status"] == "ok"]
-    if ok and status != "ok":
-        status = "ok"  # numbers are shown with their n; `statuses` tells of the trials that failed
-    batch = first.get("batch")
+def _cell(summary: CellSummary) -> Cell:
+    rows = sorted(summary.rows, key=lambda row: row["repetition"])
+    ok = rows if summary.status == OK else []
     return Cell(
-        name=name,
-        workload=str(first["workload"]),
-        engine=str(first["engine"]),
-        variant=str(first["variant"] or ""),
-        workers=int(first["workers"]),
-        batch=None if batch is None else int(batch),
-        dataset=_text(trials, "dataset"),
-        oversubscribed=any(bool(t.get("oversubscribed")) for t in trials),
-        status=status,
-        statuses={s: counts[s] for s in sorted(counts)},
-        reasons=_distinct(t.get("reason") for t in trials if t["status"] != "ok"),
-        notes=_distinct(t.get("reason") for t in trials if t["status"] == "ok"),
-        events=next((int(t["events"]) for t in trials if t.get("events") is not None), None),
+        name=summary.cell,
+        workload=summary.workload,
+        label=summary.label or "",
+        engine=summary.engine,
+        variant=summary.variant or "",
+        workers=summary.workers,
+        batch=summary.batch,
+        dataset=summary.dataset or "",
+        oversubscribed=summary.oversubscribed,
+        status=summary.status,
+        statuses=dict(sorted(Counter(row["status"] for row in rows).items())),
+        reasons=_distinct(_reason(row) for row in rows if row["status"] != OK),
+        notes=_distinct(row["reason"] for row in rows if row["status"] == OK),
+        events=next((row["events"] for row in rows if row["events"] is not None), None),
         throughput_eps=_spread(ok, "throughput_eps"),
         latency_p50_ns=_spread(ok, "latency_p50_ns"),
         latency_p90_ns=_spread(ok, "latency_p90_ns"),
@@ -137,32 +129,40 @@ def _cell(name: str, trials: list[Trial]) -> Cell:
         peak_rss_bytes=_spread(ok, "peak_rss_bytes"),
         startup_s=_spread(ok, "startup_s"),
         prepare_s=_spread(ok, "prepare_s"),
-        plan=_text(trials, "plan"),
-        properties=_json(_text(trials, "properties")),
+        plan=_text(rows, "plan"),
+        properties=_json(_text(rows, "properties")),
         counters=_json(_text(ok, "counters")),
     )
 
 
-def _spread(trials: list[Trial], column: str) -> Spread | None:
-    values = tuple(float(t[column]) for t in trials if t.get(column) is not None)
+def _reason(row: Row) -> str:
+    """Return why a trial has no number, with the difference from the oracle where there is one."""
+    parts = [str(row[column]) for column in ("reason", "difference") if row[column]]
+    if len(parts) == 2 and parts[1] in parts[0]:
+        parts.pop()
+    return "\n".join(parts)
+
+
+def _spread(rows: list[Row], column: str) -> Spread | None:
+    values = tuple(float(row[column]) for row in rows if row[column] is not None)
     return Spread(values=values) if values else None
 
 
-def _cpu(trials: list[Trial]) -> Spread | None:
+def _cpu(rows: list[Row]) -> Spread | None:
     values = tuple(
-        float(t["cpu_s"]) / int(t["events"]) * 1e6
-        for t in trials
-        if t.get("cpu_s") is not None and t.get("events")
+        row["cpu_s"] / row["events"] * 1e6
+        for row in rows
+        if row["cpu_s"] is not None and row["events"]
     )
     return Spread(values=values) if values else None
 
 
-def _text(trials: list[Trial], column: str) -> str:
-    return next((str(t[column]) for t in trials if t.get(column)), "")
+def _text(rows: list[Row], column: str) -> str:
+    return next((str(row[column]) for row in rows if row[column]), "")
 
 
-def _distinct(texts: Iterable[Any]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(str(text) for text in texts if text))
+def _distinct(texts: Iterable[str | None]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for text in texts if text))
 
 
 def _json(text: str) -> Mapping[str, Any]:

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from reports.numbers import Quantity, count, duration, memory, rate, ratio
-from reports.summary import Cell, Trial, summarise
+from reports.summary import Cell, summarise
+from results.store import Row
 
 Group = tuple[str, str]
-"""A workload on one input: what may be compared. The second part is the dataset's id."""
+"""What may be compared: a workload, and the label of its input (empty where it has only one)."""
 
 BASELINE = ("spark", "streaming")
 
@@ -21,11 +22,12 @@ class HeadlineRow:
         ratio: median throughput over that of the baseline of the same workload and input.
         is_baseline: whether this cell is that baseline.
         status: for example `ok`, or `ok 2 of 3, crash 1` when repetitions disagree.
-        reason: why there is no number, or why repetitions are missing; may be long.
+        reason: why there is no number, or what is doubtful about it; may be long.
     """
 
     cell: str
     workload: str
+    label: str
     dataset: str
     engine: str
     variant: str
@@ -63,13 +65,13 @@ class Baseline:
     why: str
 
 
-def headline_table(trials: Iterable[Trial]) -> list[HeadlineRow]:
-    """Return one row per cell, grouped by workload and input, fastest last within an engine.
+def headline_table(rows: Iterable[Row]) -> list[HeadlineRow]:
+    """Return one row per cell, grouped by workload and input.
 
     Args:
-        trials: rows of `trials.parquet` as mappings.
+        rows: trials, as `results.store.read_run(run_dir).rows` has them.
     """
-    return rows_of(summarise(trials))
+    return rows_of(summarise(rows))
 
 
 def rows_of(cells: Sequence[Cell]) -> list[HeadlineRow]:
@@ -96,7 +98,7 @@ def in_groups(cells: Sequence[Cell]) -> list[tuple[Group, list[Cell]]]:
 
 def group_of(cell: Cell) -> Group:
     """Return what a cell may be compared within."""
-    return (cell.workload, cell.dataset)
+    return (cell.workload, cell.label)
 
 
 def baseline(cells: Sequence[Cell]) -> Baseline | None:
@@ -147,6 +149,7 @@ def _row(cell: Cell, base: Baseline | None) -> HeadlineRow:
     return HeadlineRow(
         cell=cell.name,
         workload=cell.workload,
+        label=cell.label,
         dataset=cell.dataset,
         engine=cell.engine,
         variant=cell.variant,
@@ -166,5 +169,5 @@ def _row(cell: Cell, base: Baseline | None) -> HeadlineRow:
         cpu_per_million=duration(cpu.median * 1e9) if cpu else None,
         peak_rss=memory(rss.median) if rss else None,
         status=status_text(cell.statuses),
-        reason="\n".join(cell.reasons),
+        reason="\n".join(cell.reasons or cell.notes),
     )

@@ -1,0 +1,83 @@
+"""Draws the figures of a run into its directory, and prepares them for the page."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reports.figures.latency import latency_panel, shared_range
+from reports.figures.panel import save
+from reports.figures.throughput import shared_scale, throughput_panel
+from reports.numbers import duration, rate
+from reports.page.inline_svg import inline
+from reports.palette import Colour
+from reports.summary import Cell
+from reports.table import Group, in_groups, label
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """One panel: the group's title, its SVG for the page (empty without numbers), and its cells."""
+
+    title: str
+    svg: str
+    cells: Sequence[Cell]
+
+
+def throughput_drawings(
+    cells: Sequence[Cell], colours: Mapping[str, Colour], directory: Path
+) -> list[Drawing]:
+    """Draw throughput against workers, one panel per workload and input, all on one scale."""
+    scale = shared_scale(cells)
+    drawings = []
+    for group, members in in_groups(cells):
+        svg = ""
+        if scale is not None and any(cell.throughput_eps for cell in members):
+            name = f"throughput-{slug(group)}"
+            panel = throughput_panel(title(group), members, colours, scale)
+            alt = f"Throughput of {title(group)} by number of workers. " + "; ".join(
+                f"{label(cell)}: {rate(cell.throughput_eps.median).text}"
+                for cell in members
+                if cell.throughput_eps
+            )
+            svg = inline(save(panel, directory / name), name=name, alt=alt, engines=colours)
+        drawings.append(Drawing(title=title(group), svg=svg, cells=members))
+    return drawings
+
+
+def latency_drawings(
+    cells: Sequence[Cell], colours: Mapping[str, Colour], directory: Path
+) -> list[Drawing]:
+    """Draw the latencies of all cells, one panel per workload and input, all on one range."""
+    limits = shared_range(cells)
+    drawings = []
+    for group, members in in_groups(cells):
+        svg = ""
+        stamped = [cell for cell in members if cell.latency_p50_ns or cell.latency_p99_ns]
+        if limits is not None and stamped:
+            name = f"latency-{slug(group)}"
+            panel = latency_panel(title(group), members, colours, limits)
+            alt = f"Latency of {title(group)}. " + "; ".join(map(_latency_words, stamped))
+            svg = inline(save(panel, directory / name), name=name, alt=alt, engines=colours)
+        drawings.append(Drawing(title=title(group), svg=svg, cells=members))
+    return drawings
+
+
+def title(group: Group) -> str:
+    """Return a group's name for people."""
+    workload, input_label = group
+    return f"{workload} ({input_label})" if input_label else workload
+
+
+def slug(group: Group) -> str:
+    """Return a group's name for files and element ids."""
+    return re.sub(r"[^A-Za-z0-9_]+", "-", "-".join(part for part in group if part)).strip("-")
+
+
+def _latency_words(cell: Cell) -> str:
+    parts = [
+        f"{name} {duration(quantity.median).text}"
+        for name, quantity in (("p50", cell.latency_p50_ns), ("p99", cell.latency_p99_ns))
+        if quantity
+    ]
+    return f"{label(cell)}: {' and '.join(parts)}"

@@ -1,0 +1,86 @@
+"""Lays out run.json for reading: one section a top-level object, whatever keys it has.
+
+Keys are not named here, so that whatever a later lab records is shown without a change to the page.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """A key path, and its value as text; a block is shown line by line, as it is."""
+
+    key: str
+    text: str
+    is_block: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A heading with facts."""
+
+    title: str
+    facts: tuple[Fact, ...]
+
+
+def sections(meta: Mapping[str, Any]) -> tuple[Section, ...]:
+    """Return the sections of run.json; single values come first, as the section `Run`."""
+    plain = tuple(_facts({key: value for key, value in meta.items() if not _is_object(value)}))
+    result = [Section(title="Run", facts=plain)] if plain else []
+    for key, value in meta.items():
+        if _is_object(value) and (facts := tuple(_facts(_entries(_own_words(value))))):
+            result.append(Section(title=_words(key).capitalize(), facts=facts))
+    return tuple(result)
+
+
+def _own_words(value: Any) -> Any:
+    """Leave out the parsed form of what is there as the user wrote it."""
+    if isinstance(value, Mapping) and isinstance(value.get("text"), str):
+        return {key: part for key, part in value.items() if not _is_object(part)}
+    return value
+
+
+def _facts(entries: Mapping[str, Any], path: str = "") -> list[Fact]:
+    facts: list[Fact] = []
+    for key, value in entries.items():
+        name = f"{path} / {_words(str(key))}" if path else _words(str(key))
+        if _is_object(value):
+            facts.extend(_facts(_entries(value), name))
+        elif value is not None and value != [] and value != {}:
+            text = _text(value)
+            facts.append(Fact(key=name, text=text, is_block="\n" in text.strip()))
+    return facts
+
+
+def _is_object(value: Any) -> bool:
+    """Tell whether a value has parts that deserve a line each."""
+    if isinstance(value, Mapping):
+        return bool(value)
+    return _is_list(value) and any(isinstance(part, Mapping | list) for part in value)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _entries(value: Any) -> Mapping[str, Any]:
+    if isinstance(value, Mapping):
+        return value
+    return {str(place): part for place, part in enumerate(value, start=1)}
+
+
+def _words(key: str) -> str:
+    return key.replace("_", " ")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float) and math.isfinite(value):
+        return f"{value:.6g}"
+    if _is_list(value):
+        return ", ".join(map(_text, value))
+    return str(value).strip("\n")

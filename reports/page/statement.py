@@ -1,0 +1,75 @@
+"""Says in a sentence what was run, and whether its numbers may be believed."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reports.summary import Cell
+from results.schema import OK, UNSUPPORTED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """What stands under the title.
+
+    Attributes:
+        what: what was run.
+        verdict: which numbers are verified.
+        good: whether nothing went wrong; cells that are unsupported are not wrong.
+    """
+
+    what: str
+    verdict: str
+    good: bool
+
+
+def statement(cells: Sequence[Cell]) -> Statement:
+    """Describe a run by its cells."""
+    if not cells:
+        return Statement(
+            what="No trial was recorded.", verdict="There is nothing to verify.", good=False
+        )
+    trials = sum(sum(cell.statuses.values()) for cell in cells)
+    workers = sorted({cell.workers for cell in cells})
+    what = (
+        f"{_listed([c.workload for c in cells], 'workload')} on "
+        f"{_listed([c.engine for c in cells], 'engine')} with {_or_range(workers)}: "
+        f"{_counted(len(cells), 'cell')} in {_counted(trials, 'trial')}, each a fresh process."
+    )
+    failed = Counter(cell.status for cell in cells if cell.status != OK)
+    rated = len(cells) - failed.total()
+    return Statement(
+        what=what, verdict=_verdict(rated, failed), good=rated > 0 and set(failed) <= {UNSUPPORTED}
+    )
+
+
+def _verdict(rated: int, failed: Counter[str]) -> str:
+    without = ", ".join(f"{n} {status}" for status, n in sorted(failed.items()))
+    if not failed:
+        return (
+            "Every answer was compared with the oracle's after the timed part, and all are right."
+        )
+    if not rated:
+        return f"No cell has a verified number: {without}."
+    have = "has" if failed.total() == 1 else "have"
+    return (
+        f"All answers of the {_counted(rated, 'cell')} with numbers equal the oracle's; "
+        f"{_counted(failed.total(), 'cell')} {have} no number: {without}."
+    )
+
+
+def _listed(names: Sequence[str], noun: str) -> str:
+    distinct = list(dict.fromkeys(names))
+    return f"{_counted(len(distinct), noun)} ({', '.join(distinct)})"
+
+
+def _or_range(workers: Sequence[int]) -> str:
+    if len(workers) > 4:
+        return f"{workers[0]} to {workers[-1]} workers"
+    text = ", ".join(map(str, workers[:-1]))
+    text = f"{text} and {workers[-1]}" if text else str(workers[-1])
+    return f"{text} worker{'' if workers == [1] else 's'}"
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n} {noun}{'' if n == 1 else 's'}"
