@@ -17,7 +17,7 @@ WANTED    := $(VENV)/requirements.txt
 DEPS      := $(VENV)/.stamp-dependencies
 INSTALLED := $(VENV)/.stamp-installed
 NATIVE    := $(wildcard CMakeLists.txt CMakePresets.json cmake/*.cmake) \
-             $(shell find engines/multicore -name '*.cc' -o -name '*.h' -o -name CMakeLists.txt)
+             $(shell find engines/multicore -name '*.cc' -o -name '*.h' -o -name CMakeLists.txt 2>/dev/null)
 DEMO_OUT  := build/demo
 # What `make test` runs. CI runs the first two as stages of their own and names only pytest here.
 TEST_STAGES ?= cpp-test stress pytest
@@ -28,7 +28,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DEFAULT_GOAL := help
 # Stages share two cores and time-dependent tests; run them one after the other even under -j.
 .NOTPARALLEL:
-.PHONY: help setup demo test pytest lint cpp-test stress stress-long targets lock image clean
+.PHONY: help setup dependencies demo test pytest lint cpp-test stress stress-long targets lock image clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) \
@@ -49,6 +49,8 @@ $(DEPS): constraints.txt $(WANTED)
 	@echo "set-up: installing the dependencies pinned in constraints.txt (minutes, the first time)"
 	@$(PIP) install --quiet --constraint constraints.txt --requirement $(WANTED)
 	@touch $@
+
+dependencies: $(DEPS) ## create .venv and install the pinned dependencies only
 
 $(INSTALLED): $(DEPS) pyproject.toml $(NATIVE)
 	@echo "set-up: building the C++ core and installing the lab into $(VENV)"

@@ -1,7 +1,8 @@
 """Prints what `pyproject.toml` asks for, one requirement a line: build, run time and development.
 
-The set-up installs exactly these, held to the versions in `constraints.txt`, before the project itself, so
-that the project's own build needs no network. Needs only the standard library: nothing is installed yet.
+The set-up installs exactly these, held to the versions in `constraints.txt`, before the project
+itself, so that the project's own build needs no network. Needs only the standard library: nothing
+is installed yet.
 """
 
 import sys

@@ -1,0 +1,29 @@
+# The lab in an image whose default command is the demo. BASE is any Debian-like image with Python 3.11 or
+# newer (or one whose apt has it); what it lacks is installed. Build: make image BASE=...
+ARG BASE=docker.io/library/python:3.12-slim
+FROM ${BASE}
+
+# make and Graphviz always; a compiler, venv and headers only where the base image lacks them. The man-page
+# folder is one that minimal images drop and that some packages' set-up scripts expect.
+RUN packages="make graphviz"; \
+    command -v c++ > /dev/null || packages="$packages g++"; \
+    case "$(command -v python3)" in \
+        ""|/usr/bin/python3) packages="$packages python3 python3-venv python3-dev" ;; \
+    esac; \
+    mkdir -p /usr/share/man/man1 \
+    && apt-get update \
+    && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $packages \
+    && rm -rf /var/lib/apt/lists/*
+
+WORKDIR /lab
+
+# The dependencies change rarely: in a layer of their own, which a change of the code does not rebuild.
+COPY Makefile pyproject.toml constraints.txt ./
+COPY tools tools
+RUN make dependencies
+
+COPY . .
+RUN make setup
+
+ENV PATH=/lab/.venv/bin:$PATH
+CMD ["make", "demo"]
