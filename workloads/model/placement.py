@@ -16,7 +16,7 @@ from workloads.model.profile import StreamProfile
 from workloads.model.stream import IntArray
 
 Placement = npt.NDArray[np.int32]
-"""int32[keys, streams]: the worker of each key in each stream; -1 where no leaf reads the stream."""
+"""int32[keys, streams]: the worker of each key in each stream; -1 where no leaf reads it."""
 
 MAX_SHAPES = 256
 """Most different rows that may arise from spreading each stream's keys on their own. Beyond it,

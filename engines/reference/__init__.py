@@ -1,0 +1,1 @@
+"""The reference engine: the sequential semantics of a program, in plain Python."""

@@ -1,0 +1,164 @@
+"""Plain Python records: mutable objects whose attributes are the fields of a structured dtype.
+
+Programs see these in the reference engine, the plan simulator and the checker. Integers are Python
+integers: they never wrap, where compiled code would. Events are named tuples, hence read-only.
+"""
+
+from collections import namedtuple
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from workloads.model.errors import ProgramError
+from workloads.model.program import DGSProgram, Record
+from workloads.model.stream import Columns
+
+
+class RecordType:
+    """Makes, copies and compares records of one structured dtype.
+
+    Scalar fields start as 0 (or 0.0, False); array fields are NumPy arrays of zeros.
+    """
+
+    def __init__(self, name: str, dtype: np.dtype[np.void]) -> None:
+        """Build the record class; `name` is how messages call it."""
+        names = dtype.names
+        assert names is not None, "programs check that their dtypes are structured"
+        self.name = name
+        self.dtype = dtype
+        self.fields: tuple[str, ...] = names
+        self.cls: type[Any] = type(name, (_Record,), {"__slots__": names})
+        self._zeros = tuple(_zero(dtype[field]) for field in names)
+
+    def zeroed(self) -> Record:
+        """Return a new record, all fields zero."""
+        record = self.cls()
+        for field, zero in zip(self.fields, self._zeros, strict=True):
+            setattr(record, field, zero() if callable(zero) else zero)
+        return record
+
+    def copy(self, record: Record) -> Record:
+        """Return an independent copy."""
+        twin = self.cls()
+        for field in self.fields:
+            value = getattr(record, field)
+            setattr(twin, field, value.copy() if isinstance(value, np.ndarray) else value)
+        return twin
+
+    def values(self, record: Record) -> tuple[Any, ...]:
+        """Return all fields as a comparable, hashable tuple; arrays become nested tuples."""
+        return tuple(_plain(getattr(record, field)) for field in self.fields)
+
+    def equal(self, a: Record, b: Record) -> bool:
+        """Return whether all fields are equal; floats must be equal exactly."""
+        return self.values(a) == self.values(b)
+
+    def words(self, record: Record) -> str:
+        """Return the record in words, e.g. `counter(count=3)`."""
+        pairs = zip(self.fields, self.values(record), strict=True)
+        return f"{self.name}({', '.join(f'{field}={value}' for field, value in pairs)})"
+
+
+class _Record:
+    """Base of all record classes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        names: tuple[str, ...] = self.__slots__
+        fields = ", ".join(f"{name}={getattr(self, name)}" for name in names)
+        return f"{type(self).__name__}({fields})"
+
+
+class Emitter:
+    """Collects the outputs of updates, one tuple each; `out` in a program."""
+
+    __slots__ = ("_width", "emit", "rows")
+
+    def __init__(self, output: np.dtype[np.void]) -> None:
+        """Start without rows; `output` is the program's output dtype."""
+        self.rows: list[tuple[Any, ...]] = []
+        assert output.names is not None, "programs check that their dtypes are structured"
+        self._width = len(output.names)
+        append = self.rows.append
+
+        def emit(*fields: Any) -> None:
+            append(fields)
+
+        # A closure in a slot is called without looking anything up on self: a tenth off the loop.
+        self.emit = emit
+
+    def take(self) -> list[tuple[Any, ...]]:
+        """Return the rows so far and start over."""
+        rows = list(self.rows)
+        self.rows.clear()
+        return rows
+
+    def columns(self, output: np.dtype[np.void]) -> Columns:
+        """Return the rows as columns of the output dtype.
+
+        Raises:
+            ProgramError: a row has the wrong number of fields.
+        """
+        for row in self.rows:
+            if len(row) != self._width:
+                raise ProgramError(
+                    f"out.emit got {len(row)} fields {row}; the output has {output.names}"
+                )
+        return rows_to_columns(self.rows, output)
+
+
+def rows_to_columns(rows: Sequence[tuple[Any, ...]], dtype: np.dtype[np.void]) -> Columns:
+    """Return tuples as columns of a structured dtype; exact for integers up to 64 bits."""
+    names = dtype.names or ()
+    parts: Sequence[Sequence[Any]] = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+    return {
+        name: np.asarray(part, dtype=dtype[name]) for name, part in zip(names, parts, strict=True)
+    }
+
+
+@lru_cache(maxsize=64)
+def event_type(payload: np.dtype[np.void]) -> Any:
+    """Return the named-tuple class of events with that payload: `ts`, `kind`, `key`, payload."""
+    # The fields are known at run time only, which typing.NamedTuple does not allow.
+    return namedtuple("event", ("ts", "kind", "key", *(payload.names or ())))
+
+
+@lru_cache(maxsize=64)
+def _cached(name: str, dtype: np.dtype[np.void]) -> RecordType:
+    return RecordType(name, dtype)
+
+
+def state_records(program: DGSProgram) -> dict[str, RecordType]:
+    """Return the record type of every state type, by name."""
+    return {state.name: _cached(state.name, state.dtype) for state in program.states}
+
+
+def initial_state(program: DGSProgram) -> Record:
+    """Return a new initial state."""
+    first = program.states[0]
+    state = _cached(first.name, first.dtype).zeroed()
+    program.init(state)
+    return state
+
+
+def _zero(dtype: np.dtype[Any]) -> Any:
+    """Return the zero of a field: a value, or for arrays a function that makes one."""
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        return _array_maker(base, shape)
+    return np.zeros((), dtype=dtype).item()
+
+
+def _array_maker(base: np.dtype[Any], shape: tuple[int, ...]) -> Callable[[], Any]:
+    return lambda: np.zeros(shape, dtype=base)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return tuple(_plain(item) for item in value.tolist())
+    if isinstance(value, list):
+        return tuple(_plain(item) for item in value)
+    return value.item() if isinstance(value, np.generic) else value
