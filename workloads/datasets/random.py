@@ -1,0 +1,94 @@
+"""Counter-based random numbers: row i of a stream is a function of (seed, stream, lane, i) alone.
+
+SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014) is a
+counter whose values are mixed, so any range of rows can be drawn without the rows before it. Only
+integer arithmetic modulo 2^64 is used: the numbers are the same on every machine. Good for data,
+not for secrets.
+"""
+
+from decimal import Context, Decimal
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+Bits = npt.NDArray[np.uint64]
+
+_MASK = 2**64 - 1
+_GAMMA = 0x9E3779B97F4A7C15
+_MIX = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
+_FINAL_SHIFT = 31
+_RESOLUTION_BITS = 63
+"""Thresholds of `zipf_thresholds` are multiples of 2^-63 of the unit interval."""
+
+
+def draw(seed: int, stream: int, lane: int, begin: int, end: int) -> Bits:
+    """Return 64 random bits for each of the rows [begin, end) of a stream.
+
+    Args:
+        seed: any integer; only its low 64 bits count.
+        stream: index of the stream.
+        lane: tells apart several draws for the same row, e.g. one for each column.
+        begin: first row.
+        end: one past the last row.
+    """
+    start = seed & _MASK
+    for part in (stream, lane):
+        start = _mix_one((start + _GAMMA) & _MASK) ^ part
+    start = _mix_one((start + _GAMMA) & _MASK)
+    bits = np.arange(begin + 1, end + 1, dtype=np.uint64)
+    bits *= np.uint64(_GAMMA)
+    bits += np.uint64(start)
+    for shift, factor in _MIX:
+        bits ^= bits >> np.uint64(shift)
+        bits *= np.uint64(factor)
+    bits ^= bits >> np.uint64(_FINAL_SHIFT)
+    return bits
+
+
+def _mix_one(value: int) -> int:
+    for shift, factor in _MIX:
+        value = ((value ^ (value >> shift)) * factor) & _MASK
+    return value ^ (value >> _FINAL_SHIFT)
+
+
+def below(bits: Bits, limit: int) -> npt.NDArray[np.int64]:
+    """Map random bits to integers in [0, limit), `limit` at most 2^32.
+
+    Multiply and shift; no value is more likely than another by more than limit / 2^32.
+    """
+    if not 1 <= limit <= 2**32:
+        raise ValueError(f"limit must be within 1 and 2^32, got {limit}")
+    return (((bits >> np.uint64(32)) * np.uint64(limit)) >> np.uint64(32)).astype(np.int64)
+
+
+def zipf(bits: Bits, keys: int, exponent: float) -> npt.NDArray[np.int64]:
+    """Map random bits to keys in [0, keys), key k in proportion to 1 / (k + 1)^exponent."""
+    if keys == 1:
+        return np.zeros(len(bits), dtype=np.int64)
+    if exponent == 0.0:
+        return below(bits, keys)
+    thresholds = zipf_thresholds(keys, exponent)
+    chosen = np.searchsorted(thresholds, bits >> np.uint64(64 - _RESOLUTION_BITS), side="right")
+    return chosen.astype(np.int64, copy=False)
+
+
+@lru_cache(maxsize=8)
+def zipf_thresholds(keys: int, exponent: float) -> Bits:
+    """Return the upper bounds of all keys but the last, in units of 2^-63.
+
+    Powers are taken in decimal arithmetic, since the floating-point `pow` of two machines may
+    differ in the last bit, and then their data would.
+    """
+    context = Context(prec=24)
+    power = Decimal(repr(-exponent))
+    scale = Decimal(10) ** 18
+    weights = [int(context.power(Decimal(key), power) * scale) for key in range(1, keys + 1)]
+    total = sum(weights)
+    bounds = np.empty(keys - 1, dtype=np.uint64)
+    cumulated = 0
+    for key in range(keys - 1):
+        cumulated += weights[key]
+        bounds[key] = (cumulated << _RESOLUTION_BITS) // total
+    bounds.flags.writeable = False
+    return bounds

@@ -1,0 +1,72 @@
+"""An input as one sequence, in the total order (timestamp, stream, position). What oracles read."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.model import Columns, Input, Stream
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sequence:
+    """All events of an input, in total order.
+
+    Attributes:
+        ts: int64[n].
+        kind: int8[n], index of the kind.
+        key: int32[n].
+        payload: the wanted payload columns; 0 where a stream does not carry one.
+    """
+
+    ts: npt.NDArray[np.int64]
+    kind: npt.NDArray[np.int8]
+    key: npt.NDArray[np.int32]
+    payload: Columns
+
+
+def total_order(data: Input, payload: np.dtype[np.void]) -> Sequence:
+    """Return all events of an input in total order, with the payload columns of that dtype.
+
+    A stable sort by timestamp of the streams laid end to end: ties keep the order of the streams,
+    and within a stream that of the positions. Needs memory for about two copies of the input.
+    """
+    n_kinds = len(data.alphabet.kinds)
+    ts = _laid(data, np.dtype(np.int64), lambda stream: stream.ts)
+    order = np.argsort(ts, kind="stable")
+    kind = _laid(data, np.dtype(np.int8), lambda stream: _tag(stream) % n_kinds)
+    key = _laid(data, np.dtype(np.int32), lambda stream: _tag(stream) // n_kinds)
+    return Sequence(
+        ts=ts[order],
+        kind=kind[order],
+        key=key[order],
+        payload={name: _payload(data, name, payload[name])[order] for name in payload.names or ()},
+    )
+
+
+def _payload(data: Input, name: str, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    return _laid(data, dtype, lambda stream: stream.payload.get(name))
+
+
+def _tag(stream: Stream) -> npt.NDArray[np.int32]:
+    if stream.tag is None:
+        return np.full(len(stream), stream.kinds[0], dtype=np.int32)
+    return stream.tag
+
+
+def _laid(
+    data: Input,
+    dtype: np.dtype[Any],
+    column: Callable[[Stream], npt.NDArray[Any] | None],
+) -> npt.NDArray[Any]:
+    """Return one column of all streams, end to end."""
+    laid = np.zeros(data.events, dtype=dtype)
+    begin = 0
+    for stream in data.streams:
+        values = column(stream)
+        if values is not None:
+            laid[begin : begin + len(stream)] = values
+        begin += len(stream)
+    return laid

@@ -1,0 +1,53 @@
+"""Generates transactions of [0, 100000) on several streams and a stream of rules."""
+
+import numpy as np
+
+from workloads.datasets.cadence import rows_per_stream, sync_ticks, ticks
+from workloads.datasets.random import below, draw
+from workloads.model import Columns, Parameter, Params, StreamSpec
+
+TRANSACTION_LIMIT = 100_000
+RULE_LIMIT = 1000
+"""A rule only matters modulo 1000."""
+
+PARAMETERS = {
+    "streams": Parameter(default=2, help="number of transaction streams", minimum=1, maximum=1024),
+    "transactions_per_rule": Parameter(
+        default=10_000,
+        help="transactions of each transaction stream between two rules",
+        minimum=1,
+        maximum=2**31,
+    ),
+}
+
+
+def keys(params: Params) -> int:
+    """Return the number of keys: this workload has none."""
+    return 1
+
+
+def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
+    """Return the transaction streams, then the rule stream."""
+    count, period = int(params["streams"]), int(params["transactions_per_rule"])
+    rows = rows_per_stream(events, count, period)
+    value = np.dtype([("value", np.int64)])
+    return (
+        *(
+            StreamSpec(
+                name=f"transaction-{index}", kinds=("transaction",), fields=value, events=rows
+            )
+            for index in range(count)
+        ),
+        StreamSpec(name="rule", kinds=("rule",), fields=value, events=rows // period),
+    )
+
+
+def generate(
+    params: Params, seed: int, specs: tuple[StreamSpec, ...], index: int, begin: int, end: int
+) -> Columns:
+    """Return rows [begin, end) of one stream."""
+    bits = draw(seed, index, 0, begin, end)
+    if specs[index].name == "rule":
+        ts = sync_ticks(begin, end, int(params["transactions_per_rule"]))
+        return {"ts": ts, "value": below(bits, RULE_LIMIT)}
+    return {"ts": ticks(begin, end), "value": below(bits, TRANSACTION_LIMIT)}

@@ -1,0 +1,26 @@
+"""The expected counts: every increment is counted at the next read-reset of its key."""
+
+import numpy as np
+
+from workloads.datasets.total_order import total_order
+from workloads.model import Columns, Input
+
+
+def oracle(data: Input) -> Columns:
+    """Return (ts, key, count) for every read-reset, in input order."""
+    events = total_order(data, np.dtype([]))
+    position = np.arange(len(events.ts), dtype=np.int64)
+    # Sorts by key, then by position: the next read-reset of the key is just above an increment.
+    place = events.key * np.int64(len(position)) + position
+    is_reset = events.kind == data.alphabet.kinds.index("read_reset")
+    resets = np.flatnonzero(is_reset)
+    by_place = np.argsort(place[resets])
+    sorted_resets = resets[by_place]
+    increments = np.flatnonzero(~is_reset)
+    following = np.searchsorted(place[sorted_resets], place[increments])
+    inside = following < len(resets)
+    following, increments = following[inside], increments[inside]
+    same_key = events.key[sorted_resets[following]] == events.key[increments]
+    counts = np.empty(len(resets), dtype=np.int64)
+    counts[by_place] = np.bincount(following[same_key], minlength=len(resets))
+    return {"ts": events.ts[resets], "key": events.key[resets], "count": counts}
