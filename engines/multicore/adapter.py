@@ -1,0 +1,180 @@
+"""The adapter of the multicore engine."""
+
+import os
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import ClassVar
+
+import numpy as np
+
+from engines.errors import EngineCrashError, EngineError, UnsupportedError
+from engines.multicore import _core
+from engines.multicore.kernels.compile import Kernels
+from engines.multicore.wiring import Wiring
+from engines.protocol import Histogram, Measured, Property, Task, Variant
+from workloads.model import Columns, Input, PlanError, Workload
+from workloads.model.optimizer import choose_plan
+from workloads.model.plan import Plan
+from workloads.model.profile import profile
+from workloads.model.render import plan_text
+from workloads.model.validity import check_plan
+
+MAX_WORKERS = 64
+RING_BLOCKS = 64
+LATENCY = (
+    "from the publication of the latest input block that the output depends on to its emission; "
+    "at full speed, so it is the engine's own delay, not queueing at an offered rate"
+)
+_OPTIONS = {"pin": bool, "ring_blocks": int}
+
+
+class MulticoreEngine:
+    """Runs DGS programs natively on the cores of one machine."""
+
+    name: ClassVar[str] = "multicore"
+
+    def version(self) -> str:
+        """Return the version of the lab, of which the core is a part."""
+        return version("stream-lab")
+
+    def variants(self) -> tuple[Variant, ...]:
+        """Return the variants."""
+        summary = "synchronization plans over shared memory, kernels compiled from the Python program"
+        return (Variant(name="dgs", summary=summary, uses_batch=True),)
+
+    def unsupported(self, task: Task) -> str | None:
+        """Return why a task cannot run, or None."""
+        if not 1 <= task.workers <= MAX_WORKERS:
+            return f"workers must be between 1 and {MAX_WORKERS}, got {task.workers}"
+        if task.variant != "dgs":
+            return f"no variant {task.variant!r}; there is dgs"
+        for option, value in task.options.items():
+            if option not in _OPTIONS:
+                return f"no option {option!r}; there are {', '.join(_OPTIONS)}"
+            if type(value) is not _OPTIONS[option]:
+                return f"option {option} takes {_OPTIONS[option].__name__}, got {value!r}"
+        return None
+
+    def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
+        """Return PIP1 to PIP3, which hold by construction of the model."""
+        return {
+            "PIP1": Property(holds=True, why="the program does not mention the number of workers"),
+            "PIP2": Property(holds=True, why="the plan, not the program, maps streams to workers"),
+            "PIP3": Property(holds=True, why="only update, fork and join are used"),
+        }
+
+    def prepare(self, task: Task) -> "MulticoreRun":
+        """Load the input, choose and check the plan, compile, and start the threads.
+
+        Raises:
+            UnsupportedError: see `unsupported`.
+            EngineError: the program does not compile or its plan is not valid.
+        """
+        reason = self.unsupported(task)
+        if reason is not None:
+            raise UnsupportedError(reason)
+        return MulticoreRun(
+            task.workload,
+            task.dataset.load(),
+            workers=task.workers,
+            batch=task.batch,
+            pin=bool(task.options.get("pin", False)),
+            ring_blocks=int(str(task.options.get("ring_blocks", RING_BLOCKS))),
+        )
+
+
+class MulticoreRun:
+    """One run on columns in memory. Usable without a dataset: tests and benchmarks do."""
+
+    def __init__(
+        self,
+        workload: Workload,
+        data: Input,
+        *,
+        workers: int,
+        batch: int,
+        pin: bool = False,
+        ring_blocks: int = RING_BLOCKS,
+        plan: Plan | None = None,
+    ) -> None:
+        program = workload.program
+        profiles = profile(data)
+        try:
+            self.plan = plan or choose_plan(program, data.alphabet, profiles, workers)
+            check_plan(self.plan, profiles)
+        except PlanError as error:
+            raise EngineError(str(error)) from error
+        self._output = program.output
+        self._events = data.events
+        fields = [program.output[name] for name in program.output.names or ()]
+        available = sorted(os.sched_getaffinity(0))
+        self._core: _core.Core | None = _core.Core(
+            workers,
+            batch,
+            ring_blocks,
+            program.max_outputs_per_event,
+            [field.itemsize for field in fields],
+            available if pin else [],
+            workers > len(available),
+        )
+        self._kernels = Kernels(program)
+        self._wiring = Wiring(self._core, self.plan, data, self._kernels)
+        self._data = data
+        try:
+            self._wiring.build()
+        except ValueError as error:
+            raise EngineError(f"the core refused the input: {error}") from error
+        self._core.start()
+
+    def run(self) -> Measured:
+        """Process the whole input.
+
+        Raises:
+            EngineCrashError: a worker failed; the message says how.
+        """
+        core = self._open()
+        try:
+            core.run()
+        except RuntimeError as error:
+            raise EngineCrashError(f"multicore: {error}") from error
+        counters = {name: float(value) for name, value in core.counters().items()}
+        sync = _histogram(core.sync_counts(), "from the last leaf's arrival to its going on")
+        if len(sync.counts):
+            counters["sync_median_ns"] = float(_median(sync))
+        return Measured(
+            events=core.events(),
+            latency=_histogram(core.latency_counts(), LATENCY),
+            plan=plan_text(self.plan),
+            counters=counters,
+        )
+
+    def answer(self) -> Columns:
+        """Return all outputs, merged by event time; see `Prepared.answer`."""
+        core = self._open()
+        rows = core.rows()
+        columns: Columns = {
+            name: np.empty(rows, dtype=self._output[name]) for name in self._output.names or ()
+        }
+        core.collect([column.ctypes.data for column in columns.values()])
+        return columns
+
+    def close(self) -> None:
+        """Release the core and its threads."""
+        self._core = None
+
+    def _open(self) -> "_core.Core":
+        if self._core is None:
+            raise EngineError("this run is closed")
+        return self._core
+
+
+def _histogram(counts: list[int], definition: str) -> Histogram:
+    dense = np.asarray(counts, dtype=np.int64)
+    used = np.flatnonzero(dense)
+    values = np.array([_core.bucket_value(int(index)) for index in used], dtype=np.int64)
+    return Histogram(values_ns=values, counts=dense[used], definition=definition)
+
+
+def _median(histogram: Histogram) -> int:
+    total = np.cumsum(histogram.counts)
+    return int(histogram.values_ns[np.searchsorted(total, (total[-1] + 1) // 2)])

@@ -1,0 +1,193 @@
+// The Python face of the core: set up a Runtime from arrays and function addresses, run it, read results.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+
+#include "runtime.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+template <typename T>
+using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using AnyArray = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Address = std::uintptr_t;
+
+template <typename T>
+std::span<const T> view(const Array<T>& array) {
+  return {array.data(), array.shape(0)};
+}
+
+// A Runtime together with the Python arrays that it borrows.
+class Core {
+ public:
+  Core(std::int32_t workers, std::int64_t batch, std::uint64_t ring_blocks, std::int64_t max_outputs_per_event,
+       std::vector<std::int32_t> output_itemsizes, std::vector<std::int32_t> cores, bool oversubscribed)
+      : runtime_({workers, batch, ring_blocks, max_outputs_per_event, std::move(output_itemsizes), std::move(cores),
+                  oversubscribed}) {}
+
+  std::int32_t add_stream(const Array<std::int64_t>& ts, const std::optional<Array<std::int32_t>>& tag,
+                          const std::vector<std::optional<AnyArray>>& payload, const Array<std::int64_t>& heartbeats,
+                          std::int32_t owner) {
+    lab::StreamView stream;
+    stream.ts = view(ts);
+    stream.tag = tag ? tag->data() : nullptr;
+    stream.columns = {ts.data(), stream.tag};
+    for (const auto& column : payload) {
+      if (column && column->shape(0) != ts.shape(0)) throw std::invalid_argument("a column's length differs from ts");
+      stream.columns.push_back(column ? column->data() : nullptr);
+      if (column) kept_.push_back(nb::cast(*column));
+    }
+    if (tag && tag->shape(0) != ts.shape(0)) throw std::invalid_argument("the tag column's length differs from ts");
+    stream.heartbeats = view(heartbeats);
+    kept_.push_back(nb::cast(ts));
+    kept_.push_back(nb::cast(heartbeats));
+    if (tag) kept_.push_back(nb::cast(*tag));
+    return runtime_.add_stream(std::move(stream), owner);
+  }
+
+  void add_state_type(std::int64_t nbytes) { runtime_.forest.add_state_type(nbytes); }
+
+  // Nodes as parallel lists; children -1 for leaves; predicates as rows of one byte per kind.
+  std::int32_t add_template(const std::vector<std::int32_t>& parent, const std::vector<std::int32_t>& first,
+                            const std::vector<std::int32_t>& second, const std::vector<std::int32_t>& state_type,
+                            const std::vector<Address>& fork, const std::vector<Address>& join,
+                            const std::vector<std::vector<std::uint8_t>>& pred1,
+                            const std::vector<std::vector<std::uint8_t>>& pred2) {
+    const std::size_t n = parent.size();
+    if (first.size() != n || second.size() != n || state_type.size() != n || fork.size() != n || join.size() != n ||
+        pred1.size() != n || pred2.size() != n) {
+      throw std::invalid_argument("all lists of a template have one entry per node");
+    }
+    lab::TreeTemplate shape;
+    for (std::size_t i = 0; i < n; ++i) {
+      lab::TreeTemplate::Node node;
+      node.parent = parent[i];
+      node.first = first[i];
+      node.second = second[i];
+      node.state_type = state_type[i];
+      node.fork = reinterpret_cast<lab::ForkKernel>(fork[i]);
+      node.join = reinterpret_cast<lab::JoinKernel>(join[i]);
+      node.pred1 = pred1[i];
+      node.pred2 = pred2[i];
+      shape.nodes.push_back(std::move(node));
+    }
+    return runtime_.forest.add_template(std::move(shape));
+  }
+
+  std::int32_t add_trees(std::int32_t shape, std::int32_t count) { return runtime_.forest.add_trees(shape, count); }
+
+  std::int32_t add_mailbox(std::int32_t worker) { return runtime_.add_mailbox(worker); }
+
+  // Makes state i of `storage` (stride bytes each) the state of leaf `leaves[i]` of tree `trees[i]`.
+  void place(std::int32_t mailbox, const Array<std::int32_t>& trees, const Array<std::int32_t>& leaves,
+             Address storage, std::int64_t stride) {
+    if (trees.shape(0) != leaves.shape(0)) throw std::invalid_argument("one leaf per tree");
+    for (std::size_t i = 0; i < trees.shape(0); ++i) {
+      runtime_.mailbox(mailbox).leaf_of_tree.at(static_cast<std::size_t>(trees.data()[i])) = leaves.data()[i];
+      runtime_.forest.place(trees.data()[i], leaves.data()[i],
+                            reinterpret_cast<std::byte*>(storage) + static_cast<std::int64_t>(i) * stride);
+    }
+  }
+
+  void initialise(std::int32_t first_tree, std::int32_t count, const nb::bytes& initial) {
+    const auto* data = reinterpret_cast<const std::byte*>(initial.c_str());
+    for (std::int32_t t = first_tree; t < first_tree + count; ++t) {
+      runtime_.forest.initialise(t, {data, initial.size()});
+    }
+  }
+
+  void add_lane(std::int32_t mailbox, std::int32_t stream, Address run, const std::optional<Array<std::int32_t>>& slots,
+                Address state, const std::optional<Array<std::int32_t>>& order_tree,
+                const std::optional<Array<std::int32_t>>& order_node, const std::vector<Address>& update) {
+    lab::Lane lane;
+    lane.run = reinterpret_cast<lab::RunKernel>(run);
+    lane.state = reinterpret_cast<void*>(state);
+    if (order_tree.has_value() != order_node.has_value()) throw std::invalid_argument("order_tree goes with order_node");
+    if (slots) {
+      lane.slots = slots->data();
+      kept_.push_back(nb::cast(*slots));
+    }
+    if (order_tree) {
+      lane.order_tree = order_tree->data();
+      lane.order_node = order_node->data();
+      kept_.push_back(nb::cast(*order_tree));
+      kept_.push_back(nb::cast(*order_node));
+    }
+    for (const Address address : update) lane.update.push_back(reinterpret_cast<lab::RunKernel>(address));
+    runtime_.add_lane(mailbox, stream, std::move(lane));
+  }
+
+  void start() { runtime_.start(); }
+
+  std::int64_t run() {
+    nb::gil_scoped_release release;
+    return runtime_.run();
+  }
+
+  std::int64_t rows() const { return runtime_.rows(); }
+  std::int64_t events() const { return runtime_.events(); }
+
+  void collect(const std::vector<Address>& columns) const {
+    std::vector<void*> targets;
+    for (const Address address : columns) targets.push_back(reinterpret_cast<void*>(address));
+    nb::gil_scoped_release release;
+    runtime_.collect(targets);
+  }
+
+  nb::dict counters() const {
+    const lab::Counters total = runtime_.counters();
+    nb::dict result;
+    result["synchronizations"] = total.synchronizations;
+    result["parked"] = total.parked;
+    result["kernel_calls"] = total.kernel_calls;
+    result["sleeps"] = total.sleeps;
+    result["yields"] = total.yields;
+    return result;
+  }
+
+  std::vector<std::int64_t> latency_counts() const { return runtime_.latency_counts(); }
+  std::vector<std::int64_t> sync_counts() const { return runtime_.sync_counts(); }
+
+ private:
+  std::vector<nb::object> kept_;  // first: destroyed last
+  lab::Runtime runtime_;
+};
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+  m.doc() = "The multicore engine's C++ core. Use engines.multicore.adapter instead of calling it directly.";
+  nb::class_<Core>(m, "Core")
+      .def(nb::init<std::int32_t, std::int64_t, std::uint64_t, std::int64_t, std::vector<std::int32_t>,
+                    std::vector<std::int32_t>, bool>(),
+           "workers"_a, "batch"_a, "ring_blocks"_a, "max_outputs_per_event"_a, "output_itemsizes"_a, "cores"_a,
+           "oversubscribed"_a)
+      .def("add_stream", &Core::add_stream, "ts"_a, "tag"_a.none(), "payload"_a, "heartbeats"_a, "owner"_a)
+      .def("add_state_type", &Core::add_state_type, "nbytes"_a)
+      .def("add_template", &Core::add_template, "parent"_a, "first"_a, "second"_a, "state_type"_a, "fork"_a, "join"_a,
+           "pred1"_a, "pred2"_a)
+      .def("add_trees", &Core::add_trees, "shape"_a, "count"_a)
+      .def("add_mailbox", &Core::add_mailbox, "worker"_a)
+      .def("place", &Core::place, "mailbox"_a, "trees"_a, "leaves"_a, "storage"_a, "stride"_a)
+      .def("initialise", &Core::initialise, "first_tree"_a, "count"_a, "initial"_a)
+      .def("add_lane", &Core::add_lane, "mailbox"_a, "stream"_a, "run"_a, "slots"_a.none(), "state"_a,
+           "order_tree"_a.none(), "order_node"_a.none(), "update"_a)
+      .def("start", &Core::start)
+      .def("run", &Core::run)
+      .def("rows", &Core::rows)
+      .def("events", &Core::events)
+      .def("collect", &Core::collect, "columns"_a)
+      .def("counters", &Core::counters)
+      .def("latency_counts", &Core::latency_counts)
+      .def("sync_counts", &Core::sync_counts);
+  m.def("bucket_value", &lab::Histogram::highest_in, "index"_a, "Highest latency in ns of a histogram bucket.");
+}

@@ -1,0 +1,10 @@
+// The unit of false sharing.
+#pragma once
+#include <cstddef>
+
+namespace lab {
+
+// Two 64-byte lines: the adjacent-line prefetcher of x86 pulls pairs, and some ARM cores have 128-byte lines.
+inline constexpr std::size_t kCacheLine = 128;
+
+}  // namespace lab

@@ -1,0 +1,51 @@
+// A log-linear latency histogram: exact below 2,048 ns, then buckets of 1,024 steps per power of two, so that
+// every value is kept to within 0.1 %. The bucket layout is that of HdrHistogram with 3 significant digits
+// and a lowest value of 1 ns.
+#pragma once
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+namespace lab {
+
+class Histogram {
+ public:
+  static constexpr std::int64_t kSubBuckets = 2048;
+  static constexpr std::int64_t kHalf = kSubBuckets / 2;
+  static constexpr int kSubBucketBits = 11;
+  static constexpr std::int64_t kHighest = std::int64_t{3600} * 1'000'000'000;  // one hour
+
+  Histogram() : counts_(static_cast<std::size_t>(index_of(kHighest)) + 1, 0) {}
+
+  // Adds `n` samples of `value_ns`; values outside [0, 1 h] count as the nearest end. One thread.
+  void record(std::int64_t value_ns, std::int64_t n) noexcept {
+    const std::int64_t value = value_ns < 0 ? 0 : (value_ns > kHighest ? kHighest : value_ns);
+    counts_[static_cast<std::size_t>(index_of(value))] += n;
+  }
+
+  const std::vector<std::int64_t>& counts() const noexcept { return counts_; }
+
+  static constexpr std::int64_t index_of(std::int64_t value) noexcept {
+    const int width = 64 - std::countl_zero(static_cast<std::uint64_t>(value) | (kSubBuckets - 1));
+    const int shift = width - kSubBucketBits;
+    return (static_cast<std::int64_t>(shift) + 1) * kHalf + ((value >> shift) - kHalf);
+  }
+
+  // The highest value that falls into bucket `index`.
+  static constexpr std::int64_t highest_in(std::int64_t index) noexcept {
+    std::int64_t shift = index / kHalf - 1;
+    std::int64_t sub = index % kHalf + kHalf;
+    if (shift < 0) {
+      shift = 0;
+      sub -= kHalf;
+    }
+    return ((sub + 1) << shift) - 1;
+  }
+
+ private:
+  std::vector<std::int64_t> counts_;
+};
+static_assert(Histogram::index_of(0) == 0 && Histogram::index_of(2047) == 2047 && Histogram::index_of(2048) == 2048);
+static_assert(Histogram::highest_in(2047) == 2047 && Histogram::highest_in(2048) == 2049);
+
+}  // namespace lab

@@ -1,0 +1,213 @@
+#include "mailbox.h"
+
+#include <algorithm>
+
+namespace lab {
+namespace {
+
+// Every how many synchronizations one is timed: two clock reads cost about as much as a join.
+constexpr std::int64_t kSyncSampling = 8;
+
+// First position in [from, to) whose timestamp is at or above `ts` (`after`: strictly above). Timestamps are
+// often nearly linear in the position, so it interpolates first and gallops from there: two or three cache
+// misses where a binary search over a long run has a dozen.
+std::int64_t search(std::span<const std::int64_t> column, std::int64_t from, std::int64_t to, std::int64_t ts,
+                    bool after) noexcept {
+  const auto at = [&](std::int64_t i) noexcept { return column[static_cast<std::size_t>(i)]; };
+  const auto before = [&](std::int64_t i) noexcept { return after ? at(i) <= ts : at(i) < ts; };
+  if (from == to || !before(from)) return from;
+  if (before(to - 1)) return to;
+  std::int64_t low = from;      // before(low)
+  std::int64_t high = to - 1;   // !before(high)
+  const std::int64_t span = at(high) - at(low);
+  if (span > 0 && high - low > 8) {
+    const double share = static_cast<double>(ts - at(low)) / static_cast<double>(span);
+    const std::int64_t guess =
+        std::clamp(low + static_cast<std::int64_t>(share * static_cast<double>(high - low)), low + 1, high - 1);
+    std::int64_t width = 4;
+    if (before(guess)) {
+      low = guess;
+      while (low + width < high && before(low + width)) {
+        low += width;
+        width *= 2;
+      }
+      high = std::min(high, low + width);
+    } else {
+      high = guess;
+      while (high - width > low && !before(high - width)) {
+        high -= width;
+        width *= 2;
+      }
+      low = std::max(low, high - width);
+    }
+  }
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (before(middle) ? low : high) = middle;
+  }
+  return high;
+}
+
+}  // namespace
+
+bool Mailbox::finished() const noexcept {
+  return !parked_ && std::all_of(lanes.begin(), lanes.end(), [](const Lane& lane) { return lane.finished(); });
+}
+
+bool Mailbox::step(std::span<Parker> parkers) {
+  if (parked_) {
+    const Tree& tree = forest_.tree(parked_tree_);
+    if (!Forest::released(tree, arrival_)) return false;
+    parked_ = false;
+    const auto& node = tree.shape->nodes[static_cast<std::size_t>(arrival_.node)];
+    const std::int32_t below = arrival_.side == 0 ? node.first : node.second;
+    forest_.descend(tree, below, leaf_of_tree[static_cast<std::size_t>(parked_tree_)], parkers);
+  }
+  bool progress = false;
+  EventKey horizon = kEndOfStream;
+  Lane* first = nullptr;  // the lane of the earliest ordering event; null: the horizon is only a promise
+  for (Lane& lane : lanes) {
+    progress |= refresh(lane, parkers);
+    if (lane.order_tree == nullptr) continue;
+    find_ordering(lane);
+    const bool found = lane.ordering < lane.end;
+    const EventKey key = found ? lane.key(lane.ordering) : lane.bound();
+    if (key < horizon) {
+      horizon = key;
+      first = found ? &lane : nullptr;
+    }
+  }
+  bool complete = true;
+  for (Lane& lane : lanes) {
+    progress |= run_lane(lane, horizon, parkers);
+    // Complete: the next event is behind the horizon, or the lane promises that it will be.
+    if (lane.next == lane.end && lane.bound() < horizon) complete = false;
+  }
+  if (first != nullptr && complete) {
+    order(*first, parkers);
+    progress = true;
+  }
+  return progress;
+}
+
+bool Mailbox::refresh(Lane& lane, std::span<Parker> parkers) {
+  const std::uint64_t published = lane.source->ring.published();
+  if (published == lane.seen) return false;
+  const Block& last = lane.source->ring.at(published - 1);
+  lane.seen = published;
+  lane.end = last.end;
+  lane.bound_ts = last.bound_ts;
+  if (lane.next == lane.end) give_back(lane, parkers);  // heartbeats only
+  return true;
+}
+
+void Mailbox::find_ordering(Lane& lane) const noexcept {
+  const StreamView& stream = lane.source->stream();
+  if (lane.ordering < lane.next) lane.ordering = lane.next;
+  if (stream.tag == nullptr) return;  // its single tag is an ordering one
+  while (lane.ordering < lane.end && lane.order_tree[stream.tag[lane.ordering]] < 0) ++lane.ordering;
+}
+
+void Mailbox::set_limit(Lane& lane, const EventKey& horizon) noexcept {
+  if (lane.limit_at == horizon && lane.limit < lane.limit_end) return;  // found already
+  if (lane.limit_at == horizon && lane.limit_end == lane.end) return;   // nothing new to look at
+  const std::int64_t from = lane.limit_at == horizon ? std::max(lane.limit, lane.next) : lane.next;
+  lane.limit_at = horizon;
+  lane.limit_end = lane.end;
+  if (horizon == kEndOfStream) {
+    lane.limit = lane.end;
+    return;
+  }
+  // At equal timestamps the stream index decides.
+  lane.limit = search(lane.source->stream().ts, from, lane.end, horizon.ts, lane.index() < horizon.stream);
+}
+
+bool Mailbox::run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> parkers) {
+  if (lane.run == nullptr) {
+    // Only ordering events: those that are not ours pass, ours wait for their turn.
+    if (lane.order_tree == nullptr || lane.next == lane.ordering) return false;
+    lane.next = lane.ordering;
+    give_back(lane, parkers);
+    return true;
+  }
+  set_limit(lane, horizon);
+  const std::int64_t limit = lane.order_tree != nullptr ? std::min(lane.limit, lane.ordering) : lane.limit;
+  if (lane.next >= limit) return false;
+  while (lane.next < limit) {
+    const Block& block = lane.source->ring.at(lane.block);
+    if (lane.next >= block.end) {
+      ++lane.block;
+      continue;
+    }
+    process(lane, std::min(block.end, limit), block.stamp_ns);
+  }
+  give_back(lane, parkers);
+  return true;
+}
+
+void Mailbox::process(Lane& lane, std::int64_t end, std::int64_t stamp_ns) {
+  latest_stamp_ = std::max(latest_stamp_, stamp_ns);
+  const StreamView& stream = lane.source->stream();
+  while (lane.next < end) {
+    const std::int64_t begin = lane.next;
+    Emit* emit = out_.open(max_outputs_per_event);
+    lane.next = lane.run(lane.state, lane.slots, stream.columns.data(), begin, end, emit);
+    ++counters_.kernel_calls;
+    const std::int64_t outputs = out_.close(stream.index, begin, false);
+    if (outputs != 0) latency_.record(now_ns() - stamp_ns, outputs);
+  }
+}
+
+void Mailbox::order(Lane& lane, std::span<Parker> parkers) {
+  const std::int32_t tag = lane.source->stream().tag == nullptr ? 0 : lane.source->stream().tag[lane.ordering];
+  const std::int32_t tree_index = lane.order_tree[tag];
+  const std::int32_t owner = lane.order_node[tag];
+  const Tree& tree = forest_.tree(tree_index);
+  const std::int32_t leaf = leaf_of_tree[static_cast<std::size_t>(tree_index)];
+  while (lane.ordering >= lane.source->ring.at(lane.block).end) ++lane.block;
+  latest_stamp_ = std::max(latest_stamp_, lane.source->ring.at(lane.block).stamp_ns);
+  lane.next = lane.ordering;
+
+  if (owner == leaf) {
+    apply(lane, tree.shape->nodes[static_cast<std::size_t>(leaf)].state_type, tree.states[leaf], latest_stamp_);
+  } else {
+    const bool timed = counters_.synchronizations % kSyncSampling == 0;
+    const std::int64_t start = timed ? now_ns() : 0;
+    const Arrival arrival = forest_.arrive(tree, leaf, owner, worker_, latest_stamp_);
+    if (arrival.won) {
+      apply(lane, tree.shape->nodes[static_cast<std::size_t>(owner)].state_type, tree.states[owner],
+            arrival.latest_stamp);
+      forest_.descend(tree, owner, leaf, parkers);
+      if (timed) sync_.record(now_ns() - start, 1);
+      ++counters_.synchronizations;
+    } else {
+      parked_ = true;
+      arrival_ = arrival;
+      parked_tree_ = tree_index;
+      ++counters_.parked;
+    }
+  }
+  ++lane.next;
+  lane.ordering = lane.next;
+  give_back(lane, parkers);
+}
+
+void Mailbox::apply(Lane& lane, std::int32_t state_type, void* state, std::int64_t latest_stamp) {
+  const StreamView& stream = lane.source->stream();
+  Emit* emit = out_.open(max_outputs_per_event);
+  const RunKernel update = lane.update[static_cast<std::size_t>(state_type)];
+  update(state, nullptr, stream.columns.data(), lane.ordering, lane.ordering + 1, emit);
+  ++counters_.kernel_calls;
+  const std::int64_t outputs = out_.close(stream.index, lane.ordering, true);
+  if (outputs != 0) latency_.record(now_ns() - latest_stamp, outputs);
+}
+
+void Mailbox::give_back(Lane& lane, std::span<Parker> parkers) {
+  while (lane.block < lane.seen && lane.source->ring.at(lane.block).end <= lane.next) ++lane.block;
+  if (lane.block == lane.advanced) return;
+  lane.advanced = lane.block;
+  lane.source->ring.advance(lane.reader, lane.block);
+  if (lane.owner_worker != worker_) parkers[static_cast<std::size_t>(lane.owner_worker)].notify();
+}
+
+}  // namespace lab

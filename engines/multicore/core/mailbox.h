@@ -1,0 +1,113 @@
+// A worker's mailbox for trees that share input streams: releases runs of events in an order that respects
+// every dependence, and processes them.
+//
+// Source: the selective reordering of the DGS paper, section 3.4, at the grain of runs. An *ordering* event is
+// one that events of other streams may depend on: those of the trees' inner nodes, and those that the plan
+// marks within a leaf. The mailbox repeats: find the earliest ordering event among all its lanes, or failing
+// that the earliest time up to which all lanes promise there is none (the horizon); process all other events
+// before it, lane by lane, in runs as long as they come; then process the ordering event itself, alone if the
+// leaf owns it, else on the joined state of the tree. Events behind the horizon wait in their ring: nothing is
+// copied. A mailbox that waits for others in a synchronization processes nothing, so trees that must not delay
+// each other belong in different mailboxes.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cacheline.h"
+#include "event_key.h"
+#include "forest.h"
+#include "histogram.h"
+#include "kernel.h"
+#include "parker.h"
+#include "sink.h"
+#include "source.h"
+
+namespace lab {
+
+// One stream as one mailbox reads it.
+struct Lane {
+  Source* source = nullptr;
+  std::size_t reader = 0;
+  std::int32_t owner_worker = 0;  // who pumps the source
+
+  // Kernel for runs; null when the lane has ordering events only.
+  RunKernel run = nullptr;
+  const std::int32_t* slots = nullptr;  // by tag; null: all events belong to `state`
+  void* state = nullptr;                // the state, or the base of the slots
+
+  // By tag (one entry when the stream has no tag column): the tree whose ordering event it is, or -1; null:
+  // no tag of this lane is an ordering one.
+  const std::int32_t* order_tree = nullptr;
+  const std::int32_t* order_node = nullptr;  // by tag: the node of that tree that owns it
+  std::vector<RunKernel> update;             // by state type: processes one ordering event on one state
+
+  // Progress; the worker's own.
+  std::uint64_t block = 0;       // ring index of the block that holds `next`
+  std::uint64_t seen = 0;        // blocks known to be published
+  std::uint64_t advanced = 0;    // blocks given back to the source
+  std::int64_t next = 0;         // first event not processed
+  std::int64_t end = 0;          // first event not seen
+  std::int64_t bound_ts = std::numeric_limits<std::int64_t>::min();  // every event not seen has ts >= this
+  std::int64_t ordering = 0;     // first event not known to be no ordering event of ours
+  std::int64_t limit = 0;        // first event at or behind the horizon, among the seen ones; see `limit_at`
+  EventKey limit_at{std::numeric_limits<std::int64_t>::min(), -1};  // the horizon `limit` was computed for
+  std::int64_t limit_end = 0;    // and the `end` then
+
+  std::int32_t index() const noexcept { return source->stream().index; }
+  std::int64_t ts(std::int64_t i) const noexcept { return source->stream().ts[static_cast<std::size_t>(i)]; }
+  EventKey key(std::int64_t i) const noexcept { return {ts(i), index()}; }
+  EventKey bound() const noexcept { return bound_ts == kEndOfTime ? kEndOfStream : EventKey{bound_ts, index()}; }
+  bool finished() const noexcept { return bound_ts == kEndOfTime && next == end; }
+};
+
+// What a worker counts; its own, read after the run.
+struct Counters {
+  std::int64_t synchronizations = 0;  // won, i.e. counted once each
+  std::int64_t parked = 0;            // arrivals that were not the last
+  std::int64_t kernel_calls = 0;
+  std::int64_t sleeps = 0;
+  std::int64_t yields = 0;
+};
+
+class Mailbox {
+ public:
+  Mailbox(std::int32_t worker, Forest& forest, OutputBuffer& out, Histogram& latency, Histogram& sync,
+          Counters& counters)
+      : worker_(worker), forest_(forest), out_(out), latency_(latency), sync_(sync), counters_(counters) {}
+
+  // Does what can be done now. Returns whether anything was.
+  bool step(std::span<Parker> parkers);
+
+  // Whether all lanes are finished and no synchronization is pending.
+  bool finished() const noexcept;
+
+  std::vector<Lane> lanes;
+  std::vector<std::int32_t> leaf_of_tree;           // by tree: this mailbox's leaf in it, or -1
+  std::int64_t max_outputs_per_event = 1;
+
+ private:
+  bool refresh(Lane& lane, std::span<Parker> parkers);
+  void find_ordering(Lane& lane) const noexcept;
+  bool run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> parkers);
+  static void set_limit(Lane& lane, const EventKey& horizon) noexcept;
+  void process(Lane& lane, std::int64_t end, std::int64_t stamp_ns);
+  void order(Lane& lane, std::span<Parker> parkers);
+  void apply(Lane& lane, std::int32_t state_type, void* state, std::int64_t latest_stamp);
+  void give_back(Lane& lane, std::span<Parker> parkers);
+
+  std::int32_t worker_;
+  Forest& forest_;
+  OutputBuffer& out_;
+  Histogram& latency_;
+  Histogram& sync_;
+  Counters& counters_;
+
+  bool parked_ = false;
+  Arrival arrival_;
+  std::int32_t parked_tree_ = -1;
+  std::int64_t latest_stamp_ = 0;  // of all events processed so far
+};
+
+}  // namespace lab

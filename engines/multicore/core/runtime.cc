@@ -1,0 +1,258 @@
+#include "runtime.h"
+
+#include <algorithm>
+#include <exception>
+#include <stdexcept>
+
+#if defined(__linux__)
+#include <pthread.h>
+#include <sched.h>
+#endif
+
+namespace lab {
+namespace {
+
+// About 100 us of spinning on current x86: longer than a synchronization, shorter than a scheduler slice.
+constexpr std::int32_t kSpins = 4000;
+constexpr std::int32_t kYields = 16;
+
+// Blocks that a worker publishes per turn of a source that others read, so that they do not wait for it.
+constexpr int kEagerBlocks = 8;
+
+}  // namespace
+
+Runtime::Runtime(RuntimeOptions options) : options_(std::move(options)) {
+  if (options_.workers < 1) throw std::invalid_argument("workers must be at least 1");
+  if (options_.batch < 1) throw std::invalid_argument("batch must be at least 1");
+  if (options_.ring_blocks < 1) throw std::invalid_argument("ring_blocks must be at least 1");
+  if (options_.output_itemsizes.empty() || options_.output_itemsizes.front() != 8) {
+    throw std::invalid_argument("the first output field must be an int64 timestamp");
+  }
+  const auto count = static_cast<std::size_t>(options_.workers);
+  workers_ = std::vector<Worker>(count);
+  parkers_ = std::vector<Parker>(count);
+  for (Worker& worker : workers_) worker.out = std::make_unique<OutputBuffer>(options_.output_itemsizes);
+}
+
+Runtime::~Runtime() {
+  if (go_ == nullptr || workers_.empty() || !workers_.front().thread.joinable()) return;
+  failed_.store(true, std::memory_order_seq_cst);  // pairs with the load in `work`
+  go_->count_down();
+  for (Parker& parker : parkers_) parker.notify();
+  for (Worker& worker : workers_) worker.thread.join();
+}
+
+std::int32_t Runtime::add_stream(StreamView stream, std::int32_t owner) {
+  if (owner < 0 || owner >= options_.workers) throw std::invalid_argument("no such worker");
+  if (!std::is_sorted(stream.ts.begin(), stream.ts.end())) {
+    throw std::invalid_argument("timestamps of stream " + std::to_string(sources_.size()) + " decrease");
+  }
+  const bool reaches_end = (!stream.ts.empty() && stream.ts.back() == kEndOfTime) ||
+                           (!stream.heartbeats.empty() && stream.heartbeats.back() == kEndOfTime);
+  if (reaches_end) throw std::invalid_argument("a timestamp is the largest int64, which marks the end of time");
+  stream.index = static_cast<std::int32_t>(sources_.size());
+  streams_.push_back(std::move(stream));
+  sources_.push_back(std::make_unique<Source>(streams_.back(), options_.batch, options_.ring_blocks));
+  owners_.push_back(owner);
+  workers_[static_cast<std::size_t>(owner)].sources.push_back({sources_.back().get(), {}, {}});
+  return static_cast<std::int32_t>(sources_.size()) - 1;
+}
+
+std::int32_t Runtime::add_mailbox(std::int32_t worker_index) {
+  Worker& worker = workers_.at(static_cast<std::size_t>(worker_index));
+  auto mailbox = std::make_unique<Mailbox>(worker_index, forest, *worker.out, worker.latency, worker.sync,
+                                           worker.counters);
+  mailbox->leaf_of_tree.assign(static_cast<std::size_t>(forest.size()), -1);
+  mailbox->max_outputs_per_event = std::max<std::int64_t>(1, options_.max_outputs_per_event);
+  worker.mailboxes.push_back(mailbox.get());
+  mailboxes_.push_back({std::move(mailbox), worker_index});
+  return static_cast<std::int32_t>(mailboxes_.size()) - 1;
+}
+
+void Runtime::add_lane(std::int32_t mailbox_index, std::int32_t stream, Lane lane) {
+  const auto s = static_cast<std::size_t>(stream);
+  lane.source = sources_.at(s).get();
+  lane.reader = lane.source->ring.add_reader();
+  lane.owner_worker = owners_[s];
+  mailbox(mailbox_index).lanes.push_back(std::move(lane));
+}
+
+void Runtime::start() {
+  if (go_ != nullptr) throw std::logic_error("a runtime starts once");
+  for (const Entry& entry : mailboxes_) {
+    for (const Lane& lane : entry.mailbox->lanes) {
+      Worker& owner = workers_[static_cast<std::size_t>(lane.owner_worker)];
+      for (Worker::Owned& owned : owner.sources) {
+        if (owned.source != lane.source) continue;
+        if (entry.worker == lane.owner_worker) {
+          owned.local.push_back(&lane);
+        } else if (std::find(owned.remote.begin(), owned.remote.end(), entry.worker) == owned.remote.end()) {
+          owned.remote.push_back(entry.worker);
+        }
+      }
+    }
+  }
+  go_ = std::make_unique<std::latch>(1);
+  for (std::int32_t w = 0; w < options_.workers; ++w) {
+    workers_[static_cast<std::size_t>(w)].thread = std::thread([this, w] { work(w); });
+  }
+}
+
+std::int64_t Runtime::run() {
+  if (go_ == nullptr) start();
+  if (!workers_.front().thread.joinable()) throw std::logic_error("a runtime runs once");
+  const std::int64_t begin = now_ns();
+  go_->count_down();
+  for (Worker& worker : workers_) worker.thread.join();
+  const std::int64_t end = now_ns();
+  std::int64_t refused = 0;
+  for (const Worker& worker : workers_) {
+    if (!worker.error.empty()) throw std::runtime_error(worker.error);
+    refused += worker.out->refused();
+  }
+  if (refused != 0) {
+    throw std::runtime_error("update emitted " + std::to_string(refused) +
+                             " records beyond max_outputs_per_event; raise it in the program");
+  }
+  return end - begin;
+}
+
+void Runtime::work(std::int32_t index) {
+  Worker& worker = workers_[static_cast<std::size_t>(index)];
+  Parker& parker = parkers_[static_cast<std::size_t>(index)];
+  pin(index);
+  go_->wait();
+  try {
+    Backoff backoff(options_.oversubscribed ? 0 : kSpins, kYields);
+    // seq_cst: a worker about to sleep must see a failure whose notify did not see it asleep (parker.h).
+    while (!failed_.load(std::memory_order_seq_cst)) {
+      if (turn(worker)) {
+        backoff.reset();
+        continue;
+      }
+      if (done(worker)) return;
+      switch (backoff.next()) {
+        case Backoff::Step::kSpin:
+          spin_pause();
+          break;
+        case Backoff::Step::kYield:
+          ++worker.counters.yields;
+          std::this_thread::yield();
+          break;
+        case Backoff::Step::kSleep: {
+          const std::uint32_t ticket = parker.prepare();
+          if (turn(worker) || done(worker) || failed_.load(std::memory_order_seq_cst)) {
+            parker.cancel();
+          } else {
+            ++worker.counters.sleeps;
+            parker.commit(ticket);
+          }
+          break;
+        }
+      }
+    }
+  } catch (const std::exception& error) {
+    worker.error = error.what();
+    failed_.store(true, std::memory_order_seq_cst);  // pairs with the loads above
+    for (Parker& other : parkers_) other.notify();
+  }
+}
+
+bool Runtime::turn(Worker& worker) {
+  bool progress = false;
+  for (Worker::Owned& owned : worker.sources) progress |= pump(owned);
+  for (Mailbox* mailbox : worker.mailboxes) progress |= mailbox->step(parkers_);
+  return progress;
+}
+
+bool Runtime::pump(Worker::Owned& owned) {
+  if (owned.source->exhausted()) return false;
+  if (owned.remote.empty()) {
+    // Only we read it: publish when a lane has run dry, so that an event waits in the ring no longer than needed.
+    const std::uint64_t published = owned.source->ring.published_by_me();
+    const auto dry = [published](const Lane* lane) { return lane->next == lane->end && lane->seen == published; };
+    const bool wanted = std::any_of(owned.local.begin(), owned.local.end(), dry);
+    return (wanted || owned.local.empty()) && owned.source->pump();
+  }
+  bool progress = false;
+  for (int i = 0; i < kEagerBlocks && owned.source->pump(); ++i) progress = true;
+  if (progress) {
+    for (const std::int32_t reader : owned.remote) parkers_[static_cast<std::size_t>(reader)].notify();
+  }
+  return progress;
+}
+
+bool Runtime::done(const Worker& worker) noexcept {
+  return std::all_of(worker.sources.begin(), worker.sources.end(),
+                     [](const Worker::Owned& owned) { return owned.source->exhausted(); }) &&
+         std::all_of(worker.mailboxes.begin(), worker.mailboxes.end(),
+                     [](const Mailbox* mailbox) { return mailbox->finished(); });
+}
+
+void Runtime::pin(std::int32_t index) const noexcept {
+#if defined(__linux__)
+  if (options_.cores.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<std::size_t>(options_.cores[static_cast<std::size_t>(index) % options_.cores.size()]), &set);
+  pthread_setaffinity_np(pthread_self(), sizeof set, &set);  // advice: failure only costs speed
+#else
+  static_cast<void>(index);
+#endif
+}
+
+std::int64_t Runtime::rows() const noexcept {
+  std::int64_t total = 0;
+  for (const Worker& worker : workers_) total += worker.out->rows();
+  return total;
+}
+
+void Runtime::collect(std::span<void* const> columns) const {
+  std::vector<const OutputBuffer*> buffers;
+  for (const Worker& worker : workers_) buffers.push_back(worker.out.get());
+  merge_outputs(buffers, columns);
+}
+
+std::vector<std::int64_t> Runtime::latency_counts() const {
+  std::vector<std::int64_t> total(workers_.front().latency.counts().size(), 0);
+  for (const Worker& worker : workers_) {
+    for (std::size_t i = 0; i < total.size(); ++i) total[i] += worker.latency.counts()[i];
+  }
+  return total;
+}
+
+std::vector<std::int64_t> Runtime::sync_counts() const {
+  std::vector<std::int64_t> total(workers_.front().sync.counts().size(), 0);
+  for (const Worker& worker : workers_) {
+    for (std::size_t i = 0; i < total.size(); ++i) total[i] += worker.sync.counts()[i];
+  }
+  return total;
+}
+
+Counters Runtime::counters() const noexcept {
+  Counters total;
+  for (const Worker& worker : workers_) {
+    total.synchronizations += worker.counters.synchronizations;
+    total.parked += worker.counters.parked;
+    total.kernel_calls += worker.counters.kernel_calls;
+    total.sleeps += worker.counters.sleeps;
+    total.yields += worker.counters.yields;
+  }
+  return total;
+}
+
+std::int64_t Runtime::events() const noexcept {
+  std::int64_t total = 0;
+  for (const auto& source : sources_) {
+    std::int64_t least = -1;
+    for (const Entry& entry : mailboxes_) {
+      for (const Lane& lane : entry.mailbox->lanes) {
+        if (lane.source == source.get() && (least < 0 || lane.next < least)) least = lane.next;
+      }
+    }
+    if (least > 0) total += least;
+  }
+  return total;
+}
+
+}  // namespace lab

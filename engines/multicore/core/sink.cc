@@ -1,0 +1,172 @@
+#include "sink.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <new>
+#include <queue>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace lab {
+namespace {
+
+// A huge page: output is written once and never read during the run, so its page faults are what it costs.
+constexpr std::size_t kPage = std::size_t{2} << 20;
+constexpr std::size_t kChunkBytes = 2 * kPage;
+
+std::size_t row_bytes(std::span<const std::int32_t> itemsizes) {
+  std::size_t total = 0;
+  for (const std::int32_t size : itemsizes) total += static_cast<std::size_t>(size);
+  return total;
+}
+
+}  // namespace
+
+OutputBuffer::OutputBuffer(std::vector<std::int32_t> itemsizes) : itemsizes_(std::move(itemsizes)) {
+  // Columns start on 64-byte boundaries, so a multiple of 64 rows keeps every column aligned.
+  chunk_rows_ = static_cast<std::int64_t>(kChunkBytes / row_bytes(itemsizes_) / 64 * 64);
+}
+
+void OutputBuffer::grow() {
+  if (!chunks_.empty()) chunks_.back().rows = emit_.count;
+  Chunk chunk;
+  void* memory = std::aligned_alloc(kPage, kChunkBytes);
+  if (memory == nullptr) throw std::bad_alloc();
+#if defined(__linux__)
+  madvise(memory, kChunkBytes, MADV_HUGEPAGE);  // advice: failure only costs speed
+#endif
+  chunk.memory = {static_cast<std::byte*>(memory), &std::free};
+  std::byte* at = chunk.memory.get();
+  for (const std::int32_t size : itemsizes_) {
+    chunk.columns.push_back(at);
+    at += static_cast<std::size_t>(size) * static_cast<std::size_t>(chunk_rows_);
+  }
+  chunks_.push_back(std::move(chunk));
+  emit_.columns = chunks_.back().columns.data();
+  emit_.count = 0;
+  emit_.capacity = chunk_rows_;
+}
+
+void OutputBuffer::note(std::int32_t stream, std::int64_t first_event, std::int64_t added, bool ordering) {
+  if (ordering || segments_.empty() || segments_.back().stream != stream) {
+    segments_.push_back({rows_, first_event, stream});
+  }
+  rows_ += added;
+}
+
+// The sequence of one (worker, stream) pair while it is merged.
+class OutputMerge {
+ public:
+  struct Piece {  // consecutive rows within one chunk
+    const OutputBuffer::Chunk* chunk;
+    std::int64_t begin, end;
+    std::int64_t first_event;
+  };
+  struct Sequence {
+    std::int32_t stream;
+    std::vector<Piece> pieces;
+    std::size_t piece = 0;
+    std::int64_t row = 0;
+    std::int64_t latest = 0;  // running maximum of ts: the key of a late row
+
+    const Piece& now() const { return pieces[piece]; }
+    void look() {
+      const std::int64_t ts = static_cast<const std::int64_t*>(now().chunk->columns[0])[row];
+      latest = std::max(latest, ts);
+    }
+  };
+
+  explicit OutputMerge(std::span<const OutputBuffer* const> buffers) {
+    for (const OutputBuffer* buffer : buffers) add(*buffer);
+  }
+
+  void run(std::span<void* const> columns, std::span<const std::int32_t> itemsizes) {
+    const auto later = [](const Sequence* a, const Sequence* b) {
+      if (a->latest != b->latest) return a->latest > b->latest;
+      if (a->stream != b->stream) return a->stream > b->stream;
+      return a->now().first_event > b->now().first_event;
+    };
+    std::priority_queue<Sequence*, std::vector<Sequence*>, decltype(later)> heads(later);
+    for (Sequence& sequence : sequences_) {
+      sequence.row = sequence.now().begin;
+      sequence.latest = std::numeric_limits<std::int64_t>::min();
+      sequence.look();
+      heads.push(&sequence);
+    }
+    std::int64_t target = 0;
+    while (!heads.empty()) {
+      Sequence* head = heads.top();
+      heads.pop();
+      const Sequence* next = heads.empty() ? nullptr : heads.top();
+      bool more = true;
+      do {  // a run of rows that precede every other sequence
+        const Piece& piece = head->now();
+        const std::int64_t first = head->row;
+        do {
+          ++head->row;
+          if (head->row == piece.end) break;
+          head->look();
+        } while (next == nullptr || !later(head, next));
+        copy(*piece.chunk, first, head->row, columns, itemsizes, target);
+        target += head->row - first;
+        if (head->row == piece.end) {
+          ++head->piece;
+          more = head->piece < head->pieces.size();
+          if (more) {
+            head->row = head->now().begin;
+            head->look();
+          }
+        }
+      } while (more && (next == nullptr || !later(head, next)));
+      if (more) heads.push(head);
+    }
+  }
+
+ private:
+  static void copy(const OutputBuffer::Chunk& chunk, std::int64_t begin, std::int64_t end,
+                   std::span<void* const> columns, std::span<const std::int32_t> itemsizes, std::int64_t target) {
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      const auto size = static_cast<std::size_t>(itemsizes[c]);
+      std::memcpy(static_cast<std::byte*>(columns[c]) + static_cast<std::size_t>(target) * size,
+                  static_cast<const std::byte*>(chunk.columns[c]) + static_cast<std::size_t>(begin) * size,
+                  static_cast<std::size_t>(end - begin) * size);
+    }
+  }
+
+  void add(const OutputBuffer& buffer) {
+    std::map<std::int32_t, Sequence> by_stream;
+    std::int64_t chunk_first = 0;
+    std::size_t s = 0;
+    for (const OutputBuffer::Chunk& chunk : buffer.chunks_) {
+      const bool last = &chunk == &buffer.chunks_.back();
+      const std::int64_t rows = last ? buffer.emit_.count : chunk.rows;
+      std::int64_t row = 0;
+      while (row < rows) {
+        while (s + 1 < buffer.segments_.size() && buffer.segments_[s + 1].row <= chunk_first + row) ++s;
+        const OutputBuffer::Segment& segment = buffer.segments_[s];
+        std::int64_t end = rows;
+        if (s + 1 < buffer.segments_.size()) end = std::min(end, buffer.segments_[s + 1].row - chunk_first);
+        Sequence& sequence = by_stream[segment.stream];
+        sequence.stream = segment.stream;
+        sequence.pieces.push_back({&chunk, row, end, segment.first_event});
+        row = end;
+      }
+      chunk_first += rows;
+    }
+    for (auto& [stream, sequence] : by_stream) sequences_.push_back(std::move(sequence));
+  }
+
+  std::vector<Sequence> sequences_;
+};
+
+void merge_outputs(std::span<const OutputBuffer* const> buffers, std::span<void* const> columns) {
+  if (buffers.empty()) return;
+  OutputMerge(buffers).run(columns, buffers.front()->itemsizes());
+}
+
+}  // namespace lab

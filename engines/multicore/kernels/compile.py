@@ -1,0 +1,175 @@
+"""Compiles a program's functions to C function pointers, with a cache on disk.
+
+The cache key covers the user's function with all it reads and calls, the generated loop, this package's
+own sources and the compiler's version; Numba adds the processor. A kernel from the cache loads in some
+10 ms where compiling takes half a second.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable
+from functools import cache as memoize
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+import numpy as np
+from numba import carray, cfunc, njit, types
+from numba.core.errors import NumbaError
+
+from engines.errors import EngineError
+from engines.multicore.kernels import emitter, memory
+from engines.multicore.kernels.fingerprint import UnstableError, fingerprint
+from engines.multicore.kernels.source import EventLayout, fork_source, join_source, run_source
+from workloads.model import DGSProgram, ForkJoin, StateType
+
+_POINTER = types.voidptr
+_RUN = types.int64(_POINTER, _POINTER, _POINTER, types.int64, types.int64, _POINTER)
+_FORK = types.void(_POINTER, _POINTER, _POINTER, _POINTER, _POINTER)
+_JOIN = types.void(_POINTER, _POINTER, _POINTER)
+
+# error_model="numpy": division by zero gives NaN or 0 instead of a Python exception, which no thread of the
+# core could raise. forceinline: the user's function must dissolve into the loop (see memory.py).
+_USER_OPTIONS = {"forceinline": True, "error_model": "numpy", "nogil": True}
+
+
+class Kernels:
+    """The compiled functions of one program. Compiles on first use; keeps the code alive."""
+
+    def __init__(self, program: DGSProgram) -> None:
+        self._program = program
+        self._compiled: dict[tuple[object, ...], Any] = {}
+
+    def run(self, state: StateType, layout: EventLayout, *, keyed: bool) -> int:
+        """Return the address of the kernel that updates `state`s with runs of events.
+
+        Raises:
+            EngineError: the update function does not compile.
+        """
+        fields = self._program.event
+        names: dict[str, object] = {
+            "STATE": memory.record_type(state.dtype),
+            "EVENT": memory.record_type(_event_dtype(self._program)),
+            "OUTPUT": emitter.emitter_type(self._program.output),
+            **{f"TYPE_{name}": fields[name].type for name in layout.fields},
+        }
+        source = run_source(self._program, layout, keyed=keyed)
+        return self._address("update", state.update, source, _RUN, names)
+
+    def fork(self, pair: ForkJoin) -> int:
+        """Return the address of a fork.
+
+        Raises:
+            EngineError: the function does not compile.
+        """
+        return self._address("fork", pair.fork, fork_source(self._program), _FORK, self._states(pair))
+
+    def join(self, pair: ForkJoin) -> int:
+        """Return the address of a join.
+
+        Raises:
+            EngineError: the function does not compile.
+        """
+        return self._address("join", pair.join, join_source(), _JOIN, self._states(pair))
+
+    def _states(self, pair: ForkJoin) -> dict[str, object]:
+        wanted = {"STATE": pair.parent, "FIRST": pair.first, "SECOND": pair.second}
+        return {
+            key: memory.record_type(self._program.state(name).dtype) for key, name in wanted.items()
+        }
+
+    def _address(
+        self,
+        role: str,
+        function: Callable[..., Any],
+        source: str,
+        signature: Any,
+        names: dict[str, object],
+    ) -> int:
+        key = (role, function, source, tuple(repr(value) for value in names.values()))
+        if key not in self._compiled:
+            self._compiled[key] = self._compile(role, function, source, signature, names)
+        return int(self._compiled[key].address)
+
+    def _compile(
+        self,
+        role: str,
+        function: Callable[..., Any],
+        source: str,
+        signature: Any,
+        names: dict[str, object],
+    ) -> Any:
+        path = _cached_source(function, source, names)
+        options = {"error_model": "numpy", "cache": path is not None}
+        user = function if hasattr(function, "py_func") else njit(**_USER_OPTIONS)(function)
+        namespace: dict[str, Any] = {
+            "kernel": cfunc(signature, **options),
+            "user": user,
+            "carray": carray,
+            "boolean": np.bool_,
+            "int32": np.int32,
+            "int64": np.int64,
+            "open_emitter": emitter.open_emitter,
+            **{name: getattr(memory, name) for name in memory.__all__},
+            **names,
+        }
+        try:
+            exec(compile(source, str(path or "<kernel>"), "exec"), namespace)
+        except NumbaError as error:
+            raise EngineError(self._explain(role, function, error)) from error
+        return next(namespace[name] for name in ("run", "fork", "join") if name in namespace)
+
+    def _explain(self, role: str, function: Callable[..., Any], error: NumbaError) -> str:
+        code = getattr(function, "py_func", function).__code__
+        where = f"{code.co_filename}:{code.co_firstlineno}"
+        return (
+            f"program {self._program.name}: {role} function {code.co_name} ({where}) does not compile to "
+            f"native code; run it on the reference engine to debug it. Numba says:\n{error}"
+        )
+
+
+def _event_dtype(program: DGSProgram) -> np.dtype[np.void]:
+    head = [("ts", np.int64), ("kind", np.int32), ("key", np.int32)]
+    payload = [(name, program.event[name]) for name in program.event.names or ()]
+    return np.dtype([*head, *payload], align=True)
+
+
+def cache_root() -> Path:
+    """Return the directory of the kernel cache: below LAB_CACHE, XDG_CACHE_HOME or ~/.cache."""
+    given = os.environ.get("LAB_CACHE")
+    if given:
+        return Path(given) / "kernels"
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "stream-lab" / "kernels"
+
+
+@memoize
+def _own_fingerprint() -> str:
+    digest = hashlib.sha256()
+    for name in ("memory.py", "emitter.py", "source.py", "compile.py"):
+        digest.update(Path(__file__).with_name(name).read_bytes())
+    digest.update(f"{numba.__version__} {llvmlite.__version__} {np.__version__}".encode())
+    return digest.hexdigest()
+
+
+def _cached_source(
+    function: Callable[..., Any], source: str, names: dict[str, object]
+) -> Path | None:
+    """Write the source where Numba can cache beside it; None when the function cannot be cached."""
+    try:
+        stable = fingerprint(function)
+    except UnstableError:
+        return None
+    constants = repr(sorted((name, repr(value)) for name, value in names.items()))
+    key = hashlib.sha256("\0".join((_own_fingerprint(), stable, source, constants)).encode())
+    path = cache_root() / f"{key.hexdigest()[:32]}.py"
+    if not path.exists():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = path.with_suffix(f".{os.getpid()}.tmp")
+            temporary.write_text(source, encoding="utf-8")
+            temporary.replace(path)
+        except OSError:
+            return None  # a read-only home only costs compile time
+    return path

@@ -1,0 +1,124 @@
+"""Numba intrinsics over raw memory: typed loads, records in place, records on the stack.
+
+A record on the stack is an LLVM `alloca` whose address never escapes once the user's function is
+inlined, so its fields become registers. That is what lets `state.sum += event.value` over a run of
+events compile to a vector loop: the state is copied to the stack, updated there, and copied back once.
+"""
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.errors import TypingError
+from numba.extending import intrinsic
+from numba.np.numpy_support import from_dtype
+
+__all__ = [
+    "copy_record",
+    "load",
+    "offset",
+    "pointer_at",
+    "record_at",
+    "record_type",
+    "stack_record",
+    "zero_record",
+]
+
+
+def record_type(dtype: np.dtype[np.void]) -> types.Record:
+    """Return the Numba type of a structured dtype."""
+    record: types.Record = from_dtype(dtype)
+    return record
+
+
+def _named_type(like: Any) -> Any:
+    """Return the type that a compile-time argument names: a record type or a NumPy scalar type."""
+    if isinstance(like, (types.TypeRef, types.NumberClass)):
+        return like.instance_type
+    raise TypingError(f"expected a type known at compile time, got {like}")
+
+
+@intrinsic  # type: ignore[misc]
+def load(typingctx: Any, address: Any, index: Any, like: Any) -> Any:
+    """`load(address, index, dtype)`: element `index` of the array of `dtype` at `address`."""
+    element = _named_type(like)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = builder.bitcast(args[0], context.get_data_type(element).as_pointer())
+        loaded = builder.load(builder.gep(pointer, [args[1]]))
+        return context.data_model_manager[element].from_data(builder, loaded)
+
+    return element(types.voidptr, types.intp, like), codegen
+
+
+@intrinsic  # type: ignore[misc]
+def pointer_at(typingctx: Any, address: Any, index: Any) -> Any:
+    """`pointer_at(address, index)`: element `index` of an array of pointers."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        byte_pointer = context.get_value_type(types.voidptr)
+        table = builder.bitcast(args[0], byte_pointer.as_pointer())
+        return builder.load(builder.gep(table, [args[1]]))
+
+    return types.voidptr(types.voidptr, types.intp), codegen
+
+
+@intrinsic  # type: ignore[misc]
+def offset(typingctx: Any, address: Any, nbytes: Any) -> Any:
+    """`offset(address, nbytes)`: the address `nbytes` further."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        byte = builder.bitcast(args[0], ir.IntType(8).as_pointer())
+        return builder.bitcast(builder.gep(byte, [args[1]]), context.get_value_type(types.voidptr))
+
+    return types.voidptr(types.voidptr, types.intp), codegen
+
+
+@intrinsic  # type: ignore[misc]
+def record_at(typingctx: Any, address: Any, like: Any) -> Any:
+    """`record_at(address, dtype)`: the record at `address`, by reference."""
+    record = _named_type(like)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], context.get_value_type(record))
+
+    return record(types.voidptr, like), codegen
+
+
+@intrinsic  # type: ignore[misc]
+def stack_record(typingctx: Any, like: Any) -> Any:
+    """`stack_record(dtype)`: a zeroed record that lives until the kernel returns."""
+    record = _named_type(like)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        storage = cgutils.alloca_once(builder, ir.ArrayType(ir.IntType(8), max(1, record.size)))
+        cgutils.memset(builder, storage, ir.Constant(ir.IntType(64), record.size), 0)
+        return builder.bitcast(storage, context.get_value_type(record))
+
+    return record(like), codegen
+
+
+@intrinsic  # type: ignore[misc]
+def copy_record(typingctx: Any, target: Any, source: Any) -> Any:
+    """`copy_record(target, source)`: copy all fields between two records of one type."""
+    if target != source or not isinstance(target, types.Record):
+        raise TypingError(f"copy_record needs two records of one type, got {target} and {source}")
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        size = ir.Constant(ir.IntType(64), target.size)
+        cgutils.raw_memcpy(builder, args[0], args[1], size, 1)
+        return context.get_dummy_value()
+
+    return types.void(target, source), codegen
+
+
+@intrinsic  # type: ignore[misc]
+def zero_record(typingctx: Any, target: Any) -> Any:
+    """`zero_record(target)`: set every byte of a record to 0."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        cgutils.memset(builder, args[0], ir.Constant(ir.IntType(64), target.size), 0)
+        return context.get_dummy_value()
+
+    return types.void(target), codegen

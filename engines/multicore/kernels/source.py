@@ -1,0 +1,127 @@
+"""Writes the source of batch kernels: the loop over a run of events around a user's function.
+
+The loop is generated because its shape depends on the stream: which columns exist, whether the kind is a
+constant, whether events go to one state or are looked up by tag. Everything known here becomes a constant
+that LLVM folds after inlining the user's function.
+"""
+
+from dataclasses import dataclass
+
+from workloads.model import DGSProgram, Stream
+
+_HEADER = """\
+open_out, room, close_out = open_emitter(OUTPUT)
+"""
+
+_RUN = """\
+@kernel
+def run(states, slots, columns, begin, end, out_address):
+{pointers}
+    out = open_out(out_address)
+    n = min(room(out) // {max_outputs}, end - begin)
+    event = stack_record(EVENT)
+{loop}
+    close_out(out, out_address)
+    return begin + n
+"""
+
+_DENSE_LOOP = """\
+    state = record_at(states, STATE)
+    local = stack_record(STATE)
+    copy_record(local, state)
+    for i in range(begin, begin + n):
+{fields}
+        user(local, event, out)
+    copy_record(state, local)
+"""
+
+_KEYED_LOOP = """\
+    for i in range(begin, begin + n):
+        slot = load(slots, load(tags, i, int32), int32)
+        if slot >= 0:
+{fields}
+            user(record_at(offset(states, slot * 8), STATE), event, out)
+"""
+
+_FORK = """\
+@kernel
+def fork(state, pred1, pred2, first, second):
+    left = record_at(first, FIRST)
+    right = record_at(second, SECOND)
+    zero_record(left)
+    zero_record(right)
+    may1 = carray(pred1, ({kinds},), boolean)
+    may2 = carray(pred2, ({kinds},), boolean)
+    user(record_at(state, STATE), may1, may2, left, right)
+"""
+
+_JOIN = """\
+@kernel
+def join(first, second, state):
+    joined = record_at(state, STATE)
+    zero_record(joined)
+    user(record_at(first, FIRST), record_at(second, SECOND), joined)
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventLayout:
+    """What a kernel must know of the stream whose events it reads.
+
+    Attributes:
+        kinds: number of kinds in the alphabet.
+        tagged: whether there is a tag column.
+        kind: the only kind in the stream, or None when the tag column tells.
+        fields: names of the program's payload fields that the stream carries.
+    """
+
+    kinds: int
+    tagged: bool
+    kind: int | None
+    fields: tuple[str, ...]
+
+
+def layout_of(program: DGSProgram, stream: Stream) -> EventLayout:
+    """Return the layout of a stream's events for a program."""
+    return EventLayout(
+        kinds=len(program.kinds),
+        tagged=stream.tag is not None,
+        kind=stream.kinds[0] if len(stream.kinds) == 1 else None,
+        fields=tuple(name for name in program.event.names or () if name in stream.payload),
+    )
+
+
+def run_source(program: DGSProgram, layout: EventLayout, *, keyed: bool) -> str:
+    """Return the source of a run kernel; `keyed` looks each event's state up by tag."""
+    names = program.event.names or ()
+    pointers = ["ts = pointer_at(columns, 0)"]
+    if layout.tagged:
+        pointers.append("tags = pointer_at(columns, 1)")
+    for position, name in enumerate(names, start=2):
+        if name in layout.fields:
+            pointers.append(f"column_{name} = pointer_at(columns, {position})")
+    kind = str(layout.kind) if layout.kind is not None else f"load(tags, i, int32) % {layout.kinds}"
+    fields = ["event.ts = load(ts, i, int64)", f"event.kind = {kind}"]
+    if layout.tagged:
+        fields.append(f"event.key = load(tags, i, int32) // {layout.kinds}")
+    fields += [f"event.{n} = load(column_{n}, i, TYPE_{n})" for n in layout.fields]
+    loop, depth = (_KEYED_LOOP, 12) if keyed else (_DENSE_LOOP, 8)
+    return _HEADER + _RUN.format(
+        pointers=_indent(pointers, 4),
+        max_outputs=max(1, program.max_outputs_per_event),
+        loop=loop.format(fields=_indent(fields, depth)),
+    )
+
+
+def fork_source(program: DGSProgram) -> str:
+    """Return the source of a fork kernel."""
+    return _FORK.format(kinds=len(program.kinds))
+
+
+def join_source() -> str:
+    """Return the source of a join kernel."""
+    return _JOIN
+
+
+def _indent(lines: list[str], depth: int) -> str:
+    return "\n".join(" " * depth + line for line in lines)
