@@ -86,13 +86,16 @@ def rows_of(cells: Sequence[Cell]) -> list[HeadlineRow]:
 def in_groups(cells: Sequence[Cell]) -> list[tuple[Group, list[Cell]]]:
     """Sort cells by engine, variant, batch and workers within workload and input.
 
-    Workloads keep the order in which the matrix names them.
+    Workloads and engines keep the order in which they were first run, which is the matrix's.
     """
-    order = {group: place for place, group in reversed(list(enumerate(map(group_of, cells))))}
-    ordered = sorted(
-        cells,
-        key=lambda c: (order[group_of(c)], c.engine, c.variant, c.batch or 0, c.workers, c.name),
-    )
+    groups = list(dict.fromkeys(map(group_of, cells)))
+    engines = list(dict.fromkeys((cell.engine, cell.variant) for cell in cells))
+
+    def place(c: Cell) -> tuple[object, ...]:
+        engine = engines.index((c.engine, c.variant))
+        return (groups.index(group_of(c)), engine, c.batch or 0, c.workers, c.name)
+
+    ordered = sorted(cells, key=place)
     return [(group, list(members)) for group, members in groupby(ordered, key=group_of)]
 
 
@@ -108,7 +111,7 @@ def baseline(cells: Sequence[Cell]) -> Baseline | None:
     nothing.
     """
     rated = [(c.throughput_eps.median, c) for c in cells if c.throughput_eps is not None]
-    if not rated:
+    if len({cell.name for cell in cells}) < 2 or not rated:
         return None
     spark = [(eps, c) for eps, c in rated if (c.engine, c.variant) == BASELINE]
     if spark:

@@ -13,7 +13,8 @@ from reports.palette import INK, MUTED, PAPER, Colour
 from reports.summary import Cell
 
 _ROW_IN = 0.36
-_MARGIN_IN = 1.12
+_AROUND = 0.4  # rows of room above the first, for its label
+_MARGIN_IN = 0.94
 
 Range = tuple[float, float]
 
@@ -39,17 +40,17 @@ def latency_panel(
 ) -> Axes:
     """Draw one panel. Cells whose engine stamps no outputs are left out."""
     stamped = [cell for cell in cells if cell.latency_p50_ns or cell.latency_p99_ns]
-    names = short_names(stamped)
-    height = _MARGIN_IN + _ROW_IN * len(stamped)
+    names = short_names(cells)
+    height = _MARGIN_IN + _ROW_IN * (len(stamped) + _AROUND)
     axes = new_panel(
         title=title,
         subtitle="latency; disc: p50, bar: p99 (medians; faint: each repetition)",
         height_in=height,
-        box=(0.25, 0.5, 0.25, 0.62),
+        box=(0.25, 0.32, 0.25, 0.62),
     )
     axes.set_xscale("log")
     axes.set_xlim(*limits)
-    axes.set_ylim(len(stamped) - 0.35, -0.75)
+    axes.set_ylim(len(stamped) - 0.35, -0.35 - _AROUND)
     axes.set_yticks([])
     axes.xaxis.set_major_locator(LogLocator(numticks=7))
     axes.xaxis.set_minor_locator(NullLocator())
@@ -66,6 +67,7 @@ def _draw(axes: Axes, row: int, cell: Cell, name: str, colour: str) -> None:
         0.0,
         row - 0.34,
         name,
+        parse_math=False,
         transform=axes.get_yaxis_transform(),
         size=7.5,
         color=INK.light,

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from reports.palette import GRID, INK, MUTED, PAPER
 
-WIDTH_IN = 4.8
+WIDTH_IN = 4.4
 
 _RC: dict[Any, Any] = {
     "svg.fonttype": "none",  # text stays text: it can be searched, and takes the page's colours
@@ -44,9 +44,17 @@ def new_panel(*, title: str, subtitle: str, height_in: float, box: Sequence[floa
     axes.tick_params(colors=MUTED.light, labelsize=8, length=3, width=0.8)
     axes.tick_params(axis="y", length=0)
     axes.set_axisbelow(True)
-    write = figure.text
-    write(0.02, 1 - 0.10 / height_in, title, size=10, weight="bold", color=INK.light, va="top")
-    write(0.02, 1 - 0.31 / height_in, subtitle, size=7.5, color=MUTED.light, va="top")
+    for words, size, weight, down in ((title, 10, "bold", 0.10), (subtitle, 7.5, "normal", 0.31)):
+        figure.text(
+            0.02,
+            1 - down / height_in,
+            words,
+            size=size,
+            weight=weight,
+            color=INK.light if weight == "bold" else MUTED.light,
+            va="top",
+            parse_math=False,  # a dollar in a name is a dollar
+        )
     return axes
 
 

@@ -44,13 +44,14 @@ def throughput_panel(
 ) -> Axes:
     """Draw one panel. Cells without a number are left out; the tables of the report show them."""
     rated = [cell for cell in cells if cell.throughput_eps is not None]
-    names = short_names(rated)
+    every = short_names(cells)
+    names = {cell.series: every[cell.series] for cell in rated}
     height = max(3.3, 1.2 + _LABEL_GAP_IN * len(names))
     axes = new_panel(
         title=title,
         subtitle="events/s by number of workers; dots: repetitions, lines: medians",
         height_in=height,
-        box=(0.62, 0.5, 1.62, 0.62),
+        box=(0.56, 0.5, 1.52, 0.62),
     )
     _scales(axes, rated, scale)
     ends = [_draw(axes, rated, series, colours, names) for series in names]
@@ -86,7 +87,7 @@ def _draw(
     """Draw one series and return its last median, where its label belongs."""
     members = sorted((c for c in cells if c.series == series), key=lambda c: c.workers)
     colour = colours[series[0]].light
-    alike = [other for other in names if other[0] == series[0]]
+    alike = sorted((s for s in names if s[0] == series[0]), key=lambda s: -_fastest(cells, s))
     dashes = _DASHES[alike.index(series) % len(_DASHES)]
     points = [(c.workers, c.throughput_eps.median) for c in members if c.throughput_eps]
     axes.plot(
@@ -109,11 +110,15 @@ def _draw(
             marker="o",
             markersize=4.5,
             markerfacecolor=PAPER.light if cell.oversubscribed else colour,
-            markeredgecolor=colour,
-            markeredgewidth=1.0,
+            markeredgecolor=colour if cell.oversubscribed else PAPER.light,
+            markeredgewidth=1.0 if cell.oversubscribed else 0.5,
             zorder=4,
         )
     return points[-1]
+
+
+def _fastest(cells: Sequence[Cell], series: Series) -> float:
+    return max(c.throughput_eps.median for c in cells if c.series == series and c.throughput_eps)
 
 
 def _label(
@@ -139,4 +144,13 @@ def _label(
             linestyle=":",
             zorder=1,
         )
-        axes.text(1.055, height, name, transform=axes.transAxes, size=8, color=colour, va="center")
+        axes.text(
+            1.055,
+            height,
+            name,
+            parse_math=False,
+            transform=axes.transAxes,
+            size=8,
+            color=colour,
+            va="center",
+        )

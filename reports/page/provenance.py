@@ -28,12 +28,20 @@ class Section:
 
 def sections(meta: Mapping[str, Any]) -> tuple[Section, ...]:
     """Return the sections of run.json; single values come first, as the section `Run`."""
-    plain = tuple(_facts({key: value for key, value in meta.items() if not _is_object(value)}))
-    result = [Section(title="Run", facts=plain)] if plain else []
-    for key, value in meta.items():
-        if _is_object(value) and (facts := tuple(_facts(_entries(_own_words(value))))):
-            result.append(Section(title=_words(key).capitalize(), facts=facts))
-    return tuple(result)
+    apart = {key: value for key, value in meta.items() if _is_object(value) or _is_block(value)}
+    plain = _facts({key: value for key, value in meta.items() if key not in apart})
+    result = [Section(title="Run", facts=tuple(plain))] if plain else []
+    for key, value in apart.items():
+        title = _words(key).capitalize()
+        if key == "datasets":  # each is long enough for a section of its own
+            result += [
+                Section(title=f"Dataset {name}", facts=tuple(_facts(_entries(_own_words(one)))))
+                for name, one in _entries(value).items()
+            ]
+        else:
+            whole = _entries(_own_words(value)) if _is_object(value) else {key: value}
+            result.append(Section(title=title, facts=tuple(_facts(whole))))
+    return tuple(section for section in result if section.facts)
 
 
 def _own_words(value: Any) -> Any:
@@ -51,7 +59,7 @@ def _facts(entries: Mapping[str, Any], path: str = "") -> list[Fact]:
             facts.extend(_facts(_entries(value), name))
         elif value is not None and value != [] and value != {}:
             text = _text(value)
-            facts.append(Fact(key=name, text=text, is_block="\n" in text.strip()))
+            facts.append(Fact(key=name, text=text, is_block=_is_block(text)))
     return facts
 
 
@@ -62,6 +70,10 @@ def _is_object(value: Any) -> bool:
     return _is_list(value) and any(isinstance(part, Mapping | list) for part in value)
 
 
+def _is_block(value: Any) -> bool:
+    return isinstance(value, str) and "\n" in value.strip()
+
+
 def _is_list(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
@@ -69,6 +81,8 @@ def _is_list(value: Any) -> bool:
 def _entries(value: Any) -> Mapping[str, Any]:
     if isinstance(value, Mapping):
         return value
+    if not _is_list(value):
+        return {"value": value}
     return {str(place): part for place, part in enumerate(value, start=1)}
 
 

@@ -1,8 +1,9 @@
 """Says in a sentence what was run, and whether its numbers may be believed."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from reports.summary import Cell
 from results.schema import OK, UNSUPPORTED
@@ -23,24 +24,50 @@ class Statement:
     good: bool
 
 
-def statement(cells: Sequence[Cell]) -> Statement:
-    """Describe a run by its cells."""
+def not_run(meta: Mapping[str, Any], cells: Sequence[Cell]) -> list[str]:
+    """Return the cells that run.json plans and that have no trial."""
+    planned = meta.get("cells") or {}
+    seen = {cell.name for cell in cells}
+    return [str(name) for name in planned if name not in seen]
+
+
+def statement(
+    cells: Sequence[Cell], *, missing: Sequence[str] = (), complete: bool = True
+) -> Statement:
+    """Describe a run by its cells.
+
+    Args:
+        cells: the cells that have trials.
+        missing: ids of cells that have none.
+        complete: whether the run came to its end.
+    """
     if not cells:
         return Statement(
-            what="No trial was recorded.", verdict="There is nothing to verify.", good=False
+            what="No trial was recorded.",
+            verdict="There is nothing to verify." + _rest(missing, complete),
+            good=False,
         )
     trials = sum(sum(cell.statuses.values()) for cell in cells)
     workers = sorted({cell.workers for cell in cells})
     what = (
         f"{_listed([c.workload for c in cells], 'workload')} on "
         f"{_listed([c.engine for c in cells], 'engine')} with {_or_range(workers)}: "
-        f"{_counted(len(cells), 'cell')} in {_counted(trials, 'trial')}, each a fresh process."
+        f"{_counted(len(cells), 'cell')}, {_counted(trials, 'trial')},"
+        f"{' each' if trials > 1 else ''} in a fresh process."
     )
     failed = Counter(cell.status for cell in cells if cell.status != OK)
     rated = len(cells) - failed.total()
     return Statement(
-        what=what, verdict=_verdict(rated, failed), good=rated > 0 and set(failed) <= {UNSUPPORTED}
+        what=what,
+        verdict=_verdict(rated, failed) + _rest(missing, complete),
+        good=rated > 0 and set(failed) <= {UNSUPPORTED} and complete and not missing,
     )
+
+
+def _rest(missing: Sequence[str], complete: bool) -> str:
+    if missing:
+        return f" The run is incomplete: {_counted(len(missing), 'cell')} not run yet."
+    return "" if complete else " The run is incomplete: some repetitions are missing."
 
 
 def _verdict(rated: int, failed: Counter[str]) -> str:

@@ -11,7 +11,7 @@ from reports.numbers import count, duration, memory, rate
 from reports.page.drawings import latency_drawings, throughput_drawings, title
 from reports.page.inline_svg import engine_variable, variables
 from reports.page.provenance import sections
-from reports.page.statement import statement
+from reports.page.statement import not_run, statement
 from reports.palette import engine_colours
 from reports.summary import Cell, summarise
 from reports.table import Baseline, HeadlineRow, baseline, in_groups, rows_of
@@ -58,6 +58,7 @@ def write_report(run_dir: Path, out: Path | None = None) -> Path:
 def render(name: str, meta: Mapping[str, Any], cells: Sequence[Cell], figures: Path) -> str:
     """Return the page's text, having drawn the figures into the directory `figures`."""
     colours = engine_colours(cell.engine for cell in cells)
+    missing = not_run(meta, cells)
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -71,7 +72,8 @@ def render(name: str, meta: Mapping[str, Any], cells: Sequence[Cell], figures: P
         style=style,
         variables=variables(colours),
         engine_variable={engine: engine_variable(engine, colours) for engine in colours},
-        statement=statement(cells),
+        statement=statement(cells, missing=missing, complete=meta.get("complete") is not False),
+        missing=missing,
         blocks=_blocks(cells),
         definitions=_definitions(cells),
         without_number=[cell for cell in cells if cell.status != OK],
@@ -104,23 +106,24 @@ def _blocks(cells: Sequence[Cell]) -> list[_Block]:
 
 
 def _definitions(cells: Sequence[Cell]) -> list[tuple[str, str]]:
-    """Return (engine and variant, definition of latency), each pair once."""
-    pairs = (
-        (f"{cell.engine} {cell.variant}".strip(), cell.latency_definition)
-        for cell in cells
-        if cell.latency_definition
-    )
-    return sorted(set(pairs))
+    """Return (engines and variants, their definition of latency), each definition once."""
+    who: dict[str, dict[str, None]] = {}
+    for cell in cells:
+        if cell.latency_definition:
+            name = f"{cell.engine} {cell.variant}".strip()
+            who.setdefault(cell.latency_definition.rstrip("."), {})[name] = None
+    return [(", ".join(names), definition) for definition, names in who.items()]
 
 
 def _properties(cells: Sequence[Cell]) -> list[tuple[str, str, str, Mapping[str, Any]]]:
     """Return (engine, variant, workload, properties), each combination once."""
-    found = {
-        (cell.engine, cell.variant, cell.workload): cell.properties
-        for cell in reversed(cells)
-        if cell.properties
-    }
-    return [(*key, found[key]) for key in sorted(found)]
+    found: dict[tuple[str, str, str], Mapping[str, Any]] = {}
+    for cell in cells:
+        if cell.properties:
+            found.setdefault((cell.engine, cell.variant, cell.workload), cell.properties)
+    engines = list(dict.fromkeys(engine for engine, _, _ in found))
+    ordered = sorted(found, key=lambda key: (engines.index(key[0]), key))
+    return [(*key, found[key]) for key in ordered]
 
 
 def _plans(cells: Sequence[Cell]) -> list[tuple[str, list[str]]]:

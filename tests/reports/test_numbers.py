@@ -1,0 +1,56 @@
+import pytest
+
+from reports.numbers import count, digits, duration, memory, rate, ratio
+
+
+@pytest.mark.parametrize(
+    ("eps", "text"),
+    [
+        (412_345_678, "412 M/s"),
+        (4_123_456, "4.12 M/s"),
+        (41_234, "41.2 k/s"),
+        (999_600, "1.00 M/s"),
+        (999_999_999, "1.00 G/s"),
+        (12, "12.0 /s"),
+        (0, "0 /s"),
+    ],
+)
+def test_rates_have_three_digits_and_the_nearest_unit(eps, text):
+    assert rate(eps).text == text
+
+
+def test_the_exact_value_is_kept_beside_the_short_one():
+    assert rate(412_345_678).exact == "412,345,678 events/s"
+    assert duration(1234.5).exact == "1,234 ns"
+    assert memory(1 << 30).exact == "1,073,741,824 bytes"
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [
+        (850, "850 ns"),
+        (1_240, "1.24 µs"),
+        (999_999, "1.00 ms"),
+        (2.3e9, "2.30 s"),
+        (0.42, "0.42 ns"),
+        (0, "0 ns"),
+    ],
+)
+def test_durations_go_from_nanoseconds_to_seconds(ns, text):
+    assert duration(ns).text == text
+
+
+def test_small_ratios_are_not_rounded_to_nothing():
+    assert ratio(0.00123).text == "0.00123 \N{MULTIPLICATION SIGN}"
+    assert ratio(212.4).text == "212 \N{MULTIPLICATION SIGN}"
+
+
+def test_counts_drop_zeros_that_say_nothing():
+    assert count(40_000_000).text == "40 M"
+    assert count(1_500).text == "1.5 k"
+    assert count(100_000_000).text == "100 M"
+    assert count(7).text == "7"
+
+
+def test_large_numbers_without_a_unit_are_grouped():
+    assert digits(1_234_567) == "1,234,567"
