@@ -1,0 +1,220 @@
+"""One suite for every adapter: small inputs at the edges of the contract, and what must hold.
+
+Each case is an input derived from a workload's own generator; an adapter passes it when its
+answer equals
+the oracle's as a data trace, every event is accounted for, and nothing that it started is left.
+Crashes and
+time limits need a process of their own and are tried by the tests through the lab.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import psutil
+
+from engines.protocol import Engine, Task
+from engines.small_dataset import SEED, write_dataset
+from workloads.model import Alphabet, Input, Stream, Workload
+from workloads.model.trace import compare
+
+# Enough for several synchronizations on each generator, few enough for plain Python.
+EVENTS = 3_000
+CLOSE_GRACE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One edge of the contract.
+
+    Attributes:
+        name: as a sentence's end: "conforms on <name>".
+        derive: makes the input from an ordinary one.
+        extra_workers: how many workers more than streams; None for the number that the caller
+        gives.
+    """
+
+    name: str
+    derive: Callable[[Input], Input]
+    extra_workers: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What a case showed: why it is unsupported, or its problems (none: the adapter conforms)."""
+
+    unsupported: str | None = None
+    problems: tuple[str, ...] = ()
+
+
+def ordinary_input(workload: Workload, given: Mapping[str, object] | None = None) -> Input:
+    """Return a small input from a workload's generator, parameters but `given` at default."""
+    params = workload.params(given or {})
+    specs = workload.streams(params, EVENTS)
+    streams = []
+    for index, spec in enumerate(specs):
+        columns = dict(workload.generate(params, SEED, specs, index, 0, spec.events))
+        ts, tag = columns.pop("ts"), columns.pop("tag", None)
+        streams.append(
+            Stream(
+                name=spec.name,
+                kinds=workload.program.kind_indices(spec.kinds),
+                ts=ts.astype(np.int64),
+                tag=None if tag is None else tag.astype(np.int32),
+                payload=columns,
+            )
+        )
+    alphabet = Alphabet(kinds=workload.program.kinds, keys=workload.keys(params))
+    return Input(alphabet=alphabet, streams=tuple(streams))
+
+
+def _same(data: Input) -> Input:
+    return data
+
+
+def _keep(data: Input, rows: Mapping[int, int]) -> Input:
+    """Keep the first `rows[i]` events of stream i, none of the streams that are not named."""
+    return replace(
+        data,
+        streams=tuple(_head(stream, rows.get(i, 0)) for i, stream in enumerate(data.streams)),
+    )
+
+
+def _head(stream: Stream, rows: int) -> Stream:
+    return replace(
+        stream,
+        ts=stream.ts[:rows],
+        tag=None if stream.tag is None else stream.tag[:rows],
+        payload={name: values[:rows] for name, values in stream.payload.items()},
+    )
+
+
+def _heartbeats_only(data: Input) -> Input:
+    beats = np.arange(0, 100, 10, dtype=np.int64)
+    empty = _keep(data, {})
+    return replace(
+        empty, streams=tuple(replace(stream, heartbeats=beats) for stream in empty.streams)
+    )
+
+
+def _with_ties(data: Input) -> Input:
+    """Map event times onto some fifty instants, so that events of all streams share them."""
+    last = max((int(stream.ts[-1]) for stream in data.streams if len(stream)), default=0)
+    step = max(1, last // 50)
+    return replace(
+        data, streams=tuple(replace(stream, ts=stream.ts // step) for stream in data.streams)
+    )
+
+
+def _one_stream(data: Input) -> Input:
+    """Merge all events into one physical stream that carries every kind."""
+    n = len(data.alphabet.kinds)
+    ts = np.concatenate([stream.ts for stream in data.streams])
+    # A stable sort on concatenated streams is the total order: time, stream, position.
+    order = np.argsort(ts, kind="stable")
+    tags = [
+        np.full(len(stream), stream.kinds[0], dtype=np.int32) if stream.tag is None else stream.tag
+        for stream in data.streams
+    ]
+    dtypes = {name: values.dtype for s in data.streams for name, values in s.payload.items()}
+    payload = {
+        name: np.concatenate(
+            [
+                stream.payload.get(name, np.zeros(len(stream), dtype=dtype))
+                for stream in data.streams
+            ]
+        )[order]
+        for name, dtype in dtypes.items()
+    }
+    merged = Stream(
+        name="all",
+        kinds=tuple(range(n)),
+        ts=ts[order],
+        tag=np.concatenate(tags)[order],
+        payload=payload,
+    )
+    return replace(data, streams=(merged,))
+
+
+CASES = (
+    Case(name="an ordinary input", derive=_same),
+    Case(name="an empty input", derive=lambda data: _keep(data, {})),
+    Case(name="one event in the first stream", derive=lambda data: _keep(data, {0: 1})),
+    Case(
+        name="one event in the last stream",
+        derive=lambda data: _keep(data, {len(data.streams) - 1: 1}),
+    ),
+    Case(name="a single stream", derive=_one_stream),
+    Case(name="ties in event time", derive=_with_ties),
+    Case(name="heartbeats only", derive=_heartbeats_only),
+    Case(name="more workers than streams", derive=_same, extra_workers=3),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """How an adapter is run in a case."""
+
+    variant: str
+    workers: int = 2
+    batch: int = 64
+    options: Mapping[str, object] = field(default_factory=dict)
+
+
+def run_case(
+    engine: Engine, workload: Workload, case: Case, setting: Setting, folder: Path
+) -> Finding:
+    """Run one case in this process and return what was found."""
+    data = case.derive(ordinary_input(workload))
+    workers = setting.workers
+    if case.extra_workers is not None:
+        workers = len(data.streams) + case.extra_workers
+    scratch = folder / "scratch"
+    scratch.mkdir(parents=True)
+    task = Task(
+        workload=workload,
+        dataset=write_dataset(data, workload.name, folder / "data"),
+        variant=setting.variant,
+        workers=workers,
+        batch=setting.batch,
+        options=setting.options,
+        scratch=scratch,
+    )
+    reason = engine.unsupported(task)
+    if reason is not None:
+        return Finding(unsupported=reason)
+    threads_before = set(threading.enumerate())
+    prepared = engine.prepare(task)
+    try:
+        measured = prepared.run()
+        answer = prepared.answer()
+    finally:
+        prepared.close()
+        prepared.close()
+    problems = []
+    if measured.events != data.events:
+        problems.append(f"counted {measured.events} events, the input has {data.events}")
+    difference = compare(workload.oracle(data), answer, workload.output)
+    if not difference.equal:
+        problems.append(difference.render())
+    return Finding(problems=(*problems, *_left_behind(threads_before)))
+
+
+def native_threads() -> int:
+    """Return how many threads this process has, those of native code included."""
+    return len(list(Path("/proc/self/task").iterdir()))
+
+
+def _left_behind(threads_before: set[threading.Thread]) -> list[str]:
+    deadline = time.monotonic() + CLOSE_GRACE_S
+    while True:
+        children = psutil.Process().children(recursive=True)
+        threads = [t for t in threading.enumerate() if t not in threads_before and t.is_alive()]
+        if not (children or threads) or time.monotonic() > deadline:
+            break
+        time.sleep(0.02)
+    problems = [f"left the process {' '.join(child.cmdline())[:120]}" for child in children]
+    return problems + [f"left the thread {thread.name}" for thread in threads]

@@ -1,0 +1,1 @@
+"""An engine that computes nothing itself and fails on demand: proof that the lab notices."""
