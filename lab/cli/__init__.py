@@ -1,0 +1,96 @@
+"""The command line. Subcommands are imported when they are used, one file each, named as typed.
+
+Exit codes live here and nowhere else.
+"""
+
+import sys
+from importlib import import_module
+
+import click
+
+EXIT_OK = 0
+EXIT_USER_ERROR = 2
+EXIT_ENGINE_FAILURE = 3
+EXIT_WRONG_OUTPUT = 4
+EXIT_GATE = 5
+EXIT_INTERRUPTED = 130
+
+# name: (module:attribute, what `lab --help` says without importing it).
+_COMMANDS = {
+    "run": ("lab.cli.run:run", "Run a matrix of workloads on engines, verified and measured."),
+    "report": ("lab.cli.report:report", "Write a run as one self-contained HTML file."),
+    "list": ("lab.cli.list:list_things", "List workloads, engines, figures or runs."),
+    "data": ("lab.cli.data:data", "Generate, import and show datasets."),
+    "plan": ("lab.cli.plan:plan", "Show the synchronization plan of a workload."),
+    "check": (
+        "lab.cli.check:check",
+        "Check that a program's update, fork and join are consistent.",
+    ),
+    "doctor": ("lab.cli.doctor:doctor", "Say what this machine offers, with remedies."),
+}
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module, _, attribute = _COMMANDS[cmd_name][0].partition(":")
+        command = getattr(import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, about) for name, (_, about) in _COMMANDS.items()])
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="stream-lab", prog_name="lab")
+def cli() -> None:
+    """Benchmark suite and comparison lab for parallel stream processing.
+
+    Exit codes: 0 ok, 2 user error, 3 engine failure, 4 wrong output, 5 gate.
+    """
+
+
+def main() -> None:
+    """Run the command line and leave with its exit code."""
+    sys.exit(call(sys.argv[1:]))
+
+
+def call(arguments: list[str]) -> int:
+    """Run the command line in this process and return its exit code."""
+    try:
+        code = cli.main(arguments, prog_name="lab", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return EXIT_USER_ERROR
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("lab: interrupted", err=True)
+        return EXIT_INTERRUPTED
+    except Exception as error:
+        code = _code_of(error)
+        if code is None:
+            raise
+        click.echo(f"lab: {error}", err=True)
+        return code
+    return code if isinstance(code, int) else EXIT_OK
+
+
+def _code_of(error: Exception) -> int | None:
+    """Return the exit code of an error in `lab.errors`, None for a defect of the lab."""
+    from workloads.datasets.errors import DatasetError
+
+    from engines.errors import EngineCrashError, EngineError
+    from lab.errors import LabError
+    from results.errors import ResultsError
+    from workloads.model.errors import ModelError
+
+    if isinstance(error, EngineCrashError):
+        return EXIT_ENGINE_FAILURE
+    if isinstance(error, LabError | ModelError | DatasetError | EngineError | ResultsError):
+        return EXIT_USER_ERROR
+    return None

@@ -1,0 +1,75 @@
+"""`lab list`: what there is."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from lab.cli import EXIT_OK
+
+
+@click.command("list")
+@click.argument("what", type=click.Choice(["workloads", "engines", "figures", "runs"]))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="With runs: where they are (environment: LAB_RUNS).",
+)
+def list_things(what: str, out: Path | None) -> int:
+    """List workloads with their parameters, engines with their variants, figures, or runs."""
+    lines = {"workloads": _workloads, "engines": _engines, "figures": _figures}
+    root = out or Path(os.environ.get("LAB_RUNS", "results/runs"))
+    for line in _runs(root) if what == "runs" else lines[what]():
+        click.echo(line)
+    return EXIT_OK
+
+
+def _workloads() -> Iterator[str]:
+    from workloads.registry import NAMES, workload
+
+    for name in NAMES:
+        found = workload(name)
+        yield f"{name}  {found.title} ({found.paper})"
+        for parameter, spec in found.parameters.items():
+            yield f"    {parameter} = {spec.default!r}  {spec.help}"
+
+
+def _engines() -> Iterator[str]:
+    from engines.errors import EngineError
+    from engines.registry import engine, names
+
+    if not names():
+        yield "no engine is installed; run `make setup`"
+    for name in names():
+        try:
+            found = engine(name)
+        except EngineError as error:
+            yield f"{name}  not usable: {error}"
+            continue
+        yield f"{name}  {found.version()}"
+        for variant in found.variants():
+            batch = ", takes a batch size" if variant.uses_batch else ""
+            yield f"    {variant.name}  {variant.summary}{batch}"
+
+
+def _figures() -> Iterator[str]:
+    yield "no figures yet: this lab does not draw any of the papers' figures so far"
+
+
+def _runs(root: Path) -> Iterator[str]:
+    from results.errors import ResultsError
+    from results.store import list_runs, read_meta
+
+    found = list_runs(root)
+    if not found:
+        yield f"no runs in {root}; `lab run --demo` makes one"
+    for run_dir in found:
+        try:
+            meta = read_meta(run_dir)
+        except ResultsError as error:
+            yield f"{run_dir}  {error}"
+            continue
+        state = "complete" if meta["complete"] else "incomplete, see lab run --resume"
+        commit = (meta["vcs"]["commit"] or "no commit")[:12]
+        yield f"{run_dir}  {len(meta['cells'])} cells, {commit}, {state}"

@@ -1,0 +1,101 @@
+"""Shows on standard error how a run gets on."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from lab.cells import Trial
+from reports.numbers import rate
+from results.schema import OK
+from results.store import Row
+from workloads.datasets.dataset import Dataset
+
+# Drawing takes time from the cores that are being measured.
+REFRESHES_PER_S = 2
+
+
+@contextmanager
+def announce(what: str) -> Iterator[None]:
+    """Say what is being waited for, and for how long it was when that is over a second."""
+    console = Console(stderr=True)
+    began = time.monotonic()
+    console.print(escape(f"{what} ..."), highlight=False)
+    yield
+    took = time.monotonic() - began
+    if took > 1:
+        console.print(escape(f"{what}: {took:.1f} s"), highlight=False)
+
+
+class TerminalWatcher:
+    """A progress bar on a terminal, one line a trial everywhere: a `lab.runner.Watcher`."""
+
+    def __init__(self, trials: int) -> None:
+        self._console = Console(stderr=True)
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("ETA"),
+            TimeRemainingColumn(),
+            console=self._console,
+            refresh_per_second=REFRESHES_PER_S,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._task = self._progress.add_task("trials", total=trials)
+        self._trials = trials
+        self._begun = False
+
+    def __enter__(self) -> "TerminalWatcher":
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._progress.stop()
+
+    def oracle(self, key: str, dataset: Dataset) -> None:
+        """Say that the expected answer is looked up or made."""
+        self._progress.update(self._task, description=escape(f"expected answer of {key}"))
+
+    def started(self, trial: Trial) -> None:
+        """Show the trial as the current one."""
+        if not self._begun:
+            # A resumed run begins with the trials that it has.
+            self._begun = True
+            self._progress.update(self._task, completed=trial.order_index)
+        self._progress.update(self._task, description=escape(_title(trial)))
+
+    def finished(self, trial: Trial, row: Row) -> None:
+        """Leave a line for the trial; a wrong answer's difference is shown at once."""
+        self._progress.update(self._task, advance=1)
+        if row["status"] == OK:
+            eps = row.get("throughput_eps")
+            said = f"ok  {rate(eps).text if eps is not None else 'no rate'}"
+            if row.get("reason"):
+                said += f"  ({row['reason']})"
+        else:
+            said = f"{row['status']}: {row.get('difference') or row.get('reason') or 'no reason'}"
+        place = f"[{trial.order_index + 1}/{self._trials}]"
+        self._console.print(escape(f"{place} {_title(trial)}  {said}"), highlight=False)
+
+
+def _title(trial: Trial) -> str:
+    return f"{trial.cell.id} #{trial.repetition}"

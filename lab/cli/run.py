@@ -1,0 +1,177 @@
+"""`lab run`: runs a matrix."""
+
+import signal
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import click
+
+from lab.cli import EXIT_ENGINE_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_WRONG_OUTPUT
+from lab.errors import MatrixError
+
+DEFAULT_OUT = "results/runs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What to run: a matrix as text, its name in messages, and which of its cells."""
+
+    text: str
+    source: str
+    only: tuple[str, ...]
+    keep_outputs: bool
+
+
+@click.command()
+@click.argument("matrix", required=False, type=click.Path(path_type=Path))
+@click.option("--demo", is_flag=True, help="Run the matrix that ships with the lab.")
+@click.option(
+    "--real-data",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="With --demo: also run on the imported page views and edits found in this folder.",
+)
+@click.option("--only", multiple=True, help="Run only cells whose id matches; may be repeated.")
+@click.option("--dry-run", is_flag=True, help="Print the cells and run nothing.")
+@click.option(
+    "--resume",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Go on with an interrupted run; MATRIX may be left out.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="LAB_RUNS",
+    default=DEFAULT_OUT,
+    show_default=True,
+    help="Where run directories are made (environment: LAB_RUNS).",
+)
+@click.option("--keep-outputs", is_flag=True, help="Keep every cell's answer in outputs/.")
+@click.option("--master", default="local[2]", show_default=True, help="Spark master for datasets.")
+def run(
+    matrix: Path | None,
+    demo: bool,
+    real_data: Path | None,
+    only: tuple[str, ...],
+    dry_run: bool,
+    resume: Path | None,
+    out: Path,
+    keep_outputs: bool,
+    master: str,
+) -> int:
+    """Run the cells of MATRIX, a TOML file, each trial in a fresh process.
+
+    Every answer is compared with the oracle's after the timed part. The last line printed is the
+    run directory. Exit codes: 0 all cells ok or unsupported, 3 an engine failed, 4 an answer was
+    wrong, 130 interrupted.
+    """
+    if real_data is not None and not demo:
+        raise click.UsageError("--real-data goes with --demo")
+    if resume is not None and matrix is None and not demo:
+        asked = _stored(resume)
+    else:
+        text, source = _matrix_text(matrix, demo, real_data)
+        asked = _Asked(text=text, source=source, only=only, keep_outputs=keep_outputs)
+    from lab.cells import expand
+    from lab.inputs import check_entries
+    from lab.matrix import parse_matrix
+
+    parsed = parse_matrix(asked.text, asked.source)
+    check_entries(parsed.workloads)
+    cells = expand(parsed, asked.only)
+    if dry_run:
+        for cell in cells:
+            click.echo(f"{cell.id}  x{cell.repetitions}")
+        click.echo(
+            f"{len(cells)} cells, {sum(cell.repetitions for cell in cells)} trials", err=True
+        )
+        return EXIT_OK
+    return _execute(parsed.name, asked, cells, resume=resume, out=out, master=master)
+
+
+def _execute(
+    name: str, asked: _Asked, cells: Sequence[Any], *, resume: Path | None, out: Path, master: str
+) -> int:
+    from lab.cli.progress import TerminalWatcher, announce
+    from lab.cli.table import print_table
+    from lab.inputs import find_dataset
+    from lab.run_dir import new_meta, record_dataset, reopen, start
+    from lab.runner import run as run_trials
+
+    _interrupt_once()
+    meta = new_meta(name, asked.text, cells, asked.only, asked.keep_outputs)
+    if resume is not None:
+        meta = reopen(resume, meta)
+    datasets = {}
+    for entry in {cell.entry.key: cell.entry for cell in cells}.values():
+        with announce(f"dataset of {entry.key}"):
+            datasets[entry.key] = find_dataset(entry, master=master)
+        record_dataset(meta, entry.key, datasets[entry.key])
+    run_dir = resume if resume is not None else start(out, meta)
+    began = time.monotonic()
+    with TerminalWatcher(sum(cell.repetitions for cell in cells)) as watcher:
+        result = run_trials(run_dir, meta, cells, datasets, watcher)
+    print_table(result.rows)
+    click.echo(f"{len(result.rows)} trials, {time.monotonic() - began:.1f} s")
+    if result.interrupted:
+        click.echo(f"lab: interrupted; go on with: lab run --resume {run_dir}", err=True)
+    click.echo(str(run_dir))
+    return EXIT_INTERRUPTED if result.interrupted else _exit_code(result.rows)
+
+
+def _exit_code(rows: Sequence[dict[str, Any]]) -> int:
+    from results import schema
+
+    found = {row["status"] for row in rows}
+    if schema.WRONG_OUTPUT in found:
+        return EXIT_WRONG_OUTPUT
+    if found & {schema.CRASH, schema.OOM, schema.TIMEOUT, schema.INVALID}:
+        return EXIT_ENGINE_FAILURE
+    return EXIT_OK
+
+
+def _stored(run_dir: Path) -> _Asked:
+    from results.store import read_meta
+
+    meta = read_meta(run_dir)
+    return _Asked(
+        text=meta["matrix_text"],
+        source=str(run_dir / "run.json"),
+        only=tuple(meta["only"]),
+        keep_outputs=meta["keep_outputs"],
+    )
+
+
+def _matrix_text(matrix: Path | None, demo: bool, real_data: Path | None) -> tuple[str, str]:
+    if demo and matrix is not None:
+        raise click.UsageError("give either MATRIX or --demo")
+    if demo:
+        import lab
+        from lab.real_data import real_workloads
+
+        path = Path(lab.__file__).parent / "demo.toml"
+        text = path.read_text(encoding="utf-8")
+        if real_data is not None:
+            text += real_workloads(real_data)
+        return text, "demo.toml"
+    if matrix is None:
+        raise click.UsageError("give a MATRIX file, --demo, or --resume RUN_DIR")
+    try:
+        return matrix.read_text(encoding="utf-8"), str(matrix)
+    except (OSError, UnicodeDecodeError) as error:
+        raise MatrixError(f"{matrix}: cannot read the matrix: {error}") from error
+
+
+def _interrupt_once() -> None:
+    """Let the first Ctrl-C or termination stop the run, and none disturb its clearing up."""
+
+    def stop(signum: int, frame: FrameType | None) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)

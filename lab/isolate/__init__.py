@@ -1,0 +1,1 @@
+"""Ways to keep a trial apart from the lab and from other trials."""

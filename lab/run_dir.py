@@ -1,0 +1,178 @@
+"""Starts a run's directory, or opens one to go on with it."""
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from lab.cells import Cell, describe
+from lab.errors import LabError, ResumeError
+from lab.host import comparable, host, revision, software
+from results.store import read_meta, write_meta
+from workloads.datasets.dataset import Dataset
+
+
+def now() -> str:
+    """Return the time as UTC, ISO 8601, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def new_meta(
+    name: str, matrix_text: str, cells: Sequence[Cell], only: Sequence[str], keep_outputs: bool
+) -> dict[str, Any]:
+    """Return what run.json says at the start of a run, datasets apart."""
+    return {
+        "lab_version": _lab_version(),
+        "name": name,
+        "matrix_text": matrix_text,
+        "only": list(only),
+        "keep_outputs": keep_outputs,
+        "cells": {cell.id: describe(cell) for cell in cells},
+        "vcs": revision(),
+        "host": host(),
+        "software": software(),
+        "datasets": {},
+        "sessions": [],
+        "complete": False,
+    }
+
+
+def start(root: Path, meta: dict[str, Any]) -> Path:
+    """Make a new run directory below `root` and write its run.json.
+
+    Raises:
+        LabError: it cannot be made.
+    """
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    for attempt in range(100):
+        suffix = f"-{attempt}" if attempt else ""
+        run_dir = root / f"{stamp}-{meta['name']}{suffix}"
+        try:
+            run_dir.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise LabError(f"{run_dir}: cannot make the run: {error}; use --out") from error
+        for part in ("trials", "logs", "series", "outputs"):
+            (run_dir / part).mkdir()
+        write_meta(run_dir, meta)
+        return run_dir
+    raise LabError(f"{root} already has 100 runs called {stamp}-{meta['name']}; use another name")
+
+
+def reopen(run_dir: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the stored run.json when `meta` describes the same run.
+
+    Cells and source revision must be equal; host and packages must be those that results may be
+    compared
+    across, since the trials of one run are compared with each other.
+
+    Raises:
+        ResumeError: something differs; the message names it, and both values.
+        ResultsError: `run_dir` is no run.
+    """
+    stored = read_meta(run_dir)
+    pairs = [
+        ("only", stored["only"], meta["only"]),
+        ("keep_outputs", stored["keep_outputs"], meta["keep_outputs"]),
+        ("matrix cells", stored["cells"], meta["cells"]),
+        ("source revision vcs.commit", stored["vcs"]["commit"], meta["vcs"]["commit"]),
+        (
+            "source revision vcs.dirty_diff_sha256",
+            stored["vcs"]["dirty_diff_sha256"],
+            meta["vcs"]["dirty_diff_sha256"],
+        ),
+        ("host", comparable(stored["host"]), comparable(meta["host"])),
+        ("packages", stored["software"]["packages"], meta["software"]["packages"]),
+    ]
+    for name, before, after in pairs:
+        found = _difference(name, before, after)
+        if found:
+            raise ResumeError(f"{run_dir} cannot be resumed: {found}; start a new run instead")
+    return stored
+
+
+def dataset_meta(dataset: Dataset) -> dict[str, Any]:
+    """Return what run.json says of a dataset."""
+    return {
+        "id": dataset.id,
+        "workload": dataset.workload,
+        "events": dataset.events,
+        "origin": json.loads(json.dumps(dict(dataset.origin), default=str)),
+        "source": dataset.source,
+        "licence": dataset.licence,
+    }
+
+
+def record_dataset(meta: dict[str, Any], key: str, dataset: Dataset) -> None:
+    """Note a dataset in run.json's content, or check it against the one noted earlier.
+
+    Raises:
+        ResumeError: the run was started on other data.
+    """
+    known = meta["datasets"].get(key)
+    if known is not None and known["id"] != dataset.id:
+        raise ResumeError(
+            f"the run cannot be resumed: dataset of {key} was {known['id']}, is {dataset.id} now; "
+            "start a new run instead"
+        )
+    meta["datasets"][key] = dataset_meta(dataset)
+
+
+def fingerprint(cell: Cell, dataset: Dataset, machine: Mapping[str, Any]) -> str:
+    """Return a hash of what must be equal for two results to be compared, revision apart."""
+    content = describe(cell)
+    for key in ("repetitions", "timeout_s", "workload"):
+        del content[key]
+    content |= {"dataset": dataset.id, "host": comparable(dict(machine))}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def run_fingerprint(meta: Mapping[str, Any]) -> str:
+    """Return the same for a whole run."""
+    content = {
+        "cells": meta["cells"],
+        "datasets": {key: value["id"] for key, value in meta["datasets"].items()},
+        "host": comparable(dict(meta["host"])),
+    }
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def open_session(meta: dict[str, Any]) -> None:
+    """Note that the lab works on the run from now on."""
+    meta["sessions"].append({"started_at": now(), "ended_at": None, "interrupted": None})
+
+
+def close_session(meta: dict[str, Any], *, interrupted: bool, began_ns: int) -> None:
+    """Note how the current session ended."""
+    meta["sessions"][-1] |= {
+        "ended_at": now(),
+        "interrupted": interrupted,
+        "duration_s": (time.monotonic_ns() - began_ns) / 1e9,
+    }
+
+
+def _difference(name: str, before: Any, after: Any) -> str | None:
+    """Return the first place at which two JSON values differ, in words."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in [*before, *(key for key in after if key not in before)]:
+            if key not in after:
+                return f"{name}[{key!r}] was there, is not now"
+            if key not in before:
+                return f"{name}[{key!r}] is new"
+            found = _difference(f"{name}[{key!r}]", before[key], after[key])
+            if found:
+                return found
+        return None
+    return None if before == after else f"{name} was {before!r}, is {after!r} now"
+
+
+def _lab_version() -> str:
+    try:
+        return version("stream-lab")
+    except PackageNotFoundError:
+        return "not installed"

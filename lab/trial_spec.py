@@ -1,0 +1,118 @@
+"""What the lab tells the process of a trial, as JSON."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workloads.datasets.dataset import Dataset, DatasetStream
+from workloads.model import Alphabet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialSpec:
+    """One trial, complete: its process reads no matrix and no catalogue.
+
+    Attributes:
+        engine, variant, workers, batch, options: as in the cell; batch is 1 where there is no
+        such notion.
+        dataset: the input; names its workload.
+        spawned_ns: monotonic clock when the lab started the process; that clock is the machine's.
+        series: where to write the resource series (Parquet).
+        latency: where to write the latency histogram (Parquet).
+        outputs: where to write the answer (Parquet), None when it is not kept.
+        runs_oracle_only: make and cache the oracle's answer, and run no engine.
+    """
+
+    engine: str
+    variant: str
+    workers: int
+    batch: int
+    options: Mapping[str, Any]
+    dataset: Dataset
+    spawned_ns: int
+    series: Path | None = None
+    latency: Path | None = None
+    outputs: Path | None = None
+    runs_oracle_only: bool = False
+
+
+def write_spec(spec: TrialSpec, path: Path) -> None:
+    """Write a specification as JSON."""
+    content = {
+        "engine": spec.engine,
+        "variant": spec.variant,
+        "workers": spec.workers,
+        "batch": spec.batch,
+        "options": dict(spec.options),
+        "dataset": _dataset_to_json(spec.dataset),
+        "spawned_ns": spec.spawned_ns,
+        "series": _text(spec.series),
+        "latency": _text(spec.latency),
+        "outputs": _text(spec.outputs),
+        "runs_oracle_only": spec.runs_oracle_only,
+    }
+    path.write_text(json.dumps(content, default=str), encoding="utf-8")
+
+
+def read_spec(path: Path) -> TrialSpec:
+    """Read what `write_spec` wrote."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    for key in ("series", "latency", "outputs"):
+        content[key] = None if content[key] is None else Path(content[key])
+    content["dataset"] = _dataset_from_json(content["dataset"])
+    return TrialSpec(**content)
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path.absolute())
+
+
+def _dataset_to_json(dataset: Dataset) -> dict[str, Any]:
+    return {
+        "id": dataset.id,
+        "workload": dataset.workload,
+        "kinds": dataset.alphabet.kinds,
+        "keys": dataset.alphabet.keys,
+        "origin": dict(dataset.origin),
+        "source": dataset.source,
+        "licence": dataset.licence,
+        "streams": [
+            {
+                "name": stream.name,
+                "kinds": stream.kinds,
+                "path": str(stream.path),
+                "rows": stream.rows,
+                "ts_min": stream.ts_min,
+                "ts_max": stream.ts_max,
+                "columns": stream.columns,
+                "heartbeats": stream.heartbeats,
+            }
+            for stream in dataset.streams
+        ],
+    }
+
+
+def _dataset_from_json(content: dict[str, Any]) -> Dataset:
+    streams = tuple(
+        DatasetStream(
+            **{
+                **stream,
+                "kinds": tuple(stream["kinds"]),
+                "path": Path(stream["path"]),
+                "columns": tuple((name, dtype) for name, dtype in stream["columns"]),
+                "heartbeats": tuple(stream["heartbeats"]),
+            }
+        )
+        for stream in content["streams"]
+    )
+    return Dataset(
+        id=content["id"],
+        workload=content["workload"],
+        alphabet=Alphabet(kinds=tuple(content["kinds"]), keys=content["keys"]),
+        streams=streams,
+        origin=content["origin"],
+        source=content["source"],
+        licence=content["licence"],
+    )
