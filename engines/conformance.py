@@ -21,8 +21,9 @@ from engines.small_dataset import SEED, write_dataset
 from workloads.model import Alphabet, Input, Stream, Workload
 from workloads.model.trace import compare
 
-# Enough for several synchronizations on each generator, few enough for plain Python.
+# Enough for many synchronizations, few enough for plain Python.
 EVENTS = 3_000
+EVENTS_PER_SYNC = 50
 CLOSE_GRACE_S = 5.0
 
 
@@ -50,9 +51,10 @@ class Finding:
     problems: tuple[str, ...] = ()
 
 
-def ordinary_input(workload: Workload, given: Mapping[str, object] | None = None) -> Input:
-    """Return a small input from a workload's generator, parameters but `given` at default."""
-    params = workload.params(given or {})
+def ordinary_input(workload: Workload) -> Input:
+    """Return a small input from a workload's generator, with a synchronization every few events."""
+    dense = {name: EVENTS_PER_SYNC for name in workload.parameters if "_per_" in name}
+    params = workload.params(dense)
     specs = workload.streams(params, EVENTS)
     streams = []
     for index, spec in enumerate(specs):
