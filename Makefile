@@ -49,7 +49,7 @@ $(WANTED): pyproject.toml tools/requirements.py $(CREATED)
 
 $(DEPS): constraints.txt $(WANTED)
 	@echo "set-up: installing the dependencies pinned in constraints.txt (minutes, the first time)"
-	@$(PIP) install --quiet --constraint constraints.txt --requirement $(WANTED)
+	@$(PIP) install --quiet --use-pep517 --constraint constraints.txt --requirement $(WANTED)
 	@touch $@
 
 dependencies: $(DEPS) ## create .venv and install the pinned dependencies only

@@ -1,0 +1,1 @@
+"""What this machine offers to measurements, and what to do about what it lacks."""

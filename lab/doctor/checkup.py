@@ -1,0 +1,52 @@
+"""Runs every probe and never fails itself."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from lab.doctor import cpu, energy, java, memory, programs, virtual
+from lab.doctor.finding import Finding, warn
+from lab.doctor.machine import Machine
+
+Probe = Callable[[Machine], Finding]
+
+PROBES: tuple[tuple[str, Probe], ...] = (
+    ("cores", cpu.cores),
+    ("smt", cpu.smt),
+    ("governor", cpu.governor),
+    ("turbo", cpu.turbo),
+    ("clock", cpu.clock),
+    ("load", cpu.load),
+    ("virtualised", virtual.virtualised),
+    ("memory", memory.memory),
+    ("powercap", energy.powercap),
+    ("pyRAPL", energy.pyrapl),
+    ("perf power", energy.perf),
+    ("java", java.java),
+    ("compiler", programs.compiler),
+    ("container engine", programs.container_engine),
+    ("graphviz", programs.graphviz),
+    ("chromium", programs.chromium),
+)
+
+
+def examine(
+    machine: Machine | None = None, probes: tuple[tuple[str, Probe], ...] = PROBES
+) -> list[Finding]:
+    """Return one finding per probe, in the order of `probes`.
+
+    A probe that fails becomes a `warn` that carries its error: strange machines are what the
+    doctor is for.
+    """
+    machine = machine or Machine()
+
+    def examined(name: str, probe: Probe) -> Finding:
+        try:
+            return probe(machine)
+        except Exception as error:
+            return warn(
+                name, f"the probe failed: {error!r}", "report this line as a defect of the lab"
+            )
+
+    # Probes mostly wait for a child process each, so they wait together.
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        return list(pool.map(lambda probe: examined(*probe), probes))

@@ -1,0 +1,101 @@
+"""The doctor's one seam to the machine: files below a root, programs on PATH, the environment.
+
+Probes see the machine only through this value, so tests hand them a fake tree.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+# The whole check is to stay under two seconds; no single program may hold it up longer than this.
+PROGRAM_TIMEOUT_S = 1.5
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace")
+
+
+def _run(command: Sequence[str]) -> str | None:
+    try:
+        done = subprocess.run(
+            list(command),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=PROGRAM_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return (done.stdout + done.stderr).strip()
+
+
+def _connects(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.settimeout(0.3)
+        try:
+            client.connect(str(path))
+        except OSError:
+            return False
+    return True
+
+
+def _affinity() -> int:
+    # Not every system has affinity masks (macOS has none).
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """A machine as probes see it; the default is this one.
+
+    Attributes:
+        root: where `/proc`, `/sys`, `/run` and so on are looked for.
+        environ: the environment variables.
+        affinity: returns the number of cores that this process may use.
+        read: returns a file's text; raises OSError, PermissionError among them.
+        which: returns the path of a program on PATH, or None.
+        run: returns what a program prints (both streams), or None when it does not start or does
+            not end in time.
+        connects: tells whether something answers on a Unix socket.
+        pause: waits that many seconds.
+        uid: the effective user id; 0 may read and do more.
+    """
+
+    root: Path = Path("/")
+    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    affinity: Callable[[], int] = _affinity
+    read: Callable[[Path], str] = _read
+    which: Callable[[str], str | None] = shutil.which
+    run: Callable[[Sequence[str]], str | None] = _run
+    connects: Callable[[Path], bool] = _connects
+    pause: Callable[[float], None] = time.sleep
+    uid: int = field(default_factory=os.geteuid)
+
+    def path(self, absolute: str) -> Path:
+        """Return where the absolute path lies on this machine."""
+        return self.root / absolute.lstrip("/")
+
+    def text(self, absolute: str) -> str | None:
+        """Return the stripped content of a file, or None when it is absent or may not be read."""
+        try:
+            return self.read(self.path(absolute)).strip()
+        except OSError:
+            return None
+
+    def glob(self, absolute: str) -> list[str]:
+        """Return the absolute paths that match a pattern, sorted."""
+        found = self.root.glob(absolute.lstrip("/"))
+        return sorted("/" + path.relative_to(self.root).as_posix() for path in found)
+
+    def first_program(self, *names: str) -> str | None:
+        """Return the path of the first of these programs that is on PATH, or None."""
+        return next((path for name in names if (path := self.which(name)) is not None), None)

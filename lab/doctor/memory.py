@@ -1,0 +1,34 @@
+"""Probe of the memory that is there, and that a control group leaves."""
+
+from lab.doctor import control_group
+from lab.doctor.finding import Finding, ok, warn
+from lab.doctor.machine import Machine
+
+# Spark's driver, its Python workers and a 40 M event dataset (16 bytes an event) fit in this.
+WANTED_BYTES = 4 << 30
+_GIB = float(1 << 30)
+
+
+def memory(machine: Machine) -> Finding:
+    """Report total and available memory, held to the control group's limit."""
+    fields: dict[str, int] = {}
+    for line in (machine.text("/proc/meminfo") or "").splitlines():
+        words = line.replace(":", " ").split()
+        if len(words) >= 2 and words[1].isdigit():
+            fields[words[0]] = int(words[1]) * 1024
+    if "MemTotal" not in fields:
+        return warn("memory", "not visible: no /proc/meminfo", "mount /proc")
+    total = fields["MemTotal"]
+    available = fields.get("MemAvailable", fields.get("MemFree", total))
+    seen = f"{total / _GIB:.1f} GiB, {available / _GIB:.1f} GiB available"
+    limit = control_group.memory_bytes(machine)
+    if limit is not None and limit < total:
+        seen += f", limited to {limit / _GIB:.1f} GiB by a control group"
+        available = min(available, limit)
+    if available < WANTED_BYTES:
+        return warn(
+            "memory",
+            seen,
+            f"free {WANTED_BYTES / _GIB:.0f} GiB, or run fewer events (`events` in the matrix)",
+        )
+    return ok("memory", seen)

@@ -1,0 +1,87 @@
+"""Probes of the programs that the lab uses: compiler, container engine, Graphviz, Chromium."""
+
+import re
+from pathlib import Path
+
+from lab.doctor.finding import Finding, missing, ok, warn
+from lab.doctor.machine import Machine
+
+# The first releases whose C++20 library has what the core uses (atomic wait, span, bit operations).
+_OLDEST = {"gcc": 11, "clang": 14}
+
+
+def install(machine: Machine, debian: str, fedora: str) -> str:
+    """Return the command that installs a package on this machine."""
+    sudo = "" if machine.uid == 0 else "sudo "
+    if machine.which("apt-get") is None and machine.which("dnf") is not None:
+        return f"{sudo}dnf install -y {fedora}"
+    return f"{sudo}apt-get install -y {debian}"
+
+
+def compiler(machine: Machine) -> Finding:
+    """Report the C++ compiler and whether it is new enough for C++20."""
+    remedy = install(machine, "g++", "gcc-c++")
+    wanted = machine.environ.get("CXX")
+    path = machine.first_program(wanted) if wanted else None
+    path = path or machine.first_program("c++", "g++", "clang++")
+    if path is None:
+        return missing("compiler", "no c++, g++ or clang++ on PATH", remedy)
+    line = (machine.run([path, "--version"]) or "").partition("\n")[0]
+    family = "clang" if "clang" in line else "gcc"
+    # The distribution's version stands in brackets before the compiler's own.
+    version = re.search(r"(\d+)\.\d+", re.sub(r"\(.*?\)", "", line))
+    if version is None:
+        return warn("compiler", f"{path}: says no version ({line or 'nothing'})", remedy)
+    if int(version[1]) < _OLDEST[family]:
+        need = f"{family} {_OLDEST[family]} or newer is needed"
+        return missing("compiler", f"{line}: {need}", f"{remedy}, or CXX=... make setup")
+    return ok("compiler", f"{line} ({path})")
+
+
+def container_engine(machine: Machine) -> Finding:
+    """Report a container engine: a socket that answers, or at least a binary."""
+    sockets = [
+        address.removeprefix("unix://")
+        for name in ("DOCKER_HOST", "CONTAINER_HOST")
+        if (address := machine.environ.get(name, "")).startswith("unix://")
+    ]
+    sockets += ["/run/podman/podman.sock", "/var/run/docker.sock"]
+    if runtime := machine.environ.get("XDG_RUNTIME_DIR"):
+        sockets.append(f"{runtime}/podman/podman.sock")
+    for socket in sockets:
+        if machine.path(socket).exists() and machine.connects(machine.path(socket)):
+            return ok("container engine", f"answers on {socket}")
+    binary = machine.first_program("podman", "docker")
+    if binary is None:
+        remedy = install(machine, "podman runc", "podman")
+        return missing("container engine", "no podman or docker", remedy)
+    if Path(binary).name == "docker":
+        remedy = "sudo systemctl start docker"
+        return warn("container engine", f"{binary}, but no socket answers", remedy)
+    return warn(
+        "container engine",
+        f"{binary}; `make image` works, the lab's API access needs a socket",
+        "podman system service --time=0 unix:///run/podman/podman.sock &",
+    )
+
+
+def graphviz(machine: Machine) -> Finding:
+    """Report Graphviz, which draws synchronization plans."""
+    path = machine.which("dot")
+    if path is None:
+        return missing("graphviz", "no dot on PATH", install(machine, "graphviz", "graphviz"))
+    said = machine.run([path, "-V"]) or ""
+    version = re.search(r"version (\S+)", said)
+    return ok("graphviz", f"{version[1] if version else 'version unknown'} ({path})")
+
+
+def chromium(machine: Machine) -> Finding:
+    """Report a Chromium-like browser, in which the tests open the report. It is not started."""
+    path = machine.first_program("chromium", "chromium-browser", "google-chrome")
+    if path is None:
+        return missing(
+            "chromium",
+            "not on PATH; the browser test is skipped",
+            install(machine, "chromium", "chromium"),
+        )
+    return ok("chromium", path)

