@@ -1,1 +1,1 @@
-"""The data pipeline on Spark: generate or import, to sorted Parquet in a catalogue keyed by content."""
+"""The data pipeline on Spark: generate or import, to sorted Parquet in a catalogue."""

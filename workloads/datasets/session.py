@@ -1,0 +1,115 @@
+"""Starts and stops Spark, quietly and with bounded memory."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.java import find_java
+
+if TYPE_CHECKING:
+    from pyspark import SparkConf
+    from pyspark.sql import SparkSession
+
+DEFAULT_MASTER = "local[*]"
+_STOP_TIMEOUT_S = 20
+
+_DEFAULTS = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "1g",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+"""A laptop's worth of defaults; `conf` overrides each. Shuffles are small, so few partitions."""
+
+
+def spark_session(
+    app: str, *, master: str = DEFAULT_MASTER, conf: Mapping[str, str], quiet: bool = True
+) -> "SparkSession":
+    """Return the running Spark session, or a new one.
+
+    Sets JAVA_HOME, SPARK_LOCAL_IP and PYSPARK_PYTHON in this process's environment, which is how
+    Spark's start scripts take them. While quiet, what the Java process prints goes to a log file in
+    the folder for temporary files, which is shown when it does not start and removed when it stops.
+
+    Raises:
+        DatasetError: no Java, or Spark does not start.
+    """
+    from pyspark import SparkConf, SparkContext  # heavy
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        return running
+    os.environ["JAVA_HOME"] = str(find_java().path)
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    # Before Spark looks the host name up, which fails or warns on machines without a network.
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    settings = SparkConf().setAppName(app).setMaster(master)
+    settings.setAll([*{**_DEFAULTS, **conf}.items()])
+    log = Path(tempfile.gettempdir()) / f"lab-spark-{os.getpid()}.log"
+    try:
+        if SparkContext._gateway is None and quiet:
+            with log.open("wb") as sink:
+                streams = {"stdout": sink, "stderr": subprocess.STDOUT}
+                SparkContext._ensure_initialized(gateway=_launch(settings, streams))
+        session = SparkSession.builder.config(conf=settings).getOrCreate()
+    except (PySparkException, OSError) as error:
+        said = log.read_text(errors="replace").strip()[-2000:] if log.exists() else ""
+        raise DatasetError(f"Spark does not start with master {master}: {error}\n{said}") from error
+    session.sparkContext.setLogLevel("ERROR" if quiet else "WARN")
+    return session
+
+
+def _launch(settings: "SparkConf", streams: dict[str, Any]) -> Any:
+    """Start the Java process with its output going to `streams`."""
+    from pyspark.java_gateway import launch_gateway
+
+    return launch_gateway(settings, streams)  # type: ignore[no-untyped-call]  # pyspark's gap
+
+
+def stop_spark(session: "SparkSession") -> None:
+    """Stop a session and its Java process, so that nothing of it is left. May be called twice."""
+    from pyspark import SparkContext
+
+    session.stop()
+    gateway = SparkContext._gateway
+    if gateway is None:
+        return
+    gateway.shutdown()
+    process = getattr(gateway, "proc", None)
+    if process is not None:
+        process.stdin.close()  # the Java process ends when this pipe does
+        try:
+            process.wait(timeout=_STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+    (Path(tempfile.gettempdir()) / f"lab-spark-{os.getpid()}.log").unlink(missing_ok=True)
+
+
+@contextmanager
+def spark(app: str, *, master: str, conf: Mapping[str, str]) -> "Iterator[SparkSession]":
+    """Give a session for a while: the running one, else one that is stopped at the end."""
+    from pyspark.sql import SparkSession
+
+    running = SparkSession.getActiveSession()
+    session = running or spark_session(app, master=master, conf=conf)
+    try:
+        yield session
+    finally:
+        if running is None:
+            stop_spark(session)
