@@ -1,0 +1,225 @@
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from reports.page import write_report
+from results.errors import ResultsError
+from results.schema import STATUSES
+
+VOID = {"meta", "br", "link", "img", "input", "hr"}
+
+
+class Outline(HTMLParser):
+    """Collects tags, ids, links and text, and checks that elements nest."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.tags, self.ids, self.links, self.text = [], [], [], [], []
+        self.tables = []
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        self.tags.append((tag, values))
+        if tag not in VOID:
+            self.open.append(tag)
+        if "id" in values:
+            self.ids.append(values["id"])
+        if "href" in values:
+            self.links.append(values["href"])
+        if tag == "table":
+            self.tables.append({"caption": False, "unscoped": 0})
+        elif tag == "caption":
+            self.tables[-1]["caption"] = True
+        elif tag == "th" and "scope" not in values:
+            self.tables[-1]["unscoped"] += 1
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-3:]}"
+        self.open.pop()
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] != "style":
+            self.text.append(data)
+
+
+def parse(page):
+    outline = Outline()
+    outline.feed(page)
+    outline.close()
+    assert outline.open == []
+    return outline
+
+
+def words(outline):
+    return " ".join(" ".join(outline.text).split())
+
+
+@pytest.fixture
+def page_of(make_run):
+    def build(rows, **more):
+        return write_report(make_run(rows, **more)).read_text(encoding="utf-8")
+
+    return build
+
+
+def test_the_page_needs_nothing_but_itself(page_of, typical):
+    page = page_of(typical)
+    outline = parse(page)
+    assert "http:" not in page
+    assert "https:" not in page
+    assert "<script" not in page
+    assert "@import" not in page
+    assert "url(" not in re.sub(r"url\(#[^)]+\)", "", page)
+    assert not any("src" in attrs for _, attrs in outline.tags)
+    assert all(link.startswith("#") for link in outline.links)
+
+
+def test_ids_are_unique_and_links_lead_somewhere(page_of, typical):
+    outline = parse(page_of(typical))
+    assert len(outline.ids) == len(set(outline.ids))
+    assert {link[1:] for link in outline.links} <= set(outline.ids)
+
+
+def test_tables_have_captions_and_scoped_headings(page_of, typical):
+    outline = parse(page_of(typical))
+    assert len(outline.tables) > 8
+    assert all(table["caption"] and not table["unscoped"] for table in outline.tables)
+
+
+def test_figures_say_in_words_what_they_show(page_of, typical):
+    outline = parse(page_of(typical))
+    figures = [attrs for tag, attrs in outline.tags if tag == "svg"]
+    assert len(figures) == 6
+    assert all(attrs["role"] == "img" for attrs in figures)
+    assert "multicore dgs, batch 4,096, 2 workers: 391 M/s" in figures[0]["aria-label"]
+
+
+def test_every_status_is_shown_with_its_reason_and_escaped(page_of, typical):
+    page = page_of(typical)
+    text = words(parse(page))
+    for status in set(STATUSES) - {"ok"}:
+        assert text.count(f"reason of {status}: expected <b>1</b> & got 2") == 2
+    assert "<b>1</b>" not in page
+
+
+def test_a_voided_cell_shows_no_number_anywhere(page_of, trial):
+    page = page_of(
+        [
+            trial(repetition=1, eps=123_456_789.0),
+            trial(repetition=2, status="wrong_output", reason="1 missing"),
+            trial("reference", batch=None, eps=1e6),
+        ]
+    )
+    assert "123 M/s" not in page
+    assert "1 missing" in page
+    assert "All answers of the 1 cell with numbers equal the oracle&#39;s; 1 cell has no" in page
+
+
+def test_exact_values_stand_behind_the_short_ones(page_of, trial):
+    page = page_of([trial(eps=412_345_678.0)])
+    assert 'title="412,345,678 events/s">412 M/s</span>' in page
+
+
+def test_the_baseline_is_named(page_of, typical):
+    assert "baseline: spark streaming, 2 workers (its fastest cell)" in words(
+        parse(page_of(typical))
+    )
+
+
+def test_oversubscribed_cells_are_marked_and_the_mark_explained(page_of, trial):
+    assert "†" in words(parse(page_of([trial(workers=4)])))
+    assert "†" not in words(parse(page_of([trial(workers=2)], name="fits")))
+
+
+def test_provenance_shows_what_run_json_holds(page_of, trial):
+    text = words(parse(page_of([trial()])))
+    for fact in ("Sample CPU <2.6 GHz>", "0123456789abcdef", "ab" * 32, "events = 40_000_000"):
+        assert fact in text
+
+
+def test_properties_and_plans_are_shown(page_of, typical):
+    text = words(parse(page_of(typical)))
+    assert "does not hold the program names no worker" in text
+    assert "root: barrier" in text
+
+
+def test_missing_latency_is_said_not_left_blank(page_of, trial):
+    text = words(parse(page_of([trial(latency_ns=None)])))
+    assert "No engine stamped its outputs" in text
+    assert "the engine does not stamp its outputs" in text
+    assert "No cell of this workload has a latency." in text
+
+
+def test_a_run_without_any_number_is_still_a_page(page_of, trial):
+    text = words(parse(page_of([trial(status="crash", reason="x" * 5_000)])))
+    assert "No cell has a verified number: 1 crash." in text
+    assert "x" * 5_000 in text
+    assert "No cell of this workload has a number." in text
+
+
+def test_a_run_without_trials_is_still_a_page(page_of):
+    assert "No trial was recorded." in words(parse(page_of([])))
+
+
+def test_cells_that_were_not_run_are_listed(page_of, trial):
+    meta = {"cells": {trial()["cell"]: {}, "event_window/spark/batch/w1": {}}, "complete": False}
+    text = words(parse(page_of([trial()], meta=meta)))
+    assert "The run is incomplete: 1 cell not run yet." in text
+    assert "event_window/spark/batch/w1 not run" in text
+
+
+def test_a_hundred_cells_make_a_page(page_of, trial):
+    rows = [
+        trial(variant=f"v{number}", workers=workers, eps=1e6 * (number + 1))
+        for number in range(25)
+        for workers in (1, 2, 4, 8)
+    ]
+    outline = parse(page_of(rows))
+    assert sum("data-cell" in attrs for tag, attrs in outline.tags if tag == "tr") == 100
+
+
+def test_the_same_run_gives_the_same_bytes(make_run, typical):
+    run_dir = make_run(typical)
+    first = write_report(run_dir).read_bytes()
+    figures = {path.name: path.read_bytes() for path in (run_dir / "figures").iterdir()}
+    assert write_report(run_dir).read_bytes() == first
+    assert {path.name: path.read_bytes() for path in (run_dir / "figures").iterdir()} == figures
+
+
+def test_figures_are_written_as_svg_and_png(make_run, typical):
+    run_dir = make_run(typical)
+    write_report(run_dir)
+    names = {path.name for path in (run_dir / "figures").iterdir()}
+    assert names == {
+        f"{kind}-{workload}.{suffix}"
+        for kind in ("throughput", "latency")
+        for workload in ("event_window", "page_view_join", "fraud_detection")
+        for suffix in ("svg", "png")
+    }
+    for path in (run_dir / "figures").iterdir():
+        start = path.read_bytes()[:8]
+        assert start == (b"\x89PNG\r\n\x1a\n" if path.suffix == ".png" else b"<?xml ve")
+
+
+def test_names_with_markup_and_dollars_stay_text(page_of, trial):
+    page = page_of([trial(variant="$x^2$ <i>"), trial(variant="other")])
+    text = words(parse(page))
+    assert "multicore $x^2$ <i>" in text
+    assert "<i>" not in page
+
+
+def test_another_output_file_can_be_named(make_run, trial, tmp_path):
+    out = tmp_path / "new" / "page.html"
+    assert write_report(make_run([trial()]), out) == out
+    assert out.is_file()
+
+
+def test_a_directory_that_is_no_run_is_refused(tmp_path):
+    with pytest.raises(ResultsError, match=r"has no run\.json"):
+        write_report(tmp_path)
