@@ -6,7 +6,7 @@
      "dictionaries": {"pages": "pages.parquet"}, "origin": {...}, "source": ..., "licence": ...}
 
 Files are named relative to the folder, so that a catalogue may be moved. `id` is the SHA-256 of
-what the data is: workload, alphabet, and each stream's name, kinds, columns, heartbeats and content.
+what the data is: workload, alphabet, and each stream's name, kinds, columns, heartbeats and values.
 Where it comes from is not part of it. Written last, so a folder without it is not a dataset.
 """
 

@@ -101,7 +101,7 @@ def _record(
         ts_max = int(group["ts"][-1])
         rows += len(group["ts"])
         for column, digest in hashes.items():
-            digest.update(memoryview(np.ascontiguousarray(group[column])))
+            digest.update(np.ascontiguousarray(group[column]).data)
     whole = hashlib.sha256(b"".join(digest.digest() for digest in hashes.values()))
     return WrittenStream(
         name=name,
