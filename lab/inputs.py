@@ -1,17 +1,13 @@
 """Finds or makes the datasets that a run needs, before anything is measured."""
 
 from collections.abc import Iterable
-from pathlib import Path
-
-from workloads.datasets.build import ensure
-from workloads.datasets.catalog import Catalog
 
 from lab.errors import MatrixError
 from lab.matrix import WorkloadEntry
+from workloads.datasets.catalog import Catalog
 from workloads.datasets.dataset import Dataset
+from workloads.datasets.progress import Progress
 from workloads.registry import workload as find_workload
-
-DEFAULT_MASTER = "local[2]"
 
 
 def check_entries(entries: Iterable[WorkloadEntry]) -> None:
@@ -24,15 +20,13 @@ def check_entries(entries: Iterable[WorkloadEntry]) -> None:
         find_workload(entry.name).params(entry.params)
 
 
-def find_dataset(
-    entry: WorkloadEntry, *, root: Path | None = None, master: str = DEFAULT_MASTER
-) -> Dataset:
+def find_dataset(entry: WorkloadEntry, *, master: str, progress: Progress | None = None) -> Dataset:
     """Return the dataset of an entry, generated now if the catalogue lacks it.
 
     Args:
         entry: what the matrix asks for.
-        root: the catalogue; None is the default one.
         master: Spark master for generating.
+        progress: is told how generating gets on.
 
     Raises:
         ModelError: an unknown workload or a bad parameter.
@@ -41,9 +35,12 @@ def find_dataset(
     """
     workload = find_workload(entry.name)
     if entry.dataset is None:
-        params = workload.params(entry.params)
-        return ensure(workload, params, entry.events, entry.seed, root=root, master=master)
-    dataset = Catalog(root).get(entry.dataset)
+        from workloads.datasets.build import ensure
+
+        return ensure(
+            workload, entry.params, entry.events, entry.seed, master=master, progress=progress
+        )
+    dataset = Catalog.default().get(entry.dataset)
     if dataset.workload != entry.name:
         raise MatrixError(
             f"dataset {entry.dataset} is input of {dataset.workload}, not of {entry.name}; "

@@ -1,7 +1,7 @@
 """Shows on standard error how a run gets on."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
@@ -11,6 +11,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -27,12 +28,30 @@ REFRESHES_PER_S = 2
 
 
 @contextmanager
-def announce(what: str) -> Iterator[None]:
-    """Say what is being waited for, and for how long it was when that is over a second."""
+def announce(what: str) -> Iterator[Callable[[str, int, int], None]]:
+    """Show a step that may take long; what is given is to be called with step, done and total.
+
+    Steps that take less than a second leave no trace where there is no terminal.
+    """
     console = Console(stderr=True)
     began = time.monotonic()
-    console.print(escape(f"{what} ..."), highlight=False)
-    yield
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+    with Progress(
+        *columns,
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        refresh_per_second=REFRESHES_PER_S,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as progress:
+        task = progress.add_task(escape(what), total=None)
+
+        def show(step: str, done: int, total: int) -> None:
+            said = escape(f"{what}: {step}")
+            progress.update(task, description=said, completed=done, total=total or None)
+
+        yield show
     took = time.monotonic() - began
     if took > 1:
         console.print(escape(f"{what}: {took:.1f} s"), highlight=False)

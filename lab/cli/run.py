@@ -50,7 +50,7 @@ class _Asked:
     help="Where run directories are made (environment: LAB_RUNS).",
 )
 @click.option("--keep-outputs", is_flag=True, help="Keep every cell's answer in outputs/.")
-@click.option("--master", default="local[2]", show_default=True, help="Spark master for datasets.")
+@click.option("--master", default="local[*]", show_default=True, help="Spark master for datasets.")
 def run(
     matrix: Path | None,
     demo: bool,
@@ -107,8 +107,8 @@ def _execute(
         meta = reopen(resume, meta)
     datasets = {}
     for entry in {cell.entry.key: cell.entry for cell in cells}.values():
-        with announce(f"dataset of {entry.key}"):
-            datasets[entry.key] = find_dataset(entry, master=master)
+        with announce(f"dataset of {entry.key}") as progress:
+            datasets[entry.key] = find_dataset(entry, master=master, progress=progress)
         record_dataset(meta, entry.key, datasets[entry.key])
     run_dir = resume if resume is not None else start(out, meta)
     began = time.monotonic()

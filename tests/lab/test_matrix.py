@@ -1,0 +1,140 @@
+import pytest
+
+from lab.cells import expand, interleave
+from lab.errors import MatrixError
+from lab.matrix import parse_matrix
+
+SMALL = """
+[run]
+repetitions = 2
+[[workload]]
+name = "event_window"
+[[workload]]
+name = "page_view_join"
+params = { pages = 4 }
+[[engine]]
+name = "reference"
+workloads = ["event_*"]
+repetitions = 1
+[[engine]]
+name = "fake"
+variants = ["correct", "lose"]
+workers = [1, 2]
+timeout_s = 5
+"""
+
+
+def cells(text, only=()):
+    return expand(parse_matrix(text, "m.toml"), only)
+
+
+def test_matrix_expands_to_workload_engine_variant_and_workers():
+    assert [cell.id for cell in cells(SMALL)] == [
+        "event_window/reference/sequential/w1",
+        "event_window/fake/correct/w1",
+        "event_window/fake/correct/w2",
+        "event_window/fake/lose/w1",
+        "event_window/fake/lose/w2",
+        "page_view_join/fake/correct/w1",
+        "page_view_join/fake/correct/w2",
+        "page_view_join/fake/lose/w1",
+        "page_view_join/fake/lose/w2",
+    ]
+
+
+def test_variant_without_batches_gets_one_cell_whatever_the_batch_list_says():
+    found = cells(
+        '[[workload]]\nname = "event_window"\n[[engine]]\nname = "fake"\nbatch = [1, 64, 4096]'
+    )
+    assert [(cell.id, cell.batch) for cell in found] == [("event_window/fake/correct/w1", None)]
+
+
+def test_variant_with_batches_gets_a_cell_for_each():
+    found = cells(
+        '[[workload]]\nname = "event_window"\n[[engine]]\nname = "multicore"\nbatch = [1, 64]'
+    )
+    assert [(cell.id, cell.batch) for cell in found] == [
+        ("event_window/multicore/dgs/w1/b1", 1),
+        ("event_window/multicore/dgs/w1/b64", 64),
+    ]
+
+
+def test_engine_table_overrides_what_the_run_says():
+    by_id = {cell.id: cell for cell in cells(SMALL)}
+    assert by_id["event_window/reference/sequential/w1"].repetitions == 1
+    assert by_id["event_window/reference/sequential/w1"].timeout_s == 120
+    assert by_id["event_window/fake/lose/w2"].repetitions == 2
+    assert by_id["event_window/fake/lose/w2"].timeout_s == 5
+
+
+def test_only_keeps_the_cells_that_match_any_pattern():
+    found = cells(SMALL, ("*/reference/*", "page_view_join/fake/lose/w?"))
+    assert [cell.id for cell in found] == [
+        "event_window/reference/sequential/w1",
+        "page_view_join/fake/lose/w1",
+        "page_view_join/fake/lose/w2",
+    ]
+
+
+def test_only_that_matches_nothing_is_an_error():
+    with pytest.raises(MatrixError, match=r"--only '\*spark\*' matches no cell"):
+        cells(SMALL, ("*spark*",))
+
+
+def test_trials_are_interleaved_with_every_second_repetition_backwards():
+    order = interleave(cells(SMALL, ("event_window/*/w1",)))
+    assert [(t.cell.variant, t.repetition, t.order_index) for t in order] == [
+        ("sequential", 1, 0),
+        ("correct", 1, 1),
+        ("lose", 1, 2),
+        ("lose", 2, 3),
+        ("correct", 2, 4),
+    ]
+
+
+def test_imported_dataset_is_labelled_with_its_id_and_patterns_can_tell_it_apart():
+    found = cells(
+        '[[workload]]\nname = "page_view_join"\n'
+        '[[workload]]\nname = "page_view_join"\ndataset = "3f2a9c0011"\n'
+        '[[engine]]\nname = "fake"\n'
+        '[[engine]]\nname = "reference"\nworkloads = ["page_view_join"]'
+    )
+    assert [cell.id for cell in found] == [
+        "page_view_join/fake/correct/w1",
+        "page_view_join/reference/sequential/w1",
+        "page_view_join@3f2a9c00/fake/correct/w1",
+    ]
+
+
+W = '[[workload]]\nname = "event_window"\n'
+E = '[[engine]]\nname = "fake"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[run]\nname = x", r"m\.toml: not valid TOML: .*line 2"),
+        (E, r"m\.toml: top level, key workload is missing; expected \[\[workload\]\] tables"),
+        (W, "key engine is missing"),
+        (W + E + "[extra]\n", "top level, key extra .* is unknown; expected one of run, workload"),
+        (W + E + "[run]\nreps = 3", r"\[run\], key reps \(= 3\) is unknown; expected one of name"),
+        (W + E + "workers = [0]", r"\[\[engine\]\] 1, key workers is \[0\]; expected a list of"),
+        (W + E + "workers = [1, 1]", r"key workers is \[1, 1\]; expected .* different"),
+        (W + E + "workers = true", "key workers is True"),
+        (W + E + 'batch = ["x"]', "key batch is"),
+        (W + E + "timeout_s = -1", "key timeout_s is -1; expected a number above 0"),
+        (W + E + 'variants = ["fast"]', r"key variants has 'fast'; engine fake has correct, lose"),
+        (W + E + 'workloads = ["wc*"]', r"key workloads has 'wc\*', which matches none of event_"),
+        (W + 'dataset = "ab12"\nevents = 3\n' + E, "key events stands beside dataset"),
+        (
+            W + 'events = "many"\n' + E,
+            r"\[\[workload\]\] 1, key events is 'many'; expected a whole",
+        ),
+        (W + 'label = "a/b"\n' + E, "key label is 'a/b'; expected letters, digits"),
+        (W + W + E, r"2 \[\[workload\]\] tables are called event_window; give each a label"),
+        (W + E + E, "two cells are called event_window/fake/correct/w1; .* a label"),
+    ],
+)
+def test_bad_matrix_is_refused_with_place_value_and_remedy(text, message):
+    with pytest.raises(MatrixError, match=message):
+        cells(text)

@@ -1,0 +1,144 @@
+import pyarrow.parquet as pq
+import pytest
+
+from results.errors import ResultsError
+from results.query import by_cell
+from results.schema import COLUMNS, NAMES, STATUSES, arrow_schema
+from results.store import (
+    finished,
+    list_runs,
+    read_meta,
+    read_run,
+    write_meta,
+    write_table,
+    write_trial,
+)
+
+REQUIRED = (
+    "cell workload engine variant workers batch repetition status reason events outputs duration_s "
+    "throughput_eps latency_p50_ns latency_p99_ns cpu_s peak_rss_bytes oversubscribed dataset"
+)
+
+
+def row(repetition=1, status="ok", eps=100.0, order=0, **more):
+    return {
+        "cell": "w/e/v/w1",
+        "workload": "w",
+        "engine": "e",
+        "variant": "v",
+        "workers": 1,
+        "repetition": repetition,
+        "status": status,
+        "throughput_eps": eps,
+        "order_index": order,
+        "events": 10,
+        "cpu_s": 0.5,
+        **more,
+    }
+
+
+def test_schema_has_every_promised_column_with_words_about_it():
+    assert set(REQUIRED.split()) <= NAMES
+    assert len(NAMES) == len(COLUMNS)
+    assert all(column.about for column in COLUMNS)
+    assert arrow_schema().metadata[b"lab.schema_version"] == b"1"
+
+
+def test_written_run_is_read_back_in_run_order(tmp_path):
+    write_meta(tmp_path, {"name": "x"})
+    write_trial(tmp_path, "b-r2", row(repetition=2, order=1))
+    write_trial(tmp_path, "a-r1", row(repetition=1, order=0, reason="short"))
+    write_table(tmp_path)
+    run = read_run(tmp_path)
+    assert run.meta["name"] == "x"
+    assert [r["repetition"] for r in run.rows] == [1, 2]
+    assert run.rows[0]["reason"] == "short"
+    assert run.rows[1]["latency_p50_ns"] is None
+    assert set(run.rows[0]) == NAMES
+
+
+def test_run_without_any_trial_still_gives_a_typed_table(tmp_path):
+    write_meta(tmp_path, {})
+    table = pq.read_table(write_table(tmp_path))
+    assert table.num_rows == 0
+    assert set(table.column_names) == NAMES
+
+
+def test_unknown_column_or_status_is_refused_before_anything_is_written(tmp_path):
+    with pytest.raises(ResultsError, match="not in the schema: speed"):
+        write_trial(tmp_path, "a", row(speed=1))
+    with pytest.raises(ResultsError, match="unknown status 'fine'"):
+        write_trial(tmp_path, "a", row(status="fine"))
+    assert finished(tmp_path) == {}
+
+
+def test_other_schema_version_is_refused_with_a_remedy(tmp_path):
+    write_meta(tmp_path, {})
+    text = (tmp_path / "run.json").read_text().replace('"schema_version": 1', '"schema_version": 9')
+    (tmp_path / "run.json").write_text(text)
+    with pytest.raises(
+        ResultsError, match=r"schema_version is 9, this lab reads 1; .*run it again"
+    ):
+        read_meta(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["run.json", "trials.parquet"])
+def test_damaged_file_is_named_in_the_error(tmp_path, name):
+    write_meta(tmp_path, {})
+    write_table(tmp_path)
+    (tmp_path / name).write_bytes(b"PAR1 nonsense")
+    with pytest.raises(ResultsError, match=f"{name} is damaged"):
+        read_run(tmp_path)
+
+
+def test_damaged_trial_record_is_named_in_the_error(tmp_path):
+    write_trial(tmp_path, "a-r1", row())
+    (tmp_path / "trials" / "a-r1.json").write_text("{")
+    with pytest.raises(ResultsError, match=r"a-r1\.json is damaged"):
+        finished(tmp_path)
+
+
+def test_half_written_trial_is_not_taken_for_a_finished_one(tmp_path):
+    write_trial(tmp_path, "a-r1", row())
+    (tmp_path / "trials" / "b-r1.json.partial").write_text('{"status"')
+    assert list(finished(tmp_path)) == ["a-r1"]
+
+
+def test_folder_that_is_no_run_is_refused_and_not_listed(tmp_path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "run").mkdir()
+    write_meta(tmp_path / "run", {})
+    assert list_runs(tmp_path) == [tmp_path / "run"]
+    with pytest.raises(ResultsError, match="is not a run"):
+        read_meta(tmp_path / "other")
+
+
+def complete(*rows):
+    return [{column.name: None for column in COLUMNS} | r for r in rows]
+
+
+def test_cell_gives_median_and_range_over_its_repetitions():
+    (cell,) = by_cell(complete(row(1, eps=3.0), row(2, eps=1.0), row(3, eps=10.0)))
+    spread = cell.spread("throughput_eps")
+    assert (spread.n, spread.median, spread.min, spread.max) == (3, 3.0, 1.0, 10.0)
+    assert cell.cpu_s_per_million().median == pytest.approx(50_000.0)
+
+
+def test_single_repetition_is_shown_as_one():
+    (cell,) = by_cell(complete(row(eps=3.0)))
+    spread = cell.spread("throughput_eps")
+    assert (spread.n, spread.median, spread.min, spread.max) == (1, 3.0, 3.0, 3.0)
+
+
+@pytest.mark.parametrize("status", sorted(set(STATUSES) - {"ok"}))
+def test_one_bad_repetition_voids_the_numbers_of_its_cell(status):
+    (cell,) = by_cell(complete(row(1), row(2, status=status, eps=None, reason="because")))
+    assert (cell.status, cell.reason) == (status, "because")
+    assert cell.spread("throughput_eps") is None
+    assert cell.cpu_s_per_million() is None
+
+
+def test_wrong_output_outranks_every_other_status():
+    rows = [row(i, status=status) for i, status in enumerate(STATUSES, 1)]
+    (cell,) = by_cell(complete(*rows))
+    assert cell.status == "wrong_output"
