@@ -1,0 +1,56 @@
+"""`.ci/run` around a `make` that is a script: which stages run, in which order, and how it ends."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+CI = Path(__file__).parents[2] / ".ci" / "run"
+
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="CI runs in bash; absent here")
+
+
+def run(folder: Path, fails: str = "nothing") -> subprocess.CompletedProcess[str]:
+    (folder / ".ci").mkdir()
+    shutil.copy(CI, folder / ".ci" / "run")
+    tools = folder / "bin"
+    tools.mkdir()
+    scripts = {
+        "make": 'echo "$1" >> calls\n'
+        '[ "$1" != test ] || echo "== 9 passed =="\n'
+        f'if [ "$1" = {fails} ]; then echo "make: *** [$1] Error 1" >&2; exit 2; fi',
+        "chromium": "exit 0",
+        "dot": "exit 0",
+    }
+    for name, body in scripts.items():
+        (tools / name).write_text(f"#!/bin/sh\n{body}\n")
+        (tools / name).chmod(0o755)
+    return subprocess.run(
+        [str(folder / ".ci" / "run")],
+        env={**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
+
+def test_every_stage_runs_once_and_the_test_summary_is_last(tmp_path):
+    done = run(tmp_path)
+    assert done.returncode == 0, done.stdout
+    calls = (tmp_path / "calls").read_text().split()
+    assert calls == ["setup", "lint", "cpp-test", "stress", "test"]
+    assert done.stdout.splitlines()[-1] == "== 9 passed =="
+
+
+@pytest.mark.parametrize("stage", ["lint", "cpp-test", "stress", "test"])
+def test_a_failed_stage_fails_the_whole_but_stops_no_other(tmp_path, stage):
+    done = run(tmp_path, fails=stage)
+    assert done.returncode == 1
+    assert (tmp_path / "calls").read_text().split()[-1] == "test"
+    assert done.stdout.splitlines()[-1] == "== 9 passed =="
+    if stage != "test":
+        assert f"=== {stage}: FAILED" in done.stdout
+        assert f"failed so far: {stage}" in done.stdout
