@@ -1,7 +1,7 @@
 """Shows on standard error how a run gets on."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
@@ -21,6 +21,7 @@ from lab.cells import Trial
 from reports.numbers import rate
 from results.schema import OK
 from results.store import Row
+from workloads.datasets import progress as datasets
 from workloads.datasets.dataset import Dataset
 
 # Drawing takes time from the cores that are being measured.
@@ -28,7 +29,7 @@ REFRESHES_PER_S = 2
 
 
 @contextmanager
-def announce(what: str) -> Iterator[Callable[[str, int, int], None]]:
+def announce(what: str) -> Iterator[datasets.Progress]:
     """Show a step that may take long; what is given is to be called with step, done and total.
 
     Steps that take less than a second leave no trace where there is no terminal.
