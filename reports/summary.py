@@ -137,10 +137,10 @@ def _cell(summary: CellSummary) -> Cell:
 
 def _reason(row: Row) -> str:
     """Return why a trial has no number, with the difference from the oracle where there is one."""
-    parts = [str(row[column]) for column in ("reason", "difference") if row[column]]
-    if len(parts) == 2 and parts[1] in parts[0]:
-        parts.pop()
-    return "\n".join(parts)
+    reason, difference = (str(row[column] or "") for column in ("reason", "difference"))
+    if reason in difference:
+        return difference
+    return reason if difference in reason else f"{reason}\n{difference}"
 
 
 def _spread(rows: list[Row], column: str) -> Spread | None:

@@ -80,6 +80,10 @@ def test_the_difference_from_the_oracle_is_part_of_the_reason(rows, trial):
         rows(trial(status="wrong_output", reason="wrong answer", difference="ts 3: want 4, got 5"))
     )
     assert row.reason == "wrong answer\nts 3: want 4, got 5"
+    (row,) = headline_table(
+        rows(trial(status="wrong_output", reason="2 rows", difference="2 rows\n  missing ts 3"))
+    )
+    assert row.reason == "2 rows\n  missing ts 3"
 
 
 def test_a_remark_on_a_verified_cell_is_kept(rows, trial):
