@@ -1,0 +1,115 @@
+"""`lab plan`: the synchronization plan that the optimizer chooses for a workload."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lab.cli import EXIT_OK
+
+if TYPE_CHECKING:
+    from workloads.model import Workload
+    from workloads.model.plan import Plan
+
+
+@click.command("plan")
+@click.argument("workload")
+@click.option("--workers", type=click.IntRange(min=1), required=True, help="How many workers.")
+@click.option("--param", "params", multiple=True, metavar="K=V", help="A generator parameter.")
+@click.option(
+    "--events",
+    type=click.IntRange(min=0),
+    default=1_000_000,
+    show_default=True,
+    help="Size of the input to plan for; its keys count as equally frequent.",
+)
+@click.option("--dataset", metavar="ID", help="Plan for this dataset, with its own frequencies.")
+@click.option("--dot", type=click.Path(path_type=Path, dir_okay=False), help="Write Graphviz here.")
+@click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), help="Write SVG here.")
+def plan(
+    workload: str,
+    workers: int,
+    params: Sequence[str],
+    events: int,
+    dataset: str | None,
+    dot: Path | None,
+    svg: Path | None,
+) -> int:
+    """Show the synchronization plan chosen for WORKLOAD, as text and as a picture."""
+    from workloads.model.render import to_dot, to_text
+    from workloads.registry import workload as find_workload
+
+    found = find_workload(workload)
+    if dataset is not None and params:
+        raise click.UsageError("--param belongs to generated input; a dataset has its own")
+    if dataset is not None:
+        chosen = plan_for_dataset(found, dataset, workers)
+    else:
+        chosen = plan_for_parameters(found, _pairs(params), events, workers)
+    click.echo(to_text(chosen))
+    if dot is not None:
+        _write(dot, to_dot(chosen))
+    if svg is not None:
+        from workloads.model.picture import to_svg
+
+        _write(svg, to_svg(chosen))
+    return EXIT_OK
+
+
+def plan_for_parameters(
+    workload: "Workload", given: dict[str, object], events: int, workers: int
+) -> "Plan":
+    """Return the plan for generated input, from the sizes of its streams alone."""
+    from workloads.model import Alphabet
+    from workloads.model.optimizer import choose_plan
+    from workloads.model.profile import profile_of_specs
+    from workloads.model.validity import check_plan
+
+    params = workload.params(given)
+    program = workload.program
+    alphabet = Alphabet(kinds=program.kinds, keys=workload.keys(params))
+    streams = profile_of_specs(workload.streams(params, events), alphabet)
+    chosen = choose_plan(program, alphabet, streams, workers)
+    check_plan(chosen, streams)
+    return chosen
+
+
+def plan_for_dataset(workload: "Workload", dataset_id: str, workers: int) -> "Plan":
+    """Return the plan for a dataset, whose tags are counted."""
+    from workloads.datasets.catalog import Catalog
+    from workloads.model.optimizer import choose_plan
+    from workloads.model.profile import profile
+    from workloads.model.validity import check_plan
+
+    dataset = Catalog.default().get(dataset_id)
+    if dataset.workload != workload.name:
+        raise click.UsageError(
+            f"dataset {dataset_id} is input of {dataset.workload}, not of {workload.name}; "
+            "see `lab data list`"
+        )
+    data = dataset.load()
+    streams = profile(data)
+    chosen = choose_plan(workload.program, data.alphabet, streams, workers)
+    check_plan(chosen, streams)
+    return chosen
+
+
+def _pairs(params: Sequence[str]) -> dict[str, object]:
+    pairs: dict[str, object] = {}
+    for text in params:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise click.BadParameter(
+                f"{text!r} is not of the form name=value", param_hint="--param"
+            )
+        pairs[name] = value
+    return pairs
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.FileError(str(path), error.strerror or str(error)) from error
+    click.echo(f"wrote {path}")

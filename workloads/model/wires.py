@@ -1,0 +1,228 @@
+"""Hypothesis strategies for wires: reached states, with what they may still process.
+
+A wire (DGS paper, Definition 2.2) is a state with a predicate. Its history is kept in words, so
+that a counterexample can be read from the initial state on.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from workloads.model.errors import ProgramError
+from workloads.model.program import DGSProgram, ForkJoin, Record
+from workloads.model.records import Emitter, event_type, initial_state, state_records
+
+Kinds = frozenset[int]
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+MAX_HISTORY = 4
+"""Most events between two forks of a history; shrinking finds shorter ones."""
+
+BOUND = 1 << 20
+"""Payload integers lie within this, so that a sum of a few dozen fits 32 bits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wire:
+    """A state, the kinds that it may be given, and how it came about.
+
+    Attributes:
+        type: name of the state type.
+        state: the record; owned by the wire.
+        kinds: the predicate.
+        history: one line for each step since the initial state.
+    """
+
+    type: str
+    state: Record
+    kinds: Kinds
+    history: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Semantics:
+    """A program's functions on copies of records, with the checks that compiled code needs."""
+
+    program: DGSProgram
+
+    def update(self, type_name: str, state: Record, event: Any) -> tuple[Record, list[Any]]:
+        """Return the state after an event and the records that it emitted.
+
+        Raises:
+            ProgramError: it emitted too many records, or one with the wrong number of fields.
+        """
+        after = self.copy(type_name, state)
+        out = Emitter(self.program.output)
+        self.program.state(type_name).update(after, event, out)
+        width = len(self.program.output.names or ())
+        if any(len(row) != width for row in out.rows):
+            raise ProgramError(f"update emits {out.rows}, but outputs have {width} fields")
+        most = self.program.max_outputs_per_event
+        if len(out.rows) > most:
+            raise ProgramError(
+                f"update emits {len(out.rows)} records for {self.event_words(event)}, but "
+                f"max_outputs_per_event is {most}; raise it"
+            )
+        return after, list(out.rows)
+
+    def fork(self, pair: ForkJoin, state: Record, pred1: Kinds, pred2: Kinds) -> list[Record]:
+        """Return both parts of a state."""
+        records = state_records(self.program)
+        first, second = records[pair.first].zeroed(), records[pair.second].zeroed()
+        pair.fork(
+            self.copy(pair.parent, state), self._mask(pred1), self._mask(pred2), first, second
+        )
+        return [first, second]
+
+    def join(self, pair: ForkJoin, first: Record, second: Record) -> Record:
+        """Return the joined state."""
+        state = state_records(self.program)[pair.parent].zeroed()
+        pair.join(self.copy(pair.first, first), self.copy(pair.second, second), state)
+        return state
+
+    def copy(self, type_name: str, state: Record) -> Record:
+        """Return an independent copy of a state."""
+        return state_records(self.program)[type_name].copy(state)
+
+    def equal(self, type_name: str, a: Record, b: Record) -> bool:
+        """Return whether two states are the same."""
+        return state_records(self.program)[type_name].equal(a, b)
+
+    def words(self, type_name: str, state: Record) -> str:
+        """Return a state in words."""
+        return state_records(self.program)[type_name].words(state)
+
+    def event_words(self, event: Any) -> str:
+        """Return an event in words, e.g. `value(ts=1, key=0, value=3)`."""
+        fields = [f"{name}={getattr(event, name)}" for name in event._fields if name != "kind"]
+        return f"{self.program.kinds[event.kind]}({', '.join(fields)})"
+
+    def kinds_words(self, kinds: Kinds) -> str:
+        """Return a predicate in words."""
+        return "{" + ", ".join(self.program.kinds[kind] for kind in sorted(kinds)) + "}"
+
+    def _mask(self, kinds: Kinds) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        return np.isin(np.arange(len(self.program.kinds)), sorted(kinds))
+
+
+def events(program: DGSProgram, kinds: Kinds) -> st.SearchStrategy[Any]:
+    """Return a strategy for events of `kinds`; the key is always 0: a program describes one key."""
+    values = [_value(program, name) for name in program.event.names or ()]
+    ts, kind = st.integers(0, 9), st.sampled_from(sorted(kinds))
+    return st.tuples(ts, kind, st.just(0), *values).map(event_type(program.event)._make)
+
+
+def draw_predicates(
+    draw: Draw, program: DGSProgram, pair: ForkJoin, kinds: Kinds
+) -> tuple[Kinds, Kinds]:
+    """Draw independent predicates for a fork, within `kinds` and what the parts can process."""
+    dependent = program.dependent_kinds()
+    able1 = kinds & program.kinds_of(program.state(pair.first))
+    able2 = kinds & program.kinds_of(program.state(pair.second))
+    pred1 = draw(_subset(able1))
+    free = {b for b in able2 if not any((a, b) in dependent for a in pred1)}
+    return pred1, draw(_subset(frozenset(free)))
+
+
+def draw_wire(draw: Draw, semantics: Semantics, type_name: str) -> Wire:
+    """Draw a wire of the given type that is reachable from the initial state.
+
+    Raises:
+        ProgramError: no sequence of forks leads to that type.
+    """
+    program = semantics.program
+    state = initial_state(program)
+    first = program.states[0].name
+    wire = Wire(
+        type=first,
+        state=state,
+        kinds=frozenset(range(len(program.kinds))),
+        history=(f"init: {semantics.words(first, state)}",),
+    )
+    for pair, side in _path(program, type_name):
+        wire = _descend(draw, semantics, draw_updates(draw, semantics, wire), pair, side)
+    loops = [
+        (pair, side)
+        for pair in program.parallel
+        for side, part in enumerate((pair.first, pair.second))
+        if pair.parent == type_name == part
+    ]
+    if loops and draw(st.booleans()):
+        pair, side = draw(st.sampled_from(loops))
+        wire = _descend(draw, semantics, draw_updates(draw, semantics, wire), pair, side)
+    return draw_updates(draw, semantics, wire)
+
+
+def draw_updates(draw: Draw, semantics: Semantics, wire: Wire) -> Wire:
+    """Draw some events that the wire may process, and process them."""
+    if not wire.kinds:
+        return wire
+    for event in draw(st.lists(events(semantics.program, wire.kinds), max_size=MAX_HISTORY)):
+        state, _ = semantics.update(wire.type, wire.state, event)
+        step = f"update {semantics.event_words(event)}: {semantics.words(wire.type, state)}"
+        wire = replace(wire, state=state, history=(*wire.history, step))
+    return wire
+
+
+def reachable(program: DGSProgram, type_name: str) -> bool:
+    """Return whether forks lead from the initial state to a state type."""
+    try:
+        _path(program, type_name)
+    except ProgramError:
+        return False
+    return True
+
+
+def _descend(draw: Draw, semantics: Semantics, wire: Wire, pair: ForkJoin, side: int) -> Wire:
+    predicates = draw_predicates(draw, semantics.program, pair, wire.kinds)
+    part = semantics.fork(pair, wire.state, *predicates)[side]
+    type_name = (pair.first, pair.second)[side]
+    words = ", ".join(semantics.kinds_words(kinds) for kinds in predicates)
+    step = f"fork({words}), {('first', 'second')[side]} part: {semantics.words(type_name, part)}"
+    return Wire(type=type_name, state=part, kinds=predicates[side], history=(*wire.history, step))
+
+
+def _path(program: DGSProgram, type_name: str) -> tuple[tuple[ForkJoin, int], ...]:
+    """Return the shortest sequence of forks, each with a side, from the initial type."""
+    first = program.states[0].name
+    paths: dict[str, tuple[tuple[ForkJoin, int], ...]] = {first: ()}
+    queue = deque([first])
+    while queue:
+        here = queue.popleft()
+        for pair in program.parallel:
+            for side, part in enumerate((pair.first, pair.second)):
+                if pair.parent == here and part not in paths:
+                    paths[part] = (*paths[here], (pair, side))
+                    queue.append(part)
+    if type_name not in paths:
+        raise ProgramError(
+            f"program {program.name}: no fork leads from {first} to state type {type_name}; "
+            "remove the type or add a fork-join"
+        )
+    return paths[type_name]
+
+
+def _subset(kinds: Kinds) -> st.SearchStrategy[Kinds]:
+    if not kinds:
+        return st.just(frozenset())
+    return st.frozensets(st.sampled_from(sorted(kinds)))
+
+
+def _value(program: DGSProgram, name: str) -> st.SearchStrategy[Any]:
+    dtype = program.event[name]
+    if dtype.kind == "b":
+        return st.booleans()
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return st.integers(max(int(limits.min), -BOUND), min(int(limits.max), BOUND))
+    if dtype.kind == "f":
+        # Multiples of 1/4: their sums are exact, so that rounding does not count as inconsistency.
+        return st.integers(-64, 64).map(lambda n: n / 4)
+    raise ProgramError(
+        f"program {program.name}: payload field {name} has type {dtype}, for which there is no "
+        "generator; use integers, floats or booleans"
+    )
