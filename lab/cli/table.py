@@ -5,6 +5,7 @@ from itertools import groupby
 
 from rich.console import Console
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table
 
 from reports.numbers import Quantity
@@ -14,24 +15,35 @@ from results.store import Row
 # A reason in a table is a hint; the log and the report have all of it.
 LONGEST_REASON = 160
 
+_TEXTS = ("workload", "engine", "workers", "batch", "status")
+_NUMBERS = ("events/s", "min - max", "ratio", "p50", "p99", "CPU s/M", "RSS", "n")
+_COLUMNS = (*_TEXTS, *_NUMBERS)
+_DROPPED = ("min - max", "RSS", "batch", "CPU s/M", "ratio", "p50", "n")
+
 
 def print_table(rows: Iterable[Row], console: Console | None = None) -> None:
-    """Print one line a cell; those without a number say why below their group."""
-    console = console or Console(soft_wrap=False)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("workload", "engine", "workers", "batch", "status"):
-        table.add_column(name, no_wrap=True, overflow="fold")
-    for name in ("median", "min - max", "vs spark", "p50", "p99", "CPU s/M", "RSS", "n"):
-        table.add_column(name, justify="right", no_wrap=True)
+    """Print one line a cell; below the table, why cells have no number or a doubtful one.
+
+    Where the output is no terminal the table is as wide as it needs to be; a terminal that is too
+    narrow
+    loses the columns of `_DROPPED`, first one first. The report has them all.
+    """
+    console = console or Console()
     shown = headline_table(rows)
-    for _, group in groupby(shown, key=lambda row: (row.workload, row.label)):
-        for index, row in enumerate(group):
-            table.add_row(*(escape(cell) for cell in _cells(row, first=index == 0)))
-        table.add_section()
+    table = _table(shown, _COLUMNS)
+    if console.is_terminal:
+        columns: tuple[str, ...] = _COLUMNS
+        for name in _DROPPED:
+            if _width(console, table) <= console.width:
+                break
+            columns = tuple(column for column in columns if column != name)
+            table = _table(shown, columns)
+    else:
+        console.width = max(console.width, _width(console, table))
     console.print(table)
     for row in shown:
         if row.reason:
-            reason = " ".join(row.reason.split())
+            reason = row.reason.splitlines()[0]
             short = (
                 reason if len(reason) <= LONGEST_REASON else reason[: LONGEST_REASON - 3] + "..."
             )
@@ -40,23 +52,47 @@ def print_table(rows: Iterable[Row], console: Console | None = None) -> None:
         console.print("* more workers than cores", highlight=False)
 
 
-def _cells(row: HeadlineRow, *, first: bool) -> tuple[str, ...]:
+def _table(shown: Iterable[HeadlineRow], columns: tuple[str, ...]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in columns:
+        table.add_column(name, justify="left" if name in _TEXTS else "right", no_wrap=True)
+    for _, group in groupby(shown, key=lambda row: (row.workload, row.label)):
+        for index, row in enumerate(group):
+            cells = _cells(row, first=index == 0)
+            table.add_row(*(escape(cells[name]) for name in columns))
+        table.add_row()
+    return table
+
+
+def _width(console: Console, table: Table) -> int:
+    unbounded = console.options.update(max_width=10_000)
+    return Measurement.get(console, unbounded, table).maximum
+
+
+def _cells(row: HeadlineRow, *, first: bool) -> dict[str, str]:
     name = f"{row.workload}@{row.label}" if row.label else row.workload
-    return (
-        name if first else "",
-        f"{row.engine}/{row.variant}",
-        f"{row.workers}{'*' if row.oversubscribed else ''}",
-        "" if row.batch is None else str(row.batch),
-        row.status,
-        _text(row.throughput),
-        f"{row.low.text} - {row.high.text}" if row.low and row.high and row.n > 1 else "",
-        _text(row.ratio),
-        _text(row.p50),
-        _text(row.p99),
-        _text(row.cpu_per_million),
-        _text(row.peak_rss),
-        str(row.n) if row.n else "",
-    )
+    both = f"{row.low.text} - {row.high.text}" if row.low and row.high and row.n > 1 else ""
+    return {
+        "workload": name if first else "",
+        "engine": _engine(row),
+        "workers": f"{row.workers}{'*' if row.oversubscribed else ''}",
+        "batch": "" if row.batch is None else str(row.batch),
+        "status": row.status,
+        "events/s": _text(row.throughput),
+        "min - max": both,
+        "ratio": "base" if row.is_baseline else _text(row.ratio),
+        "p50": _text(row.p50),
+        "p99": _text(row.p99),
+        "CPU s/M": _text(row.cpu_per_million),
+        "RSS": _text(row.peak_rss),
+        "n": str(row.n) if row.n else "",
+    }
+
+
+def _engine(row: HeadlineRow) -> str:
+    """Return engine, variant, and the label of its matrix table, which ends the cell's id."""
+    rest = row.cell.split("/")[4 if row.batch is None else 5 :]
+    return f"{row.engine}/{row.variant}" + (f" ({rest[0]})" if rest else "")
 
 
 def _text(quantity: Quantity | None) -> str:
