@@ -1,0 +1,208 @@
+import json
+
+import psutil
+import pyarrow.parquet as pq
+import pytest
+
+from lab.isolate.process import Outcome
+from lab.spawn import classify, run_trial
+from lab.trial_spec import TrialSpec, read_spec, write_spec
+from workloads.registry import NAMES
+
+TIMEOUT_S = 60
+
+
+@pytest.fixture
+def trial(tmp_path, small_dataset):
+    """Runs one trial of the fake engine in a real process; returns the columns that it gives."""
+
+    def run(variant, *, workload="event_window", engine="fake", timeout_s=TIMEOUT_S, **options):
+        spec = TrialSpec(
+            engine=engine,
+            variant=variant,
+            workers=1,
+            batch=1,
+            options=options,
+            dataset=small_dataset(workload),
+            spawned_ns=0,
+            series=tmp_path / "series.parquet",
+            outputs=tmp_path / "outputs.parquet",
+        )
+        return run_trial(spec, log=tmp_path / "trial.log", timeout_s=timeout_s).result
+
+    return run
+
+
+@pytest.mark.parametrize("workload", NAMES)
+def test_right_answer_is_ok_and_has_a_rate(trial, workload):
+    row = trial("correct", workload=workload, rate_eps=100_000)
+    assert row["status"] == "ok"
+    assert row["reason"] is None
+    assert row["throughput_eps"] == pytest.approx(100_000, rel=0.2)
+    assert row["throughput_eps"] == row["events"] / row["duration_s"]
+    assert row["outputs"] == row["expected_outputs"] > 0
+    assert row["peak_rss_bytes"] > 10_000_000
+    assert 0 <= row["cpu_s"] < row["duration_s"] + 1
+    assert row["startup_s"] > 0 and row["prepare_s"] > 0
+
+
+@pytest.mark.parametrize("workload", NAMES)
+@pytest.mark.parametrize(
+    ("variant", "column", "count"),
+    [("lose", "missing", 1), ("duplicate", "duplicate", 1), ("corrupt", "wrong", 1)],
+)
+def test_one_damaged_output_is_noticed_and_voids_the_number(
+    trial, workload, variant, column, count
+):
+    row = trial(variant, workload=workload, rate_eps=1_000_000)
+    assert row["status"] == "wrong_output"
+    assert row[column] == count
+    assert row["throughput_eps"] is None and row["outputs_eps"] is None
+    assert column in row["difference"]
+
+
+@pytest.mark.parametrize("workload", NAMES)
+def test_two_swapped_dependent_outputs_are_noticed(trial, workload):
+    row = trial("reorder", workload=workload)
+    assert row["status"] == "wrong_output"
+    assert row["out_of_order"] >= 1
+    assert (row["missing"], row["duplicate"], row["wrong"]) == (0, 0, 0)
+
+
+def test_event_that_is_not_accounted_for_makes_the_trial_invalid(trial):
+    row = trial("miscount")
+    assert row["status"] == "invalid"
+    assert "the engine counted 3" in row["reason"]
+    assert row["throughput_eps"] is None
+
+
+def test_error_in_the_engine_is_a_crash_with_its_words(trial, tmp_path):
+    row = trial("crash")
+    assert row["status"] == "crash"
+    assert row["reason"] == "EngineCrashError: the fake engine crashed, as it was told to"
+    assert "Traceback" in (tmp_path / "trial.log").read_text()
+
+
+def test_killed_process_is_a_crash_that_names_signal_and_phase(trial):
+    row = trial("die")
+    assert row["status"] == "crash"
+    assert "was killed by SIGKILL in phase run" in row["reason"]
+    assert row["returncode"] == -9
+
+
+def test_lack_of_memory_is_oom(trial):
+    row = trial("exhaust")
+    assert row["status"] == "oom"
+    assert row["reason"].startswith("MemoryError: Unable to allocate 1.00 EiB")
+
+
+def test_refused_task_is_unsupported_with_the_engines_reason(trial):
+    row = trial("correct", refuse="no windows here")
+    assert (row["status"], row["reason"]) == ("unsupported", "no windows here")
+
+
+def test_hanging_engine_is_stopped_with_all_its_processes(trial):
+    row = trial("hang", timeout_s=5)
+    assert row["status"] == "timeout"
+    assert row["reason"] == "stopped after 5 s in phase run; raise timeout_s"
+    assert sleepers() == []
+
+
+def test_process_and_thread_left_by_an_engine_are_reported_and_killed(trial):
+    row = trial("leak")
+    assert row["status"] == "ok"
+    assert "the engine left processes" in row["reason"]
+    assert "the engine left threads: fake-leak" in row["reason"]
+    assert "left processes behind" in row["reason"]
+    assert sleepers() == []
+
+
+def test_very_short_run_is_ok_but_its_rate_is_called_doubtful(trial):
+    row = trial("correct")
+    assert row["status"] == "ok"
+    assert "doubtful rate" in row["reason"] and "use more events" in row["reason"]
+
+
+def test_answer_and_series_are_kept(trial, tmp_path):
+    row = trial("correct", rate_eps=10_000)
+    outputs = pq.read_table(tmp_path / "outputs.parquet")
+    assert outputs.column_names == ["ts", "sum"]
+    assert outputs.num_rows == row["outputs"]
+    series = pq.read_table(tmp_path / "series.parquet").to_pydict()
+    assert sum(series["timed"]) >= 3
+    assert max(series["rss_bytes"]) <= row["peak_rss_bytes"]
+
+
+def test_second_attempt_is_counted_in_the_log(tmp_path, small_dataset):
+    spec = TrialSpec(
+        engine="fake",
+        variant="correct",
+        workers=1,
+        batch=1,
+        options={"refuse": "not now"},
+        dataset=small_dataset(),
+        spawned_ns=0,
+    )
+    attempts = [
+        run_trial(spec, log=tmp_path / "a.log", timeout_s=TIMEOUT_S).attempt for _ in range(2)
+    ]
+    assert attempts == [1, 2]
+
+
+def test_unknown_engine_is_a_crash_that_names_those_that_exist(trial):
+    row = trial("x", engine="nosuch")
+    assert row["status"] == "crash"
+    assert "no engine 'nosuch'; there are" in row["reason"]
+
+
+def test_specification_survives_its_json(tmp_path, small_dataset):
+    spec = TrialSpec(
+        engine="e",
+        variant="v",
+        workers=3,
+        batch=7,
+        options={"pin": True},
+        dataset=small_dataset("page_view_join"),
+        spawned_ns=12,
+        series=tmp_path / "s",
+    )
+    write_spec(spec, tmp_path / "spec.json")
+    assert read_spec(tmp_path / "spec.json") == spec
+
+
+def outcome(**more):
+    return Outcome(**{"returncode": 0, "timed_out": False, "oom_kills": 0, "left": (), **more})
+
+
+def test_crash_while_the_kernel_killed_for_memory_is_oom():
+    row = classify(outcome(returncode=-9, oom_kills=1), None, "# phase: run\n", timeout_s=1)
+    assert row["status"] == "oom"
+
+
+def test_crash_of_a_java_engine_without_memory_is_oom():
+    result = {"status": "crash", "reason": "EngineCrashError: java.lang.OutOfMemoryError: heap"}
+    assert classify(outcome(), result, "", timeout_s=1)["status"] == "oom"
+
+
+def test_crash_without_a_result_shows_the_last_lines_of_the_log():
+    log = "# attempt 1\n# phase: prepare\n" + "".join(f"line {i}\n" for i in range(9))
+    row = classify(outcome(returncode=3), None, log, timeout_s=1)
+    assert row["reason"] == (
+        "the process ended with code 3 in phase prepare: line 4 | line 5 | line 6 | line 7 | line 8"
+    )
+
+
+def test_rates_of_a_trial_that_timed_out_after_its_run_are_void():
+    result = {"status": "ok", "reason": None, "throughput_eps": 5.0, "outputs_eps": 1.0}
+    row = classify(outcome(timed_out=True), result, "# phase: verify\n", timeout_s=1)
+    assert (row["status"], row["throughput_eps"], row["outputs_eps"]) == ("timeout", None, None)
+
+
+def sleepers():
+    """Command lines of the fake engine's children that are still alive, on this machine."""
+    found = []
+    for process in psutil.process_iter(["cmdline", "status"]):
+        line = process.info["cmdline"] or []
+        if line[-1:] == ["import time; time.sleep(600)"] and process.info["status"] != "zombie":
+            found.append(json.dumps(line))
+    return found
