@@ -2,8 +2,8 @@
 
     <dataset>/expected-<oracle version>-<hash of the oracle's source>.parquet
 
-The columns' SHA-256 is in the file's metadata; a file that does not read back to it is computed again
-and replaced. Where the folder cannot be written, answers are computed each time.
+The columns' SHA-256 is in the file's metadata; a file that does not read back to it is computed
+again and replaced. Where the folder cannot be written, answers are computed each time.
 """
 
 import hashlib

@@ -1,0 +1,90 @@
+"""Spark frames to files: streams and dictionaries, each in one sorted Parquet file."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workloads.datasets.build import record_of
+from workloads.datasets.imports.kind import Dictionary, Table
+from workloads.datasets.manifest import WrittenStream
+from workloads.datasets.stream_file import write_stream
+from workloads.model import Columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+
+def write_table(table: Table, folder: Path) -> WrittenStream:
+    """Sort a frame into one partition and write it as a stream."""
+    task = _StreamTask(folder, table.name, table.kinds, table.dtypes)
+    ordered = table.frame.repartition(1).sortWithinPartitions(*table.order)
+    records = ordered.select(*table.dtypes).mapInArrow(task, "record string").collect()
+    if not records:  # Spark starts no task for a frame that it knows to be empty
+        return write_stream(folder, table.name, table.kinds, table.dtypes, iter(()))
+    return record_of(json.loads(records[0].record))
+
+
+class _StreamTask:
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        kinds: tuple[int, ...],
+        dtypes: Mapping[str, np.dtype[Any]],
+    ) -> None:
+        self.folder, self.name, self.kinds, self.dtypes = folder, name, kinds, dtypes
+
+    def __call__(self, batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+        import pyarrow as pa  # in the worker
+
+        def blocks() -> Iterator[Columns]:
+            for batch in batches:
+                if batch.num_rows:
+                    yield {
+                        name: batch.column(name).to_numpy(zero_copy_only=False)
+                        for name in self.dtypes
+                    }
+
+        written = write_stream(self.folder, self.name, self.kinds, self.dtypes, blocks())
+        yield pa.RecordBatch.from_pydict({"record": [json.dumps(asdict(written))]})
+
+
+def write_dictionary(rows: "DataFrame", dictionary: Dictionary, folder: Path) -> int:
+    """Number the values of a text column by first appearance and write `<name>.parquet`.
+
+    Returns:
+        The number of different values.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    first = rows.groupBy(dictionary.column).agg(f.min("row").alias("first"))
+    numbered = first.select(
+        (f.row_number().over(Window.orderBy("first")) - 1).alias("id"),
+        f.col(dictionary.column).alias("text"),
+    )
+    task = _DictionaryTask(folder / f"{dictionary.name}.parquet")
+    ordered = numbered.repartition(1).sortWithinPartitions("id")
+    return int(ordered.mapInArrow(task, "entries long").collect()[0].entries)
+
+
+class _DictionaryTask:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __call__(self, batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+        import pyarrow as pa  # in the worker
+        import pyarrow.parquet as pq
+
+        schema = pa.schema([("id", pa.int32()), ("text", pa.string())])
+        entries = 0
+        with pq.ParquetWriter(self.path, schema) as writer:
+            for batch in batches:
+                writer.write_table(pa.Table.from_batches([batch]).cast(schema))
+                entries += batch.num_rows
+        yield pa.RecordBatch.from_pydict({"entries": pa.array([entries], pa.int64())})

@@ -1,0 +1,22 @@
+"""Finds import kinds by name."""
+
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.imports.access_log import ACCESS_LOG
+from workloads.datasets.imports.kind import ImportKind
+from workloads.datasets.imports.wikipedia_edits import WIKIPEDIA_EDITS
+
+KINDS = (ACCESS_LOG, WIKIPEDIA_EDITS)
+
+
+def import_kind(name: str) -> ImportKind:
+    """Return the import kind of that name.
+
+    Raises:
+        DatasetError: there is none.
+    """
+    for kind in KINDS:
+        if kind.name == name:
+            return kind
+    raise DatasetError(
+        f"no import kind {name!r}; there are {', '.join(kind.name for kind in KINDS)}"
+    )
