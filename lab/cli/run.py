@@ -2,7 +2,8 @@
 
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -73,7 +74,7 @@ def run(
     if resume is not None and matrix is None and not demo:
         asked = _stored(resume)
     else:
-        text, source = _matrix_text(matrix, demo, real_data)
+        text, source = _matrix_text(matrix, demo, real_data, master)
         asked = _Asked(text=text, source=source, only=only, keep_outputs=keep_outputs)
     from lab.cells import expand
     from lab.inputs import check_entries
@@ -89,7 +90,8 @@ def run(
             f"{len(cells)} cells, {sum(cell.repetitions for cell in cells)} trials", err=True
         )
         return EXIT_OK
-    return _execute(parsed.name, asked, cells, resume=resume, out=out, master=master)
+    with _interrupt_once():
+        return _execute(parsed.name, asked, cells, resume=resume, out=out, master=master)
 
 
 def _execute(
@@ -101,7 +103,6 @@ def _execute(
     from lab.run_dir import new_meta, record_dataset, reopen, start
     from lab.runner import run as run_trials
 
-    _interrupt_once()
     meta = new_meta(name, asked.text, cells, asked.only, asked.keep_outputs)
     if resume is not None:
         meta = reopen(resume, meta)
@@ -145,18 +146,17 @@ def _stored(run_dir: Path) -> _Asked:
     )
 
 
-def _matrix_text(matrix: Path | None, demo: bool, real_data: Path | None) -> tuple[str, str]:
+def _matrix_text(
+    matrix: Path | None, demo: bool, real_data: Path | None, master: str
+) -> tuple[str, str]:
     if demo and matrix is not None:
         raise click.UsageError("give either MATRIX or --demo")
     if demo:
         import lab
-        from lab.real_data import real_workloads
 
         path = Path(lab.__file__).parent / "demo.toml"
         text = path.read_text(encoding="utf-8")
-        if real_data is not None:
-            text += real_workloads(real_data)
-        return text, "demo.toml"
+        return text + ("" if real_data is None else _real_workloads(real_data, master)), "demo.toml"
     if matrix is None:
         raise click.UsageError("give a MATRIX file, --demo, or --resume RUN_DIR")
     try:
@@ -165,13 +165,35 @@ def _matrix_text(matrix: Path | None, demo: bool, real_data: Path | None) -> tup
         raise MatrixError(f"{matrix}: cannot read the matrix: {error}") from error
 
 
-def _interrupt_once() -> None:
+def _real_workloads(folder: Path, master: str) -> str:
+    """Return the matrix tables of the real input in a folder, imported now if need be."""
+    from lab.cli.progress import announce
+    from lab.real_data import KNOWN, as_workload_table, find_real_input, import_real_input
+
+    found = find_real_input(folder)
+    if not found:
+        files = ", ".join(known.file for known in KNOWN)
+        raise click.UsageError(f"--real-data {folder} has none of {files}")
+    tables = ""
+    for known in found:
+        with announce(f"import of {known.file}") as progress:
+            dataset = import_real_input(known, folder, master=master, progress=progress)
+        tables += as_workload_table(known, dataset)
+    return tables
+
+
+@contextmanager
+def _interrupt_once() -> Iterator[None]:
     """Let the first Ctrl-C or termination stop the run, and none disturb its clearing up."""
 
     def stop(signum: int, frame: FrameType | None) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in before:
             signal.signal(number, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -118,7 +118,9 @@ def _kill_all(mark: str, process: subprocess.Popen[bytes]) -> None:
                 victim.kill()
             except psutil.Error:
                 continue
-        psutil.wait_procs(alive, timeout=SETTLE_S)
+        # Waiting for the child itself is left to `process`, which would miss its exit status.
+        psutil.wait_procs([p for p in alive if p.pid != process.pid], timeout=SETTLE_S)
+        process.poll()
     if process.poll() is None:
         # It had not reached exec yet, and so carried no mark.
         os.kill(process.pid, signal.SIGKILL)

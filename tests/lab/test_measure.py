@@ -1,0 +1,157 @@
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import psutil
+import pytest
+
+from engines.protocol import Histogram
+from lab.isolate.process import run_isolated
+from lab.measure.latency import percentiles
+from lab.measure.sampler import ResourceSampler
+from lab.measure.tree import cpu_seconds, descendants
+
+BURN = "import time\nend = time.process_time() + {s}\nwhile time.process_time() < end: pass\n"
+
+
+def histogram(values, counts):
+    return Histogram(
+        values_ns=np.array(values, dtype=np.int64),
+        counts=np.array(counts, dtype=np.int64),
+        definition="test",
+    )
+
+
+def test_percentile_is_the_smallest_value_with_that_share_at_or_below_it():
+    found = percentiles(histogram([10, 20, 30, 40], [500, 400, 90, 10]))
+    assert (found.p50_ns, found.p90_ns, found.p99_ns, found.max_ns) == (10, 20, 30, 40)
+    assert found.count == 1000
+
+
+def test_percentiles_agree_with_sorted_samples():
+    samples = np.sort(np.random.default_rng(3).integers(1, 10**6, 5001))
+    found = percentiles(histogram(*np.unique(samples, return_counts=True)))
+    for percent, value in ((50, found.p50_ns), (90, found.p90_ns), (99, found.p99_ns)):
+        assert value == samples[int(np.ceil(len(samples) * percent / 100)) - 1]
+
+
+@pytest.mark.parametrize(
+    ("count", "known"),
+    [
+        (19, (False, False, False)),
+        (20, (True, False, False)),
+        (99, (True, False, False)),
+        (100, (True, True, False)),
+        (999, (True, True, False)),
+        (1000, (True, True, True)),
+    ],
+)
+def test_percentile_is_only_given_where_enough_samples_carry_it(count, known):
+    found = percentiles(histogram([5], [count]))
+    assert tuple(p is not None for p in (found.p50_ns, found.p90_ns, found.p99_ns)) == known
+    assert found.max_ns == 5
+
+
+def test_empty_histogram_has_no_percentiles():
+    found = percentiles(histogram([], []))
+    assert (found.count, found.p50_ns, found.max_ns) == (0, None, None)
+
+
+def test_descendants_include_grandchildren_and_children_of_other_threads():
+    started = []
+
+    def start():
+        code = (
+            "import subprocess, sys; print(flush=True); "
+            "subprocess.run([sys.executable, '-c', 'import time; time.sleep(30)'])"
+        )
+        started.append(subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE))
+        release.wait()
+
+    # The kernel lists a child under the thread that started it, and drops it with that thread.
+    release = threading.Event()
+    thread = threading.Thread(target=start)
+    thread.start()
+    while not started:
+        pass
+    child = started[0]
+    try:
+        child.stdout.read(1)
+        deadline = time.monotonic() + 10
+        while len(descendants()) < 2 and time.monotonic() < deadline:
+            pass
+        found = {process.pid for process in descendants()}
+        assert found == {p.pid for p in psutil.Process().children(recursive=True)}
+        assert child.pid in found and len(found) == 2
+    finally:
+        for process in descendants():
+            process.kill()
+        child.communicate()
+        release.set()
+        thread.join()
+
+
+def test_cpu_time_of_a_child_that_has_ended_is_counted():
+    before = cpu_seconds(descendants())
+    subprocess.run([sys.executable, "-c", BURN.format(s=0.4)], check=True)
+    assert 0.38 < cpu_seconds(descendants()) - before < 1.0
+
+
+def test_cpu_time_of_a_running_child_is_counted():
+    before = cpu_seconds(descendants())
+    code = BURN.format(s=0.4) + "print(flush=True)\ntime.sleep(30)"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as child:
+        child.stdout.read(1)
+        used = cpu_seconds(descendants()) - before
+        child.kill()
+    assert 0.38 < used < 1.0
+
+
+def test_peak_memory_covers_what_was_freed_before_the_end():
+    sampler = ResourceSampler()
+    with sampler:
+        block = np.ones(20_000_000)
+        del block
+    assert sampler.peak_rss_bytes >= 160_000_000
+    assert len(sampler.rss) == len(sampler.times_ns) == len(sampler.cpu_s) >= 1
+
+
+def test_grandchild_in_its_own_session_does_not_survive_a_timeout(tmp_path):
+    code = (
+        "import subprocess, sys, time; "
+        "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(99)'], "
+        "start_new_session=True); print(p.pid, flush=True); time.sleep(99)"
+    )
+    log = tmp_path / "log"
+    outcome = run_isolated([sys.executable, "-c", code], log=log, timeout_s=2)
+    assert outcome.timed_out and outcome.returncode == -9
+    assert not _alive(int(log.read_text()))
+
+
+def test_process_that_outlives_its_parent_is_named_and_killed(tmp_path):
+    code = (
+        "import subprocess, sys; "
+        "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(98)'], "
+        "start_new_session=True); print(p.pid, flush=True)"
+    )
+    log = tmp_path / "log"
+    outcome = run_isolated([sys.executable, "-c", code], log=log, timeout_s=30)
+    pid = int(log.read_text())
+    assert (outcome.returncode, outcome.timed_out) == (0, False)
+    assert len(outcome.left) == 1
+    assert outcome.left[0].startswith(f"{pid}: ") and "time.sleep(98)" in outcome.left[0]
+    assert not _alive(pid)
+
+
+def test_clean_process_leaves_nothing_and_its_output_is_in_the_log(tmp_path):
+    log = tmp_path / "log"
+    log.write_text("before\n")
+    outcome = run_isolated([sys.executable, "-c", "print('said')"], log=log, timeout_s=30)
+    assert (outcome.returncode, outcome.timed_out, outcome.left) == (0, False, ())
+    assert log.read_text() == "before\nsaid\n"
+
+
+def _alive(pid):
+    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
