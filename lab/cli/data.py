@@ -1,7 +1,7 @@
 """`lab data`: generate, import, list and show datasets."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -278,7 +278,7 @@ def _bar() -> Iterator[Progress]:
         yield _steps(bar)
 
 
-def _steps(bar: Bar) -> Callable[[str, int, int], None]:
+def _steps(bar: Bar) -> Progress:
     tasks = {"": bar.add_task("starting", total=None)}
 
     def progress(step: str, done: int, total: int) -> None:

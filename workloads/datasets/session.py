@@ -1,6 +1,7 @@
 """Starts and stops Spark, quietly and with bounded memory."""
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -66,8 +67,11 @@ def spark_session(
                 SparkContext._ensure_initialized(gateway=_launch(settings, streams))
         session = SparkSession.builder.config(conf=settings).getOrCreate()
     except (PySparkException, OSError) as error:
-        said = log.read_text(errors="replace").strip()[-2000:] if log.exists() else ""
-        raise DatasetError(f"Spark does not start with master {master}: {error}\n{said}") from error
+        said = log.read_text(errors="replace") if log.exists() else ""
+        log.unlink(missing_ok=True)
+        causes = [line for line in said.splitlines() if "Exception" in line or "Error" in line]
+        why = causes[0] if causes else str(error)
+        raise DatasetError(f"Spark does not start with master {master!r}: {why}") from error
     session.sparkContext.setLogLevel("ERROR" if quiet else "WARN")
     return session
 
@@ -103,13 +107,29 @@ def stop_spark(session: "SparkSession") -> None:
 
 @contextmanager
 def spark(app: str, *, master: str, conf: Mapping[str, str]) -> "Iterator[SparkSession]":
-    """Give a session for a while: the running one, else one that is stopped at the end."""
+    """Give a session for a while: the running one, else one that is stopped at the end.
+
+    Raises:
+        DatasetError: Spark does not start, or a job fails in the block.
+    """
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # has no stubs
+    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     running = SparkSession.getActiveSession()
     session = running or spark_session(app, master=master, conf=conf)
     try:
         yield session
+    except (PySparkException, Py4JError) as error:
+        raise DatasetError(f"Spark failed in {app!r}: {_reason(str(error))}") from error
     finally:
         if running is None:
             stop_spark(session)
+
+
+def _reason(message: str) -> str:
+    """Return the line of a Spark error that says why: a Python task's last, else the first."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    traced = any(line.startswith("Traceback") for line in lines)
+    errors = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Interrupt)\b: ?", line)]
+    return (errors[-1] if traced and errors else lines[0] if lines else "no reason given")[:500]
