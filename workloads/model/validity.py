@@ -113,8 +113,8 @@ class _Checker:
 
     def _check_types(self, node: PlanNode) -> None:
         program = self._plan.program
-        if node.state not in {state.name for state in program.states}:
-            raise self._error("V1", f"{self._name(node)} has the unknown state type {node.state!r}")
+        # The type exists: the root's is the initial one, and each parent's fork-join gave the
+        # others.
         handled = program.kinds_of(program.state(node.state))
         unhandled = sorted(node.kinds() - handled)
         if unhandled:

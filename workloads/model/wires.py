@@ -22,6 +22,8 @@ Draw = Callable[[st.SearchStrategy[Any]], Any]
 MAX_HISTORY = 4
 """Most events between two forks of a history; shrinking finds shorter ones."""
 
+_SIDES = ((False, False), (True, False), (False, True), (True, True))
+
 BOUND = 1 << 20
 """Payload integers lie within this, so that a sum of a few dozen fits 32 bits."""
 
@@ -120,12 +122,21 @@ def draw_predicates(
     draw: Draw, program: DGSProgram, pair: ForkJoin, kinds: Kinds
 ) -> tuple[Kinds, Kinds]:
     """Draw independent predicates for a fork, within `kinds` and what the parts can process."""
+    able = [kinds & program.kinds_of(program.state(name)) for name in (pair.first, pair.second)]
+    sides = st.tuples(*(st.sampled_from(_SIDES) for _ in kinds))
+    chosen = list(zip(sorted(kinds), draw(sides), strict=True))
+    preds = [
+        frozenset(kind for kind, given in chosen if given[side] and kind in able[side])
+        for side in (0, 1)
+    ]
+    # Where both claim dependent kinds, one side gives way. Chance decides which, because forks
+    # often treat the sides unequally, and a subset drawn for one first would starve the other.
+    keep = draw(st.sampled_from([0, 1]))
     dependent = program.dependent_kinds()
-    able1 = kinds & program.kinds_of(program.state(pair.first))
-    able2 = kinds & program.kinds_of(program.state(pair.second))
-    pred1 = draw(_subset(able1))
-    free = {b for b in able2 if not any((a, b) in dependent for a in pred1)}
-    return pred1, draw(_subset(frozenset(free)))
+    preds[1 - keep] = frozenset(
+        kind for kind in preds[1 - keep] if not any((kind, b) in dependent for b in preds[keep])
+    )
+    return preds[0], preds[1]
 
 
 def draw_wire(draw: Draw, semantics: Semantics, type_name: str) -> Wire:
@@ -204,12 +215,6 @@ def _path(program: DGSProgram, type_name: str) -> tuple[tuple[ForkJoin, int], ..
             "remove the type or add a fork-join"
         )
     return paths[type_name]
-
-
-def _subset(kinds: Kinds) -> st.SearchStrategy[Kinds]:
-    if not kinds:
-        return st.just(frozenset())
-    return st.frozensets(st.sampled_from(sorted(kinds)))
 
 
 def _value(program: DGSProgram, name: str) -> st.SearchStrategy[Any]:
