@@ -85,8 +85,8 @@ stress: $(DEPS) ## the C++ tests under the thread, address and undefined-behavio
 	$(call preset,tsan)
 	$(call preset,asan-ubsan)
 
-stress-long: export LAB_STRESS_FACTOR ?= 50
-stress-long: stress ## the same with fifty times as many rounds (LAB_STRESS_FACTOR)
+stress-long: export LAB_STRESS_ROUNDS ?= 500
+stress-long: stress ## the same with many more rounds (LAB_STRESS_ROUNDS, default 500)
 
 targets: $(INSTALLED) ## measure every figure in benchmarks/targets.toml; fails when one is short
 	$(BIN)/python -m benchmarks.targets
