@@ -1,0 +1,172 @@
+"""The conformance suite on every engine: edges of the contract, crash, hang, nothing left."""
+
+import threading
+import time
+import uuid
+from pathlib import Path
+
+import psutil
+import pytest
+
+from engines.conformance import CASES, Setting, native_threads, ordinary_input, run_case
+from engines.registry import engine, names
+from engines.small_dataset import write_dataset
+from lab.spawn import run_trial
+from lab.trial_spec import TrialSpec
+from workloads.registry import NAMES, workload
+
+NATIVE = {
+    "fake": Setting(variant="correct"),
+    "multicore": Setting(variant="dgs", workers=2, batch=64),
+    "reference": Setting(variant="sequential", workers=1),
+}
+SPARK = {
+    "streaming": Setting(variant="streaming", workers=2),
+    "batch": Setting(variant="batch", workers=2),
+}
+# A Spark case costs its start-up, so every case runs once for a variant, on workloads in turn; the
+# batch form shares its reading and its answer with the streaming form and takes every second case.
+SPARK_CASES = [
+    pytest.param(variant, NAMES[index % len(NAMES)], case, id=f"{variant}-{case.name}")
+    for variant, step in (("streaming", 1), ("batch", 2))
+    for index, case in enumerate(CASES)
+    if index % step == 0
+]
+ENGINES = [
+    *(pytest.param(name, setting, id=name) for name, setting in NATIVE.items()),
+    pytest.param("spark", SPARK["streaming"], id="spark", marks=pytest.mark.spark),
+]
+
+
+def test_every_installed_engine_is_in_this_suite():
+    assert set(names()) == {*NATIVE, "spark"}
+
+
+def test_every_variant_of_every_engine_is_in_this_suite():
+    known = {name: {setting.variant} for name, setting in NATIVE.items()} | {"spark": set(SPARK)}
+    for name in set(known) - {"fake"}:
+        assert {variant.name for variant in engine(name).variants()} == known[name]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("engine_name", NATIVE)
+def test_engine_conforms(engine_name, name, case, tmp_path):
+    found = run_case(engine(engine_name), workload(name), case, NATIVE[engine_name], tmp_path)
+    assert found.problems == ()
+    if found.unsupported is not None:
+        # The only refusal that the suite accepts: a sequential engine given more workers.
+        assert (engine_name, case.name) == ("reference", "more workers than streams")
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("variant", "name", "case"), SPARK_CASES)
+def test_spark_conforms(variant, name, case, tmp_path):
+    found = run_case(engine("spark"), workload(name), case, SPARK[variant], tmp_path)
+    assert found.problems == ()
+    assert found.unsupported is None
+
+
+@pytest.mark.parametrize("batch", [1, 7, 100_000])
+@pytest.mark.parametrize("workers", [1, 3, 8])
+def test_multicore_gives_the_same_answer_for_any_workers_and_batch(workers, batch, tmp_path):
+    setting = Setting(variant="dgs", workers=workers, batch=batch)
+    for name in NAMES:
+        found = run_case(engine("multicore"), workload(name), CASES[0], setting, tmp_path / name)
+        assert (found.unsupported, found.problems) == (None, ())
+
+
+@pytest.mark.parametrize("engine_name", NATIVE)
+def test_engine_leaves_no_native_thread(engine_name, tmp_path):
+    # The first run starts what belongs to libraries (thread pools of pyarrow), which stays.
+    counts = []
+    for attempt in ("first", "second", "third"):
+        run_case(
+            engine(engine_name),
+            workload("event_window"),
+            CASES[0],
+            NATIVE[engine_name],
+            tmp_path / attempt,
+        )
+        counts.append(native_threads())
+    assert counts[2] <= counts[1] <= counts[0]
+
+
+@pytest.mark.parametrize("engine_name", sorted([*NATIVE, "spark"]))
+def test_engine_refuses_a_variant_that_it_does_not_have(engine_name, tmp_path):
+    setting = Setting(variant="nosuch", workers=1)
+    found = run_case(engine(engine_name), workload(NAMES[0]), CASES[0], setting, tmp_path)
+    assert "nosuch" in found.unsupported
+
+
+@pytest.fixture
+def family(monkeypatch):
+    """A function that lists the live processes of this test's trials, wherever they have gone."""
+    mark = uuid.uuid4().hex
+    monkeypatch.setenv("CONFORMANCE_TEST", mark)
+
+    def find():
+        found = []
+        for process in psutil.process_iter():
+            try:
+                carries = process.environ().get("CONFORMANCE_TEST") == mark
+                if carries and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(process)
+            except psutil.Error:
+                continue
+        return found
+
+    return find
+
+
+def spec_of(engine_name, setting, folder):
+    data = ordinary_input(workload("event_window"))
+    return TrialSpec(
+        engine=engine_name,
+        variant=setting.variant,
+        workers=setting.workers,
+        batch=setting.batch,
+        options=setting.options,
+        dataset=write_dataset(data, "event_window", folder / "data"),
+        spawned_ns=0,
+    )
+
+
+@pytest.mark.parametrize(("engine_name", "setting"), ENGINES)
+def test_engine_whose_process_dies_is_a_crash_and_leaves_nothing(
+    engine_name, setting, tmp_path, family
+):
+    log = tmp_path / "log"
+    killer = threading.Thread(target=kill_in_prepare, args=(log, family, engine_name == "spark"))
+    killer.start()
+    ended = run_trial(spec_of(engine_name, setting, tmp_path), log=log, timeout_s=60)
+    killer.join()
+    assert ended.result["status"] == "crash"
+    assert "was killed by SIGKILL" in ended.result["reason"]
+    assert family() == []
+
+
+@pytest.mark.parametrize(("engine_name", "setting"), ENGINES)
+def test_engine_that_takes_too_long_is_stopped_and_leaves_nothing(
+    engine_name, setting, tmp_path, family
+):
+    # Long enough for Spark's Java process to be there, which moves to a group of its own.
+    timeout_s = 4.0 if engine_name == "spark" else 0.2
+    log = tmp_path / "log"
+    ended = run_trial(spec_of(engine_name, setting, tmp_path), log=log, timeout_s=timeout_s)
+    assert ended.result["status"] == "timeout"
+    assert family() == []
+
+
+def kill_in_prepare(log: Path, family, has_java: bool):
+    """Kill the trial's process as soon as its engine prepares, with Java running if it has any."""
+    deadline = time.monotonic() + 50
+    while time.monotonic() < deadline:
+        if log.exists() and "# phase: prepare" in log.read_text():
+            running = family()
+            if not has_java or any("java" in process.name() for process in running):
+                for process in running:
+                    if "lab.trial" in process.cmdline():
+                        process.kill()
+                return
+        time.sleep(0.002)
