@@ -37,7 +37,7 @@ def plan(
     svg: Path | None,
 ) -> int:
     """Show the synchronization plan chosen for WORKLOAD, as text and as a picture."""
-    from workloads.model.render import to_dot, to_text
+    from workloads.model.render import plan_dot, plan_text
     from workloads.registry import workload as find_workload
 
     found = find_workload(workload)
@@ -47,13 +47,13 @@ def plan(
         chosen = plan_for_dataset(found, dataset, workers)
     else:
         chosen = plan_for_parameters(found, _pairs(params), events, workers)
-    click.echo(to_text(chosen))
+    click.echo(plan_text(chosen))
     if dot is not None:
-        _write(dot, to_dot(chosen))
+        _write(dot, plan_dot(chosen))
     if svg is not None:
-        from workloads.model.picture import to_svg
+        from workloads.model.picture import plan_svg
 
-        _write(svg, to_svg(chosen))
+        _write(svg, plan_svg(chosen))
     return EXIT_OK
 
 

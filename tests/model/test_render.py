@@ -8,8 +8,8 @@ from click.testing import CliRunner
 from lab.cli.check import check
 from lab.cli.plan import plan as plan_command
 from lab.cli.plan import plan_for_parameters
-from workloads.model.picture import to_svg
-from workloads.model.render import to_dot, to_text
+from workloads.model.picture import plan_svg
+from workloads.model.render import plan_dot, plan_text
 from workloads.registry import NAMES, workload
 
 
@@ -18,7 +18,7 @@ def plan_of(name: str, workers: int, **params: object):
 
 
 def test_the_text_shows_the_tree_with_workers_and_streams():
-    assert to_text(plan_of("event_window", 3)).splitlines() == [
+    assert plan_text(plan_of("event_window", 3)).splitlines() == [
         "plan for event_window: 3 workers (2 with work)",
         "join/fork  window  barrier: barrier",
         "  worker 0   window  value: value-0",
@@ -27,21 +27,21 @@ def test_the_text_shows_the_tree_with_workers_and_streams():
 
 
 def test_a_leaf_shows_at_which_events_it_keeps_order():
-    text = to_text(plan_of("event_window", 1))
+    text = plan_text(plan_of("event_window", 1))
     assert "worker 0   window  value: value-0, value-1; barrier: barrier" in text
     assert "(in order at barrier: barrier)" in text
 
 
 def test_few_keys_are_shown_tree_by_tree_and_many_by_shape():
-    assert "key 1\n" in to_text(plan_of("page_view_join", 2, pages=2))
-    many = to_text(plan_of("page_view_join", 8, pages=1000))
+    assert "key 1\n" in plan_text(plan_of("page_view_join", 2, pages=2))
+    many = plan_text(plan_of("page_view_join", 8, pages=1000))
     assert "keys, one tree each" in many
     assert "key 1\n" not in many
     assert len(many.splitlines()) < 40
 
 
 def test_shapes_beyond_the_limit_are_counted():
-    text = to_text(plan_of("page_view_join", 16, pages=1000, streams=1))
+    text = plan_text(plan_of("page_view_join", 16, pages=1000, streams=1))
     assert text.splitlines()[-1].startswith("and 10 more shapes for ")
 
 
@@ -49,7 +49,7 @@ def test_shapes_beyond_the_limit_are_counted():
 def test_dot_and_svg_name_every_worker_with_work(name):
     plan = plan_of(name, 4)
     workers = {n.worker for t in plan.trees for n in t.root.walk() if not n.children}
-    dot, svg = to_dot(plan), to_svg(plan)
+    dot, svg = plan_dot(plan), plan_svg(plan)
     assert dot.startswith("digraph")
     ElementTree.fromstring(svg)
     for worker in workers:
@@ -58,7 +58,7 @@ def test_dot_and_svg_name_every_worker_with_work(name):
 
 
 def test_the_same_plan_gives_the_same_svg():
-    assert to_svg(plan_of("event_window", 2)) == to_svg(plan_of("event_window", 2))
+    assert plan_svg(plan_of("event_window", 2)) == plan_svg(plan_of("event_window", 2))
 
 
 def test_lab_plan_prints_the_plan_and_writes_the_pictures(tmp_path):

@@ -31,7 +31,7 @@ class _Placed:
     children: tuple["_Placed", ...]
 
 
-def to_svg(plan: Plan) -> str:
+def plan_svg(plan: Plan) -> str:
     """Return the plan as SVG text; the same plan gives the same text."""
     import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG

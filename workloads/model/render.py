@@ -63,7 +63,7 @@ def tag_lines(plan: Plan, tags: Iterable[ImplTag]) -> list[str]:
     return lines
 
 
-def to_text(plan: Plan) -> str:
+def plan_text(plan: Plan) -> str:
     """Return the plan as indented text, parents above their children."""
     trees, rest = shown(plan)
     lines = [heading(plan)]
@@ -94,7 +94,7 @@ def node_label(plan: Plan, node: PlanNode) -> str:
     return "\n".join([head, *tag_lines(plan, node.tags)])
 
 
-def to_dot(plan: Plan) -> str:
+def plan_dot(plan: Plan) -> str:
     """Return the plan as Graphviz source."""
     import graphviz
 
