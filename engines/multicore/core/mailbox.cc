@@ -118,8 +118,9 @@ void Mailbox::set_limit(Lane& lane, const EventKey& horizon) noexcept {
     lane.limit = lane.end;
     return;
   }
-  // At equal timestamps the stream index decides.
-  lane.limit = search(lane.source->stream().ts, from, lane.end, horizon.ts, lane.index() < horizon.stream);
+  // At equal timestamps the stream index decides. A lane's own events at its own horizon all come before it:
+  // what is not seen yet follows what is, and `ordering` bounds the run where the horizon is an event.
+  lane.limit = search(lane.source->stream().ts, from, lane.end, horizon.ts, lane.index() <= horizon.stream);
 }
 
 bool Mailbox::run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> parkers) {

@@ -7,9 +7,11 @@ own sources and the compiler's version; Numba adds the processor. A kernel from 
 
 import hashlib
 import os
+import sys
 from collections.abc import Callable
 from functools import cache as memoize
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import llvmlite
@@ -103,7 +105,11 @@ class Kernels:
         path = _cached_source(function, source, names)
         options = {"error_model": "numpy", "cache": path is not None}
         user = function if hasattr(function, "py_func") else njit(**_USER_OPTIONS)(function)
-        namespace: dict[str, Any] = {
+        # A cached kernel names the module that its globals live in, so it needs one that can be found.
+        module = ModuleType(f"{__name__}.{path.stem if path else 'uncached'}")
+        sys.modules[module.__name__] = module
+        namespace = module.__dict__
+        namespace |= {
             "kernel": cfunc(signature, **options),
             "user": user,
             "carray": carray,

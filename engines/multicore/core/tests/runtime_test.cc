@@ -1,0 +1,89 @@
+// Whole runs with small inputs: every worker count and batch size gives the sequential answer.
+#include "runtime.h"
+
+#include "check.h"
+#include "keyed_sum.h"
+
+namespace {
+
+using lab::test::Events;
+using lab::test::KeyedSumRun;
+using lab::test::Output;
+
+lab::RuntimeOptions options(std::int32_t workers, std::int64_t batch, std::uint64_t ring_blocks) {
+  lab::RuntimeOptions result;
+  result.workers = workers;
+  result.batch = batch;
+  result.ring_blocks = ring_blocks;
+  result.oversubscribed = true;
+  return result;
+}
+
+void every_shape_gives_the_sequential_answer() {
+  std::mt19937 random(7);
+  for (const bool mixed : {false, true}) {
+    const auto streams = lab::test::random_streams(random, 4, 3, 300, mixed);
+    const auto wanted = lab::test::oracle(streams, 3);
+    for (const std::int32_t workers : {1, 2, 3, 4, 8}) {
+      for (const std::int64_t batch : {1, 7, 1000}) {
+        KeyedSumRun run(streams, 3, options(workers, batch, 2));
+        CHECK(run.run() == wanted);
+        std::int64_t events = 0;
+        for (const Events& stream : streams) events += static_cast<std::int64_t>(stream.ts.size());
+        CHECK_EQ(run.runtime().events(), events);
+      }
+    }
+  }
+}
+
+void empty_input_ends() {
+  const std::vector<Events> streams(3);
+  KeyedSumRun run(streams, 2, options(3, 4, 1));
+  CHECK(run.run().empty());
+}
+
+void ties_go_by_stream() {
+  // At time 5: value in stream 0, read in stream 1, value in stream 2 (after the read), read in stream 3.
+  const std::vector<Events> streams{{{5}, {0}, {1}}, {{5}, {1}, {0}}, {{5}, {0}, {10}}, {{5}, {1}, {0}}};
+  for (const std::int32_t workers : {1, 2, 4}) {
+    KeyedSumRun run(streams, 1, options(workers, 1, 1));
+    CHECK(run.run() == (std::vector<Output>{{5, 0, 1}, {5, 0, 10}}));
+  }
+}
+
+void runtime_that_never_runs_is_torn_down() {
+  const std::vector<Events> streams(2);
+  KeyedSumRun run(streams, 1, options(4, 1, 1));
+  run.runtime().start();
+}
+
+void bad_options_and_streams_are_refused() {
+  lab::RuntimeOptions wrong = options(0, 1, 1);
+  wrong.output_itemsizes = {8};
+  CHECK_THROWS(lab::Runtime(wrong), std::invalid_argument);
+  wrong = options(1, 0, 1);
+  wrong.output_itemsizes = {8};
+  CHECK_THROWS(lab::Runtime(wrong), std::invalid_argument);
+  wrong = options(1, 1, 1);
+  CHECK_THROWS(lab::Runtime(wrong), std::invalid_argument);
+  wrong.output_itemsizes = {8};
+  lab::Runtime runtime(wrong);
+  const std::vector<std::int64_t> decreasing{3, 2};
+  lab::StreamView view;
+  view.ts = decreasing;
+  CHECK_THROWS(runtime.add_stream(view, 0), std::invalid_argument);
+  const std::vector<std::int64_t> last{lab::kEndOfTime};
+  view.ts = last;
+  CHECK_THROWS(runtime.add_stream(view, 0), std::invalid_argument);
+  CHECK_THROWS(runtime.add_stream({}, 1), std::invalid_argument);
+}
+
+}  // namespace
+
+int main() {
+  every_shape_gives_the_sequential_answer();
+  empty_input_ends();
+  ties_go_by_stream();
+  runtime_that_never_runs_is_torn_down();
+  bad_options_and_streams_are_refused();
+}

@@ -1,0 +1,99 @@
+// Outputs of several workers merge by event time; a row that was emitted late stays late.
+#include "sink.h"
+
+#include <array>
+#include <vector>
+
+#include "check.h"
+
+namespace {
+
+struct Row {
+  std::int64_t ts;
+  std::int32_t value;
+};
+
+void emit(lab::OutputBuffer& buffer, std::int32_t stream, std::int64_t event, bool ordering, std::vector<Row> rows) {
+  lab::Emit* out = buffer.open(static_cast<std::int64_t>(rows.size()));
+  for (const Row& row : rows) {
+    static_cast<std::int64_t*>(out->columns[0])[out->count] = row.ts;
+    static_cast<std::int32_t*>(out->columns[1])[out->count] = row.value;
+    ++out->count;
+  }
+  CHECK_EQ(buffer.close(stream, event, ordering), static_cast<std::int64_t>(rows.size()));
+}
+
+std::vector<std::int32_t> merged(const std::vector<const lab::OutputBuffer*>& buffers) {
+  std::size_t rows = 0;
+  for (const auto* buffer : buffers) rows += static_cast<std::size_t>(buffer->rows());
+  std::vector<std::int64_t> ts(rows);
+  std::vector<std::int32_t> value(rows);
+  const std::array<void*, 2> columns{ts.data(), value.data()};
+  lab::merge_outputs(buffers, columns);
+  return value;
+}
+
+void streams_merge_by_time_then_stream() {
+  lab::OutputBuffer a({8, 4});
+  lab::OutputBuffer b({8, 4});
+  emit(a, 0, 0, false, {{1, 10}, {5, 11}, {7, 12}});
+  emit(b, 1, 0, false, {{2, 20}, {5, 21}, {6, 22}});
+  CHECK(merged({&a, &b}) == (std::vector<std::int32_t>{10, 20, 11, 21, 22, 12}));
+  CHECK(merged({&b, &a}) == (std::vector<std::int32_t>{10, 20, 11, 21, 22, 12}));
+}
+
+void one_worker_may_interleave_streams() {
+  lab::OutputBuffer a({8, 4});
+  emit(a, 0, 0, false, {{1, 10}, {9, 11}});
+  emit(a, 1, 0, false, {{2, 20}, {3, 21}});
+  CHECK(merged({&a}) == (std::vector<std::int32_t>{10, 20, 21, 11}));
+}
+
+void late_row_is_not_sorted_back() {
+  lab::OutputBuffer a({8, 4});
+  lab::OutputBuffer b({8, 4});
+  emit(a, 0, 0, false, {{5, 10}, {1, 11}, {6, 12}});
+  emit(b, 1, 0, false, {{2, 20}});
+  CHECK(merged({&a, &b}) == (std::vector<std::int32_t>{20, 10, 11, 12}));
+}
+
+void ties_of_one_stream_follow_the_event_position() {
+  lab::OutputBuffer a({8, 4});
+  lab::OutputBuffer b({8, 4});
+  emit(a, 3, 0, true, {{4, 0}});
+  emit(b, 3, 1, true, {{4, 1}});
+  emit(a, 3, 2, true, {{4, 2}});
+  emit(b, 3, 3, true, {{4, 3}});
+  CHECK(merged({&a, &b}) == (std::vector<std::int32_t>{0, 1, 2, 3}));
+  CHECK(merged({&b, &a}) == (std::vector<std::int32_t>{0, 1, 2, 3}));
+}
+
+void chunks_are_seamless() {
+  lab::OutputBuffer a({8, 4});
+  lab::OutputBuffer b({8, 4});
+  const std::int64_t n = a.chunk_rows() * 2 + 100;
+  for (std::int64_t i = 0; i < n; i += 50) {
+    std::vector<Row> rows;
+    for (std::int64_t j = i; j < i + 50; ++j) rows.push_back({j, static_cast<std::int32_t>(j)});
+    emit((i / 50) % 3 == 0 ? b : a, 0, i, false, rows);
+  }
+  const auto values = merged({&a, &b});
+  CHECK(static_cast<std::int64_t>(values.size()) >= n);
+  for (std::size_t i = 0; i < values.size(); ++i) CHECK_EQ(values[i], static_cast<std::int32_t>(i));
+}
+
+void empty_buffers_merge_to_nothing() {
+  lab::OutputBuffer a({8, 4});
+  CHECK(merged({&a}).empty());
+}
+
+}  // namespace
+
+int main() {
+  streams_merge_by_time_then_stream();
+  one_worker_may_interleave_streams();
+  late_row_is_not_sorted_back();
+  ties_of_one_stream_follow_the_event_position();
+  chunks_are_seamless();
+  empty_buffers_merge_to_nothing();
+}
