@@ -1,5 +1,6 @@
 """Starts and stops Spark, quietly and with bounded memory."""
 
+import logging
 import os
 import re
 import subprocess
@@ -118,6 +119,8 @@ def spark(app: str, *, master: str, conf: Mapping[str, str]) -> "Iterator[SparkS
 
     running = SparkSession.getActiveSession()
     session = running or spark_session(app, master=master, conf=conf)
+    root = logging.getLogger()
+    root.addFilter(_not_from_py4j)
     try:
         yield session
     except (PySparkException, Py4JError) as error:
@@ -125,6 +128,12 @@ def spark(app: str, *, master: str, conf: Mapping[str, str]) -> "Iterator[SparkS
     finally:
         if running is None:
             stop_spark(session)
+        root.removeFilter(_not_from_py4j)
+
+
+def _not_from_py4j(record: logging.LogRecord) -> bool:
+    """Drop what py4j logs to the root logger: it raises the same, and an interrupt is no error."""
+    return "py4j" not in Path(record.pathname).parts
 
 
 def _reason(message: str) -> str:

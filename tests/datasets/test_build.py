@@ -1,0 +1,112 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.workloads.streams import generated
+from workloads.datasets.build import build, ensure
+from workloads.datasets.catalog import Catalog
+from workloads.datasets.errors import DatasetError
+from workloads.model import ModelError
+from workloads.registry import NAMES, workload
+
+pytestmark = pytest.mark.spark
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_built_dataset_holds_what_the_generator_makes(
+    name: str, spark: SparkSession, catalog: Catalog
+):
+    chosen = workload(name)
+    dataset = build(chosen, {"streams": 3}, 50_000, 5, catalog=catalog)
+    wanted, found = generated(chosen, {"streams": 3}, 50_000, 5), dataset.load()
+    assert found.alphabet == wanted.alphabet
+    for one, other in zip(found.streams, wanted.streams, strict=True):
+        assert (one.name, one.kinds) == (other.name, other.kinds)
+        assert one.ts.tolist() == other.ts.tolist()
+        assert (one.tag is None) == (other.tag is None)
+        assert one.tag is None or other.tag is None or one.tag.tolist() == other.tag.tolist()
+        assert {key: values.tolist() for key, values in one.payload.items()} == {
+            key: values.tolist() for key, values in other.payload.items()
+        }
+
+
+def test_streams_longer_than_a_row_group_are_written_in_several(
+    spark: SparkSession, catalog: Catalog
+):
+    shown: list[tuple[int, int]] = []
+    dataset = build(
+        workload("event_window"),
+        {"streams": 1},
+        1_200_000,
+        5,
+        catalog=catalog,
+        progress=lambda step, done, total: shown.append((done, total)),
+    )
+    stream = dataset.streams[0]
+    assert pq.ParquetFile(stream.path).num_row_groups == 2
+    assert stream.ts_max == stream.rows - 1 == len(dataset.load().streams[0]) - 1
+    assert shown[-1] == (dataset.events, dataset.events)
+
+
+def test_ids_depend_on_content_alone(spark: SparkSession, catalog: Catalog, tmp_path: Path):
+    chosen = workload("keyed_counter")
+    other = Catalog(root=tmp_path / "other")
+    one = build(chosen, {}, 1000, 5, catalog=catalog)
+    assert build(chosen, {}, 1000, 5, catalog=other).id == one.id
+    assert build(chosen, {}, 1000, 6, catalog=catalog).id != one.id
+    assert build(chosen, {"skew": 1.0}, 1000, 5, catalog=catalog).id != one.id
+    assert len(catalog.list().datasets) == 3
+
+
+def test_an_empty_dataset_can_be_built_and_loaded(spark: SparkSession, catalog: Catalog):
+    dataset = build(workload("fraud_detection"), {}, 0, 1, catalog=catalog)
+    assert dataset.events == 0
+    assert dataset.load().events == 0
+
+
+def test_what_exists_is_found_without_spark(
+    spark: SparkSession, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+):
+    chosen = workload("event_window")
+    made = ensure(chosen, {"streams": 1}, 100, 1, catalog=catalog)
+    monkeypatch.setattr("workloads.datasets.build.spark", None)  # calling it would fail
+    assert ensure(chosen, {"streams": "1"}, 100, 1, catalog=catalog) == made
+
+
+def test_bad_requests_leave_the_catalogue_as_it_was(spark: SparkSession, catalog: Catalog):
+    chosen = workload("page_view_join")
+    with pytest.raises(DatasetError, match="events is -1"):
+        build(chosen, {}, -1, 1, catalog=catalog)
+    with pytest.raises(ModelError, match="no parameter pags"):
+        build(chosen, {"pags": 2}, 10, 1, catalog=catalog)
+    with pytest.raises(DatasetError, match="ValueError: cannot convert NaN"):
+        build(chosen, {"skew": "nan"}, 10, 1, catalog=catalog)
+    assert catalog.list().datasets == ()
+    assert not catalog.root.exists() or list(catalog.root.iterdir()) == []
+
+
+def test_an_interrupt_leaves_nothing_behind(catalog: Catalog):
+    """In a process of its own, with a size that takes minutes, interrupted when it has begun."""
+    command = [sys.executable, "-m", "lab", "data", "build", "event_window"]
+    command += ["--events", "3000000000", "--master", "local[2]", "--root", str(catalog.root)]
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    deadline = time.monotonic() + 90
+    while not list(catalog.root.glob(".building-*/dataset/*.done")):
+        assert process.poll() is None, process.communicate()[0]
+        assert time.monotonic() < deadline, "the build did not begin within 90 s"
+        time.sleep(0.2)
+    os.kill(process.pid, signal.SIGINT)
+    said, _ = process.communicate(timeout=60)  # ends when all that hold the pipe have ended
+    assert process.returncode != 0
+    assert "Traceback" not in said
+    assert list(catalog.root.iterdir()) == []

@@ -1,0 +1,150 @@
+import json
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from workloads.datasets import manifest
+from workloads.datasets.catalog import Catalog, Recipe
+from workloads.datasets.dataset import Dataset
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.manifest import Content
+from workloads.datasets.stream_file import write_stream
+from workloads.model import Alphabet
+
+RECIPE = Recipe(
+    workload="event_window", params={"streams": 2}, seed=1, events=9, generator_version=1
+)
+DTYPES = {"ts": np.dtype(np.int64), "value": np.dtype(np.int64)}
+
+
+def stage(folder: Path, values: list[int], source: str = "test") -> Content:
+    block = {"ts": np.arange(len(values)), "value": np.array(values, dtype=np.int64)}
+    stream = write_stream(folder, "value-0", (0,), DTYPES, iter([block]))
+    (folder / "value-0.done").unlink()
+    return Content(
+        workload="event_window",
+        alphabet=Alphabet(kinds=("value", "barrier")),
+        streams=(stream,),
+        origin={"generator": "test", "params": {}, "seed": 1},
+        source=source,
+        licence="none",
+    )
+
+
+def publish(catalog: Catalog, values: list[int], source: str = "test") -> Dataset:
+    with catalog.staging() as staging:
+        folder = staging / "dataset"
+        folder.mkdir()
+        return catalog.publish(folder, stage(folder, values, source), RECIPE)
+
+
+def test_a_published_dataset_is_found_by_recipe_and_by_prefix(catalog: Catalog):
+    assert catalog.find(RECIPE) is None
+    made = publish(catalog, [4, 5, 6])
+    assert catalog.find(RECIPE) == made
+    assert catalog.get(made.id[:6]) == made
+    assert catalog.get(made.id) == made
+    assert made.load().streams[0].payload["value"].tolist() == [4, 5, 6]
+
+
+def test_columns_are_contiguous_and_aligned(catalog: Catalog):
+    stream = publish(catalog, list(range(1000))).load().streams[0]
+    for column in (stream.ts, stream.payload["value"]):
+        assert column.flags.c_contiguous
+        assert column.ctypes.data % 64 == 0
+
+
+def test_equal_content_has_one_id_whatever_its_source(catalog: Catalog):
+    one, two = publish(catalog, [1, 2], source="a"), publish(catalog, [1, 2], source="b")
+    assert one == two
+    assert len(catalog.list().datasets) == 1
+    assert publish(catalog, [1, 3]).id != one.id
+
+
+def test_an_id_that_matches_nothing_or_too_much_is_an_error(catalog: Catalog):
+    made = publish(catalog, [1])
+    shutil.copytree(catalog.folder(made.id), catalog.root / (made.id[:8] + "00000000"))
+    with pytest.raises(DatasetError, match="no dataset 'ffffff'"):
+        catalog.get("ffffff")
+    with pytest.raises(DatasetError, match="ambiguous"):
+        catalog.get(made.id[:8])
+    with pytest.raises(DatasetError, match="too short"):
+        catalog.get("")
+
+
+@pytest.mark.parametrize("damage", ["truncate", "remove", "json", "field", "record"])
+def test_a_damaged_entry_is_told_by_list_and_made_again(catalog: Catalog, damage: str):
+    made = publish(catalog, [7, 8])
+    folder = catalog.folder(made.id)
+    record = folder / manifest.NAME
+    if damage == "truncate":
+        os.truncate(folder / "value-0.parquet", 10)
+    elif damage == "remove":
+        (folder / "value-0.parquet").unlink()
+    elif damage == "json":
+        record.write_text('{"format": 1, ')
+    elif damage == "field":
+        record.write_text(json.dumps({"format": 1, "id": made.id}))
+    else:
+        record.unlink()
+    listing = catalog.list()
+    assert listing.datasets == ()
+    assert str(folder) in listing.damaged[0]
+    assert catalog.find(RECIPE) is None
+    with pytest.raises(DatasetError, match="build or import it again"):
+        catalog.get(made.id)
+    assert publish(catalog, [7, 8]) == made
+    assert catalog.find(RECIPE) == made
+
+
+def test_nothing_is_left_when_the_work_fails(catalog: Catalog):
+    with pytest.raises(KeyboardInterrupt), catalog.staging() as staging:
+        (staging / "dataset").mkdir()
+        raise KeyboardInterrupt
+    assert list(catalog.root.iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next(catalog: Catalog):
+    with catalog.staging() as staging:
+        gone = 2**22 + 1  # above the largest process id of Linux
+        dead = staging.with_name(staging.name.replace(f"-{os.getpid()}-", f"-{gone}-"))
+        dead.mkdir()
+        with catalog.staging():
+            assert not dead.exists()
+            assert staging.exists()
+
+
+def test_files_of_another_format_are_refused_with_the_format_seen(catalog: Catalog):
+    made = publish(catalog, [1])
+    path = catalog.folder(made.id) / manifest.NAME
+    path.write_text(path.read_text().replace('"format": 1', '"format": 99'))
+    with pytest.raises(DatasetError, match="format 99, this version reads 1"):
+        catalog.get(made.id)
+
+
+def test_a_catalogue_may_be_moved(catalog: Catalog, tmp_path: Path):
+    made = publish(catalog, [1, 2])
+    catalog.root.rename(tmp_path / "elsewhere")
+    found = Catalog(root=tmp_path / "elsewhere").get(made.id)
+    assert found.load().streams[0].ts.tolist() == [0, 1]
+
+
+def test_a_catalogue_that_cannot_be_written_is_an_error(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(DatasetError, match="LAB_DATA"),
+        Catalog(root=tmp_path / "file" / "data").staging(),
+    ):
+        pass
+
+
+def test_blocks_out_of_order_are_refused(tmp_path: Path):
+    blocks = [
+        {"ts": np.array([1, 5]), "value": np.array([0, 0])},
+        {"ts": np.array([4]), "value": np.array([0])},
+    ]
+    with pytest.raises(DatasetError, match="row 2 has timestamp 4"):
+        write_stream(tmp_path, "value-0", (0,), DTYPES, iter(blocks))
