@@ -1,0 +1,1 @@
+"""Spark through PySpark: Structured Streaming, and the best batch query beside it."""

@@ -1,0 +1,221 @@
+"""The Spark adapter: Structured Streaming, and the best batch query beside it."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from engines.errors import EngineCrashError, EngineError, UnsupportedError
+from engines.protocol import Measured, Property, Task, Variant
+from engines.spark.layout import Layout, layout
+from engines.spark.properties import properties
+from workloads.model import Columns
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+WORKLOADS = ("event_window", "fraud_detection", "keyed_counter", "page_view_join")
+FORMS = {"streaming": ("packed", "rows"), "batch": ("buckets", "ordered")}
+"""Per variant, the default form first; the others are slower and kept for comparison."""
+OPTIONS = {"form", "micro_batches", "warm_up_events", "warm_up_rounds"}
+MICRO_BATCH_EVENTS = 8_000_000
+"""Large, since a stateful micro-batch costs 0.25-0.35 s whatever its size; some 200 MB."""
+WARM_UP_EVENTS = 1_000_000
+WARM_UP_ROUNDS = 2
+DRIVER_MEMORY = "3g"
+
+_CONF = {
+    # The inputs sum to int64 as everywhere else; an overflow check on each addition buys nothing.
+    "spark.sql.ansi.enabled": "false",
+    # Plans are fixed and small: adapting them between stages only adds jobs.
+    "spark.sql.adaptive.enabled": "false",
+    # A quarter of a megabyte per batch: larger ones are huge objects to the garbage collector.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "16384",
+    "spark.sql.streaming.numRecentProgressUpdates": "100000",
+}
+
+
+class SparkEngine:
+    """Runs the four workloads on Spark in local mode."""
+
+    name: ClassVar[str] = "spark"
+
+    def version(self) -> str:
+        """Return the version of PySpark."""
+        return version("pyspark")
+
+    def variants(self) -> tuple[Variant, ...]:
+        """Return `streaming` and `batch`; neither has a batch size of its own."""
+        return (
+            Variant(name="streaming", summary="Structured Streaming, one stateful operator"),
+            Variant(name="batch", summary="Spark SQL over the whole input, broadcast bucket join"),
+        )
+
+    def unsupported(self, task: Task) -> str | None:
+        """Return why a task cannot be run, or None."""
+        if task.workload.name not in WORKLOADS:
+            return f"spark has no query for {task.workload.name}; it has {', '.join(WORKLOADS)}"
+        if task.variant not in FORMS:
+            return f"spark has no variant {task.variant!r}; it has {', '.join(FORMS)}"
+        unknown = sorted(set(task.options) - OPTIONS)
+        if unknown:
+            return f"spark has no option {', '.join(unknown)}; it has {', '.join(sorted(OPTIONS))}"
+        form = task.options.get("form", FORMS[task.variant][0])
+        if form not in FORMS[task.variant]:
+            forms = ", ".join(FORMS[task.variant])
+            return f"spark {task.variant} has no form {form!r}; it has {forms}"
+        for name in sorted(OPTIONS - {"form"}):
+            given = task.options.get(name, 1)
+            lowest = 1 if name == "micro_batches" else 0
+            if not isinstance(given, int) or given < lowest:
+                return f"spark option {name} must be a whole number from {lowest}, got {given!r}"
+        return None
+
+    def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
+        """Return the platform-independence properties."""
+        return properties(workload, variant)
+
+    def prepare(self, task: Task) -> "SparkPrepared":
+        """Start Spark, cut the streams into the files of micro-batches, and warm up on a prefix.
+
+        A session that runs already is used, whatever its master, and left running.
+        """
+        reason = self.unsupported(task)
+        if reason:
+            raise UnsupportedError(reason)
+        from pyspark.sql import SparkSession
+
+        from workloads.datasets.errors import DatasetError
+        from workloads.datasets.session import spark_session
+
+        owned = SparkSession.getActiveSession() is None
+        try:
+            session = spark_session(
+                f"lab {task.workload.name}",
+                master=f"local[{task.workers}]",
+                conf={"spark.driver.memory": DRIVER_MEMORY, "spark.driver.maxResultSize": "0"},
+            )
+        except DatasetError as error:
+            raise EngineError(f"spark could not be started: {error}") from error
+        prepared = SparkPrepared(task, session, owned)
+        try:
+            prepared.warm_up()
+        except BaseException:
+            prepared.close()
+            raise
+        return prepared
+
+
+class SparkPrepared:
+    """A session with the input cut into files, and both warm."""
+
+    def __init__(self, task: Task, session: "SparkSession", owned: bool) -> None:
+        self._task = task
+        self._session: SparkSession | None = session
+        self._owned = owned
+        self._form = str(task.options.get("form", FORMS[task.variant][0]))
+        self._plan = layout(task.dataset)
+        self._columns: Columns = {}
+        output = task.workload.program.output
+        self._output = {name: output[name].name for name in output.names or ()}
+        total = sum(stream.path.stat().st_size for stream in self._plan.streams)
+        for name, value in _CONF.items():
+            session.conf.set(name, value)
+        session.conf.set("spark.sql.shuffle.partitions", str(task.workers))
+        # Two tasks per worker even out; below a megabyte a task is not worth its start.
+        part = max(1 << 20, min(128 << 20, total // (2 * task.workers)))
+        session.conf.set("spark.sql.files.maxPartitionBytes", str(part))
+        self._files: int = self._number(
+            "micro_batches", -(-task.dataset.events // MICRO_BATCH_EVENTS)
+        )
+        self._input = self._cut(self._plan, "input", max(1, self._files))
+
+    def warm_up(self) -> None:
+        """Run the query on a prefix of the input, so that both runtimes have compiled it."""
+        from engines.spark.warm_up import prefix
+
+        rounds = self._number("warm_up_rounds", WARM_UP_ROUNDS)
+        events = self._number("warm_up_events", WARM_UP_EVENTS)
+        if not rounds or not events:
+            return
+        short = prefix(self._plan, self._task.scratch / "warm-up", events)
+        cut = self._cut(short, "warm-up-input", 1)
+        for turn in range(rounds):
+            self._query(short, cut, f"warm-up-{turn}")
+
+    def run(self) -> Measured:
+        """Run the query; all outputs are in the driver's memory when it returns."""
+        return self._query(self._plan, self._input, "run")
+
+    def answer(self) -> Columns:
+        """Return all outputs.
+
+        Streaming: the outputs of one stream's events are in the order of emission; streams are
+        merged by event time. Batch: a relation has no order, so rows are sorted by event time,
+        stream and position.
+        """
+        columns = self._columns
+        time = columns["ts"]
+        if self._task.variant == "streaming":
+            time = time.copy()
+            for src in np.unique(columns["src"]):
+                own = columns["src"] == src
+                time[own] = np.maximum.accumulate(time[own])
+        row = (columns["row"],) if "row" in columns else ()
+        order = np.lexsort((*row, columns["src"], time))
+        return {name: columns[name][order].astype(kind) for name, kind in self._output.items()}
+
+    def close(self) -> None:
+        """Stop the session and its Java process, unless they were there before."""
+        from workloads.datasets.session import stop_spark
+
+        session, self._session = self._session, None
+        if session is not None and self._owned:
+            from py4j.protocol import Py4JError
+
+            with suppress(OSError, Py4JError):  # a JVM that died has no one left to talk to
+                stop_spark(session)
+
+    def _number(self, option: str, default: int) -> int:
+        given = self._task.options.get(option, default)
+        assert isinstance(given, int)
+        return given
+
+    def _cut(self, plan: Layout, folder: str, files: int) -> tuple[Any, Path]:
+        path = self._task.scratch / folder
+        if self._task.variant == "batch":
+            return None, path
+        from engines.spark.streaming.query import describe
+        from engines.spark.streaming.split import split
+
+        columns = split(plan, path, files)
+        return describe(plan, self._task.workload.name, columns, self._output), path
+
+    def _query(self, plan: Layout, cut: tuple[Any, Path], name: str) -> Measured:
+        from pyspark.errors import PySparkException
+
+        if self._session is None:
+            raise EngineError("the spark session is closed; prepare the task again")
+        workload = self._task.workload.name
+        try:
+            if self._task.variant == "batch":
+                from engines.spark.batch import query as batch
+
+                self._columns, form = batch.run(self._session, plan, workload, self._form)
+                events, counters = sum(stream.rows for stream in plan.streams), {}
+            else:
+                from engines.spark.streaming import query as streaming
+
+                checkpoint = self._task.scratch / f"checkpoint-{name}"
+                query, files = cut
+                ran = streaming.run(self._session, query, files, checkpoint, self._form)
+                self._columns, form = ran.columns, self._form
+                # Every stream ends with one heartbeat, which is not an event.
+                events = ran.rows - len(plan.streams)
+                counters = {"micro_batches": float(ran.micro_batches)}
+        except PySparkException as error:
+            raise EngineCrashError(f"spark failed while it ran {workload}: {error}") from error
+        return Measured(events=events, plan=f"{self._task.variant}, form {form}", counters=counters)

@@ -1,0 +1,1 @@
+"""The best batch query for each workload's answer."""

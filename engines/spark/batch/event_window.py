@@ -1,0 +1,16 @@
+"""Event windows in batch: barriers as a broadcast table of buckets, then a sum per window."""
+
+import numpy as np
+from pyspark.sql import SparkSession
+
+from engines.spark.batch import counting
+from engines.spark.batch.markers import collect
+from engines.spark.layout import Layout
+from workloads.model import Columns
+
+
+def run(session: SparkSession, plan: Layout) -> Columns:
+    """Return one sum per barrier, in the order of barriers."""
+    barriers = collect(session, plan)
+    sums = counting.sums(session, plan, barriers, "value")
+    return {"ts": barriers.ts, "sum": sums, "src": barriers.src.astype(np.int16)}

@@ -1,0 +1,16 @@
+"""Keyed counters in batch: read-resets broadcast in buckets by key, then a count per window."""
+
+import numpy as np
+from pyspark.sql import SparkSession
+
+from engines.spark.batch import counting
+from engines.spark.batch.markers import collect
+from engines.spark.layout import Layout
+from workloads.model import Columns
+
+
+def run(session: SparkSession, plan: Layout) -> Columns:
+    """Return one count per read-reset, in the order of read-resets."""
+    resets = collect(session, plan)
+    counts = counting.sums(session, plan, resets, None)
+    return {"ts": resets.ts, "key": resets.key, "count": counts, "src": resets.src.astype(np.int16)}

@@ -1,0 +1,99 @@
+"""All four workloads in batch by SQL windows over the total order: the form that takes any input.
+
+It sorts all events, by key where there are keys and otherwise in a single task. It is there for
+streams that mix bulk events with markers, for markers too crowded for buckets, and for comparison.
+"""
+
+from functools import reduce
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
+
+from engines.spark.layout import Layout, ddl
+from workloads.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
+from workloads.model import Columns
+from workloads.page_view_join.program import NO_USER
+
+_ORDER = "order by ts, src, row rows between unbounded preceding and 1 preceding"
+_COUNTED = "sum(case when kind = 0 then {amount} end)"
+
+
+def run(session: SparkSession, plan: Layout, workload: str) -> Columns:
+    """Return a workload's output, unordered."""
+    events = _events(session, plan)
+    frame = _page_views(events) if workload == "page_view_join" else _windows(events, workload)
+    table = frame.toArrow()
+    return {name: table[name].to_numpy() for name in table.column_names}
+
+
+def _events(session: SparkSession, plan: Layout) -> DataFrame:
+    frames = []
+    for src, stream in enumerate(plan.streams):
+        names = {name for name, _ in stream.columns}
+        frame = session.read.schema(ddl(stream.columns)).parquet(str(stream.path))
+        tag = "tag" if "tag" in names else str(stream.kinds[0])
+        fields = [
+            F.expr(name if name in names else "0").cast("long").alias(name)
+            for name in ("value", "user", "meta")
+        ]
+        frames.append(
+            frame.select(
+                "ts",
+                F.lit(src).alias("src"),
+                F.col("_metadata.row_index").alias("row"),
+                F.expr(f"cast({tag} % {plan.n_kinds} as int)").alias("kind"),
+                F.expr(f"cast({tag} div {plan.n_kinds} as int)").alias("key"),
+                *fields,
+            )
+        )
+    return reduce(DataFrame.unionAll, frames)
+
+
+def _page_views(events: DataFrame) -> DataFrame:
+    old = f"last(case when kind = 1 then meta end, true) over (partition by key {_ORDER})"
+    return events.selectExpr(
+        "ts",
+        "kind",
+        "key as page",
+        f"case when kind = 1 then {NO_USER} else user end as user",
+        f"coalesce({old}, 0) as meta",
+        "src",
+        "row",
+    )
+
+
+def _windows(events: DataFrame, workload: str) -> DataFrame:
+    keyed = "partition by key " if workload == "keyed_counter" else ""
+    number = f"coalesce(sum(kind) over ({keyed}{_ORDER}), 0) as window"
+    numbered = events.selectExpr("*", number)
+    amount = "1" if workload == "keyed_counter" else "value"
+    closed = numbered.groupBy("key", "window").agg(
+        F.expr(f"coalesce({_COUNTED.format(amount=amount)}, 0)").alias("total"),
+        F.expr("max(case when kind = 1 then struct(ts, src, row, value) end)").alias("marker"),
+    )
+    closed = closed.where("marker is not null")
+    if workload == "event_window":
+        return closed.selectExpr(
+            "marker.ts as ts", "total as sum", "marker.src as src", "marker.row as row"
+        )
+    if workload == "keyed_counter":
+        return closed.selectExpr(
+            "marker.ts as ts", "key", "total as count", "marker.src as src", "marker.row as row"
+        )
+    models = closed.selectExpr(
+        "window + 1 as window", f"pmod(total + marker.value, {MODULUS}) as model"
+    )
+    frauds = (
+        numbered.where("kind = 0")
+        .join(models, "window", "left")
+        .where(f"pmod(value, {MODULUS}) = coalesce(model, 0)")
+    )
+    return frauds.selectExpr("ts", f"{FRAUD} as kind", "value", "src", "row").unionAll(
+        closed.selectExpr(
+            "marker.ts as ts",
+            f"{AGGREGATE} as kind",
+            "total as value",
+            "marker.src as src",
+            "marker.row as row",
+        )
+    )

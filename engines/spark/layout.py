@@ -1,0 +1,64 @@
+"""Which streams carry the events that synchronize, and how Spark reads a stream.
+
+In all four workloads a few *markers* (barriers, rules, updates, read-resets: kind 1) cut the many
+*bulk* events (kind 0) into runs; bulk events depend on markers only. Everything here rests on that
+shape.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workloads.datasets.dataset import Dataset, DatasetStream
+
+BULK, MARKER = 0, 1
+
+SQL_TYPES = {"int8": "byte", "int16": "short", "int32": "int", "int64": "long"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """The streams of one dataset by the kinds they carry.
+
+    Attributes:
+        streams: all streams; the index is the tie-breaker in event time.
+        bulk: indices of the streams that carry bulk events only.
+        markers: indices of the streams that carry markers only.
+        mixed: indices of the streams that carry both.
+        n_kinds: number of kinds, by which tags are decoded.
+        keys: number of keys.
+    """
+
+    streams: tuple[DatasetStream, ...]
+    bulk: tuple[int, ...]
+    markers: tuple[int, ...]
+    mixed: tuple[int, ...]
+    n_kinds: int
+    keys: int
+
+    def tie_classes(self) -> tuple[tuple[int, ...], ...]:
+        """Group bulk streams that stand in the same order to every marker stream in ties."""
+        classes: dict[tuple[int, ...], list[int]] = {}
+        for src in self.bulk:
+            later = tuple(marker for marker in self.markers if marker > src)
+            classes.setdefault(later, []).append(src)
+        return tuple(tuple(members) for members in classes.values())
+
+
+def layout(dataset: Dataset) -> Layout:
+    """Sort the streams of a dataset by what they carry."""
+    kinds = [set(stream.kinds) for stream in dataset.streams]
+    return Layout(
+        streams=dataset.streams,
+        bulk=tuple(i for i, found in enumerate(kinds) if found == {BULK}),
+        markers=tuple(i for i, found in enumerate(kinds) if found == {MARKER}),
+        mixed=tuple(i for i, found in enumerate(kinds) if len(found) > 1),
+        n_kinds=len(dataset.alphabet.kinds),
+        keys=dataset.alphabet.keys,
+    )
+
+
+def ddl(columns: Sequence[tuple[str, str]]) -> str:
+    """Return columns as a Spark schema; given, it saves the job that infers it."""
+    return ", ".join(f"`{name}` {SQL_TYPES[np.dtype(dtype).name]}" for name, dtype in columns)

@@ -1,0 +1,52 @@
+"""What Spark's parallelism costs on each workload: the platform-independence properties, declared.
+
+PIP1, parallelism independence: the program does not mention the number of parallel instances. PIP2,
+partition independence: it does not mention how events are assigned to instances. PIP3, API
+compliance: it keeps to the documented contract of the API (DGS paper, section 4).
+"""
+
+from collections.abc import Mapping
+
+from engines.protocol import Property
+
+_PIP1 = Property(
+    holds=True,
+    why="the query names no number of instances; local[n] and the shuffle width are settings",
+)
+_PIP3 = {
+    "streaming": Property(
+        holds=True,
+        why="operators are deterministic, keep state only in the state store and have no "
+        "side effects; the sink replaces the output of a repeated micro-batch",
+    ),
+    "batch": Property(holds=True, why="only deterministic relational operators"),
+}
+_SEQUENTIAL = (
+    "one group holds the whole state, so reading and packing run in parallel and the stateful "
+    "operator does not"
+)
+_PIP2 = {
+    ("event_window", "streaming"): Property(holds=True, why=_SEQUENTIAL),
+    ("keyed_counter", "streaming"): Property(
+        holds=True, why=f"{_SEQUENTIAL}; groups by key would wait for a punctuation of every key"
+    ),
+    ("fraud_detection", "streaming"): Property(
+        holds=True,
+        why=f"{_SEQUENTIAL}: a model depends on all transactions and they on it, and "
+        "the streaming API has no feedback across groups",
+    ),
+    ("page_view_join", "streaming"): Property(
+        holds=False,
+        why="groups are the physical streams, to each of which every update is replicated; a "
+        "group by page would satisfy the principle and leave two pages to two instances at most",
+    ),
+}
+_BATCH = Property(
+    holds=True,
+    why="markers are broadcast; Spark assigns ranges of files to instances as it likes",
+)
+
+
+def properties(workload: str, variant: str) -> Mapping[str, Property]:
+    """Return PIP1, PIP2 and PIP3 of a workload's query."""
+    return {"PIP1": _PIP1, "PIP2": _PIP2.get((workload, variant), _BATCH), "PIP3": _PIP3[variant]}

@@ -1,0 +1,1 @@
+"""Structured Streaming: one stateful operator over packed runs of events."""

@@ -1,0 +1,149 @@
+"""Runs of events of one stream, and the part of all streams that is complete.
+
+Each stream arrives in order, so its last event time is a promise: nothing earlier follows. The
+smallest promise over all streams bounds a prefix of the total order (event time, stream, position)
+that is complete whatever the micro-batches hold; the rest waits in state. Nothing is ever late, so
+nothing is ever dropped.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engines.spark.streaming.split import END
+
+Run = dict[str, npt.NDArray[Any]]
+"""Events of one stream in order: `ts`, perhaps `tag` and `pos`, and payload columns."""
+
+BEGIN = np.iinfo(np.int64).min
+
+
+@dataclass(slots=True)
+class Pending:
+    """What waits for other streams, and how far each stream has come.
+
+    Attributes:
+        runs: per stream, runs in order of arrival.
+        frontier: per stream, the last event time seen.
+    """
+
+    runs: dict[int, list[Run]] = field(default_factory=dict)
+    frontier: dict[int, int] = field(default_factory=dict)
+
+    def add(self, src: int, runs: list[Run]) -> None:
+        """Add the runs of one stream in one micro-batch, in any order among themselves."""
+        order = "pos" if "pos" in runs[0] else "ts"
+        runs.sort(key=lambda run: (int(run[order][0]), int(run[order][-1])))
+        self.frontier[src] = max(self.frontier.get(src, BEGIN), int(runs[-1]["ts"][-1]))
+        self.runs.setdefault(src, []).extend(runs)
+
+    def take(self, sources: tuple[int, ...]) -> dict[int, Run]:
+        """Remove and return the complete prefix of the given streams, as one run per stream."""
+        limit, tie = min((self.frontier.get(src, BEGIN), src) for src in sources)
+        if limit == BEGIN:
+            return {}
+        prefix: dict[int, Run] = {}
+        for src in sources:
+            side = "right" if src <= tie and limit != END else "left"
+            done, rest = _cut(self.runs.pop(src, []), limit, side)
+            if rest:
+                self.runs[src] = rest
+            if done:
+                prefix[src] = {
+                    name: np.concatenate([run[name] for run in done])
+                    if len(done) > 1
+                    else done[0][name]
+                    for name in done[0]
+                }
+        return prefix
+
+
+def _cut(runs: list[Run], limit: int, side: Any) -> tuple[list[Run], list[Run]]:
+    done: list[Run] = []
+    rest: list[Run] = []
+    for run in runs:
+        at = int(np.searchsorted(run["ts"], limit, side=side))
+        if at:
+            done.append({name: column[:at] for name, column in run.items()})
+        if at < len(run["ts"]):
+            # A copy, or a few waiting events would keep the whole run alive.
+            rest.append({name: column[at:].copy() for name, column in run.items()})
+    return done, rest
+
+
+def _keys(run: Run, n_kinds: int) -> npt.NDArray[Any]:
+    """Return the key of each event: 0 in a stream without tags."""
+    return (
+        run["tag"].astype(np.int64) // n_kinds
+        if "tag" in run
+        else np.zeros(len(run["ts"]), dtype=np.int64)
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prefix:
+    """A complete prefix, markers apart from bulk events.
+
+    Attributes:
+        markers: columns of all markers in total order, with `key` and `src`.
+        bulk: per stream, columns of its bulk events with `key`.
+        before: per stream, for each of its bulk events the number of markers that come before it.
+    """
+
+    markers: Run
+    bulk: Mapping[int, Run]
+    before: Mapping[int, npt.NDArray[np.int64]]
+
+
+def separate(
+    prefix: dict[int, Run], kinds: tuple[tuple[int, ...], ...], n_kinds: int, payload: str
+) -> Prefix:
+    """Split a complete prefix into markers, in total order, and bulk events that know their place.
+
+    Args:
+        prefix: one run per stream.
+        kinds: of all streams, the kinds that occur.
+        n_kinds: number of kinds.
+        payload: the marker's payload column, or `ts` when it has none.
+    """
+    marked: list[tuple[Any, ...]] = []
+    bulk: dict[int, Run] = {}
+    rows: dict[int, npt.NDArray[np.int64]] = {}
+    for src, run in prefix.items():
+        key = _keys(run, n_kinds)
+        if kinds[src] == (0,):
+            bulk[src] = run | {"key": key}
+            continue
+        kind = run["tag"] % n_kinds if len(kinds[src]) > 1 else np.ones(len(key), dtype=np.int8)
+        at = np.flatnonzero(kind == 1)
+        if len(kinds[src]) > 1:
+            rest = np.flatnonzero(kind == 0)
+            bulk[src] = {name: column[rest] for name, column in (run | {"key": key}).items()}
+            bulk[src]["row"] = rest
+            rows[src] = rest
+        marked.append((run["ts"][at], np.full(len(at), src), at, key[at], run[payload][at]))
+    if not marked:
+        marked.append((np.zeros(0, dtype=np.int64),) * 5)
+    ts, source, row, key, value = (np.concatenate(column) for column in zip(*marked, strict=True))
+    order = np.lexsort((row, source, ts))
+    markers = {"ts": ts, "src": source, "row": row, "key": key, "value": value}
+    markers = {name: column[order] for name, column in markers.items()}
+    before = {src: _before(src, run, markers, rows.get(src)) for src, run in bulk.items()}
+    return Prefix(markers=markers, bulk=bulk, before=before)
+
+
+def _before(
+    src: int, run: Run, markers: Run, rows: npt.NDArray[np.int64] | None
+) -> npt.NDArray[np.int64]:
+    own = markers["src"] == src
+    late = np.searchsorted(run["ts"], markers["ts"], side="right")
+    early = np.searchsorted(run["ts"], markers["ts"], side="left")
+    cut = np.where(markers["src"] > src, late, early)
+    if rows is not None:
+        cut[own] = np.searchsorted(rows, markers["row"][own])
+    # Cuts ascend with the markers, so the runs between them are the windows.
+    sizes = np.diff(np.concatenate([[0], cut, [len(run["ts"])]]))
+    return np.repeat(np.arange(len(cut) + 1), sizes)

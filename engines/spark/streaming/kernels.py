@@ -1,0 +1,146 @@
+"""What the stateful operator does with a complete prefix of the input, one function per workload.
+
+Each takes the state so far (plain values by name, empty at first), the prefix and the program's
+number of keys, changes the state, and returns output columns with `src`, the stream of the event
+that caused each.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engines.spark.streaming.chunk import Prefix
+from workloads.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
+from workloads.page_view_join.program import NO_USER, UPDATE, VIEW
+
+State = dict[str, Any]
+Output = dict[str, npt.NDArray[Any]]
+Kernel = Callable[[State, Prefix, int], Output]
+
+
+def event_window(state: State, prefix: Prefix, keys: int) -> Output:
+    """Sum the values of each window; the sum of the open one is the state."""
+    sums = _sums(prefix)
+    sums[0] += state.get("sum", 0)
+    state["sum"] = sums[-1]
+    return {"ts": prefix.markers["ts"], "sum": sums[:-1], "src": prefix.markers["src"]}
+
+
+def fraud_detection(state: State, prefix: Prefix, keys: int) -> Output:
+    """Aggregate each window, derive the model of the next, then check the transactions."""
+    rules = prefix.markers
+    sums = _sums(prefix)
+    sums[0] += state.get("sum", 0)
+    models = np.concatenate([[state.get("model", 0)], (sums[:-1] + rules["value"]) % MODULUS])
+    state["sum"], state["model"] = sums[-1], models[-1]
+    count = len(rules["ts"])
+    # Of two outputs at one place in the order there is only one kind, so (ts, src, row) orders
+    # them.
+    parts = [(rules["ts"], np.full(count, AGGREGATE), sums[:-1], rules["src"], rules["row"])]
+    for src, run in prefix.bulk.items():
+        at = np.flatnonzero(run["value"] % MODULUS == models[prefix.before[src]])
+        row = run["row"][at] if "row" in run else at
+        parts.append(
+            (run["ts"][at], np.full(len(at), FRAUD), run["value"][at], np.full(len(at), src), row)
+        )
+    ts, kind, value, source, row = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.lexsort((row, source, ts))
+    return {"ts": ts[order], "kind": kind[order], "value": value[order], "src": source[order]}
+
+
+def keyed_counter(state: State, prefix: Prefix, keys: int) -> Output:
+    """Count the increments of each key between its read-resets; the open counts are the state."""
+    resets = prefix.markers
+    count = len(resets["ts"])
+    order, first = _by_key(resets["key"], keys)
+    counts = np.zeros(count + keys, dtype=np.int64)
+    for src, run in prefix.bulk.items():
+        place = _next_of_key(resets["key"], order, run["key"], prefix.before[src])
+        # Slots: the read-resets by key and order, each key followed by its open count.
+        counts += np.bincount(place + run["key"], minlength=len(counts))
+    slots = np.arange(count) + resets["key"][order]
+    open_slots = first[1:] + np.arange(keys)
+    carried = state.get("count", np.zeros(keys, dtype=np.int64))
+    counts[first[:-1] + np.arange(keys)] += carried
+    state["count"] = counts[open_slots]
+    read = np.empty(count, dtype=np.int64)
+    read[order] = counts[slots]
+    return {"ts": resets["ts"], "key": resets["key"], "count": read, "src": resets["src"]}
+
+
+def page_view_join(state: State, prefix: Prefix, keys: int) -> Output:
+    """Give each event of one stream its page's metadata; the state is that of all pages.
+
+    `state["own"]` names the stream; the others are in the prefix for their updates only.
+    """
+    updates, own = prefix.markers, state["own"]
+    order, first = _by_key(updates["key"], keys)
+    meta = state.get("meta", np.zeros(keys, dtype=np.int64))
+    # Per page: the metadata carried in, then what each update brings.
+    count = len(order)
+    chain = np.empty(count + keys, dtype=np.int64)
+    chain[first[:-1] + np.arange(keys)] = meta
+    chain[np.arange(count) + updates["key"][order] + 1] = updates["value"][order]
+    state["meta"] = chain[first[1:] + np.arange(keys)]
+    mine = updates["src"] == own
+    replaced = np.empty(count, dtype=np.int64)
+    replaced[order] = chain[np.arange(count) + updates["key"][order]]
+    parts = [
+        (updates["ts"][mine], np.full(mine.sum(), UPDATE, np.int8), updates["key"][mine],
+         np.full(mine.sum(), NO_USER), replaced[mine], updates["row"][mine])
+    ]  # fmt: skip
+    if own in prefix.bulk:
+        run = prefix.bulk[own]
+        place = _next_of_key(updates["key"], order, run["key"], prefix.before[own])
+        size = len(place)
+        row = run.get("row", np.arange(size))
+        kind = np.full(size, VIEW, np.int8)
+        parts.append((run["ts"], kind, run["key"], run["user"], chain[place + run["key"]], row))
+    ts, kind, page, user, value, row = (
+        np.concatenate(column) if len(column) > 1 and mine.any() else column[-1]
+        for column in zip(*parts, strict=True)
+    )
+    output = {"ts": ts, "kind": kind, "page": page, "user": user, "meta": value}
+    if len(parts) > 1 and mine.any():
+        order = np.argsort(row, kind="stable")
+        output = {name: column[order] for name, column in output.items()}
+    return output | {"src": np.full(len(ts), own)}
+
+
+def _sums(prefix: Prefix) -> npt.NDArray[np.int64]:
+    """Return the sum of each window and, last, of the open one."""
+    total = np.zeros(len(prefix.markers["ts"]) + 1, dtype=np.int64)
+    for src, run in prefix.bulk.items():
+        # Positions of the first event of each window; an empty window has that of the next.
+        starts = np.searchsorted(prefix.before[src], np.arange(len(total)))
+        running = np.concatenate([[0], np.cumsum(run["value"])])
+        total += np.diff(running[np.append(starts, len(run["value"]))])
+    return total
+
+
+def _by_key(key: npt.NDArray[Any], keys: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return the markers' order by key, and where each key begins in it, with the end as last."""
+    order = np.argsort(key, kind="stable")
+    return order, np.searchsorted(key[order], np.arange(keys + 1))
+
+
+def _next_of_key(
+    marker_key: npt.NDArray[Any],
+    order: npt.NDArray[Any],
+    key: npt.NDArray[Any],
+    before: npt.NDArray[Any],
+) -> npt.NDArray[Any]:
+    """Return for each bulk event where, in the markers by key, the next one of its key stands."""
+    stride = len(order) + 1
+    place = np.searchsorted(marker_key[order] * stride + order, key * stride + before)
+    return np.asarray(place)
+
+
+KERNELS: dict[str, Kernel] = {
+    "event_window": event_window,
+    "fraud_detection": fraud_detection,
+    "keyed_counter": keyed_counter,
+    "page_view_join": page_view_join,
+}

@@ -1,0 +1,164 @@
+"""The streaming query: one stateful operator over all streams.
+
+`packed`: a stateless Python step first packs runs of events into one row each (a few hundred
+kilobytes of column bytes). What is shuffled, grouped and handed to the stateful operator is then a
+few rows per micro-batch, and the cost per event is that of copying its bytes. `rows`: events travel
+one to a row.
+
+Where an event's output needs no other bulk event (page views), there is one group per stream, to
+which all markers are replicated; otherwise there is one group.
+"""
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql.streaming.state import GroupState
+
+from engines.spark.streaming.chunk import Pending, Run, separate
+from engines.spark.streaming.kernels import KERNELS
+
+PACKED = "group int, src int, events binary"
+RESULT = "rows binary"
+RESULT_ROWS = 1 << 14
+"""Output rows packed into one: a quarter of a megabyte, no huge object to the JVM."""
+STATE = "held binary"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """What the Python workers must know; sent to them with the query.
+
+    Attributes:
+        workload: its name.
+        columns: of each stream, (name, dtype) of its columns in the files.
+        kinds: of each stream, the kinds that occur.
+        n_kinds: number of kinds.
+        keys: number of keys.
+        payload: the markers' payload column, or `ts` when they have none.
+        per_stream: whether there is one group per stream.
+        output: (name, dtype) of the output, with `src` last.
+    """
+
+    workload: str
+    columns: tuple[tuple[tuple[str, str], ...], ...]
+    kinds: tuple[tuple[int, ...], ...]
+    n_kinds: int
+    keys: int
+    payload: str
+    per_stream: bool
+    output: tuple[tuple[str, str], ...]
+
+    def groups_of(self, src: int) -> tuple[int, ...]:
+        """Return the groups that need the events of a stream."""
+        if not self.per_stream:
+            return (0,)
+        return tuple(range(len(self.kinds))) if 1 in self.kinds[src] else (src,)
+
+    def sources_of(self, group: int) -> tuple[int, ...]:
+        """Return the streams that a group takes events from, ascending."""
+        return tuple(src for src in range(len(self.kinds)) if group in self.groups_of(src))
+
+
+def packer(
+    query: Query, src: int
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return the step that packs the events of one stream, column after column."""
+    groups = query.groups_of(src)
+
+    def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            events = b"".join(column.to_numpy().tobytes() for column in batch.columns)
+            yield pa.RecordBatch.from_arrays(
+                [
+                    pa.array(groups, pa.int32()),
+                    pa.array([src] * len(groups), pa.int32()),
+                    pa.array([events] * len(groups), pa.binary()),
+                ],
+                names=["group", "src", "events"],
+            )
+
+    return pack
+
+
+def unpack(columns: tuple[tuple[str, str], ...], events: bytes | pa.Buffer) -> Run:
+    """Return the columns of a packed run."""
+    dtypes = [np.dtype(dtype) for _, dtype in columns]
+    rows = memoryview(events).nbytes // sum(dtype.itemsize for dtype in dtypes)
+    run, offset = {}, 0
+    for (name, _), dtype in zip(columns, dtypes, strict=True):
+        run[name] = np.frombuffer(events, dtype, rows, offset)
+        offset += rows * dtype.itemsize
+    return run
+
+
+def operator(query: Query, form: str) -> Callable[..., Iterator[pd.DataFrame]]:
+    """Return the stateful operator for `applyInPandasWithState`."""
+
+    def step(
+        key: tuple[Any, ...], frames: Iterator[pd.DataFrame], state: GroupState
+    ) -> Iterator[pd.DataFrame]:
+        group = int(key[0])
+        pending, held = pickle.loads(state.get[0]) if state.exists else (Pending(), {"own": group})
+        runs: dict[int, list[Run]] = {}
+        if form == "packed":
+            for frame in frames:
+                for src, events in zip(frame["src"], frame["events"], strict=True):
+                    runs.setdefault(src, []).append(unpack(query.columns[src], events))
+        else:
+            runs = _sorted_runs(query, pd.concat(list(frames), ignore_index=True))
+        for src, found in runs.items():
+            pending.add(src, found)
+        complete = pending.take(query.sources_of(group))
+        if complete:
+            prefix = separate(complete, query.kinds, query.n_kinds, query.payload)
+            output = KERNELS[query.workload](held, prefix, query.keys)
+        else:
+            output = {}
+        state.update((pickle.dumps((pending, held), protocol=5),))
+        columns = [output[name].astype(dtype) for name, dtype in query.output] if output else []
+        size = len(columns[0]) if columns else 0
+        packed = [
+            b"".join(column[at : at + RESULT_ROWS].tobytes() for column in columns)
+            for at in range(0, size, RESULT_ROWS)
+        ]
+        yield pd.DataFrame({"rows": packed})
+
+    return step
+
+
+def unpacker(query: Query) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return the step that turns the operator's packed output into rows.
+
+    `applyInPandasWithState` pays several times more for a row than for its bytes: it pads a column
+    of Python objects for the state beside every output.
+    """
+    names = [name for name, _ in query.output]
+
+    def rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for packed in batch.column(0):
+                run = unpack(query.output, packed.as_buffer())
+                yield pa.RecordBatch.from_arrays(
+                    [pa.array(run[name]) for name in names], names=names
+                )
+
+    return rows
+
+
+def _sorted_runs(query: Query, frame: pd.DataFrame) -> dict[int, list[Run]]:
+    runs: dict[int, list[Run]] = {}
+    source = frame["src"].to_numpy()
+    for src in np.unique(source):
+        at = np.flatnonzero(source == src)
+        columns = {name: frame[name].to_numpy()[at] for name, _ in query.columns[src]}
+        # The shuffle keeps no order.
+        order = np.argsort(columns["pos" if "pos" in columns else "ts"], kind="stable")
+        runs[int(src)] = [{name: column[order] for name, column in columns.items()}]
+    return runs

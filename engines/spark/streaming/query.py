@@ -1,0 +1,110 @@
+"""Builds and runs the streaming query over the files that `split` wrote."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
+from pyspark.sql.streaming.state import GroupStateTimeout
+
+from engines.spark.layout import SQL_TYPES, Layout, ddl
+from engines.spark.streaming.operator import (
+    PACKED,
+    RESULT,
+    STATE,
+    Query,
+    operator,
+    packer,
+    unpacker,
+)
+from workloads.model import Columns
+
+PAYLOADS = {
+    "event_window": "ts",
+    "fraud_detection": "value",
+    "keyed_counter": "ts",
+    "page_view_join": "meta",
+}
+"""Which payload the markers of a workload carry; `ts` stands for none."""
+PER_STREAM = frozenset({"page_view_join"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """Output in the order of emission, rows read, and the number of micro-batches."""
+
+    columns: Columns
+    rows: int
+    micro_batches: int
+
+
+def describe(
+    plan: Layout,
+    workload: str,
+    columns: tuple[tuple[tuple[str, str], ...], ...],
+    output: Mapping[str, str],
+) -> Query:
+    """Return what the Python workers must know."""
+    return Query(
+        workload=workload,
+        columns=columns,
+        kinds=tuple(stream.kinds for stream in plan.streams),
+        n_kinds=plan.n_kinds,
+        keys=plan.keys,
+        payload=PAYLOADS[workload],
+        per_stream=workload in PER_STREAM,
+        output=(*output.items(), ("src", "int16")),
+    )
+
+
+def run(session: SparkSession, query: Query, files: Path, checkpoint: Path, form: str) -> Ran:
+    """Run the query until all files are processed.
+
+    Each micro-batch takes one file of every stream. The sink hands each micro-batch's output to the
+    driver as Arrow, once: a repeated micro-batch replaces its own output.
+    """
+    sources = [_source(session, query, files, src, form) for src in range(len(query.kinds))]
+    packed = (
+        reduce(DataFrame.unionAll, sources)
+        .groupBy("group")
+        .applyInPandasWithState(
+            operator(query, form), RESULT, STATE, "append", GroupStateTimeout.NoTimeout
+        )
+    )
+    output = packed.mapInArrow(unpacker(query), ddl(query.output))
+    answers: dict[int, pa.Table] = {}
+
+    def sink(frame: DataFrame, batch: int) -> None:
+        answers[batch] = frame.toArrow()
+
+    writer = output.writeStream.outputMode("append").foreachBatch(sink)
+    started = (
+        writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
+    )
+    started.awaitTermination()
+    schema = pa.schema([(name, pa.from_numpy_dtype(dtype)) for name, dtype in query.output])
+    tables = [answers[batch].cast(schema) for batch in sorted(answers)]
+    whole = pa.concat_tables([schema.empty_table(), *tables])
+    progress = started.recentProgress
+    return Ran(
+        columns={name: whole[name].to_numpy() for name in schema.names},
+        rows=sum(report["numInputRows"] for report in progress),
+        micro_batches=len(answers),
+    )
+
+
+def _source(session: SparkSession, query: Query, files: Path, src: int, form: str) -> DataFrame:
+    reader = session.readStream.schema(ddl(query.columns[src])).option("maxFilesPerTrigger", 1)
+    frame = reader.parquet(str(files / f"stream-{src}"))
+    if form == "packed":
+        return frame.mapInArrow(packer(query, src), PACKED)
+    groups = F.explode(F.array(*[F.lit(group) for group in query.groups_of(src)]))
+    own = {name for name, _ in query.columns[src]}
+    fields = [
+        F.col(name) if name in own else F.lit(0).cast(SQL_TYPES[dtype]).alias(name)
+        for name, dtype in sorted({column for columns in query.columns for column in columns})
+    ]
+    return frame.select(groups.alias("group"), F.lit(src).alias("src"), *fields)

@@ -1,0 +1,63 @@
+"""Cuts each stream into files that arrive one after the other, and closes it with a heartbeat.
+
+A source that replays a recording must say when a stream has ended: the last file of each stream
+ends with a row whose event time is `END`, a heartbeat that promises that nothing follows. Without
+it no engine could release what waits for streams that have run dry.
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from engines.errors import EngineError
+from engines.spark.layout import Layout
+
+END = np.iinfo(np.int64).max
+"""Event time of the closing heartbeat; above that of any event."""
+ROW_GROUP = 1 << 18
+"""Rows per row group: the unit in which Spark splits a file among tasks."""
+
+
+def split(plan: Layout, folder: Path, files: int) -> tuple[tuple[tuple[str, str], ...], ...]:
+    """Write every stream as `files` files of equal numbers of rows; return each one's columns.
+
+    Streams are cut by rows, so that the micro-batches of different streams do not end at the same
+    event time. A stream with markers gets a further column `pos`, the position of each row: markers
+    depend on each other, so their order must survive equal event times.
+
+    Raises:
+        EngineError: an event has the event time kept for the closing heartbeat.
+    """
+    return tuple(
+        _split_one(plan, src, folder / f"stream-{src}", files) for src in range(len(plan.streams))
+    )
+
+
+def _split_one(plan: Layout, src: int, folder: Path, files: int) -> tuple[tuple[str, str], ...]:
+    stream = plan.streams[src]
+    if stream.rows and stream.ts_max == END:
+        raise EngineError(
+            f"stream {stream.name} of {stream.path} has an event at {END}, the largest event time, "
+            "which the spark engine keeps for its closing heartbeat; shift the event times down"
+        )
+    folder.mkdir(parents=True)
+    table = pq.read_table(stream.path, columns=[name for name, _ in stream.columns])
+    if src not in plan.bulk:
+        table = table.append_column("pos", pa.array(np.arange(len(table), dtype=np.int64)))
+    closing = pa.table(
+        {f.name: pa.array([END if f.name in ("ts", "pos") else 0], f.type) for f in table.schema},
+        schema=table.schema,
+    )
+    cuts = [len(table) * i // files for i in range(files + 1)]
+    for i in range(files):
+        part = table.slice(cuts[i], cuts[i + 1] - cuts[i])
+        if i == files - 1:
+            part = pa.concat_tables([part, closing])
+        path = folder / f"part-{i:05d}.parquet"
+        pq.write_table(part, path, row_group_size=ROW_GROUP)
+        # The file source takes files in order of modification time.
+        os.utime(path, (1_000_000_000 + i, 1_000_000_000 + i))
+    return tuple((field.name, str(field.type)) for field in table.schema)
