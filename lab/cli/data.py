@@ -11,9 +11,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bar
 from rich.table import Table
 
+from lab.cli.data_view import as_record, origin_words, print_dataset, print_id
 from workloads.datasets.catalog import ROOT_VARIABLE, Catalog
-from workloads.datasets.dataset import Dataset
-from workloads.datasets.manifest import ID_SHOWN, dictionaries
+from workloads.datasets.manifest import ID_SHOWN
 from workloads.datasets.progress import Progress
 
 _MASTER = "local[*]"
@@ -74,7 +74,7 @@ def build(
             master=master,
             progress=progress,
         )
-    _describe(dataset)
+    print_id(dataset)
 
 
 @data.command("import")
@@ -136,7 +136,7 @@ def import_(
     assert isinstance(bad_lines, list)
     for line in bad_lines:
         console.print(f"  left out: {line}", markup=False)
-    _describe(dataset)
+    print_id(dataset)
 
 
 @data.command("list")
@@ -149,7 +149,7 @@ def list_(as_json: bool, root: Path | None) -> None:
     for reason in listing.damaged:
         click.echo(f"damaged: {reason}", err=True)
     if as_json:
-        shown = [_record(dataset, catalog) for dataset in listing.datasets]
+        shown = [as_record(dataset, catalog) for dataset in listing.datasets]
         click.echo(json.dumps(shown, indent=2))
         return
     if not listing.datasets:
@@ -163,7 +163,7 @@ def list_(as_json: bool, root: Path | None) -> None:
             f"{dataset.events:,}",
             str(len(dataset.streams)),
             f"{dataset.alphabet.keys:,}",
-            _origin(dataset),
+            origin_words(dataset),
         )
     Console(highlight=False).print(table)
 
@@ -177,92 +177,13 @@ def show(dataset_id: str, as_json: bool, root: Path | None) -> None:
     catalog = _catalog(root)
     dataset = catalog.get(dataset_id)
     if as_json:
-        click.echo(json.dumps(_record(dataset, catalog), indent=2))
+        click.echo(json.dumps(as_record(dataset, catalog), indent=2))
         return
-    console = Console(highlight=False, soft_wrap=True)
-    kinds = ", ".join(dataset.alphabet.kinds)
-    facts = {
-        "id": dataset.id,
-        "workload": dataset.workload,
-        "events": f"{dataset.events:,}",
-        "tags": f"{kinds} x {dataset.alphabet.keys:,} keys; tag = kind + "
-        f"{len(dataset.alphabet.kinds)} * key",
-        "origin": _origin(dataset),
-        "source": dataset.source,
-        "licence": dataset.licence,
-        "folder": str(catalog.folder(dataset.id)),
-    }
-    for name, fact in facts.items():
-        console.print(f"{name:<9} {fact}", markup=False)
-    table = Table("stream", "kinds", "rows", "first", "last", "columns", "file", box=None)
-    for stream in dataset.streams:
-        table.add_row(
-            stream.name,
-            ", ".join(dataset.alphabet.kinds[kind] for kind in stream.kinds),
-            f"{stream.rows:,}",
-            str(stream.ts_min),
-            str(stream.ts_max),
-            ", ".join(f"{name} {dtype}" for name, dtype in stream.columns),
-            stream.path.name,
-        )
-    console.print(table)
+    print_dataset(dataset, catalog)
 
 
 def _catalog(root: Path | None) -> Catalog:
     return Catalog.default() if root is None else Catalog(root=root.absolute())
-
-
-def _record(dataset: Dataset, catalog: Catalog) -> dict[str, object]:
-    """Return all that somebody needs to recompute an answer with a tool of their own."""
-    kinds = dataset.alphabet.kinds
-    return {
-        "id": dataset.id,
-        "workload": dataset.workload,
-        "events": dataset.events,
-        "alphabet": {
-            "kinds": kinds,
-            "keys": dataset.alphabet.keys,
-            "tag": f"kind + {len(kinds)} * key",
-        },
-        "order": "ts, then position in `streams`, then row",
-        "streams": [
-            {
-                "name": stream.name,
-                "kinds": [kinds[kind] for kind in stream.kinds],
-                "path": str(stream.path),
-                "rows": stream.rows,
-                "ts_min": stream.ts_min,
-                "ts_max": stream.ts_max,
-                "columns": dict(stream.columns),
-                "heartbeats": stream.heartbeats,
-            }
-            for stream in dataset.streams
-        ],
-        "dictionaries": {
-            name: str(path) for name, path in dictionaries(catalog.folder(dataset.id)).items()
-        },
-        "origin": dict(dataset.origin),
-        "source": dataset.source,
-        "licence": dataset.licence,
-    }
-
-
-def _origin(dataset: Dataset) -> str:
-    origin = dataset.origin
-    files, params = origin.get("files"), origin.get("params")
-    if isinstance(files, list):
-        names = ", ".join(str(file["name"]) for file in files)
-        return f"import {origin['import']}: {names}"
-    assert isinstance(params, dict)
-    words = " ".join(f"{name}={value}" for name, value in params.items())
-    return f"generated: {words} seed={origin['seed']}"
-
-
-def _describe(dataset: Dataset) -> None:
-    """Print the id alone on standard output, so that scripts can take it."""
-    streams = ", ".join(f"{stream.name} {stream.rows:,}" for stream in dataset.streams)
-    click.echo(f"{dataset.workload}, {dataset.events:,} events: {streams}", err=True)
-    click.echo(dataset.id[:ID_SHOWN])
 
 
 @contextmanager

@@ -64,6 +64,18 @@ def test_equal_content_has_one_id_whatever_its_source(catalog: Catalog):
     assert publish(catalog, [1, 3]).id != one.id
 
 
+def test_two_that_make_the_same_dataset_at_once_both_get_it(catalog: Catalog):
+    with catalog.staging() as first, catalog.staging() as second:
+        made = []
+        for staging in (first, second):
+            folder = staging / "dataset"
+            folder.mkdir()
+            made.append((folder, stage(folder, [1, 2, 3])))
+        one, two = (catalog.publish(folder, content, RECIPE) for folder, content in made)
+    assert one == two == catalog.find(RECIPE)
+    assert {path.name for path in catalog.root.iterdir()} == {one.id[:16], "recipes"}
+
+
 def test_an_id_that_matches_nothing_or_too_much_is_an_error(catalog: Catalog):
     made = publish(catalog, [1])
     shutil.copytree(catalog.folder(made.id), catalog.root / (made.id[:8] + "00000000"))

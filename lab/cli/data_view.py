@@ -1,0 +1,94 @@
+"""How `lab data` shows a dataset: as JSON, as a table, as an id."""
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from workloads.datasets.catalog import Catalog
+from workloads.datasets.dataset import Dataset
+from workloads.datasets.manifest import ID_SHOWN, dictionaries
+
+
+def print_dataset(dataset: Dataset, catalog: Catalog) -> None:
+    """Print a dataset for people: facts, then a table of its streams."""
+    console = Console(highlight=False, soft_wrap=True)
+    kinds = ", ".join(dataset.alphabet.kinds)
+    facts = {
+        "id": dataset.id,
+        "workload": dataset.workload,
+        "events": f"{dataset.events:,}",
+        "tags": f"{kinds} x {dataset.alphabet.keys:,} keys; tag = kind + "
+        f"{len(dataset.alphabet.kinds)} * key",
+        "origin": origin_words(dataset),
+        "source": dataset.source,
+        "licence": dataset.licence,
+        "folder": str(catalog.folder(dataset.id)),
+    }
+    for name, fact in facts.items():
+        console.print(f"{name:<9} {fact}", markup=False)
+    table = Table("stream", "kinds", "rows", "first", "last", "columns", "file", box=None)
+    for stream in dataset.streams:
+        table.add_row(
+            stream.name,
+            ", ".join(dataset.alphabet.kinds[kind] for kind in stream.kinds),
+            f"{stream.rows:,}",
+            str(stream.ts_min),
+            str(stream.ts_max),
+            ", ".join(f"{name} {dtype}" for name, dtype in stream.columns),
+            stream.path.name,
+        )
+    console.print(table)
+
+
+def as_record(dataset: Dataset, catalog: Catalog) -> dict[str, object]:
+    """Return all that somebody needs to recompute an answer with a tool of their own."""
+    kinds = dataset.alphabet.kinds
+    return {
+        "id": dataset.id,
+        "workload": dataset.workload,
+        "events": dataset.events,
+        "alphabet": {
+            "kinds": kinds,
+            "keys": dataset.alphabet.keys,
+            "tag": f"kind + {len(kinds)} * key",
+        },
+        "order": "ts, then position in `streams`, then row",
+        "streams": [
+            {
+                "name": stream.name,
+                "kinds": [kinds[kind] for kind in stream.kinds],
+                "path": str(stream.path),
+                "rows": stream.rows,
+                "ts_min": stream.ts_min,
+                "ts_max": stream.ts_max,
+                "columns": dict(stream.columns),
+                "heartbeats": stream.heartbeats,
+            }
+            for stream in dataset.streams
+        ],
+        "dictionaries": {
+            name: str(path) for name, path in dictionaries(catalog.folder(dataset.id)).items()
+        },
+        "origin": dict(dataset.origin),
+        "source": dataset.source,
+        "licence": dataset.licence,
+    }
+
+
+def origin_words(dataset: Dataset) -> str:
+    """Return how a dataset was made, in one line."""
+    origin = dataset.origin
+    files, params = origin.get("files"), origin.get("params")
+    if isinstance(files, list):
+        names = ", ".join(str(file["name"]) for file in files)
+        return f"import {origin['import']}: {names}"
+    assert isinstance(params, dict)
+    words = " ".join(f"{name}={value}" for name, value in params.items())
+    return f"generated: {words} seed={origin['seed']}"
+
+
+def print_id(dataset: Dataset) -> None:
+    """Print the id alone on standard output, so that scripts can take it."""
+    streams = ", ".join(f"{stream.name} {stream.rows:,}" for stream in dataset.streams)
+    click.echo(f"{dataset.workload}, {dataset.events:,} events: {streams}", err=True)
+    click.echo(dataset.id[:ID_SHOWN])
