@@ -1,8 +1,8 @@
 """What the lab asks of an engine adapter.
 
-An adapter is found through the entry-point group `lab.engines` and is created without arguments. The lab
-calls it in a fresh process per trial: `unsupported`, `prepare` (not timed: load, compile, start, warm up),
-then `run` (timed by the lab's own clock), `answer`, `close`.
+An adapter is found through the entry-point group `lab.engines` and is created without arguments.
+The lab calls it in a fresh process per trial: `unsupported`, `prepare` (not timed: load, compile,
+start, warm up), then `run` (timed by the lab's own clock), `answer`, `close`.
 """
 
 from collections.abc import Mapping
@@ -23,11 +23,12 @@ class Task:
 
     Attributes:
         workload: what to compute.
-        dataset: on which input; `dataset.load()` gives columns, `dataset.streams[i].path` the files.
+        dataset: on which input; `dataset.load()` gives columns, `dataset.streams[i].path` the
+            files.
         variant: one of the engine's variants.
         workers: degree of parallelism, at least 1.
-        batch: events per unit of hand-over, at least 1; engines without the notion ignore it and say so
-            in `Variant.uses_batch`.
+        batch: events per unit of hand-over, at least 1; engines without the notion ignore it and
+            say so in `Variant.uses_batch`.
         options: further engine options, by name.
         scratch: an empty directory for the engine's files, removed after the trial.
     """
@@ -97,10 +98,10 @@ class Prepared(Protocol):
         """Do the timed part, from the first input event to the last output. Called once."""
 
     def answer(self) -> Columns:
-        """Return all outputs, as columns of the program's output dtype, in the engine's output order.
+        """Return all outputs, as columns of the program's output dtype, in output order.
 
-        Where outputs leave an engine in several partitions, each in its own order, the answer is their
-        merge by event time: a row that left its partition late stays late.
+        Where outputs leave an engine in several partitions, each in its own order, the answer is
+        their merge by event time: a row that left its partition late stays late.
         """
 
     def close(self) -> None:

@@ -1,1 +1,1 @@
-"""What is computed: programming models, datasets, and one package per workload. Imports no engine."""
+"""What is computed: models, datasets, and one package per workload. Imports no engine."""

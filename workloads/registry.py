@@ -1,4 +1,4 @@
-"""Finds workloads by name. A workload is a package below `workloads` whose `WORKLOAD` is a `Workload`."""
+"""Finds workloads by name: packages below `workloads` that export a `Workload`."""
 
 from importlib import import_module
 

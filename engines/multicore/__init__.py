@@ -1,1 +1,1 @@
-"""The shared-memory multicore engine: a C++ core that runs synchronization plans with compiled kernels."""
+"""The multicore engine: a C++ core that runs synchronization plans with compiled kernels."""

@@ -39,7 +39,9 @@ class MulticoreEngine:
 
     def variants(self) -> tuple[Variant, ...]:
         """Return the variants."""
-        summary = "synchronization plans over shared memory, kernels compiled from the Python program"
+        summary = (
+            "synchronization plans over shared memory, kernels compiled from the Python program"
+        )
         return (Variant(name="dgs", summary=summary, uses_batch=True),)
 
     def unsupported(self, task: Task) -> str | None:

@@ -1,7 +1,7 @@
 """Lays a synchronization plan out on the core: templates, trees, mailboxes, lanes and states.
 
-A worker's leaves that read a common stream share one mailbox, because they follow that stream in order;
-leaves without a common stream get mailboxes of their own, so that none waits for another's
+A worker's leaves that read a common stream share one mailbox, because they follow that stream in
+order; leaves without a common stream get mailboxes of their own, so that none waits for another's
 synchronizations.
 """
 
@@ -68,7 +68,9 @@ class Wiring:
         for state in self._program.states:
             self._core.add_state_type(_round_up(state.dtype.itemsize, _UNIT))
         shapes = [self._add_shape(tree.root, tree.keys) for tree in self._plan.trees]
-        groups = [group for worker in range(self._plan.workers) for group in _groups(shapes, worker)]
+        groups = [
+            group for worker in range(self._plan.workers) for group in _groups(shapes, worker)
+        ]
         self._add_streams(groups)
         for group in groups:
             self._add_group(group)
@@ -116,7 +118,9 @@ class Wiring:
         for index, stream in enumerate(self._data.streams):
             payload = [stream.payload.get(name) for name in self._program.event.names or ()]
             for name, column in stream.payload.items():
-                wanted = self._program.event[name] if name in (self._program.event.names or ()) else None
+                wanted = (
+                    self._program.event[name] if name in (self._program.event.names or ()) else None
+                )
                 if wanted is not None and column.dtype != wanted:
                     raise UnsupportedError(
                         f"stream {stream.name}: column {name} is {column.dtype}, the program "
@@ -142,13 +146,19 @@ class Wiring:
         names = {shape.nodes[leaf].state for shape, leaf in group.leaves}
         if len(names) > 1:
             raise UnsupportedError(
-                f"program {self._program.name}: leaves of state types {sorted(names)} share a stream on "
-                f"worker {group.worker}; use fewer workers"
+                f"program {self._program.name}: leaves of state types {sorted(names)} share a "
+                f"stream on worker {group.worker}; use fewer workers"
             )
         return self._program.state(names.pop())
 
     def _add_lane(
-        self, mailbox: int, group: "_Group", index: int, leaf_state: StateType, base: int, units: int
+        self,
+        mailbox: int,
+        group: "_Group",
+        index: int,
+        leaf_state: StateType,
+        base: int,
+        units: int,
     ) -> None:
         stream = self._data.streams[index]
         n_kinds = len(self._program.kinds)
@@ -164,7 +174,9 @@ class Wiring:
                 node = owner.get(ImplTag(kind, index))
                 codes = kind + n_kinds * shape.keys.astype(np.int64)
                 if node == leaf and ImplTag(kind, index) not in shape.nodes[leaf].ordering:
-                    slots[codes] = np.arange(position, position + len(codes), dtype=np.int32) * units
+                    slots[codes] = (
+                        np.arange(position, position + len(codes), dtype=np.int32) * units
+                    )
                 elif node == leaf or node in above:
                     order_tree[codes] = np.arange(
                         shape.first_tree, shape.first_tree + len(codes), dtype=np.int32

@@ -94,7 +94,9 @@ def test_many_keys_and_few_streams_spread_over_the_workers(name):
     data = generated(name, 50_000, streams=1, skew=1.1, **keys)
     run = MulticoreRun(found, data, workers=4, batch=100)
     run.run()
-    used = {node.worker for tree in run.plan.trees for node in tree.root.walk() if not node.children}
+    used = {
+        node.worker for tree in run.plan.trees for node in tree.root.walk() if not node.children
+    }
     assert used == {0, 1, 2, 3}
     difference = compare(found.oracle(data), run.answer(), found.output)
     assert difference.equal, difference.render()
@@ -200,9 +202,7 @@ def two_state_types():
             StateType(name="part", dtype=PART, update=_update_part, kinds=frozenset({"add"})),
         ),
         init=_init,
-        parallel=(
-            ForkJoin(parent="whole", first="whole", second="part", fork=_fork, join=_join),
-        ),
+        parallel=(ForkJoin(parent="whole", first="whole", second="part", fork=_fork, join=_join),),
     )
 
 
@@ -334,5 +334,3 @@ def test_latency_is_recorded_for_every_output():
     assert measured.latency is not None
     assert measured.latency.counts.sum() == len(run.answer()["ts"])
     assert (np.diff(measured.latency.values_ns) > 0).all()
-
-

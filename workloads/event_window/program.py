@@ -1,4 +1,4 @@
-"""Event-based windows: the sum of all values between two barriers (DGS paper, sections 4.1 and E)."""
+"""Event-based windows: the sum of all values between barriers (DGS paper, sections 4.1, E)."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""Fraud detection: a model retrained at every rule, applied to all transactions (DGS paper, 4.1 and E).
+"""Fraud detection with a model retrained at every rule (DGS paper, sections 4.1 and E).
 
-A transaction is fraudulent when it is congruent modulo 1000 to the sum of the previous aggregate and the
-last rule. Before the first rule both are 0.
+A transaction is fraudulent when it is congruent modulo 1000 to the sum of the previous aggregate
+and the last rule. Before the first rule both are 0.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""The programming models: streams, data-trace types, and programs with dependency-guided synchronization (DGS)."""
+"""The programming models: streams, data-trace types, and programs with DGS."""
 
 from workloads.model.errors import ModelError, PlanError, ProgramError
 from workloads.model.program import DGSProgram, ForkJoin, StateType

@@ -2,7 +2,7 @@
 
 
 class ModelError(Exception):
-    """A program, plan, stream or parameter is malformed; the message names the place and the remedy."""
+    """A program, plan, stream or parameter is malformed; the message names the remedy."""
 
 
 class ProgramError(ModelError):

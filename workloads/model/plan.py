@@ -1,9 +1,10 @@
 """Synchronization plans: forests of binary trees that say which node processes which events.
 
-Source: DGS paper, Definitions 3.1 and 3.2. A node without children is a *leaf*: it processes its events
+Source: DGS paper, Definitions 3.1 and 3.2. A node without children is a *leaf*: it processes its
+    events
 alone, on the worker it is placed on. An inner node processes its events on the joined state of its
-children and has no thread of its own. Nodes with the same shape for many keys are stored once: a `Tree`
-is a template that stands for one tree per key.
+children and has no thread of its own. Nodes with the same shape for many keys are stored once: a
+`Tree` is a template that stands for one tree per key.
 """
 
 from collections.abc import Iterator
@@ -31,9 +32,9 @@ class PlanNode:
     Attributes:
         state: name of its state type.
         tags: the implementation tags that it is responsible for.
-        ordering: leaf only. The tags before whose events the leaf must have finished all earlier events
-            of its other streams: a set that touches every dependent pair of its tags from different
-            streams. Inner nodes order all their tags.
+        ordering: leaf only. The tags before whose events the leaf must have finished all earlier
+            events of its other streams: a set that touches every dependent pair of its tags from
+            different streams. Inner nodes order all their tags.
         children: none (leaf) or two.
         worker: leaf only: index of the worker that runs it.
     """
@@ -57,7 +58,7 @@ class PlanNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tree:
-    """One tree for each of `keys` (ascending int32 array); unkeyed programs have the single key 0."""
+    """One tree for each of `keys` (ascending int32 array); unkeyed programs have only key 0."""
 
     root: PlanNode
     keys: npt.NDArray[np.int32]

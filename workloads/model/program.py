@@ -1,9 +1,10 @@
 """DGS programs: a sequential update, a dependence relation, and fork and join.
 
-Source: Stream Processing with Dependency-Guided Synchronization, Definition 2.1. Functions are plain
-Python over records with attributes; the reference engine runs them as they are, the multicore engine
-compiles them with Numba, so they may use numbers, attributes, nested arrays, loops and branches, but no
-Python objects.
+Source: Stream Processing with Dependency-Guided Synchronization, Definition 2.1. Functions are
+    plain
+Python over records with attributes; the reference engine runs them as they are, the multicore
+engine compiles them with Numba, so they may use numbers, attributes, nested arrays, loops and
+branches, but no Python objects.
 """
 
 from collections.abc import Callable, Iterable
@@ -19,10 +20,11 @@ Record = Any
 """A mutable record whose attributes are the fields of a structured dtype."""
 
 UpdateFn = Callable[[Record, Record, Any], None]
-"""`update(state, event, out)`: change `state` in place; `out.emit(*fields)` produces one output record.
+"""`update(state, event, out)`: change `state` in place; `out.emit(*fields)` produces one output
+record.
 
-`event` has the attributes `ts`, `kind`, `key` and the program's payload fields; a field that the event's
-stream does not carry reads as 0.
+`event` has the attributes `ts`, `kind`, `key` and the program's payload fields; a field that the
+event's stream does not carry reads as 0.
 """
 
 ForkFn = Callable[[Record, Any, Any, Record, Record], None]
@@ -67,9 +69,9 @@ class ForkJoin:
 class DGSProgram:
     """A program with dependency-guided synchronization.
 
-    A *keyed* program describes one key: its state belongs to that key alone, and the whole program is the
-    product over all keys (the paper's State_0, a map from keys, whose fork by key is then a projection).
-    Its `depends` must be false between different keys.
+    A *keyed* program describes one key: its state belongs to that key alone, and the whole program
+    is the product over all keys (the paper's State_0, a map from keys, whose fork by key is then a
+    projection). Its `depends` must be false between different keys.
 
     Attributes:
         name: how messages call it.
@@ -103,15 +105,19 @@ class DGSProgram:
         if not self.kinds or not self.states:
             raise ProgramError(f"{where} needs at least one kind and one state type")
         if self.states[0].kinds is not None:
-            raise ProgramError(f"{where}: the first state type must process every kind (Def. 2.1 (5))")
+            raise ProgramError(
+                f"{where}: the first state type must process every kind (Def. 2.1 (5))"
+            )
         names = [state.name for state in self.states]
         if len(set(names)) != len(names):
             raise ProgramError(f"{where}: state types share a name: {names}")
         for state in self.states:
             _require_structured(state.dtype, f"{where}, state type {state.name}")
-            unknown = (state.kinds or frozenset()) - set(self.kinds)
+            unknown = set(state.kinds or ()) - set(self.kinds)
             if unknown:
-                raise ProgramError(f"{where}, state type {state.name}: unknown kinds {sorted(unknown)}")
+                raise ProgramError(
+                    f"{where}, state type {state.name}: unknown kinds {sorted(unknown)}"
+                )
         for pair in self.parallel:
             unknown = {pair.parent, pair.first, pair.second} - set(names)
             if unknown:
@@ -119,7 +125,9 @@ class DGSProgram:
         _require_structured(self.event, f"{where}, event")
         _require_structured(self.output, f"{where}, output")
         if self.output.names is None or self.output.names[0] != "ts":
-            raise ProgramError(f"{where}: the first output field must be ts, got {self.output.names}")
+            raise ProgramError(
+                f"{where}: the first output field must be ts, got {self.output.names}"
+            )
         reserved = {"ts", "kind", "key"} & set(self.event.names or ())
         if reserved:
             raise ProgramError(f"{where}: payload fields {sorted(reserved)} are reserved names")

@@ -1,8 +1,8 @@
 """Streams in the measured process: timestamp-sorted columns.
 
-The total order of all events of an input is (timestamp, stream index, position in the stream): ties in
-event time are broken by the order in which the workload declares its streams, then by arrival. Every
-engine must honour that order between dependent events.
+The total order of all events of an input is (timestamp, stream index, position in the stream): ties
+in event time are broken by the order in which the workload declares its streams, then by arrival.
+Every engine must honour that order between dependent events.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,8 @@ class Stream:
         ts: int64[n], event time, non-decreasing.
         tag: int32[n], or None when every event has kind `kinds[0]` and key 0.
         payload: further columns of length n.
-        heartbeats: int64[h], ascending; `h` promises that every later event has a timestamp above it.
+        heartbeats: int64[h], ascending; `h` promises that every later event has a timestamp above
+            it.
 
     Raises:
         ModelError: columns of unequal length, timestamps out of order, or an untyped tag column.
@@ -52,7 +53,8 @@ class Stream:
         for column, values in {"tag": self.tag, **self.payload}.items():
             if values is not None and len(values) != len(self.ts):
                 raise ModelError(
-                    f"stream {self.name}: column {column} has {len(values)} rows, ts has {len(self.ts)}"
+                    f"stream {self.name}: column {column} has {len(values)} rows, "
+                    f"ts has {len(self.ts)}"
                 )
         if self.tag is None and len(self.kinds) != 1:
             raise ModelError(f"stream {self.name} has kinds {self.kinds} but no tag column")
@@ -70,7 +72,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Input:
-    """All streams of one workload instance, with their alphabet. Stream order breaks ties in time."""
+    """All streams of one workload instance and their alphabet. Stream order breaks ties."""
 
     alphabet: Alphabet
     streams: tuple[Stream, ...]

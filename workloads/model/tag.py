@@ -1,8 +1,8 @@
 """Tags: the finite alphabet on which dependence is defined.
 
-A tag is a *kind* (what the event is: a page view, a barrier) and a *key* (whose: the page). On disk and
-in memory it is one int32, `kind + n_kinds * key`, so that both parts are one division away. Programs
-without keys use key 0 only.
+A tag is a *kind* (what the event is: a page view, a barrier) and a *key* (whose: the page). On disk
+and in memory it is one int32, `kind + n_kinds * key`, so that both parts are one division away.
+Programs without keys use key 0 only.
 """
 
 from dataclasses import dataclass

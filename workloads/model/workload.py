@@ -16,7 +16,7 @@ Params = Mapping[str, ParamValue]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One parameter of a workload's generator: its default (whose type it must have) and its meaning."""
+    """One parameter of a generator: its default (whose type it must have) and its meaning."""
 
     default: ParamValue
     help: str
@@ -70,12 +70,14 @@ class Workload:
         output: the data-trace type of its output.
         parameters: what the generator takes.
         keys: number of keys for given parameters.
-        streams: the physical streams for given parameters and a total number of events (approximate:
-            the sizes in the returned specs are what will be made).
-        generate: `generate(params, seed, streams, index, begin, end)` returns rows [begin, end) of stream
-            `index` as columns `ts`, `tag` (only when the stream has several tags) and payload. A pure
-            function of its arguments: any split into row ranges gives the same stream, on any machine.
-        oracle: the expected output in input order; sequential, obvious, and independent of any engine.
+        streams: the physical streams for given parameters and a total number of events
+            (approximate: the sizes in the returned specs are what will be made).
+        generate: `generate(params, seed, streams, index, begin, end)` returns rows [begin, end) of
+            stream `index` as columns `ts`, `tag` (only when the stream has several tags) and
+            payload. A pure function of its arguments: any split into row ranges gives the same
+            stream, on any machine.
+        oracle: the expected output in input order; sequential, obvious, and independent of any
+            engine.
         generator_version, oracle_version: raised when their results change.
     """
 
@@ -93,7 +95,7 @@ class Workload:
     oracle_version: int = 1
 
     def params(self, given: Mapping[str, object]) -> dict[str, ParamValue]:
-        """Return all parameters, the given ones checked and converted, the others at their defaults.
+        """Return all parameters: the given ones checked and converted, the others by default.
 
         Raises:
             ModelError: an unknown name, a value of the wrong type, or one out of range.
@@ -114,15 +116,17 @@ def _convert(where: str, parameter: Parameter, given: object) -> ParamValue:
     if given is None:
         return parameter.default
     wanted = type(parameter.default)
+    if not isinstance(given, int | float | str):
+        raise ModelError(f"{where}: expected {wanted.__name__}, got {given!r}")
     try:
-        value = wanted(given)  # type: ignore[call-overload]
-    except (TypeError, ValueError):
+        value = wanted(given)
+    except ValueError:
         raise ModelError(f"{where}: expected {wanted.__name__}, got {given!r}") from None
     if wanted is int and isinstance(given, float) and given != value:
         raise ModelError(f"{where}: expected a whole number, got {given!r}")
-    if parameter.minimum is not None and value < parameter.minimum:
-        raise ModelError(f"{where}: must be at least {parameter.minimum}, got {value!r}")
-    if parameter.maximum is not None and value > parameter.maximum:
-        raise ModelError(f"{where}: must be at most {parameter.maximum}, got {value!r}")
-    result: ParamValue = value
-    return result
+    if not isinstance(value, str):
+        if parameter.minimum is not None and value < parameter.minimum:
+            raise ModelError(f"{where}: must be at least {parameter.minimum}, got {value!r}")
+        if parameter.maximum is not None and value > parameter.maximum:
+            raise ModelError(f"{where}: must be at most {parameter.maximum}, got {value!r}")
+    return value

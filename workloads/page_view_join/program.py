@@ -1,7 +1,7 @@
 """Page-view join: each view with the page's metadata in force (DGS paper, sections 4.1 and E).
 
-Keyed by page: pages are independent, and so are views of the same page. An update emits the metadata
-that it replaces. Before the first update of a page its metadata is 0.
+Keyed by page: pages are independent, and so are views of the same page. An update emits the
+metadata that it replaces. Before the first update of a page its metadata is 0.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ NO_USER = -1
 
 
 def depends(a: Tag, b: Tag) -> bool:
-    """Updates of a page depend on everything of that page; its views do not depend on each other."""
+    """Updates of a page depend on all of that page; its views not on each other."""
     return a.key == b.key and (a.kind == UPDATE or b.kind == UPDATE)
 
 

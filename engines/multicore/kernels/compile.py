@@ -1,8 +1,8 @@
 """Compiles a program's functions to C function pointers, with a cache on disk.
 
-The cache key covers the user's function with all it reads and calls, the generated loop, this package's
-own sources and the compiler's version; Numba adds the processor. A kernel from the cache loads in some
-10 ms where compiling takes half a second.
+The cache key covers the user's function with all it reads and calls, the generated loop, this
+package's own sources and the compiler's version; Numba adds the processor. A kernel from the cache
+loads in some 10 ms where compiling takes half a second.
 """
 
 import hashlib
@@ -31,8 +31,9 @@ _RUN = types.int64(_POINTER, _POINTER, _POINTER, types.int64, types.int64, _POIN
 _FORK = types.void(_POINTER, _POINTER, _POINTER, _POINTER, _POINTER)
 _JOIN = types.void(_POINTER, _POINTER, _POINTER)
 
-# error_model="numpy": division by zero gives NaN or 0 instead of a Python exception, which no thread of the
-# core could raise. forceinline: the user's function must dissolve into the loop (see memory.py).
+# error_model="numpy": division by zero gives NaN or 0 instead of a Python exception, which no
+# thread of the core could raise. forceinline: the user's function must dissolve into the loop (see
+# memory.py).
 _USER_OPTIONS = {"forceinline": True, "error_model": "numpy", "nogil": True}
 
 
@@ -65,7 +66,9 @@ class Kernels:
         Raises:
             EngineError: the function does not compile.
         """
-        return self._address("fork", pair.fork, fork_source(self._program), _FORK, self._states(pair))
+        return self._address(
+            "fork", pair.fork, fork_source(self._program), _FORK, self._states(pair)
+        )
 
     def join(self, pair: ForkJoin) -> int:
         """Return the address of a join.
@@ -105,7 +108,8 @@ class Kernels:
         path = _cached_source(function, source, names)
         options = {"error_model": "numpy", "cache": path is not None}
         user = function if hasattr(function, "py_func") else njit(**_USER_OPTIONS)(function)
-        # A cached kernel names the module that its globals live in, so it needs one that can be found.
+        # A cached kernel names the module that its globals live in, so it needs one that can be
+        # found.
         module = ModuleType(f"{__name__}.{path.stem if path else 'uncached'}")
         sys.modules[module.__name__] = module
         namespace = module.__dict__
@@ -130,8 +134,9 @@ class Kernels:
         code = getattr(function, "py_func", function).__code__
         where = f"{code.co_filename}:{code.co_firstlineno}"
         return (
-            f"program {self._program.name}: {role} function {code.co_name} ({where}) does not compile to "
-            f"native code; run it on the reference engine to debug it. Numba says:\n{error}"
+            f"program {self._program.name}: {role} function {code.co_name} ({where}) does not "
+            "compile to native code; run it on the reference engine to debug it. "
+            f"Numba says:\n{error}"
         )
 
 

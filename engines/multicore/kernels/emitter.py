@@ -1,8 +1,8 @@
 """The `out` argument of `update` in compiled code: appends records to output columns.
 
-Layout of the C struct behind it (core/kernel.h, `Emit`): column pointers, then count, capacity and the
-number of records refused for lack of room. The column pointers are loaded once per kernel call, so that
-stores to the columns cannot force their reload.
+Layout of the C struct behind it (core/kernel.h, `Emit`): column pointers, then count, capacity and
+the number of records refused for lack of room. The column pointers are loaded once per kernel call,
+so that stores to the columns cannot force their reload.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
 
 
-class EmitterType(types.Type):  # type: ignore[misc]
+class EmitterType(types.Type):
     """Numba type of an emitter for records of one structured dtype."""
 
     def __init__(self, fields: tuple[tuple[str, str], ...]) -> None:
@@ -36,7 +36,7 @@ def emitter_type(dtype: np.dtype[np.void]) -> EmitterType:
 
 
 @register_model(EmitterType)
-class _EmitterModel(models.StructModel):  # type: ignore[misc]
+class _EmitterModel(models.StructModel):
     def __init__(self, dmm: Any, fe_type: EmitterType) -> None:
         members = [(f"c{i}", types.CPointer(t)) for i, t in enumerate(fe_type.element_types)]
         members += [
@@ -59,11 +59,11 @@ def _word(builder: Any, base: Any, offset: int) -> Any:
 def open_emitter(emitter: EmitterType) -> tuple[Any, Any, Any]:
     """Return intrinsics (open, count, close) that wrap a C `Emit` for the length of a kernel call.
 
-    `open(address)` reads it, `count(out)` is the number of records in it, `close(out, address)` writes the
-    counters back. In between the counters live on the stack.
+    `open(address)` reads it, `count(out)` is the number of records in it, `close(out, address)`
+    writes the counters back. In between the counters live on the stack.
     """
 
-    @intrinsic  # type: ignore[misc]
+    @intrinsic
     def open_(typingctx: Any, address: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             out = cgutils.create_struct_proxy(emitter)(context, builder)
@@ -83,7 +83,7 @@ def open_emitter(emitter: EmitterType) -> tuple[Any, Any, Any]:
 
         return emitter(types.voidptr), codegen
 
-    @intrinsic  # type: ignore[misc]
+    @intrinsic
     def room(typingctx: Any, out: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             proxy = cgutils.create_struct_proxy(emitter)(context, builder, value=args[0])
@@ -91,7 +91,7 @@ def open_emitter(emitter: EmitterType) -> tuple[Any, Any, Any]:
 
         return types.int64(emitter), codegen
 
-    @intrinsic  # type: ignore[misc]
+    @intrinsic
     def close(typingctx: Any, out: Any, address: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             proxy = cgutils.create_struct_proxy(emitter)(context, builder, value=args[0])
@@ -105,7 +105,7 @@ def open_emitter(emitter: EmitterType) -> tuple[Any, Any, Any]:
     return open_, room, close
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def _append(typingctx: Any, out: Any, values: Any) -> Any:
     elements = out.element_types
     if len(values) != len(elements):
@@ -133,7 +133,7 @@ def _append(typingctx: Any, out: Any, values: Any) -> Any:
     return types.void(out, values), codegen
 
 
-@overload_method(EmitterType, "emit")  # type: ignore[misc]
+@overload_method(EmitterType, "emit")
 def _emit(out: Any, *values: Any) -> Any:
     def emit(out: Any, *values: Any) -> None:
         _append(out, values)

@@ -1,8 +1,8 @@
 """Fingerprints of functions: equal only if the compiled code would be.
 
-Numba's own cache looks at a function's source file, not at what the function calls or at the constants it
-reads; a kernel inlines a user's function, so both matter. A function that reads something whose value
-cannot be fingerprinted is compiled anew in every process.
+Numba's own cache looks at a function's source file, not at what the function calls or at the
+constants it reads; a kernel inlines a user's function, so both matter. A function that reads
+something whose value cannot be fingerprinted is compiled anew in every process.
 """
 
 import hashlib

@@ -2,7 +2,8 @@
 
 A record on the stack is an LLVM `alloca` whose address never escapes once the user's function is
 inlined, so its fields become registers. That is what lets `state.sum += event.value` over a run of
-events compile to a vector loop: the state is copied to the stack, updated there, and copied back once.
+events compile to a vector loop: the state is copied to the stack, updated there, and copied back
+once.
 """
 
 from typing import Any
@@ -39,7 +40,7 @@ def _named_type(like: Any) -> Any:
     raise TypingError(f"expected a type known at compile time, got {like}")
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def load(typingctx: Any, address: Any, index: Any, like: Any) -> Any:
     """`load(address, index, dtype)`: element `index` of the array of `dtype` at `address`."""
     element = _named_type(like)
@@ -52,7 +53,7 @@ def load(typingctx: Any, address: Any, index: Any, like: Any) -> Any:
     return element(types.voidptr, types.intp, like), codegen
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def pointer_at(typingctx: Any, address: Any, index: Any) -> Any:
     """`pointer_at(address, index)`: element `index` of an array of pointers."""
 
@@ -64,7 +65,7 @@ def pointer_at(typingctx: Any, address: Any, index: Any) -> Any:
     return types.voidptr(types.voidptr, types.intp), codegen
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def offset(typingctx: Any, address: Any, nbytes: Any) -> Any:
     """`offset(address, nbytes)`: the address `nbytes` further."""
 
@@ -75,7 +76,7 @@ def offset(typingctx: Any, address: Any, nbytes: Any) -> Any:
     return types.voidptr(types.voidptr, types.intp), codegen
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def record_at(typingctx: Any, address: Any, like: Any) -> Any:
     """`record_at(address, dtype)`: the record at `address`, by reference."""
     record = _named_type(like)
@@ -86,7 +87,7 @@ def record_at(typingctx: Any, address: Any, like: Any) -> Any:
     return record(types.voidptr, like), codegen
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def stack_record(typingctx: Any, like: Any) -> Any:
     """`stack_record(dtype)`: a zeroed record that lives until the kernel returns."""
     record = _named_type(like)
@@ -99,7 +100,7 @@ def stack_record(typingctx: Any, like: Any) -> Any:
     return record(like), codegen
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def copy_record(typingctx: Any, target: Any, source: Any) -> Any:
     """`copy_record(target, source)`: copy all fields between two records of one type."""
     if target != source or not isinstance(target, types.Record):
@@ -113,7 +114,7 @@ def copy_record(typingctx: Any, target: Any, source: Any) -> Any:
     return types.void(target, source), codegen
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def zero_record(typingctx: Any, target: Any) -> Any:
     """`zero_record(target)`: set every byte of a record to 0."""
 

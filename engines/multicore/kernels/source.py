@@ -1,8 +1,8 @@
 """Writes the source of batch kernels: the loop over a run of events around a user's function.
 
-The loop is generated because its shape depends on the stream: which columns exist, whether the kind is a
-constant, whether events go to one state or are looked up by tag. Everything known here becomes a constant
-that LLVM folds after inlining the user's function.
+The loop is generated because its shape depends on the stream: which columns exist, whether the kind
+is a constant, whether events go to one state or are looked up by tag. Everything known here becomes
+a constant that LLVM folds after inlining the user's function.
 """
 
 from dataclasses import dataclass
