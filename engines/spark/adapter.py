@@ -24,7 +24,7 @@ OPTIONS = {"form", "micro_batches", "warm_up_events", "warm_up_rounds"}
 MICRO_BATCH_EVENTS = 8_000_000
 """Large, since a stateful micro-batch costs 0.25-0.35 s whatever its size; some 200 MB."""
 WARM_UP_EVENTS = 1_000_000
-WARM_UP_ROUNDS = 2
+WARM_UP_ROUNDS = 3
 DRIVER_MEMORY = "3g"
 
 _CONF = {
@@ -174,7 +174,7 @@ class SparkPrepared:
 
         session, self._session = self._session, None
         if session is not None and self._owned:
-            from py4j.protocol import Py4JError
+            from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
 
             with suppress(OSError, Py4JError):  # a JVM that died has no one left to talk to
                 stop_spark(session)
