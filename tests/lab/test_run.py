@@ -186,8 +186,9 @@ def test_interrupted_run_stops_cleanly_and_is_completed_by_resume(capsys, matrix
     assert len(read_run(run_dir).rows) == len(before)
     assert not read_meta(run_dir)["complete"]
 
-    code, out, _ = run_lab(capsys, "--resume", run_dir)
-    assert (code, Path(out[-1])) == (EXIT_OK, run_dir)
+    code, out, err = run_lab(capsys, "--resume", run_dir)
+    assert code == EXIT_OK, err
+    assert Path(out[-1]) == run_dir
     run = read_run(run_dir)
     assert [row["repetition"] for row in run.rows] == [1, 2, 3]
     assert max(row["attempt"] for row in run.rows) == 2
