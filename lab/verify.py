@@ -3,9 +3,8 @@
 import traceback
 from dataclasses import dataclass
 
-from workloads.datasets.oracle_cache import expected as oracle_answer
-
 from workloads.datasets.dataset import Dataset
+from workloads.datasets.oracle_cache import expected as oracle_answer
 from workloads.model import Columns, ModelError, Workload
 from workloads.model.trace import compare
 

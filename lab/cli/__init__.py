@@ -82,11 +82,10 @@ def call(arguments: list[str]) -> int:
 
 def _code_of(error: Exception) -> int | None:
     """Return the exit code of an error in `lab.errors`, None for a defect of the lab."""
-    from workloads.datasets.errors import DatasetError
-
     from engines.errors import EngineCrashError, EngineError
     from lab.errors import LabError
     from results.errors import ResultsError
+    from workloads.datasets.errors import DatasetError
     from workloads.model.errors import ModelError
 
     if isinstance(error, EngineCrashError):
