@@ -16,6 +16,7 @@ from engines.spark.batch import windows
 from engines.spark.batch.markers import Markers
 from engines.spark.layout import layout
 from engines.spark.streaming.split import END, split
+from engines.spark.streaming.spread import labels, murmur3
 from workloads.datasets.session import spark
 from workloads.model import Alphabet, Input, Stream
 from workloads.model.trace import compare
@@ -137,6 +138,15 @@ def test_bulk_events_without_markers_are_not_lost(variant, session, tmp_path):
         data, streams=tuple(cut(s, 0) if s.kinds == (1,) else s for s in data.streams)
     )
     assert_right(task("page_view_join", unmarked, tmp_path, variant=variant))
+
+
+@pytest.mark.spark
+def test_labels_spread_groups_evenly_as_spark_hashes_them(session):
+    found = labels(8)
+    rows = session.sql(f"select x, hash(x) as h from explode(array{found}) as t(x)").collect()
+    assert [row.h for row in rows] == [murmur3(row.x) for row in rows]
+    for parts in range(1, 9):
+        assert [row.h % parts for row in rows] == [group % parts for group in range(8)]
 
 
 @pytest.mark.spark

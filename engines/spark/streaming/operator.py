@@ -41,6 +41,7 @@ class Query:
         keys: number of keys.
         payload: the markers' payload column, or `ts` when they have none.
         per_stream: whether there is one group per stream.
+        labels: of each group, the value that stands for it in the `group` column.
         output: (name, dtype) of the output, with `src` last.
     """
 
@@ -51,6 +52,7 @@ class Query:
     keys: int
     payload: str
     per_stream: bool
+    labels: tuple[int, ...]
     output: tuple[tuple[str, str], ...]
 
     def groups_of(self, src: int) -> tuple[int, ...]:
@@ -68,7 +70,7 @@ def packer(
     query: Query, src: int
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return the step that packs the events of one stream, column after column."""
-    groups = query.groups_of(src)
+    groups = [query.labels[group] for group in query.groups_of(src)]
 
     def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -104,7 +106,7 @@ def operator(query: Query, form: str) -> Callable[..., Iterator[pd.DataFrame]]:
     def step(
         key: tuple[Any, ...], frames: Iterator[pd.DataFrame], state: GroupState
     ) -> Iterator[pd.DataFrame]:
-        group = int(key[0])
+        group = query.labels.index(int(key[0]))
         pending, held = pickle.loads(state.get[0]) if state.exists else (Pending(), {"own": group})
         runs: dict[int, list[Run]] = {}
         if form == "packed":

@@ -20,6 +20,7 @@ from engines.spark.streaming.operator import (
     packer,
     unpacker,
 )
+from engines.spark.streaming.spread import labels
 from workloads.model import Columns
 
 PAYLOADS = {
@@ -56,6 +57,7 @@ def describe(
         keys=plan.keys,
         payload=PAYLOADS[workload],
         per_stream=workload in PER_STREAM,
+        labels=labels(len(plan.streams)),
         output=(*output.items(), ("src", "int16")),
     )
 
@@ -101,7 +103,7 @@ def _source(session: SparkSession, query: Query, files: Path, src: int, form: st
     frame = reader.parquet(str(files / f"stream-{src}"))
     if form == "packed":
         return frame.mapInArrow(packer(query, src), PACKED)
-    groups = F.explode(F.array(*[F.lit(group) for group in query.groups_of(src)]))
+    groups = F.explode(F.array(*[F.lit(query.labels[group]) for group in query.groups_of(src)]))
     own = {name for name, _ in query.columns[src]}
     fields = [
         F.col(name) if name in own else F.lit(0).cast(SQL_TYPES[dtype]).alias(name)
