@@ -74,11 +74,15 @@ def import_real_input(
     return import_files(import_kind(known.kind), options, master=master, progress=progress)
 
 
-def as_workload_table(known: RealInput, dataset: Dataset) -> str:
-    """Return the `[[workload]]` table of an imported input, to be added to a matrix."""
+def as_tables(known: RealInput, dataset: Dataset) -> str:
+    """Return the matrix tables that run an imported input on the engines that start quickly."""
+    key = f"{known.workload}@{known.label}"
     return (
         f'\n[[workload]]\nname = "{known.workload}"\n'
         f'dataset = "{dataset.id}"\nlabel = "{known.label}"\n'
+        f'\n[[engine]]\nname = "multicore"\nvariants = ["dgs"]\nworkers = [1, 2]\n'
+        f'workloads = ["{key}"]\n'
+        f'\n[[engine]]\nname = "reference"\nworkloads = ["{key}"]\n'
     )
 
 

@@ -168,7 +168,7 @@ def _matrix_text(
 def _real_workloads(folder: Path, master: str) -> str:
     """Return the matrix tables of the real input in a folder, imported now if need be."""
     from lab.cli.progress import announce
-    from lab.real_data import KNOWN, as_workload_table, find_real_input, import_real_input
+    from lab.real_data import KNOWN, as_tables, find_real_input, import_real_input
 
     found = find_real_input(folder)
     if not found:
@@ -178,7 +178,7 @@ def _real_workloads(folder: Path, master: str) -> str:
     for known in found:
         with announce(f"import of {known.file}") as progress:
             dataset = import_real_input(known, folder, master=master, progress=progress)
-        tables += as_workload_table(known, dataset)
+        tables += as_tables(known, dataset)
     return tables
 
 

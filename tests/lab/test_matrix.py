@@ -1,8 +1,12 @@
+from pathlib import Path
+
 import pytest
 
+import lab
 from lab.cells import expand, interleave
 from lab.errors import MatrixError
 from lab.matrix import parse_matrix
+from lab.real_data import KNOWN, as_tables
 
 SMALL = """
 [run]
@@ -138,3 +142,17 @@ E = '[[engine]]\nname = "fake"\n'
 def test_bad_matrix_is_refused_with_place_value_and_remedy(text, message):
     with pytest.raises(MatrixError, match=message):
         cells(text)
+
+
+def test_demo_runs_three_workloads_on_three_engines_and_real_input_beside_them(small_dataset):
+    text = (Path(lab.__file__).parent / "demo.toml").read_text()
+    for known in KNOWN:
+        text += as_tables(known, small_dataset(known.workload))
+    ids = [cell.id for cell in cells(text)]
+    for name in ("event_window", "page_view_join", "fraud_detection"):
+        for rest in ("multicore/dgs/w2/b4096", "reference/sequential/w1", "spark/streaming/w2"):
+            assert f"{name}/{rest}" in ids
+    for name in ("page_view_join@nasa", "keyed_counter@wikipedia"):
+        assert [i.split("/")[1] for i in ids if i.startswith(name)] == ["multicore"] * 2 + [
+            "reference"
+        ]
