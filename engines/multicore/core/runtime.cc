@@ -12,9 +12,11 @@
 namespace lab {
 namespace {
 
-// About 100 us of spinning on current x86: longer than a synchronization, shorter than a scheduler slice.
-constexpr std::int32_t kSpins = 4000;
-constexpr std::int32_t kYields = 16;
+// Little spinning, then yields: an undisturbed synchronization takes well under a microsecond, and when the
+// other worker is not running, it may be waiting for the very core that would spin here. On a loaded 2-core
+// machine 4,000 spins cost up to 10 x the CPU time and 20 x the wall time of this setting (docs/performance.md).
+constexpr std::int32_t kSpins = 50;
+constexpr std::int32_t kYields = 100;
 
 // Blocks that a worker publishes per turn of a source that others read, so that they do not wait for it.
 constexpr int kEagerBlocks = 8;
