@@ -12,7 +12,12 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SESSION = """
 import json, shutil
+from pyspark import SparkContext
 from workloads.datasets.session import spark_session
+# Twice: the first session leaves its JAVA_HOME to the second.
+spark_session("first", master="local[1]", conf={}).stop()
+SparkContext._gateway.shutdown()
+SparkContext._gateway = SparkContext._jvm = None
 spark = spark_session("java hidden", master="local[1]", conf={})
 try:
     total = spark.range(1000).selectExpr("sum(id) as total").collect()[0].total

@@ -58,7 +58,14 @@ def find_java() -> JavaHome:
         if int(version.split(".")[0]) < OLDEST:
             passed_over.append(f"{place}: Java {version} is older than {OLDEST}")
             continue
-        path = _wrapper(home / "bin" / "java") if wrapped else home
+        # A java that accepts the flag may itself be a wrapper, such as the one that an earlier
+        # session of this process put into JAVA_HOME: java.home then names the runtime behind it,
+        # which does not accept it. So the folder is the one that was tried, where it is a home.
+        tried = executable.parent.parent
+        accepts = (
+            tried if (tried / "bin" / "java").is_file() and place.startswith("JAVA_HOME") else home
+        )
+        path = _wrapper(home / "bin" / "java") if wrapped else accepts
         why = "; ".join([*passed_over, f"{place}: Java {version}"])
         return JavaHome(path=path, version=version, why=why, wrapped=wrapped)
     raise DatasetError(
