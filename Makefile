@@ -76,7 +76,7 @@ lint: $(INSTALLED) ## ruff, mypy --strict and the import contracts
 	$(BIN)/lint-imports
 
 # preset NAME: configures, builds and tests one preset of CMakePresets.json in build/NAME.
-preset = cmake --preset $(1) && cmake --build --preset $(1) && ctest --preset $(1)
+preset = cmake --preset $(1) && cmake --build --preset $(1) && ctest --preset $(1) $(CTEST_ARGS)
 
 cpp-test: $(DEPS) ## the C++ tests, optimised, without Python
 	$(call preset,release)
@@ -86,6 +86,8 @@ stress: $(DEPS) ## the C++ tests under the thread, address and undefined-behavio
 	$(call preset,asan-ubsan)
 
 stress-long: export LAB_STRESS_ROUNDS ?= 500
+# The presets' time-out, which is there to catch a lost wake-up, is for the quick setting.
+stress-long: CTEST_ARGS := --timeout 7200
 stress-long: stress ## the same with many more rounds (LAB_STRESS_ROUNDS, default 500)
 
 targets: $(INSTALLED) ## measure every figure in benchmarks/targets.toml; fails when one is short
