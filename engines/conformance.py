@@ -189,6 +189,7 @@ def run_case(
     if reason is not None:
         return Finding(unsupported=reason)
     threads_before = set(threading.enumerate())
+    children_before = set(psutil.Process().children(recursive=True))
     prepared = engine.prepare(task)
     try:
         measured = prepared.run()
@@ -202,7 +203,7 @@ def run_case(
     difference = compare(workload.oracle(data), answer, workload.output)
     if not difference.equal:
         problems.append(difference.render())
-    return Finding(problems=(*problems, *_left_behind(threads_before)))
+    return Finding(problems=(*problems, *_left_behind(threads_before, children_before)))
 
 
 def native_threads() -> int:
@@ -210,10 +211,12 @@ def native_threads() -> int:
     return len(list(Path("/proc/self/task").iterdir()))
 
 
-def _left_behind(threads_before: set[threading.Thread]) -> list[str]:
+def _left_behind(
+    threads_before: set[threading.Thread], children_before: set[psutil.Process]
+) -> list[str]:
     deadline = time.monotonic() + CLOSE_GRACE_S
     while True:
-        children = psutil.Process().children(recursive=True)
+        children = set(psutil.Process().children(recursive=True)) - children_before
         threads = [t for t in threading.enumerate() if t not in threads_before and t.is_alive()]
         if not (children or threads) or time.monotonic() > deadline:
             break
