@@ -21,6 +21,7 @@ from workloads.model.validity import check_plan
 
 MAX_WORKERS = 64
 RING_BLOCKS = 64
+MAX_RING_BLOCKS = 1 << 20
 LATENCY = (
     "from the publication of the latest input block that the output depends on to its emission; "
     "at full speed, so it is the engine's own delay, not queueing at an offered rate"
@@ -50,6 +51,9 @@ class MulticoreEngine:
             return f"workers must be between 1 and {MAX_WORKERS}, got {task.workers}"
         if task.variant != "dgs":
             return f"no variant {task.variant!r}; there is dgs"
+        blocks = task.options.get("ring_blocks", RING_BLOCKS)
+        if type(blocks) is int and not 1 <= blocks <= MAX_RING_BLOCKS:
+            return f"ring_blocks must be between 1 and {MAX_RING_BLOCKS}, got {blocks}"
         for option, value in task.options.items():
             if option not in _OPTIONS:
                 return f"no option {option!r}; there are {', '.join(_OPTIONS)}"
@@ -107,26 +111,25 @@ class MulticoreRun:
         except PlanError as error:
             raise EngineError(str(error)) from error
         self._output = program.output
-        self._events = data.events
         fields = [program.output[name] for name in program.output.names or ()]
         available = sorted(os.sched_getaffinity(0))
-        self._core: _core.Core | None = _core.Core(
-            workers,
-            batch,
-            ring_blocks,
-            program.max_outputs_per_event,
-            [field.itemsize for field in fields],
-            available if pin else [],
-            workers > len(available),
-        )
-        self._kernels = Kernels(program)
-        self._wiring = Wiring(self._core, self.plan, data, self._kernels)
-        self._data = data
         try:
+            core = _core.Core(
+                workers,
+                batch,
+                ring_blocks,
+                program.max_outputs_per_event,
+                [field.itemsize for field in fields],
+                available if pin else [],
+                workers > len(available),
+            )
+            self._wiring: Wiring | None = Wiring(core, self.plan, data, Kernels(program))
             self._wiring.build()
-        except ValueError as error:
-            raise EngineError(f"the core refused the input: {error}") from error
-        self._core.start()
+            core.start()
+        except (ValueError, TypeError) as error:
+            raise EngineError(f"the core refused the run: {error}") from error
+        except RuntimeError as error:  # a fork raised, or a thread could not be had
+            raise EngineCrashError(f"multicore: {error}") from error
 
     def run(self) -> Measured:
         """Process the whole input.
@@ -161,13 +164,13 @@ class MulticoreRun:
         return columns
 
     def close(self) -> None:
-        """Release the core and its threads."""
-        self._core = None
+        """Release the core, its threads and the input."""
+        self._wiring = None
 
     def _open(self) -> "_core.Core":
-        if self._core is None:
+        if self._wiring is None:
             raise EngineError("this run is closed")
-        return self._core
+        return self._wiring.core
 
 
 def _histogram(counts: list[int], definition: str) -> Histogram:

@@ -1,8 +1,8 @@
 """Lays a synchronization plan out on the core: templates, trees, mailboxes, lanes and states.
 
-A worker's leaves that read a common stream share one mailbox, because they follow that stream in
-order; leaves without a common stream get mailboxes of their own, so that none waits for another's
-synchronizations.
+A worker's leaves that read a common stream share one mailbox, so that the stream is read once;
+leaves without a common stream get mailboxes of their own, so that none waits for another's
+synchronizations. Two leaves of one tree never share a mailbox: each arrives by itself.
 """
 
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ class Wiring:
     """Builds the core of one run. Keeps what the core borrows alive."""
 
     def __init__(self, core: "_core.Core", plan: Plan, data: Input, kernels: Kernels) -> None:
-        self._core = core
+        self.core = core
         self._plan = plan
         self._program: DGSProgram = plan.program
         self._data = data
@@ -66,7 +66,7 @@ class Wiring:
             UnsupportedError: leaves of different state types share a stream on one worker.
         """
         for state in self._program.states:
-            self._core.add_state_type(_round_up(state.dtype.itemsize, _UNIT))
+            self.core.add_state_type(_round_up(state.dtype.itemsize, _UNIT))
         shapes = [self._add_shape(tree.root, tree.keys) for tree in self._plan.trees]
         groups = [
             group for worker in range(self._plan.workers) for group in _groups(shapes, worker)
@@ -76,7 +76,7 @@ class Wiring:
             self._add_group(group)
         initial = self._initial_state()
         for shape in shapes:
-            self._core.initialise(shape.first_tree, len(shape.keys), initial)
+            self.core.initialise(shape.first_tree, len(shape.keys), initial)
 
     def _add_shape(self, root: PlanNode, keys: Int32Array) -> _Shape:
         nodes = tuple(root.walk())
@@ -96,8 +96,8 @@ class Wiring:
             fork[index], join[index] = self._kernels.fork(pair), self._kernels.join(pair)
             pred1[index], pred2[index] = self._predicate(left), self._predicate(right)
         types = [self._states[node.state] for node in nodes]
-        template = self._core.add_template(parent, first, second, types, fork, join, pred1, pred2)
-        first_tree = self._core.add_trees(template, len(keys))
+        template = self.core.add_template(parent, first, second, types, fork, join, pred1, pred2)
+        first_tree = self.core.add_trees(template, len(keys))
         return _Shape(nodes=nodes, parent=tuple(parent), keys=keys, first_tree=first_tree)
 
     def _pair(self, node: PlanNode) -> ForkJoin:
@@ -128,17 +128,17 @@ class Wiring:
                     )
             owner = processing.get(index, reading.get(index, 0))
             heartbeats = np.ascontiguousarray(stream.heartbeats, dtype=np.int64)
-            self._core.add_stream(stream.ts, stream.tag, payload, heartbeats, owner)
+            self.core.add_stream(stream.ts, stream.tag, payload, heartbeats, owner)
 
     def _add_group(self, group: "_Group") -> None:
-        mailbox = self._core.add_mailbox(group.worker)
+        mailbox = self.core.add_mailbox(group.worker)
         leaf_state = self._leaf_state(group)
         stride = _round_up(leaf_state.dtype.itemsize, _UNIT)
         trees, leaves = group.trees()
         storage = _aligned(stride * max(1, len(trees)))
         self._kept.append(storage)
         base = storage.ctypes.data
-        self._core.place(mailbox, trees, leaves, base, stride)
+        self.core.place(mailbox, trees, leaves, base, stride)
         for index in sorted(group.streams()):
             self._add_lane(mailbox, group, index, leaf_state, base, stride // _UNIT)
 
@@ -197,7 +197,7 @@ class Wiring:
             self._kernels.run(state, layout, keyed=False) if orders else 0
             for state in self._program.states
         ]
-        self._core.add_lane(
+        self.core.add_lane(
             mailbox,
             index,
             self._kernels.run(leaf_state, layout, keyed=not dense) if runs else 0,
@@ -243,18 +243,20 @@ class _Group:
 
 
 def _groups(shapes: list[_Shape], worker: int) -> Iterator[_Group]:
-    """Partition a worker's leaves into the connected components of sharing a stream."""
+    """Put a worker's leaves that share a stream together, at most one leaf of a shape in a group."""
     parts: list[tuple[set[int], list[tuple[_Shape, int]]]] = []
     for shape in shapes:
         for leaf, node in enumerate(shape.nodes):
             if node.children or node.worker != worker:
                 continue
             streams = {tag.stream for tag in node.tags}
-            touching = [part for part in parts if part[0] & streams]
-            parts = [part for part in parts if not part[0] & streams]
-            merged = streams.union(*(part[0] for part in touching))
-            members = [member for part in touching for member in part[1]]
-            parts.append((merged, [*members, (shape, leaf)]))
+            for common, members in parts:
+                if common & streams and all(member is not shape for member, _ in members):
+                    common |= streams
+                    members.append((shape, leaf))
+                    break
+            else:
+                parts.append((streams, [(shape, leaf)]))
     for streams, members in parts:
         yield _Group(worker=worker, leaves=tuple(members), leaf_streams=frozenset(streams))
 

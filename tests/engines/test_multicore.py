@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engines.errors import EngineError
+from engines.errors import EngineCrashError, EngineError
 from engines.multicore.adapter import MulticoreEngine, MulticoreRun
 from engines.protocol import Task
 from workloads.model import (
@@ -270,6 +270,160 @@ def test_emitting_more_than_declared_is_an_error_not_a_loss():
     assert len(answer_of(allowed, data, workers=1, batch=1 << 20)["ts"]) == 2 * n
 
 
+def _update_that_asserts(state, event, out):
+    assert event.amount < 40
+    state.total += event.amount
+
+
+def _join_that_raises(first, second, state):
+    if first.total + second.total > 100:
+        raise ValueError
+    state.total = first.total + second.total
+
+
+@pytest.mark.parametrize("role", ["update", "join"])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_function_that_raises_ends_the_run_with_an_error(role):
+    program = two_state_types()
+    if role == "update":
+        part = replace(program.states[1], update=_update_that_asserts)
+        program = replace(program, states=(program.states[0], part))
+    else:
+        pair = replace(program.parallel[0], join=_join_that_raises)
+        program = replace(program, parallel=(pair,))
+    found = replace(workload("event_window"), program=program)
+
+    def stream(name, kind, n):
+        amount = {"amount": np.arange(n)}
+        return Stream(name=name, kinds=(kind,), ts=np.arange(n), payload=amount)
+
+    data = Input(
+        alphabet=Alphabet(kinds=program.kinds),
+        streams=(stream("a", 0, 50), stream("b", 0, 50), stream("read", 1, 50)),
+    )
+    run = MulticoreRun(found, data, workers=2, batch=3)
+    with pytest.raises(EngineCrashError, match=f"{role} function raised"):
+        run.run()
+
+
+def test_two_leaves_of_a_tree_on_one_worker_synchronize_each_for_itself():
+    # a-b and c-d depend on each other; a and c share streams, b and d share another.
+    def depends(first, second):
+        pairs = ({0, 1}, {1}, {2, 3}, {3})
+        return {first.kind, second.kind} in pairs
+
+    program = DGSProgram(
+        name="two_pairs",
+        kinds=("a", "b", "c", "d"),
+        event=np.dtype([("amount", np.int64)]),
+        output=np.dtype([("ts", np.int64), ("kind", np.int8), ("value", np.int64)]),
+        depends=depends,
+        states=(StateType(name="sums", dtype=SUMS, update=_update_sums),),
+        init=_init_sums,
+        parallel=(
+            ForkJoin(parent="sums", first="sums", second="sums", fork=_fork_sums, join=_join_sums),
+        ),
+    )
+    output = OutputType(
+        kinds=("a", "b", "c", "d"), depends=lambda x, y: depends(x, y), kind_field="kind"
+    )
+    found = replace(workload("event_window"), program=program, output=output)
+    rng = np.random.default_rng(2)
+
+    def stream(name, kinds, n):
+        return Stream(
+            name=name,
+            kinds=kinds,
+            ts=np.sort(rng.integers(0, 1_000, n)),
+            tag=rng.choice(kinds, n).astype(np.int32),
+            payload={"amount": rng.integers(0, 99, n)},
+        )
+
+    data = Input(
+        alphabet=Alphabet(kinds=program.kinds),
+        streams=(stream("s0", (0, 2), 500), stream("s1", (0, 2), 500), stream("s2", (1, 3), 60)),
+    )
+    expected = answer_of(found, data, workers=1, batch=8)
+    for workers in (2, 3, 4):
+        for batch in (1, 5, 1000):
+            answer = answer_of(found, data, workers=workers, batch=batch)
+            difference = compare(expected, answer, output)
+            assert difference.equal, difference.render()
+
+
+SUMS = np.dtype([("ac", np.int64), ("c", np.int64)])
+
+
+def _init_sums(state):
+    state.ac = 0
+
+
+def _update_sums(state, event, out):
+    if event.kind == 0:
+        state.ac += event.amount
+    elif event.kind == 2:
+        state.c += event.amount
+    elif event.kind == 1:
+        out.emit(event.ts, 1, state.ac)
+        state.ac = 0
+    else:
+        out.emit(event.ts, 3, state.c)
+        state.c = 0
+
+
+def _fork_sums(state, pred1, pred2, first, second):
+    if pred2[1]:
+        second.ac = state.ac
+    else:
+        first.ac = state.ac
+    if pred2[3]:
+        second.c = state.c
+    else:
+        first.c = state.c
+
+
+def _join_sums(first, second, state):
+    state.ac = first.ac + second.ac
+    state.c = first.c + second.c
+
+
+def test_ties_within_streams_of_several_kinds_keep_their_order():
+    found = workload("page_view_join")
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+
+        def stream(name, rng=rng, n=3_000):
+            return Stream(
+                name=name,
+                kinds=(0, 1),
+                ts=np.sort(rng.integers(0, n // 8, n)),
+                tag=((rng.random(n) < 0.3) + 2 * rng.integers(0, 2, n)).astype(np.int32),
+                payload={
+                    "user": rng.integers(0, 99, n).astype(np.int32),
+                    "meta": rng.integers(0, 99, n).astype(np.int32),
+                },
+            )
+
+        alphabet = Alphabet(kinds=found.program.kinds, keys=2)
+        data = Input(alphabet=alphabet, streams=(stream("s0"), stream("s1")))
+        expected = found.oracle(data)
+        for batch in (1, 64, 1000):
+            answer = answer_of(found, data, workers=2, batch=batch)
+            difference = compare(expected, answer, found.output)
+            assert difference.equal, difference.render()
+
+
+def test_closing_a_run_that_never_ran_ends_its_threads():
+    found = workload("event_window")
+    before = psutil.Process().num_threads()
+    run = MulticoreRun(found, generated("event_window", 10_000), workers=4, batch=64)
+    assert psutil.Process().num_threads() == before + 4
+    run.close()
+    assert psutil.Process().num_threads() == before
+    with pytest.raises(EngineError, match="closed"):
+        run.answer()
+
+
 def test_the_end_of_time_is_refused_as_a_timestamp():
     found = workload("event_window")
     stream = Stream(
@@ -304,6 +458,7 @@ def test_a_payload_of_another_type_is_refused():
         ({"variant": "vsn"}, "no variant 'vsn'"),
         ({"options": {"pinn": True}}, "no option 'pinn'"),
         ({"options": {"pin": 1}}, "takes bool"),
+        ({"options": {"ring_blocks": 0}}, "between 1 and"),
     ],
 )
 def test_what_it_cannot_do_it_says(change, reason, tmp_path):

@@ -77,7 +77,9 @@ class DGSProgram:
         name: how messages call it.
         kinds: names of the event kinds; `event.kind` is an index into them.
         event: structured dtype of the payload (without `ts`, `kind`, `key`).
-        output: structured dtype of an output record; its first field is `ts` (int64).
+        output: structured dtype of an output record. Its first field is `ts` (int64), and update
+            must emit the timestamp of the event that it handles: outputs that leave an engine in
+            several places are put in order by it.
         depends: symmetric relation on tags.
         states: state types; the first is that of the initial state and can process every kind.
         init: fills the zeroed initial state (of the first type).

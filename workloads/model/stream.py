@@ -50,6 +50,12 @@ class Stream:
     heartbeats: IntArray = field(default_factory=_no_heartbeats)
 
     def __post_init__(self) -> None:
+        if self.ts.dtype != np.int64 or (self.tag is not None and self.tag.dtype != np.int32):
+            tag = None if self.tag is None else self.tag.dtype
+            raise ModelError(
+                f"stream {self.name}: ts is {self.ts.dtype} and tag is {tag}; "
+                "they must be int64 and int32"
+            )
         for column, values in {"tag": self.tag, **self.payload}.items():
             if values is not None and len(values) != len(self.ts):
                 raise ModelError(

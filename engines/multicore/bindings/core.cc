@@ -171,7 +171,8 @@ NB_MODULE(_core, m) {
                     std::vector<std::int32_t>, bool>(),
            "workers"_a, "batch"_a, "ring_blocks"_a, "max_outputs_per_event"_a, "output_itemsizes"_a, "cores"_a,
            "oversubscribed"_a)
-      .def("add_stream", &Core::add_stream, "ts"_a, "tag"_a.none(), "payload"_a, "heartbeats"_a, "owner"_a)
+      .def("add_stream", &Core::add_stream, "ts"_a.noconvert(), "tag"_a.none().noconvert(), "payload"_a,
+           "heartbeats"_a.noconvert(), "owner"_a)
       .def("add_state_type", &Core::add_state_type, "nbytes"_a)
       .def("add_template", &Core::add_template, "parent"_a, "first"_a, "second"_a, "state_type"_a, "fork"_a, "join"_a,
            "pred1"_a, "pred2"_a)

@@ -14,7 +14,18 @@ std::int64_t padded_units(std::int64_t nbytes) {
   return (std::max<std::int64_t>(nbytes, 1) + line - 1) / line * line / kStateUnit;
 }
 
+void fork(const TreeTemplate::Node& node, const Tree& tree, const void* state) {
+  const std::int64_t done =
+      node.fork(state, node.pred1.data(), node.pred2.data(), tree.states[node.first], tree.states[node.second]);
+  if (done != kDone) kernel_failed("fork");
+}
+
 }  // namespace
+
+void kernel_failed(const char* role) {
+  throw std::runtime_error(std::string("the program's ") + role +
+                           " function raised an exception; run it on the reference engine to see which");
+}
 
 std::int32_t Forest::add_template(TreeTemplate shape) {
   if (shape.nodes.empty()) throw std::invalid_argument("a tree needs at least one node");
@@ -85,7 +96,7 @@ void Forest::initialise(std::int32_t index, std::span<const std::byte> initial) 
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto& node = nodes[i];
     if (node.leaf()) continue;
-    node.fork(tree.states[i], node.pred1.data(), node.pred2.data(), tree.states[node.first], tree.states[node.second]);
+    fork(node, tree, tree.states[i]);
   }
 }
 
@@ -110,7 +121,7 @@ Arrival Forest::arrive(const Tree& tree, std::int32_t leaf, std::int32_t owner, 
     // relaxed: ordered before the children's next arrivals by our own program order and the release of `epoch`.
     cell.arrived.store(0, std::memory_order_relaxed);
     latest_stamp = std::max(latest_stamp, cell.latest_stamp[1 - side]);
-    node.join(tree.states[node.first], tree.states[node.second], tree.states[up]);
+    if (node.join(tree.states[node.first], tree.states[node.second], tree.states[up]) != kDone) kernel_failed("join");
     at = up;
   }
   return {.won = true, .node = owner, .side = 0, .epoch = 0, .latest_stamp = latest_stamp};
@@ -126,7 +137,7 @@ void Forest::descend(const Tree& tree, std::int32_t top, std::int32_t leaf, std:
     while (nodes[static_cast<std::size_t>(below)].parent != at) below = nodes[static_cast<std::size_t>(below)].parent;
     const std::int32_t other = below == node.first ? 1 : 0;
     const std::int32_t sleeper = cell.worker[other];
-    node.fork(tree.states[at], node.pred1.data(), node.pred2.data(), tree.states[node.first], tree.states[node.second]);
+    fork(node, tree, tree.states[at]);
     // release: publishes the forked state; seq_cst for a child going to sleep. Pairs with `released`.
     const std::uint32_t epoch = cell.epoch.load(std::memory_order_relaxed);  // relaxed: the winner is its only writer
     cell.epoch.store(epoch + 1, std::memory_order_seq_cst);

@@ -58,6 +58,9 @@ struct Tree {
   void** states = nullptr;  // one per node
 };
 
+// Throws std::runtime_error: a compiled function raised. `role`: update, fork or join.
+[[noreturn]] void kernel_failed(const char* role);
+
 // Where a leaf's climb ended.
 struct Arrival {
   bool won = false;              // reached the owner: the caller holds the joined state there
@@ -89,6 +92,7 @@ class Forest {
   }
 
   // Copies `initial` to the root and forks it down to the leaves. Before the run; all leaves placed.
+  // Throws std::runtime_error when a fork raises, as do `arrive` and `descend` when a join or fork does.
   void initialise(std::int32_t tree, std::span<const std::byte> initial);
 
   // Climbs from `leaf` towards `owner`. On a win the children of every node on the path are joined and the

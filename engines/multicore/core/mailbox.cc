@@ -126,8 +126,9 @@ void Mailbox::set_limit(Lane& lane, const EventKey& horizon) noexcept {
 bool Mailbox::run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> parkers) {
   if (lane.run == nullptr) {
     // Only ordering events: those that are not ours pass, ours wait for their turn.
-    if (lane.order_tree == nullptr || lane.next == lane.ordering) return false;
-    lane.next = lane.ordering;
+    const std::int64_t passing = lane.order_tree != nullptr ? lane.ordering : lane.end;
+    if (lane.next == passing) return false;
+    lane.next = passing;
     give_back(lane, parkers);
     return true;
   }
@@ -151,11 +152,16 @@ void Mailbox::process(Lane& lane, std::int64_t end, std::int64_t stamp_ns) {
   const StreamView& stream = lane.source->stream();
   while (lane.next < end) {
     const std::int64_t begin = lane.next;
-    Emit* emit = out_.open(max_outputs_per_event);
+    // Room for the whole run, or for a good part of a chunk: little room would cut it into tiny calls.
+    const std::int64_t most = (end - begin) * max_outputs_per_event;
+    Emit* emit = out_.open(std::max(max_outputs_per_event, std::min(most, out_.chunk_rows() / 4)));
     lane.next = lane.run(lane.state, lane.slots, stream.columns.data(), begin, end, emit);
+    if (lane.next <= begin || lane.next > end) kernel_failed("update");
     ++counters_.kernel_calls;
-    const std::int64_t outputs = out_.close(stream.index, begin, false);
-    if (outputs != 0) latency_.record(now_ns() - stamp_ns, outputs);
+    const std::int64_t outputs = out_.close(id_, stream.index, begin, fresh_);
+    if (outputs == 0) continue;
+    fresh_ = false;
+    latency_.record(now_ns() - stamp_ns, outputs);
   }
 }
 
@@ -188,6 +194,7 @@ void Mailbox::order(Lane& lane, std::span<Parker> parkers) {
       ++counters_.parked;
     }
   }
+  fresh_ = true;
   ++lane.next;
   lane.ordering = lane.next;
   give_back(lane, parkers);
@@ -197,9 +204,11 @@ void Mailbox::apply(Lane& lane, std::int32_t state_type, void* state, std::int64
   const StreamView& stream = lane.source->stream();
   Emit* emit = out_.open(max_outputs_per_event);
   const RunKernel update = lane.update[static_cast<std::size_t>(state_type)];
-  update(state, nullptr, stream.columns.data(), lane.ordering, lane.ordering + 1, emit);
+  const std::int64_t processed =
+      update(state, nullptr, stream.columns.data(), lane.ordering, lane.ordering + 1, emit);
+  if (processed != lane.ordering + 1) kernel_failed("update");
   ++counters_.kernel_calls;
-  const std::int64_t outputs = out_.close(stream.index, lane.ordering, true);
+  const std::int64_t outputs = out_.close(id_, stream.index, lane.ordering, true);
   if (outputs != 0) latency_.record(now_ns() - latest_stamp, outputs);
 }
 

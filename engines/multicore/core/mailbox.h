@@ -71,11 +71,11 @@ struct Counters {
   std::int64_t yields = 0;
 };
 
-class Mailbox {
+class alignas(kCacheLine) Mailbox {
  public:
-  Mailbox(std::int32_t worker, Forest& forest, OutputBuffer& out, Histogram& latency, Histogram& sync,
+  Mailbox(std::int32_t id, std::int32_t worker, Forest& forest, OutputBuffer& out, Histogram& latency, Histogram& sync,
           Counters& counters)
-      : worker_(worker), forest_(forest), out_(out), latency_(latency), sync_(sync), counters_(counters) {}
+      : id_(id), worker_(worker), forest_(forest), out_(out), latency_(latency), sync_(sync), counters_(counters) {}
 
   // Does what can be done now. Returns whether anything was.
   bool step(std::span<Parker> parkers);
@@ -97,6 +97,7 @@ class Mailbox {
   void apply(Lane& lane, std::int32_t state_type, void* state, std::int64_t latest_stamp);
   void give_back(Lane& lane, std::span<Parker> parkers);
 
+  std::int32_t id_;
   std::int32_t worker_;
   Forest& forest_;
   OutputBuffer& out_;
@@ -108,6 +109,7 @@ class Mailbox {
   Arrival arrival_;
   std::int32_t parked_tree_ = -1;
   std::int64_t latest_stamp_ = 0;  // of all events processed so far
+  bool fresh_ = true;              // an ordering event has passed since the last output; see OutputBuffer::close
 };
 
 }  // namespace lab

@@ -18,6 +18,9 @@ namespace {
 constexpr std::int32_t kSpins = 50;
 constexpr std::int32_t kYields = 100;
 
+// A ring of this many blocks takes 32 MiB.
+constexpr std::uint64_t kMostBlocks = std::uint64_t{1} << 20;
+
 // Blocks that a worker publishes per turn of a source that others read, so that they do not wait for it.
 constexpr int kEagerBlocks = 8;
 
@@ -26,22 +29,30 @@ constexpr int kEagerBlocks = 8;
 Runtime::Runtime(RuntimeOptions options) : options_(std::move(options)) {
   if (options_.workers < 1) throw std::invalid_argument("workers must be at least 1");
   if (options_.batch < 1) throw std::invalid_argument("batch must be at least 1");
-  if (options_.ring_blocks < 1) throw std::invalid_argument("ring_blocks must be at least 1");
+  if (options_.ring_blocks < 1 || options_.ring_blocks > kMostBlocks) {
+    throw std::invalid_argument("ring_blocks must be between 1 and " + std::to_string(kMostBlocks));
+  }
   if (options_.output_itemsizes.empty() || options_.output_itemsizes.front() != 8) {
     throw std::invalid_argument("the first output field must be an int64 timestamp");
   }
   const auto count = static_cast<std::size_t>(options_.workers);
   workers_ = std::vector<Worker>(count);
   parkers_ = std::vector<Parker>(count);
-  for (Worker& worker : workers_) worker.out = std::make_unique<OutputBuffer>(options_.output_itemsizes);
+  options_.max_outputs_per_event = std::max<std::int64_t>(1, options_.max_outputs_per_event);
+  for (Worker& worker : workers_) {
+    worker.out = std::make_unique<OutputBuffer>(options_.output_itemsizes, options_.max_outputs_per_event);
+  }
 }
 
 Runtime::~Runtime() {
-  if (go_ == nullptr || workers_.empty() || !workers_.front().thread.joinable()) return;
+  // Threads that were started and never released: none, all, or the first few when one could not be created.
+  const auto waiting = [](const Worker& worker) { return worker.thread.joinable(); };
+  if (std::none_of(workers_.begin(), workers_.end(), waiting)) return;
   failed_.store(true, std::memory_order_seq_cst);  // pairs with the load in `work`
   go_->count_down();
-  for (Parker& parker : parkers_) parker.notify();
-  for (Worker& worker : workers_) worker.thread.join();
+  for (Worker& worker : workers_) {
+    if (waiting(worker)) worker.thread.join();
+  }
 }
 
 std::int32_t Runtime::add_stream(StreamView stream, std::int32_t owner) {
@@ -62,13 +73,14 @@ std::int32_t Runtime::add_stream(StreamView stream, std::int32_t owner) {
 
 std::int32_t Runtime::add_mailbox(std::int32_t worker_index) {
   Worker& worker = workers_.at(static_cast<std::size_t>(worker_index));
-  auto mailbox = std::make_unique<Mailbox>(worker_index, forest, *worker.out, worker.latency, worker.sync,
+  const auto id = static_cast<std::int32_t>(mailboxes_.size());
+  auto mailbox = std::make_unique<Mailbox>(id, worker_index, forest, *worker.out, worker.latency, worker.sync,
                                            worker.counters);
   mailbox->leaf_of_tree.assign(static_cast<std::size_t>(forest.size()), -1);
-  mailbox->max_outputs_per_event = std::max<std::int64_t>(1, options_.max_outputs_per_event);
+  mailbox->max_outputs_per_event = options_.max_outputs_per_event;
   worker.mailboxes.push_back(mailbox.get());
   mailboxes_.push_back({std::move(mailbox), worker_index});
-  return static_cast<std::int32_t>(mailboxes_.size()) - 1;
+  return id;
 }
 
 void Runtime::add_lane(std::int32_t mailbox_index, std::int32_t stream, Lane lane) {
@@ -154,7 +166,7 @@ void Runtime::work(std::int32_t index) {
       }
     }
   } catch (const std::exception& error) {
-    worker.error = error.what();
+    worker.error = std::string("worker ") + std::to_string(index) + ": " + error.what();
     failed_.store(true, std::memory_order_seq_cst);  // pairs with the loads above
     for (Parker& other : parkers_) other.notify();
   }

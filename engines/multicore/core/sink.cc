@@ -7,6 +7,7 @@
 #include <map>
 #include <new>
 #include <queue>
+#include <utility>
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -27,21 +28,26 @@ std::size_t row_bytes(std::span<const std::int32_t> itemsizes) {
 
 }  // namespace
 
-OutputBuffer::OutputBuffer(std::vector<std::int32_t> itemsizes) : itemsizes_(std::move(itemsizes)) {
+OutputBuffer::OutputBuffer(std::vector<std::int32_t> itemsizes, std::int64_t largest)
+    : itemsizes_(std::move(itemsizes)) {
   // Columns start on 64-byte boundaries, so a multiple of 64 rows keeps every column aligned.
-  chunk_rows_ = static_cast<std::int64_t>(kChunkBytes / row_bytes(itemsizes_) / 64 * 64);
+  const std::size_t row = row_bytes(itemsizes_);
+  const std::size_t least = (static_cast<std::size_t>(largest) + 63) / 64 * 64;
+  const std::size_t rows = std::max(kChunkBytes / row / 64 * 64, least);
+  chunk_rows_ = static_cast<std::int64_t>(rows);
+  chunk_bytes_ = (rows * row + kPage - 1) / kPage * kPage;
   // The first chunk is there, and touched, before the clock starts; later ones are paid for as they come.
   grow();
-  std::memset(chunks_.back().memory.get(), 0, kChunkBytes);
+  std::memset(chunks_.back().memory.get(), 0, chunk_bytes_);
 }
 
 void OutputBuffer::grow() {
   if (!chunks_.empty()) chunks_.back().rows = emit_.count;
   Chunk chunk;
-  void* memory = std::aligned_alloc(kPage, kChunkBytes);
+  void* memory = std::aligned_alloc(kPage, chunk_bytes_);
   if (memory == nullptr) throw std::bad_alloc();
 #if defined(__linux__)
-  madvise(memory, kChunkBytes, MADV_HUGEPAGE);  // advice: failure only costs speed
+  madvise(memory, chunk_bytes_, MADV_HUGEPAGE);  // advice: failure only costs speed
 #endif
   chunk.memory = {static_cast<std::byte*>(memory), &std::free};
   std::byte* at = chunk.memory.get();
@@ -55,14 +61,15 @@ void OutputBuffer::grow() {
   emit_.capacity = chunk_rows_;
 }
 
-void OutputBuffer::note(std::int32_t stream, std::int64_t first_event, std::int64_t added, bool ordering) {
-  if (ordering || segments_.empty() || segments_.back().stream != stream) {
-    segments_.push_back({rows_, first_event, stream});
+void OutputBuffer::note(std::int32_t mailbox, std::int32_t stream, std::int64_t first_event, std::int64_t added,
+                        bool fresh) {
+  if (fresh || segments_.empty() || segments_.back().stream != stream || segments_.back().mailbox != mailbox) {
+    segments_.push_back({rows_, first_event, stream, mailbox});
   }
   rows_ += added;
 }
 
-// The sequence of one (worker, stream) pair while it is merged.
+// The sequence of one (mailbox, stream) pair while it is merged.
 class OutputMerge {
  public:
   struct Piece {  // consecutive rows within one chunk
@@ -142,7 +149,7 @@ class OutputMerge {
   }
 
   void add(const OutputBuffer& buffer) {
-    std::map<std::int32_t, Sequence> by_stream;
+    std::map<std::pair<std::int32_t, std::int32_t>, Sequence> by_origin;
     std::int64_t chunk_first = 0;
     std::size_t s = 0;
     for (const OutputBuffer::Chunk& chunk : buffer.chunks_) {
@@ -154,14 +161,14 @@ class OutputMerge {
         const OutputBuffer::Segment& segment = buffer.segments_[s];
         std::int64_t end = rows;
         if (s + 1 < buffer.segments_.size()) end = std::min(end, buffer.segments_[s + 1].row - chunk_first);
-        Sequence& sequence = by_stream[segment.stream];
+        Sequence& sequence = by_origin[{segment.mailbox, segment.stream}];
         sequence.stream = segment.stream;
         sequence.pieces.push_back({&chunk, row, end, segment.first_event});
         row = end;
       }
       chunk_first += rows;
     }
-    for (auto& [stream, sequence] : by_stream) sequences_.push_back(std::move(sequence));
+    for (auto& [origin, sequence] : by_origin) sequences_.push_back(std::move(sequence));
   }
 
   std::vector<Sequence> sequences_;

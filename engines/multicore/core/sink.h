@@ -1,25 +1,29 @@
 // Where a worker's outputs go, and how all workers' outputs become one sequence.
 //
-// Each worker appends to its own chunks, without synchronisation. A *segment* notes which stream's events
-// caused the rows from some row on. After the run `merge_outputs` merges by event time the sequences of all
-// (worker, stream) pairs, each kept in the order in which it was emitted: a row that was emitted late has
-// the key of the latest row before it in its sequence, so disorder stays visible instead of being sorted away.
+// Each worker appends to its own chunks, without synchronisation. A *segment* notes which mailbox emitted the
+// rows from some row on, and which stream's events caused them. After the run `merge_outputs` merges by event
+// time the sequences of all (mailbox, stream) pairs, each kept in the order in which it was emitted: a row that
+// was emitted late has the key of the latest row before it in its sequence, so disorder stays visible instead
+// of being sorted away. Ties go by stream, then by the position of the segment's first event: no segment spans
+// an ordering event, so between dependent rows that position decides.
 #pragma once
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "cacheline.h"
 #include "kernel.h"
 
 namespace lab {
 
-class OutputBuffer {
+class alignas(kCacheLine) OutputBuffer {
  public:
-  // `itemsizes`: bytes of each output field; the first is the int64 timestamp.
-  explicit OutputBuffer(std::vector<std::int32_t> itemsizes);
+  // `itemsizes`: bytes of each output field; the first is the int64 timestamp. `largest`: most records that one
+  // event may emit.
+  explicit OutputBuffer(std::vector<std::int32_t> itemsizes, std::int64_t largest = 1);
 
-  // Returns the emitter for the next kernel call: room for at least `at_least` records.
+  // Returns the emitter for the next kernel call: room for at least `at_least` records, up to `chunk_rows`.
   Emit* open(std::int64_t at_least) {
     if (emit_.capacity - emit_.count < at_least) grow();
     before_ = emit_.count;
@@ -27,11 +31,11 @@ class OutputBuffer {
   }
 
   // Books the records that the kernel call since `open` emitted, caused by events of `stream` from position
-  // `first_event` on. Returns how many there were. `ordering`: caused by one event that other workers'
-  // outputs depend on, so its exact position decides ties in time.
-  std::int64_t close(std::int32_t stream, std::int64_t first_event, bool ordering) {
+  // `first_event` on. Returns how many there were. `fresh`: the mailbox has passed an ordering event since it
+  // last emitted.
+  std::int64_t close(std::int32_t mailbox, std::int32_t stream, std::int64_t first_event, bool fresh) {
     const std::int64_t added = emit_.count - before_;
-    if (added != 0) note(stream, first_event, added, ordering);
+    if (added != 0) note(mailbox, stream, first_event, added, fresh);
     return added;
   }
 
@@ -44,6 +48,7 @@ class OutputBuffer {
     std::int64_t row;          // first row of the segment, counted over all chunks
     std::int64_t first_event;  // position in the stream of the first event that may have caused it
     std::int32_t stream;
+    std::int32_t mailbox;
   };
 
  private:
@@ -56,10 +61,11 @@ class OutputBuffer {
   };
 
   void grow();
-  void note(std::int32_t stream, std::int64_t first_event, std::int64_t added, bool ordering);
+  void note(std::int32_t mailbox, std::int32_t stream, std::int64_t first_event, std::int64_t added, bool fresh);
 
   std::vector<std::int32_t> itemsizes_;
   std::int64_t chunk_rows_ = 0;
+  std::size_t chunk_bytes_ = 0;
   std::vector<Chunk> chunks_;
   std::vector<Segment> segments_;
   std::int64_t rows_ = 0;  // booked rows

@@ -28,8 +28,8 @@ from workloads.model import DGSProgram, ForkJoin, StateType
 
 _POINTER = types.voidptr
 _RUN = types.int64(_POINTER, _POINTER, _POINTER, types.int64, types.int64, _POINTER)
-_FORK = types.void(_POINTER, _POINTER, _POINTER, _POINTER, _POINTER)
-_JOIN = types.void(_POINTER, _POINTER, _POINTER)
+_FORK = types.int64(_POINTER, _POINTER, _POINTER, _POINTER, _POINTER)
+_JOIN = types.int64(_POINTER, _POINTER, _POINTER)
 
 # error_model="numpy": division by zero gives NaN or 0 instead of a Python exception, which no
 # thread of the core could raise. forceinline: the user's function must dissolve into the loop (see

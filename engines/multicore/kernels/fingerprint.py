@@ -13,6 +13,10 @@ from typing import Any
 import numpy as np
 
 
+STABLE_MODULES = frozenset({"math", "numpy"})
+"""Modules whose attributes change only with their version. Any other may hold a user's constants."""
+
+
 class UnstableError(Exception):
     """The function depends on a value that has no stable fingerprint."""
 
@@ -42,7 +46,7 @@ def _function(function: FunctionType, seen: set[int]) -> Iterator[bytes]:
         return
     seen.add(id(function))
     yield from _code(function.__code__)
-    yield repr(function.__defaults__).encode()
+    yield repr((function.__defaults__, function.__kwdefaults__)).encode()
     for name in sorted(_names(function.__code__)):
         if name in function.__globals__:
             yield name.encode()
@@ -79,9 +83,10 @@ def _value(name: str, value: object, seen: set[int]) -> Iterator[bytes]:
     elif isinstance(value, np.ndarray) and value.dtype != object:
         yield repr((value.dtype, value.shape)).encode()
         yield value.tobytes()
-    elif isinstance(value, ModuleType):
+    elif isinstance(value, ModuleType) and value.__name__ in STABLE_MODULES:
         yield repr((value.__name__, getattr(value, "__version__", None))).encode()
     elif isinstance(value, FunctionType) or hasattr(value, "py_func"):
+        yield repr(getattr(value, "targetoptions", None)).encode()  # fastmath and its like
         yield from _function(_plain(value), seen)  # type: ignore[arg-type]
     else:
         raise UnstableError(f"{name} is a {type(value).__name__}")

@@ -3,6 +3,8 @@
 The loop is generated because its shape depends on the stream: which columns exist, whether the kind
 is a constant, whether events go to one state or are looked up by tag. Everything known here becomes
 a constant that LLVM folds after inlining the user's function.
+
+A kernel that raises returns 0 to the core, which no kernel that ran to its end does.
 """
 
 from dataclasses import dataclass
@@ -53,6 +55,7 @@ def fork(state, pred1, pred2, first, second):
     may1 = carray(pred1, ({kinds},), boolean)
     may2 = carray(pred2, ({kinds},), boolean)
     user(record_at(state, STATE), may1, may2, left, right)
+    return 1
 """
 
 _JOIN = """\
@@ -61,6 +64,7 @@ def join(first, second, state):
     joined = record_at(state, STATE)
     zero_record(joined)
     user(record_at(first, FIRST), record_at(second, SECOND), joined)
+    return 1
 """
 
 

@@ -1,6 +1,7 @@
 // Trees join on the way up and fork on the way down, whoever arrives last.
 #include "forest.h"
 
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -8,15 +9,17 @@
 
 namespace {
 
-void fork(const void* state, const std::uint8_t*, const std::uint8_t*, void* first, void* second) {
+std::int64_t fork(const void* state, const std::uint8_t*, const std::uint8_t*, void* first, void* second) {
   const std::int64_t value = *static_cast<const std::int64_t*>(state);
   *static_cast<std::int64_t*>(first) = value / 2;
   *static_cast<std::int64_t*>(second) = value - value / 2;
+  return lab::kDone;
 }
 
-void join(const void* first, const void* second, void* state) {
+std::int64_t join(const void* first, const void* second, void* state) {
   *static_cast<std::int64_t*>(state) =
       *static_cast<const std::int64_t*>(first) + *static_cast<const std::int64_t*>(second);
+  return lab::kDone;
 }
 
 // Nodes: 0 root {1, 4}; 1 {2, 3}; leaves 2, 3, 4.
@@ -122,6 +125,18 @@ void malformed_templates_are_refused() {
   CHECK_THROWS(forest.add_template(unknown_type), std::invalid_argument);
 }
 
+void a_kernel_that_raises_is_an_error() {
+  Fixture f(100);
+  lab::TreeTemplate shape = three_leaves();
+  for (auto& node : shape.nodes) node.join = [](const void*, const void*, void*) -> std::int64_t { return 0; };
+  f.forest.add_trees(f.forest.add_template(shape), 1);
+  std::int64_t leaf[5] = {};
+  for (const int node : {2, 3, 4}) f.forest.place(1, node, &leaf[node]);
+  const lab::Tree& tree = f.forest.tree(1);
+  CHECK(!f.forest.arrive(tree, 2, 0, 0, 0).won);
+  CHECK_THROWS(f.forest.arrive(tree, 3, 0, 1, 0), std::runtime_error);
+}
+
 // Threads that only synchronize: the joined sum grows by one per leaf and round.
 void threads_meet_at_every_round(int rounds) {
   Fixture f(0);
@@ -165,5 +180,6 @@ int main() {
   last_arrival_wins_and_releases_all({3, 4, 2});
   inner_owner_leaves_the_other_branch_alone();
   malformed_templates_are_refused();
+  a_kernel_that_raises_is_an_error();
   threads_meet_at_every_round(lab::test::stress_rounds(20) * 200);
 }

@@ -36,15 +36,17 @@ struct KeyedSum {
     return begin + n;
   }
 
-  static void fork(const void* state, const std::uint8_t*, const std::uint8_t* pred2, void* first, void* second) {
+  static std::int64_t fork(const void* state, const std::uint8_t*, const std::uint8_t* pred2, void* first, void* second) {
     const std::int64_t sum = *static_cast<const std::int64_t*>(state);
     *static_cast<std::int64_t*>(first) = pred2[1] != 0 ? 0 : sum;
     *static_cast<std::int64_t*>(second) = pred2[1] != 0 ? sum : 0;
+    return kDone;
   }
 
-  static void join(const void* first, const void* second, void* state) {
+  static std::int64_t join(const void* first, const void* second, void* state) {
     *static_cast<std::int64_t*>(state) =
         *static_cast<const std::int64_t*>(first) + *static_cast<const std::int64_t*>(second);
+    return kDone;
   }
 };
 

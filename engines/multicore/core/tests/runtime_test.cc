@@ -57,6 +57,36 @@ void runtime_that_never_runs_is_torn_down() {
   run.runtime().start();
 }
 
+void ties_within_mixed_streams_keep_their_order() {
+  std::mt19937 random(11);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<Events> streams(2);
+    for (Events& e : streams) {
+      for (int i = 0; i < 300; ++i) {
+        e.ts.push_back(i / 40);
+        e.tag.push_back(static_cast<std::int32_t>(random() % 3 == 0 ? 1 : 0) + 2 * static_cast<std::int32_t>(random() % 2));
+        e.value.push_back(1);
+      }
+    }
+    KeyedSumRun run(streams, 2, options(2, 1 + round * 3, 4));
+    CHECK(run.run() == lab::test::oracle(streams, 2));
+  }
+}
+
+void an_update_that_raises_ends_the_run_with_an_error() {
+  const std::vector<Events> streams{{{1, 2}, {0, 0}, {1, 1}}, {{3}, {1}, {0}}};
+  for (const std::int32_t workers : {1, 2}) {
+    KeyedSumRun run(streams, 1, options(workers, 1, 1));
+    for (lab::Lane& lane : run.runtime().mailbox(0).lanes) {
+      if (lane.run != nullptr) {
+        lane.run = [](void*, const std::int32_t*, const void* const*, std::int64_t, std::int64_t,
+                      lab::Emit*) -> std::int64_t { return 0; };
+      }
+    }
+    CHECK_THROWS(run.run(), std::runtime_error);
+  }
+}
+
 void bad_options_and_streams_are_refused() {
   lab::RuntimeOptions wrong = options(0, 1, 1);
   wrong.output_itemsizes = {8};
@@ -85,5 +115,7 @@ int main() {
   empty_input_ends();
   ties_go_by_stream();
   runtime_that_never_runs_is_torn_down();
+  ties_within_mixed_streams_keep_their_order();
+  an_update_that_raises_ends_the_run_with_an_error();
   bad_options_and_streams_are_refused();
 }

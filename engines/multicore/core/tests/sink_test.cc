@@ -13,14 +13,15 @@ struct Row {
   std::int32_t value;
 };
 
-void emit(lab::OutputBuffer& buffer, std::int32_t stream, std::int64_t event, bool ordering, std::vector<Row> rows) {
+void emit(lab::OutputBuffer& buffer, std::int32_t stream, std::int64_t event, bool fresh, std::vector<Row> rows,
+          std::int32_t mailbox = 0) {
   lab::Emit* out = buffer.open(static_cast<std::int64_t>(rows.size()));
   for (const Row& row : rows) {
     static_cast<std::int64_t*>(out->columns[0])[out->count] = row.ts;
     static_cast<std::int32_t*>(out->columns[1])[out->count] = row.value;
     ++out->count;
   }
-  CHECK_EQ(buffer.close(stream, event, ordering), static_cast<std::int64_t>(rows.size()));
+  CHECK_EQ(buffer.close(mailbox, stream, event, fresh), static_cast<std::int64_t>(rows.size()));
 }
 
 std::vector<std::int32_t> merged(const std::vector<const lab::OutputBuffer*>& buffers) {
@@ -68,6 +69,32 @@ void ties_of_one_stream_follow_the_event_position() {
   CHECK(merged({&b, &a}) == (std::vector<std::int32_t>{0, 1, 2, 3}));
 }
 
+void mailboxes_of_one_worker_are_sequences_of_their_own() {
+  lab::OutputBuffer a({8, 4});
+  lab::OutputBuffer b({8, 4});
+  emit(a, 4, 0, true, {{9, 1}}, 0);  // one mailbox runs ahead of the other
+  emit(a, 4, 1, true, {{3, 2}}, 1);
+  emit(b, 4, 2, true, {{5, 3}}, 2);
+  CHECK(merged({&a, &b}) == (std::vector<std::int32_t>{2, 3, 1}));
+}
+
+void a_run_after_an_ordering_event_of_another_worker_is_fresh() {
+  lab::OutputBuffer a({8, 4});
+  lab::OutputBuffer b({8, 4});
+  emit(a, 0, 0, true, {{4, 1}});
+  emit(b, 0, 5, true, {{4, 2}});  // the ordering event at position 5, won by the other worker
+  emit(a, 0, 6, true, {{4, 3}});
+  CHECK(merged({&a, &b}) == (std::vector<std::int32_t>{1, 2, 3}));
+}
+
+void one_event_may_emit_more_than_a_default_chunk() {
+  lab::OutputBuffer a({8, 4}, 1'000'000);
+  CHECK(a.chunk_rows() >= 1'000'000);
+  CHECK(a.open(1'000'000)->capacity >= 1'000'000);
+  lab::OutputBuffer wide({8, 1 << 20});
+  CHECK(wide.chunk_rows() >= 1);
+}
+
 void chunks_are_seamless() {
   lab::OutputBuffer a({8, 4});
   lab::OutputBuffer b({8, 4});
@@ -94,6 +121,9 @@ int main() {
   one_worker_may_interleave_streams();
   late_row_is_not_sorted_back();
   ties_of_one_stream_follow_the_event_position();
+  mailboxes_of_one_worker_are_sequences_of_their_own();
+  a_run_after_an_ordering_event_of_another_worker_is_fresh();
+  one_event_may_emit_more_than_a_default_chunk();
   chunks_are_seamless();
   empty_buffers_merge_to_nothing();
 }
