@@ -243,7 +243,7 @@ class _Group:
 
 
 def _groups(shapes: list[_Shape], worker: int) -> Iterator[_Group]:
-    """Put a worker's leaves that share a stream together, at most one leaf of a shape in a group."""
+    """Group a worker's leaves that share a stream, at most one leaf of a shape in a group."""
     parts: list[tuple[set[int], list[tuple[_Shape, int]]]] = []
     for shape in shapes:
         for leaf, node in enumerate(shape.nodes):

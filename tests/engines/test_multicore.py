@@ -270,8 +270,9 @@ def test_emitting_more_than_declared_is_an_error_not_a_loss():
     assert len(answer_of(allowed, data, workers=1, batch=1 << 20)["ts"]) == 2 * n
 
 
-def _update_that_asserts(state, event, out):
-    assert event.amount < 40
+def _update_that_raises(state, event, out):
+    if event.amount >= 40:
+        raise ValueError
     state.total += event.amount
 
 
@@ -286,7 +287,7 @@ def _join_that_raises(first, second, state):
 def test_a_function_that_raises_ends_the_run_with_an_error(role):
     program = two_state_types()
     if role == "update":
-        part = replace(program.states[1], update=_update_that_asserts)
+        part = replace(program.states[1], update=_update_that_raises)
         program = replace(program, states=(program.states[0], part))
     else:
         pair = replace(program.parallel[0], join=_join_that_raises)

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-
 STABLE_MODULES = frozenset({"math", "numpy"})
-"""Modules whose attributes change only with their version. Any other may hold a user's constants."""
+"""Modules whose attributes change with their version only; others may hold a user's constants."""
 
 
 class UnstableError(Exception):
