@@ -79,12 +79,13 @@ class MulticoreEngine:
         reason = self.unsupported(task)
         if reason is not None:
             raise UnsupportedError(reason)
+        pin = task.options.get("pin")
         return MulticoreRun(
             task.workload,
             task.dataset.load(),
             workers=task.workers,
             batch=task.batch,
-            pin=bool(task.options.get("pin", False)),
+            pin=None if pin is None else bool(pin),
             ring_blocks=int(str(task.options.get("ring_blocks", RING_BLOCKS))),
         )
 
@@ -99,7 +100,7 @@ class MulticoreRun:
         *,
         workers: int,
         batch: int,
-        pin: bool = False,
+        pin: bool | None = None,
         ring_blocks: int = RING_BLOCKS,
         plan: Plan | None = None,
     ) -> None:
@@ -113,6 +114,8 @@ class MulticoreRun:
         self._output = program.output
         fields = [program.output[name] for name in program.output.names or ()]
         available = sorted(os.sched_getaffinity(0))
+        # Two new threads often start on one core and take turns there for longer than the run lasts.
+        pinned = 1 < workers <= len(available) if pin is None else pin
         try:
             core = _core.Core(
                 workers,
@@ -120,7 +123,7 @@ class MulticoreRun:
                 ring_blocks,
                 program.max_outputs_per_event,
                 [field.itemsize for field in fields],
-                available if pin else [],
+                available if pinned else [],
                 workers > len(available),
             )
             self._wiring: Wiring | None = Wiring(core, self.plan, data, Kernels(program))

@@ -16,7 +16,7 @@ namespace {
 // other worker is not running, it may be waiting for the very core that would spin here. On a loaded 2-core
 // machine 4,000 spins cost up to 10 x the CPU time and 20 x the wall time of this setting (docs/performance.md).
 constexpr std::int32_t kSpins = 50;
-constexpr std::int32_t kYields = 100;
+constexpr std::int32_t kYields = 20;
 
 // A ring of this many blocks takes 32 MiB.
 constexpr std::uint64_t kMostBlocks = std::uint64_t{1} << 20;
