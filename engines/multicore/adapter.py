@@ -114,7 +114,7 @@ class MulticoreRun:
         self._output = program.output
         fields = [program.output[name] for name in program.output.names or ()]
         available = sorted(os.sched_getaffinity(0))
-        # Two new threads often start on one core and take turns there for longer than the run lasts.
+        # Two new threads often start on one core and take turns there for longer than a run.
         pinned = 1 < workers <= len(available) if pin is None else pin
         try:
             core = _core.Core(
