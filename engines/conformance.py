@@ -1,10 +1,9 @@
 """One suite for every adapter: small inputs at the edges of the contract, and what must hold.
 
-Each case is an input derived from a workload's own generator; an adapter passes it when its
-answer equals
-the oracle's as a data trace, every event is accounted for, and nothing that it started is left.
-Crashes and
-time limits need a process of their own and are tried by the tests through the lab.
+Each case is an input derived from a workload's own generator; an adapter passes it when its answer
+equals the oracle's as a data trace, every event is accounted for, and nothing that it started is
+left. Crashes and time limits need a process of their own and are tried by the tests through the
+lab.
 """
 
 import threading

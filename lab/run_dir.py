@@ -68,8 +68,7 @@ def reopen(run_dir: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
     """Return the stored run.json when `meta` describes the same run.
 
     Cells and source revision must be equal; host and packages must be those that results may be
-    compared
-    across, since the trials of one run are compared with each other.
+    compared across, since the trials of one run are compared with each other.
 
     Raises:
         ResumeError: something differs; the message names it, and both values.

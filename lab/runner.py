@@ -1,8 +1,7 @@
 """Runs all trials of a run, one after the other, each in a fresh process.
 
 Every finished trial is on disk before the next one begins, so that a run that is stopped at any
-moment can
-be resumed; the one that was under way is begun again.
+moment can be resumed; the one that was under way is begun again.
 """
 
 import json

@@ -1,10 +1,8 @@
 """The measured process: `python -m lab.trial SPEC.json RESULT.json`.
 
 Loads one engine, prepares, times, takes the answer, stops the engine, and only then verifies.
-Whatever
-happens to the engine's own Python code, a result is written; when the process dies, the lab that
-started it
-sees that. Phases are announced on standard output, which is the trial's log.
+Whatever happens to the engine's own Python code, a result is written; when the process dies, the
+lab that started it sees that. Phases are announced on standard output, which is the trial's log.
 """
 
 import faulthandler

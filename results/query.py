@@ -2,8 +2,7 @@
 
 The median, smallest and largest value over fresh processes are given with their number, exactly as
 measured: with n = 1 all three are that one value, and no spread may be read from them. The median
-of a
-latency percentile is that of the processes' own percentiles, never a mean of them.
+of a latency percentile is that of the processes' own percentiles, never a mean of them.
 """
 
 from collections.abc import Iterable

@@ -1,8 +1,7 @@
 """The schema of `trials.parquet`: one row a trial, every column documented here.
 
 The version is raised whenever a column changes its meaning or disappears; readers refuse versions
-that they
-do not know. New columns that old readers may ignore do not raise it.
+that they do not know. New columns that old readers may ignore do not raise it.
 """
 
 from dataclasses import dataclass

@@ -25,8 +25,7 @@ def print_table(rows: Iterable[Row], console: Console | None = None) -> None:
     """Print one line a cell; below the table, why cells have no number or a doubtful one.
 
     Where the output is no terminal the table is as wide as it needs to be; a terminal that is too
-    narrow
-    loses the columns of `_DROPPED`, first one first. The report has them all.
+    narrow loses the columns of `_DROPPED`, first one first. The report has them all.
     """
     console = console or Console()
     shown = headline_table(rows)

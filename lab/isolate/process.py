@@ -1,9 +1,8 @@
 """Runs one command as a process tree that can be ended whole.
 
 The child leads a session of its own, so a Ctrl-C in the terminal reaches the lab only. Every
-process that
-descends from it inherits a mark in its environment: that finds grandchildren which have moved to
-other sessions (a Java virtual machine, a daemon) or have lost their parents.
+process that descends from it inherits a mark in its environment: that finds grandchildren which
+have moved to other sessions (a Java virtual machine, a daemon) or have lost their parents.
 """
 
 import os

@@ -22,8 +22,8 @@ def percentiles(histogram: Histogram) -> Percentiles:
     """Return the percentiles of a histogram.
 
     pX needs at least 10 / (1 - X) samples, so that about ten lie above it: 20, 100 and 1,000. A
-    value is
-    the upper end of its bucket and so errs on the slow side, by less than the bucket's width.
+    value is the upper end of its bucket and so errs on the slow side, by less than the bucket's
+    width.
     """
     cumulative = np.cumsum(histogram.counts, dtype=np.int64)
     count = int(cumulative[-1]) if len(cumulative) else 0

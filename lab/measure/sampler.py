@@ -18,8 +18,7 @@ class ResourceSampler:
     """A thread that samples every 50 ms; use as a context manager.
 
     Promises: `peak_rss_bytes` is at least every sampled sum, and at least this process's own peak
-    as the
-    kernel recorded it. Loses: peaks of other processes that are shorter than the period.
+    as the kernel recorded it. Loses: peaks of other processes that are shorter than the period.
     """
 
     def __init__(self) -> None:

@@ -12,8 +12,7 @@ def descendants(pid: int | None = None) -> list[psutil.Process]:
 
     Reads the `children` files that Linux keeps per thread, far cheaper than scanning every process
     of the machine; falls back to that scan where the kernel does not offer them. Processes whose
-    parent
-    has died belong to init and are not seen here.
+    parent has died belong to init and are not seen here.
     """
     root = os.getpid() if pid is None else pid
     found: list[psutil.Process] = []
@@ -54,10 +53,8 @@ def cpu_seconds(processes: list[psutil.Process]) -> float:
     """Return the user and system time of this process and its descendants, ended ones included.
 
     Ended processes are counted through their parents, which have waited for them. What a process
-    used that
-    lost its parent before it ended is not counted. This process is read to the microsecond,
-    others to
-    the kernel's tick (10 ms).
+    used that lost its parent before it ended is not counted. This process is read to the
+    microsecond, others to the kernel's tick (10 ms).
     """
     own = resource.getrusage(resource.RUSAGE_SELF)
     waited = resource.getrusage(resource.RUSAGE_CHILDREN)
