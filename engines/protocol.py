@@ -16,6 +16,43 @@ import numpy.typing as npt
 from workloads.datasets.dataset import Dataset
 from workloads.model import Columns, Workload
 
+IntArray = npt.NDArray[np.int64]
+
+ADAPTIVE = "adaptive"
+FULL = "full"
+BATCHINGS = (ADAPTIVE, FULL)
+"""How a source cuts an offered load into units of hand-over (see `OfferedLoad.batching`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferedLoad:
+    """An open-loop load: when each event is due, whatever the engine does.
+
+    Times are nanoseconds after the start of the timed part. Due times never decrease along the
+    total order of the input. A source hands an event over as soon as it is due, never before, and
+    never waits for the engine; what it hands over late is its own send lag. The engine stamps
+    outputs with the due time of the latest input that they depend on, so that a stall delays all
+    events due meanwhile (no coordinated omission).
+
+    Attributes:
+        due_ns: per stream, int64[n].
+        heartbeat_ts, heartbeat_due_ns: per stream, int64[h] each, ascending: these replace the
+            stream's own heartbeats. A heartbeat is sent no sooner than its event time has passed,
+            i.e. when the last event of any stream at or before it is due.
+        warm_up_ns: outputs due before this count for the warm-up histogram, the others for the
+            latency.
+        end_ns: when the offered load ends: the last due time, or a little later.
+        batching: `adaptive` hands over what is due, up to `Task.batch` events at once; `full` waits
+            until a unit of `Task.batch` events is complete.
+    """
+
+    due_ns: tuple[IntArray, ...]
+    heartbeat_ts: tuple[IntArray, ...]
+    heartbeat_due_ns: tuple[IntArray, ...]
+    warm_up_ns: int
+    end_ns: int
+    batching: str = ADAPTIVE
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
@@ -31,6 +68,7 @@ class Task:
             say so in `Variant.uses_batch`.
         options: further engine options, by name.
         scratch: an empty directory for the engine's files, removed after the trial.
+        load: when events are due; None for catch-up: as fast as back-pressure allows.
     """
 
     workload: Workload
@@ -40,6 +78,7 @@ class Task:
     batch: int
     options: Mapping[str, object] = field(default_factory=dict)
     scratch: Path
+    load: OfferedLoad | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +96,8 @@ class Variant:
     name: str
     summary: str
     uses_batch: bool = False
+    takes_load: bool = False
+    """Whether the variant can be driven at an offered rate (`Task.load`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +110,47 @@ class Histogram:
         definition: from what to what the latency was measured.
     """
 
-    values_ns: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int64]
+    values_ns: IntArray
+    counts: IntArray
     definition: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """What happened when: row k covers [k, k + 1) x `step_ns` after the start of the timed part.
+
+    Attributes:
+        step_ns: width of a row; 100 ms.
+        emitted: int64[k], events that the source handed over.
+        consumed: int64[k], events that the engine was done with.
+        outputs: int64[k], records emitted.
+        latency_p50_ns, latency_p99_ns, latency_max_ns: int64[k], of the outputs of the row; -1
+            without outputs. Coarser than the histogram (to within 13 %) where the engine says so.
+    """
+
+    step_ns: int
+    emitted: IntArray
+    consumed: IntArray
+    outputs: IntArray
+    latency_p50_ns: IntArray
+    latency_p99_ns: IntArray
+    latency_max_ns: IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """What the source of an offered load did.
+
+    Attributes:
+        events: handed over by `OfferedLoad.end_ns` plus the lag that is still the source's own.
+        lag: per event, from due to handed over.
+        own_thread: False where the engine takes events from a virtual source (an event is there
+            from its due time on, and nothing sends it); `lag` is then empty.
+    """
+
+    events: int
+    lag: Histogram
+    own_thread: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,13 +159,23 @@ class Measured:
 
     Attributes:
         events: input events processed; the lab compares it with the dataset's.
-        latency: None when the engine cannot stamp its outputs.
+        latency: None when the engine cannot stamp its outputs. With a load: from the due time of
+            the latest input that an output depends on to its emission, warm-up left out.
+        warm_up_latency: the same for outputs due during the warm-up; None without a load.
+        service_latency: from when the engine took the input to the emission: what a clock would
+            show that starts when the engine is ready. Beside `latency`, never instead of it.
+        progress: counts over time; None when the engine keeps none.
+        sent: None without a load.
         plan: the plan in words, where there is one.
         counters: engine-specific figures, by name with unit (`sync_p50_ns`).
     """
 
     events: int
     latency: Histogram | None = None
+    warm_up_latency: Histogram | None = None
+    service_latency: Histogram | None = None
+    progress: Progress | None = None
+    sent: Sent | None = None
     plan: str | None = None
     counters: Mapping[str, float] = field(default_factory=dict)
 
@@ -124,6 +213,13 @@ class Engine(Protocol):
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
         """Return the platform-independence properties PIP1, PIP2, PIP3 (DGS paper, section 4)."""
+
+    def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
+        """Measure how many events/s the source of an offered load can hand over to a null engine.
+
+        Takes about a second; run in a process of its own. None where the source is virtual, so that
+        no rate is too high for it, or where the variant takes no load.
+        """
 
     def prepare(self, task: Task) -> Prepared:
         """Load, compile, start and warm up; nothing here is timed.

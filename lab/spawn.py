@@ -73,7 +73,7 @@ def classify(outcome: Outcome, result: Result | None, log: str, *, timeout_s: fl
         row["reason"] = f"{row['reason']}; {found}" if row.get("reason") else found
     if row.get("reason"):
         row["reason"] = row["reason"][:LONGEST_REASON]
-    if row.get("status") != schema.OK:
+    if row.get("status") not in schema.VERIFIED:
         row["throughput_eps"] = row["outputs_eps"] = None
     row["returncode"] = outcome.returncode
     return row

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from lab.load.spec import LoadSpec
 from workloads.datasets.dataset import Dataset, DatasetStream
 from workloads.model import Alphabet
 
@@ -17,7 +18,10 @@ class TrialSpec:
     Attributes:
         engine, variant, workers, batch, options: as in the cell; batch is 1 where there is no
         such notion.
-        dataset: the input; names its workload.
+        dataset: the input, whole; names its workload.
+        load: how it is offered; None for catch-up. The trial cuts the input to the load's length.
+        planted_slowdown: share of the run's own time that the lab adds to the timed part as busy
+            work, to try a gate; recorded with the result, 0 in every real trial.
         spawned_ns: monotonic clock when the lab started the process; that clock is the machine's.
         series: where to write the resource series (Parquet).
         latency: where to write the latency histogram (Parquet).
@@ -36,6 +40,8 @@ class TrialSpec:
     latency: Path | None = None
     outputs: Path | None = None
     runs_oracle_only: bool = False
+    load: LoadSpec | None = None
+    planted_slowdown: float = 0.0
 
 
 def write_spec(spec: TrialSpec, path: Path) -> None:
@@ -52,6 +58,8 @@ def write_spec(spec: TrialSpec, path: Path) -> None:
         "latency": _text(spec.latency),
         "outputs": _text(spec.outputs),
         "runs_oracle_only": spec.runs_oracle_only,
+        "load": None if spec.load is None else asdict(spec.load),
+        "planted_slowdown": spec.planted_slowdown,
     }
     path.write_text(json.dumps(content, default=str), encoding="utf-8")
 
@@ -61,6 +69,7 @@ def read_spec(path: Path) -> TrialSpec:
     content = json.loads(path.read_text(encoding="utf-8"))
     for key in ("series", "latency", "outputs"):
         content[key] = None if content[key] is None else Path(content[key])
+    content["load"] = None if content["load"] is None else LoadSpec(**content["load"])
     content["dataset"] = _dataset_from_json(content["dataset"])
     return TrialSpec(**content)
 

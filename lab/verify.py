@@ -23,7 +23,7 @@ class Verdict:
 
 def make_expected(workload: Workload, dataset: Dataset) -> Columns:
     """Return the oracle's answer, from its cache when it is there."""
-    return oracle_answer(workload, dataset, dataset.load())
+    return oracle_answer(workload, dataset)
 
 
 def verify(workload: Workload, dataset: Dataset, answer: Columns) -> Verdict:

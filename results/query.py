@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from results.schema import OK, STATUSES
+from results.schema import OK, STATUSES, VERIFIED
 from results.store import Row
 
 
@@ -30,7 +30,8 @@ class CellSummary:
 
     Attributes:
         cell, workload, label, engine, variant, workers, batch, dataset, oversubscribed: as stored.
-        status: the worst status of any repetition; a cell has numbers only when it is `ok`.
+        status: the worst status of any repetition; a cell has numbers only when it is
+            one of `schema.VERIFIED`.
         reason: that of the first repetition with this status; None if it gave none.
         repetitions: trials recorded.
         rows: these trials, in order.
@@ -52,13 +53,13 @@ class CellSummary:
 
     def spread(self, column: str) -> Spread | None:
         """Return the spread of a numeric column; None when not ok or without values."""
-        if self.status != OK:
+        if self.status not in VERIFIED:
             return None
         return spread(row[column] for row in self.rows)
 
     def cpu_s_per_million(self) -> Spread | None:
         """Return the spread of CPU seconds per million events, or None as for `spread`."""
-        if self.status != OK:
+        if self.status not in VERIFIED:
             return None
         return spread(
             row["cpu_s"] / row["events"] * 1e6
@@ -68,7 +69,17 @@ class CellSummary:
 
 
 # A cell with one wrong answer is wrong, whatever its other repetitions say.
-_WORST_FIRST = ("wrong_output", "crash", "oom", "timeout", "invalid", "unsupported", OK)
+_WORST_FIRST = (
+    "wrong_output",
+    "crash",
+    "oom",
+    "timeout",
+    "invalid",
+    "unsupported",
+    "unsustained",
+    "unsteady",
+    OK,
+)
 assert set(_WORST_FIRST) == set(STATUSES)
 
 

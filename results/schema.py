@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 OK = "ok"
 WRONG_OUTPUT = "wrong_output"
@@ -19,6 +19,8 @@ TIMEOUT = "timeout"
 CRASH = "crash"
 OOM = "oom"
 INVALID = "invalid"
+UNSTEADY = "unsteady"
+UNSUSTAINED = "unsustained"
 
 STATUSES = {
     OK: "ran, and its answer equals the oracle's",
@@ -27,8 +29,16 @@ STATUSES = {
     TIMEOUT: "was stopped, with all its processes, after the time limit",
     CRASH: "the engine or its process failed; `reason` has the last words of its log",
     OOM: "ran out of memory, or was killed by the system for lack of it",
-    INVALID: "the answer is right but the measurement is not: events were not all accounted for",
+    INVALID: "the answer is right but the measurement is not: events were not all accounted for, "
+    "or the generator could not keep the offered rate",
+    UNSTEADY: "offered load, right answer, but no steady state was reached; its numbers are shown "
+    "with this verdict",
+    UNSUSTAINED: "offered load, right answer, but the engine did not keep up with the rate; its "
+    "numbers are shown with this verdict",
 }
+
+VERIFIED = frozenset({OK, UNSTEADY, UNSUSTAINED})
+"""Statuses whose answer was right and whose clock was honest: only these have numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +85,7 @@ COLUMNS = (
     Column("latency_p50_ns", "int64", "null without stamps or below 20 samples"),
     Column("latency_p90_ns", "int64", "null without stamps or below 100 samples"),
     Column("latency_p99_ns", "int64", "null without stamps or below 1,000 samples"),
+    Column("latency_p999_ns", "int64", "null without stamps or below 10,000 samples"),
     Column("latency_max_ns", "int64", "null without stamps"),
     Column("latency_count", "int64", "latency samples; null without stamps"),
     Column("latency_definition", "string", "from what to what the latency is measured"),
@@ -87,6 +98,47 @@ COLUMNS = (
         "prepare_s", "float64", "loading, compiling, starting and warming up; not in duration_s"
     ),
     Column("verify_s", "float64", "comparing the answer with the oracle's"),
+    # Offered load; all null for catch-up.
+    Column("load", "string", "the whole load specification, JSON"),
+    Column("load_label", "string", "last part of the cell's id; tells apart several loads"),
+    Column("arrival", "string", "arrival process"),
+    Column("offered_eps", "float64", "offered rate: events due / time until the load ended"),
+    Column("emitted_eps", "float64", "events handed over / time until the load ended"),
+    Column("emitted_share", "float64", "emitted / offered; below 0.999 the trial is invalid"),
+    Column("send_lag_p50_ns", "int64", "due until handed over; null for a virtual source"),
+    Column("send_lag_p99_ns", "int64", "above 1 ms the trial is invalid"),
+    Column("send_lag_max_ns", "int64", "null for a virtual source"),
+    Column("generator_ceiling_eps", "float64", "rate into a null engine; null: virtual source"),
+    Column("warm_up_s", "float64", "outputs due before this are not in the latency"),
+    Column("window_s", "float64", "length of the steady window that was asked for"),
+    Column("steady", "string", "steady, unsteady, or too_short: the window has too few points"),
+    Column("steady_reason", "string", "which test failed, with its value and bound"),
+    Column("backlog_slope_eps", "float64", "Theil-Sen slope of emitted - consumed in the window"),
+    Column("backlog_max", "int64", "largest backlog on the 100 ms grid"),
+    Column("latency_slope", "float64", "upper 95 % bound of its slope x window / its median"),
+    Column("drain_s", "float64", "from the end of the load to the end of the timed part"),
+    Column("sustained", "bool", "whether the rate was sustained, by every criterion"),
+    Column("sustained_reason", "string", "the criteria that failed, with value and bound"),
+    Column("service_p50_ns", "int64", "input taken by the engine until output: no waiting in it"),
+    Column("service_p99_ns", "int64", "as service_p50_ns"),
+    Column("service_max_ns", "int64", "as service_p50_ns"),
+    Column("purpose", "string", "cell, or in a search: double, bisect, confirm, level"),
+    Column("probe", "int64", "number of the search's probe, from 1"),
+    Column("vote", "int64", "which repetition of the probe, from 1"),
+    # Energy. Null with the reason where no counter can be read, never 0.
+    Column("energy_source", "string", "pyrapl, powercap, perf, or none"),
+    Column("energy_reason", "string", "why the columns are null, or what was lost"),
+    Column("energy_domains", "string", "joules of the timed part by domain, JSON"),
+    Column("energy_gross_j", "float64", "package and DRAM, or psys where that is all there is"),
+    Column("energy_net_j", "float64", "gross less the idle baseline; null without a baseline"),
+    Column("energy_j_per_1000", "float64", "gross joules per 1,000 input events"),
+    Column("energy_net_j_per_1000", "float64", "net joules per 1,000 input events"),
+    Column("power_w", "float64", "gross joules / duration"),
+    Column("idle_w", "float64", "idle baseline of the session, mean of before and after"),
+    Column("energy_wraps", "int64", "counter wrap-arounds that were corrected"),
+    Column("energy_dropped_s", "float64", "time of intervals that could not be corrected"),
+    Column("estimate_j", "float64", "CPU-seconds x documented watts: an estimate, never measured"),
+    Column("estimate_parameters", "string", "what the estimate assumes, JSON"),
     # The comparison with the oracle.
     Column("expected_outputs", "int64", "records in the oracle's answer"),
     Column("missing", "int64", "expected records that the answer lacks"),
@@ -105,7 +157,13 @@ COLUMNS = (
     Column("fingerprint", "string", "equal fingerprints may be compared; excludes the revision"),
     Column("returncode", "int64", "of the trial's process; negative: killed by that signal"),
     Column("log", "string", "log file, relative to the run directory"),
-    Column("series", "string", "resource series, relative to the run directory; null if none"),
+    Column("series", "string", "100 ms series, relative to the run directory; null if none"),
+    Column("histograms", "string", "HdrHistogram log, relative to the run directory; or null"),
+    Column("isolate", "string", "process or container"),
+    Column("warnings", "string", "doubts about the machine before and after, JSON list of texts"),
+    Column("loadavg_before", "float64", "1-minute load average when the trial was started"),
+    Column("loadavg_after", "float64", "1-minute load average when it had ended"),
+    Column("planted_slowdown", "float64", "busy work added by the lab to try a gate; 0: none"),
 )
 
 NAMES = frozenset(column.name for column in COLUMNS)

@@ -64,6 +64,10 @@ class FakeEngine:
         none = Property(holds=False, why="the fake engine computes nothing")
         return {"PIP1": none, "PIP2": none, "PIP3": none}
 
+    def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
+        """Return None: no variant takes a load yet."""
+        return None
+
     def prepare(self, task: Task) -> "FakePrepared":
         """Ask the oracle.
 

@@ -69,6 +69,10 @@ class MulticoreEngine:
             "PIP3": Property(holds=True, why="only update, fork and join are used"),
         }
 
+    def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
+        """Return None: no variant takes a load yet."""
+        return None
+
     def prepare(self, task: Task) -> "MulticoreRun":
         """Load the input, choose and check the plan, compile, and start the threads.
 

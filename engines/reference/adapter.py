@@ -51,6 +51,10 @@ class ReferenceEngine:
             "PIP3": Property(holds=True, why="uses the workload's own program and nothing else"),
         }
 
+    def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
+        """Return None: no variant takes a load yet."""
+        return None
+
     def prepare(self, task: Task) -> "PreparedReference":
         """Load the input."""
         reason = self.unsupported(task)

@@ -78,6 +78,10 @@ class SparkEngine:
         """Return the platform-independence properties."""
         return properties(workload, variant)
 
+    def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
+        """Return None: no variant takes a load yet."""
+        return None
+
     def prepare(self, task: Task) -> "SparkPrepared":
         """Start Spark, cut the streams into the files of micro-batches, and warm up on a prefix.
 

@@ -3,7 +3,7 @@ import pytest
 
 from results.errors import ResultsError
 from results.query import by_cell
-from results.schema import COLUMNS, NAMES, STATUSES, arrow_schema
+from results.schema import COLUMNS, NAMES, STATUSES, VERIFIED, arrow_schema
 from results.store import (
     finished,
     list_runs,
@@ -41,7 +41,7 @@ def test_schema_has_every_promised_column_with_words_about_it():
     assert set(REQUIRED.split()) <= NAMES
     assert len(NAMES) == len(COLUMNS)
     assert all(column.about for column in COLUMNS)
-    assert arrow_schema().metadata[b"lab.schema_version"] == b"1"
+    assert arrow_schema().metadata[b"lab.schema_version"] == b"2"
 
 
 def test_written_run_is_read_back_in_run_order(tmp_path):
@@ -74,10 +74,10 @@ def test_unknown_column_or_status_is_refused_before_anything_is_written(tmp_path
 
 def test_other_schema_version_is_refused_with_a_remedy(tmp_path):
     write_meta(tmp_path, {})
-    text = (tmp_path / "run.json").read_text().replace('"schema_version": 1', '"schema_version": 9')
+    text = (tmp_path / "run.json").read_text().replace('"schema_version": 2', '"schema_version": 9')
     (tmp_path / "run.json").write_text(text)
     with pytest.raises(
-        ResultsError, match=r"schema_version is 9, this lab reads 1; .*run it again"
+        ResultsError, match=r"schema_version is 9, this lab reads 2; .*run it again"
     ):
         read_meta(tmp_path)
 
@@ -130,12 +130,20 @@ def test_single_repetition_is_shown_as_one():
     assert (spread.n, spread.median, spread.min, spread.max) == (1, 3.0, 3.0, 3.0)
 
 
-@pytest.mark.parametrize("status", sorted(set(STATUSES) - {"ok"}))
+@pytest.mark.parametrize("status", sorted(set(STATUSES) - VERIFIED))
 def test_one_bad_repetition_voids_the_numbers_of_its_cell(status):
     (cell,) = by_cell(complete(row(1), row(2, status=status, eps=None, reason="because")))
     assert (cell.status, cell.reason) == (status, "because")
     assert cell.spread("throughput_eps") is None
     assert cell.cpu_s_per_million() is None
+
+
+@pytest.mark.parametrize("status", ["unsteady", "unsustained"])
+def test_a_verdict_on_a_verified_trial_marks_the_cell_and_keeps_its_numbers(status):
+    (cell,) = by_cell(complete(row(1, eps=3.0), row(2, status=status, eps=5.0, reason="slope")))
+    assert (cell.status, cell.reason) == (status, "slope")
+    spread = cell.spread("throughput_eps")
+    assert spread is not None and spread.median == 4.0
 
 
 def test_wrong_output_outranks_every_other_status():

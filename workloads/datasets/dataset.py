@@ -1,7 +1,7 @@
 """A dataset in the catalogue: what it is, where its files are, and how to load it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from workloads.model import Alphabet, Input, Stream
@@ -19,6 +19,7 @@ class DatasetStream:
         ts_min, ts_max: time span, both 0 when there are no events.
         columns: (name, dtype string) of every column in the file.
         heartbeats: event times of heartbeats.
+        whole: of a stream that is cut off, the whole one: the file has its rows.
     """
 
     name: str
@@ -29,6 +30,7 @@ class DatasetStream:
     ts_max: int
     columns: tuple[tuple[str, str], ...]
     heartbeats: tuple[int, ...] = ()
+    whole: "DatasetStream | None" = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +46,8 @@ class Dataset:
             `{"import": ..., "files": ...}`, with bad-row counts.
         source: where the data comes from, for people.
         licence: licence text of the data.
+        until_ts: only events with a timestamp below this belong to it (`before`); None: all. `id`
+            and the files are those of the whole.
     """
 
     id: str
@@ -53,11 +57,17 @@ class Dataset:
     origin: Mapping[str, object]
     source: str
     licence: str
+    until_ts: int | None = None
 
     @property
     def events(self) -> int:
         """Number of events in all streams."""
         return sum(stream.rows for stream in self.streams)
+
+    def whole(self) -> "Dataset":
+        """Return the dataset as it is in the catalogue, without any cut."""
+        streams = tuple(stream.whole or stream for stream in self.streams)
+        return replace(self, streams=streams, until_ts=None)
 
     def load(self) -> Input:
         """Read all columns into memory."""

@@ -15,28 +15,33 @@ from pathlib import Path
 import numpy as np
 
 from workloads.datasets import total_order
+from workloads.datasets.cut import answer_before
 from workloads.datasets.dataset import Dataset
 from workloads.model import Columns, Input, Workload
 
 _CHECKSUM = b"sha256"
 
 
-def expected(workload: Workload, dataset: Dataset, data: Input) -> Columns:
+def expected(workload: Workload, dataset: Dataset) -> Columns:
     """Return the oracle's answer for a dataset, as columns of the program's output dtype.
+
+    For a dataset that is cut off it is the answer for the whole, cut off there (`cut.py`). The
+    input is read only when there is no kept answer.
 
     Args:
         workload: whose oracle to ask.
-        dataset: where to keep the answer.
-        data: the dataset's loaded input.
+        dataset: the input; the answer is kept beside it.
     """
+    if dataset.until_ts is not None:
+        return answer_before(expected(workload, dataset.whole()), dataset.until_ts)
     if not dataset.streams:
-        return _computed(workload, data)
+        return _computed(workload, dataset.load())
     version = f"{workload.oracle_version}-{_source_hash(workload)}"
     path = dataset.streams[0].path.parent / f"expected-{version}.parquet"
     kept = _read(path, workload)
     if kept is not None:
         return kept
-    answer = _computed(workload, data)
+    answer = _computed(workload, dataset.load())
     with suppress(OSError):
         _write(path, answer)
     return answer

@@ -116,8 +116,8 @@ def _record(
     )
 
 
-def read_groups(path: Path) -> Iterator[dict[str, npt.NDArray[Any]]]:
-    """Yield the row groups of a stream file as columns.
+def read_groups(path: Path, only: list[str] | None = None) -> Iterator[dict[str, npt.NDArray[Any]]]:
+    """Yield the row groups of a stream file as columns: all of them, or those that `only` names.
 
     Raises:
         DatasetError: the file is missing or damaged.
@@ -128,7 +128,7 @@ def read_groups(path: Path) -> Iterator[dict[str, npt.NDArray[Any]]]:
     try:
         with pq.ParquetFile(path, memory_map=False) as file:
             for index in range(file.num_row_groups):
-                table = file.read_row_group(index, use_threads=False)
+                table = file.read_row_group(index, columns=only, use_threads=False)
                 yield {name: table.column(name).to_numpy() for name in table.column_names}
     except (OSError, pa.ArrowException) as error:
         raise DatasetError(

@@ -1,0 +1,55 @@
+"""Cuts a dataset off at an event time: the events of an open-loop run that is to last so long.
+
+A program's output carries the timestamp of the event that caused it (a law of `DGSProgram`), so the
+answer for a dataset that is cut at an event time is the whole answer cut at the same event time:
+one oracle run serves all cuts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from workloads.datasets.dataset import Dataset
+from workloads.datasets.load import load_column
+from workloads.model import Columns
+from workloads.model.stream import IntArray
+
+
+def event_times(dataset: Dataset) -> tuple[IntArray, ...]:
+    """Read the timestamps of every stream, and nothing else.
+
+    Raises:
+        DatasetError: a file is missing or damaged.
+    """
+    return tuple(load_column(stream, "ts") for stream in dataset.streams)
+
+
+def before(dataset: Dataset, times: Sequence[IntArray], until_ts: int) -> Dataset:
+    """Return the dataset without the events at or after an event time.
+
+    Args:
+        dataset: a whole one.
+        times: its timestamps, from `event_times`.
+        until_ts: the first event time that does not belong to it.
+    """
+    streams = []
+    for stream, ts in zip(dataset.streams, times, strict=True):
+        rows = int(np.searchsorted(ts, until_ts, side="left"))
+        streams.append(
+            replace(
+                stream,
+                rows=rows,
+                whole=stream,
+                ts_min=int(ts[0]) if rows else 0,
+                ts_max=int(ts[rows - 1]) if rows else 0,
+                heartbeats=tuple(h for h in stream.heartbeats if h < until_ts),
+            )
+        )
+    return replace(dataset, streams=tuple(streams), until_ts=until_ts)
+
+
+def answer_before(answer: Columns, until_ts: int) -> Columns:
+    """Return the records of an answer that belong to a dataset cut at `until_ts`, in order."""
+    kept = np.less(answer["ts"], until_ts)
+    return {name: column[kept] for name, column in answer.items()}
