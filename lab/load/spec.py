@@ -38,6 +38,7 @@ class LoadSpec:
         batching: see `engines.protocol.OfferedLoad`.
         heartbeat_ms: period of the heartbeats that every stream gets while others go on.
         params: of the arrival process, complete.
+        objective: further condition on a sustained rate, e.g. `p99 <= 10ms`; None: none.
     """
 
     arrival: str = CONSTANT
@@ -48,3 +49,4 @@ class LoadSpec:
     batching: str = ADAPTIVE
     heartbeat_ms: float = 1.0
     params: Mapping[str, float] = field(default_factory=dict)
+    objective: str | None = None
