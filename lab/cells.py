@@ -2,19 +2,35 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
 from engines.protocol import Variant
 from engines.registry import engine as find_engine
 from lab.errors import MatrixError
+from lab.load.spec import LoadSpec
 from lab.matrix import EngineEntry, Matrix, WorkloadEntry
+from lab.search.settings import SearchSettings
+
+CELL = "cell"
+"""Purpose of a trial that the matrix asks for itself; those of a search say what they are for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One point of the matrix. `batch` is None where the variant has no such notion."""
+    """One point of the matrix.
+
+    Attributes:
+        id: unique in the matrix.
+        entry: the workload.
+        engine, variant, workers, options, repetitions, timeout_s: as in the matrix.
+        batch: None where the variant has no such notion.
+        load: what is offered; None for catch-up. Of a search: all but the rate, which is None.
+        load_label: last part of the id; None where there is none.
+        search: how to search for the rate; None where the rate is given.
+        refusal: why no process is started for it; None where one is.
+    """
 
     id: str
     entry: WorkloadEntry
@@ -25,6 +41,10 @@ class Cell:
     options: Mapping[str, Any]
     repetitions: int
     timeout_s: float
+    load: LoadSpec | None = None
+    load_label: str | None = None
+    search: SearchSettings | None = None
+    refusal: str | None = None
 
     @property
     def slug(self) -> str:
@@ -34,16 +54,38 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One repetition of a cell: one fresh process."""
+    """One fresh process: a repetition of a cell, or a vote of a search's probe.
+
+    Attributes:
+        cell: what is run.
+        repetition: from 1, unique within the cell.
+        order_index: position in the run, from 0.
+        purpose: CELL, or what a search wants it for.
+        probe, vote: from 1, in a search; None elsewhere.
+        rate_eps: the rate that a search asks about; None elsewhere.
+    """
 
     cell: Cell
     repetition: int
     order_index: int
+    purpose: str = CELL
+    probe: int | None = None
+    vote: int | None = None
+    rate_eps: float | None = None
 
     @property
     def name(self) -> str:
         """File name of everything that belongs to this trial."""
-        return f"{self.cell.slug}-r{self.repetition}"
+        if self.probe is None:
+            return f"{self.cell.slug}-r{self.repetition}"
+        return f"{self.cell.slug}-p{self.probe}-{self.purpose}-v{self.vote}"
+
+    @property
+    def load(self) -> LoadSpec | None:
+        """What is offered to this very process; None for catch-up."""
+        if self.cell.load is None or self.rate_eps is None:
+            return self.cell.load
+        return replace(self.cell.load, rate_eps=self.rate_eps)
 
 
 def expand(matrix: Matrix, only: Sequence[str] = ()) -> tuple[Cell, ...]:
