@@ -15,30 +15,32 @@ class Percentiles:
     p50_ns: int | None
     p90_ns: int | None
     p99_ns: int | None
+    p999_ns: int | None
     max_ns: int | None
 
 
 def percentiles(histogram: Histogram) -> Percentiles:
     """Return the percentiles of a histogram.
 
-    pX needs at least 10 / (1 - X) samples, so that about ten lie above it: 20, 100 and 1,000. A
-    value is the upper end of its bucket and so errs on the slow side, by less than the bucket's
-    width.
+    pX needs at least 10 / (1 - X) samples, so that about ten lie above it: 20, 100, 1,000 and
+    10,000. A value is the upper end of its bucket and so errs on the slow side, by less than the
+    bucket's width.
     """
     cumulative = np.cumsum(histogram.counts, dtype=np.int64)
     count = int(cumulative[-1]) if len(cumulative) else 0
 
-    def at(percent: int) -> int | None:
-        if count * (100 - percent) < 1000:
+    def at(permille: int) -> int | None:
+        if count * (1000 - permille) < 10_000:
             return None
-        # The smallest rank with at least `percent` of the samples at or below it, without rounding.
-        rank = -(-count * percent // 100)
+        # The smallest rank with at least that share of the samples at or below it, unrounded.
+        rank = -(-count * permille // 1000)
         return int(histogram.values_ns[np.searchsorted(cumulative, rank)])
 
     return Percentiles(
         count=count,
-        p50_ns=at(50),
-        p90_ns=at(90),
-        p99_ns=at(99),
+        p50_ns=at(500),
+        p90_ns=at(900),
+        p99_ns=at(990),
+        p999_ns=at(999),
         max_ns=int(histogram.values_ns[-1]) if count else None,
     )

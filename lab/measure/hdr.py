@@ -1,0 +1,97 @@
+"""Writes and reads latency histograms in the log format of HdrHistogram (`.hlog`).
+
+Any HdrHistogram tool opens such a file. One line a histogram, named by its tag, base64 of the
+compressed V2 encoding; lowest value 1 ns, highest one hour, 3 significant digits. Values above one
+hour count as one hour. What each tag measures stands in a comment:
+
+    #[Histogram log format version 1.2]
+    #[Unit: ns]
+    #[Definition latency: from due time of ... to emission]
+    "StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"
+    Tag=latency,0.000000,60.000000,1.234,HISTFAAAA...
+
+Times are seconds after the start of the timed part; `Interval_Max` is in milliseconds.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engines.protocol import Histogram
+
+LATENCY = "latency"
+WARM_UP = "warm_up_latency"
+SERVICE = "service_latency"
+SEND_LAG = "send_lag"
+
+LOWEST_NS = 1
+HIGHEST_NS = 3_600_000_000_000
+DIGITS = 3
+_NS_PER_MS = 1e6
+_LEGEND = '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
+_DEFINITION = re.compile(r"#\[Definition (\w+): (.*)\]$")
+
+
+def write_log(histograms: Mapping[str, Histogram], duration_s: float, path: Path) -> None:
+    """Write histograms by tag, whole or not at all; empty ones are kept as empty.
+
+    Args:
+        histograms: by tag; a tag is a word.
+        duration_s: length of the interval that they cover.
+        path: the file; its folder is made when it is missing.
+    """
+    lines = ["#[Histogram log format version 1.2]", "#[Unit: ns]"]
+    lines += [f"#[Definition {tag}: {h.definition}]" for tag, h in histograms.items()]
+    lines.append(_LEGEND)
+    for tag, histogram in histograms.items():
+        encoded, highest_ns = _encode(histogram)
+        lines.append(f"Tag={tag},0.000000,{duration_s:.6f},{highest_ns / _NS_PER_MS:.3f},{encoded}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    partial.replace(path)
+
+
+def read_log(path: Path) -> dict[str, Histogram]:
+    """Read what `write_log` wrote; values come back as the upper ends of their buckets."""
+    from hdrh.histogram import HdrHistogram  # of the reports, not of every trial
+
+    definitions: dict[str, str] = {}
+    found: dict[str, Histogram] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if match := _DEFINITION.match(line):
+            definitions[match[1]] = match[2]
+        if not line.startswith("Tag="):
+            continue
+        head, *_, encoded = line.split(",", 4)
+        tag = head.removeprefix("Tag=")
+        found[tag] = _decode(HdrHistogram.decode(encoded), definitions.get(tag, ""))
+    return found
+
+
+def _encode(histogram: Histogram) -> tuple[str, int]:
+    from hdrh.histogram import HdrHistogram  # imported when the clock has stopped
+
+    target = HdrHistogram(LOWEST_NS, HIGHEST_NS, DIGITS)
+    values = np.clip(histogram.values_ns, 0, HIGHEST_NS).tolist()
+    for value, count in zip(values, histogram.counts.tolist(), strict=True):
+        target.record_value(value, count)
+    return target.encode().decode("ascii"), values[-1] if values else 0
+
+
+def _decode(source: Any, definition: str) -> Histogram:
+    counts = np.array(
+        [source.get_count_at_index(index) for index in range(source.encoder.payload.counts_len)],
+        dtype=np.int64,
+    )
+    (used,) = np.nonzero(counts)
+    values = [
+        source.get_highest_equivalent_value(source.get_value_from_index(int(index)))
+        for index in used
+    ]
+    return Histogram(
+        values_ns=np.array(values, dtype=np.int64), counts=counts[used], definition=definition
+    )
