@@ -1,0 +1,61 @@
+"""How trials are kept apart: what a matrix may ask for."""
+
+import re
+from dataclasses import dataclass
+
+PROCESS = "process"
+CONTAINER = "container"
+KINDS = (PROCESS, CONTAINER)
+IMAGE = "stream-lab"
+"""The image that `make image` builds."""
+
+_UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+# What container engines accept; python, numpy and pyarrow do not even load in less.
+SMALLEST_MEMORY_BYTES = 32 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Isolation:
+    """The surroundings of a trial; all but `kind` matter to containers only.
+
+    Attributes:
+        kind: one of KINDS.
+        image: the container image, made by `make image`.
+        cpus: cores as the kernel lists them (`0-3,8`); None: those that the lab itself may use.
+        memory: limit on memory and swap together, as `512m` or `2g`; None: no limit.
+    """
+
+    kind: str = PROCESS
+    image: str = IMAGE
+    cpus: str | None = None
+    memory: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no engine would accept.
+
+        Raises:
+            ValueError: names the attribute, its value, and what it wants.
+        """
+        if self.kind not in KINDS:
+            raise ValueError(f"kind is {self.kind!r}; expected one of {', '.join(KINDS)}")
+        if not self.image:
+            raise ValueError("image is empty; expected the name of an image")
+        if self.cpus is not None and re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", self.cpus) is None:
+            raise ValueError(f"cpus is {self.cpus!r}; expected a list of cores such as 0-3,8")
+        if self.memory is not None:
+            memory_bytes(self.memory)
+
+
+def memory_bytes(text: str) -> int:
+    """Return a memory limit such as `512m` in bytes; k, m and g are powers of 1024.
+
+    Raises:
+        ValueError: it is none, or too small for anything to start.
+    """
+    found = re.fullmatch(r"(\d+)([bkmg]?)", text.lower())
+    if found is None:
+        raise ValueError(f"memory is {text!r}; expected a number with k, m or g, such as 2g")
+    size = int(found[1]) * _UNITS[found[2]]
+    if size < SMALLEST_MEMORY_BYTES:
+        raise ValueError(f"memory is {text!r}; expected {SMALLEST_MEMORY_BYTES >> 20}m or more")
+    return size
