@@ -9,16 +9,18 @@ import psutil
 
 from lab.measure.tree import cpu_seconds, descendants, rss_bytes
 
-PERIOD_S = 0.05
-# A look for new processes costs more than reading known ones; four a second find all that matter.
-SAMPLES_PER_SCAN = 5
+PERIOD_S = 0.1
+# A look for new processes costs more than reading known ones; five a second find all that matter.
+SAMPLES_PER_SCAN = 2
 
 
 class ResourceSampler:
-    """A thread that samples every 50 ms; use as a context manager.
+    """A thread that samples every 100 ms; use as a context manager.
 
-    Promises: `peak_rss_bytes` is at least every sampled sum, and at least this process's own peak
-    as the kernel recorded it. Loses: peaks of other processes that are shorter than the period.
+    Samples keep to a grid from the first one on: a late one does not delay those after it, and one
+    that is late by a whole period is left out. Promises: `peak_rss_bytes` is at least every sampled
+    sum, and at least this process's own peak as the kernel recorded it. Loses: peaks of other
+    processes that are shorter than the period.
     """
 
     def __init__(self) -> None:
@@ -53,12 +55,13 @@ class ResourceSampler:
     def _run(self) -> None:
         processes: list[psutil.Process] = []
         count = 0
+        begin = time.monotonic()
         while not self._stop.is_set():
             if count % SAMPLES_PER_SCAN == 0:
                 processes = descendants()
             count += 1
             self._sample(processes)
-            self._stop.wait(PERIOD_S)
+            self._stop.wait(PERIOD_S - (time.monotonic() - begin) % PERIOD_S)
 
     def _sample(self, processes: list[psutil.Process]) -> None:
         rss = rss_bytes(processes)

@@ -1,0 +1,99 @@
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from engines.protocol import Progress
+from lab.measure.series import STEP_NS, Recorded, Timeline, Track, on_grid, write_series
+
+START = 5_000_000_000
+
+
+def progress(emitted, consumed, latency, step_ns=STEP_NS):
+    def array(values):
+        return np.array(values, dtype=np.int64)
+
+    return Progress(
+        step_ns=step_ns,
+        emitted=array(emitted),
+        consumed=array(consumed),
+        outputs=array(consumed),
+        latency_p50_ns=array(latency),
+        latency_p99_ns=array(latency),
+        latency_max_ns=array(latency),
+    )
+
+
+def at(*rows):
+    """Clock readings in the middle of rows."""
+    return [START + row * STEP_NS + STEP_NS // 2 for row in rows]
+
+
+def timeline(rows, **more):
+    return Timeline(start_ns=START, end_ns=START + rows * STEP_NS, **more)
+
+
+def test_rows_go_through_preparation_warm_up_window_and_drain():
+    table = on_grid(
+        Recorded(
+            timeline=timeline(5, warm_up_ns=2 * STEP_NS, load_end_ns=4 * STEP_NS),
+            tracks={"rss_bytes": Track(times_ns=at(-2, -1, 0), values=[1, 2, 3])},
+        )
+    )
+    assert table["phase"] == ["prepare"] * 2 + ["warm_up"] * 2 + ["window"] * 2 + ["drain"]
+    assert table["t_ns"] == [row * STEP_NS for row in range(-2, 5)]
+    assert table["timed"] == [False] * 2 + [True] * 5
+
+
+def test_catch_up_is_all_window():
+    assert on_grid(Recorded(timeline=timeline(2)))["phase"] == ["window", "window"]
+
+
+def test_row_without_a_sample_is_null_and_two_samples_give_the_later():
+    track = Track(times_ns=[*at(0), at(0)[0] + 1, *at(2)], values=[1.0, 1.5, 3.0])
+    table = on_grid(Recorded(timeline=timeline(3), tracks={"cpu_s": track}))
+    assert table["cpu_s"] == [1.5, None, 3.0]
+
+
+def test_backlog_is_what_was_emitted_so_far_less_what_was_consumed_so_far():
+    table = on_grid(
+        Recorded(timeline=timeline(3), progress=progress([5, 5, 0], [2, 3, 5], [7, -1, 0]))
+    )
+    assert table["backlog"] == [3, 5, 0]
+    assert table["latency_p50_ns"] == [7, None, 0]
+
+
+def test_rows_that_the_engine_did_not_count_are_null_and_not_zero():
+    table = on_grid(
+        Recorded(
+            timeline=timeline(3),
+            progress=progress([5], [5], [7]),
+            tracks={"cpu_s": Track(times_ns=at(-1), values=[0.1])},
+        )
+    )
+    assert table["emitted"] == [None, 5, None, None]
+    assert on_grid(Recorded(timeline=timeline(1)))["emitted"] == [None]
+
+
+def test_engine_that_counts_past_the_clock_keeps_its_rows():
+    table = on_grid(Recorded(timeline=timeline(1), progress=progress([5, 1], [5, 1], [7, 7])))
+    assert table["emitted"] == [5, 1]
+    assert table["timed"] == [True, False]
+
+
+def test_other_step_of_the_engine_is_refused():
+    with pytest.raises(ValueError, match=r"steps of 5 ns, expected 100000000"):
+        on_grid(Recorded(timeline=timeline(1), progress=progress([1], [1], [1], step_ns=5)))
+
+
+def test_file_has_whole_numbers_and_nulls(tmp_path):
+    tracks = {
+        "rss_bytes": Track(times_ns=at(1), values=[10]),
+        "energy_dram_j": Track(times_ns=[], values=[]),
+    }
+    write_series(Recorded(timeline=timeline(2), tracks=tracks), tmp_path / "s" / "t.parquet")
+    table = pq.read_table(tmp_path / "s" / "t.parquet")
+    assert table["rss_bytes"].to_pylist() == [None, 10]
+    assert table["energy_dram_j"].to_pylist() == [None, None]
+    assert str(table.schema.field("rss_bytes").type) == "int64"
+    assert str(table.schema.field("backlog").type) == "int64"
+    assert table["backlog"].null_count == 2
