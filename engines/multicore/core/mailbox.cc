@@ -50,6 +50,10 @@ std::int64_t search(std::span<const std::int64_t> column, std::int64_t from, std
 
 }  // namespace
 
+std::int64_t Mailbox::due_ns(const StreamView& stream, std::int64_t event) const noexcept {
+  return recorder_.start() + stream.due[static_cast<std::size_t>(event)];
+}
+
 bool Mailbox::finished() const noexcept {
   return !parked_ && std::all_of(lanes.begin(), lanes.end(), [](const Lane& lane) { return lane.finished(); });
 }
@@ -97,6 +101,7 @@ bool Mailbox::refresh(Lane& lane, std::span<Parker> parkers) {
   lane.seen = published;
   lane.end = last.end;
   lane.bound_ts = last.bound_ts;
+  recorder_.saw(last.stamp_ns);
   if (lane.next == lane.end) give_back(lane, parkers);  // heartbeats only
   return true;
 }
@@ -148,8 +153,10 @@ bool Mailbox::run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> pa
 }
 
 void Mailbox::process(Lane& lane, std::int64_t end, std::int64_t stamp_ns) {
-  latest_stamp_ = std::max(latest_stamp_, stamp_ns);
   const StreamView& stream = lane.source->stream();
+  const bool scheduled = !stream.due.empty();
+  const std::int64_t taken_ns = scheduled ? recorder_.tick() : 0;
+  latest_stamp_ = std::max(latest_stamp_, scheduled ? due_ns(stream, end - 1) : stamp_ns);
   while (lane.next < end) {
     const std::int64_t begin = lane.next;
     // Room for the whole run, or for a good part of a chunk: little room would cut it into tiny calls.
@@ -161,7 +168,30 @@ void Mailbox::process(Lane& lane, std::int64_t end, std::int64_t stamp_ns) {
     const std::int64_t outputs = out_.close(id_, stream.index, begin, fresh_);
     if (outputs == 0) continue;
     fresh_ = false;
-    latency_.record(now_ns() - stamp_ns, outputs);
+    recorder_.tick();
+    if (scheduled) {
+      record_each(stream, begin, lane.next, *emit, outputs, taken_ns);
+    } else {
+      recorder_.output(stamp_ns, outputs);
+    }
+  }
+}
+
+void Mailbox::record_each(const StreamView& stream, std::int64_t begin, std::int64_t end, const Emit& emit,
+                          std::int64_t outputs, std::int64_t taken_ns) noexcept {
+  // An output carries the timestamp of the event that caused it, so a merge by timestamp finds its due time; of
+  // events with one timestamp the first counts, which errs on the slow side. Outputs due at one time go together.
+  const auto* ts = static_cast<const std::int64_t*>(emit.columns[0]) + (emit.count - outputs);
+  std::int64_t event = begin;
+  std::int64_t done = 0;
+  while (done < outputs) {
+    while (event + 1 < end && stream.ts[static_cast<std::size_t>(event)] < ts[done]) ++event;
+    std::int64_t same = done + 1;
+    while (same < outputs && ts[same] == ts[done]) ++same;
+    const std::int64_t due = due_ns(stream, event);
+    recorder_.output(due, same - done);
+    recorder_.served(due, taken_ns, same - done);
+    done = same;
   }
 }
 
@@ -172,18 +202,22 @@ void Mailbox::order(Lane& lane, std::span<Parker> parkers) {
   const Tree& tree = forest_.tree(tree_index);
   const std::int32_t leaf = leaf_of_tree[static_cast<std::size_t>(tree_index)];
   while (lane.ordering >= lane.source->ring.at(lane.block).end) ++lane.block;
-  latest_stamp_ = std::max(latest_stamp_, lane.source->ring.at(lane.block).stamp_ns);
+  const bool scheduled = !lane.source->stream().due.empty();
+  const std::int64_t taken_ns = scheduled ? recorder_.tick() : 0;
+  latest_stamp_ = std::max(latest_stamp_, scheduled ? due_ns(lane.source->stream(), lane.ordering)
+                                                    : lane.source->ring.at(lane.block).stamp_ns);
   lane.next = lane.ordering;
 
   if (owner == leaf) {
-    apply(lane, tree.shape->nodes[static_cast<std::size_t>(leaf)].state_type, tree.states[leaf], latest_stamp_);
+    apply(lane, tree.shape->nodes[static_cast<std::size_t>(leaf)].state_type, tree.states[leaf], latest_stamp_,
+          taken_ns);
   } else {
     const bool timed = counters_.synchronizations % kSyncSampling == 0;
     const std::int64_t start = timed ? now_ns() : 0;
     const Arrival arrival = forest_.arrive(tree, leaf, owner, worker_, latest_stamp_);
     if (arrival.won) {
       apply(lane, tree.shape->nodes[static_cast<std::size_t>(owner)].state_type, tree.states[owner],
-            arrival.latest_stamp);
+            arrival.latest_stamp, taken_ns);
       forest_.descend(tree, owner, leaf, parkers);
       if (timed) sync_.record(now_ns() - start, 1);
       ++counters_.synchronizations;
@@ -200,7 +234,8 @@ void Mailbox::order(Lane& lane, std::span<Parker> parkers) {
   give_back(lane, parkers);
 }
 
-void Mailbox::apply(Lane& lane, std::int32_t state_type, void* state, std::int64_t latest_stamp) {
+void Mailbox::apply(Lane& lane, std::int32_t state_type, void* state, std::int64_t latest_stamp,
+                    std::int64_t taken_ns) {
   const StreamView& stream = lane.source->stream();
   Emit* emit = out_.open(max_outputs_per_event);
   const RunKernel update = lane.update[static_cast<std::size_t>(state_type)];
@@ -209,15 +244,20 @@ void Mailbox::apply(Lane& lane, std::int32_t state_type, void* state, std::int64
   if (processed != lane.ordering + 1) kernel_failed("update");
   ++counters_.kernel_calls;
   const std::int64_t outputs = out_.close(id_, stream.index, lane.ordering, true);
-  if (outputs != 0) latency_.record(now_ns() - latest_stamp, outputs);
+  if (outputs == 0) return;
+  recorder_.tick();
+  recorder_.output(latest_stamp, outputs);
+  if (!stream.due.empty()) recorder_.served(latest_stamp, taken_ns, outputs);
 }
 
 void Mailbox::give_back(Lane& lane, std::span<Parker> parkers) {
+  recorder_.consumed(static_cast<double>(lane.next - lane.counted) * lane.share);
+  lane.counted = lane.next;
   while (lane.block < lane.seen && lane.source->ring.at(lane.block).end <= lane.next) ++lane.block;
   if (lane.block == lane.advanced) return;
   lane.advanced = lane.block;
   lane.source->ring.advance(lane.reader, lane.block);
-  if (lane.owner_worker != worker_) parkers[static_cast<std::size_t>(lane.owner_worker)].notify();
+  if (lane.owner_worker >= 0 && lane.owner_worker != worker_) parkers[static_cast<std::size_t>(lane.owner_worker)].notify();
 }
 
 }  // namespace lab

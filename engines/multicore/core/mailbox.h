@@ -21,6 +21,7 @@
 #include "histogram.h"
 #include "kernel.h"
 #include "parker.h"
+#include "recorder.h"
 #include "sink.h"
 #include "source.h"
 
@@ -30,7 +31,8 @@ namespace lab {
 struct Lane {
   Source* source = nullptr;
   std::size_t reader = 0;
-  std::int32_t owner_worker = 0;  // who pumps the source
+  std::int32_t owner_worker = 0;  // who pumps the source; -1: the generator
+  double share = 1;               // of an event that this lane accounts for: 1 / readers of the stream
 
   // Kernel for runs; null when the lane has ordering events only.
   RunKernel run = nullptr;
@@ -48,6 +50,7 @@ struct Lane {
   std::uint64_t seen = 0;        // blocks known to be published
   std::uint64_t advanced = 0;    // blocks given back to the source
   std::int64_t next = 0;         // first event not processed
+  std::int64_t counted = 0;      // first event not told to the recorder
   std::int64_t end = 0;          // first event not seen
   std::int64_t bound_ts = std::numeric_limits<std::int64_t>::min();  // every event not seen has ts >= this
   std::int64_t ordering = 0;     // first event not known to be no ordering event of ours
@@ -73,9 +76,9 @@ struct Counters {
 
 class alignas(kCacheLine) Mailbox {
  public:
-  Mailbox(std::int32_t id, std::int32_t worker, Forest& forest, OutputBuffer& out, Histogram& latency, Histogram& sync,
+  Mailbox(std::int32_t id, std::int32_t worker, Forest& forest, OutputBuffer& out, Recorder& recorder, Histogram& sync,
           Counters& counters)
-      : id_(id), worker_(worker), forest_(forest), out_(out), latency_(latency), sync_(sync), counters_(counters) {}
+      : id_(id), worker_(worker), forest_(forest), out_(out), recorder_(recorder), sync_(sync), counters_(counters) {}
 
   // Does what can be done now. Returns whether anything was.
   bool step(std::span<Parker> parkers);
@@ -94,21 +97,24 @@ class alignas(kCacheLine) Mailbox {
   static void set_limit(Lane& lane, const EventKey& horizon) noexcept;
   void process(Lane& lane, std::int64_t end, std::int64_t stamp_ns);
   void order(Lane& lane, std::span<Parker> parkers);
-  void apply(Lane& lane, std::int32_t state_type, void* state, std::int64_t latest_stamp);
+  std::int64_t due_ns(const StreamView& stream, std::int64_t event) const noexcept;
+  void apply(Lane& lane, std::int32_t state_type, void* state, std::int64_t latest_stamp, std::int64_t taken_ns);
+  void record_each(const StreamView& stream, std::int64_t begin, std::int64_t end, const Emit& emit,
+                   std::int64_t outputs, std::int64_t taken_ns) noexcept;
   void give_back(Lane& lane, std::span<Parker> parkers);
 
   std::int32_t id_;
   std::int32_t worker_;
   Forest& forest_;
   OutputBuffer& out_;
-  Histogram& latency_;
+  Recorder& recorder_;
   Histogram& sync_;
   Counters& counters_;
 
   bool parked_ = false;
   Arrival arrival_;
   std::int32_t parked_tree_ = -1;
-  std::int64_t latest_stamp_ = 0;  // of all events processed so far
+  std::int64_t latest_stamp_ = 0;  // of all events processed so far: when due, or at full speed when published
   bool fresh_ = true;              // an ordering event has passed since the last output; see OutputBuffer::close
 };
 

@@ -1,6 +1,8 @@
 #include "runtime.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <exception>
 #include <stdexcept>
 
@@ -41,7 +43,9 @@ Runtime::Runtime(RuntimeOptions options) : options_(std::move(options)) {
   options_.max_outputs_per_event = std::max<std::int64_t>(1, options_.max_outputs_per_event);
   for (Worker& worker : workers_) {
     worker.out = std::make_unique<OutputBuffer>(options_.output_itemsizes, options_.max_outputs_per_event);
+    worker.recorder = std::make_unique<Recorder>(options_.measure);
   }
+  if (options_.load) generator_ = std::make_unique<Generator>(*options_.load, options_.spare_core, options_.measure);
 }
 
 Runtime::~Runtime() {
@@ -53,6 +57,7 @@ Runtime::~Runtime() {
   for (Worker& worker : workers_) {
     if (waiting(worker)) worker.thread.join();
   }
+  if (generator_thread_.joinable()) generator_thread_.join();
 }
 
 std::int32_t Runtime::add_stream(StreamView stream, std::int32_t owner) {
@@ -63,10 +68,21 @@ std::int32_t Runtime::add_stream(StreamView stream, std::int32_t owner) {
   const bool reaches_end = (!stream.ts.empty() && stream.ts.back() == kEndOfTime) ||
                            (!stream.heartbeats.empty() && stream.heartbeats.back() == kEndOfTime);
   if (reaches_end) throw std::invalid_argument("a timestamp is the largest int64, which marks the end of time");
+  const bool due = options_.load.has_value();
+  if (stream.due.size() != (due ? stream.ts.size() : 0) ||
+      stream.heartbeat_due.size() != (due ? stream.heartbeats.size() : 0)) {
+    throw std::invalid_argument("due times go with a load, one for each event and heartbeat");
+  }
+  if (!std::is_sorted(stream.due.begin(), stream.due.end()) ||
+      !std::is_sorted(stream.heartbeat_due.begin(), stream.heartbeat_due.end())) {
+    throw std::invalid_argument("due times of stream " + std::to_string(sources_.size()) + " decrease");
+  }
   stream.index = static_cast<std::int32_t>(sources_.size());
   streams_.push_back(std::move(stream));
-  sources_.push_back(std::make_unique<Source>(streams_.back(), options_.batch, options_.ring_blocks));
-  owners_.push_back(owner);
+  sources_.push_back(std::make_unique<Source>(streams_.back(), options_.batch, options_.ring_blocks,
+                                              due && options_.load->whole_blocks, options_.measure));
+  owners_.push_back(due ? -1 : owner);
+  if (due) return static_cast<std::int32_t>(sources_.size()) - 1;
   workers_[static_cast<std::size_t>(owner)].sources.push_back({sources_.back().get(), {}, {}});
   return static_cast<std::int32_t>(sources_.size()) - 1;
 }
@@ -74,7 +90,7 @@ std::int32_t Runtime::add_stream(StreamView stream, std::int32_t owner) {
 std::int32_t Runtime::add_mailbox(std::int32_t worker_index) {
   Worker& worker = workers_.at(static_cast<std::size_t>(worker_index));
   const auto id = static_cast<std::int32_t>(mailboxes_.size());
-  auto mailbox = std::make_unique<Mailbox>(id, worker_index, forest, *worker.out, worker.latency, worker.sync,
+  auto mailbox = std::make_unique<Mailbox>(id, worker_index, forest, *worker.out, *worker.recorder, worker.sync,
                                            worker.counters);
   mailbox->leaf_of_tree.assign(static_cast<std::size_t>(forest.size()), -1);
   mailbox->max_outputs_per_event = options_.max_outputs_per_event;
@@ -94,7 +110,9 @@ void Runtime::add_lane(std::int32_t mailbox_index, std::int32_t stream, Lane lan
 void Runtime::start() {
   if (go_ != nullptr) throw std::logic_error("a runtime starts once");
   for (const Entry& entry : mailboxes_) {
-    for (const Lane& lane : entry.mailbox->lanes) {
+    for (Lane& lane : entry.mailbox->lanes) {
+      lane.share = 1.0 / static_cast<double>(lane.source->ring.readers());
+      if (lane.owner_worker < 0) continue;
       Worker& owner = workers_[static_cast<std::size_t>(lane.owner_worker)];
       for (Worker::Owned& owned : owner.sources) {
         if (owned.source != lane.source) continue;
@@ -110,14 +128,37 @@ void Runtime::start() {
   for (std::int32_t w = 0; w < options_.workers; ++w) {
     workers_[static_cast<std::size_t>(w)].thread = std::thread([this, w] { work(w); });
   }
+  if (generator_) feed();
+}
+
+void Runtime::feed() {
+  for (const auto& source : sources_) {
+    std::vector<std::int32_t> readers;
+    for (const Entry& entry : mailboxes_) {
+      const auto reads = [&source](const Lane& lane) { return lane.source == source.get(); };
+      if (std::any_of(entry.mailbox->lanes.begin(), entry.mailbox->lanes.end(), reads) &&
+          std::find(readers.begin(), readers.end(), entry.worker) == readers.end()) {
+        readers.push_back(entry.worker);
+      }
+    }
+    generator_->add(source.get(), std::move(readers));
+  }
+  generator_thread_ = std::thread([this] {
+    go_->wait();
+    generator_->run(start_ns_, parkers_, failed_);
+  });
 }
 
 std::int64_t Runtime::run() {
   if (go_ == nullptr) start();
   if (!workers_.front().thread.joinable()) throw std::logic_error("a runtime runs once");
   const std::int64_t begin = now_ns();
-  go_->count_down();
+  start_ns_ = begin;
+  const std::int64_t warm_up_ns = options_.load ? options_.load->warm_up_ns : 0;
+  for (Worker& worker : workers_) worker.recorder->begin(begin, warm_up_ns);
+  go_->count_down();  // release: publishes the above; pairs with the waits in `work` and `feed`
   for (Worker& worker : workers_) worker.thread.join();
+  if (generator_thread_.joinable()) generator_thread_.join();
   const std::int64_t end = now_ns();
   std::int64_t refused = 0;
   for (const Worker& worker : workers_) {
@@ -174,7 +215,12 @@ void Runtime::work(std::int32_t index) {
 
 bool Runtime::turn(Worker& worker) {
   bool progress = false;
-  for (Worker::Owned& owned : worker.sources) progress |= pump(owned);
+  for (Worker::Owned& owned : worker.sources) {
+    const std::int64_t before = owned.source->published();
+    if (!pump(owned)) continue;
+    worker.recorder->emitted(owned.source->published() - before);
+    progress = true;
+  }
   for (Mailbox* mailbox : worker.mailboxes) progress |= mailbox->step(parkers_);
   return progress;
 }
@@ -227,20 +273,65 @@ void Runtime::collect(std::span<void* const> columns) const {
   merge_outputs(buffers, columns);
 }
 
-std::vector<std::int64_t> Runtime::latency_counts() const {
-  std::vector<std::int64_t> total(workers_.front().latency.counts().size(), 0);
+std::vector<std::int64_t> Runtime::sum(const Histogram& (*of)(const Worker&)) const {
+  std::vector<std::int64_t> total(of(workers_.front()).counts().size(), 0);
   for (const Worker& worker : workers_) {
-    for (std::size_t i = 0; i < total.size(); ++i) total[i] += worker.latency.counts()[i];
+    for (std::size_t i = 0; i < total.size(); ++i) total[i] += of(worker).counts()[i];
   }
   return total;
 }
 
+std::vector<std::int64_t> Runtime::latency_counts() const {
+  return sum([](const Worker& worker) -> const Histogram& { return worker.recorder->steady; });
+}
+
+std::vector<std::int64_t> Runtime::warm_up_counts() const {
+  return sum([](const Worker& worker) -> const Histogram& { return worker.recorder->warm_up; });
+}
+
+std::vector<std::int64_t> Runtime::service_counts() const {
+  return sum([](const Worker& worker) -> const Histogram& { return worker.recorder->service; });
+}
+
 std::vector<std::int64_t> Runtime::sync_counts() const {
-  std::vector<std::int64_t> total(workers_.front().sync.counts().size(), 0);
-  for (const Worker& worker : workers_) {
-    for (std::size_t i = 0; i < total.size(); ++i) total[i] += worker.sync.counts()[i];
+  return sum([](const Worker& worker) -> const Histogram& { return worker.sync; });
+}
+
+std::vector<std::int64_t> Runtime::lag_counts() const {
+  return generator_ ? generator_->lag().counts() : std::vector<std::int64_t>{};
+}
+
+std::vector<Progress> Runtime::progress() const {
+  std::vector<const Recorder*> all;
+  for (const Worker& worker : workers_) all.push_back(worker.recorder.get());
+  if (generator_) all.push_back(&generator_->recorder);
+  std::int64_t steps = 0;
+  for (const Recorder* recorder : all) steps = std::max(steps, recorder->used());
+  std::vector<Progress> result(static_cast<std::size_t>(steps));
+  double consumed = 0;  // shares of events add up to whole ones over the run, not in each step
+  std::int64_t told = 0;
+  for (std::int64_t i = 0; i < steps; ++i) {
+    Progress& total = result[static_cast<std::size_t>(i)];
+    std::array<std::int64_t, CoarseLatency::kBuckets> latency{};
+    for (const Recorder* recorder : all) {
+      if (i >= recorder->used()) continue;
+      const Step& step = recorder->at(i);
+      consumed += step.consumed;
+      total.emitted += step.emitted;
+      total.outputs += step.outputs;
+      if (step.outputs != 0) total.max_ns = std::max(total.max_ns, step.max_ns);
+      for (std::size_t k = 0; k < latency.size(); ++k) latency[k] += step.latency[k];
+    }
+    total.consumed = std::llround(consumed) - told;
+    told += total.consumed;
+    std::int64_t below = 0;
+    for (int k = 0; k < CoarseLatency::kBuckets; ++k) {
+      below += latency[static_cast<std::size_t>(k)];
+      if (total.p50_ns < 0 && below != 0 && below * 100 >= total.outputs * 50) total.p50_ns = CoarseLatency::highest_in(k);
+      if (total.p99_ns < 0 && below != 0 && below * 100 >= total.outputs * 99) total.p99_ns = CoarseLatency::highest_in(k);
+    }
   }
-  return total;
+  return result;
 }
 
 Counters Runtime::counters() const noexcept {

@@ -7,6 +7,7 @@
 #include <deque>
 #include <latch>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -14,9 +15,11 @@
 
 #include "cacheline.h"
 #include "forest.h"
+#include "generator.h"
 #include "histogram.h"
 #include "mailbox.h"
 #include "parker.h"
+#include "recorder.h"
 #include "sink.h"
 #include "source.h"
 
@@ -30,6 +33,19 @@ struct RuntimeOptions {
   std::vector<std::int32_t> output_itemsizes;
   std::vector<std::int32_t> cores;    // worker w is pinned to cores[w mod size]; empty: not pinned
   bool oversubscribed = false;        // more workers than cores: do not spin
+  std::optional<LoadOptions> load;    // hand events over when they are due; none: at full speed
+  bool spare_core = false;            // with a load: a core is left for the generator to spin on
+  bool measure = true;                // false: no latency, no counts over time; for measuring what these cost
+};
+
+// One step of the grid, over all threads.
+struct Progress {
+  std::int64_t emitted = 0;
+  std::int64_t consumed = 0;
+  std::int64_t outputs = 0;
+  std::int64_t p50_ns = -1;  // -1: no outputs; else the end of a bucket of `CoarseLatency`
+  std::int64_t p99_ns = -1;
+  std::int64_t max_ns = -1;
 };
 
 class Runtime {
@@ -43,7 +59,8 @@ class Runtime {
   Forest forest;
 
   // Adds a stream that `owner` replays; its index is the number of streams added before.
-  // Throws std::invalid_argument when timestamps decrease or reach the end of time.
+  // Throws std::invalid_argument when timestamps decrease or reach the end of time, or when due times are not
+  // as a load wants them; with a load the generator replays the stream, and `owner` says nothing.
   std::int32_t add_stream(StreamView stream, std::int32_t owner);
 
   // Adds an empty mailbox to a worker; returns its index. All trees must have been added.
@@ -62,8 +79,14 @@ class Runtime {
 
   std::int64_t rows() const noexcept;                          // output records of all workers
   void collect(std::span<void* const> columns) const;          // merges them; see sink.h
-  std::vector<std::int64_t> latency_counts() const;            // by histogram bucket, all workers
+  // Histograms by bucket, over all workers.
+  std::vector<std::int64_t> latency_counts() const;            // with a load: after the warm-up
+  std::vector<std::int64_t> warm_up_counts() const;
+  std::vector<std::int64_t> service_counts() const;
   std::vector<std::int64_t> sync_counts() const;
+  std::vector<std::int64_t> lag_counts() const;                // the generator's; empty without one
+  std::int64_t emitted() const noexcept { return generator_ ? generator_->emitted() : 0; }
+  std::vector<Progress> progress() const;                      // by step of `Recorder::kStepNs`
   Counters counters() const noexcept;
   std::int64_t events() const noexcept;                        // events that every reader has processed
 
@@ -77,7 +100,7 @@ class Runtime {
     };
     std::vector<Owned> sources;
     std::unique_ptr<OutputBuffer> out;
-    Histogram latency;
+    std::unique_ptr<Recorder> recorder;
     Histogram sync;
     Counters counters;
     std::string error;
@@ -89,8 +112,10 @@ class Runtime {
   };
 
   void work(std::int32_t index);
+  void feed();
   bool turn(Worker& worker);
   bool pump(Worker::Owned& owned);
+  std::vector<std::int64_t> sum(const Histogram& (*of)(const Worker&)) const;
   static bool done(const Worker& worker) noexcept;
   void pin(std::int32_t index) const noexcept;
 
@@ -101,6 +126,9 @@ class Runtime {
   std::vector<Entry> mailboxes_;
   std::vector<Worker> workers_;
   std::vector<Parker> parkers_;               // by worker
+  std::unique_ptr<Generator> generator_;      // with a load
+  std::thread generator_thread_;
+  std::int64_t start_ns_ = 0;                 // written before `go_` is released, read after
   std::unique_ptr<std::latch> go_;
   std::atomic<bool> failed_{false};           // written by a failing worker, read by all: stop
 };

@@ -1,0 +1,132 @@
+#include "generator.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "clock.h"
+
+#if defined(__linux__)
+#include <sys/prctl.h>
+#include <time.h>
+#endif
+
+namespace lab {
+namespace {
+
+// A sleep ends 50 to 100 us late on an idle machine (timer and scheduler); with a core to spare the rest is
+// spun away.
+constexpr std::int64_t kSpinNs = 100'000;
+
+// Without one: what becomes due within this time is handed over together, so that at a million events/s the
+// generator wakes 20,000 times a second and not a million times.
+constexpr std::int64_t kShortestSleepNs = 50'000;
+
+// How long a full ring is left alone before it is looked at again. Its events keep their due times meanwhile.
+constexpr std::int64_t kFullRingNs = 50'000;
+
+// An event may be this late and still count as sent by the end of the load: the bound on the send lag above
+// which a trial is invalid anyway (METHOD: p99 at most 1 ms).
+constexpr std::int64_t kGraceNs = 1'000'000;
+
+// Blocks published of one source before the others get their turn and the clock is read again.
+constexpr int kBlocksPerTurn = 16;
+
+}  // namespace
+
+void Generator::run(std::int64_t start_ns, std::span<Parker> parkers, const std::atomic<bool>& stop) noexcept {
+#if defined(__linux__)
+  prctl(PR_SET_TIMERSLACK, 1UL);  // the default of 50 us would be added to every sleep
+#endif
+  recorder.begin(start_ns, options_.warm_up_ns);
+  // seq_cst: as every reader of this flag (runtime.h); it is rare and cheap.
+  while (!stop.load(std::memory_order_seq_cst)) {
+    const std::int64_t now = now_ns();
+    recorder.saw(now);
+    if (turn(now, now - start_ns, parkers)) continue;
+    std::int64_t next = kEndOfTime;
+    bool done = true;
+    for (const Fed& fed : fed_) {
+      if (fed.source->exhausted()) continue;
+      done = false;
+      next = std::min(next, fed.source->waits() ? now - start_ns + kFullRingNs : fed.source->next_due());
+    }
+    if (done) return;
+    if (next != kEndOfTime) wait(start_ns + next);
+  }
+}
+
+bool Generator::turn(std::int64_t now, std::int64_t elapsed, std::span<Parker> parkers) noexcept {
+  bool progress = false;
+  for (Fed& fed : fed_) {
+    if (fed.source->exhausted()) continue;
+    const Source::Noticed noticed = fed.source->notice(elapsed);
+    if (noticed.events != 0) {
+      lag_.record(elapsed - noticed.first_due_ns, noticed.events);
+      if (elapsed <= options_.end_ns + kGraceNs) emitted_ += noticed.events;
+      recorder.emitted(static_cast<std::int64_t>(noticed.events));
+    }
+    bool published = false;
+    for (int i = 0; i < kBlocksPerTurn && fed.source->publish(now); ++i) published = true;
+    if (!published) continue;
+    progress = true;
+    for (const std::int32_t reader : fed.readers) parkers[static_cast<std::size_t>(reader)].notify();
+  }
+  return progress;
+}
+
+void Generator::wait(std::int64_t until_ns) const noexcept {
+  std::int64_t now = now_ns();
+  const std::int64_t early = spin_ ? kSpinNs : 0;
+  const std::int64_t target = spin_ ? until_ns - early : std::max(until_ns, now + kShortestSleepNs);
+  if (target > now) {
+#if defined(__linux__)
+    const timespec at{static_cast<time_t>(target / 1'000'000'000), static_cast<long>(target % 1'000'000'000)};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr);  // woken early: the caller looks again
+#else
+    std::this_thread::sleep_for(std::chrono::nanoseconds(target - now));
+#endif
+  }
+  if (!spin_) return;
+  while ((now = now_ns()) < until_ns) spin_pause();
+}
+
+GeneratorTrial try_generator(std::int64_t events, std::int64_t batch, double rate_eps) {
+  std::vector<std::int64_t> ts(static_cast<std::size_t>(events));
+  std::vector<std::int64_t> due(ts.size());
+  for (std::size_t i = 0; i < ts.size(); ++i) {
+    ts[i] = static_cast<std::int64_t>(i);
+    due[i] = rate_eps > 0 ? static_cast<std::int64_t>(static_cast<double>(i) * 1e9 / rate_eps) : 0;
+  }
+  StreamView stream;
+  stream.ts = ts;
+  stream.due = due;
+  Source source(stream, batch, 4096);
+  const std::size_t reader = source.ring.add_reader();
+  std::vector<Parker> parkers(1);
+  std::atomic<bool> stop{false};
+  LoadOptions options;
+  options.end_ns = due.empty() ? 0 : due.back();
+  Generator generator(options, std::thread::hardware_concurrency() > 1);
+  generator.add(&source, {0});
+  const std::int64_t start = now_ns();
+  std::thread null_engine([&source, reader, events] {
+    std::uint64_t next = 0;
+    std::int64_t end = 0;
+    while (end < events || next == 0) {
+      const std::uint64_t published = source.ring.published();
+      if (published == next) {
+        std::this_thread::yield();
+        continue;
+      }
+      end = source.ring.at(published - 1).end;
+      next = published;
+      source.ring.advance(reader, next);
+    }
+  });
+  generator.run(start, parkers, stop);
+  const std::int64_t end = now_ns();
+  null_engine.join();
+  return {events, end - start, generator.lag().counts()};
+}
+
+}  // namespace lab
