@@ -1,5 +1,6 @@
 # The lab in an image whose default command is the demo. BASE is any Debian-like image with Python 3.11 or
 # newer (or one whose apt has it); what it lacks is installed. Build: make image BASE=...
+# Trials run in it too (isolate = "container"); the label below says which source it holds.
 ARG BASE=docker.io/library/python:3.12-slim
 FROM ${BASE}
 
@@ -24,6 +25,14 @@ RUN make dependencies
 
 COPY . .
 RUN make setup
+
+# `lab run` compares this label with its own source. The build fails when it would be wrong; without the
+# argument the image runs the demo, but no trials.
+ARG SOURCE_DIGEST=
+RUN [ -z "$SOURCE_DIGEST" ] || { \
+        found=$(.venv/bin/python -I lab/isolate/source.py); \
+        [ "$found" = "$SOURCE_DIGEST" ] || { echo "SOURCE_DIGEST=$SOURCE_DIGEST, but the source is $found" >&2; exit 1; }; }
+LABEL lab.source=$SOURCE_DIGEST
 
 ENV PATH=/lab/.venv/bin:$PATH
 CMD ["make", "demo"]
