@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from importlib.metadata import version
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,7 +11,17 @@ from engines.errors import EngineCrashError, EngineError, UnsupportedError
 from engines.multicore import _core
 from engines.multicore.kernels.compile import Kernels
 from engines.multicore.wiring import Wiring
-from engines.protocol import Histogram, Measured, Property, Task, Variant
+from engines.protocol import (
+    FULL,
+    Histogram,
+    Measured,
+    OfferedLoad,
+    Progress,
+    Property,
+    Sent,
+    Task,
+    Variant,
+)
 from workloads.model import Columns, Input, PlanError, Workload
 from workloads.model.optimizer import choose_plan
 from workloads.model.plan import Plan
@@ -21,12 +31,22 @@ from workloads.model.validity import check_plan
 
 MAX_WORKERS = 64
 RING_BLOCKS = 64
+LOAD_RING_BLOCKS = 1 << 14
+"""With a load: small blocks come one by one, and a stream may wait long for another's heartbeat."""
 MAX_RING_BLOCKS = 1 << 20
 LATENCY = (
     "from the publication of the latest input block that the output depends on to its emission; "
     "at full speed, so it is the engine's own delay, not queueing at an offered rate"
 )
-_OPTIONS = {"pin": bool, "ring_blocks": int}
+LATENCY_UNDER_LOAD = (
+    "from the due time of the latest input event that the output depends on to its emission, "
+    "warm-up left out"
+)
+SERVICE = "from when a worker took the input to the emission of the output: no waiting in it"
+LAG = "from due to handed over; events handed over together count with the lag of the first"
+CEILING_EVENTS = 20_000_000
+"""Events for measuring the generator's ceiling: about a second at batch 1."""
+_OPTIONS = {"pin": bool, "ring_blocks": int, "measure": bool}
 
 
 class MulticoreEngine:
@@ -43,7 +63,7 @@ class MulticoreEngine:
         summary = (
             "synchronization plans over shared memory, kernels compiled from the Python program"
         )
-        return (Variant(name="dgs", summary=summary, uses_batch=True),)
+        return (Variant(name="dgs", summary=summary, uses_batch=True, takes_load=True),)
 
     def unsupported(self, task: Task) -> str | None:
         """Return why a task cannot run, or None."""
@@ -70,8 +90,9 @@ class MulticoreEngine:
         }
 
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
-        """Return None: no variant takes a load yet."""
-        return None
+        """Return how many events/s the generator hands to a reader that only gives them back."""
+        duration_ns, _ = _core.try_generator(CEILING_EVENTS, batch, 0.0)
+        return CEILING_EVENTS / duration_ns * 1e9
 
     def prepare(self, task: Task) -> "MulticoreRun":
         """Load the input, choose and check the plan, compile, and start the threads.
@@ -90,7 +111,15 @@ class MulticoreEngine:
             workers=task.workers,
             batch=task.batch,
             pin=None if pin is None else bool(pin),
-            ring_blocks=int(str(task.options.get("ring_blocks", RING_BLOCKS))),
+            ring_blocks=int(
+                str(
+                    task.options.get(
+                        "ring_blocks", RING_BLOCKS if task.load is None else LOAD_RING_BLOCKS
+                    )
+                )
+            ),
+            load=task.load,
+            measure=bool(task.options.get("measure", True)),
         )
 
 
@@ -107,6 +136,8 @@ class MulticoreRun:
         pin: bool | None = None,
         ring_blocks: int = RING_BLOCKS,
         plan: Plan | None = None,
+        load: OfferedLoad | None = None,
+        measure: bool = True,
     ) -> None:
         program = workload.program
         profiles = profile(data)
@@ -129,8 +160,12 @@ class MulticoreRun:
                 [field.itemsize for field in fields],
                 available if pinned else [],
                 workers > len(available),
+                None if load is None else (load.warm_up_ns, load.end_ns, load.batching == FULL),
+                workers < len(available),
+                measure,
             )
-            self._wiring: Wiring | None = Wiring(core, self.plan, data, Kernels(program))
+            self._load = load
+            self._wiring: Wiring | None = Wiring(core, self.plan, data, Kernels(program), load)
             self._wiring.build()
             core.start()
         except (ValueError, TypeError) as error:
@@ -155,10 +190,22 @@ class MulticoreRun:
             counters["sync_median_ns"] = float(_median(sync))
         return Measured(
             events=core.events(),
-            latency=_histogram(core.latency_counts(), LATENCY),
+            progress=_progress(core),
             plan=plan_text(self.plan),
             counters=counters,
+            **self._under_load(core),
         )
+
+    def _under_load(self, core: "_core.Core") -> dict[str, Any]:
+        if self._load is None:
+            return {"latency": _histogram(core.latency_counts(), LATENCY)}
+        sent = Sent(events=core.emitted(), lag=_histogram(core.lag_counts(), LAG), own_thread=True)
+        return {
+            "latency": _histogram(core.latency_counts(), LATENCY_UNDER_LOAD),
+            "warm_up_latency": _histogram(core.warm_up_counts(), LATENCY_UNDER_LOAD),
+            "service_latency": _histogram(core.service_counts(), SERVICE),
+            "sent": sent,
+        }
 
     def answer(self) -> Columns:
         """Return all outputs, merged by event time; see `Prepared.answer`."""
@@ -185,6 +232,21 @@ def _histogram(counts: list[int], definition: str) -> Histogram:
     used = np.flatnonzero(dense)
     values = np.array([_core.bucket_value(int(index)) for index in used], dtype=np.int64)
     return Histogram(values_ns=values, counts=dense[used], definition=definition)
+
+
+def _progress(core: "_core.Core") -> Progress:
+    emitted, consumed, outputs, p50, p99, largest = (
+        np.array(column, dtype=np.int64) for column in core.progress()
+    )
+    return Progress(
+        step_ns=_core.STEP_NS,
+        emitted=emitted,
+        consumed=consumed,
+        outputs=outputs,
+        latency_p50_ns=p50,
+        latency_p99_ns=p99,
+        latency_max_ns=largest,
+    )
 
 
 def _median(histogram: Histogram) -> int:

@@ -15,6 +15,7 @@ from engines.errors import UnsupportedError
 from engines.multicore import _core
 from engines.multicore.kernels.compile import Kernels
 from engines.multicore.kernels.source import layout_of
+from engines.protocol import OfferedLoad
 from workloads.model import DGSProgram, ForkJoin, Input, StateType, Stream
 from workloads.model.plan import ImplTag, Plan, PlanNode
 
@@ -49,12 +50,20 @@ class _Shape:
 class Wiring:
     """Builds the core of one run. Keeps what the core borrows alive."""
 
-    def __init__(self, core: "_core.Core", plan: Plan, data: Input, kernels: Kernels) -> None:
+    def __init__(
+        self,
+        core: "_core.Core",
+        plan: Plan,
+        data: Input,
+        kernels: Kernels,
+        load: OfferedLoad | None = None,
+    ) -> None:
         self.core = core
         self._plan = plan
         self._program: DGSProgram = plan.program
         self._data = data
         self._kernels = kernels
+        self._load = load
         self._states = {state.name: index for index, state in enumerate(self._program.states)}
         self._kept: list[object] = []
 
@@ -127,8 +136,20 @@ class Wiring:
                         f"{self._program.name} declares {wanted}"
                     )
             owner = processing.get(index, reading.get(index, 0))
-            heartbeats = np.ascontiguousarray(stream.heartbeats, dtype=np.int64)
-            self.core.add_stream(stream.ts, stream.tag, payload, heartbeats, owner)
+            load = self._load
+            if load is None:
+                heartbeats = np.ascontiguousarray(stream.heartbeats, dtype=np.int64)
+                self.core.add_stream(stream.ts, stream.tag, payload, heartbeats, owner)
+                continue
+            self.core.add_stream(
+                stream.ts,
+                stream.tag,
+                payload,
+                load.heartbeat_ts[index],
+                owner,
+                load.due_ns[index],
+                load.heartbeat_due_ns[index],
+            )
 
     def _add_group(self, group: "_Group") -> None:
         mailbox = self.core.add_mailbox(group.worker)

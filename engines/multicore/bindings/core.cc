@@ -3,6 +3,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
@@ -30,14 +31,24 @@ std::span<const T> view(const Array<T>& array) {
 class Core {
  public:
   Core(std::int32_t workers, std::int64_t batch, std::uint64_t ring_blocks, std::int64_t max_outputs_per_event,
-       std::vector<std::int32_t> output_itemsizes, std::vector<std::int32_t> cores, bool oversubscribed)
+       std::vector<std::int32_t> output_itemsizes, std::vector<std::int32_t> cores, bool oversubscribed,
+       const std::optional<std::tuple<std::int64_t, std::int64_t, bool>>& load, bool spare_core, bool measure)
       : runtime_({workers, batch, ring_blocks, max_outputs_per_event, std::move(output_itemsizes), std::move(cores),
-                  oversubscribed}) {}
+                  oversubscribed, options(load), spare_core, measure}) {}
 
   std::int32_t add_stream(const Array<std::int64_t>& ts, const std::optional<Array<std::int32_t>>& tag,
                           const std::vector<std::optional<AnyArray>>& payload, const Array<std::int64_t>& heartbeats,
-                          std::int32_t owner) {
+                          std::int32_t owner, const std::optional<Array<std::int64_t>>& due,
+                          const std::optional<Array<std::int64_t>>& heartbeat_due) {
     lab::StreamView stream;
+    if (due) {
+      stream.due = view(*due);
+      kept_.push_back(nb::cast(*due));
+    }
+    if (heartbeat_due) {
+      stream.heartbeat_due = view(*heartbeat_due);
+      kept_.push_back(nb::cast(*heartbeat_due));
+    }
     stream.ts = view(ts);
     stream.tag = tag ? tag->data() : nullptr;
     stream.columns = {ts.data(), stream.tag};
@@ -155,9 +166,30 @@ class Core {
   }
 
   std::vector<std::int64_t> latency_counts() const { return runtime_.latency_counts(); }
+  std::vector<std::int64_t> warm_up_counts() const { return runtime_.warm_up_counts(); }
+  std::vector<std::int64_t> service_counts() const { return runtime_.service_counts(); }
+  std::vector<std::int64_t> lag_counts() const { return runtime_.lag_counts(); }
+  std::int64_t emitted() const { return runtime_.emitted(); }
+
+  // Columns emitted, consumed, outputs, p50, p99, max; one entry per step of the grid.
+  std::vector<std::vector<std::int64_t>> progress() const {
+    std::vector<std::vector<std::int64_t>> columns(6);
+    for (const lab::Progress& step : runtime_.progress()) {
+      const std::int64_t values[] = {step.emitted, step.consumed, step.outputs, step.p50_ns, step.p99_ns, step.max_ns};
+      for (std::size_t i = 0; i < columns.size(); ++i) columns[i].push_back(values[i]);
+    }
+    return columns;
+  }
+
   std::vector<std::int64_t> sync_counts() const { return runtime_.sync_counts(); }
 
  private:
+  static std::optional<lab::LoadOptions> options(
+      const std::optional<std::tuple<std::int64_t, std::int64_t, bool>>& load) {
+    if (!load) return std::nullopt;
+    return lab::LoadOptions{std::get<0>(*load), std::get<1>(*load), std::get<2>(*load)};
+  }
+
   std::vector<nb::object> kept_;  // first: destroyed last
   lab::Runtime runtime_;
 };
@@ -168,11 +200,13 @@ NB_MODULE(_core, m) {
   m.doc() = "The multicore engine's C++ core. Use engines.multicore.adapter instead of calling it directly.";
   nb::class_<Core>(m, "Core")
       .def(nb::init<std::int32_t, std::int64_t, std::uint64_t, std::int64_t, std::vector<std::int32_t>,
-                    std::vector<std::int32_t>, bool>(),
+                    std::vector<std::int32_t>, bool, std::optional<std::tuple<std::int64_t, std::int64_t, bool>>, bool,
+                    bool>(),
            "workers"_a, "batch"_a, "ring_blocks"_a, "max_outputs_per_event"_a, "output_itemsizes"_a, "cores"_a,
-           "oversubscribed"_a)
+           "oversubscribed"_a, "load"_a.none() = nb::none(), "spare_core"_a = false, "measure"_a = true)
       .def("add_stream", &Core::add_stream, "ts"_a.noconvert(), "tag"_a.none().noconvert(), "payload"_a,
-           "heartbeats"_a.noconvert(), "owner"_a)
+           "heartbeats"_a.noconvert(), "owner"_a, "due"_a.none().noconvert() = nb::none(),
+           "heartbeat_due"_a.none().noconvert() = nb::none())
       .def("add_state_type", &Core::add_state_type, "nbytes"_a)
       .def("add_template", &Core::add_template, "parent"_a, "first"_a, "second"_a, "state_type"_a, "fork"_a, "join"_a,
            "pred1"_a, "pred2"_a)
@@ -189,6 +223,24 @@ NB_MODULE(_core, m) {
       .def("collect", &Core::collect, "columns"_a)
       .def("counters", &Core::counters)
       .def("latency_counts", &Core::latency_counts)
+      .def("warm_up_counts", &Core::warm_up_counts)
+      .def("service_counts", &Core::service_counts)
+      .def("lag_counts", &Core::lag_counts)
+      .def("emitted", &Core::emitted)
+      .def("progress", &Core::progress)
       .def("sync_counts", &Core::sync_counts);
+  m.attr("STEP_NS") = lab::Recorder::kStepNs;
+  m.def(
+      "try_generator",
+      [](std::int64_t events, std::int64_t batch, double rate_eps) {
+        lab::GeneratorTrial trial;
+        {
+          nb::gil_scoped_release release;
+          trial = lab::try_generator(events, batch, rate_eps);
+        }
+        return std::make_tuple(trial.duration_ns, trial.lag_counts);
+      },
+      "events"_a, "batch"_a, "rate_eps"_a,
+      "Hand events to a null engine, at a rate or (0) at once; returns duration in ns and send lags by bucket.");
   m.def("bucket_value", &lab::Histogram::highest_in, "index"_a, "Highest latency in ns of a histogram bucket.");
 }
