@@ -2,7 +2,8 @@
 
 The child leads a session of its own, so a Ctrl-C in the terminal reaches the lab only. Every
 process that descends from it inherits a mark in its environment: that finds grandchildren which
-have moved to other sessions (a Java virtual machine, a daemon) or have lost their parents.
+have moved to other sessions (a Java virtual machine, a daemon) or have lost their parents. A guard
+kills them all when the lab itself is killed.
 """
 
 import os
@@ -16,7 +17,8 @@ from pathlib import Path
 
 import psutil
 
-MARK = "LAB_TRIAL_MARK"
+from lab.isolate.guard import MARK, guarded, marked_pids
+
 # Long enough for a process that is already ending, short beside any trial.
 SETTLE_S = 1.0
 
@@ -39,14 +41,27 @@ class Outcome:
 
 
 def run_isolated(
-    command: Sequence[str], *, log: Path, timeout_s: float, env: Mapping[str, str] | None = None
+    command: Sequence[str],
+    *,
+    log: Path,
+    timeout_s: float,
+    env: Mapping[str, str] | None = None,
+    folder: Path | None = None,
 ) -> Outcome:
     """Run a command to its end, its output appended to `log`; nothing of it is alive afterwards.
 
-    That also holds when this call is left by an exception (Ctrl-C).
+    That also holds when this call is left by an exception (Ctrl-C), and when this process is
+    killed: then `folder`, if given, is removed as well.
     """
     mark = uuid.uuid4().hex
-    oom_before = _oom_kills()
+    with guarded(mark, folder):
+        return _run(command, mark, log=log, timeout_s=timeout_s, env=env or {})
+
+
+def _run(
+    command: Sequence[str], mark: str, *, log: Path, timeout_s: float, env: Mapping[str, str]
+) -> Outcome:
+    oom_before = oom_kills()
     with log.open("ab") as output:
         process = subprocess.Popen(
             command,
@@ -54,7 +69,7 @@ def run_isolated(
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            env={**os.environ, **(env or {}), MARK: mark},
+            env={**os.environ, **env, MARK: mark},
         )
     timed_out = False
     left: tuple[str, ...] = ()
@@ -69,26 +84,21 @@ def run_isolated(
     return Outcome(
         returncode=process.returncode,
         timed_out=timed_out,
-        oom_kills=_oom_kills() - oom_before,
+        oom_kills=oom_kills() - oom_before,
         left=left,
     )
 
 
 def marked(mark: str) -> list[psutil.Process]:
     """Return all live processes that carry the mark."""
-    wanted = f"{MARK}={mark}".encode()
     found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
+    for pid in marked_pids(mark):
         try:
-            if wanted not in (entry / "environ").read_bytes().split(b"\0"):
-                continue
-            process = psutil.Process(int(entry.name))
+            process = psutil.Process(pid)
             if process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process)
-        except (OSError, psutil.Error):
-            continue  # It has ended, or belongs to somebody else.
+        except psutil.Error:
+            continue  # It has ended.
     return found
 
 
@@ -126,7 +136,7 @@ def _kill_all(mark: str, process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _oom_kills() -> int:
+def oom_kills() -> int:
     """Return how many processes the kernel has killed for lack of memory since boot."""
     try:
         lines = Path("/proc/vmstat").read_text(encoding="ascii").splitlines()
