@@ -1,0 +1,133 @@
+"""Confidence intervals of medians and of ratios of medians."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+CONFIDENCE = 0.95
+DRAWS = 1999
+"""Resamples of a bootstrap; odd, so that the percentiles of a 95 % interval are resamples."""
+
+SMALLEST_N = 6
+"""Fewest values whose smallest and largest cover the median at 95 %: 1 - 2 / 2**6 = 96.9 %."""
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """A confidence interval.
+
+    Attributes:
+        low, high: its ends, included.
+        coverage: probability with which such an interval contains the truth: exact for order
+            statistics, nominal for a bootstrap.
+    """
+
+    low: float
+    high: float
+    coverage: float
+
+
+def median_interval(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Interval | None:
+    """Return the exact order-statistic interval of the median.
+
+    [x(k), x(n+1-k)] with the largest k whose coverage, 1 - 2 P(Binomial(n, 1/2) < k), is at least
+    `confidence`. It assumes independent values of one continuous distribution, of any shape; with
+    ties it covers at least as often as it says.
+
+    Args:
+        values: at least one finite number.
+        confidence: wanted coverage, in (0, 1).
+
+    Returns:
+        None when there are too few values for any such interval (below 6 at 95 %).
+    """
+    ordered = np.sort(_checked(values))
+    n = len(ordered)
+    # Largest k with P(Binomial <= k - 1) <= (1 - confidence) / 2.
+    below = stats.binom.cdf(np.arange(n // 2), n, 0.5)
+    k = int(np.searchsorted(below, (1 - confidence) / 2, side="right"))
+    if k == 0:
+        return None
+    coverage = 1 - 2 * float(below[k - 1])
+    return Interval(low=float(ordered[k - 1]), high=float(ordered[n - k]), coverage=coverage)
+
+
+def ratio_interval(
+    old: npt.ArrayLike,
+    new: npt.ArrayLike,
+    rng: np.random.Generator,
+    *,
+    confidence: float = CONFIDENCE,
+    draws: int = DRAWS,
+) -> Interval | None:
+    """Return a bootstrap interval of median(new) / median(old): BCa on the logarithm.
+
+    Where BCa is not defined (too few different values) the percentile interval of the same
+    resamples is taken. With values that are all equal on either side the interval shrinks to what
+    varies, as any bootstrap does; then it says nothing about noise.
+
+    Args:
+        old: values above 0, one a process.
+        new: likewise, independent of them.
+        rng: draws the resamples; the same state gives the same interval.
+        confidence: nominal coverage.
+        draws: resamples.
+
+    Returns:
+        None with fewer than 3 values on a side, where resampling has nothing to go by.
+    """
+    first, second = _checked(old, positive=True), _checked(new, positive=True)
+    if min(len(first), len(second)) < 3:
+        return None
+    found = _bootstrap(first, second, rng, confidence, draws, "BCa")
+    if not np.isfinite(found).all():
+        found = _bootstrap(first, second, rng, confidence, draws, "percentile")
+    low, high = np.exp(found)
+    return Interval(low=float(low), high=float(high), coverage=confidence)
+
+
+def ratio_of_medians(old: npt.ArrayLike, new: npt.ArrayLike) -> float:
+    """Return median(new) / median(old) of values above 0."""
+    return float(np.median(_checked(new, positive=True)) / np.median(_checked(old, positive=True)))
+
+
+def _bootstrap(
+    old: Floats,
+    new: Floats,
+    rng: np.random.Generator,
+    confidence: float,
+    draws: int,
+    method: Literal["BCa", "percentile"],
+) -> Floats:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        # A degenerate bootstrap is told by its NaN, which the caller looks at.
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)
+        found: Any = stats.bootstrap(
+            (old, new),
+            _log_ratio,
+            n_resamples=draws,
+            confidence_level=confidence,
+            method=method,
+            rng=rng,
+        )
+    return np.array(found.confidence_interval)
+
+
+def _log_ratio(old: Floats, new: Floats, axis: int = -1) -> Floats:
+    ratio = np.median(new, axis=axis) / np.median(old, axis=axis)
+    return np.asarray(np.log(ratio))
+
+
+def _checked(values: npt.ArrayLike, *, positive: bool = False) -> Floats:
+    found = np.asarray(values, dtype=np.float64)
+    if found.ndim != 1 or len(found) == 0 or not np.isfinite(found).all():
+        raise ValueError(f"expected a list of at least one finite number, got {values!r}")
+    if positive and (found <= 0).any():
+        raise ValueError(f"expected numbers above 0, got {float(found.min())!r}")
+    return found

@@ -1,0 +1,65 @@
+"""A/A noise: how far two arms differ when nothing differs between them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+DRAWS = 1000
+
+UNSTABLE_ABOVE = 0.05
+"""A cell whose A/A differences exceed this in one of 20 cases cannot show a change of 5 %."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """How far A/A ratios lie from 1.
+
+    Attributes:
+        mad: median absolute deviation of the ratios from 1, which they would be without noise.
+        p95: 95th percentile of the absolute deviation.
+    """
+
+    mad: float
+    p95: float
+
+    def unstable(self, above: float = UNSTABLE_ABOVE) -> bool:
+        """Return whether the noise hides changes of `above`."""
+        return self.p95 > above
+
+
+def noise_of(ratios: npt.ArrayLike) -> Noise:
+    """Return the noise in measured A/A ratios, at least one, each above 0."""
+    away = np.abs(np.asarray(ratios, dtype=np.float64) - 1)
+    if away.size == 0 or not np.isfinite(away).all():
+        raise ValueError(f"expected finite A/A ratios, got {ratios!r}")
+    return Noise(mad=float(np.median(away)), p95=float(np.quantile(away, 0.95)))
+
+
+def resampled_noise(
+    arms: Sequence[npt.ArrayLike], n: int, rng: np.random.Generator, draws: int = DRAWS
+) -> Noise:
+    """Estimate the noise of ratios of medians of `n` values from the arms of one comparison.
+
+    Each arm is divided by its own median, so that a difference between the arms does not count;
+    two A arms of `n` values are then drawn from all of them with replacement, `draws` times. What
+    differs between hosts or days is not in it: that noise shows only in A/A runs on them.
+
+    Args:
+        arms: values above 0, at least 2 in all.
+        n: values in an arm whose medians are compared.
+        rng: draws.
+        draws: how many A/A ratios to draw.
+    """
+    residuals = []
+    for values in arms:
+        arm = np.asarray(values, dtype=np.float64)
+        if not (np.isfinite(arm) & (arm > 0)).all():
+            raise ValueError(f"expected numbers above 0, got {values!r}")
+        # Residuals from an arm's own median are smaller than those from the true one.
+        shrunk = np.sqrt(len(arm) / max(len(arm) - 1, 1))
+        residuals.append(np.log(arm / np.median(arm)) * shrunk)
+    pooled = np.concatenate(residuals)
+    drawn = np.median(rng.choice(pooled, size=(2, draws, n)), axis=2)
+    return noise_of(np.exp(drawn[0] - drawn[1]))

@@ -1,0 +1,91 @@
+from itertools import combinations
+from math import comb
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from results.stats.fdr import adjusted, rejected
+from results.stats.tests import mann_whitney, smallest_p
+
+
+def by_enumeration(old, new):
+    """The one-sided p-value over all ways to deal the values, ties against the alternative."""
+
+    def wins(a, b):
+        return sum(y > x for x in a for y in b)
+
+    pooled = [*old, *new]
+    everything = range(len(pooled))
+    seen = wins(old, new)
+    as_large = 0
+    for chosen in combinations(everything, len(new)):
+        b = [pooled[i] for i in chosen]
+        a = [pooled[i] for i in everything if i not in chosen]
+        as_large += wins(a, b) >= seen
+    return as_large / comb(len(pooled), len(new))
+
+
+def test_p_value_is_that_of_counting_all_orders():
+    rng = np.random.default_rng(1)
+    for n_old, n_new in [(3, 3), (4, 5), (6, 4)]:
+        old, new = rng.normal(size=n_old), rng.normal(0.5, size=n_new)
+        assert mann_whitney(old, new) == pytest.approx(by_enumeration(old, new))
+
+
+def test_ties_never_make_a_p_value_smaller():
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        old, new = rng.integers(0, 4, 4), rng.integers(1, 5, 4)
+        assert mann_whitney(old, new) >= by_enumeration(old, new) - 1e-12
+
+
+def test_equal_values_everywhere_are_no_evidence_in_any_direction():
+    for alternative in ("greater", "less", "two-sided"):
+        assert mann_whitney([7] * 10, [7] * 10, alternative) == 1
+
+
+def test_directions_are_as_named():
+    low, high = [1, 2, 3, 4, 5], [6, 7, 8, 9, 10]
+    assert mann_whitney(low, high, "greater") == pytest.approx(1 / 252)
+    assert mann_whitney(low, high, "less") == pytest.approx(1)
+    assert mann_whitney(low, high, "two-sided") == pytest.approx(2 / 252)
+
+
+@pytest.mark.parametrize(("n", "p"), [(3, 0.05), (5, 0.004), (6, 0.001), (8, 8e-5)])
+def test_smallest_p_is_what_the_clearest_order_gives(n, p):
+    assert smallest_p(n, n) == pytest.approx(p, rel=0.1)
+    assert mann_whitney(range(n), range(n, 2 * n)) == pytest.approx(smallest_p(n, n))
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.01])
+def test_false_alarms_are_as_rare_as_the_level_whatever_the_distribution(alpha):
+    rng = np.random.default_rng(3)
+    trials = 3000
+    for draw in (rng.standard_normal, rng.standard_exponential, rng.standard_cauchy):
+        hits = sum(mann_whitney(draw(6), draw(6)) <= alpha for _ in range(trials))
+        assert hits / trials <= alpha + 4 * np.sqrt(alpha * (1 - alpha) / trials)
+
+
+def test_adjusted_p_values_are_those_of_scipy():
+    rng = np.random.default_rng(4)
+    for m in (1, 2, 30):
+        p = rng.random(m) ** 3
+        assert adjusted(p) == pytest.approx(stats.false_discovery_control(p))
+
+
+def test_adjusting_keeps_places_and_takes_an_empty_list():
+    assert list(rejected([0.9, 0.001, 0.5], 0.05)) == [False, True, False]
+    assert adjusted([]).size == 0
+    with pytest.raises(ValueError, match=r"\[0, 1\]"):
+        adjusted([1.5])
+
+
+def test_false_discoveries_stay_below_q_where_some_hypotheses_are_false():
+    rng = np.random.default_rng(5)
+    shares = []
+    for _ in range(2000):
+        p = np.concatenate([rng.random(15), stats.norm.sf(rng.normal(3, 1, 5))])
+        found = rejected(p, 0.1)
+        shares.append(found[:15].sum() / max(found.sum(), 1))
+    assert np.mean(shares) <= 0.1 + 4 * np.std(shares) / np.sqrt(len(shares))
