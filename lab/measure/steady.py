@@ -1,0 +1,246 @@
+"""Steady state of a series: where it settles, and whether it does.
+
+Three questions, asked in this order of the points of a measuring window:
+
+1. Where did the mean change last? Optimal partitioning into segments of constant mean, on the
+   series freed of its first-order autocorrelation. What follows the last change is the *tail*; it
+   must be at least half of the window.
+2. Does the tail scatter? Its coefficient of variation must be at most 5 %, or what counting noise
+   alone would make it.
+3. Does the tail drift? The confidence interval of its Theil-Sen slope must contain 0, or the drift
+   over the tail must be negligible.
+
+A change or a drift below `negligible` of the mean is passed over: a source that counts to a million
+shows differences that are real and mean nothing. Where the method is weak: oscillations faster than
+a point are averaged away, and a change in the last few points looks like noise. Measured error
+rates are in docs/method.md.
+
+Sources: the tests and their bounds are those of the lab's method (docs/method.md, section 4); the
+segmentation is Jackson et al. 2005 (optimal partitioning) with the penalty of Yao 1988 (BIC), the
+estimate of the autocorrelation that changes of the mean do not disturb is Chakar et al. 2017.
+"""
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+
+STEADY = "steady"
+UNSTEADY = "unsteady"
+TOO_SHORT = "too_short"
+
+# Median absolute deviation of normal noise to its standard deviation.
+_MAD_TO_SD = 1.4826
+# A stronger correlation cannot be told from a drift in a window of 60 points.
+_STRONGEST_CORRELATION = 0.9
+# Standard errors that a change must exceed: 2 for one place, 3 since the place was chosen.
+_CHANGE_Z = 3.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SteadyCriteria:
+    """When a series counts as steady.
+
+    Attributes:
+        fewest_points: below it the verdict is `too_short`.
+        least_share: of the window, for the tail.
+        most_cv: bound on standard deviation / mean of the tail.
+        negligible: changes and drifts below this share of the mean are passed over; equal to the
+            tolerance of the search, which could not resolve them either.
+        confidence: of the slope's interval.
+        shortest_segment: points between two changes, at least.
+    """
+
+    fewest_points: int = 20
+    least_share: float = 0.5
+    most_cv: float = 0.05
+    negligible: float = 0.02
+    confidence: float = 0.95
+    shortest_segment: int = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steadiness:
+    """The verdict on one series.
+
+    Attributes:
+        verdict: STEADY, UNSTEADY or TOO_SHORT.
+        reason: the test that failed, with its value and bound; None when steady.
+        tail_start: index of the point with which the tail begins.
+    """
+
+    verdict: str
+    reason: str | None
+    tail_start: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trend:
+    """A Theil-Sen slope, per point, with its two-sided confidence interval."""
+
+    slope: float
+    low: float
+    high: float
+
+
+def steady_state(
+    values: FloatArray, *, noise_sd: float = 0.0, criteria: SteadyCriteria | None = None
+) -> Steadiness:
+    """Judge whether a series is steady.
+
+    Args:
+        values: float64[n], equally spaced in time, of a quantity whose mean is not 0.
+        noise_sd: standard deviation that the way of counting gives to a point even when nothing
+            varies, in the values' unit: sqrt(m) for Poisson arrivals of m events a point. The bound
+            on the coefficient of variation is hypot(most_cv, noise_sd / mean), the noise widened
+            for what a sample of its size may show.
+        criteria: default `SteadyCriteria()`.
+    """
+    rules = criteria or SteadyCriteria()
+    n = len(values)
+    if n < rules.fewest_points:
+        reason = f"{n} points, below {rules.fewest_points}"
+        return Steadiness(verdict=TOO_SHORT, reason=reason, tail_start=0)
+    mean = float(np.mean(values))
+    if not math.isfinite(mean) or mean == 0:
+        reason = f"the mean is {mean:g}: nothing happened"
+        return Steadiness(verdict=UNSTEADY, reason=reason, tail_start=0)
+    start = _tail_start(values, rules)
+    failed = _failed_test(values[start:], n, noise_sd, rules)
+    return Steadiness(
+        verdict=STEADY if failed is None else UNSTEADY, reason=failed, tail_start=start
+    )
+
+
+def _failed_test(tail: FloatArray, n: int, noise_sd: float, rules: SteadyCriteria) -> str | None:
+    share = len(tail) / n
+    if share < rules.least_share:
+        return (
+            f"the mean changed: it has held for {share:.0%} of the window only, "
+            f"below {rules.least_share:.0%}"
+        )
+    mean = abs(float(np.mean(tail)))
+    if mean == 0:
+        return "the mean is 0 since its last change: nothing happened"
+    cv = float(np.std(tail, ddof=1)) / mean
+    # The noise of n points is itself known to 1 / sqrt(2 n) only; 3 of that are let pass.
+    most_cv = math.hypot(rules.most_cv, noise_sd / mean * (1 + 3 / math.sqrt(2 * len(tail))))
+    if cv > most_cv:
+        return f"it scatters: CV {cv:.1%}, above {most_cv:.1%}"
+    drift = trend(tail, rules.confidence)
+    change, low, high = (s * len(tail) / mean for s in (drift.slope, drift.low, drift.high))
+    if low > rules.negligible or high < -rules.negligible:
+        return (
+            f"it drifts: by {change:+.1%} over the window, interval [{low:+.1%}, {high:+.1%}], "
+            f"all of it beyond {rules.negligible:.1%}"
+        )
+    return None
+
+
+def change_points(values: FloatArray, *, shortest_segment: int = 5) -> tuple[int, ...]:
+    """Return where the mean changes: the first index of every segment but the first.
+
+    Minimises the squared error around segment means plus 3 sd^2 ln(n) a change, exactly, in O(n^2).
+    BIC proper is 2 ln(n), for the mean and the place of a change; the third accounts for the choice
+    among all places (Zhang and Siegmund 2007).
+    """
+    correlation = autocorrelation(values)
+    # The innovations x[t] - c x[t-1] change where the series does; the first point has none before.
+    freed = np.empty(len(values))
+    freed[1:] = values[1:] - correlation * values[:-1]
+    freed[0] = values[0] * (1 - correlation)
+    n = len(freed)
+    if n < 2 * shortest_segment:
+        return ()
+    steps = np.abs(np.diff(freed))
+    variance = float(_MAD_TO_SD * np.median(steps)) ** 2 / 2
+    # Series that stand still but for a few points have no median step; rounding then decides.
+    variance = max(variance, float(np.mean(np.square(steps))) * 1e-6, 1e-30)
+    penalty = 3 * variance * math.log(n)
+    centred = freed - np.mean(freed)
+    sums = np.concatenate(([0.0], np.cumsum(centred)))
+    squares = np.concatenate(([0.0], np.cumsum(np.square(centred))))
+    cost = np.full(n + 1, np.inf)
+    cost[0] = -penalty
+    previous = np.zeros(n + 1, dtype=np.int64)
+    for end in range(shortest_segment, n + 1):
+        starts = np.arange(0, end - shortest_segment + 1)
+        error = squares[end] - squares[starts] - (sums[end] - sums[starts]) ** 2 / (end - starts)
+        total = cost[starts] + error + penalty
+        best = int(np.argmin(total))
+        cost[end], previous[end] = total[best], best
+    found: list[int] = []
+    end = n
+    while (end := int(previous[end])) > 0:
+        found.append(end)
+    return tuple(reversed(found))
+
+
+def autocorrelation(values: FloatArray) -> float:
+    """Estimate the first-order autocorrelation of the noise around a mean that may change.
+
+    From the median steps over one and two points, which a few changes do not disturb. Between 0 and
+    0.9; a negative one, as of counts that are made up for in the next point, counts as 0, which
+    errs on the side of finding fewer changes.
+    """
+    if len(values) < 4:
+        return 0.0
+    one = float(np.median(np.abs(values[1:] - values[:-1])))
+    two = float(np.median(np.abs(values[2:] - values[:-2])))
+    if one == 0:
+        return 0.0
+    return min(max((two / one) ** 2 - 1, 0.0), _STRONGEST_CORRELATION)
+
+
+def trend(values: FloatArray, confidence: float = 0.95) -> Trend:
+    """Return the Theil-Sen slope of a series, per point, with its confidence interval.
+
+    The textbook interval takes points for independent. This one is widened by
+    sqrt((1 + c) / (1 - c)), c the first-order autocorrelation around the slope: what correlation
+    does to the standard error of a mean or slope of a long series. In a short one c is
+    underestimated; 3 / n is added for that.
+    """
+    from scipy.stats import theilslopes
+
+    n = len(values)
+    slope, intercept, low, high = (float(v) for v in theilslopes(values, alpha=confidence))
+    rest = values - (intercept + slope * np.arange(n))
+    rest = rest - np.mean(rest)
+    power = float(np.dot(rest, rest))
+    if power == 0:
+        return Trend(slope=slope, low=low, high=high)
+    raw = float(np.dot(rest[1:], rest[:-1])) / power
+    correlation = min(max(raw + 3 / n, 0.0), _STRONGEST_CORRELATION)
+    widen = math.sqrt((1 + correlation) / (1 - correlation))
+    return Trend(
+        slope=slope, low=slope - widen * (slope - low), high=slope + widen * (high - slope)
+    )
+
+
+def _tail_start(values: FloatArray, rules: SteadyCriteria) -> int:
+    """Return where the tail begins: after the last change of the mean that counts.
+
+    A change counts when it is negligible neither in size nor within what the noise may feign: the
+    standard errors of both means, widened for correlation, times _CHANGE_Z.
+    """
+    n = len(values)
+    starts = (0, *change_points(values, shortest_segment=rules.shortest_segment), n)
+    segments = list(pairwise(starts))
+    level = np.concatenate([np.full(e - b, np.mean(values[b:e])) for b, e in segments])
+    freedom = max(n - len(segments), 1)
+    variance = float(np.sum(np.square(values - level))) / freedom
+    correlation = min(autocorrelation(values) + 3 / n, _STRONGEST_CORRELATION)
+    variance *= (1 + correlation) / (1 - correlation)
+    start = segments[-1][0]
+    for begin, end in reversed(segments[:-1]):
+        tail_mean = float(np.mean(values[start:]))
+        change = abs(float(np.mean(values[begin:end])) - tail_mean)
+        error = math.sqrt(variance * (1 / (end - begin) + 1 / (n - start)))
+        if change - _CHANGE_Z * error > rules.negligible * abs(tail_mean):
+            break
+        start = begin
+    return start
