@@ -1,0 +1,37 @@
+// The Python face of the core's micro-benchmarks, for pytest-benchmark (benchmarks/test_core.py).
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+std::vector<std::string> names() {
+  std::vector<std::string> result;
+  for (const lab::bench::Bench& bench : lab::bench::all()) result.emplace_back(bench.name);
+  return result;
+}
+
+std::int64_t run(const std::string& name, std::int64_t n) { return lab::bench::checked(lab::bench::find(name), n); }
+
+}  // namespace
+
+NB_MODULE(_bench, m) {
+  m.doc() = "Micro-benchmarks of the multicore engine's core; core_bench is the same set as a program.";
+  m.def("names", &names, "Names of all benchmarks, in a fixed order.");
+  m.def("unit", [](const std::string& name) { return std::string(lab::bench::find(name).unit); }, "name"_a,
+        "What a benchmark's n counts.");
+  m.def("default_n", [](const std::string& name) { return lab::bench::find(name).n; }, "name"_a,
+        "The n at which a benchmark's instructions are counted.");
+  m.def("run", &run, "name"_a, "n"_a,
+        "Runs a benchmark and returns its checksum. ValueError: no such benchmark, or n below 1; RuntimeError: the "
+        "checksum is wrong.");
+}

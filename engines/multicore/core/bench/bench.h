@@ -1,0 +1,42 @@
+// A fixed set of micro-benchmarks of the core's structures, counted by callgrind (benchmarks/instructions.py)
+// and timed by pytest-benchmark (benchmarks/test_core.py).
+//
+// Laws of a benchmark: its work is a function of `n` alone (no thread, no randomness that is not seeded, no
+// decision that depends on the clock), so its instruction count repeats exactly; its work is linear in `n`; its
+// set-up is outside `counted`; and it returns a checksum that a few obvious lines (`expected`) compute as well.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace lab::bench {
+
+struct Bench {
+  const char* name;
+  const char* unit;  // what `n` counts
+  std::int64_t n;    // as counted: tens of millions of instructions
+  std::int64_t (*run)(std::int64_t n);
+  std::int64_t (*expected)(std::int64_t n);
+};
+
+// All benchmarks, in a fixed order.
+std::span<const Bench> all() noexcept;
+
+// Throws std::invalid_argument when no benchmark has this name.
+const Bench& find(std::string_view name);
+
+// Runs a benchmark and returns its checksum.
+// Throws std::invalid_argument when n < 1, std::logic_error when the checksum is wrong.
+std::int64_t checked(const Bench& bench, std::int64_t n);
+
+// The part of a benchmark that is counted: callgrind collects between entry and exit of this function, which it
+// finds by name. Hence never inlined.
+template <typename Body>
+[[gnu::noinline]] std::int64_t counted(Body&& body) {
+  const std::int64_t result = std::forward<Body>(body)();
+  asm volatile("" ::: "memory");  // keeps the call from being treated as pure
+  return result;
+}
+
+}  // namespace lab::bench

@@ -1,0 +1,38 @@
+#include "registry.h"
+
+#include <array>
+#include <stdexcept>
+#include <string>
+
+namespace lab::bench {
+
+std::span<const Bench> all() noexcept {
+  static const std::array benches{
+      block_ring_hand_over, source_pump,       source_schedule, histogram_record,
+      recorder_output,      forest_synchronize, mailbox_long_runs, mailbox_batch_1,
+      mailbox_synchronize,  output_append,     output_merge,    parker_notify,
+  };
+  return benches;
+}
+
+const Bench& find(std::string_view name) {
+  for (const Bench& bench : all()) {
+    if (bench.name == name) return bench;
+  }
+  std::string known;
+  for (const Bench& bench : all()) known += std::string(known.empty() ? "" : ", ") + bench.name;
+  throw std::invalid_argument("no benchmark '" + std::string(name) + "'; there are " + known);
+}
+
+std::int64_t checked(const Bench& bench, std::int64_t n) {
+  if (n < 1) throw std::invalid_argument("n is " + std::to_string(n) + ", wanted at least 1");
+  const std::int64_t checksum = bench.run(n);
+  const std::int64_t wanted = bench.expected(n);
+  if (checksum != wanted) {
+    throw std::logic_error(std::string(bench.name) + " with n = " + std::to_string(n) + " gave checksum " +
+                           std::to_string(checksum) + ", wanted " + std::to_string(wanted));
+  }
+  return checksum;
+}
+
+}  // namespace lab::bench

@@ -1,0 +1,20 @@
+// Where each benchmark is defined: the file with the stem of the structure that it measures.
+#pragma once
+#include "bench.h"
+
+namespace lab::bench {
+
+extern const Bench block_ring_hand_over;  // block_ring_bench.cc
+extern const Bench source_pump;           // source_bench.cc
+extern const Bench source_schedule;
+extern const Bench histogram_record;      // histogram_bench.cc
+extern const Bench recorder_output;       // recorder_bench.cc
+extern const Bench forest_synchronize;    // forest_bench.cc
+extern const Bench mailbox_long_runs;     // mailbox_bench.cc
+extern const Bench mailbox_batch_1;
+extern const Bench mailbox_synchronize;
+extern const Bench output_append;         // sink_bench.cc
+extern const Bench output_merge;
+extern const Bench parker_notify;         // parker_bench.cc
+
+}  // namespace lab::bench
