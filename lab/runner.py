@@ -115,7 +115,7 @@ def _run_one(
         dataset=dataset,
         spawned_ns=time.monotonic_ns(),
         series=run_dir / series,
-        latency=run_dir / "series" / f"{trial.name}.latency.parquet",
+        histograms=run_dir / "series" / f"{trial.name}.hlog",
         outputs=run_dir / "outputs" / f"{cell.slug}.parquet" if keep_outputs else None,
     )
     started_at = now()

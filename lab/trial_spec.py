@@ -23,10 +23,13 @@ class TrialSpec:
         planted_slowdown: share of the run's own time that the lab adds to the timed part as busy
             work, to try a gate; recorded with the result, 0 in every real trial.
         spawned_ns: monotonic clock when the lab started the process; that clock is the machine's.
-        series: where to write the resource series (Parquet).
-        latency: where to write the latency histogram (Parquet).
+        series: where to write the series (`lab.measure.series`, Parquet).
+        histograms: where to write the latency histograms (`lab.measure.hdr`).
         outputs: where to write the answer (Parquet), None when it is not kept.
         runs_oracle_only: make and cache the oracle's answer, and run no engine.
+        measures_ceiling_only: measure what the engine's source can hand over, and run nothing.
+        energy: energy provider, as in the matrix.
+        estimate: parameters of the energy estimate, as in the matrix; None: no estimate.
     """
 
     engine: str
@@ -37,11 +40,14 @@ class TrialSpec:
     dataset: Dataset
     spawned_ns: int
     series: Path | None = None
-    latency: Path | None = None
+    histograms: Path | None = None
     outputs: Path | None = None
     runs_oracle_only: bool = False
     load: LoadSpec | None = None
     planted_slowdown: float = 0.0
+    measures_ceiling_only: bool = False
+    energy: str = "none"
+    estimate: Mapping[str, float] | None = None
 
 
 def write_spec(spec: TrialSpec, path: Path) -> None:
@@ -55,11 +61,14 @@ def write_spec(spec: TrialSpec, path: Path) -> None:
         "dataset": _dataset_to_json(spec.dataset),
         "spawned_ns": spec.spawned_ns,
         "series": _text(spec.series),
-        "latency": _text(spec.latency),
+        "histograms": _text(spec.histograms),
         "outputs": _text(spec.outputs),
         "runs_oracle_only": spec.runs_oracle_only,
         "load": None if spec.load is None else asdict(spec.load),
         "planted_slowdown": spec.planted_slowdown,
+        "measures_ceiling_only": spec.measures_ceiling_only,
+        "energy": spec.energy,
+        "estimate": None if spec.estimate is None else dict(spec.estimate),
     }
     path.write_text(json.dumps(content, default=str), encoding="utf-8")
 
@@ -67,7 +76,7 @@ def write_spec(spec: TrialSpec, path: Path) -> None:
 def read_spec(path: Path) -> TrialSpec:
     """Read what `write_spec` wrote."""
     content = json.loads(path.read_text(encoding="utf-8"))
-    for key in ("series", "latency", "outputs"):
+    for key in ("series", "histograms", "outputs"):
         content[key] = None if content[key] is None else Path(content[key])
     content["load"] = None if content["load"] is None else LoadSpec(**content["load"])
     content["dataset"] = _dataset_from_json(content["dataset"])

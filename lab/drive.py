@@ -1,0 +1,96 @@
+"""The timed part of a trial, and what the lab measures around it."""
+
+import threading
+import time
+import traceback
+from dataclasses import dataclass
+from typing import Any
+
+from engines.protocol import Engine, Measured, Task
+from lab.leftovers import left_behind
+from lab.measure.sampler import ResourceSampler
+from lab.measure.tree import cpu_seconds, descendants
+from lab.trial_spec import TrialSpec
+from workloads.model import Columns
+
+Result = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Driven:
+    """What the timed part gave.
+
+    Attributes:
+        measured: what the engine says.
+        answer: its outputs.
+        start_ns, ran_ns, end_ns: monotonic clock: the timed part, and in it when the engine was
+            done; what the lab adds itself to try a gate comes after that.
+        sampler: what was sampled meanwhile.
+        doubts: what is doubtful about it, in words.
+    """
+
+    measured: Measured
+    answer: Columns
+    start_ns: int
+    ran_ns: int
+    end_ns: int
+    sampler: ResourceSampler
+    doubts: list[str]
+
+
+def drive(engine: Engine, task: Task, spec: TrialSpec, result: Result) -> Driven:
+    """Prepare, run, take the answer and close; fills `result` with times, CPU and memory.
+
+    The planted slow-down is busy work inside the timed part, after the engine's own.
+    """
+    threads_before = set(threading.enumerate())
+    doubts: list[str] = []
+    sampler = ResourceSampler()
+    with sampler:
+        threads_before |= set(threading.enumerate())
+        phase("prepare")
+        begin_ns = time.monotonic_ns()
+        prepared = engine.prepare(task)
+        try:
+            result["prepare_s"] = (time.monotonic_ns() - begin_ns) / 1e9
+            phase("run")
+            cpu_before = cpu_seconds(descendants())
+            start_ns = time.monotonic_ns()
+            measured = prepared.run()
+            ran_ns = time.monotonic_ns()
+            _burn((ran_ns - start_ns) * spec.planted_slowdown)
+            end_ns = time.monotonic_ns()
+            result["cpu_s"] = cpu_seconds(descendants()) - cpu_before
+            sampler.stop()
+            result["duration_s"] = (end_ns - start_ns) / 1e9
+            result["peak_rss_bytes"] = sampler.peak_rss_bytes
+            phase("answer")
+            answer = prepared.answer()
+        finally:
+            phase("close")
+            try:
+                prepared.close()
+            except Exception as error:
+                traceback.print_exc()
+                doubts.append(f"the engine failed to close: {type(error).__name__}: {error}")
+    return Driven(
+        measured=measured,
+        answer=answer,
+        start_ns=start_ns,
+        ran_ns=ran_ns,
+        end_ns=end_ns,
+        sampler=sampler,
+        doubts=doubts + left_behind(threads_before),
+    )
+
+
+def _burn(duration_ns: float) -> None:
+    """Keep one core busy for that long."""
+    end_ns = time.monotonic_ns() + duration_ns
+    while time.monotonic_ns() < end_ns:
+        pass
+
+
+def phase(name: str) -> None:
+    """Announce a phase in the trial's log; `lab.spawn` reads it there."""
+    print(f"# phase: {name}", flush=True)
