@@ -1,5 +1,6 @@
-"""Runs one trial in a fresh process and turns whatever happened into one row."""
+"""Runs one trial in a fresh process or container and turns whatever happened into one row."""
 
+import errno
 import json
 import os
 import re
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from lab.host import SOURCE
+from lab.isolate.errors import DiskFullError
+from lab.isolate.isolation import CONTAINER, Isolation
 from lab.isolate.process import Outcome, run_isolated
 from lab.trial_spec import TrialSpec, write_spec
 from results import schema
@@ -20,6 +23,9 @@ Result = dict[str, Any]
 # As much of a log as helps in a table; the whole log is kept.
 LAST_LINES = 5
 LONGEST_REASON = 2000
+SPEC, RESULT = "spec.json", "result.json"
+# How Python, Java and Arrow say that a disk is full.
+_NO_SPACE = os.strerror(errno.ENOSPC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,30 +36,88 @@ class Ended:
     attempt: int
 
 
-def run_trial(spec: TrialSpec, *, log: Path, timeout_s: float) -> Ended:
+def run_trial(
+    spec: TrialSpec, *, log: Path, timeout_s: float, isolate: Isolation | None = None
+) -> Ended:
     """Run one trial; its output goes to `log`, after a line that counts the attempts.
 
-    No process of the trial is alive afterwards, even when this is left by an exception.
+    No process or container of the trial is there afterwards, and none of its temporary files, even
+    when this is left by an exception or this process is killed.
+
+    Args:
+        spec: the trial, with this machine's paths.
+        log: appended to.
+        timeout_s: it is stopped after so long.
+        isolate: where it runs; None: in a process. A container wants `lab.isolate.check` first.
+
+    Raises:
+        DiskFullError: there was no space left for what it wrote; nothing is known of the engine.
+        IsolationError: the container engine failed.
     """
-    attempt = 1 + (_text(log).count("# attempt ") if log.exists() else 0)
-    with log.open("a", encoding="utf-8") as file:
-        file.write(f"# attempt {attempt}\n")
-    begin = log.stat().st_size
-    with tempfile.TemporaryDirectory(prefix="lab-spec-") as folder:
-        spec_path, result_path = Path(folder) / "spec.json", Path(folder) / "result.json"
-        write_spec(replace(spec, spawned_ns=time.monotonic_ns()), spec_path)
-        outcome = run_isolated(
-            [sys.executable, "-m", "lab.trial", str(spec_path), str(result_path)],
-            log=log,
-            timeout_s=timeout_s,
-            env={"PYTHONPATH": _python_path()},
-        )
-        result: Result | None = None
-        if result_path.exists():
-            result = json.loads(result_path.read_text(encoding="utf-8"))
-    return Ended(
-        result=classify(outcome, result, _text(log, begin), timeout_s=timeout_s), attempt=attempt
+    try:
+        attempt = 1 + (_text(log).count("# attempt ") if log.exists() else 0)
+        with log.open("a", encoding="utf-8") as file:
+            file.write(f"# attempt {attempt}\n")
+        begin = log.stat().st_size
+        with tempfile.TemporaryDirectory(prefix="lab-spec-") as folder:
+            in_container = isolate is not None and isolate.kind == CONTAINER
+            run = _run_contained if in_container else _run_process
+            outcome = run(
+                spec, Path(folder), log=log, timeout_s=timeout_s, isolate=isolate or Isolation()
+            )
+            result = _result(Path(folder))
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        raise _disk_full(log, str(error)) from error
+    said = _text(log, begin)
+    if _lacked_space(result, said):
+        raise _disk_full(log, _last(said))
+    return Ended(result=classify(outcome, result, said, timeout_s=timeout_s), attempt=attempt)
+
+
+def _run_process(
+    spec: TrialSpec, folder: Path, *, log: Path, timeout_s: float, isolate: Isolation
+) -> Outcome:
+    scratch = folder / "tmp"
+    scratch.mkdir()
+    write_spec(replace(spec, spawned_ns=time.monotonic_ns()), folder / SPEC)
+    return run_isolated(
+        [sys.executable, "-m", "lab.trial", str(folder / SPEC), str(folder / RESULT)],
+        log=log,
+        timeout_s=timeout_s,
+        # A trial that is killed leaves its temporary files; here they go with the folder.
+        env={"PYTHONPATH": _python_path(), "TMPDIR": str(scratch)},
+        folder=folder,
     )
+
+
+def _run_contained(
+    spec: TrialSpec, folder: Path, *, log: Path, timeout_s: float, isolate: Isolation
+) -> Outcome:
+    from lab.isolate.container import run_contained
+    from lab.isolate.inside import FOLDER, collect, translate
+
+    inside = translate(spec, folder)
+    write_spec(replace(inside.spec, spawned_ns=time.monotonic_ns()), folder / SPEC)
+    outcome = run_contained(
+        ["python", "-m", "lab.trial", str(FOLDER / SPEC), str(FOLDER / RESULT)],
+        isolation=isolate,
+        mounts=inside.mounts,
+        log=log,
+        timeout_s=timeout_s,
+        folder=folder,
+    )
+    collect(inside.outputs)
+    return outcome
+
+
+def _result(folder: Path) -> Result | None:
+    path = folder / RESULT
+    if not path.exists():
+        return None
+    result: Result = json.loads(path.read_text(encoding="utf-8"))
+    return result
 
 
 def classify(outcome: Outcome, result: Result | None, log: str, *, timeout_s: float) -> Result:
@@ -82,6 +146,20 @@ def classify(outcome: Outcome, result: Result | None, log: str, *, timeout_s: fl
 def _lacked_memory(outcome: Outcome, reason: str) -> bool:
     """Return whether a crash was for lack of memory: the kernel killed, or a runtime said so."""
     return outcome.oom_kills > 0 or "OutOfMemoryError" in reason or "std::bad_alloc" in reason
+
+
+def _lacked_space(result: Result | None, log: str) -> bool:
+    """Return whether a trial failed for lack of disk space, which says nothing of its engine."""
+    if result is None:
+        return _NO_SPACE in _last(log)
+    return result.get("status") == schema.CRASH and _NO_SPACE in result["reason"]
+
+
+def _disk_full(log: Path, said: str) -> DiskFullError:
+    return DiskFullError(
+        f"no space left on a disk that a trial writes to ({log}): {said}; the trial is not "
+        "recorded: free some space (run directory, TMPDIR), then lab run --resume RUN_DIR"
+    )
 
 
 def _how(returncode: int) -> str:

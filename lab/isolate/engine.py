@@ -1,0 +1,133 @@
+"""The container engine: how to reach it, and the containers that labs have started on it."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+
+from lab.isolate.errors import IsolationError
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+LABEL_OWNER = "lab.owner"
+
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_HOW_TO_START = (
+    "start one (systemctl start docker; or podman system service --time=0 unix://PATH &) and name "
+    'its socket with DOCKER_HOST=unix://PATH, or use isolate = "process"'
+)
+
+
+def sockets(environ: Mapping[str, str]) -> list[str]:
+    """Return the paths of sockets at which an engine may answer, those that are named first."""
+    named = [
+        address.removeprefix("unix://")
+        for name in ("DOCKER_HOST", "CONTAINER_HOST")
+        if (address := environ.get(name, "")).startswith("unix://")
+    ]
+    runtime = environ.get("XDG_RUNTIME_DIR")
+    rootless = [f"{runtime}/docker.sock", f"{runtime}/podman/podman.sock"] if runtime else []
+    return [*named, "/var/run/docker.sock", *rootless, "/run/podman/podman.sock"]
+
+
+def address_of(environ: Mapping[str, str]) -> str:
+    """Return the address that DOCKER_HOST names, else that of the first socket that is there."""
+    if environ.get("DOCKER_HOST"):
+        return environ["DOCKER_HOST"]
+    known = sockets(environ)
+    return "unix://" + next((path for path in known if Path(path).exists()), known[0])
+
+
+def connect() -> "DockerClient":
+    """Return a client of the engine that DOCKER_HOST names, else of the first socket that is there.
+
+    Raises:
+        IsolationError: none answers.
+    """
+    import docker  # heavy
+    from docker.errors import DockerException
+
+    address = address_of(os.environ)
+    try:
+        return docker.from_env(environment={**os.environ, "DOCKER_HOST": address})
+    except DockerException as error:
+        named = "DOCKER_HOST" in os.environ
+        raise IsolationError(
+            f'isolate = "container": no container engine answers at {address}'
+            f"{'' if named else ' (DOCKER_HOST is not set)'}: {error}; {_HOW_TO_START}"
+        ) from error
+
+
+def owner() -> str:
+    """Return what tells this process from every other one, before and after a reboot."""
+    return f"{_here()} {os.getpid()} {psutil.Process().create_time():.2f}"
+
+
+def remove(client: "DockerClient", name: str) -> None:
+    """Kill and remove a container, if there is one.
+
+    Raises:
+        IsolationError: it is still there.
+    """
+    from docker.errors import APIError, NotFound
+
+    try:
+        client.api.remove_container(name, force=True, v=True)
+    except NotFound:
+        return
+    except APIError as error:
+        raise IsolationError(
+            f"container {name} cannot be removed: {error}; remove it by hand"
+        ) from error
+
+
+def sweep(client: "DockerClient") -> list[str]:
+    """Remove the containers of labs that are gone; return their names.
+
+    Containers of another process namespace or machine (a lab that is in a container itself) are
+    left alone: whether their lab lives cannot be seen from here.
+    """
+    from docker.errors import APIError, NotFound
+
+    removed = []
+    for container in client.containers.list(
+        all=True, filters={"label": LABEL_OWNER}, ignore_removed=True
+    ):
+        if not _is_orphan(str(container.labels.get(LABEL_OWNER, ""))):
+            continue
+        try:
+            container.remove(force=True, v=True)
+            removed.append(str(container.name))
+        except NotFound:
+            continue
+        except APIError as error:
+            raise IsolationError(
+                f"container {container.name} was left by a killed lab and cannot be removed: "
+                f"{error}; remove it by hand"
+            ) from error
+    return removed
+
+
+def _here() -> str:
+    boot = BOOT_ID.read_text(encoding="ascii").strip()
+    return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
+
+
+def _is_orphan(label: str) -> bool:
+    words = label.rsplit(" ", 2)
+    if len(words) != 3 or not words[1].isdigit():
+        return False
+    boot, _, namespace = words[0].partition(" ")
+    here_boot, _, here_namespace = _here().partition(" ")
+    if boot != here_boot:
+        return True  # Nothing survives a reboot; the container itself is stopped.
+    if namespace != here_namespace:
+        return False
+    try:
+        created = psutil.Process(int(words[1])).create_time()
+    except psutil.NoSuchProcess:
+        return True
+    return abs(created - float(words[2])) > 1

@@ -1,0 +1,81 @@
+"""Translates what a trial is told from this machine's paths to those of its container.
+
+/data/0, /data/1, ...   the folders that hold the input (and the oracle's kept answer); read-only
+/trial                  specification, result, and what the trial writes; moved out afterwards
+"""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from lab.isolate.container import Mount
+from lab.trial_spec import TrialSpec
+from workloads.datasets.dataset import Dataset, DatasetStream
+
+FOLDER = PurePosixPath("/trial")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inside:
+    """A trial as its container sees it.
+
+    Attributes:
+        spec: the specification with the container's paths.
+        mounts: what has to be mounted for them to be there.
+        outputs: folders in which the trial's files will lie on this machine, and where what is in
+            them belongs.
+    """
+
+    spec: TrialSpec
+    mounts: tuple[Mount, ...]
+    outputs: tuple[tuple[Path, Path], ...]
+
+
+def translate(spec: TrialSpec, folder: Path) -> Inside:
+    """Return a specification for a container in which `folder` is mounted as FOLDER.
+
+    Every path of the specification itself is taken for an output; its folder is made now, so that
+    it belongs to this user.
+    """
+    outputs: list[tuple[Path, Path]] = []
+    paths: dict[str, Any] = {}
+    for number, field in enumerate(fields(spec)):
+        value = getattr(spec, field.name)
+        if isinstance(value, Path):
+            # Files of one name may belong to different folders.
+            (folder / str(number)).mkdir()
+            paths[field.name] = Path(FOLDER / str(number) / value.name)
+            outputs.append((folder / str(number), value.parent))
+    hosts = dict.fromkeys(stream.path.absolute().parent for stream in spec.dataset.whole().streams)
+    inside = {host: PurePosixPath(f"/data/{number}") for number, host in enumerate(hosts)}
+    mounts = [Mount(host=host, inside=str(path)) for host, path in inside.items()]
+    mounts.append(Mount(host=folder, inside=str(FOLDER), writable=True))
+    return Inside(
+        spec=replace(spec, dataset=_dataset(spec.dataset, inside), **paths),
+        mounts=tuple(mounts),
+        outputs=tuple(outputs),
+    )
+
+
+def collect(outputs: Sequence[tuple[Path, Path]]) -> None:
+    """Move what a trial has written to where it belongs, each file whole or not at all."""
+    for folder, target in outputs:
+        for found in folder.iterdir():
+            if found.suffix == ".partial":
+                continue  # The trial was stopped while it wrote.
+            target.mkdir(parents=True, exist_ok=True)
+            partial = target / f"{found.name}.partial"
+            shutil.move(found, partial)
+            partial.replace(target / found.name)
+
+
+def _dataset(dataset: Dataset, inside: dict[Path, PurePosixPath]) -> Dataset:
+    return replace(dataset, streams=tuple(_stream(stream, inside) for stream in dataset.streams))
+
+
+def _stream(stream: DatasetStream, inside: dict[Path, PurePosixPath]) -> DatasetStream:
+    path = stream.path.absolute()
+    whole = None if stream.whole is None else _stream(stream.whole, inside)
+    return replace(stream, path=Path(inside[path.parent] / path.name), whole=whole)
