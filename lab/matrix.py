@@ -5,6 +5,11 @@ name = "night"             # part of the run directory's name
 repetitions = 3            # fresh processes a cell
 timeout_s = 120            # of one trial, from process start to verified answer
 seed = 1                   # of generated input
+energy = "auto"            # or "none", "pyrapl", "powercap", "perf"
+idle_s = 60                # idle baseline before and after; default 0: none
+estimate = { watts_per_core = 10 }   # fill the column of estimates; default: it is empty
+isolate = "container"      # default "process"
+container = { image = "stream-lab", memory = "2g", cpus = "0-1" }   # all optional
 
 [[workload]]
 name = "event_window"
@@ -24,6 +29,10 @@ workloads = ["event_*"]    # patterns on name or name@label; default: all
 repetitions = 1            # instead of the run's
 timeout_s = 600            # instead of the run's
 label = "pinned"           # tells apart two tables with equal engine, variant, workers, batch
+
+[load]                     # or several [[load]]; see lab/load/entry.py; default: catch-up
+arrival = "constant"
+rates_eps = [100_000]
 """
 
 import re
@@ -35,11 +44,14 @@ from pathlib import Path
 from typing import Any
 
 from lab.errors import MatrixError
+from lab.isolate.isolation import KINDS, PROCESS, Isolation
+from lab.load.entry import LoadEntry
 from lab.toml_table import REQUIRED, TomlTable
 
 DEFAULT_BATCH = 4096
 DEFAULT_TIMEOUT_S = 120.0
 DEFAULT_EVENTS = 1_000_000
+ENERGY = ("auto", "none", "pyrapl", "powercap", "perf")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,13 +93,32 @@ class EngineEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What holds for all trials of a run.
+
+    Attributes:
+        energy: one of ENERGY.
+        idle_s: how long the idle machine is measured before and after a session; 0: not at all.
+        estimate: parameters of the energy estimate; None: no estimate.
+        isolation: where trials run.
+    """
+
+    energy: str = "auto"
+    idle_s: float = 0.0
+    estimate: Mapping[str, float] | None = None
+    isolation: Isolation = field(default_factory=Isolation)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
-    """A whole matrix; `source` is its file, for messages."""
+    """A whole matrix; `source` is its file, for messages. No `loads`: catch-up only."""
 
     source: str
     name: str
     workloads: tuple[WorkloadEntry, ...]
     engines: tuple[EngineEntry, ...]
+    loads: tuple[LoadEntry, ...] = ()
+    settings: Settings = field(default_factory=Settings)
 
 
 def read_matrix(path: Path) -> Matrix:
@@ -117,11 +148,13 @@ def parse_matrix(text: str, source: str) -> Matrix:
     run = TomlTable(source, "[run]", top.table("run"))
     workloads = top.take("workload", "[[workload]] tables", _tables, REQUIRED)
     engines = top.take("engine", "[[engine]] tables", _tables, REQUIRED)
+    load = top.take("load", "a [load] table or [[load]] tables", lambda _: True, None)
     top.done()
     name = _name(run, "name", Path(source).stem)
     repetitions = run.whole("repetitions", 1)
     timeout_s = float(run.positive("timeout_s", DEFAULT_TIMEOUT_S))
     seed = run.whole("seed", 1, minimum=0)
+    settings = _settings(run)
     run.done()
     matrix = Matrix(
         source=source,
@@ -134,9 +167,46 @@ def parse_matrix(text: str, source: str) -> Matrix:
             _engine(TomlTable(source, f"[[engine]] {number}", table), repetitions, timeout_s)
             for number, table in enumerate(engines, 1)
         ),
+        loads=_loads(load, source),
+        settings=settings,
     )
     _check_keys(matrix)
     return matrix
+
+
+def _loads(content: object, source: str) -> tuple[LoadEntry, ...]:
+    if content is None:
+        return ()
+    from lab.load.table import parse_loads
+
+    return parse_loads(content, source)
+
+
+def _settings(run: TomlTable) -> Settings:
+    kind = run.choice("isolate", KINDS, PROCESS)
+    container = TomlTable(run.file, "[run] container", run.table("container"))
+    parts = {key: container.text(key) for key in ("image", "memory", "cpus")}
+    container.done()
+    given = {key: value for key, value in parts.items() if value is not None}
+    if given and kind == PROCESS:
+        raise run.error("container", f"is given with isolate = {kind!r}", 'isolate = "container"')
+    try:
+        isolation = Isolation(kind=kind, **given)
+    except ValueError as error:
+        raise MatrixError(f"{run.file}: [run] container, {error}") from error
+    return Settings(
+        energy=run.choice("energy", ENERGY, "auto"),
+        idle_s=float(run.number("idle_s", 0.0)),
+        estimate=_estimate(run),
+        isolation=isolation,
+    )
+
+
+def _estimate(run: TomlTable) -> dict[str, float] | None:
+    table = TomlTable(run.file, "[run] estimate", run.table("estimate"))
+    watts = table.positive("watts_per_core")
+    table.done()
+    return None if watts is None else {"watts_per_core": float(watts)}
 
 
 def _workload(table: TomlTable, seed: int) -> WorkloadEntry:

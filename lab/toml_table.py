@@ -1,6 +1,6 @@
 """Reads one TOML table strictly: every error names file, table, key, value and expectation."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lab.errors import MatrixError
@@ -56,6 +56,19 @@ class TomlTable:
             lambda v: isinstance(v, int | float) and not isinstance(v, bool) and v > 0,
             default,
         )
+
+    def number(self, key: str, default: Any = None) -> Any:
+        """Take a number that is not negative."""
+        return self.take(
+            key,
+            "a number of at least 0",
+            lambda v: isinstance(v, int | float) and not isinstance(v, bool) and v >= 0,
+            default,
+        )
+
+    def choice(self, key: str, among: Sequence[str], default: Any = None) -> Any:
+        """Take one of several texts."""
+        return self.take(key, f"one of {', '.join(among)}", lambda v: v in among, default)
 
     def wholes(self, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
         """Take different whole numbers of at least 1; one number stands for a list of one."""
