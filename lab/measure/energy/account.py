@@ -1,0 +1,119 @@
+"""What the record says about the energy of a window. Pure."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from lab.measure.energy.provider import Kind, gross_domains, kind_of
+from lab.measure.energy.track import (
+    Track,
+    joules_between,
+    lost_spans,
+    union_s,
+    wraps_between,
+)
+
+SHORT_WINDOW_S = 10.0
+"""Two edges of up to 100 ms each, which are interpolated, are 2 % of it (METHOD, Energy)."""
+MOST_LOST = 0.01
+"""Share of the window that may be lost before the total is not given any more."""
+STILL_S = 0.02
+"""A counter that does not move in this time stands still: it is refreshed every millisecond, and a
+package that idles at 1 W counts 20,000 uJ meanwhile."""
+
+REFRESH_S = 1e-3
+"""Losses below one refresh of the counters are not losses: an edge of the window lies between two
+values anyway."""
+
+Row = dict[str, Any]
+
+COLUMNS = (
+    "energy_source",
+    "energy_reason",
+    "energy_domains",
+    "energy_gross_j",
+    "energy_net_j",
+    "energy_j_per_1000",
+    "energy_net_j_per_1000",
+    "power_w",
+    "idle_w",
+    "energy_wraps",
+    "energy_dropped_s",
+)
+"""The columns of the record that this package fills; those of the estimate are apart."""
+
+
+def unreadable(reason: str) -> Row:
+    """Return the columns where there is no counter: all null, with the reason."""
+    return {**dict.fromkeys(COLUMNS), "energy_source": "none", "energy_reason": reason}
+
+
+def account(
+    tracks: Mapping[str, Track],
+    start_ns: int,
+    end_ns: int,
+    *,
+    source: str,
+    events: int | None,
+    remarks: tuple[str, ...] = (),
+) -> Row:
+    """Return the gross columns of a window; those of the net are null.
+
+    Args:
+        tracks: every domain that was open, by name.
+        start_ns: of the window, monotonic clock.
+        end_ns: of the window.
+        source: name of the provider.
+        events: input events in the window; None or 0: no joules per event.
+        remarks: what the provider could not read from the start.
+
+    Returns:
+        A domain that stood still, or lost more than 1 % of the window, is left out of the domains.
+        When it belongs to the total, the total is null (but for DRAM that stood still, which is
+        common where memory has no working counter). The reason names it.
+    """
+    window_s = (end_ns - start_ns) / 1e9
+    gross = gross_domains(list(tracks))
+    if window_s <= 0:
+        return unreadable(f"a window of {window_s:g} s is empty")
+    if not gross:
+        return unreadable("; ".join(["no package or psys counter", *remarks]))
+    joules: dict[str, float] = {}
+    fatal: list[str] = []
+    doubts = list(remarks)
+    for name, found in tracks.items():
+        went = joules_between(found, start_ns, end_ns)
+        lost_s = union_s(lost_spans(found, start_ns, end_ns))
+        if lost_s > MOST_LOST * window_s:
+            why = ", ".join(found.reasons) or "no reading"
+            target = fatal if name in gross else doubts
+            target.append(f"{name}: {lost_s:.3g} s of {window_s:.3g} s lost ({why})")
+        elif went == 0 and window_s >= STILL_S:
+            needed = name in gross and kind_of(name) is not Kind.DRAM
+            (fatal if needed else doubts).append(f"{name} stood still")
+        else:
+            joules[name] = went
+            if lost_s > REFRESH_S:
+                doubts.append(f"{name}: {lost_s:.3g} s lost ({', '.join(found.reasons)})")
+    if window_s < SHORT_WINDOW_S:
+        doubts.append(f"short: {window_s:.3g} s, below {SHORT_WINDOW_S:g} s the edges weigh")
+    total = None if fatal else sum(joules[name] for name in gross if name in joules)
+    dropped_s = union_s(
+        [span for name in gross for span in lost_spans(tracks[name], start_ns, end_ns)]
+    )
+    return {
+        **dict.fromkeys(COLUMNS),
+        "energy_source": source,
+        "energy_reason": "; ".join(fatal + doubts) or None,
+        "energy_domains": json.dumps({name: round(went, 6) for name, went in joules.items()}),
+        "energy_gross_j": total,
+        "energy_j_per_1000": per_1000(total, events),
+        "power_w": None if total is None else total / window_s,
+        "energy_wraps": sum(wraps_between(found, start_ns, end_ns) for found in tracks.values()),
+        "energy_dropped_s": dropped_s if dropped_s > REFRESH_S else 0.0,
+    }
+
+
+def per_1000(joules: float | None, events: int | None) -> float | None:
+    """Return joules per 1,000 events, None where either is missing."""
+    return None if joules is None or not events else joules * 1000 / events

@@ -1,0 +1,226 @@
+"""Energy events of the kernel's `power` unit, through `perf stat` as a child process.
+
+The kernel extends these counters to 64 bits, so nothing wraps. perf prints what was counted in each
+100 ms; this file sums it. Where the powercap zones are missing or closed, perf may still be allowed
+to count (its file may carry CAP_PERFMON), and that is why it is a program here and not a system
+call. perf is a child of the process that measures: `pid` says which, so that its CPU time and
+memory (about as much as a small program's) can be left out of the measurement.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.measure.energy.perf_lines import EVENTS, EnergyLine, Missing, parse
+from lab.measure.energy.provider import BARE_METAL, Domain, Reading, Unusable, gross_domains
+
+PERIOD_MS = 100
+START_TIMEOUT_S = 2.0
+EVENTS_BELOW = "sys/bus/event_source/devices/power/events"
+PARANOID = "proc/sys/kernel/perf_event_paranoid"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Perf:
+    """`perf stat` on the energy events.
+
+    Attributes:
+        root: where `/sys` and `/proc` are looked for.
+        which: returns the path of a program on PATH, or None.
+        start_timeout_s: how long the first line may take.
+    """
+
+    root: Path = Path("/")
+    which: Callable[[str], str | None] = shutil.which
+    start_timeout_s: float = START_TIMEOUT_S
+
+    @property
+    def name(self) -> str:
+        """Return `perf`."""
+        return "perf"
+
+    def open(self) -> "PerfCounters | Unusable":
+        """Start perf and wait for its first interval."""
+        offered = {path.name for path in (self.root / EVENTS_BELOW).glob("energy-*")}
+        events = [event for event in EVENTS if event in offered]
+        if not events:
+            return Unusable(reason="no power events (PMU `power` is absent)", remedy=BARE_METAL)
+        program = self.which("perf")
+        if program is None:
+            return Unusable(
+                reason=f"{', '.join(events)}, but no program perf",
+                remedy="install perf (Debian: linux-perf, Fedora: perf)",
+            )
+        try:
+            counters = PerfCounters(program, events)
+        except OSError as error:
+            return Unusable(reason=f"{program}: {error.strerror}", remedy="reinstall perf")
+        trouble = counters.wait_for_first(self.start_timeout_s)
+        if trouble is None:
+            return counters
+        counters.close()
+        return Unusable(reason=f"perf: {trouble}", remedy=self._remedy())
+
+    def _remedy(self) -> str:
+        try:
+            paranoid = int((self.root / PARANOID).read_text())
+        except (OSError, ValueError):
+            paranoid = 0
+        return "sudo sysctl kernel.perf_event_paranoid=0" if paranoid > 0 else BARE_METAL
+
+
+class PerfCounters:
+    """A running `perf stat`.
+
+    A thread reads its lines as they come. Line times count from perf's own start, which is
+    estimated as the smallest difference between arrival and line time so far: late arrivals (a busy
+    machine) do not move it.
+    """
+
+    def __init__(self, program: str, events: Sequence[str]) -> None:
+        wanted = ",".join(f"power/{event}/" for event in events)
+        # A separator that no number contains; numbers in the C locale; output apart from errors.
+        options = ["-a", "--per-socket", "-I", str(PERIOD_MS), "-x", ";", "--log-fd", "1"]
+        self._process = subprocess.Popen(
+            [program, "stat", *options, "-e", wanted],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            env={**os.environ, "LC_ALL": "C"},
+        )
+        self.pid = self._process.pid
+        self.domains: tuple[Domain, ...] = ()
+        self.remarks: tuple[str, ...] = ()
+        self._sums_uj: dict[str, float] = {}
+        self._unread: list[tuple[int, Reading]] = []
+        self._interval: list[EnergyLine] = []
+        self._offset_ns: int | None = None
+        self._last_ns = 0
+        self._lock = threading.Lock()
+        self._first = threading.Event()
+        self._errors: list[str] = []
+        self._closed = False
+        self._threads = [
+            threading.Thread(target=target, name="lab-perf", daemon=True)
+            for target in (self._follow, self._listen)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def wait_for_first(self, timeout_s: float) -> str | None:
+        """Return None once an interval with a total was read, else what went wrong."""
+        self._first.wait(timeout_s)
+        with self._lock:
+            names = [domain.name for domain in self.domains]
+        if gross_domains(names):
+            return None
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(0.1)
+        if self._process.poll() is not None:
+            self._threads[1].join(1.0)
+            return self._complaint() or f"ended with code {self._process.returncode}"
+        return "; ".join(self.remarks) or f"no line within {timeout_s:g} s"
+
+    def read(self) -> tuple[Reading, ...]:
+        """Return the intervals that perf has printed since the last call."""
+        with self._lock:
+            unread, self._unread = self._unread, []
+            offset_ns = self._offset_ns or 0
+        if not unread and not self._closed and self._process.poll() is not None:
+            ended = f"perf ended with code {self._process.returncode}"
+            failed = {domain.name: ended for domain in self.domains}
+            return (Reading(time_ns=time.monotonic_ns(), counters_uj={}, failed=failed),)
+        readings: list[Reading] = []
+        for since_start_ns, reading in unread:
+            # A better estimate of perf's start may lie before the one that was used so far.
+            self._last_ns = max(since_start_ns + offset_ns, self._last_ns + 1)
+            readings.append(
+                Reading(
+                    time_ns=self._last_ns,
+                    counters_uj=reading.counters_uj,
+                    failed=reading.failed,
+                    gaps=reading.gaps,
+                )
+            )
+        return tuple(readings)
+
+    def close(self) -> tuple[Reading, ...]:
+        """Let perf print its last, shorter interval, and end it."""
+        if self._closed:
+            return ()
+        self._closed = True
+        with suppress(ProcessLookupError):
+            self._process.send_signal(signal.SIGINT)
+        try:
+            self._process.wait(2.0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        for thread in self._threads:
+            thread.join(1.0)
+        for pipe in (self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
+        return self.read()
+
+    def _follow(self) -> None:
+        assert self._process.stdout is not None
+        for text in self._process.stdout:
+            arrived_ns = time.monotonic_ns()
+            line = parse(text)
+            if line is None:
+                continue
+            with self._lock:
+                offset_ns = arrived_ns - line.time_ns
+                if self._offset_ns is None or offset_ns < self._offset_ns:
+                    self._offset_ns = offset_ns
+                if self._interval and self._interval[0].time != line.time:
+                    self._finish_interval()
+                self._interval.append(line)
+        with self._lock:
+            self._finish_interval()
+        self._first.set()
+
+    def _finish_interval(self) -> None:
+        """Add one interval to the sums; the first one decides which domains there are."""
+        lines, self._interval = self._interval, []
+        if not lines:
+            return
+        if not self._first.is_set():
+            counted = [line for line in lines if not isinstance(line.uj, Missing)]
+            self.domains = tuple(Domain(name=line.domain) for line in counted)
+            self._sums_uj = {line.domain: 0.0 for line in counted}
+            zeros = {line.domain: 0 for line in counted}
+            self._unread.append((0, Reading(time_ns=0, counters_uj=zeros)))
+            self.remarks = tuple(
+                f"{line.domain}: {line.uj.value}" for line in lines if isinstance(line.uj, Missing)
+            )
+        gaps = set(self._sums_uj)
+        for line in lines:
+            if line.domain in self._sums_uj and not isinstance(line.uj, Missing):
+                self._sums_uj[line.domain] += line.uj
+                gaps.discard(line.domain)
+        counters = {name: round(uj) for name, uj in self._sums_uj.items()}
+        reading = Reading(time_ns=0, counters_uj=counters, gaps=frozenset(gaps))
+        self._unread.append((lines[0].time_ns, reading))
+        self._first.set()
+
+    def _listen(self) -> None:
+        assert self._process.stderr is not None
+        self._errors.extend(self._process.stderr)
+
+    def _complaint(self) -> str:
+        """Return the first sentence of perf's error, without its help."""
+        text = " ".join("".join(self._errors).split())
+        text = text.removeprefix("Error: ").partition(" Run 'perf list'")[0]
+        return re.split(r"(?<=[.?])\s", text, maxsplit=1)[0]

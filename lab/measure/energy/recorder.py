@@ -1,0 +1,160 @@
+"""Records the counters of one provider while something runs."""
+
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lab.measure.energy.account import Row, account, unreadable
+from lab.measure.energy.estimate import Estimate, columns_of
+from lab.measure.energy.provider import Counters, Provider, Reading, Unusable
+from lab.measure.energy.track import Track, joules_at, joules_between, track
+
+POLL_HZ = 10
+"""METHOD: poll at 1 to 10 Hz; at 1 kHz tools cost up to half of the time (arXiv 2604.26815)."""
+
+
+class EnergyRecorder:
+    """A thread that reads the counters ten times a second; use as a context manager.
+
+    Promises: never raises because of a counter; reads at the start, at the end and at every `mark`;
+    a provider that cannot be used costs nothing but its opening. Loses: when in the 100 ms between
+    two readings the energy was taken, hence `mark` at the edges of a window.
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        *,
+        estimate: Estimate | None = None,
+        period_s: float = 1 / POLL_HZ,
+        clock: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self._provider = provider
+        self._estimate = estimate
+        self._period_s = period_s
+        self._clock = clock
+        self._counters: Counters | None = None
+        self._readings: list[Reading] = []
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._tracks: dict[str, Track] | None = None
+        self.reason: str | None = "the recorder was not started"
+        """Why nothing is recorded; None when something is."""
+
+    def __enter__(self) -> "EnergyRecorder":
+        opened = self._provider.open()
+        if isinstance(opened, Unusable):
+            self.reason = opened.reason
+            return self
+        self.reason = None
+        self._counters = opened
+        self.mark()
+        self._thread = threading.Thread(target=self._run, name="lab-energy", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    @property
+    def pid(self) -> int | None:
+        """The child process that the provider needs, whose time is not the engine's; or None."""
+        pid = getattr(self._counters, "pid", None)
+        return pid if isinstance(pid, int) else None
+
+    def mark(self) -> None:
+        """Read now: called right at the edges of a window, it makes them exact."""
+        if self._counters is None or self._stop.is_set():
+            return
+        with self._lock:
+            self._readings.extend(self._counters.read())
+
+    def stop(self) -> None:
+        """Read a last time, end the thread and close the counters. May be called twice."""
+        if self._counters is None or self._stop.is_set():
+            return
+        self.mark()
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._readings.extend(self._counters.close())
+
+    def joules(self, start_ns: int, end_ns: int) -> dict[str, float] | None:
+        """Return joules by domain between two times, None where nothing is recorded."""
+        if self.reason is not None:
+            return None
+        return {
+            name: joules_between(found, start_ns, end_ns) for name, found in self.tracks().items()
+        }
+
+    def series(self) -> tuple[NDArray[np.int64], dict[str, NDArray[np.float64]]]:
+        """Return the times of all readings and the joules of every domain since the first.
+
+        The joules never decrease; after a domain's last reading they are NaN. Both are empty where
+        nothing is recorded.
+        """
+        tracks = self.tracks()
+        with_readings = [found.times_ns for found in tracks.values() if len(found.times_ns)]
+        if not with_readings:
+            return np.empty(0, np.int64), {}
+        times_ns = np.unique(np.concatenate(with_readings))
+        columns: dict[str, NDArray[np.float64]] = {}
+        for name, found in tracks.items():
+            joules = joules_at(found, times_ns)
+            last_ns = found.times_ns[-1] if len(found.times_ns) else 0
+            columns[name] = np.where(times_ns <= last_ns, joules, np.nan)
+        return times_ns, columns
+
+    def columns(
+        self, start_ns: int, end_ns: int, *, events: int | None, cpu_s: float | None = None
+    ) -> Row:
+        """Return the record's columns of energy and of its estimate for a window.
+
+        Call it after `stop`. See `account` and `estimate`; the columns of the net are null until
+        `idle.net` fills them.
+
+        Args:
+            start_ns: of the window, monotonic clock.
+            end_ns: of the window.
+            events: input events in the window.
+            cpu_s: CPU-seconds in the window; only the estimate needs them.
+        """
+        estimated = columns_of(self._estimate, cpu_s=cpu_s, window_s=(end_ns - start_ns) / 1e9)
+        if self._counters is None:
+            return {**unreadable(self.reason or "nothing was recorded"), **estimated}
+        measured = account(
+            self.tracks(),
+            start_ns,
+            end_ns,
+            source=self._provider.name,
+            events=events,
+            remarks=self._counters.remarks,
+        )
+        return {**measured, **estimated}
+
+    def tracks(self) -> dict[str, Track]:
+        """Return every domain's counter over time; computed once after `stop`."""
+        if self._counters is None:
+            return {}
+        if self._tracks is not None:
+            return self._tracks
+        with self._lock:
+            readings = list(self._readings)
+        found = {domain.name: track(domain, readings) for domain in self._counters.domains}
+        if self._stop.is_set():
+            self._tracks = found
+        return found
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._period_s):
+            self.mark()

@@ -1,0 +1,178 @@
+"""From raw counters to joules: wrap-arounds corrected, what cannot be corrected left out. Pure."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lab.measure.energy.provider import Domain, Reading
+
+PLAUSIBLE_W = 5_000
+"""More than this in one counter is not power: the counter was reset, or belongs to another host.
+
+Ten times what large sockets take. The smallest usual range, 65.5 kJ, lasts 13 s at this power, so
+between two readings 0.1 s apart there is at most one wrap-around.
+"""
+SLACK_S = 0.1
+"""Counters are refreshed about every millisecond, later under load, so a short interval may carry
+the energy of a longer one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Track:
+    """One counter over time.
+
+    Attributes:
+        times_ns: of the readings that succeeded, int64, strictly increasing.
+        joules: since the first reading, float64, never decreasing; lost intervals add nothing.
+        lost: for every interval between two readings whether it could not be corrected, bool.
+        wrapped: for every interval whether one wrap-around was corrected in it, bool.
+        reasons: what went wrong, each text once, in order.
+    """
+
+    times_ns: NDArray[np.int64]
+    joules: NDArray[np.float64]
+    lost: NDArray[np.bool_]
+    wrapped: NDArray[np.bool_]
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advance:
+    """How far a counter went in an interval; `uj` is None when nobody can know, with the reason."""
+
+    uj: int | None
+    wrapped: bool = False
+    reason: str = ""
+
+
+def advance(before: int, after: int, *, range_uj: int | None, interval_s: float) -> Advance:
+    """Return how far a counter went, over at most one wrap-around.
+
+    Args:
+        before: the earlier reading, in microjoules.
+        after: the later reading.
+        range_uj: the highest value; None when unknown.
+        interval_s: time between the readings.
+
+    Returns:
+        No energy when the counter went backwards and its range is unknown or was exceeded, when it
+        would have taken more than 5 kW, or when the interval is so long that a whole round of the
+        counter would not show. Errs by one unit of the counter (61 uJ at most) per wrap-around.
+    """
+    most_uj = PLAUSIBLE_W * (interval_s + SLACK_S) * 1e6
+    if range_uj is not None and most_uj > range_uj:
+        return Advance(uj=None, reason=f"{interval_s:.1f} s without a reading may hide a wrap")
+    went = after - before
+    wrapped = went < 0
+    if wrapped:
+        if range_uj is None:
+            return Advance(uj=None, reason="the counter went backwards and its range is unknown")
+        if before > range_uj:
+            return Advance(uj=None, reason="the counter was above its range and went backwards")
+        went += range_uj
+    if went > most_uj:
+        verb = "went backwards" if wrapped else "jumped"
+        return Advance(uj=None, reason=f"the counter {verb}, and no power explains it (a reset?)")
+    return Advance(uj=went, wrapped=wrapped)
+
+
+def track(domain: Domain, readings: Iterable[Reading]) -> Track:
+    """Follow one counter through all readings.
+
+    A reading that failed is passed over: a counter keeps counting, so the next one makes up for it
+    unless too much time has passed.
+    """
+    times: list[int] = []
+    joules: list[float] = []
+    lost: list[bool] = []
+    wrapped: list[bool] = []
+    reasons: dict[str, None] = {}
+    before = 0
+    total_uj = 0
+    gap = False
+    for reading in readings:
+        gap = gap or domain.name in reading.gaps
+        counter = reading.counters_uj.get(domain.name)
+        if counter is None:
+            reasons[reading.failed.get(domain.name, "no value")] = None
+            continue
+        if times:
+            if reading.time_ns <= times[-1]:
+                continue
+            step = advance(
+                before,
+                counter,
+                range_uj=domain.range_uj,
+                interval_s=(reading.time_ns - times[-1]) / 1e9,
+            )
+            if gap:
+                step = Advance(uj=None, reason="the counter did not run all the time")
+            if step.uj is None:
+                reasons[step.reason] = None
+            total_uj += step.uj or 0
+            lost.append(step.uj is None)
+            wrapped.append(step.wrapped)
+        times.append(reading.time_ns)
+        joules.append(total_uj / 1e6)
+        before = counter
+        gap = False
+    return Track(
+        times_ns=np.array(times, np.int64),
+        joules=np.array(joules, np.float64),
+        lost=np.array(lost, np.bool_),
+        wrapped=np.array(wrapped, np.bool_),
+        reasons=tuple(reasons),
+    )
+
+
+def joules_at(track: Track, times_ns: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the joules at some times, interpolated; constant before and after all readings."""
+    if len(track.times_ns) == 0:
+        return np.zeros(len(times_ns))
+    # Relative to the first reading, so that float64 keeps the nanoseconds.
+    zero = track.times_ns[0]
+    found: NDArray[np.float64] = np.interp(times_ns - zero, track.times_ns - zero, track.joules)
+    return found
+
+
+def joules_between(track: Track, start_ns: int, end_ns: int) -> float:
+    """Return the joules between two times; what was lost in between is not in it."""
+    first, last = joules_at(track, np.array([start_ns, end_ns], np.int64))
+    return float(last - first)
+
+
+def lost_spans(track: Track, start_ns: int, end_ns: int) -> list[tuple[int, int]]:
+    """Return the parts of a window about which this counter says nothing, in ns.
+
+    Lost intervals, and what lies before the first and after the last reading.
+    """
+    times = track.times_ns
+    if len(times) == 0:
+        return [(start_ns, end_ns)]
+    spans = [(start_ns, int(times[0])), (int(times[-1]), end_ns)]
+    spans += [(int(times[i]), int(times[i + 1])) for i in np.flatnonzero(track.lost)]
+    cut = [(max(begin, start_ns), min(end, end_ns)) for begin, end in spans]
+    return sorted((begin, end) for begin, end in cut if begin < end)
+
+
+def union_s(spans: Sequence[tuple[int, int]]) -> float:
+    """Return the length in seconds of the union of spans in nanoseconds."""
+    total = 0
+    reached: int | None = None
+    for begin, end in sorted(spans):
+        if reached is None or begin > reached:
+            reached = begin
+        if end > reached:
+            total += end - reached
+            reached = end
+    return total / 1e9
+
+
+def wraps_between(track: Track, start_ns: int, end_ns: int) -> int:
+    """Return how many wrap-arounds were corrected in intervals that touch the window."""
+    if len(track.times_ns) < 2:
+        return 0
+    touches = (track.times_ns[1:] > start_ns) & (track.times_ns[:-1] < end_ns)
+    return int(np.count_nonzero(track.wrapped & touches))
