@@ -31,6 +31,8 @@ NB_MODULE(_bench, m) {
         "What a benchmark's n counts.");
   m.def("default_n", [](const std::string& name) { return lab::bench::find(name).n; }, "name"_a,
         "The n at which a benchmark's instructions are counted.");
+  m.def("spent_s", [] { return static_cast<double>(lab::bench::spent_ns()) * 1e-9; },
+        "Seconds that this thread has spent inside benchmarks, without their set-up and the check of their answers.");
   m.def("run", &run, "name"_a, "n"_a,
         "Runs a benchmark and returns its checksum. ValueError: no such benchmark, or n below 1; RuntimeError: the "
         "checksum is wrong.");

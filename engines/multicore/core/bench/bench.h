@@ -3,12 +3,14 @@
 //
 // Laws of a benchmark: its work is a function of `n` alone (no thread, no randomness that is not seeded, no
 // decision that depends on the clock), so its instruction count repeats exactly; its work is linear in `n`; its
-// set-up is outside `counted`; and it returns a checksum that a few obvious lines (`expected`) compute as well.
+// set-up is outside `measured`; and it returns a checksum that a few obvious lines (`expected`) compute as well.
 #pragma once
 #include <cstdint>
 #include <span>
 #include <string_view>
 #include <utility>
+
+#include "clock.h"
 
 namespace lab::bench {
 
@@ -30,12 +32,26 @@ const Bench& find(std::string_view name);
 // Throws std::invalid_argument when n < 1, std::logic_error when the checksum is wrong.
 std::int64_t checked(const Bench& bench, std::int64_t n);
 
-// The part of a benchmark that is counted: callgrind collects between entry and exit of this function, which it
-// finds by name. Hence never inlined.
+// Nanoseconds that this thread has spent inside `measured`.
+inline std::int64_t& spent_ns() noexcept {
+  thread_local std::int64_t spent = 0;
+  return spent;
+}
+
+// Callgrind collects between entry and exit of this function, which it finds by name. Hence never inlined.
 template <typename Body>
 [[gnu::noinline]] std::int64_t counted(Body&& body) {
   const std::int64_t result = std::forward<Body>(body)();
   asm volatile("" ::: "memory");  // keeps the call from being treated as pure
+  return result;
+}
+
+// The part of a benchmark that is counted and timed.
+template <typename Body>
+std::int64_t measured(Body&& body) {
+  const std::int64_t start = now_ns();
+  const std::int64_t result = counted(std::forward<Body>(body));
+  spent_ns() += now_ns() - start;
   return result;
 }
 

@@ -123,7 +123,7 @@ std::int64_t run(std::int64_t n, std::int64_t batch, std::int32_t leaves) {
   const std::int64_t zero = 0;
   forest.initialise(0, std::as_bytes(std::span(&zero, 1)));
 
-  counted([&] {
+  measured([&] {
     for (bool more = true; more;) {
       more = false;
       for (const auto& source : sources) source->pump();
