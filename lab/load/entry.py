@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from engines.protocol import ADAPTIVE
-from lab.load.spec import CONSTANT
+from lab.load.spec import ARRIVALS, CONSTANT, REPLAY, LoadSpec
 from lab.search.settings import SearchSettings
 
 CATCH_UP = "catch-up"
@@ -41,3 +41,49 @@ class LoadEntry:
     search: SearchSettings | None = None
     engines: tuple[str, ...] | None = None
     workloads: tuple[str, ...] | None = None
+
+
+def specs(entry: LoadEntry) -> tuple[tuple[str, LoadSpec], ...]:
+    """Return the loads of an entry, each with the last part of its cells' ids.
+
+    Open loads: one for each rate, called `constant-1M`, `poisson-250k` or `replay-x10`; with a
+    label, by it, and by label and rate (`day-1M`) where there are several rates. A search: one,
+    whose rate is None because it is yet to be found. Catch-up: none.
+    """
+    if entry.mode == CATCH_UP:
+        return ()
+    if entry.mode == SEARCH:
+        return ((entry.label or SEARCH, _spec(entry, None)),)
+    if entry.arrival == REPLAY:
+        speed_up = {**ARRIVALS[REPLAY], **entry.params}["speed_up"]
+        return ((entry.label or f"{REPLAY}-x{speed_up:.12g}", _spec(entry, None)),)
+    first = entry.label or entry.arrival
+    return tuple(
+        (
+            first if entry.label and len(entry.rates_eps) == 1 else f"{first}-{_short(rate_eps)}",
+            _spec(entry, rate_eps),
+        )
+        for rate_eps in entry.rates_eps
+    )
+
+
+def _spec(entry: LoadEntry, rate_eps: float | None) -> LoadSpec:
+    return LoadSpec(
+        arrival=entry.arrival,
+        rate_eps=rate_eps,
+        warm_up_s=entry.warm_up_s,
+        window_s=entry.window_s,
+        seed=entry.seed,
+        batching=entry.batching,
+        heartbeat_ms=entry.heartbeat_ms,
+        params={**ARRIVALS[entry.arrival], **entry.params},
+        objective=entry.objective,
+    )
+
+
+def _short(rate_eps: float) -> str:
+    """Return a rate as `1M`, `250k` or `12.5`; different rates have different texts."""
+    for unit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if rate_eps >= unit:
+            return f"{rate_eps / unit:.12g}{letter}"
+    return f"{rate_eps:.12g}"

@@ -1,0 +1,245 @@
+"""Reads the `load` key of a matrix: one `[load]` table, or several `[[load]]` tables.
+
+[[load]]
+mode = "open"                  # or "catch-up"; implied by arrival or rate_eps
+arrival = "poisson"            # constant (default), poisson, bursts, replay, phases
+rate_eps = [100_000, 1e6]      # events/s over all streams; a number or a list; not with replay
+warm_up_s = 10                 # kept apart from the latency
+window_s = 60                  # the steady window
+seed = 1                       # of poisson and phases
+batching = "adaptive"          # or "full"
+heartbeat_ms = 1
+objective = "p99 <= 10ms"      # p50 p90 p99 p99.9 max; ns us ms s
+label = "day"                  # last part of the cells' ids
+engines = ["multicore/dgs"]    # patterns on `name` or `name/variant`; default: all that can
+workloads = ["event_*"]        # patterns on `name` or `name@label`; default: all
+on_s = 0.1                     # bursts: on_s, off_s
+off_s = 0.1
+speed_up = 10                  # replay: speed_up, tick_ns (ns that one tick of event time stands
+tick_ns = 1e6                  #   for, default 1 ms)
+min_s = 0.5                    # phases: min_s, max_s, min_factor, max_factor
+max_s = 2.0
+min_factor = 0.5
+max_factor = 1.5
+
+[[load]]
+search = "sustainable"         # instead of rate_eps; all of the above, and:
+start_eps = 10_000
+tolerance = 0.02
+votes = 3
+confirmations = 5
+levels = [0.1, 0.5, 0.8, 0.9, 0.95]
+level_repetitions = 1
+max_eps = 1e8
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any
+
+from engines.protocol import ADAPTIVE, BATCHINGS
+from lab.errors import MatrixError
+from lab.load.entry import CATCH_UP, OPEN, SEARCH, LoadEntry
+from lab.load.objective import EXPECTED, parse_objective
+from lab.load.spec import ARRIVALS, CONSTANT, REPLAY
+from lab.search.settings import SearchSettings
+from lab.toml_table import REQUIRED, TomlTable
+
+SHORTEST_HEARTBEAT_MS = 0.01
+"""A hundred thousand heartbeats a second on each stream: more would be the load."""
+
+_MAY_BE_ZERO = frozenset({"off_s", "min_factor"})
+_ALWAYS = frozenset({"mode", "search", "label", "engines", "workloads"})
+_SEARCH_KEYS = tuple(field.name for field in fields(SearchSettings))
+
+
+def parse_loads(content: object, source: str) -> tuple[LoadEntry, ...]:
+    """Parse the `load` key of a matrix.
+
+    Args:
+        content: a table, a list of tables, or None where the key is absent.
+        source: names the matrix in messages.
+
+    Returns:
+        At least one entry; catch-up where there is no table.
+
+    Raises:
+        MatrixError: a key is unknown or out of place, or a value is not what it must be.
+    """
+    if content is None:
+        return (LoadEntry(mode=CATCH_UP),)
+    if isinstance(content, Mapping):
+        return (_entry(TomlTable(source, "[load]", content), content),)
+    if not isinstance(content, list) or not content:
+        raise MatrixError(
+            f"{source}: top level, key load is {content!r}; expected a [load] table or [[load]] "
+            "tables"
+        )
+    return tuple(
+        _entry(TomlTable(source, f"[[load]] {number}", table), table)
+        for number, table in enumerate(content, 1)
+    )
+
+
+def _entry(table: TomlTable, content: Mapping[str, Any]) -> LoadEntry:
+    search = table.take("search", f'"{SEARCH}"', lambda v: v == SEARCH, None)
+    # Whatever else is said of a load is about an open one.
+    implied = OPEN if search or set(content) - _ALWAYS else CATCH_UP
+    mode = table.take("mode", f'"{CATCH_UP}" or "{OPEN}"', lambda v: v in (CATCH_UP, OPEN), implied)
+    entry: dict[str, Any] = {
+        "label": table.take("label", *_NAME, None),
+        "engines": table.texts("engines"),
+        "workloads": table.texts("workloads"),
+    }
+    if mode == CATCH_UP:
+        if search:
+            raise table.error("search", f'is {search!r} with mode = "{CATCH_UP}"', f'"{OPEN}"')
+        _refuse(table, content, set(content) - _ALWAYS, f'mode = "{OPEN}"')
+        table.done()
+        return LoadEntry(mode=CATCH_UP, **entry)
+    arrival = table.take("arrival", f"one of {', '.join(ARRIVALS)}", _arrival, CONSTANT)
+    if search and arrival == REPLAY:
+        raise table.error("arrival", f"is {arrival!r}", "one that has a rate to search for")
+    if not search:
+        _refuse(table, content, set(_SEARCH_KEYS), f'search = "{SEARCH}"')
+    if search or arrival == REPLAY:
+        _refuse(table, content, {"rate_eps"}, "no rate: it is searched for, or what is recorded")
+    else:
+        rates = table.take("rate_eps", *_RATES, REQUIRED)
+        entry["rates_eps"] = tuple(map(float, rates if isinstance(rates, list) else [rates]))
+    entry |= {
+        "arrival": arrival,
+        "warm_up_s": _number(table, "warm_up_s", 10.0, zero=True),
+        "window_s": _number(table, "window_s", 60.0),
+        "seed": table.whole("seed", 1, minimum=0),
+        "batching": table.take(
+            "batching", f"one of {', '.join(BATCHINGS)}", lambda v: v in BATCHINGS, ADAPTIVE
+        ),
+        "heartbeat_ms": _number(table, "heartbeat_ms", 1.0, least=SHORTEST_HEARTBEAT_MS),
+        "params": _params(table, content, arrival),
+        "objective": table.take("objective", EXPECTED, _objective, None),
+    }
+    if search:
+        entry["search"] = _settings(table)
+    table.done()
+    return LoadEntry(mode=SEARCH if search else OPEN, **entry)
+
+
+def _params(table: TomlTable, content: Mapping[str, Any], arrival: str) -> dict[str, float]:
+    """Take the parameters of the arrival process, and refuse those of others."""
+    for other, names in ARRIVALS.items():
+        if other != arrival:
+            _refuse(table, content, set(names), f'arrival = "{other}"')
+    params = {
+        name: _number(table, name, default, zero=name in _MAY_BE_ZERO)
+        for name, default in ARRIVALS[arrival].items()
+    }
+    for low, high in (("min_s", "max_s"), ("min_factor", "max_factor")):
+        if low in params and params[low] > params[high]:
+            raise table.error(
+                low, f"is {params[low]:g} and {high} is {params[high]:g}", f"at most {high}"
+            )
+    return params
+
+
+def _settings(table: TomlTable) -> SearchSettings:
+    default = SearchSettings()
+    start_eps = _number(table, "start_eps", default.start_eps)
+    return SearchSettings(
+        start_eps=start_eps,
+        tolerance=table.take(
+            "tolerance",
+            "a share above 0 and at most 0.5",
+            lambda v: _is_number(v) and 0 < v <= 0.5,
+            default.tolerance,
+        ),
+        votes=table.take(
+            "votes",
+            "an odd whole number, so that there is a majority",
+            lambda v: type(v) is int and v > 0 and v % 2 == 1,
+            default.votes,
+        ),
+        confirmations=table.whole("confirmations", default.confirmations, minimum=0),
+        levels=tuple(
+            table.take(
+                "levels",
+                "a list of different shares above 0 and at most 1",
+                _levels,
+                default.levels,
+            )
+        ),
+        level_repetitions=table.whole("level_repetitions", default.level_repetitions),
+        max_eps=_number(table, "max_eps", None, least=start_eps),
+    )
+
+
+def _refuse(table: TomlTable, content: Mapping[str, Any], keys: set[str], goes_with: str) -> None:
+    """Refuse keys that are known but out of place."""
+    for key in content:
+        if key in keys and _known(key):
+            raise table.error(key, f"(= {content[key]!r}) is out of place here", goes_with)
+
+
+def _known(key: str) -> bool:
+    named = {field.name for field in fields(LoadEntry)} | {"rate_eps"} | set(_SEARCH_KEYS)
+    return key in named or any(key in names for names in ARRIVALS.values())
+
+
+def _number(
+    table: TomlTable, key: str, default: float | None, *, zero: bool = False, least: float = 0.0
+) -> Any:
+    """Take a finite number above 0, or as `zero` and `least` say, as a float."""
+    expected = f"a number of at least {least:g}" if zero or least else "a number above 0"
+    value = table.take(
+        key,
+        expected,
+        lambda v: _is_number(v) and (v >= least if zero or least else v > 0),
+        default,
+    )
+    return None if value is None else float(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _rates(value: Any) -> bool:
+    if not isinstance(value, list):
+        value = [value]
+    return (
+        len(value) > 0
+        and all(_is_number(rate) and rate > 0 for rate in value)
+        and len(set(map(float, value))) == len(value)
+    )
+
+
+def _levels(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and all(_is_number(level) and 0 < level <= 1 for level in value)
+        and len(set(value)) == len(value)
+    )
+
+
+def _arrival(value: object) -> bool:
+    return isinstance(value, str) and value in ARRIVALS
+
+
+def _objective(value: object) -> bool:
+    try:
+        parse_objective(value if isinstance(value, str) else "")
+    except ValueError:
+        return False
+    return True
+
+
+_RATES: tuple[str, Callable[[Any], bool]] = (
+    "events/s: a number above 0, or a list of different ones",
+    _rates,
+)
+_NAME: tuple[str, Callable[[Any], bool]] = (
+    "letters, digits, '-', '_' and '.', beginning with a letter or digit",
+    lambda value: isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9][\w.-]*", value) is not None,
+)
