@@ -21,6 +21,7 @@ PROBES: tuple[tuple[str, Probe], ...] = (
     ("powercap", energy.powercap),
     ("pyRAPL", energy.pyrapl),
     ("perf power", energy.perf),
+    ("energy", energy.chosen),
     ("java", java.java),
     ("compiler", programs.compiler),
     ("container engine", programs.container_engine),

@@ -13,6 +13,7 @@ from lab.doctor import control_group, cpu, energy, java, memory, programs, virtu
 from lab.doctor.checkup import PROBES, examine
 from lab.doctor.finding import Finding, State, ok
 from lab.doctor.machine import Machine
+from lab.measure.energy.none import NoCounters
 from workloads.datasets.errors import DatasetError
 
 CPU = "sys/devices/system/cpu"
@@ -214,20 +215,6 @@ def test_bare_metal_in_a_cloud_is_not_called_virtual(tmp_path):
 # Energy.
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "range_uj", "advanced"),
-    [
-        (100, 250, 1000, 150),
-        (900, 50, 1000, 150),
-        (100, 100, 1000, 0),
-        (900, 50, 0, None),
-        (1500, 50, 1000, None),
-    ],
-)
-def test_a_counter_that_wraps_is_corrected_by_its_range(before, after, range_uj, advanced):
-    assert energy.advanced_uj(before, after, range_uj) == advanced
-
-
 def counting(values: list[int]):
     """Return a reader whose energy counter gives these values one after the other."""
     left = list(values)
@@ -246,7 +233,7 @@ def test_a_counter_that_wraps_between_the_samples_still_counts(tmp_path):
         f"{RAPL}/name": "package-0",
         f"{RAPL}/max_energy_range_uj": "262143328850",
     }
-    fake = machine(tmp_path, files, read=counting([262143328000, 500]))
+    fake = machine(tmp_path, files, read=counting([262143328000, 262143328000, 500]))
     assert energy.powercap(fake) == ok("powercap", "counting: package-0")
 
 
@@ -259,46 +246,45 @@ def test_a_counter_that_stands_still_is_not_called_usable(tmp_path):
 
 def test_a_counter_that_only_root_may_read_names_the_command_that_opens_it(tmp_path):
     def denied(path: Path) -> str:
-        raise PermissionError(13, "Permission denied", str(path))
+        if path.name == "energy_uj":
+            raise PermissionError(13, "Permission denied", str(path))
+        return path.read_text()
 
-    found = energy.powercap(machine(tmp_path, {f"{RAPL}/energy_uj": "7"}, read=denied))
+    files = {f"{RAPL}/energy_uj": "7", f"{RAPL}/name": "package-0"}
+    found = energy.powercap(machine(tmp_path, files, read=denied))
     assert found.state is State.WARN
     assert "permission denied" in found.seen
     assert found.remedy.startswith("sudo chmod a+r /sys/class/powercap")
 
 
 def test_absent_counters_are_a_warning_that_says_why(tmp_path):
-    found = energy.powercap(machine(tmp_path))
+    for finding in (energy.powercap, energy.perf):
+        found = finding(machine(tmp_path))
+        assert found.state is State.WARN
+        assert found.seen.startswith(("no energy counter in /sys", "no power events"))
+
+
+def test_power_events_without_the_program_perf_say_what_to_install(tmp_path):
+    events = "sys/bus/event_source/devices/power/events"
+    files = {f"{events}/energy-pkg": "event=0x02", f"{events}/energy-pkg.unit": "Joules"}
+    found = energy.perf(machine(tmp_path, files))
     assert found.state is State.WARN
-    assert "no energy zone" in found.seen
+    assert found.seen == "energy-pkg, but no program perf"
+    assert "linux-perf" in found.remedy
 
 
-@pytest.mark.parametrize(
-    ("said", "state", "seen"),
-    [
-        ("usable: pkg, dram", State.OK, "usable: pkg, dram"),
-        ("unusable: PyRAPLCantRecordEnergyConsumption None", State.WARN, "PyRAPLCant"),
-        ("unusable: PermissionError [Errno 13]", State.WARN, "PermissionError"),
-        (None, State.WARN, "did not answer"),
-    ],
-)
-def test_pyrapl_is_asked_in_a_process_of_its_own(tmp_path, said, state, seen):
-    found = energy.pyrapl(machine(tmp_path, run=lambda command: said))
-    assert found.state is state
-    assert seen in found.seen
-
-
-@pytest.mark.parametrize(("uid", "state"), [(1000, State.WARN), (0, State.OK)])
-def test_perf_power_events_may_be_opened_by_root_whatever_the_setting(tmp_path, uid, state):
+def test_the_doctor_names_the_provider_that_a_run_would_use(tmp_path, monkeypatch):
+    monkeypatch.setattr(energy, "PyRapl", NoCounters)
     files = {
-        "sys/bus/event_source/devices/power/events/energy-pkg": "event=0x02",
-        "sys/bus/event_source/devices/power/events/energy-pkg.unit": "Joules",
-        "proc/sys/kernel/perf_event_paranoid": "2",
+        f"{RAPL}/energy_uj": "",
+        f"{RAPL}/name": "package-0",
+        f"{RAPL}/max_energy_range_uj": "262143328850",
     }
-    found = energy.perf(machine(tmp_path, files, uid=uid))
-    assert found.state is state
-    assert "energy-pkg" in found.seen
-    assert ".unit" not in found.seen
+    counts = machine(tmp_path, files, read=counting([5, 5, 1000]))
+    assert energy.chosen(counts) == ok("energy", "powercap: package-0")
+    still = energy.chosen(machine(tmp_path, files, read=counting([5, 5, 5])))
+    assert still.state is State.WARN
+    assert "columns stay empty" in still.seen
 
 
 # Programs.

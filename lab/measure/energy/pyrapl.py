@@ -13,6 +13,7 @@ went backwards is dropped.
 
 import logging
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -29,6 +30,8 @@ from lab.measure.energy.provider import BARE_METAL, Domain, Reading, Unusable
 UNWANTED = ("pandas", "pymongo")
 # The places of a sensor's values: for every socket its package, then its DRAM.
 DEVICES = ("package", "dram")
+# Held while the root logger and the warning filters are changed: the doctor asks from two threads.
+_CONTAINING = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,26 +133,38 @@ def _contained() -> Iterator[None]:
 
     Another thread that logs in this moment (some milliseconds, once) is not heard.
     """
+    with _CONTAINING, _quiet_logger(), _without(UNWANTED), warnings.catch_warnings():
+        # Invalid escapes in its source, and files that it opened and forgot.
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextmanager
+def _quiet_logger() -> Iterator[None]:
     root = logging.getLogger()
     handlers, level, disabled = list(root.handlers), root.level, root.manager.disable
-    hidden = [name for name in UNWANTED if name not in sys.modules]
     # logging.warning gives the root logger a handler of its own only where it has none.
-    guard = logging.NullHandler()
-    root.addHandler(guard)
+    root.addHandler(logging.NullHandler())
     logging.disable(logging.CRITICAL)
-    # None in sys.modules makes an import fail.
-    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
     try:
-        with warnings.catch_warnings():
-            # Invalid escapes in its source, and files that it opened and forgot.
-            warnings.simplefilter("ignore")
-            yield
+        yield
     finally:
-        for name in hidden:
-            if sys.modules.get(name, root) is None:
-                del sys.modules[name]
         logging.disable(disabled)
         root.setLevel(level)
         for handler in list(root.handlers):
             if handler not in handlers:
                 root.removeHandler(handler)
+
+
+@contextmanager
+def _without(packages: tuple[str, ...]) -> Iterator[None]:
+    """Make importing these packages fail, unless they are there already."""
+    hidden = [name for name in packages if name not in sys.modules]
+    # None in sys.modules makes an import fail.
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        for name in hidden:
+            if sys.modules.get(name, packages) is None:
+                del sys.modules[name]
