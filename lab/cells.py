@@ -9,6 +9,7 @@ from typing import Any
 from engines.protocol import Variant
 from engines.registry import engine as find_engine
 from lab.errors import MatrixError
+from lab.load.entry import CATCH_UP, specs
 from lab.load.spec import LoadSpec
 from lab.matrix import EngineEntry, Matrix, WorkloadEntry
 from lab.search.settings import SearchSettings
@@ -106,14 +107,16 @@ def expand(matrix: Matrix, only: Sequence[str] = ()) -> tuple[Cell, ...]:
         for number, engine in enumerate(matrix.engines, 1)
         if engine.takes(entry)
         for variant in _variants(matrix, number, engine, variants[engine.name])
-        for cell in _cells(entry, engine, variant)
+        for offer in _offers(matrix, entry, engine, variant)
+        for cell in _cells(entry, engine, variant, offer)
     ]
+    _check_loads(matrix, variants)
     seen: set[str] = set()
     for cell in cells:
         if cell.id in seen:
             raise MatrixError(
                 f"{matrix.source}: two cells are called {cell.id}; give one of their [[engine]] "
-                "tables a label"
+                "or [[load]] tables a label"
             )
         seen.add(cell.id)
     for pattern in only:
@@ -157,6 +160,8 @@ def describe(cell: Cell) -> dict[str, Any]:
         "options": dict(cell.options),
         "repetitions": cell.repetitions,
         "timeout_s": cell.timeout_s,
+        "load": None if cell.load is None else asdict(cell.load),
+        "search": None if cell.search is None else asdict(cell.search),
     }
     # Dates and other TOML values that JSON lacks become text, on both sides of the comparison.
     loaded: dict[str, Any] = json.loads(json.dumps(content, default=str))
@@ -178,9 +183,73 @@ def _variants(
     return tuple(by_name[name] for name in engine.variants)
 
 
-def _cells(entry: WorkloadEntry, engine: EngineEntry, variant: Variant) -> list[Cell]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Offer:
+    """What one `[load]` table offers to a variant at one rate; all None for catch-up."""
+
+    label: str | None = None
+    load: LoadSpec | None = None
+    search: SearchSettings | None = None
+    refusal: str | None = None
+
+
+def _offers(
+    matrix: Matrix, entry: WorkloadEntry, engine: EngineEntry, variant: Variant
+) -> list[_Offer]:
+    found: list[_Offer] = []
+    for load in matrix.loads:
+        if not _matches(load.workloads, entry.name, entry.key):
+            continue
+        if not _matches(load.engines, engine.name, f"{engine.name}/{variant.name}"):
+            continue
+        if load.mode == CATCH_UP:
+            found.append(_Offer(label=load.label))
+            continue
+        refusal = None
+        if not variant.takes_load:
+            refusal = (
+                f"{engine.name}/{variant.name} cannot be driven at an offered rate; keep it out "
+                "with `engines` in [load]"
+            )
+        found += [
+            _Offer(label=label, load=spec, search=load.search, refusal=refusal)
+            for label, spec in specs(load)
+        ]
+    return found
+
+
+def _matches(patterns: Sequence[str] | None, *names: str) -> bool:
+    return patterns is None or any(
+        fnmatchcase(name, pattern) for name in names for pattern in patterns
+    )
+
+
+def _check_loads(matrix: Matrix, variants: Mapping[str, tuple[Variant, ...]]) -> None:
+    """Refuse patterns of loads that match nothing."""
+    workloads = [name for entry in matrix.workloads for name in (entry.name, entry.key)]
+    engines = [
+        name
+        for engine, known in variants.items()
+        for name in (engine, *(f"{engine}/{variant.name}" for variant in known))
+    ]
+    for number, load in enumerate(matrix.loads, 1):
+        for key, patterns, names in (
+            ("workloads", load.workloads, workloads),
+            ("engines", load.engines, engines),
+        ):
+            for pattern in patterns or ():
+                if not _matches((pattern,), *names):
+                    raise MatrixError(
+                        f"{matrix.source}: [[load]] {number}, key {key} has {pattern!r}, which "
+                        f"matches none of {', '.join(dict.fromkeys(names))}"
+                    )
+
+
+def _cells(
+    entry: WorkloadEntry, engine: EngineEntry, variant: Variant, offer: _Offer
+) -> list[Cell]:
     batches: tuple[int | None, ...] = engine.batch if variant.uses_batch else (None,)
-    suffix = f"/{engine.label}" if engine.label else ""
+    suffix = "".join(f"/{label}" for label in (engine.label, offer.label) if label)
     return [
         Cell(
             id=f"{entry.key}/{engine.name}/{variant.name}/w{workers}"
@@ -192,8 +261,12 @@ def _cells(entry: WorkloadEntry, engine: EngineEntry, variant: Variant) -> list[
             workers=workers,
             batch=batch,
             options=engine.options,
-            repetitions=engine.repetitions,
+            repetitions=1 if offer.refusal else engine.repetitions,
             timeout_s=engine.timeout_s,
+            load=offer.load,
+            load_label=offer.label,
+            search=offer.search,
+            refusal=offer.refusal,
         )
         for workers in engine.workers
         for batch in batches

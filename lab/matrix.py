@@ -5,9 +5,9 @@ name = "night"             # part of the run directory's name
 repetitions = 3            # fresh processes a cell
 timeout_s = 120            # of one trial, from process start to verified answer
 seed = 1                   # of generated input
-energy = "auto"            # or "none", "pyrapl", "powercap", "perf"
+energy = "auto"            # or "none", "pyrapl", "powercap", "hwmon", "perf"
 idle_s = 60                # idle baseline before and after; default 0: none
-estimate = { watts_per_core = 10 }   # fill the column of estimates; default: it is empty
+estimate = { watts_per_core = 10, source = "data sheet" }   # default: no estimate
 isolate = "container"      # default "process"
 container = { image = "stream-lab", memory = "2g", cpus = "0-1" }   # all optional
 
@@ -30,9 +30,9 @@ repetitions = 1            # instead of the run's
 timeout_s = 600            # instead of the run's
 label = "pinned"           # tells apart two tables with equal engine, variant, workers, batch
 
-[load]                     # or several [[load]]; see lab/load/entry.py; default: catch-up
-arrival = "constant"
-rates_eps = [100_000]
+[load]                     # or several [[load]]; see lab/load/table.py; default: catch-up
+arrival = "poisson"
+rate_eps = [100_000, 1e6]
 """
 
 import re
@@ -45,13 +45,16 @@ from typing import Any
 
 from lab.errors import MatrixError
 from lab.isolate.isolation import KINDS, PROCESS, Isolation
-from lab.load.entry import LoadEntry
+from lab.load.entry import CATCH_UP, LoadEntry
+from lab.load.table import parse_loads
+from lab.measure.energy.choose import AUTO, NAMES
+from lab.measure.energy.errors import EnergyError
+from lab.measure.energy.estimate import Estimate
 from lab.toml_table import REQUIRED, TomlTable
 
 DEFAULT_BATCH = 4096
 DEFAULT_TIMEOUT_S = 120.0
 DEFAULT_EVENTS = 1_000_000
-ENERGY = ("auto", "none", "pyrapl", "powercap", "perf")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,27 +100,27 @@ class Settings:
     """What holds for all trials of a run.
 
     Attributes:
-        energy: one of ENERGY.
+        energy: one of `lab.measure.energy.choose.NAMES`.
         idle_s: how long the idle machine is measured before and after a session; 0: not at all.
-        estimate: parameters of the energy estimate; None: no estimate.
+        estimate: what the energy estimate assumes; None: no estimate.
         isolation: where trials run.
     """
 
-    energy: str = "auto"
+    energy: str = AUTO
     idle_s: float = 0.0
-    estimate: Mapping[str, float] | None = None
+    estimate: Estimate | None = None
     isolation: Isolation = field(default_factory=Isolation)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
-    """A whole matrix; `source` is its file, for messages. No `loads`: catch-up only."""
+    """A whole matrix; `source` is its file, for messages."""
 
     source: str
     name: str
     workloads: tuple[WorkloadEntry, ...]
     engines: tuple[EngineEntry, ...]
-    loads: tuple[LoadEntry, ...] = ()
+    loads: tuple[LoadEntry, ...] = (LoadEntry(mode=CATCH_UP),)
     settings: Settings = field(default_factory=Settings)
 
 
@@ -167,19 +170,11 @@ def parse_matrix(text: str, source: str) -> Matrix:
             _engine(TomlTable(source, f"[[engine]] {number}", table), repetitions, timeout_s)
             for number, table in enumerate(engines, 1)
         ),
-        loads=_loads(load, source),
+        loads=parse_loads(load, source),
         settings=settings,
     )
     _check_keys(matrix)
     return matrix
-
-
-def _loads(content: object, source: str) -> tuple[LoadEntry, ...]:
-    if content is None:
-        return ()
-    from lab.load.table import parse_loads
-
-    return parse_loads(content, source)
 
 
 def _settings(run: TomlTable) -> Settings:
@@ -195,18 +190,21 @@ def _settings(run: TomlTable) -> Settings:
     except ValueError as error:
         raise MatrixError(f"{run.file}: [run] container, {error}") from error
     return Settings(
-        energy=run.choice("energy", ENERGY, "auto"),
+        energy=run.choice("energy", NAMES, AUTO),
         idle_s=float(run.number("idle_s", 0.0)),
         estimate=_estimate(run),
         isolation=isolation,
     )
 
 
-def _estimate(run: TomlTable) -> dict[str, float] | None:
-    table = TomlTable(run.file, "[run] estimate", run.table("estimate"))
-    watts = table.positive("watts_per_core")
-    table.done()
-    return None if watts is None else {"watts_per_core": float(watts)}
+def _estimate(run: TomlTable) -> Estimate | None:
+    table = run.table("estimate")
+    if not table:
+        return None
+    try:
+        return Estimate.from_table(table)
+    except EnergyError as error:
+        raise MatrixError(f"{run.file}: [run], key estimate: {error}") from error
 
 
 def _workload(table: TomlTable, seed: int) -> WorkloadEntry:

@@ -3,7 +3,9 @@
 import time
 from typing import Any
 
-from engines.protocol import Task
+import numpy as np
+
+from engines.protocol import OfferedLoad, Progress, Task
 from lab.drive import Driven
 from lab.trial_spec import TrialSpec
 from results import schema
@@ -55,7 +57,54 @@ def conclude(driven: Driven, task: Task, spec: TrialSpec, result: Result) -> Non
     else:
         result["status"] = schema.OK
         doubts += _rates(result, offered=task.load is not None)
+        if task.load is None:
+            result |= _steadiness(driven.measured.progress, driven.end_ns - driven.start_ns)
+        else:
+            doubts = [*_judge_load(driven, task, task.load, spec, result), *doubts]
     result["reason"] = "; ".join(doubts) or None
+
+
+def _judge_load(
+    driven: Driven, task: Task, load: OfferedLoad, spec: TrialSpec, result: Result
+) -> tuple[str, ...]:
+    """Set the status by the criteria of a sustained rate; return why it is not ok, or limits."""
+    from lab.load.objective import parse_objective
+    from lab.measure.latency import percentiles
+    from lab.measure.sustained import judge
+
+    measured = driven.measured
+    asked = None if spec.load is None else spec.load.objective
+    judgement = judge(
+        measured.progress,
+        load=load,
+        offered_events=task.dataset.events,
+        sent=measured.sent,
+        latency=None if measured.latency is None else percentiles(measured.latency),
+        duration_ns=driven.ran_ns - driven.start_ns,
+        objective=None if asked is None else parse_objective(asked),
+    )
+    result |= judgement.columns
+    result["status"] = judgement.status
+    return judgement.reasons
+
+
+def _steadiness(progress: Progress | None, duration_ns: int) -> Result:
+    """Return the verdict on the rate of a catch-up run; nothing where the run is too short."""
+    if progress is None:
+        return {}
+    from lab.measure.steady import TOO_SHORT, steady_state
+    from lab.measure.window import FEWEST_POINTS, POINT_NS
+
+    whole = min(len(progress.consumed), duration_ns // progress.step_ns)
+    width = max(1, min(POINT_NS // progress.step_ns, whole // FEWEST_POINTS))
+    points = whole // width
+    if points < FEWEST_POINTS:
+        return {}
+    rates = progress.consumed[: points * width].reshape(points, width).sum(axis=1)
+    found = steady_state(rates.astype(np.float64))
+    if found.verdict == TOO_SHORT:
+        return {}
+    return {"steady": found.verdict, "steady_reason": found.reason}
 
 
 def _rates(result: Result, *, offered: bool) -> list[str]:
