@@ -1,10 +1,9 @@
 """Probes of the processor: cores, quota, SMT, governor, turbo, clock source, load."""
 
-from lab.doctor import control_group
+from lab.doctor import control_group, processor
 from lab.doctor.finding import Finding, ok, warn
 from lab.doctor.machine import Machine
-
-CPU = "/sys/devices/system/cpu"
+from lab.doctor.processor import CPU
 
 
 def model(machine: Machine) -> str:
@@ -19,7 +18,7 @@ def model(machine: Machine) -> str:
 def cores(machine: Machine) -> Finding:
     """Report how many cores this process may use, and what holds it to fewer than there are."""
     usable = machine.affinity()
-    present = len(machine.glob(f"{CPU}/cpu[0-9]*")) or usable
+    present = processor.present(machine) or usable
     quota = control_group.cores(machine)
     seen = f"{usable} of {present} usable, {model(machine)}"
     if quota is not None and quota < usable:
@@ -35,17 +34,14 @@ def cores(machine: Machine) -> Finding:
 
 def smt(machine: Machine) -> Finding:
     """Report whether two hardware threads share a core: worker counts then mean less."""
-    if machine.text(f"{CPU}/smt/active") == "1":
+    if processor.smt_by_switch(machine):
         return warn(
             "smt",
             "on: neighbouring threads share a core's units",
             f"echo off | sudo tee {CPU}/smt/control",
         )
     control = machine.text(f"{CPU}/smt/control")
-    siblings = {
-        machine.text(path) for path in machine.glob(f"{CPU}/cpu*/topology/thread_siblings_list")
-    }
-    if any(group and ("," in group or "-" in group) for group in siblings):
+    if processor.smt_by_topology(machine):
         return warn(
             "smt",
             "on, as the topology says: neighbouring threads share a core's units",
@@ -56,15 +52,14 @@ def smt(machine: Machine) -> Finding:
 
 def governor(machine: Machine) -> Finding:
     """Report whether the clock frequency is held up or follows the load."""
-    paths = machine.glob(f"{CPU}/cpu*/cpufreq/scaling_governor")
-    seen = sorted({text for path in paths if (text := machine.text(path))})
+    seen = processor.governors(machine)
     if not seen:
         return warn(
             "governor",
             "not visible: the hypervisor or the firmware sets the frequency",
             "measure on bare metal, or trust only ratios within one run",
         )
-    if seen == ["performance"]:
+    if seen == ("performance",):
         return ok("governor", "performance")
     return warn(
         "governor",
@@ -75,15 +70,12 @@ def governor(machine: Machine) -> Finding:
 
 def turbo(machine: Machine) -> Finding:
     """Report whether the frequency may exceed the nominal one, as heat and neighbours allow."""
-    intel = f"{CPU}/intel_pstate/no_turbo"
-    generic = f"{CPU}/cpufreq/boost"  # AMD and acpi-cpufreq
-    # The two files mean opposite things: 1 in no_turbo is off, 1 in boost is on.
-    for path, on, off in ((intel, "0", "1"), (generic, "1", "0")):
-        state = machine.text(path)
-        if state == on:
-            return warn("turbo", "on: speed varies with heat", f"echo {off} | sudo tee {path}")
-        if state == off:
-            return ok("turbo", "off")
+    found = processor.turbo(machine)
+    if found is not None and found.on:
+        remedy = f"echo {found.off_text} | sudo tee {found.path}"
+        return warn("turbo", "on: speed varies with heat", remedy)
+    if found is not None:
+        return ok("turbo", "off")
     return warn(
         "turbo",
         "not visible: neither intel_pstate/no_turbo nor cpufreq/boost is there",
@@ -110,10 +102,8 @@ def clock(machine: Machine) -> Finding:
 
 def load(machine: Machine) -> Finding:
     """Report what else runs: the load average of the last minute."""
-    words = (machine.text("/proc/loadavg") or "").split()
-    try:
-        average = float(words[0])
-    except (IndexError, ValueError):
+    average = processor.load_average(machine)
+    if average is None:
         return warn("load", "not visible", "close other programs before measuring")
     usable = machine.affinity()
     seen = f"{average:.2f} over the last minute, on {usable} cores"

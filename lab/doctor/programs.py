@@ -5,6 +5,7 @@ from pathlib import Path
 
 from lab.doctor.finding import Finding, missing, ok, warn
 from lab.doctor.machine import Machine
+from lab.isolate.engine import sockets
 
 # The first releases whose C++20 library has what the core uses (atomic wait, span, bit operations).
 _OLDEST = {"gcc": 11, "clang": 14}
@@ -40,15 +41,7 @@ def compiler(machine: Machine) -> Finding:
 
 def container_engine(machine: Machine) -> Finding:
     """Report a container engine: a socket that answers, or at least a binary."""
-    sockets = [
-        address.removeprefix("unix://")
-        for name in ("DOCKER_HOST", "CONTAINER_HOST")
-        if (address := machine.environ.get(name, "")).startswith("unix://")
-    ]
-    sockets += ["/run/podman/podman.sock", "/var/run/docker.sock"]
-    if runtime := machine.environ.get("XDG_RUNTIME_DIR"):
-        sockets.append(f"{runtime}/podman/podman.sock")
-    for socket in sockets:
+    for socket in sockets(machine.environ):
         if machine.path(socket).exists() and machine.connects(machine.path(socket)):
             return ok("container engine", f"answers on {socket}")
     binary = machine.first_program("podman", "docker")

@@ -1,0 +1,138 @@
+"""A look at the machine before and after each trial: what makes its numbers doubtful.
+
+What cannot be read is no warning: the doctor says once what is not visible; a warning here says
+that something is known to be wrong.
+"""
+
+from dataclasses import dataclass
+
+from lab.doctor import control_group, processor
+from lab.doctor.machine import Machine
+from lab.doctor.processor import Ticks
+
+# A load average also counts what the lab itself ran in the last minute; so it is believed only
+# when something runs now, while the lab waits.
+_BUSY_LOOK_S = 0.1
+_MOST_LOAD_PER_CORE = 0.5
+_MOST_BUSY_CORES = 0.25
+# One per cent is the effect that a gate wants to see; a hypervisor's housekeeping is far below.
+_MOST_STOLEN = 0.01
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What was seen at one moment.
+
+    Attributes:
+        loadavg: of the last minute; None where it cannot be read.
+        warnings: one text for each thing that makes numbers doubtful, with its measured value.
+        ticks, throttled: counters since boot, for the next look.
+    """
+
+    loadavg: float | None
+    warnings: tuple[str, ...]
+    ticks: Ticks | None = None
+    throttled: int | None = None
+
+
+def look(since: Look | None = None, machine: Machine | None = None) -> Look:
+    """Look at the machine; call it while no trial runs.
+
+    Takes 0.1 s when the load average is high, and a few milliseconds otherwise.
+
+    Args:
+        since: an earlier look: stolen time and throttling since then are told, too.
+        machine: the machine; None: this one.
+    """
+    machine = machine or Machine()
+    usable = machine.affinity()
+    load = processor.load_average(machine)
+    ticks, throttled = processor.ticks(machine), processor.throttled(machine)
+    warnings = [
+        _governor(machine),
+        _turbo(machine),
+        _smt(machine),
+        _cores(machine, usable),
+        _quota(machine, usable),
+        _load(machine, usable, load),
+        _swap(machine),
+    ]
+    if since is not None:
+        warnings += [_stolen(since.ticks, ticks), _heat(since.throttled, throttled)]
+    return Look(
+        loadavg=load,
+        warnings=tuple(text for text in warnings if text is not None),
+        ticks=ticks,
+        throttled=throttled,
+    )
+
+
+def _governor(machine: Machine) -> str | None:
+    seen = processor.governors(machine)
+    if not seen or seen == ("performance",):
+        return None
+    return f"governor is {', '.join(seen)}, not performance: the frequency follows the load"
+
+
+def _turbo(machine: Machine) -> str | None:
+    found = processor.turbo(machine)
+    return "turbo is on: speed varies with heat" if found is not None and found.on else None
+
+
+def _smt(machine: Machine) -> str | None:
+    if processor.smt_by_switch(machine) or processor.smt_by_topology(machine):
+        return "SMT is on: neighbouring threads share a core's units"
+    return None
+
+
+def _cores(machine: Machine, usable: int) -> str | None:
+    present = processor.present(machine)
+    return f"the lab may use {usable} of {present} cores" if usable < present else None
+
+
+def _quota(machine: Machine, usable: int) -> str | None:
+    quota = control_group.cores(machine)
+    if quota is None or quota >= usable:
+        return None
+    return f"a control group limits {usable} cores to {quota:g} cores' time: trials are throttled"
+
+
+def _load(machine: Machine, usable: int, load: float | None) -> str | None:
+    if load is None or load <= _MOST_LOAD_PER_CORE * usable:
+        return None
+    before = processor.ticks(machine)
+    machine.pause(_BUSY_LOOK_S)
+    after = processor.ticks(machine)
+    if before is None or after is None or after.total <= before.total:
+        return None
+    cores = processor.present(machine) or usable
+    busy = cores * (after.busy - before.busy) / (after.total - before.total)
+    if busy <= _MOST_BUSY_CORES:
+        return None
+    return f"load average {load:.2f} on {usable} cores, and {busy:.1f} cores busy beside the lab"
+
+
+def _swap(machine: Machine) -> str | None:
+    sizes: dict[str, int] = {}
+    for line in (machine.text("/proc/meminfo") or "").splitlines():
+        words = line.replace(":", " ").split()
+        if len(words) >= 2 and words[0].startswith("Swap") and words[1].isdigit():
+            sizes[words[0]] = int(words[1]) * 1024
+    used = sizes.get("SwapTotal", 0) - sizes.get("SwapFree", 0)
+    return f"{used / _MIB:.0f} MiB of swap in use" if used >= _MIB else None
+
+
+def _stolen(before: Ticks | None, after: Ticks | None) -> str | None:
+    if before is None or after is None or after.total <= before.total:
+        return None
+    share = (after.stolen - before.stolen) / (after.total - before.total)
+    if share <= _MOST_STOLEN:
+        return None
+    return f"{share:.1%} of the cores' time went to other guests of the hypervisor"
+
+
+def _heat(before: int | None, after: int | None) -> str | None:
+    if before is None or after is None or after <= before:
+        return None
+    return f"heat slowed the processor {after - before} times"
