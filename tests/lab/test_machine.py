@@ -1,0 +1,104 @@
+"""The look at the machine, on made-up machines."""
+
+from pathlib import Path
+
+import pytest
+
+from lab.doctor.machine import Machine
+from lab.measure.machine import look
+
+CPU = "sys/devices/system/cpu"
+IDLE = "cpu  100 0 100 10000 0 0 0 0 0 0"
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """Makes a machine of these files; a pause writes the next of `later` to /proc/stat."""
+
+    def make(files=None, *, affinity=4, later=()):
+        for name, text in (files or {}).items():
+            path: Path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text + "\n")
+        stats = iter(later)
+
+        def pause(seconds):
+            (tmp_path / "proc/stat").write_text(next(stats) + "\n")
+
+        return Machine(root=tmp_path, environ={}, affinity=lambda: affinity, pause=pause)
+
+    return make
+
+
+def test_what_cannot_be_read_is_no_warning(machine):
+    seen = look(machine=machine())
+    assert (seen.loadavg, seen.warnings) == (None, ())
+
+
+def test_an_idle_tuned_machine_has_no_warning(machine):
+    cores = {f"{CPU}/cpu{i}/cpufreq/scaling_governor": "performance" for i in range(4)}
+    cores |= {f"{CPU}/cpu{i}/topology/thread_siblings_list": str(i) for i in range(4)}
+    files = cores | {
+        f"{CPU}/intel_pstate/no_turbo": "1",
+        "proc/loadavg": "0.10 0.20 0.30 1/100 1",
+        "proc/meminfo": "SwapTotal: 1000 kB\nSwapFree: 1000 kB",
+        "proc/stat": IDLE,
+        f"{CPU}/cpu0/thermal_throttle/core_throttle_count": "7",
+    }
+    seen = look(machine=machine(files))
+    assert (seen.loadavg, seen.warnings) == (0.1, ())
+    assert look(seen, machine(files)).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("files", "warning"),
+    [
+        ({f"{CPU}/cpu0/cpufreq/scaling_governor": "powersave"}, "governor is powersave"),
+        ({f"{CPU}/cpufreq/boost": "1"}, "turbo is on"),
+        ({f"{CPU}/intel_pstate/no_turbo": "0"}, "turbo is on"),
+        ({f"{CPU}/smt/active": "1"}, "SMT is on"),
+        ({f"{CPU}/cpu0/topology/thread_siblings_list": "0,4"}, "SMT is on"),
+        ({f"{CPU}/cpu{i}/online": "1" for i in range(6)}, "may use 4 of 6 cores"),
+        (
+            {"proc/self/cgroup": "0::/", "sys/fs/cgroup/cpu.max": "150000 100000"},
+            "limits 4 cores to 1.5 cores' time",
+        ),
+        (
+            {"proc/meminfo": "SwapTotal: 8192 kB\nSwapFree: 4096 kB\nSwapCached: 1 kB"},
+            "4 MiB of swap in use",
+        ),
+    ],
+)
+def test_each_doubt_is_named_with_its_value(machine, files, warning):
+    (found,) = look(machine=machine(files)).warnings
+    assert warning in found
+
+
+def test_high_load_is_believed_while_something_runs(machine):
+    files = {"proc/loadavg": "3.10 1 1 1/1 1", "proc/stat": IDLE}
+    busy = "cpu  120 0 100 10020 0 0 0 0 0 0"
+    (found,) = look(machine=machine(files, later=[busy])).warnings
+    assert found == "load average 3.10 on 4 cores, and 2.0 cores busy beside the lab"
+
+
+def test_high_load_that_the_lab_itself_left_behind_is_no_warning(machine):
+    files = {"proc/loadavg": "3.10 1 1 1/1 1", "proc/stat": IDLE}
+    seen = look(machine=machine(files, later=["cpu  100 0 100 10040 0 0 0 0 0 0"]))
+    assert (seen.loadavg, seen.warnings) == (3.1, ())
+
+
+def test_stolen_time_and_heat_are_told_since_the_earlier_look(machine):
+    throttle = f"{CPU}/cpu0/thermal_throttle/package_throttle_count"
+    first = look(machine=machine({"proc/stat": IDLE, throttle: "7"}))
+    files = {"proc/stat": "cpu  150 0 100 10000 0 0 0 50 0 0", throttle: "9"}
+    assert look(first, machine(files)).warnings == (
+        "50.0% of the cores' time went to other guests of the hypervisor",
+        "heat slowed the processor 2 times",
+    )
+
+
+def test_this_machine_can_be_looked_at_twice():
+    first = look()
+    assert first.loadavg is not None and first.ticks is not None
+    second = look(first)
+    assert second.ticks is not None and second.ticks.total >= first.ticks.total
