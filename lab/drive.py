@@ -8,8 +8,10 @@ from typing import Any
 
 from engines.protocol import Engine, Measured, Task
 from lab.leftovers import left_behind
+from lab.measure.energy.choose import by_name
+from lab.measure.energy.recorder import EnergyRecorder
 from lab.measure.sampler import ResourceSampler
-from lab.measure.tree import cpu_seconds, descendants
+from lab.measure.tree import cpu_seconds
 from lab.trial_spec import TrialSpec
 from workloads.model import Columns
 
@@ -25,7 +27,7 @@ class Driven:
         answer: its outputs.
         start_ns, ran_ns, end_ns: monotonic clock: the timed part, and in it when the engine was
             done; what the lab adds itself to try a gate comes after that.
-        sampler: what was sampled meanwhile.
+        sampler, recorder: what was sampled meanwhile; both have stopped.
         doubts: what is doubtful about it, in words.
     """
 
@@ -35,6 +37,7 @@ class Driven:
     ran_ns: int
     end_ns: int
     sampler: ResourceSampler
+    recorder: EnergyRecorder
     doubts: list[str]
 
 
@@ -45,8 +48,8 @@ def drive(engine: Engine, task: Task, spec: TrialSpec, result: Result) -> Driven
     """
     threads_before = set(threading.enumerate())
     doubts: list[str] = []
-    sampler = ResourceSampler()
-    with sampler:
+    recorder = EnergyRecorder(by_name(spec.energy, spec.energy_reason))
+    with recorder, ResourceSampler(_own(recorder)) as sampler:
         threads_before |= set(threading.enumerate())
         phase("prepare")
         begin_ns = time.monotonic_ns()
@@ -54,14 +57,17 @@ def drive(engine: Engine, task: Task, spec: TrialSpec, result: Result) -> Driven
         try:
             result["prepare_s"] = (time.monotonic_ns() - begin_ns) / 1e9
             phase("run")
-            cpu_before = cpu_seconds(descendants())
+            cpu_before = cpu_seconds(sampler.others())
+            recorder.mark()
             start_ns = time.monotonic_ns()
             measured = prepared.run()
             ran_ns = time.monotonic_ns()
             _burn((ran_ns - start_ns) * spec.planted_slowdown)
             end_ns = time.monotonic_ns()
-            result["cpu_s"] = cpu_seconds(descendants()) - cpu_before
+            recorder.mark()
+            result["cpu_s"] = cpu_seconds(sampler.others()) - cpu_before
             sampler.stop()
+            recorder.stop()
             result["duration_s"] = (end_ns - start_ns) / 1e9
             result["peak_rss_bytes"] = sampler.peak_rss_bytes
             phase("answer")
@@ -80,8 +86,14 @@ def drive(engine: Engine, task: Task, spec: TrialSpec, result: Result) -> Driven
         ran_ns=ran_ns,
         end_ns=end_ns,
         sampler=sampler,
+        recorder=recorder,
         doubts=doubts + left_behind(threads_before),
     )
+
+
+def _own(recorder: EnergyRecorder) -> frozenset[int]:
+    """Return the child processes that are the lab's own, whose time is not the engine's."""
+    return frozenset() if recorder.pid is None else frozenset({recorder.pid})
 
 
 def _burn(duration_ns: float) -> None:

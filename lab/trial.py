@@ -104,6 +104,7 @@ def _offered(spec: TrialSpec) -> tuple[Dataset, OfferedLoad | None]:
 def _record(driven: Driven, task: Task, spec: TrialSpec, result: Result) -> None:
     """Write the series and histograms, then compare the answer and set the status."""
     from lab import record, verdict
+    from lab.measure.energy.estimate import columns_of
     from lab.measure.hdr import write_log
     from lab.measure.series import write_series
 
@@ -113,6 +114,8 @@ def _record(driven: Driven, task: Task, spec: TrialSpec, result: Result) -> None
         ran_ns = driven.ran_ns - driven.start_ns
         sent = record.sent_of(measured)
         result |= record.load_columns(sent, task.load, task.dataset.events, ran_ns)
+    result |= driven.recorder.columns(driven.start_ns, driven.end_ns, events=measured.events)
+    result |= columns_of(spec.estimate, cpu_s=result["cpu_s"], window_s=result["duration_s"])
     histograms = record.histograms(measured)
     if spec.histograms is not None and histograms:
         write_log(histograms, result["duration_s"], spec.histograms)
@@ -128,6 +131,7 @@ def _over_time(driven: Driven, load: OfferedLoad | None) -> "Recorded":
     from lab.measure.series import Recorded, Timeline, Track
 
     times_ns = driven.sampler.times_ns
+    energy_ns, joules = driven.recorder.series()
     return Recorded(
         timeline=Timeline(
             start_ns=driven.start_ns,
@@ -139,6 +143,10 @@ def _over_time(driven: Driven, load: OfferedLoad | None) -> "Recorded":
         tracks={
             "cpu_s": Track(times_ns=times_ns, values=driven.sampler.cpu_s),
             "rss_bytes": Track(times_ns=times_ns, values=driven.sampler.rss),
+        }
+        | {
+            f"energy_{domain}_j": Track(times_ns=energy_ns.tolist(), values=values.tolist())
+            for domain, values in joules.items()
         },
     )
 

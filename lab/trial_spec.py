@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.load.spec import LoadSpec
+from lab.measure.energy.estimate import Estimate
 from workloads.datasets.dataset import Dataset, DatasetStream
 from workloads.model import Alphabet
 
@@ -28,8 +29,9 @@ class TrialSpec:
         outputs: where to write the answer (Parquet), None when it is not kept.
         runs_oracle_only: make and cache the oracle's answer, and run no engine.
         measures_ceiling_only: measure what the engine's source can hand over, and run nothing.
-        energy: energy provider, as in the matrix.
-        estimate: parameters of the energy estimate, as in the matrix; None: no estimate.
+        energy: name of the energy provider, chosen by the lab.
+        energy_reason: why it is `none`; None otherwise.
+        estimate: what the energy estimate assumes; None: no estimate.
     """
 
     engine: str
@@ -47,7 +49,8 @@ class TrialSpec:
     planted_slowdown: float = 0.0
     measures_ceiling_only: bool = False
     energy: str = "none"
-    estimate: Mapping[str, float] | None = None
+    energy_reason: str | None = None
+    estimate: Estimate | None = None
 
 
 def write_spec(spec: TrialSpec, path: Path) -> None:
@@ -68,7 +71,8 @@ def write_spec(spec: TrialSpec, path: Path) -> None:
         "planted_slowdown": spec.planted_slowdown,
         "measures_ceiling_only": spec.measures_ceiling_only,
         "energy": spec.energy,
-        "estimate": None if spec.estimate is None else dict(spec.estimate),
+        "energy_reason": spec.energy_reason,
+        "estimate": None if spec.estimate is None else asdict(spec.estimate),
     }
     path.write_text(json.dumps(content, default=str), encoding="utf-8")
 
@@ -79,6 +83,8 @@ def read_spec(path: Path) -> TrialSpec:
     for key in ("series", "histograms", "outputs"):
         content[key] = None if content[key] is None else Path(content[key])
     content["load"] = None if content["load"] is None else LoadSpec(**content["load"])
+    estimate = content["estimate"]
+    content["estimate"] = None if estimate is None else Estimate(**estimate)
     content["dataset"] = _dataset_from_json(content["dataset"])
     return TrialSpec(**content)
 

@@ -23,7 +23,13 @@ class ResourceSampler:
     processes that are shorter than the period.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, ignore: frozenset[int] = frozenset()) -> None:
+        """Prepare to sample.
+
+        Args:
+            ignore: ids of children that belong to the lab itself.
+        """
+        self._ignore = ignore
         self.times_ns: list[int] = []
         self.rss: list[int] = []
         self.cpu_s: list[float] = []
@@ -49,7 +55,7 @@ class ResourceSampler:
             return
         self._stop.set()
         self._thread.join()
-        self._sample(descendants())
+        self._sample(self.others())
         self.peak_rss_bytes = max(self.peak_rss_bytes, _own_peak_bytes())
 
     def _run(self) -> None:
@@ -58,10 +64,14 @@ class ResourceSampler:
         begin = time.monotonic()
         while not self._stop.is_set():
             if count % SAMPLES_PER_SCAN == 0:
-                processes = descendants()
+                processes = self.others()
             count += 1
             self._sample(processes)
             self._stop.wait(PERIOD_S - (time.monotonic() - begin) % PERIOD_S)
+
+    def others(self) -> list[psutil.Process]:
+        """Return the processes below this one that are measured."""
+        return [process for process in descendants() if process.pid not in self._ignore]
 
     def _sample(self, processes: list[psutil.Process]) -> None:
         rss = rss_bytes(processes)

@@ -18,6 +18,7 @@ Null where a row has no value: no sample fell into it, no output left in it, or 
 counts. Never 0 for unknown. Rows cover [t_ns, t_ns + 100 ms).
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,7 +41,7 @@ Table = dict[str, list[Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Track:
-    """Something that was sampled: `values[i]` at `times_ns[i]` of the monotonic clock."""
+    """Something that was sampled: `values[i]` at `times_ns[i]` of the monotonic clock; NaN: not."""
 
     times_ns: Sequence[int]
     values: Sequence[float]
@@ -161,6 +162,8 @@ def _last_in_row(track: Track, start_ns: int, first: int, end: int) -> list[Any]
     column: list[Any] = [None] * (end - first)
     for time_ns, value in zip(track.times_ns, track.values, strict=True):
         row = (time_ns - start_ns) // STEP_NS
+        if math.isnan(value):
+            continue
         if first <= row < end:
             column[row - first] = value
     return column
