@@ -56,7 +56,7 @@ def conclude(driven: Driven, task: Task, spec: TrialSpec, result: Result) -> Non
         doubts.insert(0, f"the engine counted {events} events, the input has {due}")
     else:
         result["status"] = schema.OK
-        doubts += _rates(result, offered=task.load is not None)
+        doubts += rates(result, offered=task.load is not None)
         if task.load is None:
             result |= _steadiness(driven.measured.progress, driven.end_ns - driven.start_ns)
         else:
@@ -100,14 +100,14 @@ def _steadiness(progress: Progress | None, duration_ns: int) -> Result:
     points = whole // width
     if points < FEWEST_POINTS:
         return {}
-    rates = progress.consumed[: points * width].reshape(points, width).sum(axis=1)
-    found = steady_state(rates.astype(np.float64))
+    per_point = progress.consumed[: points * width].reshape(points, width).sum(axis=1)
+    found = steady_state(per_point.astype(np.float64))
     if found.verdict == TOO_SHORT:
         return {}
     return {"steady": found.verdict, "steady_reason": found.reason}
 
 
-def _rates(result: Result, *, offered: bool) -> list[str]:
+def rates(result: Result, *, offered: bool) -> list[str]:
     """Set the rates; return what is doubtful about them. Catch-up has no meaning under a load."""
     duration_s = result["duration_s"]
     if duration_s > 0:

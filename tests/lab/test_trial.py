@@ -7,6 +7,7 @@ import pytest
 from lab.isolate.process import Outcome
 from lab.spawn import classify, run_trial
 from lab.trial_spec import TrialSpec, read_spec, write_spec
+from lab.verdict import rates
 from workloads.registry import NAMES
 
 TIMEOUT_S = 60
@@ -117,10 +118,17 @@ def test_process_and_thread_left_by_an_engine_are_reported_and_killed(trial):
     assert sleepers() == []
 
 
-def test_very_short_run_is_ok_but_its_rate_is_called_doubtful(trial):
-    row = trial("correct")
-    assert row["status"] == "ok"
-    assert "doubtful rate" in row["reason"] and "use more events" in row["reason"]
+def test_rate_of_a_very_short_run_is_called_doubtful():
+    result = {"duration_s": 0.0009, "events": 9, "outputs": 1}
+    (doubt,) = rates(result, offered=False)
+    assert "doubtful rate" in doubt and "use more events" in doubt
+    assert result["throughput_eps"] == pytest.approx(10_000)
+
+
+def test_no_catch_up_rate_exists_under_an_offered_load():
+    result = {"duration_s": 0.0009, "events": 9, "outputs": 1}
+    assert rates(result, offered=True) == []
+    assert "throughput_eps" not in result and result["outputs_eps"] == pytest.approx(1111, rel=0.01)
 
 
 def test_answer_and_series_are_kept(trial, tmp_path):
