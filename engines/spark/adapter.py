@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from engines.errors import EngineCrashError, EngineError, UnsupportedError
-from engines.protocol import Measured, Property, Task, Variant
+from engines.protocol import Measured, OfferedLoad, Property, Sent, Task, Variant
 from engines.spark.layout import Layout, layout
 from engines.spark.properties import properties
 from workloads.model import Columns
@@ -17,12 +17,19 @@ from workloads.model import Columns
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from engines.spark.streaming.open_loop import OpenLoop
+
 WORKLOADS = ("event_window", "fraud_detection", "keyed_counter", "page_view_join")
 FORMS = {"streaming": ("packed", "rows"), "batch": ("buckets", "ordered")}
 """Per variant, the default form first; the others are slower and kept for comparison."""
-OPTIONS = {"form", "micro_batches", "warm_up_events", "warm_up_rounds"}
+OPTIONS = {"file_ms", "form", "micro_batches", "warm_up_events", "warm_up_rounds"}
+FILE_MS = 250
+"""About as long as a stateful micro-batch takes; with less, files come sooner, answers do not."""
 MICRO_BATCH_EVENTS = 8_000_000
 """Large, since a stateful micro-batch costs 0.25-0.35 s whatever its size; some 200 MB."""
+OPEN_COST_BYTES, LOAD_OPEN_COST_BYTES = 4 << 20, 1 << 18
+"""What a file counts for besides its bytes when files are put into tasks: Spark's own default, and
+less under a load, so that the small files that wait share tasks."""
 WARM_UP_EVENTS = 1_000_000
 WARM_UP_ROUNDS = 3
 DRIVER_MEMORY = "3g"
@@ -50,7 +57,11 @@ class SparkEngine:
     def variants(self) -> tuple[Variant, ...]:
         """Return `streaming` and `batch`; neither has a batch size of its own."""
         return (
-            Variant(name="streaming", summary="Structured Streaming, one stateful operator"),
+            Variant(
+                name="streaming",
+                summary="Structured Streaming, one stateful operator",
+                takes_load=True,
+            ),
             Variant(name="batch", summary="Spark SQL over the whole input, broadcast bucket join"),
         )
 
@@ -69,9 +80,13 @@ class SparkEngine:
             return f"spark {task.variant} has no form {form!r}; it has {forms}"
         for name in sorted(OPTIONS - {"form"}):
             given = task.options.get(name, 1)
-            lowest = 1 if name == "micro_batches" else 0
+            lowest = 1 if name in ("file_ms", "micro_batches") else 0
             if not isinstance(given, int) or given < lowest:
                 return f"spark option {name} must be a whole number from {lowest}, got {given!r}"
+        if task.load is not None and task.variant == "batch":
+            return "spark batch takes no load: a batch query reads its whole input, nothing arrives"
+        if task.load is not None and form == "rows":
+            return "spark streaming takes a load in form packed only, not in form 'rows'"
         return None
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
@@ -79,8 +94,16 @@ class SparkEngine:
         return properties(workload, variant)
 
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
-        """Return None: no variant takes a load yet."""
-        return None
+        """Measure how many events/s the process that drops files can hand over, in small files.
+
+        A drop costs the same whatever its files hold, so this is a lower bound; `batch` does not
+        matter.
+        """
+        if variant != "streaming":
+            return None
+        from engines.spark.streaming.ceiling import measure_ceiling
+
+        return measure_ceiling()
 
     def prepare(self, task: Task) -> "SparkPrepared":
         """Start Spark, cut the streams into the files of micro-batches, and warm up on a prefix.
@@ -107,6 +130,7 @@ class SparkEngine:
         prepared = SparkPrepared(task, session, owned)
         try:
             prepared.warm_up()
+            prepared.open()
         except BaseException:
             prepared.close()
             raise
@@ -132,10 +156,34 @@ class SparkPrepared:
         # Two tasks per worker even out; below a megabyte a task is not worth its start.
         part = max(1 << 20, min(128 << 20, total // (2 * task.workers)))
         session.conf.set("spark.sql.files.maxPartitionBytes", str(part))
-        self._files: int = self._number(
-            "micro_batches", -(-task.dataset.events // MICRO_BATCH_EVENTS)
+        opening = OPEN_COST_BYTES if task.load is None else LOAD_OPEN_COST_BYTES
+        session.conf.set("spark.sql.files.openCostInBytes", str(opening))
+        self._open_loop: OpenLoop | None = None
+        if task.load is None:
+            files = self._number("micro_batches", -(-task.dataset.events // MICRO_BATCH_EVENTS))
+            self._input = self._cut(self._plan, "input", max(1, files))
+
+    def open(self) -> None:
+        """Stage the files of an offered load and start the query that will take them."""
+        load, task = self._task.load, self._task
+        if load is None:
+            return
+        from engines.spark.streaming.open_loop import OpenLoop
+        from workloads.datasets.cut import event_times
+
+        assert self._session is not None
+        self._ts = event_times(task.dataset)
+        self._open_loop = OpenLoop(
+            self._session,
+            self._plan,
+            self._ts,
+            load,
+            workload=task.workload.name,
+            output=self._output,
+            period_ns=self._number("file_ms", FILE_MS) * 1_000_000,
+            most_events=MICRO_BATCH_EVENTS,
+            folder=task.scratch / "open-loop",
         )
-        self._input = self._cut(self._plan, "input", max(1, self._files))
 
     def warm_up(self) -> None:
         """Run the query on a prefix of the input, so that both runtimes have compiled it."""
@@ -152,6 +200,8 @@ class SparkPrepared:
 
     def run(self) -> Measured:
         """Run the query; all outputs are in the driver's memory when it returns."""
+        if self._task.load is not None:
+            return self._run_open_loop(self._task.load)
         return self._query(self._plan, self._input, "run")
 
     def answer(self) -> Columns:
@@ -174,12 +224,16 @@ class SparkPrepared:
 
     def close(self) -> None:
         """Stop the session and its Java process, unless they were there before."""
+        from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
+
         from workloads.datasets.session import stop_spark
 
+        open_loop, self._open_loop = self._open_loop, None
+        if open_loop is not None:
+            with suppress(OSError, Py4JError):
+                open_loop.close()
         session, self._session = self._session, None
         if session is not None and self._owned:
-            from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
-
             with suppress(OSError, Py4JError):  # a JVM that died has no one left to talk to
                 stop_spark(session)
 
@@ -197,6 +251,35 @@ class SparkPrepared:
 
         columns = split(plan, path, files)
         return describe(plan, self._task.workload.name, columns, self._output), path
+
+    def _run_open_loop(self, load: OfferedLoad) -> Measured:
+        from pyspark.errors import PySparkException
+
+        from engines.spark.streaming.stamps import send_lag, stamp_outputs
+
+        if self._open_loop is None:
+            raise EngineError("the spark session is closed; prepare the task again")
+        name = self._task.workload.name
+        try:
+            arrived = self._open_loop.run()
+        except PySparkException as error:
+            raise EngineCrashError(f"spark failed while it ran {name}: {error}") from error
+        self._columns = arrived.columns
+        drops, dropped = self._open_loop.drops, arrived.dropped_ns
+        found = stamp_outputs(arrived.batches, self._ts, load, drops, dropped)
+        processed = arrived.batches[-1].processed if arrived.batches else {}
+        return Measured(
+            events=sum(processed.values()),
+            latency=found.latency,
+            warm_up_latency=found.warm_up_latency,
+            service_latency=found.service_latency,
+            progress=found.progress,
+            sent=Sent(
+                events=int(drops.events.sum()), lag=send_lag(drops, dropped), own_thread=True
+            ),
+            plan="streaming, form packed, open loop",
+            counters={"micro_batches": float(len(arrived.batches)), "files": float(len(drops))},
+        )
 
     def _query(self, plan: Layout, cut: tuple[Any, Path], name: str) -> Measured:
         from pyspark.errors import PySparkException

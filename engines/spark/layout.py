@@ -7,10 +7,14 @@ shape.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from workloads.datasets.dataset import Dataset, DatasetStream
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 BULK, MARKER = 0, 1
 
@@ -28,6 +32,7 @@ class Layout:
         mixed: indices of the streams that carry both.
         n_kinds: number of kinds, by which tags are decoded.
         keys: number of keys.
+        until_ts: only events before this event time belong to the input; None: all in the files.
     """
 
     streams: tuple[DatasetStream, ...]
@@ -36,6 +41,7 @@ class Layout:
     mixed: tuple[int, ...]
     n_kinds: int
     keys: int
+    until_ts: int | None = None
 
     def tie_classes(self) -> tuple[tuple[int, ...], ...]:
         """Group bulk streams that stand in the same order to every marker stream in ties."""
@@ -56,7 +62,26 @@ def layout(dataset: Dataset) -> Layout:
         mixed=tuple(i for i, found in enumerate(kinds) if len(found) > 1),
         n_kinds=len(dataset.alphabet.kinds),
         keys=dataset.alphabet.keys,
+        until_ts=dataset.until_ts,
     )
+
+
+def read_rows(stream: DatasetStream) -> "pa.Table":
+    """Return the stream's rows, as a table: the first ones of its file, when it is cut off."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    names = [name for name, _ in stream.columns]
+    with pq.ParquetFile(stream.path) as file:
+        groups: list[pa.Table] = []
+        rows = 0
+        for index in range(file.num_row_groups):
+            if rows >= stream.rows:
+                break
+            groups.append(file.read_row_group(index, columns=names))
+            rows += len(groups[-1])
+        schema = pa.schema([file.schema_arrow.field(name) for name in names])
+    return pa.concat_tables([schema.empty_table(), *groups]).slice(0, stream.rows)
 
 
 def ddl(columns: Sequence[tuple[str, str]]) -> str:

@@ -31,10 +31,17 @@ class Markers:
         return len(self.ts)
 
 
+def scan(session: SparkSession, plan: Layout, src: int) -> DataFrame:
+    """Return a stream as it is in its file, without what a cut leaves out."""
+    stream = plan.streams[src]
+    frame = session.read.schema(ddl(stream.columns)).parquet(str(stream.path))
+    return frame if plan.until_ts is None else frame.where(F.col("ts") < plan.until_ts)
+
+
 def read(session: SparkSession, plan: Layout, src: int, *fields: str) -> DataFrame:
     """Return a stream as columns `ts`, `key` and the given fields."""
     stream = plan.streams[src]
-    frame = session.read.schema(ddl(stream.columns)).parquet(str(stream.path))
+    frame = scan(session, plan, src)
     if any(name == "tag" for name, _ in stream.columns):
         key = F.expr(f"cast(tag div {plan.n_kinds} as int)").alias("key")
     else:

@@ -9,7 +9,8 @@ from functools import reduce
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
-from engines.spark.layout import Layout, ddl
+from engines.spark.batch.markers import scan
+from engines.spark.layout import Layout
 from workloads.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
 from workloads.model import Columns
 from workloads.page_view_join.program import NO_USER
@@ -30,7 +31,7 @@ def _events(session: SparkSession, plan: Layout) -> DataFrame:
     frames = []
     for src, stream in enumerate(plan.streams):
         names = {name for name, _ in stream.columns}
-        frame = session.read.schema(ddl(stream.columns)).parquet(str(stream.path))
+        frame = scan(session, plan, src)
         tag = "tag" if "tag" in names else str(stream.kinds[0])
         fields = [
             F.expr(name if name in names else "0").cast("long").alias(name)

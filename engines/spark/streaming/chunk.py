@@ -3,11 +3,13 @@
 Each stream arrives in order, so its last event time is a promise: nothing earlier follows. The
 smallest promise over all streams bounds a prefix of the total order (event time, stream, position)
 that is complete whatever the micro-batches hold; the rest waits in state. Nothing is ever late, so
-nothing is ever dropped.
+nothing is ever dropped. Under an offered load beats are the promises (`drops.py`), since a
+micro-batch may then take several files of a stream, and Spark reads these in any order.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,11 +29,15 @@ class Pending:
 
     Attributes:
         runs: per stream, runs in order of arrival.
-        frontier: per stream, the last event time seen.
+        frontier: per stream, the last event time seen or promised.
+        taken: per stream, the number of events that no longer wait.
+        beats: per stream, promises (event time, rows until then) whose events are not all there.
     """
 
     runs: dict[int, list[Run]] = field(default_factory=dict)
     frontier: dict[int, int] = field(default_factory=dict)
+    taken: dict[int, int] = field(default_factory=dict)
+    beats: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
     def add(self, src: int, runs: list[Run]) -> None:
         """Add the runs of one stream in one micro-batch, in any order among themselves."""
@@ -39,6 +45,33 @@ class Pending:
         runs.sort(key=lambda run: (int(run[order][0]), int(run[order][-1])))
         self.frontier[src] = max(self.frontier.get(src, BEGIN), int(runs[-1]["ts"][-1]))
         self.runs.setdefault(src, []).extend(runs)
+
+    def add_unordered(self, src: int, runs: list[Run]) -> None:
+        """Add runs that may be out of order in themselves, too; they promise nothing."""
+        order = "pos" if "pos" in runs[0] else "ts"
+        runs = [*self.runs.get(src, []), *runs]
+        runs.sort(key=lambda run: (int(run[order][0]), int(run[order][-1])))
+        # Ties of bulk events may change places: none depends on another.
+        if not _ascending([run[order] for run in runs]):
+            whole = _concatenated(runs)
+            place = np.argsort(whole[order], kind="stable")
+            runs = [{name: column[place] for name, column in whole.items()}]
+        self.runs[src] = runs
+
+    def promise(self, src: int, ts: int, rows: int) -> None:
+        """Note that nothing before `ts` comes after the stream's first `rows` events."""
+        self.beats.setdefault(src, []).append((ts, rows))
+
+    def settle(self) -> None:
+        """Advance the frontiers by the promises whose events are all there."""
+        for src, beats in self.beats.items():
+            beats.sort()
+            while beats and self._rows_until(src, beats[0][0]) >= beats[0][1]:
+                self.frontier[src] = beats.pop(0)[0]
+
+    def _rows_until(self, src: int, ts: int) -> int:
+        waiting = (np.searchsorted(run["ts"], ts, "right") for run in self.runs.get(src, []))
+        return self.taken.get(src, 0) + int(sum(waiting))
 
     def take(self, sources: tuple[int, ...]) -> dict[int, Run]:
         """Remove and return the complete prefix of the given streams, as one run per stream."""
@@ -52,13 +85,20 @@ class Pending:
             if rest:
                 self.runs[src] = rest
             if done:
-                prefix[src] = {
-                    name: np.concatenate([run[name] for run in done])
-                    if len(done) > 1
-                    else done[0][name]
-                    for name in done[0]
-                }
+                prefix[src] = _concatenated(done)
+                self.taken[src] = self.taken.get(src, 0) + len(prefix[src]["ts"])
         return prefix
+
+
+def _ascending(columns: list[npt.NDArray[Any]]) -> bool:
+    ends = all(a[-1] <= b[0] for a, b in pairwise(columns))
+    return ends and all(bool((column[1:] >= column[:-1]).all()) for column in columns)
+
+
+def _concatenated(runs: list[Run]) -> Run:
+    if len(runs) == 1:
+        return runs[0]
+    return {name: np.concatenate([run[name] for run in runs]) for name in runs[0]}
 
 
 def _cut(runs: list[Run], limit: int, side: Any) -> tuple[list[Run], list[Run]]:

@@ -7,10 +7,14 @@ one to a row.
 
 Where an event's output needs no other bulk event (page views), there is one group per stream, to
 which all markers are replicated; otherwise there is one group.
+
+Under an offered load every micro-batch also brings beats, which say how far the input has come
+(`drops.py`), and every group answers with acknowledgements: an output row for each of its own
+streams, with `src` -1 - stream, whose `ts` is the number of that stream's events processed.
 """
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +31,9 @@ RESULT = "rows binary"
 RESULT_ROWS = 1 << 14
 """Output rows packed into one: a quarter of a megabyte, no huge object to the JVM."""
 STATE = "held binary"
+BEAT = (("src", "int64"), ("ts", "int64"), ("rows", "int64"))
+BEAT_SRC = -1
+"""Stands for the stream in a packed row of beats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +50,7 @@ class Query:
         per_stream: whether there is one group per stream.
         labels: of each group, the value that stands for it in the `group` column.
         output: (name, dtype) of the output, with `src` last.
+        beats: whether beats tell how far streams have come, and are acknowledged.
     """
 
     workload: str
@@ -54,6 +62,7 @@ class Query:
     per_stream: bool
     labels: tuple[int, ...]
     output: tuple[tuple[str, str], ...]
+    beats: bool = False
 
     def groups_of(self, src: int) -> tuple[int, ...]:
         """Return the groups that need the events of a stream."""
@@ -67,10 +76,16 @@ class Query:
 
 
 def packer(
-    query: Query, src: int
+    query: Query, src: int, groups: Sequence[int]
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the step that packs the events of one stream, column after column."""
-    groups = [query.labels[group] for group in query.groups_of(src)]
+    """Return the step that packs the rows of one source, column after column.
+
+    Args:
+        query: what the workers must know.
+        src: the stream, or BEAT_SRC.
+        groups: which need them.
+    """
+    labels = [query.labels[group] for group in groups]
 
     def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -79,9 +94,9 @@ def packer(
             events = b"".join(column.to_numpy().tobytes() for column in batch.columns)
             yield pa.RecordBatch.from_arrays(
                 [
-                    pa.array(groups, pa.int32()),
-                    pa.array([src] * len(groups), pa.int32()),
-                    pa.array([events] * len(groups), pa.binary()),
+                    pa.array(labels, pa.int32()),
+                    pa.array([src] * len(labels), pa.int32()),
+                    pa.array([events] * len(labels), pa.binary()),
                 ],
                 names=["group", "src", "events"],
             )
@@ -108,31 +123,48 @@ def operator(query: Query, form: str) -> Callable[..., Iterator[pd.DataFrame]]:
     ) -> Iterator[pd.DataFrame]:
         group = query.labels.index(int(key[0]))
         pending, held = pickle.loads(state.get[0]) if state.exists else (Pending(), {"own": group})
-        runs: dict[int, list[Run]] = {}
-        if form == "packed":
-            for frame in frames:
-                for src, events in zip(frame["src"], frame["events"], strict=True):
-                    runs.setdefault(src, []).append(unpack(query.columns[src], events))
-        else:
+        sources = query.sources_of(group)
+        if form == "rows":
             runs = _sorted_runs(query, pd.concat(list(frames), ignore_index=True))
+        else:
+            runs = _unpacked_runs(query, frames)
+        for beat in runs.pop(BEAT_SRC, []):
+            for src, ts, rows in zip(*beat.values(), strict=True):
+                if src in sources:
+                    pending.promise(int(src), int(ts), int(rows))
         for src, found in runs.items():
-            pending.add(src, found)
-        complete = pending.take(query.sources_of(group))
+            (pending.add_unordered if query.beats else pending.add)(src, found)
+        pending.settle()
+        complete = pending.take(sources)
         if complete:
             prefix = separate(complete, query.kinds, query.n_kinds, query.payload)
             output = KERNELS[query.workload](held, prefix, query.keys)
         else:
             output = {}
         state.update((pickle.dumps((pending, held), protocol=5),))
-        columns = [output[name].astype(dtype) for name, dtype in query.output] if output else []
-        size = len(columns[0]) if columns else 0
-        packed = [
-            b"".join(column[at : at + RESULT_ROWS].tobytes() for column in columns)
-            for at in range(0, size, RESULT_ROWS)
-        ]
+        packed = _pack_output(query, output)
+        if query.beats:
+            packed += _pack_output(query, _acknowledgement(query, group, pending))
         yield pd.DataFrame({"rows": packed})
 
     return step
+
+
+def _pack_output(query: Query, output: Mapping[str, Any]) -> list[bytes]:
+    columns = [output[name].astype(dtype) for name, dtype in query.output] if output else []
+    size = len(columns[0]) if columns else 0
+    return [
+        b"".join(column[at : at + RESULT_ROWS].tobytes() for column in columns)
+        for at in range(0, size, RESULT_ROWS)
+    ]
+
+
+def _acknowledgement(query: Query, group: int, pending: Pending) -> dict[str, Any]:
+    own = (group,) if query.per_stream else tuple(range(len(query.kinds)))
+    rows = {name: np.zeros(len(own)) for name, _ in query.output}
+    rows["ts"] = np.array([pending.taken.get(src, 0) for src in own])
+    rows["src"] = BEAT_SRC - np.array(own)
+    return rows
 
 
 def unpacker(query: Query) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -152,6 +184,15 @@ def unpacker(query: Query) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.R
                 )
 
     return rows
+
+
+def _unpacked_runs(query: Query, frames: Iterator[pd.DataFrame]) -> dict[int, list[Run]]:
+    runs: dict[int, list[Run]] = {}
+    for frame in frames:
+        for src, events in zip(frame["src"], frame["events"], strict=True):
+            columns = BEAT if src == BEAT_SRC else query.columns[src]
+            runs.setdefault(src, []).append(unpack(columns, events))
+    return runs
 
 
 def _sorted_runs(query: Query, frame: pd.DataFrame) -> dict[int, list[Run]]:

@@ -1,6 +1,6 @@
 """Builds and runs the streaming query over the files that `split` wrote."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -47,6 +47,8 @@ def describe(
     workload: str,
     columns: tuple[tuple[tuple[str, str], ...], ...],
     output: Mapping[str, str],
+    *,
+    beats: bool = False,
 ) -> Query:
     """Return what the Python workers must know."""
     return Query(
@@ -59,7 +61,20 @@ def describe(
         per_stream=workload in PER_STREAM,
         labels=labels(len(plan.streams)),
         output=(*output.items(), ("src", "int16")),
+        beats=beats,
     )
+
+
+def outputs(sources: Sequence[DataFrame], query: Query, form: str) -> DataFrame:
+    """Return the query's output as a stream, from packed (or grouped) events."""
+    packed = (
+        reduce(DataFrame.unionAll, sources)
+        .groupBy("group")
+        .applyInPandasWithState(
+            operator(query, form), RESULT, STATE, "append", GroupStateTimeout.NoTimeout
+        )
+    )
+    return packed.mapInArrow(unpacker(query), ddl(query.output))
 
 
 def run(session: SparkSession, query: Query, files: Path, checkpoint: Path, form: str) -> Ran:
@@ -69,20 +84,12 @@ def run(session: SparkSession, query: Query, files: Path, checkpoint: Path, form
     driver as Arrow, once: a repeated micro-batch replaces its own output.
     """
     sources = [_source(session, query, files, src, form) for src in range(len(query.kinds))]
-    packed = (
-        reduce(DataFrame.unionAll, sources)
-        .groupBy("group")
-        .applyInPandasWithState(
-            operator(query, form), RESULT, STATE, "append", GroupStateTimeout.NoTimeout
-        )
-    )
-    output = packed.mapInArrow(unpacker(query), ddl(query.output))
     answers: dict[int, pa.Table] = {}
 
     def sink(frame: DataFrame, batch: int) -> None:
         answers[batch] = frame.toArrow()
 
-    writer = output.writeStream.outputMode("append").foreachBatch(sink)
+    writer = outputs(sources, query, form).writeStream.outputMode("append").foreachBatch(sink)
     started = (
         writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
     )
@@ -102,7 +109,7 @@ def _source(session: SparkSession, query: Query, files: Path, src: int, form: st
     reader = session.readStream.schema(ddl(query.columns[src])).option("maxFilesPerTrigger", 1)
     frame = reader.parquet(str(files / f"stream-{src}"))
     if form == "packed":
-        return frame.mapInArrow(packer(query, src), PACKED)
+        return frame.mapInArrow(packer(query, src, query.groups_of(src)), PACKED)
     groups = F.explode(F.array(*[F.lit(query.labels[group]) for group in query.groups_of(src)]))
     own = {name for name, _ in query.columns[src]}
     fields = [

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engines.errors import EngineError
-from engines.spark.layout import Layout
+from engines.spark.layout import Layout, read_rows
 
 END = np.iinfo(np.int64).max
 """Event time of the closing heartbeat; above that of any event."""
@@ -36,17 +36,32 @@ def split(plan: Layout, folder: Path, files: int) -> tuple[tuple[tuple[str, str]
     )
 
 
-def _split_one(plan: Layout, src: int, folder: Path, files: int) -> tuple[tuple[str, str], ...]:
+def positioned(plan: Layout, src: int) -> pa.Table:
+    """Return a stream's rows; with the column `pos` where it has markers.
+
+    Raises:
+        EngineError: an event has the event time kept for the closing heartbeat.
+    """
     stream = plan.streams[src]
     if stream.rows and stream.ts_max == END:
         raise EngineError(
             f"stream {stream.name} of {stream.path} has an event at {END}, the largest event time, "
             "which the spark engine keeps for its closing heartbeat; shift the event times down"
         )
+    table = read_rows(stream)
+    if src in plan.bulk:
+        return table
+    return table.append_column("pos", pa.array(np.arange(len(table), dtype=np.int64)))
+
+
+def stamp(path: Path, place: int) -> None:
+    """Give a file a modification time that tells its place: the file source takes files by it."""
+    os.utime(path, (1_000_000_000 + place, 1_000_000_000 + place))
+
+
+def _split_one(plan: Layout, src: int, folder: Path, files: int) -> tuple[tuple[str, str], ...]:
     folder.mkdir(parents=True)
-    table = pq.read_table(stream.path, columns=[name for name, _ in stream.columns])
-    if src not in plan.bulk:
-        table = table.append_column("pos", pa.array(np.arange(len(table), dtype=np.int64)))
+    table = positioned(plan, src)
     closing = pa.table(
         {f.name: pa.array([END if f.name in ("ts", "pos") else 0], f.type) for f in table.schema},
         schema=table.schema,
@@ -58,6 +73,5 @@ def _split_one(plan: Layout, src: int, folder: Path, files: int) -> tuple[tuple[
             part = pa.concat_tables([part, closing])
         path = folder / f"part-{i:05d}.parquet"
         pq.write_table(part, path, row_group_size=ROW_GROUP)
-        # The file source takes files in order of modification time.
-        os.utime(path, (1_000_000_000 + i, 1_000_000_000 + i))
+        stamp(path, i)
     return tuple((field.name, str(field.type)) for field in table.schema)

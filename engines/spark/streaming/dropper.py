@@ -1,0 +1,88 @@
+"""Drops files into the folders that Spark watches, each when it is planned: the open-loop source.
+
+`python -I -S dropper.py PLAN` is a process of its own, so that neither Spark nor the driver's interpreter
+can hold it up (isolated: this folder's `operator.py` is not Python's). PLAN is JSON: `planned_ns`, and `moves`, the [from, to]
+pairs of each drop. The time of the start comes on standard input, on the monotonic clock, which all
+processes share. The times of the drops, after the start, go to standard output as JSON. It never
+waits for whoever reads the files; it ends when its parent is gone.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+SPIN_NS = 200_000
+"""A sleep may end this much late, so the last part before a drop is waited for awake."""
+LONGEST_SLEEP_S = 1.0
+"""How long a dropper may outlive its parent."""
+
+
+class Dropper:
+    """A dropper process; it waits for `start`."""
+
+    def __init__(self, planned_ns: Sequence[int], moves: object, plan: Path) -> None:
+        """Write the plan and start the process."""
+        plan.write_text(json.dumps({"planned_ns": list(planned_ns), "moves": moves}))
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", __file__, str(plan)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        self._process.stdout.readline()
+
+    def start(self, start_ns: int) -> None:
+        """Let it begin; `start_ns` is when the load starts, on the monotonic clock."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{start_ns}\n")
+        self._process.stdin.flush()
+
+    def failed(self) -> bool:
+        """Whether the process has ended with an error."""
+        return self._process.poll() not in (None, 0)
+
+    def times_ns(self) -> list[int]:
+        """Wait for the last drop; return when each was done, after the start."""
+        assert self._process.stdout is not None
+        times: list[int] = json.loads(self._process.stdout.readline() or "null") or []
+        self._process.wait()
+        return times
+
+    def close(self) -> None:
+        """End the process, wherever it is. May be called twice."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            pipe.close()
+
+
+def main(plan: str) -> None:
+    """Drop everything at its time."""
+    task = json.loads(Path(plan).read_text(encoding="utf-8"))
+    parent = os.getppid()
+    print("ready", flush=True)
+    line = sys.stdin.readline()
+    if not line:
+        return
+    start = int(line)
+    times = []
+    for planned, files in zip(task["planned_ns"], task["moves"], strict=True):
+        while (left := start + planned - time.monotonic_ns()) > 0:
+            if left > SPIN_NS:
+                time.sleep(min((left - SPIN_NS) / 1e9, LONGEST_SLEEP_S))
+            if os.getppid() != parent:
+                return
+        for source, target in files:
+            os.rename(source, target)  # noqa: PTH104 (nothing between a due time and its file)
+        times.append(time.monotonic_ns() - start)
+    print(json.dumps(times), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,195 @@
+"""The streaming query under an offered load: files arrive on schedule, whatever Spark does."""
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamReader
+
+from engines.errors import EngineCrashError
+from engines.protocol import IntArray, OfferedLoad
+from engines.spark.layout import Layout, ddl
+from engines.spark.streaming.dropper import Dropper
+from engines.spark.streaming.drops import BEATS, Drops, cut, stage
+from engines.spark.streaming.operator import BEAT, BEAT_SRC, PACKED, Query, packer
+from engines.spark.streaming.query import describe, outputs
+from engines.spark.streaming.stamps import Batch
+from workloads.model import Columns
+
+LOOK_S = 0.2
+"""How often a wait looks whether the query or the dropper has failed."""
+REPORT_S = 5.0
+"""How long the report of a micro-batch may take after its output."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrived:
+    """What an open-loop run gave; times are ns after the start of the load."""
+
+    batches: tuple[Batch, ...]
+    dropped_ns: IntArray
+    columns: Columns
+
+
+class OpenLoop:
+    """A streaming query that waits for files, and the process that will drop them."""
+
+    def __init__(
+        self,
+        session: SparkSession,
+        plan: Layout,
+        ts: tuple[IntArray, ...],
+        load: OfferedLoad,
+        *,
+        workload: str,
+        output: Mapping[str, str],
+        period_ns: int,
+        most_events: int,
+        folder: Path,
+    ) -> None:
+        """Stage all files and start the query and the dropper; nothing is dropped yet.
+
+        Args:
+            session: running.
+            plan: the streams.
+            ts: event times of each stream.
+            load: when events are due.
+            workload: its name.
+            output: (name, dtype) of the program's output.
+            period_ns: a file has what comes due in this time.
+            most_events: about how many events a micro-batch may take when it has to catch up.
+            folder: for all files; does not exist.
+        """
+        self._wanted = {src: len(times) for src, times in enumerate(ts)}
+        self.drops: Drops = cut(ts, load.due_ns, load.end_ns, period_ns)
+        watched = folder / "watched"
+        staged = stage(plan, self.drops, folder / "staging", watched)
+        query = describe(plan, workload, staged.columns, output, beats=True)
+        self._output = query.output
+        self._seen: dict[int, tuple[int, pa.Table]] = {}
+        self._processed: dict[int, int] = {}
+        self._complete = threading.Event()
+        largest = int(self.drops.events.max(initial=1))
+        files = max(1, most_events // largest)
+        sources = [_packed(session, query, watched, src, files) for src in range(len(ts))]
+        beats = _reader(session, BEAT, files).parquet(str(watched / BEATS))
+        groups = range(len(query.labels) if query.per_stream else 1)
+        sources.append(beats.mapInArrow(packer(query, BEAT_SRC, groups), PACKED))
+        writer = outputs(sources, query, "packed").writeStream.outputMode("append")
+        self._started = (
+            writer.foreachBatch(self._sink)
+            .option("checkpointLocation", str(folder / "checkpoint"))
+            .trigger(processingTime="0 seconds")
+            .start()
+        )
+        planned = self.drops.planned_ns.tolist()
+        self._dropper = Dropper(planned, staged.moves, folder / "plan.json")
+
+    def run(self) -> Arrived:
+        """Let the load begin; return when every event is processed.
+
+        Raises:
+            EngineCrashError: the query or the dropper failed.
+        """
+        start_ns = time.monotonic_ns()
+        wall_ns = time.time_ns() - time.monotonic_ns()
+        self._dropper.start(start_ns)
+        while any(self._wanted.values()) and not self._complete.wait(LOOK_S):
+            self._check()
+        reports = self._reports()
+        self._started.stop()
+        dropped = np.array(self._dropper.times_ns(), dtype=np.int64)
+        begun = {number: begin - wall_ns - start_ns for number, begin in reports.items()}
+        return self._arrived(start_ns, begun, dropped)
+
+    def close(self) -> None:
+        """Stop the query and the dropper. May be called twice."""
+        self._dropper.close()
+        self._started.stop()
+
+    def _sink(self, frame: DataFrame, batch: int) -> None:
+        table = frame.toArrow()
+        self._seen[batch] = time.monotonic_ns(), table
+        self._processed |= _acknowledged(table)
+        if self._processed == self._wanted:
+            self._complete.set()
+
+    def _check(self) -> None:
+        failure = self._started.exception()
+        if failure is not None:
+            raise failure
+        if not self._started.isActive:
+            raise EngineCrashError("the streaming query ended before its input did")
+        if self._dropper.failed():
+            raise EngineCrashError("the process that drops files failed; see its error above")
+
+    def _reports(self) -> Mapping[int, int]:
+        """Return when each micro-batch began, on the wall clock in ns."""
+        last = max(self._seen, default=-1)
+        deadline = time.monotonic() + REPORT_S
+        # The last report comes when the micro-batch is committed, a moment after its output.
+        while time.monotonic() < deadline:
+            report = self._started.lastProgress
+            if last < 0 or (report is not None and report["batchId"] >= last):
+                break
+            time.sleep(0.005)
+        begun: dict[int, int] = {}
+        for report in self._started.recentProgress:
+            if report["numInputRows"]:
+                begun[report["batchId"]] = _wall_ns(report["timestamp"])
+        return begun
+
+    def _arrived(self, start_ns: int, begun: Mapping[int, int], dropped: IntArray) -> Arrived:
+        schema = pa.schema([(n, pa.from_numpy_dtype(t)) for n, t in self._output])
+        batches: list[Batch] = []
+        processed: dict[int, int] = {}
+        for number, (at_ns, table) in sorted(self._seen.items()):
+            processed |= _acknowledged(table)
+            columns = {name: table[name].to_numpy() for name in schema.names}
+            real = columns["src"] >= 0
+            done_ns = at_ns - start_ns
+            batches.append(
+                Batch(
+                    taken_ns=begun.get(number, done_ns),
+                    done_ns=done_ns,
+                    output={name: column[real] for name, column in columns.items()},
+                    processed=dict(processed),
+                )
+            )
+        whole = {
+            name: np.concatenate(
+                [np.zeros(0, dtype), *(batch.output[name] for batch in batches)], dtype=dtype
+            )
+            for name, dtype in self._output
+        }
+        return Arrived(batches=tuple(batches), dropped_ns=dropped, columns=whole)
+
+
+def _acknowledged(table: pa.Table) -> dict[int, int]:
+    source = table["src"].to_numpy()
+    at = np.flatnonzero(source < 0)
+    rows = table["ts"].to_numpy()[at]
+    return {int(BEAT_SRC - src): int(n) for src, n in zip(source[at], rows, strict=True)}
+
+
+def _wall_ns(timestamp: str) -> int:
+    return int(datetime.fromisoformat(timestamp).timestamp() * 1e3) * 1_000_000
+
+
+def _packed(session: SparkSession, query: Query, watched: Path, src: int, files: int) -> DataFrame:
+    frame = _reader(session, query.columns[src], files).parquet(str(watched / f"stream-{src}"))
+    return frame.mapInArrow(packer(query, src, query.groups_of(src)), PACKED)
+
+
+def _reader(
+    session: SparkSession, columns: Sequence[tuple[str, str]], files: int
+) -> DataStreamReader:
+    reader = session.readStream.schema(ddl(columns)).option("maxFilesPerTrigger", files)
+    # A folder that keeps what was read takes longer to list with every file.
+    return reader.option("cleanSource", "delete")

@@ -1,0 +1,342 @@
+"""Spark under an offered load: files on schedule, exact latencies, the oracle's answer."""
+
+import json
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from engines.errors import EngineCrashError
+from engines.protocol import OfferedLoad, Task
+from engines.small_dataset import write_dataset
+from engines.spark.adapter import SparkEngine
+from engines.spark.layout import layout
+from engines.spark.streaming import dropper
+from engines.spark.streaming.chunk import Pending
+from engines.spark.streaming.dropper import Dropper
+from engines.spark.streaming.drops import BEATS, cut, stage
+from engines.spark.streaming.stamps import STEP_NS, Batch, due_times, send_lag, stamp_outputs
+from workloads.datasets.cut import before, event_times
+from workloads.datasets.session import spark
+from workloads.model import Alphabet, Input, Stream
+from workloads.model.trace import compare
+from workloads.registry import NAMES, workload
+
+MS = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def session():
+    with spark("tests", master="local[2]", conf={"spark.driver.memory": "1g"}) as running:
+        yield running
+
+
+def array(*values):
+    return np.array(values, dtype=np.int64)
+
+
+def offered(due_ns, *, warm_up_ns=0, end_ns=None):
+    none = tuple(array() for _ in due_ns)
+    last = max((int(due[-1]) for due in due_ns if len(due)), default=0)
+    return OfferedLoad(
+        due_ns=tuple(due_ns),
+        heartbeat_ts=none,
+        heartbeat_due_ns=none,
+        warm_up_ns=warm_up_ns,
+        end_ns=last if end_ns is None else end_ns,
+    )
+
+
+def random_input(name, seed, *, mixed=False):
+    """Few event times, so that ties are everywhere, and streams that end at different times."""
+    program = workload(name).program
+    rng = np.random.default_rng(seed)
+    keys = 3 if program.keyed else 1
+    streams = []
+    for index, kinds in enumerate([(0,), (1,), (0,), (1,), (0, 1) if mixed else (0,)]):
+        rows, last = int(rng.integers(1, 90)), int(rng.integers(1, 40))
+        streams.append(
+            Stream(
+                name=f"stream-{index}",
+                kinds=kinds,
+                ts=np.sort(rng.integers(-5, last, rows)),
+                tag=(rng.choice(kinds, rows) + 2 * rng.integers(0, keys, rows)).astype(np.int32),
+                payload={
+                    field: rng.integers(-3000, 3000, rows).astype(program.event[field])
+                    for field in program.event.names
+                },
+            )
+        )
+    return Input(alphabet=Alphabet(kinds=program.kinds, keys=keys), streams=tuple(streams))
+
+
+def due_in_order(times, span_ns):
+    """Spread all events evenly over a span, in their total order."""
+    whole = np.concatenate(times)
+    due = np.empty(len(whole), dtype=np.int64)
+    due[np.argsort(whole, kind="stable")] = np.arange(len(whole)) * span_ns // max(1, len(whole))
+    return np.split(due, np.cumsum([len(ts) for ts in times])[:-1])
+
+
+def run(name, dataset, folder, load, **options):
+    scratch = folder / "scratch"
+    scratch.mkdir(parents=True)
+    given = Task(
+        workload=workload(name),
+        dataset=dataset,
+        variant="streaming",
+        workers=2,
+        batch=1,
+        options={"warm_up_rounds": 0, "file_ms": 40} | options,
+        scratch=scratch,
+        load=load,
+    )
+    prepared = SparkEngine().prepare(given)
+    try:
+        measured = prepared.run()
+        answer = prepared.answer()
+    finally:
+        prepared.close()
+        prepared.close()
+    difference = compare(given.workload.oracle(dataset.load()), answer, given.workload.output)
+    assert difference.equal, difference.render()
+    assert measured.events == dataset.events
+    return measured, answer
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("mixed", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_answer_is_the_oracles_whatever_files_a_micro_batch_takes(
+    name, mixed, session, tmp_path
+):
+    data = random_input(name, seed=len(name) + mixed, mixed=mixed)
+    due = due_in_order([stream.ts for stream in data.streams], 800 * MS)
+    dataset = write_dataset(data, name, tmp_path / "data")
+    load = offered(due, warm_up_ns=400 * MS)
+    measured, answer = run(name, dataset, tmp_path, load)
+    outputs = len(answer["ts"])
+    assert measured.latency.counts.sum() + measured.warm_up_latency.counts.sum() == outputs
+    assert measured.service_latency.counts.sum() == measured.latency.counts.sum()
+    progress = measured.progress
+    assert progress.outputs.sum() == outputs
+    assert progress.emitted.sum() == progress.consumed.sum() == dataset.events
+    assert (np.cumsum(progress.consumed) <= np.cumsum(progress.emitted)).all()
+    assert measured.sent.events == measured.sent.lag.counts.sum() == dataset.events
+    assert measured.sent.own_thread
+
+
+@pytest.mark.spark
+def test_a_cut_dataset_gives_the_answer_of_its_cut_under_a_load_and_without(session, tmp_path):
+    whole = write_dataset(random_input("page_view_join", seed=5), "page_view_join", tmp_path / "d")
+    short = before(whole, event_times(whole), 9)
+    assert 0 < short.events < whole.events
+    load = offered(due_in_order(event_times(short), 200 * MS))
+    _, open_loop = run("page_view_join", short, tmp_path / "open", load)
+    _, catch_up = run("page_view_join", short, tmp_path / "catch-up", None, micro_batches=2)
+    assert sorted(open_loop["ts"]) == sorted(catch_up["ts"])
+
+
+@pytest.mark.spark
+def test_an_empty_input_ends_at_once(session, tmp_path):
+    data = random_input("event_window", seed=1)
+    whole = write_dataset(data, "event_window", tmp_path / "data")
+    empty = before(whole, event_times(whole), -100)
+    measured, answer = run("event_window", empty, tmp_path, offered([array()] * 5))
+    assert len(answer["ts"]) == 0
+    assert measured.latency.counts.sum() == 0
+
+
+@pytest.mark.spark
+def test_a_query_that_fails_under_a_load_is_a_crash(session, tmp_path):
+    data = random_input("event_window", seed=4)
+    due = due_in_order([stream.ts for stream in data.streams], 100 * MS)
+    (tmp_path / "scratch").mkdir()
+    given = Task(
+        workload=workload("event_window"),
+        dataset=write_dataset(data, "event_window", tmp_path / "data"),
+        variant="streaming",
+        workers=2,
+        batch=1,
+        options={"warm_up_rounds": 0},
+        scratch=tmp_path / "scratch",
+        load=offered(due),
+    )
+    prepared = SparkEngine().prepare(given)
+    for file in (tmp_path / "scratch").rglob("staging/stream-0/*.parquet"):
+        file.write_bytes(b"damaged")
+    with pytest.raises(EngineCrashError, match="event_window"):
+        prepared.run()
+    prepared.close()
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"variant": "batch", "options": {}}, "nothing arrives"),
+        ({"options": {"form": "rows"}}, "takes a load in form packed only"),
+        ({"options": {"file_ms": 0}}, "file_ms must be a whole number from 1"),
+    ],
+)
+def test_what_cannot_take_a_load_is_refused_with_the_reason(change, reason, tmp_path):
+    data = random_input("event_window", seed=6)
+    given = Task(
+        workload=workload("event_window"),
+        dataset=write_dataset(data, "event_window", tmp_path / "data"),
+        variant="streaming",
+        workers=2,
+        batch=1,
+        scratch=tmp_path,
+        load=offered([np.zeros(len(s), dtype=np.int64) for s in data.streams]),
+    )
+    assert SparkEngine().unsupported(given) is None
+    assert reason in SparkEngine().unsupported(replace(given, **change))
+
+
+def test_only_variants_that_take_a_load_have_a_ceiling():
+    found = {v.name: SparkEngine().generator_ceiling_eps(v.name, 64) for v in ENGINE_VARIANTS}
+    assert found["batch"] is None
+    assert found["streaming"] > 1e6
+
+
+ENGINE_VARIANTS = SparkEngine().variants()
+
+
+def test_a_drop_holds_what_came_due_in_its_period_and_a_silent_period_has_none():
+    ts = (array(1, 2, 9), array(2, 9, 9))
+    due = (array(0, 9, 35), array(10, 36, 37))
+    drops = cut(ts, due, end_ns=38, period_ns=10)
+    assert drops.planned_ns.tolist() == [10, 20, 38]
+    assert [rows.tolist() for rows in drops.rows] == [[0, 2, 2, 3], [0, 0, 1, 3]]
+    assert drops.events.tolist() == [2, 1, 3]
+
+
+def test_a_beat_promises_what_is_true_and_as_much_as_the_drop_shows():
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        ts = tuple(np.sort(rng.integers(0, 8, rng.integers(0, 9))) for _ in range(3))
+        due = tuple(due_in_order(ts, 100))
+        drops = cut(ts, due, end_ns=100, period_ns=int(rng.integers(5, 60)))
+        for place in range(len(drops)):
+            pending = Pending()
+            for src, times in enumerate(ts):
+                rows, beat = int(drops.rows[src][place + 1]), int(drops.beats[src][place])
+                assert (times[rows:] >= beat).all()
+                if rows:
+                    pending.add_unordered(src, [{"ts": times[:rows]}])
+                pending.promise(src, beat, rows)
+            pending.settle()
+            taken = pending.take((0, 1, 2))
+            assert sum(len(run["ts"]) for run in taken.values()) == sum(
+                drops.rows[src][place + 1] for src in range(3)
+            )
+
+
+def test_a_beat_waits_for_all_files_of_its_drop():
+    pending = Pending()
+    pending.promise(0, 5, 2)
+    pending.promise(0, 8, 4)
+    pending.add_unordered(0, [{"ts": array(6, 8)}])
+    pending.settle()
+    assert pending.take((0,)) == {}
+    pending.add_unordered(0, [{"ts": array(3, 5)}])
+    pending.settle()
+    assert pending.take((0,))[0]["ts"].tolist() == [3, 5, 6, 8]
+    assert pending.taken == {0: 4}
+
+
+def test_files_that_spark_read_in_another_order_are_put_in_order():
+    pending = Pending()
+    pending.add_unordered(0, [{"ts": array(4, 4, 1, 4), "pos": array(4, 5, 0, 3)}])
+    pending.add_unordered(0, [{"ts": array(2, 3), "pos": array(1, 2)}])
+    pending.promise(0, 4, 6)
+    pending.settle()
+    assert pending.take((0,))[0]["pos"].tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_staged_files_hold_every_row_once_in_order_of_modification_time(tmp_path):
+    data = random_input("page_view_join", seed=8)
+    dataset = write_dataset(data, "page_view_join", tmp_path / "data")
+    ts = event_times(dataset)
+    drops = cut(ts, due_in_order(ts, 100), end_ns=100, period_ns=9)
+    staged = stage(layout(dataset), drops, tmp_path / "staging", tmp_path / "watched")
+    assert len(staged.moves) == len(drops)
+    assert all(Path(moves[-1][0]).parent.name == BEATS for moves in staged.moves)
+    for src, times in enumerate(ts):
+        files = (tmp_path / "staging" / f"stream-{src}").iterdir()
+        ordered = sorted(files, key=lambda file: file.stat().st_mtime_ns)
+        assert [file.name for file in ordered] == sorted(file.name for file in ordered)
+        found = np.concatenate([array(), *(pq.read_table(f)["ts"].to_numpy() for f in ordered)])
+        assert found.tolist() == times.tolist()
+
+
+def test_the_dropper_drops_on_time_whatever_happens_to_its_files(tmp_path):
+    for name in "abc":
+        (tmp_path / name).write_text(name)
+    moves = [[(str(tmp_path / name), str(tmp_path / f"{name}-dropped"))] for name in "abc"]
+    planned = [5 * MS, 10 * MS, 10 * MS]
+    running = Dropper(planned, moves, tmp_path / "plan.json")
+    try:
+        running.start(time.monotonic_ns())
+        times = running.times_ns()
+    finally:
+        running.close()
+    assert all(at >= plan for at, plan in zip(times, planned, strict=True))
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "plan.json", "a-dropped", "b-dropped", "c-dropped",
+    }  # fmt: skip
+
+
+def test_a_dropper_that_is_never_started_ends_with_its_parent(tmp_path):
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps({"planned_ns": [0], "moves": [[["nowhere", "there"]]]}))
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", dropper.__file__, str(plan)],
+        input="",
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (0, "ready\n")
+
+
+def test_an_output_is_stamped_with_its_own_event_and_a_tie_with_the_first():
+    output = {"ts": array(7, 7, 9), "src": array(1, 0, 1)}
+    ts = (array(7, 7), array(1, 7, 9))
+    assert due_times(output, ts, (array(20, 30), array(0, 40, 50))).tolist() == [40, 20, 50]
+
+
+def test_latency_runs_from_due_time_and_service_latency_from_the_micro_batch():
+    ts, due = (array(1, 2, 3),), (array(0, 10 * MS, 120 * MS),)
+    drops = cut(ts, due, end_ns=130 * MS, period_ns=100 * MS)
+    dropped = drops.planned_ns + MS
+    batches = [
+        Batch(taken_ns=102 * MS, done_ns=150 * MS, output=outputs(1, 2), processed={0: 2}),
+        Batch(taken_ns=200 * MS, done_ns=310 * MS, output=outputs(3), processed={0: 3}),
+    ]
+    load = offered(due, warm_up_ns=5 * MS)
+    found = stamp_outputs(batches, ts, load, drops, dropped)
+    assert near(found.latency, {140 * MS: 1, 190 * MS: 1})
+    assert near(found.warm_up_latency, {150 * MS: 1})
+    assert near(found.service_latency, {48 * MS: 1, 110 * MS: 1})
+    assert found.progress.step_ns == STEP_NS
+    assert found.progress.emitted.tolist() == [0, 3, 0, 0]
+    assert found.progress.consumed.tolist() == [0, 2, 0, 1]
+    assert found.progress.outputs.tolist() == [0, 2, 0, 1]
+    assert found.progress.latency_max_ns.tolist()[::2] == [-1, -1]
+    assert near(send_lag(drops, dropped), {MS: 3})
+
+
+def outputs(*ts):
+    return {"ts": array(*ts), "src": np.zeros(len(ts), dtype=np.int16)}
+
+
+def near(histogram, expected):
+    values = np.array(list(expected))
+    return histogram.counts.tolist() == list(expected.values()) and bool(
+        (np.abs(histogram.values_ns - values) <= values / 1000).all()
+    )
