@@ -1,10 +1,11 @@
 """Drops files into the folders that Spark watches, each when it is planned: the open-loop source.
 
-`python -I -S dropper.py PLAN` is a process of its own, so that neither Spark nor the driver's interpreter
-can hold it up (isolated: this folder's `operator.py` is not Python's). PLAN is JSON: `planned_ns`, and `moves`, the [from, to]
-pairs of each drop. The time of the start comes on standard input, on the monotonic clock, which all
-processes share. The times of the drops, after the start, go to standard output as JSON. It never
-waits for whoever reads the files; it ends when its parent is gone.
+`python -I -S dropper.py PLAN` is a process of its own, so that neither Spark nor the driver's
+interpreter can hold it up (isolated, because this folder's `operator.py` is not Python's). PLAN is
+JSON: `planned_ns`, and `moves`, the [from, to] pairs of each drop. The time of the start comes on
+standard input, on the monotonic clock, which all processes share. The times of the drops, after the
+start, go to standard output as JSON. It never waits for whoever reads the files; it ends when its
+parent is gone.
 """
 
 import json
