@@ -1,0 +1,121 @@
+"""The list of accepted regressions.
+
+[[accept]]
+cell = "event_window/multicore/*"   # pattern on cell ids or benchmark names
+metric = "wall"                     # or "*"
+until_ratio = 1.15                  # accepted up to this cost of new over old
+reason = "ordered output costs a merge (decision 0007)"
+expires = 2027-03-31                # optional; after that day the entry no longer counts
+"""
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from lab.gate.errors import GateError
+from lab.gate.outcome import Line, Report, Word
+from lab.toml_table import REQUIRED, TomlTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acceptance:
+    """One entry of the list."""
+
+    cell: str
+    metric: str
+    until_ratio: float
+    reason: str
+    expires: date | None
+    place: str
+
+    def covers(self, line: Line) -> bool:
+        """Return whether the entry speaks of this line, whatever its ratio."""
+        return fnmatchcase(line.cell, self.cell) and fnmatchcase(line.metric, self.metric)
+
+
+def read_accepted(path: Path) -> tuple[Acceptance, ...]:
+    """Read a list.
+
+    Raises:
+        GateError: it cannot be read or is no TOML.
+        MatrixError: a key or value is not good; the message names both.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise GateError(f"{path}: cannot read the accepted regressions: {error}") from error
+    top = TomlTable(str(path), "top level", content)
+    tables = top.take(
+        "accept",
+        "[[accept]] tables",
+        lambda v: isinstance(v, list) and all(isinstance(table, dict) for table in v),
+        [],
+    )
+    top.done()
+    return tuple(_entry(str(path), number, table) for number, table in enumerate(tables, 1))
+
+
+def apply_accepted(report: Report, accepted: Sequence[Acceptance], today: date) -> Report:
+    """Return the report with accepted regressions marked, and a note for every entry used.
+
+    A wrong answer is never accepted.
+
+    Raises:
+        GateError: an entry matches no line of the report.
+    """
+    for entry in accepted:
+        if not any(fnmatchcase(line.cell, entry.cell) for line in report.lines):
+            raise GateError(
+                f"{entry.place}: cell {entry.cell!r} matches none of "
+                f"{', '.join(dict.fromkeys(line.cell for line in report.lines))}; remove the entry"
+            )
+    notes = list(report.notes)
+    lines = [_applied(line, accepted, today, notes) for line in report.lines]
+    return replace(report, lines=lines, notes=notes)
+
+
+def _applied(line: Line, accepted: Iterable[Acceptance], today: date, notes: list[str]) -> Line:
+    if line.word is not Word.REGRESSION or line.ratio is None:
+        return line
+    for entry in accepted:
+        if not entry.covers(line):
+            continue
+        what = f"{line.cell} {line.metric}: {line.ratio:.3f}, {entry.place} ({entry.reason})"
+        if entry.expires is not None and today > entry.expires:
+            notes.append(f"acceptance expired on {entry.expires}: {what}")
+        elif line.ratio > entry.until_ratio:
+            notes.append(f"worse than accepted, {entry.until_ratio:g}: {what}")
+        else:
+            notes.append(f"accepted up to {entry.until_ratio:g}: {what}")
+            return replace(line, word=Word.ACCEPTED, note=entry.reason)
+    return line
+
+
+def _entry(file: str, number: int, content: object) -> Acceptance:
+    name = f"[[accept]] {number}"
+    table = TomlTable(file, name, content)
+    entry = Acceptance(
+        cell=table.text("cell", REQUIRED),
+        metric=table.text("metric", REQUIRED),
+        until_ratio=float(
+            table.take(
+                "until_ratio",
+                "a number above 1",
+                lambda v: isinstance(v, int | float) and not isinstance(v, bool) and v > 1,
+                REQUIRED,
+            )
+        ),
+        reason=table.text("reason", REQUIRED),
+        expires=table.take(
+            "expires",
+            "a date such as 2027-03-31",
+            lambda v: isinstance(v, date) and not isinstance(v, datetime),
+            None,
+        ),
+        place=f"{file}, {name}",
+    )
+    table.done()
+    return entry

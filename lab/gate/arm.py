@@ -1,0 +1,170 @@
+"""Runs trials in one arm: with its own copy of the lab, in a fresh process each.
+
+An editable install is found by an import hook that a .pth file puts before all paths, so a path in
+PYTHONPATH cannot win over it. Arms therefore run on the interpreter that the environment is made
+from, which processes no .pth file of the environment, with the arm's copy and then the packages of
+the environment in PYTHONPATH, and the current folder (perhaps a checkout) is not searched. What a
+trial starts inherits all this.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from dataclasses import MISSING, asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from lab.gate.errors import GateError
+from lab.isolate.process import run_isolated
+from lab.spawn import classify
+from lab.trial_spec import TrialSpec
+from workloads.datasets.dataset import Dataset
+
+Result = dict[str, Any]
+
+_PROBE = """
+import json
+import engines.multicore._core, lab.trial, results.schema, workloads
+modules = (engines.multicore._core, lab, lab.trial, results.schema, workloads)
+print(json.dumps([module.__file__ for module in modules]))
+"""
+PROBE_TIMEOUT_S = 120
+BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arm:
+    """A copy of the lab that can run trials.
+
+    Attributes:
+        name: `old` or `new`.
+        revision: what it was built from, in words.
+        python: its interpreter.
+        path: PYTHONPATH.
+        tree: the worktree that it was built from.
+    """
+
+    name: str
+    revision: str
+    python: Path
+    path: tuple[Path, ...]
+    tree: Path
+
+    def environment(self) -> dict[str, str]:
+        """Return what its processes have in their environment beside this one's."""
+        return {
+            "PYTHONPATH": os.pathsep.join(map(str, self.path)),
+            "PYTHONSAFEPATH": "1",
+            "PYTHONNOUSERSITE": "1",
+        }
+
+
+def site_arm(*, name: str, revision: str, site: Path, tree: Path) -> Arm:
+    """Return the arm of a folder made by `pip install --target`; checks that it runs from there.
+
+    Raises:
+        GateError: it does not import, or something else is imported in its place.
+    """
+    python = Path(getattr(sys, "_base_executable", None) or sys.executable)
+    packages = dict.fromkeys(Path(sysconfig.get_path(key)) for key in ("purelib", "platlib"))
+    arm = Arm(
+        name=name,
+        revision=revision,
+        python=python,
+        path=(site, *packages),
+        tree=tree,
+    )
+    probe = subprocess.run(
+        [str(python), "-c", _PROBE],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PROBE_TIMEOUT_S,
+        env={**os.environ, **arm.environment()},
+    )
+    if probe.returncode != 0:
+        last = (probe.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        raise GateError(f"{revision}: its build in {site} does not import: {last}")
+    for file in json.loads(probe.stdout):
+        if not Path(file).is_relative_to(site):
+            raise GateError(
+                f"{revision}: trials would import {file} instead of what is in {site}; make an "
+                "environment of its own for the lab (`make setup`) and run the gate from that"
+            )
+    return arm
+
+
+def run_in(arm: Arm, spec: TrialSpec, *, log: Path, timeout_s: float) -> Result:
+    """Run one trial in a fresh process of an arm and return its columns.
+
+    A specification that the arm's revision does not know a field of ends as a crash that says so.
+    """
+    with log.open("a", encoding="utf-8") as file:
+        file.write(f"# arm {arm.name}\n")
+    begin = log.stat().st_size
+    with tempfile.TemporaryDirectory(prefix="lab-gate-") as name:
+        folder = Path(name)
+        scratch = folder / "tmp"
+        scratch.mkdir()
+        request, spec_path = folder / "request.json", folder / "spec.json"
+        result_path = folder / "result.json"
+        request.write_text(json.dumps(_request(spec), default=str), encoding="utf-8")
+        outcome = run_isolated(
+            [str(path) for path in (arm.python, BOOTSTRAP, request, spec_path, result_path)],
+            log=log,
+            timeout_s=timeout_s,
+            # A trial that is killed leaves its temporary files; here they go with the folder.
+            env={**arm.environment(), "TMPDIR": str(scratch)},
+            folder=folder,
+        )
+        result: Result | None = None
+        if result_path.exists():
+            result = json.loads(result_path.read_text(encoding="utf-8"))
+    with log.open("rb") as text:
+        text.seek(begin)
+        said = text.read().decode("utf-8", errors="replace")
+    return classify(outcome, result, said, timeout_s=timeout_s)
+
+
+def _request(spec: TrialSpec) -> dict[str, Any]:
+    """Return the fields that differ from their defaults; older revisions may lack the others."""
+    content: dict[str, Any] = {}
+    for field in fields(spec):
+        value = getattr(spec, field.name)
+        if field.default is MISSING or value != field.default:
+            content[field.name] = value
+    content["spawned_ns"] = time.monotonic_ns()
+    content["options"] = dict(spec.options)
+    content["dataset"] = _dataset(spec.dataset)
+    if spec.load is not None:
+        content["load"] = asdict(spec.load)
+    return content
+
+
+def _dataset(dataset: Dataset) -> dict[str, Any]:
+    return {
+        "id": dataset.id,
+        "workload": dataset.workload,
+        "kinds": dataset.alphabet.kinds,
+        "keys": dataset.alphabet.keys,
+        "origin": dict(dataset.origin),
+        "source": dataset.source,
+        "licence": dataset.licence,
+        "streams": [
+            {
+                "name": stream.name,
+                "kinds": stream.kinds,
+                "path": str(stream.path),
+                "rows": stream.rows,
+                "ts_min": stream.ts_min,
+                "ts_max": stream.ts_max,
+                "columns": stream.columns,
+                "heartbeats": stream.heartbeats,
+            }
+            for stream in dataset.streams
+        ],
+    }

@@ -1,0 +1,58 @@
+"""Runs one trial from a request, with whatever lab it is started in: a file, not a module.
+
+    python bootstrap.py REQUEST.json SPEC.json RESULT.json
+
+The form of a trial's specification changes from revision to revision; its fields change less. So
+the request has fields by name, and the arm writes the specification that its own `lab.trial` reads.
+It imports only what every revision has.
+"""
+
+import json
+import sys
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+
+def main(request_path: str, spec_path: str, result_path: str) -> None:
+    """Write the specification and run the trial; this process ends with it."""
+    from lab import trial
+    from lab.trial_spec import TrialSpec, write_spec
+
+    request: dict[str, Any] = json.loads(Path(request_path).read_text(encoding="utf-8"))
+    request["dataset"] = _dataset(request["dataset"])
+    if request.get("load") is not None:
+        from lab.load.spec import LoadSpec
+
+        request["load"] = LoadSpec(**request["load"])
+    known = {field.name for field in fields(TrialSpec)}
+    unknown = sorted(set(request) - known)
+    if unknown:
+        raise SystemExit(f"this revision does not know {', '.join(unknown)} of a trial")
+    write_spec(TrialSpec(**request), Path(spec_path))
+    trial.main([spec_path, result_path])
+
+
+def _dataset(content: dict[str, Any]) -> Any:
+    from workloads.datasets.dataset import Dataset, DatasetStream
+    from workloads.model import Alphabet
+
+    streams = tuple(
+        DatasetStream(
+            **{
+                **stream,
+                "kinds": tuple(stream["kinds"]),
+                "path": Path(stream["path"]),
+                "columns": tuple((name, dtype) for name, dtype in stream["columns"]),
+                "heartbeats": tuple(stream["heartbeats"]),
+            }
+        )
+        for stream in content["streams"]
+    )
+    alphabet = Alphabet(kinds=tuple(content["kinds"]), keys=content["keys"])
+    named = {key: content[key] for key in ("id", "workload", "origin", "source", "licence")}
+    return Dataset(alphabet=alphabet, streams=streams, **named)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

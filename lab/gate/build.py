@@ -1,0 +1,147 @@
+"""Builds a revision as an arm: a worktree and a wheel of it, unpacked, below build/gate/<commit>.
+
+    tree/        the worktree; instruction counts are made in it
+    site/        `pip install --target` of it: what trials import
+    cmake/       CMake's build folder
+    built.json   what it was built with; another compiler or Python builds it again
+
+Both arms are built this way, also the working tree: an editable install would differ from a wheel
+in its paths and in its import machinery.
+"""
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from lab.gate.arm import Arm, site_arm
+from lab.gate.errors import GateError
+from lab.gate.source import Revision, git
+
+Say = Callable[[str], None]
+
+# The core takes half a minute on two cores.
+BUILD_TIMEOUT_S = 1800
+_FLAGS = (
+    "CC",
+    "CXX",
+    "CFLAGS",
+    "CXXFLAGS",
+    "CPPFLAGS",
+    "LDFLAGS",
+    "CMAKE_ARGS",
+    "SKBUILD_CMAKE_ARGS",
+)
+_TOOLS = ("scikit-build-core", "nanobind", "cmake", "ninja")
+
+
+def build_arm(repository: Path, revision: Revision, name: str, say: Say) -> Arm:
+    """Return a revision as an arm, built now unless it was built before with the same tools.
+
+    Args:
+        repository: the checkout; everything is made below its `build/gate`.
+        revision: what to build.
+        name: of the arm.
+        say: is told what takes long.
+
+    Raises:
+        GateError: it does not build; the message names the log.
+    """
+    root = repository / "build" / "gate" / revision.commit
+    tools = toolchain()
+    stamp = root / "built.json"
+    if _read(stamp) != tools or not (root / "tree").is_dir():
+        say(f"building {revision.shown} in {root}")
+        _build(repository, revision, root)
+        stamp.write_text(json.dumps(tools, indent=1) + "\n", encoding="utf-8")
+    return site_arm(name=name, revision=revision.shown, site=root / "site", tree=root / "tree")
+
+
+def toolchain() -> dict[str, Any]:
+    """Return what must be equal for two builds to be comparable."""
+    return {
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "compiler": compiler_version(),
+        "flags": {name: os.environ[name] for name in _FLAGS if name in os.environ},
+        "tools": {name: _version(name) for name in _TOOLS},
+    }
+
+
+def compiler_version() -> str:
+    """Return the first line that the C++ compiler says of itself, or that there is none."""
+    compiler = os.environ.get("CXX", "c++")
+    try:
+        done = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        return f"{compiler}: {error}"
+    return done.stdout.splitlines()[0]
+
+
+def build_path() -> str:
+    """Return PATH with this environment's own cmake and ninja first."""
+    return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+
+
+def digest(site: Path) -> str:
+    """Return a hash of an arm's compiled and Python files, to tell whether two arms differ."""
+    found = hashlib.sha256()
+    for path in sorted(site.rglob("*")):
+        if path.suffix in (".py", ".so"):
+            found.update(str(path.relative_to(site)).encode() + b"\0" + path.read_bytes())
+    return found.hexdigest()
+
+
+def _build(repository: Path, revision: Revision, root: Path) -> None:
+    if root.exists():
+        shutil.rmtree(root)
+    root.mkdir(parents=True)
+    git(repository, "worktree", "prune")
+    git(repository, "worktree", "add", "--detach", "--force", str(root / "tree"), revision.commit)
+    log = root / "build.log"
+    command = [
+        *(sys.executable, "-m", "pip", "install", "--no-build-isolation", "--no-deps"),
+        *("--disable-pip-version-check", "--no-index", "--target", str(root / "site")),
+        *("--config-settings", f"build-dir={root / 'cmake'}", str(root / "tree")),
+    ]
+    with log.open("w", encoding="utf-8") as output:
+        try:
+            done = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                check=False,
+                timeout=BUILD_TIMEOUT_S,
+                env={**os.environ, "PATH": build_path(), "PIP_NO_INPUT": "1"},
+            )
+        except subprocess.TimeoutExpired as error:
+            raise GateError(
+                f"{revision.shown} did not build in {error.timeout} s: {log}"
+            ) from error
+    if done.returncode != 0:
+        last = [line for line in log.read_text(encoding="utf-8").splitlines() if line.strip()][-3:]
+        raise GateError(
+            f"{revision.shown} does not build (the whole log: {log}): {' | '.join(last)}; the gate "
+            "needs what `make setup` installs, and a compiler"
+        )
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None

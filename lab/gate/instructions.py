@@ -1,0 +1,158 @@
+"""Gates on instruction counts of the core's micro-benchmarks.
+
+A count is a function of source, compiler, flags and libraries, so one run an arm is enough and no
+test is needed; the floor keeps out what nobody would act on. Counts are no times: they miss caches,
+stalls and contention (docs/gates.md).
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.gate.errors import GateError
+from lab.gate.metrics import INSTRUCTIONS
+from lab.gate.outcome import Line, Report, Word
+
+FLOOR = 0.01
+"""Changes up to 1 % are not called. Counts have no noise, but unrelated edits move inlining."""
+
+COUNT_TIMEOUT_S = 1800.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """Instruction counts and what they depend on; the form of `benchmarks.instructions`."""
+
+    compiler: str
+    flags: str
+    valgrind: str
+    counts: Mapping[str, int]
+
+
+def read_counts(path: Path) -> Counts:
+    """Read a file of counts.
+
+    Raises:
+        GateError: it is missing or damaged.
+    """
+    remedy = f"`python -m benchmarks.instructions --out {path}` makes it"
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        counts = Counts(
+            compiler=str(content["compiler"]),
+            flags=str(content["flags"]),
+            valgrind=str(content["valgrind"]),
+            counts={str(name): int(count) for name, count in content["counts"].items()},
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise GateError(f"{path}: no instruction counts: {error!r}; {remedy}") from error
+    for name, count in counts.counts.items():
+        if count <= 0:
+            raise GateError(f"{path}: {name} counts {count}, expected above 0; {remedy}")
+    return counts
+
+
+def compare_counts(old: Counts, new: Counts, floor: float = FLOOR) -> tuple[Line, ...]:
+    """Return one line a benchmark.
+
+    A benchmark that is gone is broken: a gate must not go quiet because what it watched was removed
+    unnoticed. New ones have nothing to be compared with.
+
+    Raises:
+        GateError: compiler, flags or valgrind differ; the message names which, with both values.
+    """
+    for name in ("compiler", "flags", "valgrind"):
+        before, now = getattr(old, name), getattr(new, name)
+        if before != now:
+            raise GateError(
+                f"instruction counts cannot be compared: {name} was {before!r}, is {now!r}; count "
+                "the old revision with this one (--against REV), or make a new baseline"
+            )
+    lines = []
+    for name in [*old.counts, *(name for name in new.counts if name not in old.counts)]:
+        if name not in new.counts:
+            note = "counted in the old arm, gone in the new one; if so meant, make a new baseline"
+            lines.append(Line(cell=name, metric=INSTRUCTIONS, word=Word.BROKEN, note=note))
+            continue
+        if name not in old.counts:
+            note = f"new: {new.counts[name]:,} instructions"
+            lines.append(Line(cell=name, metric=INSTRUCTIONS, word=Word.NO_NUMBER, note=note))
+            continue
+        ratio = new.counts[name] / old.counts[name]
+        lines.append(
+            Line(
+                cell=name,
+                metric=INSTRUCTIONS,
+                word=_word(ratio, floor),
+                n=1,
+                ratio=ratio,
+                floor=floor,
+                note=f"{old.counts[name]:,} -> {new.counts[name]:,}",
+            )
+        )
+    return tuple(lines)
+
+
+def report_counts(
+    old: Counts, new: Counts, *, names: tuple[str, str], floor: float = FLOOR
+) -> Report:
+    """Return the comparison as a gate's report; `names` says what old and new are.
+
+    Raises:
+        GateError: as for `compare_counts`.
+    """
+    return Report(
+        old=names[0],
+        new=names[1],
+        rule=f"instruction counts, effect above {floor:.0%}; no test, counts do not vary",
+        lines=compare_counts(old, new, floor),
+        notes=(f"{new.compiler}, {new.flags}, {new.valgrind}",),
+    )
+
+
+def count_tree(
+    checkout: Path, tree: Path, out: Path, *, plants: Sequence[tuple[str, float]] = ()
+) -> Counts:
+    """Count a source tree's benchmarks with this checkout's `benchmarks.instructions`.
+
+    Args:
+        checkout: where `benchmarks` is.
+        tree: what to count; it is built in `<out's folder>/instructions`.
+        out: the file to write.
+        plants: benchmarks and the percentage of work added to each, to try the gate.
+
+    Raises:
+        GateError: it cannot be counted; the message has the reason and remedy.
+    """
+    command = [
+        *(sys.executable, "-m", "benchmarks.instructions", "--source", str(tree)),
+        *("--out", str(out), "--build-dir", str(out.parent / INSTRUCTIONS)),
+        *(word for name, percent in plants for word in ("--plant", f"{name}={percent:g}")),
+    ]
+    try:
+        done = subprocess.run(
+            command,
+            cwd=checkout,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=COUNT_TIMEOUT_S,
+            env={**os.environ, "PYTHONPATH": str(checkout)},
+        )
+    except subprocess.TimeoutExpired as error:
+        raise GateError(f"counting {tree} took more than {error.timeout:.0f} s") from error
+    if done.returncode != 0:
+        said = "\n".join((done.stderr or done.stdout).strip().splitlines()[-5:])
+        raise GateError(f"the instructions of {tree} cannot be counted: {said}")
+    return read_counts(out)
+
+
+def _word(ratio: float, floor: float) -> Word:
+    if ratio > 1 + floor:
+        return Word.REGRESSION
+    return Word.IMPROVED if ratio < 1 / (1 + floor) else Word.UNCHANGED

@@ -1,0 +1,55 @@
+"""What can be gated: costs of a trial, larger is worse."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Result = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """A cost.
+
+    Attributes:
+        name: as typed.
+        about: what it is, with its unit.
+        cost: of one trial; None where the trial has no such value.
+    """
+
+    name: str
+    about: str
+    cost: Callable[[Result], float | None]
+
+
+def _per_event(column: str) -> Callable[[Result], float | None]:
+    def cost(result: Result) -> float | None:
+        value, events = result.get(column), result.get("events")
+        return value / events if value and events else None
+
+    return cost
+
+
+def _column(column: str) -> Callable[[Result], float | None]:
+    def cost(result: Result) -> float | None:
+        value = result.get(column)
+        return float(value) if value else None
+
+    return cost
+
+
+METRICS: Mapping[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric(name="wall", about="seconds per event, timed part", cost=_per_event("duration_s")),
+        Metric(name="cpu", about="CPU-seconds per event, whole tree", cost=_per_event("cpu_s")),
+        Metric(name="p50", about="median latency, ns", cost=_column("latency_p50_ns")),
+        Metric(name="p99", about="99th percentile of latency, ns", cost=_column("latency_p99_ns")),
+        Metric(name="rss", about="peak memory, bytes", cost=_column("peak_rss_bytes")),
+        Metric(name="energy", about="gross J per 1,000 events", cost=_column("energy_j_per_1000")),
+    )
+}
+"""By name. A value of 0 (CPU time below the clock's step) is no value: it has no ratio."""
+
+INSTRUCTIONS = "instructions"
+"""Counted per micro-benchmark, not per trial: see `lab.gate.instructions`."""

@@ -1,0 +1,100 @@
+"""What a gate says: one line a cell and metric, and whether it fails."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from results.stats.intervals import Interval
+
+
+class Word(StrEnum):
+    """The verdict on a line; the first two fail a gate."""
+
+    BROKEN = "broken"
+    REGRESSION = "regression"
+    ACCEPTED = "accepted"
+    UNCONFIRMED = "not confirmed"
+    UNCHANGED = "unchanged"
+    IMPROVED = "improved"
+    UNSTABLE = "unstable"
+    TOO_FEW = "too few"
+    FIXED = "fixed"
+    NO_NUMBER = "no number"
+
+
+WORDS = {
+    Word.BROKEN: "verified in the old arm, not verified in the new one",
+    Word.REGRESSION: "worse, confirmed by the second stage where there is one",
+    Word.ACCEPTED: "worse, but listed as accepted up to this ratio",
+    Word.UNCONFIRMED: "worse in the first stage, not in the second",
+    Word.UNCHANGED: "no change that test and floor would call",
+    Word.IMPROVED: "better in the first stage",
+    Word.UNSTABLE: "not called, but its A/A noise would hide a change of 5 %",
+    Word.TOO_FEW: "so few processes that no test could call it",
+    Word.FIXED: "not verified in the old arm, verified in the new one",
+    Word.NO_NUMBER: "nothing to compare; the note says why",
+}
+
+_FAILING = frozenset({Word.BROKEN, Word.REGRESSION})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One cell and metric.
+
+    Attributes:
+        cell: id of a cell, or name of a benchmark.
+        metric: as typed; empty for correctness.
+        word: the verdict.
+        advisory: shown, never failing.
+        n: values per arm in the last stage.
+        ratio: cost of new over old in the last stage; above 1 is worse.
+        interval: of that ratio; None without a test.
+        first_ratio: in the first stage, where there were two.
+        p: adjusted one-sided p-value for worse, in the last stage.
+        floor: effects up to this share were not called.
+        noise: 95th percentile of A/A differences, as a share.
+        note: what else there is to say.
+    """
+
+    cell: str
+    metric: str
+    word: Word
+    advisory: bool = False
+    n: int | None = None
+    ratio: float | None = None
+    interval: Interval | None = None
+    first_ratio: float | None = None
+    p: float | None = None
+    floor: float | None = None
+    noise: float | None = None
+    note: str = ""
+
+    @property
+    def fails(self) -> bool:
+        """Whether this line fails the gate. A wrong answer does so even where time is advisory."""
+        return self.word is Word.BROKEN or (self.word in _FAILING and not self.advisory)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The whole outcome of a gate.
+
+    Attributes:
+        old: what is compared against, in words.
+        new: what is compared, in words.
+        rule: the numbers of the decision, in words.
+        lines: in the order of the cells.
+        notes: said below the table.
+    """
+
+    old: str
+    new: str
+    rule: str
+    lines: Sequence[Line]
+    notes: Sequence[str] = ()
+
+    @property
+    def failed(self) -> bool:
+        """Whether any line fails."""
+        return any(line.fails for line in self.lines)

@@ -1,0 +1,167 @@
+"""Measures the cells of a matrix in two arms, trial by trial in turn."""
+
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lab.cells import Cell
+from lab.errors import LabError
+from lab.gate.arm import Arm, Result, run_in
+from lab.gate.decide import Pair
+from lab.gate.errors import GateError
+from lab.trial_spec import TrialSpec
+from results import schema
+from workloads.datasets.dataset import Dataset
+
+Say = Callable[[str], None]
+
+# The oracle is slow on purpose; it has to be made once for every dataset.
+ORACLE_TIMEOUT_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """What runs trials: cells, their input, and where logs go.
+
+    Attributes:
+        cells: by id.
+        datasets: by workload key; both arms read the same files.
+        logs: a folder; kept when it is given, for whoever looks into a broken cell.
+        planted: by arm's name, the share of busy work that the lab adds, to try the gate.
+        energy: provider of energy counters for every trial; `none` leaves them alone.
+    """
+
+    cells: Mapping[str, Cell]
+    datasets: Mapping[str, Dataset]
+    logs: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="lab-gate-logs-")))
+    planted: Mapping[str, float] = field(default_factory=dict)
+    energy: str = "none"
+
+    def run(self, arm: Arm, cell_id: str) -> Result:
+        """Run one trial of a cell in an arm."""
+        cell = self.cells[cell_id]
+        spec = TrialSpec(
+            engine=cell.engine,
+            variant=cell.variant,
+            workers=cell.workers,
+            batch=cell.batch or 1,
+            options=cell.options,
+            dataset=self.datasets[cell.entry.key],
+            spawned_ns=0,
+            load=cell.load,
+            planted_slowdown=self.planted.get(arm.name, 0.0),
+            energy=self.energy,
+        )
+        log = self.logs / f"{cell.slug}-{arm.name}.log"
+        return run_in(arm, spec, log=log, timeout_s=cell.timeout_s)
+
+    def make_oracles(self, arm: Arm, say: Say) -> None:
+        """Make the expected answers that an arm lacks; those of equal oracles are shared.
+
+        Raises:
+            GateError: an oracle failed.
+        """
+        for key, dataset in self.datasets.items():
+            spec = TrialSpec(
+                engine="",
+                variant="",
+                workers=1,
+                batch=1,
+                options={},
+                dataset=dataset,
+                spawned_ns=0,
+                runs_oracle_only=True,
+            )
+            log = self.logs / f"oracle-{key}-{arm.name}.log"
+            began = time.monotonic()
+            result = run_in(arm, spec, log=log, timeout_s=ORACLE_TIMEOUT_S)
+            if result.get("status") is not None:
+                raise GateError(
+                    f"the oracle of {key} failed in {arm.revision}, nothing can be verified: "
+                    f"{result['reason']} ({log})"
+                )
+            if (took := time.monotonic() - began) > 10:
+                say(f"oracle of {key}, {arm.name} arm: {took:.0f} s")
+
+
+def check_cells(cells: Sequence[Cell]) -> None:
+    """Refuse cells that a gate cannot repeat.
+
+    Raises:
+        GateError: a cell searches for a rate.
+    """
+    for cell in cells:
+        if cell.search is not None:
+            raise GateError(
+                f"{cell.id} searches for a rate, which takes many trials and gives one number; "
+                "gate on latency at a fixed rate (rate_eps) with --metric p99, or on catch-up"
+            )
+
+
+def warm_up(bench: Bench, old: Arm, new: Arm, say: Say) -> dict[str, Pair]:
+    """Run one trial per arm and cell whose time does not count.
+
+    It compiles kernels into the cache, and finds cells without a right answer before time is spent
+    on them.
+    """
+    found = {}
+    for cell in bench.cells:
+        pair = Pair(old=(bench.run(old, cell),), new=(bench.run(new, cell),))
+        say(f"{cell}: old {pair.old[0].get('status')}, new {pair.new[0].get('status')}")
+        found[cell] = pair
+    return found
+
+
+def is_sound(pair: Pair) -> bool:
+    """Return whether every trial of both arms has a verified answer."""
+    return all(r.get("status") in schema.VERIFIED for r in (*pair.old, *pair.new))
+
+
+def measure(
+    bench: Bench, old: Arm, new: Arm, cells: Sequence[str], n: int, say: Say
+) -> dict[str, Pair]:
+    """Run `n` trials per arm and cell in the order ABBA.
+
+    Repetition by repetition over all cells; in every second one the new arm goes first and the
+    cells run backwards, so that a drift that is linear in time falls on both arms and all cells
+    alike. A cell without a right answer is not run further.
+    """
+    rows: dict[str, dict[str, list[Result]]] = {cell: {"old": [], "new": []} for cell in cells}
+    broken: set[str] = set()
+    began = time.monotonic()
+    for repetition in range(n):
+        forward = repetition % 2 == 0
+        for cell in cells if forward else reversed(cells):
+            if cell in broken:
+                continue
+            for arm in (old, new) if forward else (new, old):
+                result = bench.run(arm, cell)
+                side = "old" if arm is old else "new"
+                rows[cell][side].append(result)
+                if result.get("status") not in schema.VERIFIED:
+                    broken.add(cell)
+                    say(f"{cell}: {side} {result.get('status')}: {result.get('reason')}")
+        took = time.monotonic() - began
+        say(f"repetition {repetition + 1} of {n}: {took:.0f} s")
+    return {cell: Pair(old=found["old"], new=found["new"]) for cell, found in rows.items()}
+
+
+def find_inputs(cells: Sequence[Cell], *, master: str, say: Say) -> dict[str, Dataset]:
+    """Return the datasets of cells by workload key, generated now where the catalogue lacks them.
+
+    Raises:
+        LabError: one cannot be had; other errors as for `lab.inputs.find_dataset`.
+    """
+    from lab.inputs import find_dataset
+
+    found = {}
+    for key, entry in {cell.entry.key: cell.entry for cell in cells}.items():
+        began = time.monotonic()
+        found[key] = find_dataset(entry, master=master)
+        if (took := time.monotonic() - began) > 1:
+            say(f"dataset of {key}: {took:.1f} s")
+    if not found:
+        raise LabError("no cells: nothing to gate")
+    return found
