@@ -30,13 +30,18 @@ class Merged:
     stream: IntArray
     order: IntArray
 
-    def events(self, program: DGSProgram) -> Iterator[Any]:
-        """Yield all events in total order."""
+    def events(self, program: DGSProgram, *, chunk: int = _CHUNK) -> Iterator[Any]:
+        """Yield all events in total order.
+
+        Args:
+            program: whose events they are.
+            chunk: events made at a time; the first of them waits for all.
+        """
         make = event_type(program.event)._make
-        for begin in range(0, len(self.order), _CHUNK):
-            rows = self.order[begin : begin + _CHUNK]
-            chunk = [column[rows].tolist() for column in self.columns.values()]
-            yield from map(make, zip(*chunk, strict=True))
+        for begin in range(0, len(self.order), chunk):
+            rows = self.order[begin : begin + chunk]
+            columns = [column[rows].tolist() for column in self.columns.values()]
+            yield from map(make, zip(*columns, strict=True))
 
 
 def merge(data: Input, program: DGSProgram) -> Merged:
