@@ -5,18 +5,28 @@ debug one: breakpoints and prints work in it. It uses one worker and no plan.
 """
 
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
+import numpy as np
+
 from engines.errors import EngineCrashError, UnsupportedError
-from engines.protocol import Measured, Property, Task, Variant
+from engines.paced import Pacer
+from engines.protocol import IntArray, Measured, OfferedLoad, Property, Task, Variant
+from engines.recorded import OpenRun, measured
 from workloads.model import Columns, DGSProgram, Input
 from workloads.model.merged import merge
 from workloads.model.records import Emitter, initial_state
 
 SEQUENTIAL = Variant(
-    name="sequential", summary="plain Python, one event at a time, in total order", uses_batch=False
+    name="sequential",
+    summary="plain Python, one event at a time, in total order",
+    uses_batch=False,
+    takes_load=True,
 )
+PLAN = "sequential: one worker, total order"
+CHUNK_UNDER_LOAD = 256
+"""Events made from columns at a time: few, since those that are due wait for it."""
 
 
 class ReferenceEngine:
@@ -52,7 +62,7 @@ class ReferenceEngine:
         }
 
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
-        """Return None: no variant takes a load yet."""
+        """Return None: the source is virtual, and no rate is too high for it."""
         return None
 
     def prepare(self, task: Task) -> "PreparedReference":
@@ -60,32 +70,67 @@ class ReferenceEngine:
         reason = self.unsupported(task)
         if reason is not None:
             raise UnsupportedError(reason)
-        return PreparedReference(task.workload.program, task.dataset.load())
+        return PreparedReference(task.workload.program, task.dataset.load(), task.load)
 
 
 class PreparedReference:
     """A loaded input, ready to run."""
 
-    def __init__(self, program: DGSProgram, data: Input) -> None:
-        """Hold the input; nothing runs yet."""
+    def __init__(
+        self,
+        program: DGSProgram,
+        data: Input,
+        load: OfferedLoad | None = None,
+        *,
+        pacer: Callable[[IntArray], Pacer] = Pacer,
+    ) -> None:
+        """Hold the input; nothing runs yet.
+
+        Args:
+            program: what to run.
+            data: on which input.
+            load: when its events are due; None for all at once.
+            pacer: makes the source from the due times in total order; tests give it their clock.
+        """
         self._program = program
         self._data = data
+        self._load = load
+        self._pacer = pacer
+        # At full speed the merging is timed: it is a part of the work. A load's events come in
+        # total order by themselves.
+        self._merged = None if load is None else merge(data, program)
         self._out = Emitter(program.output)
 
     def run(self) -> Measured:
-        """Merge the streams and process every event.
+        """Process every event, with a load as soon as it is due.
 
         Raises:
             EngineCrashError: the program raised; its exception is the cause.
         """
         try:
+            if self._load is not None:
+                return self._run_paced(self._load)
             spec(self._program, self._data, self._out)
         except Exception as error:
             raise EngineCrashError(
                 f"program {self._program.name} raised {type(error).__name__}: {error}; "
                 "run it under a debugger with this engine"
             ) from error
-        return Measured(events=self._data.events, plan="sequential: one worker, total order")
+        return Measured(events=self._data.events, plan=PLAN)
+
+    def _run_paced(self, load: OfferedLoad) -> Measured:
+        assert self._merged is not None
+        due_ns = np.concatenate(load.due_ns)[self._merged.order]
+        pacer = self._pacer(due_ns)
+        events = self._merged.events(self._program, chunk=CHUNK_UNDER_LOAD)
+        apply(self._program, pacer.take(events, self._out.rows), self._out)
+        run = OpenRun(
+            due_ns=due_ns,
+            taken_ns=pacer.taken_ns,
+            done_ns=pacer.done_ns,
+            made_by=pacer.made_by,
+        )
+        return measured(run, load, plan=PLAN)
 
     def answer(self) -> Columns:
         """Return all outputs in the order in which they were emitted."""
@@ -97,18 +142,25 @@ class PreparedReference:
 
 def spec(program: DGSProgram, data: Input, out: Emitter) -> None:
     """Process all events of `data` in total order; outputs go to `out`."""
+    apply(program, merge(data, program).events(program), out)
+
+
+def apply(program: DGSProgram, events: Iterator[Any], out: Emitter) -> None:
+    """Process events in the order in which they come; outputs go to `out`."""
     update = program.states[0].update
-    events = merge(data, program).events(program)
     if program.keyed:
-        _run_keyed(program, update, events, out)
+        _apply_keyed(program, update, events, out)
         return
     state = initial_state(program)
     for event in events:
         update(state, event, out)
 
 
-def _run_keyed(
-    program: DGSProgram, update: Callable[[Any, Any, Any], None], events: Any, out: Emitter
+def _apply_keyed(
+    program: DGSProgram,
+    update: Callable[[Any, Any, Any], None],
+    events: Iterator[Any],
+    out: Emitter,
 ) -> None:
     states: dict[int, Any] = {}
     find = states.get

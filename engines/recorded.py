@@ -1,0 +1,160 @@
+"""Turns what happened to each event and output of an open-loop run into what the lab asks for.
+
+For engines that keep one number per event; all of it is computed after the run.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from engines.protocol import Histogram, IntArray, Measured, OfferedLoad, Progress, Sent
+
+LATENCY = (
+    "from the due time of the input event that made the output to its emission, warm-up left out"
+)
+SERVICE = (
+    "from when the engine took the input event that made the output to the emission: no waiting "
+    "in it"
+)
+STEP_NS = 100_000_000
+MOST_STEPS = 36_000
+"""One hour; what comes later counts for the last step."""
+
+_HIGHEST_NS = 3600 * 1_000_000_000
+_SUB_BUCKET_BITS = 11
+_HALF = 1 << (_SUB_BUCKET_BITS - 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenRun:
+    """An open-loop run; all times in ns after its start.
+
+    Attributes:
+        due_ns: int64[n], per event in total order.
+        done_ns: int64[n], when the engine was done with it.
+        taken_ns: int64[n], when the engine took it.
+        made_by: int64[m], the event that made each output, as an index into the others.
+        emit_ns: int64[m], when each output appeared; None: when its event was done.
+        sent_ns: int64[n], when the source handed it over; None for a virtual source: when due.
+    """
+
+    due_ns: IntArray
+    taken_ns: IntArray
+    done_ns: IntArray
+    made_by: IntArray
+    emit_ns: IntArray | None = None
+    sent_ns: IntArray | None = None
+
+
+def measured(
+    run: OpenRun,
+    load: OfferedLoad,
+    *,
+    plan: str | None = None,
+    counters: Mapping[str, float] | None = None,
+) -> Measured:
+    """Return what the lab asks for; see `engines.protocol.Measured`."""
+    due = run.due_ns[run.made_by]
+    emit = run.done_ns[run.made_by] if run.emit_ns is None else run.emit_ns
+    service = emit - run.taken_ns[run.made_by]
+    steady = due >= load.warm_up_ns
+    return Measured(
+        events=len(run.done_ns),
+        latency=histogram((emit - due)[steady], LATENCY),
+        warm_up_latency=histogram((emit - due)[~steady], LATENCY),
+        service_latency=histogram(service[steady], SERVICE),
+        progress=progress(
+            sent_ns=run.due_ns if run.sent_ns is None else run.sent_ns,
+            done_ns=run.done_ns,
+            emit_ns=emit,
+            latency_ns=emit - due,
+        ),
+        sent=_sent(run, load),
+        plan=plan,
+        counters=counters or {},
+    )
+
+
+def _sent(run: OpenRun, load: OfferedLoad) -> Sent:
+    if run.sent_ns is None:
+        lag = histogram(np.empty(0, dtype=np.int64), "none: the source is virtual")
+        events = int(np.searchsorted(run.due_ns, load.end_ns, side="right"))
+        return Sent(events=events, lag=lag, own_thread=False)
+    lag = histogram(run.sent_ns - run.due_ns, "per event, from due to handed over")
+    events = int(np.searchsorted(run.sent_ns, load.end_ns, side="right"))
+    return Sent(events=events, lag=lag, own_thread=True)
+
+
+def histogram(values_ns: IntArray, definition: str) -> Histogram:
+    """Return the histogram of some latencies.
+
+    The buckets are those of HdrHistogram with 3 significant digits and a lowest value of 1 ns:
+    exact below 2,048 ns, then 1,024 to a power of two. Values outside [0, 1 h] count as the nearest
+    end.
+    """
+    values = np.clip(values_ns, 0, _HIGHEST_NS)
+    # A double is exact up to 2^53 ns, and its exponent is the number's width in bits.
+    shift = np.maximum(np.frexp(values.astype(np.float64))[1].astype(np.int64), _SUB_BUCKET_BITS)
+    shift -= _SUB_BUCKET_BITS
+    counts = np.bincount((shift << (_SUB_BUCKET_BITS - 1)) + (values >> shift))
+    used = np.flatnonzero(counts)
+    return Histogram(
+        values_ns=_highest_in(used), counts=counts[used].astype(np.int64), definition=definition
+    )
+
+
+def _highest_in(bucket: IntArray) -> IntArray:
+    """Return the highest value of each bucket; bucket = shift * half + (value >> shift)."""
+    shift = np.maximum(bucket // _HALF - 1, 0)
+    highest: IntArray = ((bucket - shift * _HALF + 1) << shift) - 1
+    return highest
+
+
+def progress(
+    *, sent_ns: IntArray, done_ns: IntArray, emit_ns: IntArray, latency_ns: IntArray
+) -> Progress:
+    """Return counts and latencies on the 100 ms grid, up to the last step with anything in it.
+
+    Args:
+        sent_ns: int64[n], when each event was handed over.
+        done_ns: int64[n], when the engine was done with it.
+        emit_ns: int64[m], when each output appeared.
+        latency_ns: int64[m], of the same outputs.
+    """
+    sent, done, emit = (_steps(times) for times in (sent_ns, done_ns, emit_ns))
+    rows = 1 + max(int(steps.max(initial=0)) for steps in (sent, done, emit))
+    p50, p99, largest = _by_step(emit, latency_ns, rows)
+    return Progress(
+        step_ns=STEP_NS,
+        emitted=_counted(sent, rows),
+        consumed=_counted(done, rows),
+        outputs=_counted(emit, rows),
+        latency_p50_ns=p50,
+        latency_p99_ns=p99,
+        latency_max_ns=largest,
+    )
+
+
+def _steps(times_ns: IntArray) -> IntArray:
+    return np.minimum(times_ns // STEP_NS, MOST_STEPS - 1)
+
+
+def _counted(steps: IntArray, rows: int) -> IntArray:
+    return np.bincount(steps, minlength=rows).astype(np.int64)
+
+
+def _by_step(steps: IntArray, latency_ns: IntArray, rows: int) -> tuple[IntArray, ...]:
+    """Return p50, p99 and maximum of the latencies of each step, -1 where there are none."""
+    if (np.diff(steps) < 0).any():
+        order = np.argsort(steps, kind="stable")
+        steps, latency_ns = steps[order], latency_ns[order]
+    found = np.full((3, rows), -1, dtype=np.int64)
+    borders = np.searchsorted(steps, np.arange(rows + 1))
+    for row, (begin, end) in enumerate(pairwise(borders)):
+        count = int(end - begin)
+        if count:
+            ranks = [-(-count * share // 100) - 1 for share in (50, 99, 100)]
+            found[:, row] = np.sort(latency_ns[begin:end])[ranks]
+    return found[0], found[1], found[2]
