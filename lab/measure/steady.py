@@ -131,7 +131,7 @@ def _failed_test(tail: FloatArray, n: int, noise_sd: float, rules: SteadyCriteri
     most_cv = math.hypot(rules.most_cv, noise_sd / mean * (1 + 3 / math.sqrt(2 * len(tail))))
     if cv > most_cv:
         return f"it scatters: CV {cv:.1%}, above {most_cv:.1%}"
-    drift = trend(tail, rules.confidence)
+    drift = trend(tail, confidence=rules.confidence)
     change, low, high = (s * len(tail) / mean for s in (drift.slope, drift.low, drift.high))
     if low > rules.negligible or high < -rules.negligible:
         return (
@@ -196,8 +196,13 @@ def autocorrelation(values: FloatArray) -> float:
     return min(max((two / one) ** 2 - 1, 0.0), _STRONGEST_CORRELATION)
 
 
-def trend(values: FloatArray, confidence: float = 0.95) -> Trend:
+def trend(values: FloatArray, *, at: FloatArray | None = None, confidence: float = 0.95) -> Trend:
     """Return the Theil-Sen slope of a series, per point, with its confidence interval.
+
+    Args:
+        values: float64[n], at least 2.
+        at: float64[n], ascending, where some points are missing: the places of the others.
+        confidence: of the interval.
 
     The textbook interval takes points for independent. This one is widened by
     sqrt((1 + c) / (1 - c)), c the first-order autocorrelation around the slope: what correlation
@@ -207,8 +212,10 @@ def trend(values: FloatArray, confidence: float = 0.95) -> Trend:
     from scipy.stats import theilslopes
 
     n = len(values)
-    slope, intercept, low, high = (float(v) for v in theilslopes(values, alpha=confidence))
-    rest = values - (intercept + slope * np.arange(n))
+    places = np.arange(n, dtype=np.float64) if at is None else at
+    fit = theilslopes(values, places, alpha=confidence)
+    slope, low, high = float(fit.slope), float(fit.low_slope), float(fit.high_slope)
+    rest = values - slope * places
     rest = rest - np.mean(rest)
     power = float(np.dot(rest, rest))
     if power == 0:
@@ -216,9 +223,8 @@ def trend(values: FloatArray, confidence: float = 0.95) -> Trend:
     raw = float(np.dot(rest[1:], rest[:-1])) / power
     correlation = min(max(raw + 3 / n, 0.0), _STRONGEST_CORRELATION)
     widen = math.sqrt((1 + correlation) / (1 - correlation))
-    return Trend(
-        slope=slope, low=slope - widen * (slope - low), high=slope + widen * (high - slope)
-    )
+    below, above = widen * (slope - low), widen * (high - slope)
+    return Trend(slope=slope, low=slope - below, high=slope + above)
 
 
 def _tail_start(values: FloatArray, rules: SteadyCriteria) -> int:

@@ -1,0 +1,235 @@
+"""Was an offered rate sustained? The criteria of docs/method.md, applied to one trial.
+
+The order of the verdicts: a generator that could not keep the rate makes the trial `invalid`,
+whatever the engine did; then an engine that did not keep up is `unsustained`; then one that is not
+shown to have kept up, for lack of a steady state or of figures, is `unsteady`. Whether the answer
+is right is not judged here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from engines.protocol import Histogram, OfferedLoad, Progress, Sent
+from lab.load.objective import Objective
+from lab.measure.latency import Percentiles
+from lab.measure.steady import (
+    TOO_SHORT,
+    UNSTEADY,
+    SteadyCriteria,
+    Trend,
+    steady_state,
+    trend,
+)
+from lab.measure.window import Window, window
+
+OK = "ok"
+INVALID = "invalid"
+UNSUSTAINED = "unsustained"
+# The names of statuses in results/schema.py; `unsteady` is also a verdict on a series.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Criteria:
+    """When a rate counts as sustained; sources and error rates in docs/method.md.
+
+    Attributes:
+        least_emitted_share: events handed over in time / events due, for a valid trial.
+        most_send_lag_p99_ns: for a valid trial.
+        most_backlog_share: of the rate, for the slope of the backlog.
+        most_backlog_share_long: the same where the window has `long_window_s`: 1 % of 300 s would
+            be 3 s of backlog.
+        most_latency_growth: share of its median by which the latency may be shown to grow over the
+            window.
+        least_latency_growth: share of the window's length; a smaller growth is passed over. An
+            engine that falls behind by 0.01 % of the rate shows it.
+        confidence: of the intervals of slopes, two-sided.
+        most_drain_s: from the end of the load to the last output.
+        shortest_window_s, shortest_warm_up_s: below these the verdict is a quick one.
+        long_window_s: what a paper should use.
+        steady: see `lab.measure.steady`.
+    """
+
+    least_emitted_share: float = 0.999
+    most_send_lag_p99_ns: int = 1_000_000
+    most_backlog_share: float = 0.01
+    most_backlog_share_long: float = 0.001
+    most_latency_growth: float = 0.1
+    least_latency_growth: float = 1e-4
+    confidence: float = 0.95
+    most_drain_s: float = 5.0
+    shortest_window_s: float = 60.0
+    shortest_warm_up_s: float = 10.0
+    long_window_s: float = 300.0
+    steady: SteadyCriteria = field(default_factory=SteadyCriteria)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """The verdict on one trial.
+
+    Attributes:
+        status: `ok`, `invalid`, `unsustained` or `unsteady`.
+        sustained: every criterion holds; None for an invalid trial, which says nothing about the
+            engine.
+        reasons: the criteria that failed, with value and bound; then, after all, what limits the
+            verdict (`quick: ...`).
+        columns: of results/schema.py: steady, steady_reason, backlog_slope_eps, backlog_max,
+            latency_slope, sustained, sustained_reason.
+    """
+
+    status: str
+    sustained: bool | None
+    reasons: tuple[str, ...]
+    columns: Mapping[str, object]
+
+
+def judge(
+    progress: Progress | None,
+    *,
+    load: OfferedLoad,
+    offered_events: int,
+    sent: Sent | None,
+    latency: Percentiles | None,
+    duration_ns: int,
+    objective: Objective | None = None,
+    criteria: Criteria | None = None,
+) -> Judgement:
+    """Judge one trial with an offered load.
+
+    Args:
+        progress: what the engine counted; without it nothing is known about backlog and
+            steadiness, and the rate is not counted as sustained.
+        load: what was offered.
+        offered_events: events due in it.
+        sent: what the source did; None makes the trial invalid.
+        latency: over the window; None when the engine does not stamp outputs.
+        duration_ns: from the start of the load until the engine was done.
+        objective: a further condition on the latency.
+        criteria: default `Criteria()`.
+    """
+    rules = criteria or Criteria()
+    generator = _generator_failures(sent, offered_events, rules)
+    columns: dict[str, object] = {}
+    behind: list[str] = []
+    unknown: list[str] = []
+    if progress is None:
+        unknown.append("the engine keeps no progress: backlog and steadiness are not known")
+    else:
+        seen = window(progress, load)
+        window_s = (load.end_ns - load.warm_up_ns) / 1e9
+        rate_eps = offered_events / (load.end_ns / 1e9) if load.end_ns > 0 else 0.0
+        steadiness = steady_state(seen.kept_up, noise_sd=seen.noise_sd, criteria=rules.steady)
+        columns |= {"steady": steadiness.verdict, "steady_reason": steadiness.reason}
+        if steadiness.verdict == UNSTEADY:
+            unknown.append(f"no steady throughput: {steadiness.reason}")
+        behind += _backlog_failures(seen, rate_eps, window_s, rules, columns)
+        behind += _latency_failures(seen, window_s, rules, columns)
+    drain_s = max(0, duration_ns - load.end_ns) / 1e9
+    if drain_s > rules.most_drain_s:
+        behind.append(f"drain {drain_s:.2f} s, above {rules.most_drain_s:g} s")
+    holds = None if objective is None or latency is None else objective.holds(latency)
+    if objective is not None and not holds:
+        (unknown if holds is None else behind).append(_objective_failure(objective, latency))
+    status = INVALID if generator else UNSUSTAINED if behind else UNSTEADY if unknown else OK
+    sustained = None if generator else not (behind or unknown)
+    reasons = (*generator, *behind, *unknown, *_limits(load, columns, rules))
+    columns |= {"sustained": sustained, "sustained_reason": "; ".join(reasons) or None}
+    return Judgement(status=status, sustained=sustained, reasons=reasons, columns=columns)
+
+
+def _generator_failures(sent: Sent | None, offered: int, rules: Criteria) -> list[str]:
+    if sent is None:
+        return ["the engine does not say what its source sent"]
+    failures = []
+    share = sent.events / offered if offered else 0.0
+    if share < rules.least_emitted_share:
+        failures.append(
+            f"generator: emitted {share:.2%} of what was due, below {rules.least_emitted_share:.1%}"
+        )
+    lag_ns = _p99_ns(sent.lag)
+    if lag_ns is not None and lag_ns > rules.most_send_lag_p99_ns:
+        failures.append(
+            f"generator: send lag p99 {lag_ns / 1e6:.3g} ms, above "
+            f"{rules.most_send_lag_p99_ns / 1e6:g} ms"
+        )
+    return failures
+
+
+def _p99_ns(histogram: Histogram) -> int | None:
+    """Return the 99th percentile however few samples there are: here it is a bound, not a figure.
+
+    A virtual source has none.
+    """
+    total = int(histogram.counts.sum())
+    if total == 0:
+        return None
+    rank = -(-total * 99 // 100)
+    return int(histogram.values_ns[np.searchsorted(np.cumsum(histogram.counts), rank)])
+
+
+def _backlog_failures(
+    seen: Window, rate_eps: float, window_s: float, rules: Criteria, columns: dict[str, object]
+) -> list[str]:
+    columns["backlog_max"] = seen.backlog_max
+    if len(seen.backlog) < 2:
+        return []
+    slope_eps = trend(seen.backlog, confidence=rules.confidence).slope / seen.point_s
+    columns["backlog_slope_eps"] = slope_eps
+    is_long = window_s >= rules.long_window_s
+    share = rules.most_backlog_share_long if is_long else rules.most_backlog_share
+    # Growth by less than one unit cannot be told from the saw-tooth of an engine that takes events
+    # in large units.
+    if slope_eps <= share * rate_eps or slope_eps * window_s <= seen.unit:
+        return []
+    return [
+        f"backlog grows by {slope_eps:.6g} events/s, {slope_eps / rate_eps:.2%} of the rate, above "
+        f"{share:.1%}"
+    ]
+
+
+def _latency_failures(
+    seen: Window, window_s: float, rules: Criteria, columns: dict[str, object]
+) -> list[str]:
+    """Return whether the latency is shown to grow. Fewer than 20 points show nothing."""
+    if len(seen.latency_ns) < rules.steady.fewest_points:
+        return []
+    found: Trend = trend(seen.latency_ns, at=seen.latency_at, confidence=rules.confidence)
+    points = window_s / seen.point_s
+    median_ns = float(np.median(seen.latency_ns))
+    columns["latency_slope"] = found.high * points / median_ns if median_ns > 0 else None
+    bound_ns = max(
+        rules.most_latency_growth * median_ns, rules.least_latency_growth * window_s * 1e9
+    )
+    low_ns = found.low * points
+    if low_ns <= bound_ns:
+        return []
+    return [
+        f"latency grows by {found.slope * points / 1e6:.3g} ms over the window, at least "
+        f"{low_ns / 1e6:.3g} ms with {rules.confidence:.0%} confidence, above "
+        f"{bound_ns / 1e6:.3g} ms"
+    ]
+
+
+def _objective_failure(objective: Objective, latency: Percentiles | None) -> str:
+    asked = f"objective {objective.percentile} <= {objective.bound_ns / 1e6:g} ms"
+    if latency is None:
+        return f"{asked}: the engine does not stamp its outputs"
+    value_ns = objective.value_ns(latency)
+    if value_ns is None:
+        return f"{asked}: {latency.count:,} samples are too few to say"
+    return f"{asked}: it is {value_ns / 1e6:.4g} ms"
+
+
+def _limits(load: OfferedLoad, columns: Mapping[str, object], rules: Criteria) -> list[str]:
+    """Return what makes the verdict a quick one."""
+    found = []
+    warm_up_s, window_s = load.warm_up_ns / 1e9, (load.end_ns - load.warm_up_ns) / 1e9
+    if window_s < rules.shortest_window_s:
+        found.append(f"window {window_s:.4g} s, below {rules.shortest_window_s:g} s")
+    if warm_up_s < rules.shortest_warm_up_s:
+        found.append(f"warm-up {warm_up_s:.4g} s, below {rules.shortest_warm_up_s:g} s")
+    if columns.get("steady") == TOO_SHORT:
+        found.append(f"steadiness not judged: {columns['steady_reason']}")
+    return [f"quick: {', '.join(found)}"] if found else []
