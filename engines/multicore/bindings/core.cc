@@ -34,7 +34,7 @@ class Core {
        std::vector<std::int32_t> output_itemsizes, std::vector<std::int32_t> cores, bool oversubscribed,
        const std::optional<std::tuple<std::int64_t, std::int64_t, bool>>& load, bool spare_core, bool measure)
       : runtime_({workers, batch, ring_blocks, max_outputs_per_event, std::move(output_itemsizes), std::move(cores),
-                  oversubscribed, options(load), spare_core, measure}) {}
+                  oversubscribed, options(load), spare_core, lab::Recorder::kSteps, measure}) {}
 
   std::int32_t add_stream(const Array<std::int64_t>& ts, const std::optional<Array<std::int32_t>>& tag,
                           const std::vector<std::optional<AnyArray>>& payload, const Array<std::int64_t>& heartbeats,

@@ -27,7 +27,8 @@ struct LoadOptions {
 class alignas(kCacheLine) Generator {
  public:
   // `spin`: there is a core to spare, so that the last moments before a due time are spun away.
-  Generator(const LoadOptions& options, bool spin, bool on = true) : recorder(on), options_(options), spin_(spin) {}
+  Generator(const LoadOptions& options, bool spin, bool on = true, std::int64_t steps = Recorder::kSteps)
+      : recorder(on, steps), options_(options), spin_(spin) {}
 
   // Adds a source that `readers`, indices into the parkers, wait for. Before `run`.
   void add(Source* source, std::vector<std::int32_t> readers) { fed_.push_back({source, std::move(readers)}); }

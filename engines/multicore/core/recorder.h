@@ -53,12 +53,15 @@ struct Step {
 class alignas(kCacheLine) Recorder {
  public:
   static constexpr std::int64_t kStepNs = 100'000'000;
-  static constexpr std::int64_t kSteps = 36'000;  // one hour; what comes later counts for the last step
+  static constexpr std::int64_t kSteps = 36'000;  // one hour
 
-  // `on` false: records nothing and never reads the clock.
-  explicit Recorder(bool on = true)
-      // calloc: pages that no step touches cost nothing.
-      : on_(on), steps_(on ? static_cast<Step*>(std::calloc(kSteps, sizeof(Step))) : nullptr, std::free) {
+  // `on` false: records nothing and never reads the clock. What comes after `steps` counts for the last of them.
+  explicit Recorder(bool on = true, std::int64_t steps = kSteps)
+      : on_(on),
+        most_(steps),
+        // calloc: pages that no step touches cost nothing.
+        steps_(on ? static_cast<Step*>(std::calloc(static_cast<std::size_t>(steps), sizeof(Step))) : nullptr,
+               std::free) {
     if (on && !steps_) throw std::bad_alloc();
   }
 
@@ -107,7 +110,7 @@ class alignas(kCacheLine) Recorder {
     if (on_ && due_ns >= steady_from_) service.record(now_ - taken_ns, n);
   }
 
-  // Step `index` of the grid; index below `kSteps`.
+  // Step `index` of the grid; below `used()`, or any below the number of steps.
   const Step& at(std::int64_t index) const noexcept { return steps_.get()[index]; }
 
   // The step after the last in which anything was recorded.
@@ -120,7 +123,7 @@ class alignas(kCacheLine) Recorder {
  private:
   Step& step() noexcept {
     if (now_ >= step_end_) {
-      current_ = std::min((now_ - start_) / kStepNs, kSteps - 1);
+      current_ = std::min((now_ - start_) / kStepNs, most_ - 1);
       step_end_ = start_ + (current_ + 1) * kStepNs;
     }
     used_ = std::max(used_, current_ + 1);
@@ -128,6 +131,7 @@ class alignas(kCacheLine) Recorder {
   }
 
   bool on_;
+  std::int64_t most_;
   std::int64_t start_ = 0;
   std::int64_t now_ = 0;
   std::int64_t steady_from_ = 0;

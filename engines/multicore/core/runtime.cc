@@ -34,6 +34,7 @@ Runtime::Runtime(RuntimeOptions options) : options_(std::move(options)) {
   if (options_.ring_blocks < 1 || options_.ring_blocks > kMostBlocks) {
     throw std::invalid_argument("ring_blocks must be between 1 and " + std::to_string(kMostBlocks));
   }
+  if (options_.grid_steps < 1) throw std::invalid_argument("grid_steps must be at least 1");
   if (options_.output_itemsizes.empty() || options_.output_itemsizes.front() != 8) {
     throw std::invalid_argument("the first output field must be an int64 timestamp");
   }
@@ -43,9 +44,11 @@ Runtime::Runtime(RuntimeOptions options) : options_(std::move(options)) {
   options_.max_outputs_per_event = std::max<std::int64_t>(1, options_.max_outputs_per_event);
   for (Worker& worker : workers_) {
     worker.out = std::make_unique<OutputBuffer>(options_.output_itemsizes, options_.max_outputs_per_event);
-    worker.recorder = std::make_unique<Recorder>(options_.measure);
+    worker.recorder = std::make_unique<Recorder>(options_.measure, options_.grid_steps);
   }
-  if (options_.load) generator_ = std::make_unique<Generator>(*options_.load, options_.spare_core, options_.measure);
+  if (!options_.load) return;
+  generator_ =
+      std::make_unique<Generator>(*options_.load, options_.spare_core, options_.measure, options_.grid_steps);
 }
 
 Runtime::~Runtime() {

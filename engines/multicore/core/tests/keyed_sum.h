@@ -101,11 +101,42 @@ inline std::vector<Output> oracle(const std::vector<Events>& streams, int keys) 
   return out;
 }
 
+// When the events of some streams are due, and heartbeats that hold.
+struct Schedule {
+  std::vector<std::vector<std::int64_t>> due, heartbeats, heartbeat_due;  // by stream
+};
+
+// Event k of the total order is due at k * gap_ns; every stream has a heartbeat after every `every` events.
+inline Schedule schedule(const std::vector<Events>& streams, std::int64_t gap_ns, std::size_t every) {
+  Schedule result;
+  std::vector<std::tuple<std::int64_t, std::size_t, std::size_t>> order;
+  for (std::size_t s = 0; s < streams.size(); ++s) {
+    result.due.emplace_back(streams[s].ts.size());
+    for (std::size_t i = 0; i < streams[s].ts.size(); ++i) order.emplace_back(streams[s].ts[i], s, i);
+  }
+  std::sort(order.begin(), order.end());
+  result.heartbeats.resize(streams.size());
+  result.heartbeat_due.resize(streams.size());
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const auto& [ts, s, i] = order[k];
+    const std::int64_t due = static_cast<std::int64_t>(k) * gap_ns;
+    result.due[s][i] = due;
+    // What is not due yet is at or after the next event's timestamp.
+    if (k % every != 0 || k + 1 == order.size() || std::get<0>(order[k + 1]) <= ts) continue;
+    for (std::size_t other = 0; other < streams.size(); ++other) {
+      result.heartbeats[other].push_back(std::get<0>(order[k + 1]) - 1);
+      result.heartbeat_due[other].push_back(due);
+    }
+  }
+  return result;
+}
+
 // A run with one tree per key: stream s is read by worker s mod workers, reads belong to the roots.
 class KeyedSumRun {
  public:
-  KeyedSumRun(const std::vector<Events>& streams, int keys, RuntimeOptions options)
-      : streams_(streams), keys_(keys), runtime_(with_outputs(std::move(options))) {
+  // `when`: goes with `options.load`; must outlive the run, as `streams`.
+  KeyedSumRun(const std::vector<Events>& streams, int keys, RuntimeOptions options, const Schedule* when = nullptr)
+      : streams_(streams), when_(when), keys_(keys), runtime_(with_outputs(std::move(options))) {
     const auto count = static_cast<std::int32_t>(streams.size());
     leaves_ = std::min(count, workers_);
     runtime_.forest.add_state_type(8);
@@ -136,6 +167,7 @@ class KeyedSumRun {
   RuntimeOptions with_outputs(RuntimeOptions options) {
     workers_ = options.workers;
     options.output_itemsizes = {8, 4, 8};
+    options.grid_steps = 50;  // sanitizers pay for all of it
     return options;
   }
 
@@ -176,6 +208,11 @@ class KeyedSumRun {
     view.ts = events.ts;
     view.tag = events.tag.data();
     view.columns = {events.ts.data(), events.tag.data(), events.value.data()};
+    if (when_ != nullptr) {
+      view.due = when_->due[static_cast<std::size_t>(s)];
+      view.heartbeats = when_->heartbeats[static_cast<std::size_t>(s)];
+      view.heartbeat_due = when_->heartbeat_due[static_cast<std::size_t>(s)];
+    }
     runtime_.add_stream(std::move(view), s % leaves_);
   }
 
@@ -210,6 +247,7 @@ class KeyedSumRun {
   }
 
   const std::vector<Events>& streams_;
+  const Schedule* when_;
   std::int32_t keys_;
   std::int32_t workers_ = 0;
   std::int32_t leaves_ = 0;

@@ -1,0 +1,190 @@
+// Events are handed over when they are due and not before, whatever the readers do; promises hold.
+#include "generator.h"
+
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "check.h"
+
+namespace {
+
+struct Scheduled {
+  std::vector<std::int64_t> ts, due, heartbeats, heartbeat_due;
+
+  lab::StreamView view() const {
+    lab::StreamView result;
+    result.ts = ts;
+    result.due = due;
+    result.heartbeats = heartbeats;
+    result.heartbeat_due = heartbeat_due;
+    return result;
+  }
+};
+
+Scheduled random_stream(std::mt19937& random, int events) {
+  Scheduled result;
+  std::int64_t ts = 0;
+  std::int64_t due = 0;
+  for (int i = 0; i < events; ++i) {
+    const bool jump = random() % 2 == 0;
+    if (jump && random() % 3 == 0 && i > 0) {
+      // All that comes later is at or after ts + 2.
+      result.heartbeats.push_back(ts + 1);
+      result.heartbeat_due.push_back(due + static_cast<std::int64_t>(random() % 3));
+      ts += 2;
+      due = result.heartbeat_due.back() + 1;
+    }
+    if (jump) ts += static_cast<std::int64_t>(random() % 4);
+    due += static_cast<std::int64_t>(random() % 5);
+    result.ts.push_back(ts);
+    result.due.push_back(due);
+  }
+  return result;
+}
+
+std::int64_t promised(const Scheduled& stream, std::int64_t elapsed) {
+  std::int64_t result = std::numeric_limits<std::int64_t>::min();
+  for (std::size_t i = 0; i < stream.heartbeats.size(); ++i) {
+    if (stream.heartbeat_due[i] <= elapsed) result = stream.heartbeats[i] + 1;
+  }
+  return result;
+}
+
+// Time goes by in random steps, the reader gives back at random; every law of the hand-over is checked.
+void a_scheduled_source_keeps_its_laws() {
+  std::mt19937 random(3);
+  for (int round = 0; round < 400; ++round) {
+    const Scheduled stream = random_stream(random, static_cast<int>(random() % 60));
+    const lab::StreamView view = stream.view();
+    const auto batch = static_cast<std::int64_t>(random() % 7 + 1);
+    const bool whole = random() % 2 == 0;
+    lab::Source source(view, batch, random() % 5 + 1, whole);
+    const std::size_t reader = source.ring.add_reader();
+    std::int64_t elapsed = 0;
+    std::int64_t next = 0;
+    std::int64_t counted = 0;
+    std::uint64_t seen = 0;
+    std::int64_t bound = std::numeric_limits<std::int64_t>::min();
+    bool ended = false;
+    for (int turn = 0; turn < 5000 && !ended; ++turn) {
+      elapsed += static_cast<std::int64_t>(random() % 8);
+      counted += source.notice(elapsed).events;
+      std::int64_t due = 0;
+      while (due < view.size() && stream.due[static_cast<std::size_t>(due)] <= elapsed) ++due;
+      if (whole && due < view.size()) due -= due % batch;
+      CHECK_EQ(counted, due);  // noticed, room or no room
+      while (source.publish(elapsed)) {
+        const lab::Block& block = source.ring.at(seen++);
+        CHECK_EQ(block.begin, next);
+        CHECK(block.end <= due && block.end - block.begin <= batch);
+        if (whole) CHECK(block.end == view.size() || (block.end - block.begin) % batch == 0);
+        next = block.end;
+        CHECK(block.bound_ts >= bound);
+        CHECK(block.begin != block.end || block.bound_ts > bound);  // no empty block without news
+        bound = block.bound_ts;
+        for (std::int64_t i = next; i < view.size(); ++i) CHECK(stream.ts[static_cast<std::size_t>(i)] >= bound);
+        ended = bound == lab::kEndOfTime;
+        CHECK_EQ(ended, next == view.size());
+      }
+      if (source.ring.has_room() && next == due && !ended && !whole) CHECK(bound >= promised(stream, elapsed));
+      CHECK(source.waits() == (next < counted));
+      if (random() % 3 == 0) source.ring.advance(reader, seen);
+    }
+    CHECK(ended && source.exhausted());
+  }
+}
+
+void what_is_noticed_late_says_since_when() {
+  Scheduled stream;
+  stream.ts = {1, 2, 3, 4};
+  stream.due = {10, 20, 30, 400};
+  const lab::StreamView view = stream.view();
+  lab::Source source(view, 8, 8);
+  CHECK_EQ(source.next_due(), 10);
+  CHECK_EQ(source.notice(9).events, 0);
+  const lab::Source::Noticed noticed = source.notice(35);
+  CHECK(noticed.events == 3 && noticed.first_due_ns == 10);
+  CHECK_EQ(source.next_due(), 400);
+  lab::Source units(view, 2, 8, true);
+  CHECK_EQ(units.next_due(), 20);  // a unit is planned for its last event
+  CHECK_EQ(units.notice(19).events, 0);
+  const lab::Source::Noticed unit = units.notice(35);
+  CHECK(unit.events == 2 && unit.first_due_ns == 20);
+  CHECK_EQ(units.next_due(), 400);
+}
+
+void a_reader_that_never_reads_delays_nothing() {
+  Scheduled stream;
+  for (int i = 0; i < 20'000; ++i) {
+    stream.ts.push_back(i);
+    stream.due.push_back(i * 1000);  // 20 ms
+  }
+  const lab::StreamView view = stream.view();
+  lab::Source source(view, 4, 2);  // the ring is full after 8 events
+  const std::size_t reader = source.ring.add_reader();
+  lab::LoadOptions options;
+  options.end_ns = stream.due.back();
+  lab::Generator generator(options, false);
+  generator.add(&source, {0});
+  std::vector<lab::Parker> parkers(1);
+  std::atomic<bool> stop{false};
+  std::thread thread([&] { generator.run(lab::now_ns(), parkers, stop); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));  // 25 times as long as the load lasts
+  std::uint64_t next = 0;
+  std::int64_t bound = 0;
+  while (bound != lab::kEndOfTime) {
+    const std::uint64_t published = source.ring.published();
+    if (published == next) {
+      std::this_thread::yield();
+      continue;
+    }
+    next = published;
+    bound = source.ring.at(next - 1).bound_ts;
+    source.ring.advance(reader, next);
+  }
+  thread.join();
+  std::int64_t sent = 0;
+  for (std::int64_t i = 0; i < generator.recorder.used(); ++i) sent += generator.recorder.at(i).emitted;
+  CHECK_EQ(sent, 20'000);
+  // All were its business long before the reader began, after five steps of the grid.
+  std::int64_t early = 0;
+  for (std::int64_t i = 0; i < 4; ++i) early += generator.recorder.at(i).emitted;
+  CHECK_EQ(early, 20'000);
+}
+
+void a_generator_stops_when_told() {
+  Scheduled stream;
+  stream.ts = {1};
+  stream.due = {50'000'000};  // 50 ms: nothing may make it wait for an hour
+  const lab::StreamView view = stream.view();
+  lab::Source source(view, 1, 1);
+  lab::Generator generator({}, true);
+  generator.add(&source, {});
+  std::vector<lab::Parker> parkers;
+  std::atomic<bool> stop{true};
+  generator.run(lab::now_ns(), parkers, stop);
+  CHECK_EQ(generator.emitted(), 0);
+  stop.store(false, std::memory_order_seq_cst);
+  const std::int64_t start = lab::now_ns();
+  generator.run(start, parkers, stop);
+  CHECK(lab::now_ns() - start >= 50'000'000);  // never before it is due
+}
+
+void the_null_engine_takes_everything() {
+  const lab::GeneratorTrial trial = lab::try_generator(100'000, 64, 0);
+  std::int64_t events = 0;
+  for (const std::int64_t count : trial.lag_counts) events += count;
+  CHECK_EQ(events, 100'000);
+  CHECK(trial.duration_ns > 0);
+}
+
+}  // namespace
+
+int main() {
+  a_scheduled_source_keeps_its_laws();
+  what_is_noticed_late_says_since_when();
+  a_reader_that_never_reads_delays_nothing();
+  a_generator_stops_when_told();
+  the_null_engine_takes_everything();
+}
