@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the generated histories.")
 def check(program: str, examples: int, seed: int) -> int:
-    """Test conditions C1 to C3 on PROGRAM: a workload's name, or module:attribute.
+    """Test conditions C1 to C3 and the law of time on PROGRAM.
+
+    PROGRAM is a workload's name, or module:attribute. The law of time: outputs carry the timestamp
+    of the event that caused them, and a cut of the input gives the cut of the answer.
 
     Prints a shrunk counterexample for each condition that fails, and then leaves with code 2.
     """

@@ -5,12 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from engines.conformance import ordinary_input
+from engines.small_dataset import write_dataset
+from workloads.datasets.cut import answer_before, before, event_times
 from workloads.event_window.program import PROGRAM as EVENT_WINDOW
 from workloads.fraud_detection.program import PROGRAM as FRAUD_DETECTION
 from workloads.keyed_counter.program import PROGRAM as KEYED_COUNTER
 from workloads.model import DGSProgram, StateType
 from workloads.model.check import check_program
+from workloads.model.trace import compare
 from workloads.page_view_join.program import PROGRAM as PAGE_VIEW_JOIN
+from workloads.registry import NAMES, workload
 
 PROGRAMS = (EVENT_WINDOW, FRAUD_DETECTION, KEYED_COUNTER, PAGE_VIEW_JOIN)
 
@@ -19,7 +24,7 @@ PROGRAMS = (EVENT_WINDOW, FRAUD_DETECTION, KEYED_COUNTER, PAGE_VIEW_JOIN)
 def test_the_programs_of_the_suite_are_consistent(program):
     report = check_program(program, examples=100)
     assert report.ok, report.render()
-    assert len(report.checked) == 3
+    assert len(report.checked) == 5
 
 
 def with_pair(program: DGSProgram, **changes: object) -> DGSProgram:
@@ -62,6 +67,25 @@ def view_counts_itself(state, event, out):
     state.version += 1
 
 
+def update_at_zero(state, event, out):
+    if event.kind == 0:
+        state.sum += event.value
+    else:
+        out.emit(0, state.sum)
+        state.sum = 0
+
+
+def update_with_a_memory_of_its_own():
+    seen = []
+
+    def update(state, event, out):
+        seen.append(event)
+        if event.kind == 1:
+            out.emit(event.ts, len(seen))
+
+    return update
+
+
 BROKEN = [
     ("C2", with_pair(FRAUD_DETECTION, join=join_drops_the_rules), "join: model(sum=0"),
     ("C2", with_pair(EVENT_WINDOW, fork=fork_loses_the_sum), "expected: window(sum="),
@@ -71,6 +95,9 @@ BROKEN = [
     ("C3", replace(PAGE_VIEW_JOIN, depends=lambda a, b: False), "are independent"),
     ("C1", replace(PAGE_VIEW_JOIN, depends=lambda a, b: False), "then join"),
     ("C3", with_update(PAGE_VIEW_JOIN, view_counts_itself), "outputs"),
+    ("time", with_update(EVENT_WINDOW, update_at_zero), "output with ts 0 instead of 1: (ts=0,"),
+    ("cut", with_update(EVENT_WINDOW, update_at_zero), "answer for the cut input: []"),
+    ("cut", with_update(EVENT_WINDOW, update_with_a_memory_of_its_own()), "cut before"),
 ]
 
 
@@ -96,6 +123,32 @@ def test_the_counterexample_is_shrunk():
         "join: window(sum=0)",
         "expected: window(sum=1)",
     )
+
+
+def test_an_output_with_another_time_is_reported_with_event_and_value():
+    report = check_program(with_update(EVENT_WINDOW, update_at_zero))
+    (found,) = (violation for violation in report.violations if violation.condition == "time")
+    assert found.where == "window"
+    assert found.lines == (
+        "init: window(sum=0)",
+        "event barrier(ts=1, key=0, value=0)",
+        "  output with ts 0 instead of 1: (ts=0, sum=0)",
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_oracle_of_a_cut_input_gives_the_cut_of_the_answer(name, tmp_path):
+    found = workload(name)
+    dataset = write_dataset(ordinary_input(found), name, tmp_path)
+    times = event_times(dataset)
+    whole = found.oracle(dataset.load())
+    middle = (dataset.streams[0].ts_min + dataset.streams[0].ts_max) // 2
+    short = before(dataset, times, middle)
+    assert 0 < short.events < dataset.events
+    expected = answer_before(whole, middle)
+    assert 0 < len(expected["ts"]) < len(whole["ts"])
+    difference = compare(expected, found.oracle(short.load()), found.output)
+    assert difference.equal, difference.render()
 
 
 def test_the_same_seed_finds_the_same_counterexample():

@@ -5,7 +5,7 @@ that a counterexample can be read from the initial state on.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -71,6 +71,15 @@ class Semantics:
             )
         return after, list(out.rows)
 
+    def answer(self, ordered: Iterable[Any]) -> list[Any]:
+        """Return what the program emits for events in this order, from the initial state on."""
+        first = self.program.states[0].name
+        state, emitted = initial_state(self.program), []
+        for event in ordered:
+            state, outputs = self.update(first, state, event)
+            emitted += outputs
+        return emitted
+
     def fork(self, pair: ForkJoin, state: Record, pred1: Kinds, pred2: Kinds) -> list[Record]:
         """Return both parts of a state."""
         records = state_records(self.program)
@@ -102,6 +111,11 @@ class Semantics:
         """Return an event in words, e.g. `value(ts=1, key=0, value=3)`."""
         fields = [f"{name}={getattr(event, name)}" for name in event._fields if name != "kind"]
         return f"{self.program.kinds[event.kind]}({', '.join(fields)})"
+
+    def output_words(self, row: tuple[Any, ...]) -> str:
+        """Return an output in words, e.g. `(ts=1, sum=3)`."""
+        names = self.program.output.names or ()
+        return f"({', '.join(f'{n}={value}' for n, value in zip(names, row, strict=True))})"
 
     def kinds_words(self, kinds: Kinds) -> str:
         """Return a predicate in words."""
