@@ -1,0 +1,352 @@
+"""Compares two runs: which cells may be compared, whether answers are right, ratios of medians.
+
+Cells are matched by fingerprint, which covers all that must be equal, the source revision apart.
+Only trials whose answer was verified have numbers.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from results.differences import Comparable, Difference, by_cell, differences, told
+from results.errors import ResultsError
+from results.schema import VERIFIED
+from results.stats.fdr import adjusted
+from results.stats.intervals import ratio_interval
+from results.stats.tests import mann_whitney, smallest_p
+from results.store import Row, Run
+
+LEVEL = 0.05
+"""Of the two-sided test, after Benjamini-Hochberg over the cells of one metric."""
+
+CELL = "cell"
+"""Purpose of a trial that stands for its cell, where runs have trials of searches too."""
+
+CONFIRM = "confirm"
+
+
+class IncomparableError(ResultsError):
+    """Two runs may not be compared; the message names the fields that differ."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """What is compared.
+
+    Attributes:
+        name: as typed.
+        about: what it is, with its unit.
+        higher_is_better: of the value.
+        value: of one trial, None where it has none.
+    """
+
+    name: str
+    about: str
+    higher_is_better: bool
+    value: Callable[[Row], float | None]
+
+
+def _cpu(row: Row) -> float | None:
+    return row["cpu_s"] / row["events"] * 1e6 if row["cpu_s"] and row["events"] else None
+
+
+def _column(name: str) -> Callable[[Row], float | None]:
+    return lambda row: float(row[name]) if row[name] else None
+
+
+SUSTAINABLE = "r_pass"
+
+METRICS: Mapping[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric(
+            name="throughput",
+            about="catch-up rate, events/s",
+            higher_is_better=True,
+            value=lambda row: None if row["load"] else _column("throughput_eps")(row),
+        ),
+        Metric(name="cpu", about="CPU-seconds per 1 M events", higher_is_better=False, value=_cpu),
+        Metric(
+            name="p50",
+            about="median latency, ns",
+            higher_is_better=False,
+            value=_column("latency_p50_ns"),
+        ),
+        Metric(
+            name="p99",
+            about="99th percentile of latency, ns",
+            higher_is_better=False,
+            value=_column("latency_p99_ns"),
+        ),
+        Metric(
+            name=SUSTAINABLE,
+            about="highest rate that a search confirmed, events/s",
+            higher_is_better=True,
+            value=_column("offered_eps"),
+        ),
+        Metric(
+            name="energy",
+            about="gross J per 1,000 events",
+            higher_is_better=False,
+            value=_column("energy_j_per_1000"),
+        ),
+        Metric(
+            name="rss",
+            about="peak memory, bytes",
+            higher_is_better=False,
+            value=_column("peak_rss_bytes"),
+        ),
+    )
+}
+"""By name, in the order in which they are shown."""
+
+BETTER, WORSE, SAME, TOO_FEW, BRACKET = (
+    "better",
+    "worse",
+    "no difference shown",
+    "too few",
+    "bracket",
+)
+BROKEN, FIXED, NO_NUMBER = "broken", "fixed", "no number"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio:
+    """One cell and metric, new (B) over old (A).
+
+    Attributes:
+        old, new: medians over fresh processes.
+        n_old, n_new: how many.
+        ratio: new / old.
+        low, high: of the ratio's 95 % bootstrap interval; of `r_pass`, the smallest and largest
+            ratio that the brackets of both searches allow. None with fewer than three values.
+        p: two-sided, adjusted over the cells of the metric; None for `r_pass`.
+        word: the verdict.
+    """
+
+    cell: str
+    metric: str
+    old: float
+    new: float
+    n_old: int
+    n_new: int
+    ratio: float
+    low: float | None
+    high: float | None
+    p: float | None
+    word: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A cell whose answer was not verified in one of the runs, with the statuses of both."""
+
+    cell: str
+    word: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """The outcome.
+
+    Attributes:
+        differences: empty unless it was forced; then nothing here is a fair comparison.
+        answers: cells without a verified answer in a run; these have no ratios.
+        ratios: by metric, then cell.
+        only_old, only_new: cells that one run lacks.
+    """
+
+    differences: tuple[Difference, ...]
+    answers: tuple[Answer, ...]
+    ratios: tuple[Ratio, ...]
+    only_old: tuple[str, ...]
+    only_new: tuple[str, ...]
+
+
+def compare(
+    old: Run,
+    new: Run,
+    rng: np.random.Generator,
+    *,
+    comparable: Comparable,
+    metrics: Sequence[Metric] = tuple(METRICS.values()),
+    force: bool = False,
+) -> Comparison:
+    """Compare two runs.
+
+    Args:
+        old: run A.
+        new: run B.
+        rng: draws for the intervals.
+        comparable: which fields of the host must be equal.
+        metrics: what to compare.
+        force: go on when fingerprints differ; cells are then matched by id.
+
+    Raises:
+        IncomparableError: cells of one id have different fingerprints, and it is not forced; or
+            the runs have no cell in common.
+    """
+    old_cells, new_cells = by_cell(old), by_cell(new)
+    found = differences(old, new, comparable=comparable)
+    if found and not force:
+        listed = "\n  ".join(told(found))
+        raise IncomparableError(
+            f"{old.path.name} (A) and {new.path.name} (B) may not be compared:\n  {listed}\n"
+            "--force goes on and marks the output"
+        )
+    pairs = _pairs(old_cells, new_cells)
+    if not pairs:
+        raise IncomparableError(
+            f"{old.path.name} (A) and {new.path.name} (B) have no cell in common: A has "
+            f"{', '.join(old_cells) or 'none'}; B has {', '.join(new_cells) or 'none'}"
+        )
+    answers = tuple(
+        answer for a, b in pairs if (answer := _answer(a, old_cells[a], new_cells[b])) is not None
+    )
+    unverified = {answer.cell for answer in answers}
+    sound = [(a, old_cells[a], new_cells[b]) for a, b in pairs if a not in unverified]
+    return Comparison(
+        differences=tuple(found),
+        answers=answers,
+        ratios=tuple(ratio for metric in metrics for ratio in _ratios(metric, sound, rng)),
+        only_old=tuple(cell for cell in old_cells if cell not in {a for a, _ in pairs}),
+        only_new=tuple(cell for cell in new_cells if cell not in {b for _, b in pairs}),
+    )
+
+
+def sustainable(rows: Sequence[Row]) -> tuple[float, float | None] | None:
+    """Return the bracket of a search: highest confirmed rate, lowest rate above it that failed.
+
+    None when no rate was confirmed.
+    """
+    passed, failed = [], []
+    probes: dict[int, list[Row]] = {}
+    for row in rows:
+        if row["probe"] is not None and row["offered_eps"] is not None:
+            probes.setdefault(row["probe"], []).append(row)
+    for votes in probes.values():
+        rate = median(row["offered_eps"] for row in votes)
+        holds = sum(bool(row["sustained"]) for row in votes) * 2 > len(votes)
+        if not holds:
+            failed.append(rate)
+        elif votes[0]["purpose"] == CONFIRM:
+            passed.append(rate)
+    if not passed:
+        return None
+    best = max(passed)
+    return best, min((rate for rate in failed if rate > best), default=None)
+
+
+def _pairs(
+    old: Mapping[str, Sequence[Row]], new: Mapping[str, Sequence[Row]]
+) -> list[tuple[str, str]]:
+    """Return the cells that belong together: by id where they have one, else by fingerprint."""
+    pairs = [(cell, cell) for cell in old if cell in new]
+    rest = {row["fingerprint"]: cell for cell in new if cell not in old for row in new[cell]}
+    for cell, rows in old.items():
+        if cell not in new and rows[0]["fingerprint"] in rest:
+            pairs.append((cell, rest.pop(rows[0]["fingerprint"])))
+    order = list(old)
+    return sorted(pairs, key=lambda pair: order.index(pair[0]))
+
+
+def _answer(cell: str, old: Sequence[Row], new: Sequence[Row]) -> Answer | None:
+    before, after = _status(old), _status(new)
+    if before is None and after is None:
+        return None
+    word = BROKEN if before is None else FIXED if after is None else NO_NUMBER
+    return Answer(cell=cell, word=word, old=before or "verified", new=after or "verified")
+
+
+def _status(rows: Sequence[Row]) -> str | None:
+    """Return the first status without a right answer; in a search an invalid probe is normal."""
+    for row in rows:
+        if row["status"] not in VERIFIED and not (row["probe"] and row["status"] == "invalid"):
+            return str(row["status"])
+    return None
+
+
+def _ratios(
+    metric: Metric,
+    cells: Sequence[tuple[str, Sequence[Row], Sequence[Row]]],
+    rng: np.random.Generator,
+) -> list[Ratio]:
+    if metric.name == SUSTAINABLE:
+        return [ratio for cell, a, b in cells if (ratio := _bracket(cell, a, b)) is not None]
+    values = {
+        cell: (a, b)
+        for cell, old, new in cells
+        if (a := _values(metric, old)) and (b := _values(metric, new))
+    }
+    p = [mann_whitney(a, b, "two-sided") for a, b in values.values()]
+    return [
+        _ratio(metric, cell, a, b, float(q), len(values), rng)
+        for (cell, (a, b)), q in zip(values.items(), adjusted(p), strict=True)
+    ]
+
+
+def _values(metric: Metric, rows: Sequence[Row]) -> list[float]:
+    own = [row for row in rows if row["purpose"] in (None, CELL) and row["status"] in VERIFIED]
+    return [value for row in own if (value := metric.value(row)) is not None]
+
+
+def _ratio(
+    metric: Metric,
+    cell: str,
+    old: Sequence[float],
+    new: Sequence[float],
+    p: float,
+    tests: int,
+    rng: np.random.Generator,
+) -> Ratio:
+    before, after = median(old), median(new)
+    interval = ratio_interval(old, new, rng)
+    ratio = after / before
+    if 2 * smallest_p(len(old), len(new)) * tests > LEVEL:
+        word = TOO_FEW
+    elif p > LEVEL or ratio == 1:
+        word = SAME
+    else:
+        word = BETTER if (ratio > 1) == metric.higher_is_better else WORSE
+    return Ratio(
+        cell=cell,
+        metric=metric.name,
+        old=before,
+        new=after,
+        n_old=len(old),
+        n_new=len(new),
+        ratio=ratio,
+        low=None if interval is None else interval.low,
+        high=None if interval is None else interval.high,
+        p=p,
+        word=word,
+    )
+
+
+def _bracket(cell: str, old: Sequence[Row], new: Sequence[Row]) -> Ratio | None:
+    """Return the ratio of two searches. Brackets that overlap show no difference."""
+    before, after = sustainable(old), sustainable(new)
+    if before is None or after is None:
+        return None
+    low = high = None
+    word = BRACKET
+    if before[1] is not None and after[1] is not None:
+        low, high = after[0] / before[1], after[1] / before[0]
+        word = BETTER if low > 1 else WORSE if high < 1 else SAME
+    return Ratio(
+        cell=cell,
+        metric=SUSTAINABLE,
+        old=before[0],
+        new=after[0],
+        n_old=1,
+        n_new=1,
+        ratio=after[0] / before[0],
+        low=low,
+        high=high,
+        p=None,
+        word=word,
+    )
