@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lab.isolate.engine import LABEL_OWNER, connect, owner, remove
+from lab.isolate.engine import LABEL_OWNER, REPLY_TIMEOUT_S, connect, owner, remove
 from lab.isolate.errors import IsolationError
 from lab.isolate.guard import guarded
 from lab.isolate.isolation import Isolation
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 # A Java virtual machine has some hundred threads; this stops a fork bomb, not an engine.
 MOST_PROCESSES = 4096
-# Engines' answers to anything but the wait itself; a loaded machine starts a container in seconds.
-REPLY_TIMEOUT_S = 120.0
 LOG = "/trial.log"
 
 # The first process of a container ignores signals that it has no handler for, and would take the

@@ -1,6 +1,7 @@
 """The container engine: how to reach it, and the containers that labs have started on it."""
 
 import os
+import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 LABEL_OWNER = "lab.owner"
 
+# Answers to anything but a wait; a loaded machine starts a container in seconds.
+REPLY_TIMEOUT_S = 120
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _HOW_TO_START = (
     "start one (systemctl start docker; or podman system service --time=0 unix://PATH &) and name "
@@ -52,8 +55,12 @@ def connect() -> "DockerClient":
 
     address = address_of(os.environ)
     try:
-        return docker.from_env(environment={**os.environ, "DOCKER_HOST": address})
-    except DockerException as error:
+        if address.startswith("unix://"):
+            _knock(address.removeprefix("unix://"))
+        return docker.from_env(
+            timeout=REPLY_TIMEOUT_S, environment={**os.environ, "DOCKER_HOST": address}
+        )
+    except (DockerException, OSError) as error:
         named = "DOCKER_HOST" in os.environ
         raise IsolationError(
             f'isolate = "container": no container engine answers at {address}'
@@ -109,6 +116,13 @@ def sweep(client: "DockerClient") -> list[str]:
                 f"{error}; remove it by hand"
             ) from error
     return removed
+
+
+def _knock(path: str) -> None:
+    """Connect and hang up: the SDK leaves its socket open when nobody answers."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.settimeout(REPLY_TIMEOUT_S)
+        client.connect(path)
 
 
 def _here() -> str:

@@ -1,7 +1,10 @@
+from contextlib import ExitStack
+
 import pytest
 
 from engines.conformance import ordinary_input
 from engines.small_dataset import write_dataset
+from tests.lab.podman import NoEngineError, podman
 from workloads.registry import workload
 
 
@@ -13,3 +16,23 @@ def small_dataset(tmp_path):
         return write_dataset(ordinary_input(workload(name)), name, tmp_path / "data" / name)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def podman_engine(tmp_path_factory):
+    """A container engine that runs for the session; tests are skipped where none can run."""
+    with ExitStack() as stack:
+        try:
+            engine = stack.enter_context(podman(tmp_path_factory.mktemp("podman")))
+        except NoEngineError as error:
+            pytest.skip(f"CONTAINERS ARE NOT TESTED: {error}")
+        yield engine
+
+
+@pytest.fixture
+def image(podman_engine, monkeypatch):
+    """The name of an image of this source, at the engine that DOCKER_HOST names now."""
+    monkeypatch.setenv("DOCKER_HOST", podman_engine.address)
+    name = podman_engine.import_image("lab-test")
+    yield name
+    assert podman_engine.containers() == []
