@@ -79,6 +79,8 @@ class MulticoreEngine:
                 return f"no option {option!r}; there are {', '.join(_OPTIONS)}"
             if type(value) is not _OPTIONS[option]:
                 return f"option {option} takes {_OPTIONS[option].__name__}, got {value!r}"
+        if task.load is not None and not task.options.get("measure", True):
+            return "measure = false is for catch-up: an offered load is there to be measured"
         return None
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
@@ -164,7 +166,7 @@ class MulticoreRun:
                 workers < len(available),
                 measure,
             )
-            self._load = load
+            self._load, self._measure = load, measure
             self._wiring: Wiring | None = Wiring(core, self.plan, data, Kernels(program), load)
             self._wiring.build()
             core.start()
@@ -190,13 +192,15 @@ class MulticoreRun:
             counters["sync_median_ns"] = float(_median(sync))
         return Measured(
             events=core.events(),
-            progress=_progress(core),
+            progress=_progress(core) if self._measure else None,
             plan=plan_text(self.plan),
             counters=counters,
             **self._under_load(core),
         )
 
     def _under_load(self, core: "_core.Core") -> dict[str, Any]:
+        if not self._measure:
+            return {}
         if self._load is None:
             return {"latency": _histogram(core.latency_counts(), LATENCY)}
         sent = Sent(events=core.emitted(), lag=_histogram(core.lag_counts(), LAG), own_thread=True)
