@@ -100,7 +100,8 @@ lock: ## refresh constraints.txt from the registry, in a throw-away environment
 image: ## build the container image (BASE, IMAGE, BUILD_ARGS) with podman or docker
 	@engine=$$(command -v podman || command -v docker) || { \
 	    echo "missing: a container engine; remedy: apt-get install -y podman runc" >&2; exit 1; }; \
-	"$$engine" build --build-arg BASE="$(BASE)" --tag "$(IMAGE)" $(BUILD_ARGS) .
+	"$$engine" build --build-arg BASE="$(BASE)" \
+	    --build-arg SOURCE_DIGEST="$$("$(PYTHON)" -I lab/isolate/source.py)" --tag "$(IMAGE)" $(BUILD_ARGS) .
 
 clean: ## remove the environment and everything built; results and data stay
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
