@@ -34,7 +34,8 @@ class Estimate:
         """Refuse parameters that mean nothing."""
         for name in ("watts_per_core", "base_watts"):
             value = getattr(self, name)
-            if not (isinstance(value, int | float) and math.isfinite(value) and value >= 0):
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not (number and math.isfinite(value) and value >= 0):
                 raise EnergyError(f"energy estimate: {name} = {value!r}; expected watts, 0 or more")
         if self.watts_per_core == 0:
             raise EnergyError("energy estimate: watts_per_core = 0; expected more than 0 W")

@@ -106,10 +106,13 @@ class PerfCounters:
         self._interval: list[EnergyLine] = []
         self._offset_ns: int | None = None
         self._last_ns = 0
-        self._lock = threading.Lock()
+        self._printed_ns = 0
+        # Guards everything that the two threads share; notified at every line and at the end.
+        self._lock = threading.Condition()
         self._first = threading.Event()
         self._errors: list[str] = []
         self._closed = False
+        self._ended = False
         self._threads = [
             threading.Thread(target=target, name="lab-perf", daemon=True)
             for target in (self._follow, self._listen)
@@ -155,10 +158,18 @@ class PerfCounters:
         return tuple(readings)
 
     def close(self) -> tuple[Reading, ...]:
-        """Let perf print its last, shorter interval, and end it."""
+        """Wait for the interval that covers this moment (100 ms at most), and end perf.
+
+        On SIGINT perf prints a last, shorter interval, but not always: so the wait.
+        """
         if self._closed:
             return ()
         self._closed = True
+        now_ns = time.monotonic_ns()
+        with self._lock:
+            self._lock.wait_for(
+                lambda: self._ended or self._printed_ns >= now_ns, timeout=3 * PERIOD_MS / 1000
+            )
         with suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGINT)
         try:
@@ -187,8 +198,12 @@ class PerfCounters:
                 if self._interval and self._interval[0].time != line.time:
                     self._finish_interval()
                 self._interval.append(line)
+                self._printed_ns = line.time_ns + self._offset_ns
+                self._lock.notify_all()
         with self._lock:
             self._finish_interval()
+            self._ended = True
+            self._lock.notify_all()
         self._first.set()
 
     def _finish_interval(self) -> None:
