@@ -1,4 +1,8 @@
-"""The fake engine: gives the oracle's answer, unless its variant tells it to fail."""
+"""The fake engine: gives the oracle's answer, unless its variant tells it to fail.
+
+Under an offered load it pretends to be a server of known capacity, so that the verdicts on a rate,
+and the search for the highest, can be tried against a known truth.
+"""
 
 import os
 import signal
@@ -7,34 +11,44 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from engines.errors import EngineCrashError, UnsupportedError
 from engines.fake.damage import DAMAGES
-from engines.protocol import Measured, Property, Task, Variant
+from engines.fake.options import FakeOptions, parse_options
+from engines.fake.server import serve
+from engines.protocol import IntArray, Measured, OfferedLoad, Property, Task, Variant
+from engines.recorded import OpenRun, measured
+from workloads.datasets.cut import event_times
+from workloads.datasets.oracle_cache import expected
 from workloads.model import Columns, OutputType
 
-_VARIANTS = (
-    Variant(name="correct", summary="the oracle's answer"),
-    Variant(name="lose", summary="one output is missing"),
-    Variant(name="duplicate", summary="one output is there twice"),
-    Variant(name="reorder", summary="two dependent outputs are swapped"),
-    Variant(name="corrupt", summary="one output has a wrong field"),
-    Variant(name="miscount", summary="the right answer, but one event is not accounted for"),
-    Variant(name="hang", summary="never ends, and has a child in a session of its own"),
-    Variant(name="crash", summary="raises an error while it runs"),
-    Variant(name="die", summary="its process is killed by a signal while it runs"),
-    Variant(name="exhaust", summary="asks for more memory than there is"),
-    Variant(name="leak", summary="the right answer, but leaves a process and a thread"),
+_SUMMARIES = {
+    "correct": "the oracle's answer",
+    "lose": "one output is missing",
+    "duplicate": "one output is there twice",
+    "reorder": "two dependent outputs are swapped",
+    "corrupt": "one output has a wrong field",
+    "miscount": "the right answer, but one event is not accounted for",
+    "hang": "never ends, and has a child in a session of its own",
+    "crash": "raises an error while it runs",
+    "die": "its process is killed by a signal while it runs",
+    "exhaust": "asks for more memory than there is",
+    "leak": "the right answer, but leaves a process and a thread",
+}
+_VARIANTS = tuple(
+    Variant(name=name, summary=summary, takes_load=True) for name, summary in _SUMMARIES.items()
 )
+VIRTUAL = "virtual time: the load was computed, not waited for; the measured duration means nothing"
 # More than any address space holds, so that asking for it fails at once and uses nothing.
 _TOO_MUCH_BYTES = 1 << 60
 
 
 class FakeEngine:
-    """Options: `rate_eps` (pretend to be that fast), `refuse` (be unsupported for that reason)."""
+    """Adapter of the fake engine; for its options see `engines.fake.options`."""
 
     name: ClassVar[str] = "fake"
 
@@ -48,16 +62,13 @@ class FakeEngine:
 
     def unsupported(self, task: Task) -> str | None:
         """Return the option `refuse`, or what is wrong with the others."""
-        unknown = sorted(set(task.options) - {"rate_eps", "refuse"})
-        if unknown:
-            return f"unknown options {', '.join(unknown)}; there are rate_eps and refuse"
-        rate = task.options.get("rate_eps", 1)
-        if isinstance(rate, bool) or not isinstance(rate, int | float) or rate <= 0:
-            return f"option rate_eps is {rate!r}; it must be a number above 0"
-        if task.variant not in {variant.name for variant in _VARIANTS}:
+        try:
+            options = parse_options(task.options)
+        except ValueError as error:
+            return str(error)
+        if task.variant not in _SUMMARIES:
             return f"no variant {task.variant!r}"
-        reason = task.options.get("refuse")
-        return None if reason is None else str(reason)
+        return options.refuse
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
         """Return that nothing holds, since nothing is computed."""
@@ -65,7 +76,7 @@ class FakeEngine:
         return {"PIP1": none, "PIP2": none, "PIP3": none}
 
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
-        """Return None: no variant takes a load yet."""
+        """Return None: the source is virtual, and no rate is too high for it."""
         return None
 
     def prepare(self, task: Task) -> "FakePrepared":
@@ -77,15 +88,49 @@ class FakeEngine:
         reason = self.unsupported(task)
         if reason is not None:
             raise UnsupportedError(reason)
-        data = task.dataset.load()
-        rate = task.options.get("rate_eps")
-        assert rate is None or isinstance(rate, int | float)
+        options = parse_options(task.options)
+        if task.load is None:
+            data = task.dataset.load()
+            answer, offered = task.workload.oracle(data), None
+        else:
+            # The kept answer serves every cut of the input, i.e. every rate of a search.
+            answer = expected(task.workload, task.dataset)
+            offered = _Offered.of(
+                task.load, event_times(task.dataset), answer["ts"].astype(np.int64)
+            )
         return FakePrepared(
             variant=task.variant,
-            answer=task.workload.oracle(data),
+            answer=answer,
             output=task.workload.output,
-            events=data.events,
-            duration_s=data.events / rate if rate else 0.0,
+            events=task.dataset.events,
+            options=options,
+            offered=offered,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Offered:
+    """A load in total order.
+
+    Attributes:
+        load: as the lab gave it.
+        due_ns: int64[n], per event.
+        made_by: int64[m], the event that makes each output: the last one with the output's event
+            time, since an output does not say which of them it was.
+    """
+
+    load: OfferedLoad
+    due_ns: IntArray
+    made_by: IntArray
+
+    @classmethod
+    def of(cls, load: OfferedLoad, times: tuple[IntArray, ...], output_ts: IntArray) -> "_Offered":
+        ts = np.sort(np.concatenate(times), kind="stable")
+        return cls(
+            load=load,
+            # Due times never decrease along the total order, so sorting gives it.
+            due_ns=np.sort(np.concatenate(load.due_ns), kind="stable"),
+            made_by=np.searchsorted(ts, output_ts, side="right") - 1,
         )
 
 
@@ -93,13 +138,21 @@ class FakePrepared:
     """One prepared task of the fake engine."""
 
     def __init__(
-        self, *, variant: str, answer: Columns, output: OutputType, events: int, duration_s: float
+        self,
+        *,
+        variant: str,
+        answer: Columns,
+        output: OutputType,
+        events: int,
+        options: FakeOptions,
+        offered: _Offered | None,
     ) -> None:
         self._variant = variant
         self._answer = answer
         self._output = output
         self._events = events
-        self._duration_s = duration_s
+        self._options = options
+        self._offered = offered
 
     def run(self) -> Measured:
         """Pass the time, or fail as the variant says.
@@ -107,7 +160,8 @@ class FakePrepared:
         Raises:
             EngineCrashError: the variant is `crash`.
         """
-        time.sleep(self._duration_s)
+        found, lasts_s = self._serve()
+        time.sleep(lasts_s)
         if self._variant == "hang":
             _start_sleeper()
             threading.Event().wait()
@@ -120,7 +174,31 @@ class FakePrepared:
         if self._variant == "leak":
             _start_sleeper()
             threading.Thread(target=threading.Event().wait, name="fake-leak").start()
-        return Measured(events=self._events - (self._variant == "miscount"))
+        return replace(found, events=self._events - (self._variant == "miscount"))
+
+    def _serve(self) -> tuple[Measured, float]:
+        """Return what the fake measures, and for how many seconds it pretends to work."""
+        options = self._options
+        if self._offered is None:
+            lasts_s = self._events / options.served_eps
+            return Measured(events=self._events, plan=options.plan), lasts_s
+        due_ns = self._offered.due_ns
+        sent_ns = due_ns + round(options.generator_lag_s * 1e9)
+        served = serve(sent_ns, options)
+        end_s = float(served.done_ns[-1]) / 1e9
+        found = measured(
+            OpenRun(
+                due_ns=due_ns,
+                taken_ns=served.taken_ns,
+                done_ns=served.done_ns,
+                made_by=self._offered.made_by,
+                sent_ns=sent_ns if options.generator_lag_s else None,
+            ),
+            self._offered.load,
+            plan=options.plan or (None if options.real_time else VIRTUAL),
+            counters={} if options.real_time else {"virtual_end_s": end_s},
+        )
+        return found, end_s if options.real_time else 0.0
 
     def answer(self) -> Columns:
         """Return the oracle's answer, damaged as the variant says."""

@@ -1,0 +1,66 @@
+"""A server with one queue, in virtual time: when each event is taken and done."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from engines.fake.options import FakeOptions
+from engines.protocol import IntArray
+
+_NS_PER_S = 1e9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """What became of each event; int64[n], ns after the start, in the order of arrival."""
+
+    taken_ns: IntArray
+    done_ns: IntArray
+
+
+def serve(arrive_ns: IntArray, options: FakeOptions) -> Served:
+    """Serve events first come, first served.
+
+    A stall falls on the first event that would be taken in it: it is taken on time and held until
+    the stall is over, and the others queue up behind it.
+
+    Args:
+        arrive_ns: int64[n], non-decreasing.
+        options: capacity, noise and stall.
+    """
+    service = _service_ns(len(arrive_ns), options)
+    begin, done = _queue(arrive_ns, service)
+    from_ns = options.stall_at_s * _NS_PER_S
+    until_ns = from_ns + options.stall_s * _NS_PER_S
+    held = int(np.searchsorted(begin, from_ns, side="left"))
+    if held < len(begin) and begin[held] < until_ns:
+        service[held] += until_ns - begin[held]
+        begin, done = _queue(arrive_ns, service)
+    return Served(taken_ns=_whole(begin), done_ns=_whole(done))
+
+
+def _service_ns(count: int, options: FakeOptions) -> npt.NDArray[np.float64]:
+    service = np.full(count, _NS_PER_S / options.served_eps)
+    if options.noise:
+        random = np.random.Generator(np.random.PCG64(options.seed))
+        # The mean of a log-normal is exp(mu + sigma^2 / 2).
+        service *= np.exp(options.noise * random.standard_normal(count) - options.noise**2 / 2)
+    return service
+
+
+def _queue(
+    arrive_ns: IntArray, service_ns: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return when each event's service begins and ends.
+
+    Lindley's recursion end[k] = max(arrive[k], end[k - 1]) + service[k], written as a running
+    maximum: end[k] = S[k] + max over j <= k of (arrive[j] - S[j - 1]), with S the sums of service.
+    """
+    work = np.cumsum(service_ns)
+    end = work + np.maximum.accumulate(arrive_ns - (work - service_ns))
+    return end - service_ns, end
+
+
+def _whole(times: npt.NDArray[np.float64]) -> IntArray:
+    return np.rint(times).astype(np.int64)
