@@ -10,6 +10,7 @@ idle_s = 60                # idle baseline before and after; default 0: none
 estimate = { watts_per_core = 10, source = "data sheet" }   # default: no estimate
 isolate = "container"      # default "process"
 container = { image = "stream-lab", memory = "2g", cpus = "0-1" }   # all optional
+planted_slowdown = 0.1     # make every trial slower by so much, to try a gate; default 0
 
 [[workload]]
 name = "event_window"
@@ -104,12 +105,14 @@ class Settings:
         idle_s: how long the idle machine is measured before and after a session; 0: not at all.
         estimate: what the energy estimate assumes; None: no estimate.
         isolation: where trials run.
+        planted_slowdown: share of a trial's own time that is added to it, to try a gate.
     """
 
     energy: str = AUTO
     idle_s: float = 0.0
     estimate: Estimate | None = None
     isolation: Isolation = field(default_factory=Isolation)
+    planted_slowdown: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +197,7 @@ def _settings(run: TomlTable) -> Settings:
         idle_s=float(run.number("idle_s", 0.0)),
         estimate=_estimate(run),
         isolation=isolation,
+        planted_slowdown=float(run.number("planted_slowdown", 0.0)),
     )
 
 

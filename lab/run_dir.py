@@ -4,6 +4,7 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 from lab.cells import Cell, describe
 from lab.errors import LabError, ResumeError
 from lab.host import comparable, host, revision, software
+from lab.matrix import Matrix
 from results.store import read_meta, write_meta
 from workloads.datasets.dataset import Dataset
 
@@ -22,12 +24,17 @@ def now() -> str:
 
 
 def new_meta(
-    name: str, matrix_text: str, cells: Sequence[Cell], only: Sequence[str], keep_outputs: bool
+    matrix: Matrix,
+    matrix_text: str,
+    cells: Sequence[Cell],
+    only: Sequence[str],
+    keep_outputs: bool,
 ) -> dict[str, Any]:
     """Return what run.json says at the start of a run, datasets apart."""
     return {
         "lab_version": _lab_version(),
-        "name": name,
+        "name": matrix.name,
+        "settings": asdict(matrix.settings),
         "matrix_text": matrix_text,
         "only": list(only),
         "keep_outputs": keep_outputs,
@@ -79,6 +86,7 @@ def reopen(run_dir: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
         ("only", stored["only"], meta["only"]),
         ("keep_outputs", stored["keep_outputs"], meta["keep_outputs"]),
         ("matrix cells", stored["cells"], meta["cells"]),
+        ("matrix settings", stored["settings"], meta["settings"]),
         ("source revision vcs.commit", stored["vcs"]["commit"], meta["vcs"]["commit"]),
         (
             "source revision vcs.dirty_diff_sha256",
@@ -122,12 +130,16 @@ def record_dataset(meta: dict[str, Any], key: str, dataset: Dataset) -> None:
     meta["datasets"][key] = dataset_meta(dataset)
 
 
-def fingerprint(cell: Cell, dataset: Dataset, machine: Mapping[str, Any]) -> str:
+def fingerprint(cell: Cell, dataset: Dataset, meta: Mapping[str, Any]) -> str:
     """Return a hash of what must be equal for two results to be compared, revision apart."""
     content = describe(cell)
     for key in ("repetitions", "timeout_s", "workload"):
         del content[key]
-    content |= {"dataset": dataset.id, "host": comparable(dict(machine))}
+    content |= {
+        "dataset": dataset.id,
+        "host": comparable(dict(meta["host"])),
+        "isolation": meta["settings"]["isolation"],
+    }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -137,6 +149,7 @@ def run_fingerprint(meta: Mapping[str, Any]) -> str:
         "cells": meta["cells"],
         "datasets": {key: value["id"] for key, value in meta["datasets"].items()},
         "host": comparable(dict(meta["host"])),
+        "isolation": meta["settings"]["isolation"],
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 

@@ -4,8 +4,7 @@ Every finished trial is on disk before the next one begins, so that a run that i
 moment can be resumed; the one that was under way is begun again.
 """
 
-import json
-import os
+import errno
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,13 @@ from typing import Any, Protocol
 
 from lab.cells import Cell, Trial, interleave
 from lab.errors import LabError
-from lab.run_dir import close_session, fingerprint, now, open_session, run_fingerprint
+from lab.isolate.errors import DiskFullError
+from lab.load.arrivals import feasible_eps
+from lab.matrix import Settings
+from lab.one_trial import run_one
+from lab.run_dir import close_session, open_session, run_fingerprint
+from lab.search.run import Searches
+from lab.session import Session, begin, finish
 from lab.spawn import run_trial
 from lab.trial_spec import TrialSpec
 from results import schema
@@ -52,6 +57,7 @@ def run(
     cells: Sequence[Cell],
     datasets: Mapping[str, Dataset],
     watcher: Watcher,
+    settings: Settings | None = None,
 ) -> RunResult:
     """Run every trial that the run directory does not have yet.
 
@@ -61,86 +67,132 @@ def run(
         cells: the cells.
         datasets: by workload key.
         watcher: is told how it gets on.
+        settings: of the matrix; None: the defaults.
 
     Raises:
-        LabError: an oracle failed.
+        LabError: an oracle failed, trials cannot be isolated as asked, or the disk is full; what is
+            recorded by then stays, and the run can be resumed.
         ResultsError: a record of an earlier session is damaged.
     """
     done = finished(run_dir)
-    trials = interleave(cells)
     began_ns = time.monotonic_ns()
     open_session(meta)
     meta["fingerprint"] = run_fingerprint(meta)
     write_meta(run_dir, meta)
     interrupted = True
+    session: Session | None = None
     try:
-        todo = [trial for trial in trials if trial.name not in done]
-        for key in dict.fromkeys(trial.cell.entry.key for trial in todo):
-            watcher.oracle(key, datasets[key])
-            _make_oracle(run_dir, key, datasets[key])
-        kept = {row["cell"] for row in done.values() if row["status"] == schema.OK}
-        for trial in todo:
-            watcher.started(trial)
-            keep = bool(meta["keep_outputs"]) and trial.cell.id not in kept
-            row = _run_one(run_dir, meta, trial, datasets[trial.cell.entry.key], keep)
-            write_trial(run_dir, trial.name, row)
-            if row["status"] == schema.OK:
-                kept.add(trial.cell.id)
-            done[trial.name] = row
-            watcher.finished(trial, row)
+        session = begin(run_dir, meta, settings or Settings())
+        write_meta(run_dir, meta)
+        _run_all(session, meta, cells, datasets, watcher, done)
         interrupted = False
         meta["complete"] = True
     except KeyboardInterrupt:
         pass
     finally:
-        close_session(meta, interrupted=interrupted, began_ns=began_ns)
-        write_meta(run_dir, meta)
-        write_table(run_dir)
+        _leave(run_dir, session, meta, interrupted=interrupted, began_ns=began_ns)
     rows = sorted(finished(run_dir).values(), key=lambda row: int(row["order_index"]))
     return RunResult(rows=tuple(rows), interrupted=interrupted)
 
 
-def _run_one(
-    run_dir: Path, meta: Mapping[str, Any], trial: Trial, dataset: Dataset, keep_outputs: bool
-) -> Row:
-    cell = trial.cell
-    series = Path("series") / f"{trial.name}.parquet"
-    log = Path("logs") / f"{trial.name}.log"
-    spec = TrialSpec(
-        engine=cell.engine,
-        variant=cell.variant,
-        workers=cell.workers,
-        batch=cell.batch or 1,
-        options=cell.options,
-        dataset=dataset,
-        spawned_ns=time.monotonic_ns(),
-        series=run_dir / series,
-        histograms=run_dir / "series" / f"{trial.name}.hlog",
-        outputs=run_dir / "outputs" / f"{cell.slug}.parquet" if keep_outputs else None,
-    )
-    started_at = now()
-    ended = run_trial(spec, log=run_dir / log, timeout_s=cell.timeout_s)
+def _run_all(
+    session: Session,
+    meta: dict[str, Any],
+    cells: Sequence[Cell],
+    datasets: Mapping[str, Dataset],
+    watcher: Watcher,
+    done: dict[str, Row],
+) -> None:
+    run_dir = session.run_dir
+    for key in _to_verify(cells, done):
+        watcher.oracle(key, datasets[key])
+        _make_oracle(run_dir, key, datasets[key])
+    kept = {row["cell"] for row in done.values() if row["status"] == schema.OK}
+
+    def do(trial: Trial) -> Row:
+        watcher.started(trial)
+        keep = bool(meta["keep_outputs"]) and trial.cell.id not in kept
+        dataset = datasets[trial.cell.entry.key]
+        row = run_one(session, meta, trial, dataset, keep_outputs=keep)
+        _write(run_dir, trial, row)
+        if row["status"] == schema.OK:
+            kept.add(trial.cell.id)
+        done[trial.name] = session.measured[trial.name] = row
+        watcher.finished(trial, row)
+        return row
+
+    given = interleave([cell for cell in cells if cell.search is None or cell.refusal is not None])
+    for trial in given:
+        if trial.name not in done:
+            do(trial)
+    earlier = sorted(done.values(), key=lambda row: int(row["order_index"]))
+    searches = Searches(cells, earlier, feasible_eps=_feasible(cells, datasets))
+    while (wanted := searches.next()) is not None:
+        searches.record(
+            do(
+                Trial(
+                    cell=wanted.cell,
+                    repetition=wanted.repetition,
+                    order_index=len(done),
+                    purpose=wanted.purpose,
+                    probe=wanted.probe,
+                    vote=wanted.vote,
+                    rate_eps=wanted.rate_eps,
+                )
+            )
+        )
+
+
+def _feasible(cells: Sequence[Cell], datasets: Mapping[str, Dataset]) -> dict[str, float]:
+    """Return, by cell with a search, the highest rate for which its input has enough events."""
     return {
-        "cell": cell.id,
-        "workload": cell.entry.name,
-        "workload_label": cell.entry.label,
-        "engine": cell.engine,
-        "variant": cell.variant,
-        "workers": cell.workers,
-        "batch": cell.batch,
-        "options": json.dumps(dict(cell.options), sort_keys=True, default=str),
-        "repetition": trial.repetition,
-        "attempt": ended.attempt,
-        "order_index": trial.order_index,
-        "started_at": started_at,
-        "oversubscribed": cell.workers > len(os.sched_getaffinity(0)),
-        "dataset": dataset.id,
-        "seed": dataset.origin.get("seed"),
-        "fingerprint": fingerprint(cell, dataset, meta["host"]),
-        "log": str(log),
-        "series": str(series) if (run_dir / series).exists() else None,
-        **ended.result,
+        cell.id: feasible_eps(cell.load, datasets[cell.entry.key].events)
+        for cell in cells
+        if cell.search is not None and cell.refusal is None and cell.load is not None
     }
+
+
+def _to_verify(cells: Sequence[Cell], done: Mapping[str, Row]) -> list[str]:
+    """Return the keys of the workloads whose oracle is needed: made before anything is measured."""
+    started = [cell for cell in cells if cell.refusal is None]
+    todo = [trial.cell for trial in interleave(started) if trial.name not in done]
+    searches = [cell for cell in started if cell.search is not None]
+    return list(dict.fromkeys(cell.entry.key for cell in (*todo, *searches)))
+
+
+def _write(run_dir: Path, trial: Trial, row: Row) -> None:
+    try:
+        write_trial(run_dir, trial.name, row)
+    except OSError as error:
+        raise _no_space(run_dir, f"the record of {trial.name}", error) from error
+
+
+def _leave(
+    run_dir: Path,
+    session: Session | None,
+    meta: dict[str, Any],
+    *,
+    interrupted: bool,
+    began_ns: int,
+) -> None:
+    """Write what a session leaves; what cannot be written now, a resumed run writes."""
+    try:
+        if session is not None:
+            finish(session, meta, interrupted=interrupted)
+        close_session(meta, interrupted=interrupted, began_ns=began_ns)
+        write_meta(run_dir, meta)
+        write_table(run_dir)
+    except OSError as error:
+        raise _no_space(run_dir, "the end of the session", error) from error
+
+
+def _no_space(run_dir: Path, what: str, error: OSError) -> LabError:
+    """Return the error for something that could not be written; all recorded trials are whole."""
+    kind = DiskFullError if error.errno == errno.ENOSPC else LabError
+    return kind(
+        f"{run_dir}: {what} cannot be written: {error.strerror or error}; make room and go on "
+        f"with: lab run --resume {run_dir}"
+    )
 
 
 def _make_oracle(run_dir: Path, key: str, dataset: Dataset) -> None:

@@ -3,12 +3,15 @@
 run.json          what was asked, where it ran; written at the start and again at the end
 trials/*.json     one file a finished trial, written whole or not at all: the durable record
 trials.parquet    the same rows as one table, derived from them when the run ends or is interrupted
-series/ logs/ outputs/
+series/*.parquet  one series a trial on a 100 ms grid (lab/measure/series.py)
+series/*.hlog     its latency histograms, in the log format of HdrHistogram (lab/measure/hdr.py)
+logs/ outputs/
 """
 
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,8 +61,12 @@ def write_table(run_dir: Path) -> Path:
     table = pa.Table.from_pylist(rows, schema=arrow_schema())
     target = run_dir / "trials.parquet"
     partial = target.with_suffix(".parquet.partial")
-    pq.write_table(table, partial)
-    partial.replace(target)
+    try:
+        pq.write_table(table, partial)
+        partial.replace(target)
+    except OSError:
+        _discard(partial)
+        raise
     return target
 
 
@@ -94,16 +101,26 @@ def read_meta(run_dir: Path) -> dict[str, Any]:
 def read_run(run_dir: Path) -> Run:
     """Read a run from run.json and trials.parquet.
 
+    Where the lab was killed before it wrote the table, or wrote trials after it, the records are
+    read instead.
+
     Raises:
-        ResultsError: it is no run, of another version, damaged, or has no table yet.
+        ResultsError: it is no run, of another version, or damaged.
     """
+    meta = read_meta(run_dir)
+    path = run_dir / "trials.parquet"
+    recorded = len(list((run_dir / "trials").glob("*.json")))
+    rows = _read_table(run_dir, path) if path.is_file() else ()
+    if len(rows) < recorded or not path.is_file():
+        found = finished(run_dir).values()
+        rows = tuple(sorted(found, key=lambda row: int(row["order_index"])))
+    return Run(path=run_dir, meta=meta, rows=rows)
+
+
+def _read_table(run_dir: Path, path: Path) -> tuple[Row, ...]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    meta = read_meta(run_dir)
-    path = run_dir / "trials.parquet"
-    if not path.is_file():
-        raise ResultsError(f"{path} is missing; `lab run --resume {run_dir}` completes the run")
     try:
         table = pq.read_table(path)
     except (pa.ArrowException, OSError) as error:
@@ -113,8 +130,7 @@ def read_run(run_dir: Path) -> Run:
     version = (table.schema.metadata or {}).get(b"lab.schema_version", b"none").decode()
     if version != str(SCHEMA_VERSION):
         raise ResultsError(f"{path}: schema version {version}, this lab reads {SCHEMA_VERSION}")
-    rows = tuple(_complete(row) for row in table.to_pylist())
-    return Run(path=run_dir, meta=meta, rows=rows)
+    return tuple(_complete(row) for row in table.to_pylist())
 
 
 def list_runs(root: Path) -> list[Path]:
@@ -148,11 +164,26 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a file whole or not at all.
+
+    Raises:
+        OSError: it could not be written; an older file of this name is as it was.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
-    with partial.open("w", encoding="utf-8") as file:
-        json.dump(content, file, indent=1)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
+    try:
+        with partial.open("w", encoding="utf-8") as file:
+            json.dump(content, file, indent=1)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError:
+        _discard(partial)
+        raise
+
+
+def _discard(partial: Path) -> None:
+    """Give the space of a half-written file back: on a full disk others need it."""
+    with suppress(OSError):
+        partial.unlink()

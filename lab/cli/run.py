@@ -85,27 +85,34 @@ def run(
     cells = expand(parsed, asked.only)
     if dry_run:
         for cell in cells:
-            click.echo(f"{cell.id}  x{cell.repetitions}")
-        click.echo(
-            f"{len(cells)} cells, {sum(cell.repetitions for cell in cells)} trials", err=True
-        )
+            often = f"x{cell.repetitions}" if cell.search is None else "search"
+            click.echo(f"{cell.id}  {'unsupported' if cell.refusal else often}")
+        click.echo(f"{len(cells)} cells, {_trials(cells)}", err=True)
         return EXIT_OK
     with _interrupt_once():
-        return _execute(parsed.name, asked, cells, resume=resume, out=out, master=master)
+        return _execute(parsed, asked, cells, resume=resume, out=out, master=master)
+
+
+def _trials(cells: Sequence[Any]) -> str:
+    given = sum(cell.repetitions for cell in cells if cell.search is None)
+    searches = sum(cell.search is not None for cell in cells)
+    return f"{given} trials" + (f" and {searches} searches" if searches else "")
 
 
 def _execute(
-    name: str, asked: _Asked, cells: Sequence[Any], *, resume: Path | None, out: Path, master: str
+    matrix: Any, asked: _Asked, cells: Sequence[Any], *, resume: Path | None, out: Path, master: str
 ) -> int:
     from lab.cli.progress import TerminalWatcher, announce
     from lab.cli.table import print_table
     from lab.inputs import find_dataset
     from lab.run_dir import new_meta, record_dataset, reopen, start
     from lab.runner import run as run_trials
+    from lab.session import surroundings
 
-    meta = new_meta(name, asked.text, cells, asked.only, asked.keep_outputs)
+    meta = new_meta(matrix, asked.text, cells, asked.only, asked.keep_outputs)
     if resume is not None:
         meta = reopen(resume, meta)
+    meta["container"] = surroundings(matrix.settings)
     datasets = {}
     for entry in {cell.entry.key: cell.entry for cell in cells}.values():
         with announce(f"dataset of {entry.key}") as progress:
@@ -114,7 +121,7 @@ def _execute(
     run_dir = resume if resume is not None else start(out, meta)
     began = time.monotonic()
     with TerminalWatcher(sum(cell.repetitions for cell in cells)) as watcher:
-        result = run_trials(run_dir, meta, cells, datasets, watcher)
+        result = run_trials(run_dir, meta, cells, datasets, watcher, matrix.settings)
     print_table(result.rows)
     click.echo(f"{len(result.rows)} trials, {time.monotonic() - began:.1f} s")
     if result.interrupted:

@@ -1,3 +1,6 @@
+import errno
+import os
+
 import pyarrow.parquet as pq
 import pytest
 
@@ -102,6 +105,36 @@ def test_half_written_trial_is_not_taken_for_a_finished_one(tmp_path):
     write_trial(tmp_path, "a-r1", row())
     (tmp_path / "trials" / "b-r1.json.partial").write_text('{"status"')
     assert list(finished(tmp_path)) == ["a-r1"]
+
+
+def test_records_are_read_where_a_killed_lab_wrote_no_table(tmp_path):
+    write_meta(tmp_path, {})
+    write_trial(tmp_path, "b-r1", row(order=1))
+    write_trial(tmp_path, "a-r1", row(order=0))
+    assert [r["order_index"] for r in read_run(tmp_path).rows] == [0, 1]
+
+
+def test_records_newer_than_the_table_are_not_forgotten(tmp_path):
+    write_meta(tmp_path, {})
+    write_trial(tmp_path, "a-r1", row(order=0))
+    write_table(tmp_path)
+    write_trial(tmp_path, "b-r1", row(order=1))
+    assert len(read_run(tmp_path).rows) == 2
+
+
+def test_file_that_cannot_be_written_leaves_the_older_one_and_no_half_of_itself(
+    tmp_path, monkeypatch
+):
+    write_meta(tmp_path, {"name": "older"})
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_meta(tmp_path, {"name": "newer"})
+    assert read_meta(tmp_path)["name"] == "older"
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
 
 
 def test_folder_that_is_no_run_is_refused_and_not_listed(tmp_path):

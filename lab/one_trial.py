@@ -1,0 +1,136 @@
+"""Runs one trial and returns its row: what was asked, what came of it, and how the machine was."""
+
+import json
+import os
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from lab.cells import Trial
+from lab.load.spec import LoadSpec
+from lab.measure.machine import Look, look
+from lab.run_dir import fingerprint, now
+from lab.session import Session
+from lab.spawn import run_trial
+from lab.trial_spec import TrialSpec
+from results import schema
+from results.store import Row
+from workloads.datasets.dataset import Dataset
+
+
+def run_one(
+    session: Session, meta: dict[str, Any], trial: Trial, dataset: Dataset, *, keep_outputs: bool
+) -> Row:
+    """Run a trial in a process of its own, or say why none is started for it.
+
+    Raises:
+        DiskFullError: what it wrote had no space; it is to be run again.
+        IsolationError: the container engine failed.
+    """
+    row = _asked(session, meta, trial, dataset)
+    if trial.cell.refusal is not None:
+        return row | {"status": schema.UNSUPPORTED, "reason": trial.cell.refusal, "attempt": 1}
+    cell, load, run_dir = trial.cell, trial.load, session.run_dir
+    ceiling = None if load is None else session.generators.ceiling(cell, dataset)
+    series = Path("series") / f"{trial.name}.parquet"
+    histograms = Path("series") / f"{trial.name}.hlog"
+    log = Path("logs") / f"{trial.name}.log"
+    spec = TrialSpec(
+        engine=cell.engine,
+        variant=cell.variant,
+        workers=cell.workers,
+        batch=cell.batch or 1,
+        options=cell.options,
+        dataset=dataset,
+        spawned_ns=time.monotonic_ns(),
+        series=run_dir / series,
+        histograms=run_dir / histograms,
+        outputs=run_dir / "outputs" / f"{cell.slug}.parquet" if keep_outputs else None,
+        load=load,
+        planted_slowdown=session.settings.planted_slowdown,
+        energy=session.energy.name,
+        energy_reason=session.energy.reason,
+        estimate=session.settings.estimate,
+    )
+    _forget(run_dir / series, run_dir / histograms)
+    before = look()
+    ended = run_trial(
+        spec,
+        log=run_dir / log,
+        timeout_s=cell.timeout_s + _length_s(load),
+        isolate=session.settings.isolation,
+    )
+    after = look(before)
+    row |= {
+        "attempt": ended.attempt,
+        "log": str(log),
+        "series": _if_there(run_dir, series),
+        "histograms": _if_there(run_dir, histograms),
+        **ended.result,
+    }
+    doubts = _warnings(before, after)
+    if ceiling is not None:
+        row["generator_ceiling_eps"] = ceiling.eps
+        rate_eps = None if load is None else load.rate_eps
+        doubts += ceiling.warnings(row.get("offered_eps") or rate_eps)
+    return row | {
+        "warnings": json.dumps(doubts),
+        "loadavg_before": before.loadavg,
+        "loadavg_after": after.loadavg,
+    }
+
+
+def _asked(session: Session, meta: dict[str, Any], trial: Trial, dataset: Dataset) -> Row:
+    """Return the columns that say what was run, which do not depend on what came of it."""
+    cell, load = trial.cell, trial.load
+    row: Row = {
+        "cell": cell.id,
+        "workload": cell.entry.name,
+        "workload_label": cell.entry.label,
+        "engine": cell.engine,
+        "variant": cell.variant,
+        "workers": cell.workers,
+        "batch": cell.batch,
+        "options": json.dumps(dict(cell.options), sort_keys=True, default=str),
+        "repetition": trial.repetition,
+        "order_index": trial.order_index,
+        "purpose": trial.purpose,
+        "probe": trial.probe,
+        "vote": trial.vote,
+        "started_at": now(),
+        "oversubscribed": cell.workers > len(os.sched_getaffinity(0)),
+        "dataset": dataset.id,
+        "seed": dataset.origin.get("seed"),
+        "fingerprint": fingerprint(cell, dataset, meta),
+        "isolate": session.settings.isolation.kind,
+        "planted_slowdown": session.settings.planted_slowdown,
+        "load_label": cell.load_label,
+    }
+    if load is not None:
+        row |= {
+            "load": json.dumps(asdict(load), sort_keys=True),
+            "arrival": load.arrival,
+            "warm_up_s": load.warm_up_s,
+            "window_s": load.window_s,
+        }
+    return row
+
+
+def _length_s(load: LoadSpec | None) -> float:
+    """Return how long a trial takes for its load's sake alone; the time limit is for the rest."""
+    return 0.0 if load is None else load.warm_up_s + load.window_s
+
+
+def _forget(*paths: Path) -> None:
+    """Remove what an interrupted attempt has left, so that it is not taken for this one's."""
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
+def _warnings(before: Look, after: Look) -> list[str]:
+    return list(dict.fromkeys((*before.warnings, *after.warnings)))
+
+
+def _if_there(run_dir: Path, path: Path) -> str | None:
+    return str(path) if (run_dir / path).exists() else None
