@@ -31,6 +31,9 @@ constexpr std::int64_t kGraceNs = 1'000'000;
 // Blocks published of one source before the others get their turn and the clock is read again.
 constexpr int kBlocksPerTurn = 16;
 
+// Blocks of the null engine's ring: as many as the adapter gives an engine under a load.
+constexpr std::uint64_t kNullRing = 1 << 14;
+
 }  // namespace
 
 void Generator::run(std::int64_t start_ns, std::span<Parker> parkers, const std::atomic<bool>& stop) noexcept {
@@ -100,7 +103,7 @@ GeneratorTrial try_generator(std::int64_t events, std::int64_t batch, double rat
   StreamView stream;
   stream.ts = ts;
   stream.due = due;
-  Source source(stream, batch, 4096);
+  Source source(stream, batch, kNullRing);
   const std::size_t reader = source.ring.add_reader();
   std::vector<Parker> parkers(1);
   std::atomic<bool> stop{false};
