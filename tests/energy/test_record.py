@@ -20,9 +20,9 @@ from tests.energy.scripted import SECOND, Scripted, steady
 SOCKET = {"package-0": 50.0, "core-0": 30.0, "uncore-0": 5.0, "dram-0": 4.0, "psys": 90.0}
 
 
-def recorded(provider, estimate=None):
+def recorded(provider):
     """A finished recorder; its thread never polls, so the script is all that it sees."""
-    with EnergyRecorder(provider, period_s=3600, estimate=estimate) as recorder:
+    with EnergyRecorder(provider, period_s=3600) as recorder:
         pass
     return recorder
 
@@ -48,7 +48,7 @@ def test_gross_is_package_and_dram_and_nothing_twice():
 
 def test_every_column_is_one_of_the_schema_and_none_of_the_schema_is_forgotten():
     row = row_of(steady(SOCKET, 14))
-    in_schema = {name for name in SCHEMA_NAMES if name.startswith(("energy_", "estimate_"))}
+    in_schema = {name for name in SCHEMA_NAMES if name.startswith("energy_")}
     assert set(row) == in_schema | {"power_w", "idle_w"}
     assert set(COLUMNS) <= set(row)
 
@@ -63,7 +63,7 @@ def test_all_sockets_are_in_the_total():
 
 
 def test_an_unusable_provider_leaves_every_column_null_with_its_reason_and_never_0():
-    row = recorded(NoCounters(reason="no counter here")).columns(0, SECOND, events=5, cpu_s=1.0)
+    row = recorded(NoCounters(reason="no counter here")).columns(0, SECOND, events=5)
     assert row.pop("energy_source") == "none"
     assert row.pop("energy_reason") == "no counter here"
     assert set(row.values()) == {None}
@@ -243,11 +243,11 @@ def test_less_than_idle_is_shown_and_called_noise():
 
 def test_the_estimate_is_kept_apart_from_the_counters():
     assumed = Estimate(watts_per_core=8.0, base_watts=10.0, source="data sheet X, table 3")
-    recorder = recorded(NoCounters(reason="virtual machine"), estimate=assumed)
-    row = recorder.columns(0, 10 * SECOND, events=1, cpu_s=20.0)
-    assert row["estimate_j"] == pytest.approx(20 * 8 + 10 * 10)
-    assert row["energy_gross_j"] is None and row["power_w"] is None
-    parameters = json.loads(row["estimate_parameters"])
+    row = recorded(NoCounters(reason="virtual machine")).columns(0, 10 * SECOND, events=1)
+    estimated = columns_of(assumed, cpu_s=20.0, window_s=10.0)
+    assert not set(row) & set(estimated)
+    assert estimated["estimate_j"] == pytest.approx(20 * 8 + 10 * 10)
+    parameters = json.loads(estimated["estimate_parameters"])
     assert parameters["source"] == "data sheet X, table 3"
     assert parameters["watts_per_core"] == 8.0 and parameters["cpu_s"] == 20.0
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lab.measure.energy.account import Row, account, unreadable
-from lab.measure.energy.estimate import Estimate, columns_of
 from lab.measure.energy.provider import Counters, Provider, Reading, Unusable
 from lab.measure.energy.track import Track, joules_at, joules_between, track
 
@@ -29,12 +28,10 @@ class EnergyRecorder:
         self,
         provider: Provider,
         *,
-        estimate: Estimate | None = None,
         period_s: float = 1 / POLL_HZ,
         clock: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         self._provider = provider
-        self._estimate = estimate
         self._period_s = period_s
         self._clock = clock
         self._counters: Counters | None = None
@@ -115,24 +112,15 @@ class EnergyRecorder:
             columns[name] = np.where(times_ns <= last_ns, joules, np.nan)
         return times_ns, columns
 
-    def columns(
-        self, start_ns: int, end_ns: int, *, events: int | None, cpu_s: float | None = None
-    ) -> Row:
-        """Return the record's columns of energy and of its estimate for a window.
+    def columns(self, start_ns: int, end_ns: int, *, events: int | None) -> Row:
+        """Return the record's energy columns for a window (see `account`). Call after `stop`.
 
-        Call it after `stop`. See `account` and `estimate`; the columns of the net are null until
-        `idle.net` fills them.
-
-        Args:
-            start_ns: of the window, monotonic clock.
-            end_ns: of the window.
-            events: input events in the window.
-            cpu_s: CPU-seconds in the window; only the estimate needs them.
+        The columns of the net are null until `idle.net` fills them; those of the estimate come from
+        `estimate.columns_of`.
         """
-        estimated = columns_of(self._estimate, cpu_s=cpu_s, window_s=(end_ns - start_ns) / 1e9)
         if self._counters is None:
-            return {**unreadable(self.reason or "nothing was recorded"), **estimated}
-        measured = account(
+            return unreadable(self.reason or "nothing was recorded")
+        return account(
             self.tracks(),
             start_ns,
             end_ns,
@@ -140,7 +128,6 @@ class EnergyRecorder:
             events=events,
             remarks=self._counters.remarks,
         )
-        return {**measured, **estimated}
 
     def tracks(self) -> dict[str, Track]:
         """Return every domain's counter over time; computed once after `stop`."""
