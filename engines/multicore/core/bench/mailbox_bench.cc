@@ -1,26 +1,67 @@
-// Mailboxes on columns, at full speed: per key a sum that readings emit and reset (tests/keyed_sum.h).
+// Mailboxes on columns, at full speed: a sum of values that readings emit and reset.
 //
 // One thread pumps the sources and steps the mailboxes in turn. The recorder is on, but its grid lies in the
 // far future, so that the pace at which the clock advances decides nothing.
 #include "mailbox.h"
 
+#include <algorithm>
+#include <memory>
 #include <vector>
 
-#include "../tests/keyed_sum.h"
 #include "registry.h"
 
 namespace lab::bench {
 namespace {
 
-using test::Events;
-using test::KeyedSum;
+// Tag 0: a value, added to the sum; tag 1: a reading.
+constexpr std::int32_t kReading = 1;
+
+struct Events {
+  std::vector<std::int64_t> ts;
+  std::vector<std::int32_t> tag;
+  std::vector<std::int64_t> value;
+};
+
+std::int64_t update(void* states, const std::int32_t* slots, const void* const* columns, std::int64_t begin,
+                    std::int64_t end, Emit* out) {
+  const auto* ts = static_cast<const std::int64_t*>(columns[0]);
+  const auto* tag = static_cast<const std::int32_t*>(columns[1]);
+  const auto* value = static_cast<const std::int64_t*>(columns[2]);
+  const std::int64_t n = std::min(end - begin, out->capacity - out->count);
+  for (std::int64_t i = begin; i < begin + n; ++i) {
+    const std::int32_t slot = slots != nullptr ? slots[tag[i]] : 0;
+    if (slot < 0) continue;
+    std::int64_t& sum = static_cast<std::int64_t*>(states)[slot];
+    if (tag[i] != kReading) {
+      sum += value[i];
+      continue;
+    }
+    static_cast<std::int64_t*>(out->columns[0])[out->count] = ts[i];
+    static_cast<std::int64_t*>(out->columns[1])[out->count] = sum;
+    ++out->count;
+    sum = 0;
+  }
+  return begin + n;
+}
+
+std::int64_t fork(const void* state, const std::uint8_t*, const std::uint8_t*, void* first, void* second) {
+  *static_cast<std::int64_t*>(first) = *static_cast<const std::int64_t*>(state);
+  *static_cast<std::int64_t*>(second) = 0;
+  return kDone;
+}
+
+std::int64_t join(const void* first, const void* second, void* state) {
+  *static_cast<std::int64_t*>(state) =
+      *static_cast<const std::int64_t*>(first) + *static_cast<const std::int64_t*>(second);
+  return kDone;
+}
 
 constexpr std::int64_t kEvery = 25;  // values between two readings
 constexpr std::int64_t kLater = std::int64_t{1} << 62;  // ns; 146 years after the clock's zero
 
 std::int64_t value_of(std::int64_t i) { return i % 7; }
 
-// Values of one key, `kEvery` to each reading; stream `s` of `streams` holds every `streams`-th of them.
+// Values, `kEvery` to each reading; stream `s` of `streams` holds every `streams`-th of them.
 Events values(std::int64_t n, std::int64_t s, std::int64_t streams) {
   Events events;
   for (std::int64_t i = s; i < n; i += streams) {
@@ -36,7 +77,7 @@ Events readings(std::int64_t n) {
   Events events;
   for (std::int64_t i = kEvery - 1; i < n; i += kEvery) {
     events.ts.push_back(i);
-    events.tag.push_back(1);
+    events.tag.push_back(kReading);
     events.value.push_back(0);
   }
   return events;
@@ -53,13 +94,13 @@ StreamView view(const Events& events, std::int32_t index) {
 
 // A worker with one mailbox: a lane of values of its own, and a lane of the readings, which all workers share.
 struct Worker {
-  OutputBuffer out{{8, 4, 8}};
+  OutputBuffer out{{8, 8}};
   Recorder recorder;
   Histogram sync;
   Counters counters;
   Mailbox mailbox;
   std::vector<std::int64_t> state{0};
-  std::vector<std::int32_t> slots;       // by tag: the state of the key's values
+  std::vector<std::int32_t> slots;       // by tag: values belong to the state
   std::vector<std::int32_t> order_tree;  // by tag: readings belong to tree 0
   std::vector<std::int32_t> order_node;
 
@@ -75,12 +116,12 @@ struct Worker {
     lane.source = &source;
     lane.reader = source.ring.add_reader();
     lane.owner_worker = -1;
-    lane.run = values ? &KeyedSum::run : nullptr;
+    lane.run = values ? &update : nullptr;
     lane.slots = slots.data();
     lane.state = state.data();
     lane.order_tree = order_tree.data();
     lane.order_node = order_node.data();
-    lane.update = {&KeyedSum::run};
+    lane.update = {&update};
     mailbox.lanes.push_back(std::move(lane));
   }
 };
@@ -92,10 +133,8 @@ TreeTemplate shape(std::int32_t leaves) {
   TreeTemplate::Node& root = result.nodes.front();
   root.first = 1;
   root.second = 2;
-  root.fork = &KeyedSum::fork;
-  root.join = &KeyedSum::join;
-  root.pred1 = {1, 0};
-  root.pred2 = {1, 0};
+  root.fork = &fork;
+  root.join = &join;
   result.nodes[1].parent = result.nodes[2].parent = 0;
   return result;
 }
@@ -142,12 +181,11 @@ std::int64_t run(std::int64_t n, std::int64_t batch, std::int32_t leaves) {
     rows += worker->out.rows();
   }
   std::vector<std::int64_t> ts(static_cast<std::size_t>(rows));
-  std::vector<std::int32_t> key(static_cast<std::size_t>(rows));
   std::vector<std::int64_t> sum(static_cast<std::size_t>(rows));
-  void* const columns[] = {ts.data(), key.data(), sum.data()};
+  void* const columns[] = {ts.data(), sum.data()};
   merge_outputs(buffers, columns);
   std::int64_t checksum = 0;
-  for (std::size_t i = 0; i < ts.size(); ++i) checksum += ts[i] * (sum[i] + key[i]);
+  for (std::size_t i = 0; i < ts.size(); ++i) checksum += ts[i] * sum[i];
   return checksum;
 }
 
