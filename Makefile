@@ -21,6 +21,7 @@ NATIVE    := $(wildcard CMakeLists.txt CMakePresets.json cmake/*.cmake) \
              $(shell find engines/multicore -path '*/tests' -prune -o \
                  \( -name '*.cc' -o -name '*.h' -o -name CMakeLists.txt \) -print 2>/dev/null)
 DEMO_OUT  := build/demo
+BASELINE  := results/baselines/instructions.json
 # What `make test` runs. CI runs the first two as stages of their own and names only pytest here.
 TEST_STAGES ?= cpp-test stress pytest
 
@@ -30,11 +31,12 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DEFAULT_GOAL := help
 # Stages share two cores and time-dependent tests; run them one after the other even under -j.
 .NOTPARALLEL:
-.PHONY: help setup dependencies demo test pytest lint cpp-test stress stress-long targets lock image clean
+.PHONY: help setup dependencies demo test pytest lint cpp-test stress stress-long bench instructions \
+        instructions-baseline targets lock image clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) \
-	    | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
+	    | awk -F'|' '{ printf "%-22s %s\n", $$1, $$2 }'
 
 $(CREATED):
 	@tools/check-machine "$(PYTHON)"
@@ -90,8 +92,19 @@ stress-long: export LAB_STRESS_ROUNDS ?= 500
 stress-long: CTEST_ARGS := --timeout 7200
 stress-long: stress ## the same with many more rounds (LAB_STRESS_ROUNDS, default 500)
 
-targets: $(INSTALLED) ## measure every figure in benchmarks/targets.toml; fails when one is short
-	$(BIN)/python -m benchmarks.targets
+bench: $(INSTALLED) ## time the core's structures; build/bench.json
+	@mkdir -p build
+	$(BIN)/python -m pytest benchmarks --benchmark-json=build/bench.json
+
+instructions: $(INSTALLED) ## count the instructions of the core's structures and gate them
+	@tools/instructions $(BIN)/python build/instructions.json $(BASELINE)
+
+instructions-baseline: $(DEPS) ## count them and make that the baseline; say why in the commit
+	$(BIN)/python -m benchmarks.instructions --out $(BASELINE)
+	@git --no-pager diff --stat -- $(BASELINE) || true
+
+targets: $(INSTALLED) ## measure the figures in benchmarks/targets.toml (ONLY='pattern'); fails when one is short
+	$(BIN)/python -m benchmarks.targets $(if $(ONLY),--only '$(ONLY)')
 
 lock: ## refresh constraints.txt from the registry, in a throw-away environment
 	@tools/check-machine "$(PYTHON)"

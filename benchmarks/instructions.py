@@ -6,7 +6,8 @@ source, the compiler with its headers, the flags, and the C library: neither loa
 randomisation, nor the size of the environment changes them, so one run is enough and a gate on them
 needs no statistics. They are no times: a cache miss counts nothing, an atomic operation counts one.
 
-Exit code 0, or 3 when something is missing or fails; the message names the remedy.
+Exit codes: 0; 3 when something is missing or fails (the message names the remedy); 4 when the
+counts may not be compared with those of `--baseline`: compiler, flags or valgrind differ.
 """
 
 import argparse
@@ -18,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -26,6 +27,7 @@ PRESET = "instructions"
 PROGRAM = Path("engines/multicore/core/bench/core_bench")
 COUNTED = "*lab::bench::counted*"
 FAILED = 3
+NOT_COMPARABLE = 4
 TIMEOUT_S = 120.0
 """Of one benchmark; each takes one or two seconds."""
 
@@ -124,6 +126,31 @@ def write(counts: Counts, path: Path) -> None:
     """Write counts as JSON, sorted, so that a changed count is one changed line."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(asdict(counts), indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def read(path: Path) -> Counts:
+    """Read what `write` wrote.
+
+    Raises:
+        CountError: there is none, or it is damaged.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return Counts(**{field.name: content[field.name] for field in fields(Counts)})
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CountError(
+            f"{path}: no instruction counts: {error!r}; `make instructions-baseline` makes them"
+        ) from error
+
+
+def differing(old: Counts, new: Counts) -> list[str]:
+    """Return in words why two records may not be compared; empty when they may."""
+    names = [field.name for field in fields(Counts) if field.name != "counts"]
+    return [
+        f"{name} was {getattr(old, name)!r}, is {getattr(new, name)!r}"
+        for name in names
+        if getattr(old, name) != getattr(new, name)
+    ]
 
 
 def _count_one(valgrind: str, folder: Path, name: str, plant: float) -> int:
@@ -229,9 +256,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="NAME=PERCENT",
         help="add this much of the benchmark's own work, to try a gate; may be repeated",
     )
+    parser.add_argument(
+        "--baseline",
+        type=Path,
+        help="say whether the counts may be compared with those of this file",
+    )
     given = parser.parse_args(arguments)
     source = given.source.resolve()
     try:
+        baseline = None if given.baseline is None else read(given.baseline)
         counts = count(source, given.build_dir or source / "build" / PRESET, dict(given.plant))
         write(counts, given.out)
     except (CountError, OSError) as error:
@@ -240,7 +273,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, number in counts.counts.items():
         print(f"{name:24} {number:>14,}")
     print(f"{counts.compiler}, {counts.flags}, {counts.valgrind}: {given.out}")
-    return 0
+    if baseline is None:
+        return 0
+    for reason in (found := differing(baseline, counts)):
+        print(f"not comparable with {given.baseline}: {reason}")
+    return NOT_COMPARABLE if found else 0
 
 
 if __name__ == "__main__":

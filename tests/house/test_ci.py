@@ -12,7 +12,17 @@ CI = Path(__file__).parents[2] / ".ci" / "run"
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="CI runs in bash; absent here")
 
 
-def run(folder: Path, fails: str = "nothing") -> subprocess.CompletedProcess[str]:
+# What CI would otherwise install.
+PROGRAMS = ("chromium", "dot", "valgrind", "podman", "runc", "debootstrap", "busybox")
+
+
+# What the script itself calls. Its PATH has nothing else, so that it finds no apt-get.
+TOOLS = ("bash", "cat", "dirname", "env", "grep", "id", "sh")
+
+
+def run(
+    folder: Path, fails: str = "nothing", lacks: str = "nothing"
+) -> subprocess.CompletedProcess[str]:
     (folder / ".ci").mkdir()
     shutil.copy(CI, folder / ".ci" / "run")
     tools = folder / "bin"
@@ -21,15 +31,17 @@ def run(folder: Path, fails: str = "nothing") -> subprocess.CompletedProcess[str
         "make": 'echo "$1" >> calls\n'
         '[ "$1" != test ] || echo "== 9 passed =="\n'
         f'if [ "$1" = {fails} ]; then echo "make: *** [$1] Error 1" >&2; exit 2; fi',
-        "chromium": "exit 0",
-        "dot": "exit 0",
+        **dict.fromkeys(PROGRAMS, "exit 0"),
     }
+    scripts.pop(lacks, None)
+    for name in TOOLS:
+        (tools / name).symlink_to(shutil.which(name))
     for name, body in scripts.items():
         (tools / name).write_text(f"#!/bin/sh\n{body}\n")
         (tools / name).chmod(0o755)
     return subprocess.run(
         [str(folder / ".ci" / "run")],
-        env={**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"},
+        env={**os.environ, "PATH": str(tools)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -41,11 +53,11 @@ def test_every_stage_runs_once_and_the_test_summary_is_last(tmp_path):
     done = run(tmp_path)
     assert done.returncode == 0, done.stdout
     calls = (tmp_path / "calls").read_text().split()
-    assert calls == ["setup", "lint", "cpp-test", "stress", "test"]
+    assert calls == ["setup", "lint", "cpp-test", "instructions", "stress", "test"]
     assert done.stdout.splitlines()[-1] == "== 9 passed =="
 
 
-@pytest.mark.parametrize("stage", ["lint", "cpp-test", "stress", "test"])
+@pytest.mark.parametrize("stage", ["lint", "cpp-test", "instructions", "stress", "test"])
 def test_a_failed_stage_fails_the_whole_but_stops_no_other(tmp_path, stage):
     done = run(tmp_path, fails=stage)
     assert done.returncode == 1
@@ -54,3 +66,11 @@ def test_a_failed_stage_fails_the_whole_but_stops_no_other(tmp_path, stage):
     if stage != "test":
         assert f"=== {stage}: FAILED" in done.stdout
         assert f"failed so far: {stage}" in done.stdout
+
+
+def test_without_valgrind_nothing_is_counted_and_that_is_said(tmp_path):
+    done = run(tmp_path, lacks="valgrind")
+    assert done.returncode == 0, done.stdout
+    assert "instructions" not in (tmp_path / "calls").read_text().split()
+    assert "!!! WHAT NEEDS THESE IS SKIPPED: valgrind" in done.stdout
+    assert "!!! INSTRUCTION COUNTS ARE NOT GATED: valgrind is missing" in done.stdout

@@ -1,0 +1,109 @@
+"""Counts repeat exactly, show what was planted, and name what is missing."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import instructions
+from benchmarks.instructions import CountError, Counts, differing, main, read, write
+
+ROOT = Path(__file__).parents[2]
+QUICK = "parker_notify"
+
+needs_valgrind = pytest.mark.skipif(
+    shutil.which("valgrind") is None,
+    reason="INSTRUCTIONS ARE NOT COUNTED: valgrind is missing; apt-get install -y valgrind",
+)
+needs_compiler = pytest.mark.skipif(
+    shutil.which("c++") is None
+    or shutil.which("cmake", path=str(Path(sys.executable).parent)) is None,
+    reason="THE BENCHMARKS ARE NOT BUILT: no compiler or no CMake here",
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where core_bench is."""
+    build = instructions.build(ROOT, tmp_path_factory.mktemp("instructions"))
+    return (build / instructions.PROGRAM).parent
+
+
+def count(folder, name=QUICK, plant=0.0):
+    return instructions._count_one(shutil.which("valgrind"), folder, name, plant)
+
+
+@needs_compiler
+@needs_valgrind
+def test_counts_repeat_exactly_whatever_the_environment_and_the_place(
+    folder, tmp_path, monkeypatch
+):
+    first = count(folder)
+    monkeypatch.setenv("PADDING", "x" * 5000)
+    elsewhere = tmp_path / ("a" * 100)
+    shutil.copytree(folder, elsewhere)
+    assert [count(folder), count(elsewhere)] == [first, first]
+
+
+@needs_compiler
+@needs_valgrind
+@pytest.mark.parametrize("name", [QUICK, "block_ring_hand_over"])
+def test_planted_work_shows_in_the_count_to_a_tenth_of_a_percent(folder, name):
+    assert count(folder, name, plant=5) / count(folder, name) == pytest.approx(1.05, abs=0.001)
+
+
+@needs_compiler
+def test_unknown_benchmarks_and_bad_sizes_are_refused_by_name(folder):
+    for arguments, said in (
+        (["nosuch"], "no benchmark 'nosuch'; there are block_ring_hand_over"),
+        ([QUICK, "--n", "0"], "n is 0, wanted at least 1"),
+        ([QUICK, "--n", "many"], "--n is 'many', wanted a number"),
+        ([QUICK, "--plant", "-1"], "--plant wants a percentage"),
+    ):
+        with pytest.raises(CountError, match="ended with code 2") as error:
+            instructions._output([f"./{instructions.PROGRAM.name}", *arguments], cwd=folder)
+        assert said in str(error.value)
+
+
+def test_missing_valgrind_is_an_error_that_says_how_to_get_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main(["--out", str(tmp_path / "counts.json")]) == instructions.FAILED
+    assert "missing: valgrind; remedy: apt-get install -y valgrind" in capsys.readouterr().err
+
+
+def record(**changes):
+    given = {"compiler": "c++ 1", "flags": "-O2", "valgrind": "valgrind-3", "counts": {"a": 1}}
+    return Counts(**{**given, **changes})
+
+
+def test_counts_survive_their_file(tmp_path):
+    write(record(), tmp_path / "new" / "counts.json")
+    assert read(tmp_path / "new" / "counts.json") == record()
+
+
+def test_a_damaged_or_missing_baseline_names_the_remedy(tmp_path):
+    (tmp_path / "damaged").write_text(json.dumps({"counts": {}}))
+    for name in ("damaged", "missing"):
+        with pytest.raises(CountError, match="make instructions-baseline"):
+            read(tmp_path / name)
+
+
+def test_counts_of_another_compiler_are_not_comparable_and_other_counts_are():
+    assert differing(record(), record(counts={"a": 2})) == []
+    assert differing(record(), record(compiler="c++ 2")) == ["compiler was 'c++ 1', is 'c++ 2'"]
+
+
+def test_the_baseline_has_every_benchmark_and_says_what_counted_it():
+    baseline = read(ROOT / "results" / "baselines" / "instructions.json")
+    sources = (ROOT / "engines/multicore/core/bench").glob("*_bench.cc")
+    names = {
+        line.split('"')[1]
+        for path in sources
+        for line in path.read_text().splitlines()
+        if line.startswith("const Bench ")
+    }
+    assert set(baseline.counts) == names
+    assert all(count > 1_000_000 for count in baseline.counts.values())
+    assert baseline.valgrind.startswith("valgrind-") and "-O2" in baseline.flags
