@@ -19,6 +19,8 @@ EXIT_INTERRUPTED = 130
 _COMMANDS = {
     "run": ("lab.cli.run:run", "Run a matrix of workloads on engines, verified and measured."),
     "report": ("lab.cli.report:report", "Write a run as one self-contained HTML file."),
+    "compare": ("lab.cli.compare:compare", "Compare two runs: ratios with intervals."),
+    "gate": ("lab.cli.gate:gate", "Fail on a confirmed regression against a revision or run."),
     "list": ("lab.cli.list:list_things", "List workloads, engines, figures or runs."),
     "data": ("lab.cli.data:data", "Generate, import and show datasets."),
     "plan": ("lab.cli.plan:plan", "Show the synchronization plan of a workload."),
@@ -52,7 +54,7 @@ class _LazyGroup(click.Group):
 def cli() -> None:
     """Benchmark suite and comparison lab for parallel stream processing.
 
-    Exit codes: 0 ok, 2 user error, 3 engine failure, 4 wrong output, 5 gate.
+    Exit codes: 0 ok, 2 user error, 3 engine failure, 4 wrong output, 5 a gate failed.
     """
 
 

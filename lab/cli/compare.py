@@ -1,0 +1,190 @@
+"""`lab compare`: two runs side by side."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lab.cli import EXIT_OK
+
+if TYPE_CHECKING:
+    from results.compare import Comparison, Ratio
+    from results.store import Run
+
+# Intervals are the same on every call.
+SEED = 1
+METRIC_NAMES = ("throughput", "cpu", "p50", "p99", "r_pass", "energy", "rss")
+NOT_COMPARABLE = "NOT COMPARABLE"
+
+
+@click.command()
+@click.argument("run_a")
+@click.argument("run_b")
+@click.option(
+    "--metric",
+    "names",
+    multiple=True,
+    type=click.Choice(METRIC_NAMES),
+    help="Compare only this; may be repeated. Default: all that both runs have.",
+)
+@click.option("--force", is_flag=True, help="Go on where runs differ, and mark the output.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Also write compare.md and a picture for every metric (SVG, PNG) here.",
+)
+@click.option(
+    "--runs",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="LAB_RUNS",
+    default="results/runs",
+    show_default=True,
+    help="Where runs are looked for by name (environment: LAB_RUNS).",
+)
+def compare(
+    run_a: str, run_b: str, names: tuple[str, ...], force: bool, out: Path | None, runs: Path
+) -> int:
+    """Compare run B with run A: ratios of medians over fresh processes, with intervals.
+
+    A run is a directory, or the name of one in the folder of runs. Only verified trials count.
+    Runs of other hosts, inputs or settings are refused, naming the field. Exit codes: 0 compared
+    (whatever it shows; `lab gate` fails on regressions), 2 refused.
+    """
+    import numpy as np
+
+    from lab.host import comparable
+    from results.compare import METRICS
+    from results.compare import compare as compare_runs
+    from results.store import read_run
+
+    old, new = (read_run(find_run(name, runs)) for name in (run_a, run_b))
+    found = compare_runs(
+        old,
+        new,
+        np.random.default_rng(SEED),
+        comparable=comparable,
+        metrics=[METRICS[name] for name in names or METRIC_NAMES],
+        force=force,
+    )
+    lines = _lines(old, new, found)
+    for line in lines:
+        click.echo(line)
+    if out is not None:
+        for path in _write(out, old, new, found):
+            click.echo(str(path))
+    return EXIT_OK
+
+
+def find_run(name: str, *roots: Path) -> Path:
+    """Return the directory of a run given by path, or by its name or a part of it in a root.
+
+    Raises:
+        LabError: there is none, or several match.
+    """
+    from lab.errors import LabError
+    from results.store import list_runs
+
+    if (Path(name) / "run.json").is_file():
+        return Path(name)
+    known = [path for root in roots for path in list_runs(root)]
+    exact = [path for path in known if path.name == name]
+    matching = exact or [path for path in known if name in path.name]
+    places = ", ".join(map(str, roots))
+    if not matching:
+        raise LabError(f"no run {name!r}: neither a run directory nor in {places}; `lab list runs`")
+    if len(matching) > 1:
+        raise LabError(
+            f"run {name!r} is ambiguous: {', '.join(path.name for path in matching)}; say more"
+        )
+    return matching[0]
+
+
+def _lines(old: "Run", new: "Run", found: "Comparison") -> list[str]:
+    """Return the comparison as Markdown, which is what the terminal shows, too."""
+    from lab.gate.render import aligned
+
+    lines = [f"A: {_title(old)}", f"B: {_title(new)}", ""]
+    if found.differences:
+        lines += [f"**{NOT_COMPARABLE}**: these differ, so ratios say nothing about the revision:"]
+        lines += [f"- {difference}" for difference in found.differences] + [""]
+    lines += [f"- {a.cell}: {a.word}: A {a.old}, B {a.new}" for a in found.answers]
+    lines += [f"- {cell}: only in A" for cell in found.only_old]
+    lines += [f"- {cell}: only in B" for cell in found.only_new]
+    if not found.ratios:
+        return [*lines, "no cell has a number in both runs"]
+    if lines[-1]:
+        lines.append("")
+    head = ("cell", "metric", "A", "B", "B / A", "95 %", "n", "p", "verdict")
+    lines += aligned([head, *(_row(ratio) for ratio in found.ratios)])
+    if found.differences:
+        lines += ["", f"**{NOT_COMPARABLE}**"]
+    return lines
+
+
+def _row(ratio: "Ratio") -> tuple[str, ...]:
+    interval = "" if ratio.low is None else f"{ratio.low:.3f} - {ratio.high:.3f}"
+    return (
+        ratio.cell,
+        ratio.metric,
+        _value(ratio.metric, ratio.old),
+        _value(ratio.metric, ratio.new),
+        f"{ratio.ratio:.3f}",
+        interval,
+        str(ratio.n_old) if ratio.n_old == ratio.n_new else f"{ratio.n_old}, {ratio.n_new}",
+        "" if ratio.p is None else f"{ratio.p:.2g}",
+        ratio.word,
+    )
+
+
+def _value(metric: str, value: float) -> str:
+    from reports.numbers import digits, duration, memory, rate
+
+    if metric in ("throughput", "r_pass"):
+        return rate(value).text
+    if metric in ("p50", "p99"):
+        return duration(value).text
+    if metric == "rss":
+        return memory(value).text
+    return duration(value * 1e9).text if metric == "cpu" else digits(value)
+
+
+def _title(run: "Run") -> str:
+    vcs = run.meta["vcs"]
+    dirty = " with changes" if vcs["dirty_diff_sha256"] else ""
+    return f"{run.path.name} ({(vcs['commit'] or 'no commit')[:12]}{dirty})"
+
+
+def _write(out: Path, old: "Run", new: "Run", found: "Comparison") -> list[Path]:
+    from reports.figures.ratios import Bar, draw_ratios
+    from results.compare import BETTER, METRICS, WORSE
+
+    out.mkdir(parents=True, exist_ok=True)
+    written = [out / "compare.md"]
+    pictures = []
+    for name in dict.fromkeys(ratio.metric for ratio in found.ratios):
+        metric = METRICS[name]
+        bars = [
+            Bar(
+                name=ratio.cell,
+                ratio=ratio.ratio,
+                low=ratio.low,
+                high=ratio.high,
+                tone={BETTER: 1, WORSE: -1}.get(ratio.word, 0),
+                said=f"{ratio.ratio - 1:+.1%}".replace("%", " %"),
+            )
+            for ratio in found.ratios
+            if ratio.metric == name
+        ]
+        way = "higher" if metric.higher_is_better else "lower"
+        draw_ratios(
+            bars,
+            title=f"{name}: B over A",
+            subtitle=f"{metric.about}; {way} is better; lines: 95 % intervals",
+            mark=NOT_COMPARABLE if found.differences else None,
+            stem=out / f"ratios-{name}",
+        )
+        written += [out / f"ratios-{name}.svg", out / f"ratios-{name}.png"]
+        pictures.append(f"![{name}](ratios-{name}.svg)")
+    text = "\n".join(["# B against A", "", *_lines(old, new, found), "", *pictures]) + "\n"
+    written[0].write_text(text, encoding="utf-8")
+    return written

@@ -1,0 +1,286 @@
+"""`lab gate`: fails on a confirmed regression, for CI."""
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from glob import glob
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lab.cli import EXIT_GATE, EXIT_OK
+from lab.gate.errors import GateError
+
+if TYPE_CHECKING:
+    from lab.gate.decide import Asked
+    from lab.gate.outcome import Report
+
+METRICS = ("wall", "cpu", "p50", "p99", "rss", "energy", "instructions")
+BASELINES = Path("results/baselines")
+COUNTS = BASELINES / "instructions.json"
+
+
+@click.command()
+@click.argument("matrix", required=False, type=click.Path(path_type=Path))
+@click.option("--against", metavar="REV", help="Build this revision and measure both in turn.")
+@click.option(
+    "--baseline",
+    multiple=True,
+    help="A stored run (path or name), a file of counts, or files of pytest-benchmark (globs).",
+)
+@click.option("--run", "run_name", metavar="RUN", help="With --baseline: gate this stored run.")
+@click.option("--instructions", type=click.Path(path_type=Path), help="Gate this file of counts.")
+@click.option("--pytest-benchmark", "benchmarks", multiple=True, help="Gate these files (globs).")
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    type=click.Choice(METRICS),
+    help="What to gate; may be repeated. Default: wall and cpu.",
+)
+@click.option(
+    "--advisory",
+    multiple=True,
+    type=click.Choice(METRICS),
+    help="Show this metric and never fail on it; may be repeated.",
+)
+@click.option("--only", multiple=True, help="Gate only cells whose id matches; may be repeated.")
+@click.option(
+    "--repetitions",
+    type=click.IntRange(min=2),
+    default=10,
+    show_default=True,
+    help="Fresh processes per arm, cell and stage.",
+)
+@click.option("--accept", type=click.Path(path_type=Path), help="List of accepted regressions.")
+@click.option("--junit", type=click.Path(path_type=Path), help="Write JUnit XML here.")
+@click.option("--markdown", type=click.Path(path_type=Path), help="Append a Markdown summary here.")
+@click.option(
+    "--plant",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    metavar="PERCENT",
+    help="With --against: add busy work to the new arm, to see the gate fail.",
+)
+@click.option("--self-test", is_flag=True, help="Measure the gate's own false alarms and power.")
+@click.option("--rounds", type=click.IntRange(min=1), default=20, show_default=True)
+@click.option(
+    "--minutes",
+    type=click.FloatRange(min=0.1),
+    default=15.0,
+    show_default=True,
+    help="With --self-test: begin no round after this time.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="LAB_RUNS",
+    default="results/runs",
+    show_default=True,
+    help="Where runs are made and looked for by name (environment: LAB_RUNS).",
+)
+@click.option("--master", default="local[*]", show_default=True, help="Spark master for datasets.")
+def gate(**given: Any) -> int:
+    """Compare the working tree, or a run, with something older; fail on a confirmed regression.
+
+    \b
+    lab gate --against REV MATRIX            build REV, measure both in turn (preferred)
+    lab gate --baseline RUN MATRIX           measure MATRIX now, compare with a stored run
+    lab gate --baseline RUN --run RUN        compare two stored runs, in one stage
+    lab gate --instructions FILE             compare counts with results/baselines
+    lab gate --against REV --metric instructions    count both now
+    lab gate --pytest-benchmark NEW --baseline OLD
+    lab gate --self-test
+
+    A cell that was verified and is not any more always fails. Exit codes: 0 passed, 2 the gate
+    could not be held, 3 an engine failed, 5 a regression or a wrong answer, 130 interrupted.
+    """  # noqa: D301 - the backslash is click's mark for text that is not wrapped
+    if given["self_test"]:
+        from lab.gate.self_test import run_self_test
+
+        for line in run_self_test(
+            rounds=given["rounds"], minutes=given["minutes"], master=given["master"], say=_say
+        ):
+            click.echo(line)
+        return EXIT_OK
+    report = _held(given)
+    if given["accept"] is not None:
+        from lab.gate.accept import apply_accepted, read_accepted
+
+        accepted = read_accepted(given["accept"])
+        report = apply_accepted(report, accepted, datetime.now(UTC).date())
+    from lab.gate.render import as_text, write_junit, write_markdown
+
+    click.echo(as_text(report))
+    if given["junit"] is not None:
+        write_junit(report, given["junit"])
+    if given["markdown"] is not None:
+        write_markdown(report, given["markdown"])
+    return EXIT_GATE if report.failed else EXIT_OK
+
+
+def _held(given: dict[str, Any]) -> "Report":
+    """Hold the gate that the options ask for."""
+    forms = [name for name in ("against", "instructions", "benchmarks") if given[name]]
+    if len(forms) > 1:
+        named = " and ".join(f"--{name}".replace("--b", "--pytest-b") for name in forms)
+        raise click.UsageError(f"{named} are different gates; give one")
+    if given["against"]:
+        if given["baseline"] or given["run_name"]:
+            raise click.UsageError("--against measures both sides; leave out --baseline and --run")
+        return _against(given)
+    if given["instructions"]:
+        return _instructions(given)
+    if given["benchmarks"]:
+        return _benchmarks(given)
+    if not given["baseline"]:
+        raise click.UsageError("give --against REV MATRIX, --baseline RUN, or see --help")
+    return _stored(given)
+
+
+def _asked(given: dict[str, Any], *, one_stage: bool = False) -> "Asked":
+    from lab.gate.decide import Asked
+    from lab.gate.metrics import METRICS as KNOWN
+    from results.stats.decision import ONE_STAGE, TWO_STAGE
+
+    names = dict.fromkeys((*(given["metrics"] or ("wall", "cpu")), *given["advisory"]))
+    if "instructions" in names:
+        raise click.UsageError(
+            "instructions are counted on micro-benchmarks, not on cells: "
+            "lab gate --against REV --metric instructions, without other metrics"
+        )
+    rule = ONE_STAGE if one_stage else replace(TWO_STAGE, n=given["repetitions"])
+    return Asked(
+        metrics=[KNOWN[name] for name in names], advisory=frozenset(given["advisory"]), rule=rule
+    )
+
+
+def _against(given: dict[str, Any]) -> "Report":
+    from lab.gate.against import against, instructions_against
+    from lab.gate.source import checkout, resolve, working_tree
+
+    root = checkout()
+    revisions = (resolve(root, given["against"]), working_tree(root))
+    if given["metrics"] == ("instructions",) and not given["advisory"]:
+        return instructions_against(root, revisions, _say)
+    asked = _asked(given)
+    _, _, cells = _matrix(given)
+    return against(
+        root,
+        revisions,
+        cells,
+        asked,
+        plant=given["plant"] / 100,
+        master=given["master"],
+        logs=Path(tempfile.mkdtemp(prefix="lab-gate-logs-")),
+        say=_say,
+    )
+
+
+def _stored(given: dict[str, Any]) -> "Report":
+    from lab.cli.compare import find_run
+    from lab.gate.against import in_words
+    from lab.gate.decide import hold
+    from lab.gate.outcome import Report
+    from lab.gate.stored import fresh_run, pair_runs
+    from lab.gate.trials import check_cells
+    from results.store import read_run
+
+    if len(given["baseline"]) > 1:
+        raise click.UsageError("one --baseline RUN, please")
+    old = read_run(find_run(given["baseline"][0], BASELINES, given["out"]))
+    note = f"measured in another job than {old.path.name}: what differs between jobs counts, too"
+    if given["run_name"]:
+        asked = _asked(given, one_stage=True)
+        new = read_run(find_run(given["run_name"], given["out"], BASELINES))
+        pairs = pair_runs(old, new)
+        lines = hold(pairs, None, asked)
+    else:
+        asked = _asked(given)
+        matrix, text, cells = _matrix(given)
+        check_cells(cells)
+
+        def measured(names: Sequence[str]) -> Any:
+            wanted = [cell for cell in cells if cell.id in set(names)]
+            n, root = given["repetitions"], given["out"]
+            run = fresh_run(matrix, text, wanted, n, root=root, master=given["master"], say=_say)
+            found = pair_runs(old, run)
+            return run, {cell.id: found[cell.id] for cell in wanted if cell.id in found}
+
+        new, pairs = measured([cell.id for cell in cells])
+        lines = hold(pairs, lambda names: measured(names)[1], asked)
+    return Report(
+        old=str(old.path),
+        new=str(new.path),
+        rule=in_words(asked.rule, two_stages=not given["run_name"]),
+        lines=lines,
+        notes=(note,),
+    )
+
+
+def _instructions(given: dict[str, Any]) -> "Report":
+    from lab.gate.instructions import read_counts, report_counts
+
+    if len(given["baseline"]) > 1:
+        raise click.UsageError("one --baseline FILE, please")
+    baseline = Path(given["baseline"][0]) if given["baseline"] else COUNTS
+    names = (str(baseline), str(given["instructions"]))
+    return report_counts(read_counts(baseline), read_counts(given["instructions"]), names=names)
+
+
+def _benchmarks(given: dict[str, Any]) -> "Report":
+    from lab.gate.against import in_words
+    from lab.gate.decide import Asked, hold
+    from lab.gate.outcome import Report
+    from lab.gate.pytest_benchmark import MEDIAN, METRIC, read_sides
+    from results.stats.decision import ONE_STAGE
+    from results.stats.tests import smallest_p
+
+    old, new = _files(given["baseline"], "--baseline"), _files(given["benchmarks"], "NEW")
+    pairs = read_sides(old, new)
+    few = smallest_p(len(old), len(new)) * max(len(pairs), 1) > ONE_STAGE.q
+    advisory = frozenset([MEDIAN] if few else [])
+    lines = hold(pairs, None, Asked(metrics=[METRIC], advisory=advisory, rule=ONE_STAGE))
+    notes = [
+        f"{len(old)} and {len(new)} files are too few for any test of {len(pairs)} benchmarks: "
+        "advisory; run pytest several times, a file each"
+    ]
+    return Report(
+        old=f"{len(old)} files",
+        new=f"{len(new)} files",
+        rule=in_words(ONE_STAGE, two_stages=False),
+        lines=lines,
+        notes=notes if few else (),
+    )
+
+
+def _files(patterns: Sequence[str], what: str) -> list[Path]:
+    """Return the files that the patterns match, each once."""
+    found = {
+        Path(name): None
+        for pattern in patterns
+        for name in sorted(glob(pattern))  # noqa: PTH207 - patterns may be absolute
+    }
+    if not found:
+        raise GateError(f"{what}: no file matches {', '.join(patterns) or 'nothing'}")
+    return list(found)
+
+
+def _matrix(given: dict[str, Any]) -> tuple[Any, str, tuple[Any, ...]]:
+    """Return the matrix, its text and the cells that are asked for."""
+    if given["matrix"] is None:
+        raise click.UsageError("give a MATRIX, whose cells are run")
+    from lab.cells import expand
+    from lab.inputs import check_entries
+    from lab.matrix import read_matrix
+
+    matrix = read_matrix(given["matrix"])
+    check_entries(matrix.workloads)
+    text = given["matrix"].read_text(encoding="utf-8")
+    return matrix, text, expand(matrix, given["only"])
+
+
+def _say(words: str) -> None:
+    click.echo(words, err=True)

@@ -1,0 +1,124 @@
+"""The gate against another revision: both built alike, trials in turn, one job."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from lab.cells import Cell
+from lab.gate.arm import Arm
+from lab.gate.build import build_arm
+from lab.gate.decide import Asked, Pair, hold
+from lab.gate.instructions import Counts, count_tree, report_counts
+from lab.gate.metrics import METRICS
+from lab.gate.outcome import Report
+from lab.gate.source import Revision
+from lab.gate.trials import Bench, Say, check_cells, find_inputs, is_sound, measure, warm_up
+from results.stats.decision import Rule
+
+
+def against(
+    checkout: Path,
+    revisions: tuple[Revision, Revision],
+    cells: Sequence[Cell],
+    asked: Asked,
+    *,
+    plant: float,
+    master: str,
+    logs: Path,
+    say: Say,
+) -> Report:
+    """Return the outcome for the cells, measured in both revisions.
+
+    Args:
+        checkout: where the revisions are from.
+        revisions: old and new.
+        cells: what to run; of one matrix.
+        asked: what is gated.
+        plant: share of busy work added to the new arm, to try the gate; 0 otherwise.
+        master: Spark master for generating datasets.
+        logs: a folder for the trials' logs.
+        say: is told how it gets on.
+
+    Raises:
+        GateError: a revision does not build, or a cell cannot be gated.
+    """
+    check_cells(cells)
+    datasets = find_inputs(cells, master=master, say=say)
+    old, new = build_both(checkout, revisions, say)
+    bench = Bench(
+        cells={cell.id: cell for cell in cells},
+        datasets=datasets,
+        logs=logs,
+        planted={new.name: plant} if plant else {},
+        energy=_energy(asked),
+    )
+    lines = gate_arms(bench, old, new, asked, say)
+    notes = [f"logs: {logs}"]
+    if plant:
+        notes.insert(0, f"{plant:.0%} of busy work was planted in the new arm")
+    return replace(lines, notes=notes)
+
+
+def build_both(checkout: Path, revisions: tuple[Revision, Revision], say: Say) -> tuple[Arm, Arm]:
+    """Return both revisions as arms.
+
+    Raises:
+        GateError: one does not build.
+    """
+    old, new = (
+        build_arm(checkout, revision, name, say)
+        for revision, name in zip(revisions, ("old", "new"), strict=True)
+    )
+    return old, new
+
+
+def gate_arms(bench: Bench, old: Arm, new: Arm, asked: Asked, say: Say) -> Report:
+    """Return the outcome for a bench's cells in two arms that are built."""
+    for arm in (old, new):
+        bench.make_oracles(arm, say)
+    first: dict[str, Pair] = warm_up(bench, old, new, say)
+    sound = [cell for cell, pair in first.items() if is_sound(pair)]
+    first |= measure(bench, old, new, sound, asked.rule.n, say)
+
+    def again(suspected: Sequence[str]) -> Mapping[str, Pair]:
+        say(f"second stage: {', '.join(suspected)}")
+        return measure(bench, old, new, suspected, asked.rule.n, say)
+
+    return Report(
+        old=old.revision,
+        new=new.revision,
+        rule=in_words(asked.rule, two_stages=True),
+        lines=hold(first, again, asked),
+    )
+
+
+def instructions_against(checkout: Path, revisions: tuple[Revision, Revision], say: Say) -> Report:
+    """Return the outcome for instruction counts of both revisions, counted in this job.
+
+    Raises:
+        GateError: a revision cannot be built or counted.
+    """
+    counts: list[Counts] = []
+    for arm in build_both(checkout, revisions, say):
+        say(f"counting the instructions of {arm.revision}")
+        counts.append(count_tree(checkout, arm.tree, arm.tree.parent / "instructions.json"))
+    names = (revisions[0].shown, revisions[1].shown)
+    return report_counts(counts[0], counts[1], names=names)
+
+
+def in_words(rule: Rule, *, two_stages: bool) -> str:
+    """Return a rule as a phrase for the output."""
+    stages = "two stages" if two_stages else "one stage"
+    return (
+        f"{stages}; exact one-sided Mann-Whitney, p < {rule.alpha:g}, Benjamini-Hochberg q = "
+        f"{rule.q:g} over cells, effect > max({rule.floor:.0%}, {rule.noise_factor:g} x A/A MAD)"
+    )
+
+
+def _energy(asked: Asked) -> str:
+    """Return the provider for the trials: counters are left alone unless energy is gated."""
+    if not any(metric is METRICS["energy"] for metric in asked.metrics):
+        return "none"
+    from lab.measure.energy.choose import choose
+
+    return choose("auto").name

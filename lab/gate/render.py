@@ -1,0 +1,124 @@
+"""Writes a gate's outcome: a table for terminals and Markdown, JUnit XML for CI."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+from lab.gate.errors import GateError
+from lab.gate.outcome import WORDS, Line, Report, Word
+
+_HEAD = ("cell", "metric", "new / old", "95 %", "first", "n", "p", "floor", "A/A 95 %", "verdict")
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows, the first a heading, as a Markdown table that also reads well as text."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    lines = [
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
+        for row in rows
+    ]
+    rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
+    return [lines[0], rule, *lines[1:]]
+
+
+def as_markdown(report: Report) -> str:
+    """Return the whole outcome as Markdown."""
+    failing = sum(line.fails for line in report.lines)
+    verdict = f"FAILED: {failing} of {len(report.lines)}" if failing else "passed"
+    lines = [f"### Gate {verdict}", "", f"old: {report.old}", f"new: {report.new}"]
+    lines = [f"{line}  " if line.startswith(("old:", "new:")) else line for line in lines]
+    lines += [f"rule: {report.rule}", ""]
+    lines += aligned([_HEAD, *(_row(line) for line in report.lines)])
+    lines += ["", *(f"- {line.cell}: {line.note}" for line in report.lines if line.note)]
+    lines += [f"- {note}" for note in report.notes]
+    seen = dict.fromkeys(line.word for line in report.lines)
+    lines += ["", *(f"*{word}*: {WORDS[word]}.  " for word in WORDS if word in seen)]
+    return "\n".join(line.rstrip() if not line.endswith("  ") else line for line in lines) + "\n"
+
+
+def as_text(report: Report) -> str:
+    """Return the outcome for a terminal: the same without marks of emphasis."""
+    lines = [line.rstrip().removeprefix("### ") for line in as_markdown(report).splitlines()]
+    return "\n".join(line.replace("*", "") if line.startswith("*") else line for line in lines)
+
+
+def write_markdown(report: Report, path: Path) -> None:
+    """Write, or append to, a Markdown file; CI's step summaries are appended to.
+
+    Raises:
+        GateError: it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(as_markdown(report))
+    except OSError as error:
+        raise GateError(f"--markdown {path}: {error}") from error
+
+
+def write_junit(report: Report, path: Path) -> None:
+    """Write JUnit XML: a test case a line, failures and skips as JUnit has them.
+
+    Raises:
+        GateError: it cannot be written.
+    """
+    suite = ElementTree.Element("testsuite", name="lab gate")
+    counts = {"tests": len(report.lines), "failures": 0, "skipped": 0, "errors": 0}
+    for name, value in (("old", report.old), ("new", report.new), ("rule", report.rule)):
+        properties = suite.find("properties")
+        if properties is None:
+            properties = ElementTree.SubElement(suite, "properties")
+        ElementTree.SubElement(properties, "property", name=name, value=value)
+    for line in report.lines:
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=line.cell, name=line.metric or "correctness"
+        )
+        said = ", ".join(
+            f"{name} {value}"
+            for name, value in zip(_HEAD[2:], _row(line)[2:], strict=True)
+            if value
+        )
+        if line.fails:
+            counts["failures"] += 1
+            failure = ElementTree.SubElement(case, "failure", message=f"{line.word}: {said}")
+            failure.text = line.note or WORDS[line.word]
+        elif line.advisory or line.word in _SKIPPED:
+            counts["skipped"] += 1
+            ElementTree.SubElement(case, "skipped", message=f"{said}; {line.note}".rstrip("; "))
+        else:
+            ElementTree.SubElement(case, "system-out").text = said
+    suite.attrib.update({name: str(count) for name, count in counts.items()})
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        ElementTree.indent(suite)
+        ElementTree.ElementTree(suite).write(path, encoding="utf-8", xml_declaration=True)
+    except OSError as error:
+        raise GateError(f"--junit {path}: {error}") from error
+
+
+_SKIPPED = frozenset({Word.NO_NUMBER, Word.TOO_FEW, Word.UNSTABLE, Word.ACCEPTED})
+
+
+def _row(line: Line) -> tuple[str, ...]:
+    verdict = f"{line.word} (advisory)" if line.advisory else str(line.word)
+    interval = line.interval
+    return (
+        line.cell,
+        line.metric,
+        _ratio(line.ratio),
+        "" if interval is None else f"{interval.low:.3f} - {interval.high:.3f}",
+        _ratio(line.first_ratio),
+        "" if line.n is None else str(line.n),
+        "" if line.p is None else f"{line.p:.2g}",
+        _share(line.floor),
+        _share(line.noise),
+        verdict.upper() if line.fails else verdict,
+    )
+
+
+def _ratio(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:.1f} %"

@@ -1,0 +1,87 @@
+"""Gates against a stored run: a baseline that was measured in another job.
+
+The two arms are not interleaved, so whatever differs between the jobs (host, neighbours, heat)
+looks like a change: docs/gates.md says how often. Prefer `--against REV`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from lab.cells import Cell
+from lab.gate.decide import Pair
+from lab.gate.errors import GateError
+from lab.gate.trials import Say, find_inputs
+from lab.host import comparable
+from lab.matrix import Matrix
+from results.compare import CELL
+from results.differences import by_cell, differences, told
+from results.store import Row, Run, read_run
+
+
+def pair_runs(old: Run, new: Run) -> dict[str, Pair]:
+    """Return the trials of two runs by cell; a cell that the new run lacks has no trial there.
+
+    Raises:
+        GateError: the runs may not be compared, or have no cell in common.
+    """
+    found = differences(old, new, comparable=comparable)
+    if found:
+        listed = "\n  ".join(told(found))
+        raise GateError(
+            f"{new.path} (B) may not be gated against {old.path} (A):\n  {listed}\n"
+            "measure a new baseline on this machine, or use --against REV"
+        )
+    before, after = by_cell(old), by_cell(new)
+    if not set(before) & set(after):
+        raise GateError(f"{old.path} and {new.path} have no cell in common; is it the same matrix?")
+    return {
+        cell: Pair(old=_own(before.get(cell, [])), new=_own(after.get(cell, [])))
+        for cell in [*before, *(cell for cell in after if cell not in before)]
+    }
+
+
+def fresh_run(
+    matrix: Matrix, text: str, cells: Sequence[Cell], n: int, *, root: Path, master: str, say: Say
+) -> Run:
+    """Run cells `n` times each as a run of its own below `root`, and return it.
+
+    Raises:
+        KeyboardInterrupt: it was interrupted; what was measured is kept.
+    """
+    from lab.run_dir import new_meta, record_dataset, start
+    from lab.runner import run
+    from lab.session import surroundings
+
+    repeated = [replace(cell, repetitions=n) for cell in cells]
+    meta = new_meta(matrix, text, repeated, tuple(cell.id for cell in cells), False)
+    meta["name"] = f"gate-{matrix.name}"
+    meta["container"] = surroundings(matrix.settings)
+    datasets = find_inputs(repeated, master=master, say=say)
+    for key, dataset in datasets.items():
+        record_dataset(meta, key, dataset)
+    run_dir = start(root, meta)
+    say(f"{len(cells)} cells x {n}: {run_dir}")
+    done = run(run_dir, meta, repeated, datasets, Quiet(), matrix.settings)
+    if done.interrupted:
+        raise KeyboardInterrupt
+    return read_run(run_dir)
+
+
+class Quiet:
+    """A `lab.runner.Watcher` that says nothing."""
+
+    def oracle(self, key: str, dataset: Any) -> None:
+        """Say nothing."""
+
+    def started(self, trial: Any) -> None:
+        """Say nothing."""
+
+    def finished(self, trial: Any, row: Row) -> None:
+        """Say nothing."""
+
+
+def _own(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """Return the trials that stand for the cell itself, without those of a search."""
+    return tuple(row for row in rows if row["purpose"] in (None, CELL))

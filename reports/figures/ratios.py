@@ -1,0 +1,118 @@
+"""Draws ratios with their intervals, one row a cell, one panel a metric."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from reports.figures.panel import grid, new_panel, save
+from reports.palette import INK, MUTED, Colour
+
+BETTER = Colour(light="#00805d", dark="#3ac79b")
+WORSE = Colour(light="#c05200", dark="#f08a3c")
+
+_ROW_IN = 0.24
+_LEFT_IN, _RIGHT_IN, _BOTTOM_IN, _TOP_IN = 0.15, 0.15, 0.42, 0.62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """One ratio.
+
+    Attributes:
+        name: of the cell.
+        ratio: new over old.
+        low, high: ends of its interval; None where there is none.
+        tone: 1 better, -1 worse, 0 neither.
+        said: beside the mark, for example `+9.8 %`.
+    """
+
+    name: str
+    ratio: float
+    low: float | None
+    high: float | None
+    tone: int
+    said: str
+
+
+def draw_ratios(
+    bars: Sequence[Bar], *, title: str, subtitle: str, mark: str | None, stem: Path
+) -> str:
+    """Draw ratios on a logarithmic axis around 1 and write `<stem>.svg` and `<stem>.png`.
+
+    Args:
+        bars: at least one, top to bottom.
+        title: of the panel.
+        subtitle: what is divided by what, and what the marks are.
+        mark: a warning set across the drawing; None: none.
+        stem: file name without ending.
+
+    Returns:
+        The SVG text.
+    """
+    height = _TOP_IN + _BOTTOM_IN + 2 * _ROW_IN * len(bars)
+    box = (_LEFT_IN, _BOTTOM_IN, _RIGHT_IN, _TOP_IN)
+    axes = new_panel(title=title, subtitle=subtitle, height_in=height, box=box)
+    ends = [end for bar in bars for end in (bar.ratio, bar.low, bar.high) if end is not None]
+    reach = max(1.05, *(max(end, 1 / end) for end in ends)) ** 1.15
+    axes.set_xscale("log")
+    axes.set_xlim(1 / reach, reach)
+    axes.set_ylim(len(bars), 0)
+    axes.set_yticks([])
+    _ticks(axes, reach)
+    grid(axes, "x")
+    axes.axvline(1, color=MUTED.light, linewidth=1)
+    for index, bar in enumerate(bars):
+        _bar(axes, bar, index)
+    if mark is not None:
+        figure = axes.figure
+        assert isinstance(figure, Figure)
+        figure.text(
+            0.98,
+            1 - 0.10 / height,
+            mark,
+            ha="right",
+            va="top",
+            size=8,
+            weight="bold",
+            color=WORSE.light,
+        )
+    return save(axes, stem)
+
+
+def _bar(axes: Axes, bar: Bar, index: int) -> None:
+    colour = {1: BETTER, -1: WORSE, 0: MUTED}[bar.tone].light
+    at = index + 0.68
+    if bar.low is not None and bar.high is not None:
+        axes.plot([bar.low, bar.high], [at, at], color=colour, linewidth=2.2, solid_capstyle="butt")
+    axes.plot([bar.ratio], [at], marker="o", markersize=5, color=colour)
+    for words, x, side, weight in (
+        (bar.name, 0.0, "left", "normal"),
+        (bar.said, 1.0, "right", "bold"),
+    ):
+        axes.text(
+            x,
+            index + 0.28,
+            words,
+            transform=axes.get_yaxis_transform(),
+            ha=side,
+            va="center",
+            size=7.5,
+            weight=weight,
+            color=INK.light if side == "left" else colour,
+            parse_math=False,
+        )
+
+
+def _ticks(axes: Axes, reach: float) -> None:
+    steps = (1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 5.0, 10.0, 100.0)
+    inside = [step for step in steps if step <= reach]
+    step = inside[-1] if inside else 1.0
+    places = [1 / step, 1.0, step]
+    if step > 1.05:
+        half = step**0.5
+        places = [1 / step, 1 / half, 1.0, half, step]
+    axes.set_xticks(places, [f"{place:.3g} \N{MULTIPLICATION SIGN}" for place in places])
+    axes.set_xticks([], minor=True)
