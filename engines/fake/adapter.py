@@ -37,6 +37,7 @@ _SUMMARIES = {
     "crash": "raises an error while it runs",
     "die": "its process is killed by a signal while it runs",
     "exhaust": "asks for more memory than there is",
+    "hoard": "takes more and more memory, 2 GiB at most, until it is stopped",
     "leak": "the right answer, but leaves a process and a thread",
 }
 _VARIANTS = tuple(
@@ -45,6 +46,8 @@ _VARIANTS = tuple(
 VIRTUAL = "virtual time: the load was computed, not waited for; the measured duration means nothing"
 # More than any address space holds, so that asking for it fails at once and uses nothing.
 _TOO_MUCH_BYTES = 1 << 60
+# Enough for any memory limit of a test, and not too much for a machine without one.
+_HOARD_BYTES, _HOARD_STEP_BYTES = 2 << 30, 64 << 20
 
 
 class FakeEngine:
@@ -158,7 +161,7 @@ class FakePrepared:
         """Pass the time, or fail as the variant says.
 
         Raises:
-            EngineCrashError: the variant is `crash`.
+            EngineCrashError: the variant is `crash`, or nothing stops `hoard`.
         """
         found, lasts_s = self._serve()
         time.sleep(lasts_s)
@@ -171,6 +174,12 @@ class FakePrepared:
             os.kill(os.getpid(), signal.SIGKILL)
         if self._variant == "exhaust":
             np.empty(_TOO_MUCH_BYTES, dtype=np.int8)
+        if self._variant == "hoard":
+            # Ones, not zeros: memory that was never written is not there.
+            steps = range(_HOARD_BYTES // _HOARD_STEP_BYTES)
+            hoard = [np.ones(_HOARD_STEP_BYTES, dtype=np.int8) for _ in steps]
+            taken = sum(part.nbytes for part in hoard)
+            raise EngineCrashError(f"the fake engine took {taken} bytes, and nobody stopped it")
         if self._variant == "leak":
             _start_sleeper()
             threading.Thread(target=threading.Event().wait, name="fake-leak").start()
