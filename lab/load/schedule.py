@@ -6,6 +6,7 @@ event time: the events of one time are kept or left out together, and a few more
 due after the end.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -136,11 +137,13 @@ def _replayed(spec: LoadSpec, times: Sequence[IntArray]) -> _Schedule:
 
 def _too_short(spec: LoadSpec, events: int) -> LoadError:
     feasible = feasible_eps(spec, events)
+    digits = 10 ** (5 - math.floor(math.log10(feasible)))
+    shown = math.floor(feasible * digits) / digits  # rounded up, it would not do
     seconds = spec.warm_up_s + spec.window_s
     return LoadError(
         f"{spec.arrival} arrivals at {spec.rate_eps:g} events/s for {seconds:g} s (warm_up_s + "
         f"window_s) need about {expected_events(spec):,.0f} events, the input has {events:,}; "
-        f"use more `events`, a rate_eps of at most {feasible:,.1f}, or a shorter window_s",
+        f"use more `events`, a rate_eps of at most {shown:,.10g}, or a shorter window_s",
         feasible_eps=feasible,
     )
 

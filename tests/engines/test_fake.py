@@ -14,7 +14,7 @@ from engines.fake.server import serve
 from engines.protocol import Task
 from engines.small_dataset import write_dataset
 from lab.load.schedule import offer
-from lab.load.spec import LoadSpec
+from lab.load.spec import CONSTANT, POISSON, LoadSpec
 from lab.measure.latency import percentiles
 from tests.workloads.streams import generated
 from workloads.model.trace import compare
@@ -34,8 +34,10 @@ def dataset(tmp_path_factory):
 def run(dataset, tmp_path):
     """A function that offers 10,000 events/s for 5 s and returns what the fake measures."""
 
-    def make(variant="correct", rate_eps=10_000.0, seconds=5.0, **options):
-        spec = LoadSpec(rate_eps=rate_eps, warm_up_s=0.2 * seconds, window_s=0.8 * seconds)
+    def make(variant="correct", rate_eps=10_000.0, seconds=5.0, arrival=CONSTANT, **options):
+        spec = LoadSpec(
+            arrival=arrival, rate_eps=rate_eps, warm_up_s=0.2 * seconds, window_s=0.8 * seconds
+        )
         offered = offer(spec, dataset)
         task = Task(
             workload=FOUND,
@@ -76,6 +78,13 @@ def test_above_its_capacity_the_backlog_grows_by_the_difference(run):
     assert slope == pytest.approx(2_000, rel=0.01)
     assert percentiles(measured.latency).max_ns == pytest.approx(1.25e9, rel=0.01)
     assert percentiles(measured.service_latency).max_ns == pytest.approx(125_000, rel=1e-3)
+
+
+def test_poisson_arrivals_wait_as_long_as_queueing_theory_says(run):
+    # Pollaczek and Khinchine, constant service: mean wait = utilisation / (1 - utilisation) / 2.
+    found = run(capacity_eps=20_000, arrival=POISSON).latency
+    mean_ns = np.average(found.values_ns, weights=found.counts)
+    assert mean_ns == pytest.approx(1.5 * 50_000, rel=0.1)
 
 
 def test_virtual_time_costs_no_time_and_says_so(run):
