@@ -1,5 +1,6 @@
 """The powercap zones and hwmon files, on trees of ordinary files."""
 
+import itertools
 import json
 import os
 import shutil
@@ -8,7 +9,7 @@ import sys
 
 import pytest
 
-from lab.measure.energy.counter_files import read_text
+from lab.measure.energy.counter_files import FileCounters, read_text
 from lab.measure.energy.hwmon import Hwmon
 from lab.measure.energy.powercap import Powercap
 from lab.measure.energy.provider import Unusable
@@ -131,9 +132,22 @@ def test_garbage_in_a_counter_is_a_failed_reading(tmp_path):
     assert "intel-rapl:0/energy_uj" in reading.failed["package-0"]
 
 
+class Stepped:
+    """The zones of a tree, read on a clock that goes 0.1 s a reading."""
+
+    name = "powercap"
+
+    def __init__(self, root):
+        self.root = root
+
+    def open(self):
+        half = itertools.count(0, 50_000_000)
+        return FileCounters(Powercap(root=self.root).zones(), clock=lambda: next(half))
+
+
 def record(root, steps):
-    """Record while the tree changes step by step; the clock is real, the polls are the marks."""
-    with EnergyRecorder(Powercap(root=root), period_s=3600) as recorder:
+    """Record while the tree changes step by step; every mark is a reading, nothing else is."""
+    with EnergyRecorder(Stepped(root), period_s=3600) as recorder:
         for step in steps:
             step()
             recorder.mark()

@@ -94,19 +94,19 @@ def fake_perf(tmp_path, body):
     return str(program)
 
 
-# Counts 2 J a package and 0.5 J of DRAM in each 100 ms; on SIGINT a last line, as perf does.
+# Counts 2 J a package and 0.5 J of DRAM in each 100 ms; on SIGINT a last line, as perf does. Like
+# perf it never stops between the lines of one interval.
 COUNTING = """
-def last(*_):
-    line(t + 0.05, 1.0, 'Joules', 'energy-pkg'); line(t + 0.05, 0.25, 'Joules', 'energy-ram')
-    sys.exit(130)
-signal.signal(signal.SIGINT, last)
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 start = time.monotonic()
-t = 0.0
-while True:
+t, stopped = 0.0, None
+while not stopped:
     t = round(t + 0.1, 9)
-    time.sleep(max(0, start + t - time.monotonic()))
-    line(t, 2.0, 'Joules', 'energy-pkg')
-    line(t, 0.5, 'Joules', 'energy-ram')
+    stopped = signal.sigtimedwait({signal.SIGINT}, max(0, start + t - time.monotonic()))
+    share = 0.5 if stopped else 1.0
+    t = round(t - 0.05, 9) if stopped else t
+    line(t, 2.0 * share, 'Joules', 'energy-pkg')
+    line(t, 0.5 * share, 'Joules', 'energy-ram')
 """
 
 

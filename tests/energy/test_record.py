@@ -136,8 +136,13 @@ def test_no_events_give_no_joules_per_event():
     assert row_of(steady(SOCKET, 14), events=0)["energy_j_per_1000"] is None
 
 
-def test_an_empty_window_is_unreadable():
-    assert row_of(steady(SOCKET, 14), end_s=1)["energy_gross_j"] is None
+@pytest.mark.parametrize("window_ns", [0, 117_358, 99_000_000])
+def test_a_window_of_a_moment_has_no_energy_rather_than_0(window_ns):
+    recorder = recorded(Scripted(readings=steady(SOCKET, 14)))
+    row = recorder.columns(SECOND, SECOND + window_ns, events=1)
+    assert row.pop("energy_source") == "scripted"
+    assert row.pop("energy_reason").endswith("s is too short for energy, below 0.1 s")
+    assert set(row.values()) == {None}
 
 
 def test_what_the_provider_could_not_open_is_in_the_reason():

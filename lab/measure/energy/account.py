@@ -15,12 +15,11 @@ from lab.measure.energy.track import (
 
 SHORT_WINDOW_S = 10.0
 """Two edges of up to 100 ms each, which are interpolated, are 2 % of it (METHOD, Energy)."""
+SHORTEST_S = 0.1
+"""Below this there is no energy at all: one refresh of a counter at each edge is 2 % of it already,
+and some counters are refreshed more slowly."""
 MOST_LOST = 0.01
 """Share of the window that may be lost before the total is not given any more."""
-STILL_S = 0.02
-"""A counter that does not move in this time stands still: it is refreshed every millisecond, and a
-package that idles at 1 W counts 20,000 uJ meanwhile."""
-
 REFRESH_S = 1e-3
 """Losses below one refresh of the counters are not losses: an edge of the window lies between two
 values anyway."""
@@ -74,8 +73,9 @@ def account(
     """
     window_s = (end_ns - start_ns) / 1e9
     gross = gross_domains(list(tracks))
-    if window_s <= 0:
-        return unreadable(f"a window of {window_s:g} s is empty")
+    if window_s < SHORTEST_S:
+        reason = f"{window_s:.3g} s is too short for energy, below {SHORTEST_S:g} s"
+        return {**unreadable(reason), "energy_source": source}
     if not gross:
         return unreadable("; ".join(["no package or psys counter", *remarks]))
     joules: dict[str, float] = {}
@@ -88,7 +88,7 @@ def account(
             why = ", ".join(found.reasons) or "no reading"
             target = fatal if name in gross else doubts
             target.append(f"{name}: {lost_s:.3g} s of {window_s:.3g} s lost ({why})")
-        elif went == 0 and window_s >= STILL_S:
+        elif went == 0:
             needed = name in gross and kind_of(name) is not Kind.DRAM
             (fatal if needed else doubts).append(f"{name} stood still")
         else:
