@@ -1,0 +1,7 @@
+"""Errors of searches. The whole tree is drawn in `lab/errors.py`."""
+
+from lab.errors import LabError
+
+
+class SearchError(LabError):
+    """The records of a run do not fit the search that it should be; the message names the trial."""
