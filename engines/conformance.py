@@ -3,7 +3,7 @@
 Each case is an input derived from a workload's own generator; an adapter passes it when its answer
 equals the oracle's as a data trace, every event is accounted for, and nothing that it started is
 left. Crashes and time limits need a process of their own and are tried by the tests through the
-lab.
+lab. Cases under an offered load are in `conformance_load`.
 """
 
 import threading
@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from engines.protocol import Engine, Task
+from engines.protocol import Engine, Measured, Task
 from engines.small_dataset import SEED, write_dataset
-from workloads.model import Alphabet, Input, Stream, Workload
+from workloads.model import Alphabet, Columns, Input, Stream, Workload
 from workloads.model.trace import compare
 
 # Enough for many synchronizations, few enough for plain Python.
@@ -101,7 +101,7 @@ def _heartbeats_only(data: Input) -> Input:
     )
 
 
-def _with_ties(data: Input) -> Input:
+def ties(data: Input) -> Input:
     """Map event times onto some fifty instants, so that events of all streams share them."""
     last = max((int(stream.ts[-1]) for stream in data.streams if len(stream)), default=0)
     step = max(1, last // 50)
@@ -149,7 +149,7 @@ CASES = (
         derive=lambda data: _keep(data, {len(data.streams) - 1: 1}),
     ),
     Case(name="a single stream", derive=_one_stream),
-    Case(name="ties in event time", derive=_with_ties),
+    Case(name="ties in event time", derive=ties),
     Case(name="heartbeats only", derive=_heartbeats_only),
     Case(name="more workers than streams", derive=_same, extra_workers=3),
 )
@@ -187,22 +187,45 @@ def run_case(
     reason = engine.unsupported(task)
     if reason is not None:
         return Finding(unsupported=reason)
+    done = execute(engine, task)
+    problems = []
+    if done.measured.events != data.events:
+        problems.append(f"counted {done.measured.events} events, the input has {data.events}")
+    difference = compare(workload.oracle(data), done.answer, workload.output)
+    if not difference.equal:
+        problems.append(difference.render())
+    return Finding(problems=(*problems, *done.left_behind))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """A task that was run: what came of it, how long it took, and what was left."""
+
+    measured: Measured
+    answer: Columns
+    duration_ns: int
+    left_behind: tuple[str, ...]
+
+
+def execute(engine: Engine, task: Task) -> Done:
+    """Prepare, run, take the answer and close twice, in this process."""
     threads_before = set(threading.enumerate())
     children_before = set(psutil.Process().children(recursive=True))
     prepared = engine.prepare(task)
     try:
+        begin_ns = time.monotonic_ns()
         measured = prepared.run()
+        duration_ns = time.monotonic_ns() - begin_ns
         answer = prepared.answer()
     finally:
         prepared.close()
         prepared.close()
-    problems = []
-    if measured.events != data.events:
-        problems.append(f"counted {measured.events} events, the input has {data.events}")
-    difference = compare(workload.oracle(data), answer, workload.output)
-    if not difference.equal:
-        problems.append(difference.render())
-    return Finding(problems=(*problems, *_left_behind(threads_before, children_before)))
+    return Done(
+        measured=measured,
+        answer=answer,
+        duration_ns=duration_ns,
+        left_behind=tuple(_left_behind(threads_before, children_before)),
+    )
 
 
 def native_threads() -> int:

@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from engines.conformance import CASES, Setting, native_threads, ordinary_input, run_case
+from engines.conformance_load import LOAD_CASES, run_load_case
 from engines.registry import engine, names
 from engines.small_dataset import write_dataset
 from lab.spawn import run_trial
@@ -16,7 +17,7 @@ from lab.trial_spec import TrialSpec
 from workloads.registry import NAMES, workload
 
 NATIVE = {
-    "fake": Setting(variant="correct"),
+    "fake": Setting(variant="correct", options={"real_time": True}),
     "multicore": Setting(variant="dgs", workers=2, batch=64),
     "reference": Setting(variant="sequential", workers=1),
 }
@@ -31,6 +32,10 @@ SPARK_CASES = [
     for variant, step in (("streaming", 1), ("batch", 2))
     for index, case in enumerate(CASES)
     if index % step == 0
+]
+SPARK_LOAD_CASES = [
+    pytest.param(NAMES[index % len(NAMES)], case, id=case.name)
+    for index, case in enumerate(LOAD_CASES)
 ]
 ENGINES = [
     *(pytest.param(name, setting, id=name) for name, setting in NATIVE.items()),
@@ -65,6 +70,33 @@ def test_spark_conforms(variant, name, case, tmp_path):
     found = run_case(engine("spark"), workload(name), case, SPARK[variant], tmp_path)
     assert found.problems == ()
     assert found.unsupported is None
+
+
+@pytest.mark.parametrize("case", LOAD_CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("engine_name", NATIVE)
+def test_engine_conforms_under(engine_name, name, case, tmp_path):
+    found = run_load_case(engine(engine_name), workload(name), case, NATIVE[engine_name], tmp_path)
+    assert (found.unsupported, found.problems) == (None, ())
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("name", "case"), SPARK_LOAD_CASES)
+def test_spark_conforms_under(name, case, tmp_path):
+    found = run_load_case(engine("spark"), workload(name), case, SPARK["streaming"], tmp_path)
+    assert (found.unsupported, found.problems) == (None, ())
+
+
+def test_a_variant_takes_a_load_or_refuses_it(tmp_path):
+    for name in names():
+        for variant in engine(name).variants():
+            if not variant.takes_load:
+                setting = Setting(variant=variant.name, workers=1)
+                case = LOAD_CASES[0]
+                found = run_load_case(
+                    engine(name), workload(NAMES[0]), case, setting, tmp_path / name / variant.name
+                )
+                assert found.unsupported, (name, variant.name)
 
 
 @pytest.mark.parametrize("batch", [1, 7, 100_000])

@@ -1,0 +1,203 @@
+"""The conformance suite under an offered load, for every variant that takes one.
+
+An adapter passes a case when its answer is the oracle's, every event is accounted for, and what it
+says about time can be true: it ended after the last event was due, every output has one latency,
+which is neither negative nor longer than the run, and outputs of the warm-up are counted apart.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from engines.conformance import Done, Finding, Setting, execute, ordinary_input, ties
+from engines.protocol import ADAPTIVE, FULL, Engine, Histogram, IntArray, OfferedLoad, Task
+from engines.small_dataset import write_dataset
+from engines.small_load import small_load
+from workloads.datasets.cut import answer_before, before, event_times
+from workloads.model import Columns, Input, Workload
+from workloads.model.trace import compare
+
+MS = 1_000_000
+SPAN_NS = 300 * MS
+"""Length of a load: some rows of progress, and short for a suite."""
+WARM_UP_NS = 100 * MS
+PUNCTUAL_NS = MS
+"""A source that is never later than this has sent everything by the end of the load."""
+BUCKET = 1.002
+"""A latency is the upper end of its bucket, within 0.1 %; twice that is let pass."""
+
+
+def constant(events: int) -> IntArray:
+    """Return evenly spaced due times."""
+    return np.arange(events, dtype=np.int64) * SPAN_NS // max(1, events)
+
+
+def bursts(events: int) -> IntArray:
+    """Return due times in three bursts, each of one instant, with silence between them."""
+    return np.arange(events, dtype=np.int64) * 3 // max(1, events) * (SPAN_NS // 3)
+
+
+def at_once(events: int) -> IntArray:
+    """Return due times that are all 0."""
+    return np.zeros(events, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadCase:
+    """One load on one input.
+
+    Attributes:
+        name: as a sentence's end: "conforms under <name>".
+        due: the due times of so many events, in their total order.
+        derive: makes the input from an ordinary one; None: as it is.
+        silence_ns: how long the load goes on after the last event.
+        batch: overrides the setting's.
+        batching: as in `OfferedLoad`.
+        cut: whether the dataset is cut off in the middle.
+        twice: whether catch-up must give the same answer.
+    """
+
+    name: str
+    due: Callable[[int], IntArray] = constant
+    derive: Callable[[Input], Input] | None = None
+    silence_ns: int = 0
+    batch: int | None = None
+    batching: str = ADAPTIVE
+    cut: bool = False
+    twice: bool = False
+
+
+LOAD_CASES = (
+    LoadCase(name="a constant load", twice=True),
+    LoadCase(name="a load in bursts", due=bursts),
+    LoadCase(name="a load of one instant", due=at_once),
+    LoadCase(name="a load with silence at the end", silence_ns=200 * MS),
+    LoadCase(name="a load of batch 1", batch=1),
+    LoadCase(name="a load of full batches", batching=FULL),
+    LoadCase(name="a load on a dataset that is cut", cut=True, twice=True),
+    LoadCase(name="a load with ties in event time", derive=ties, due=bursts),
+)
+
+
+def run_load_case(
+    engine: Engine, workload: Workload, case: LoadCase, setting: Setting, folder: Path
+) -> Finding:
+    """Run one case in this process and return what was found."""
+    data = ordinary_input(workload)
+    data = case.derive(data) if case.derive is not None else data
+    dataset = write_dataset(data, workload.name, folder / "data")
+    expected = workload.oracle(data)
+    times = event_times(dataset)
+    if case.cut:
+        last = max(stream.ts_max for stream in dataset.streams)
+        dataset = before(dataset, times, last // 2)
+        times = event_times(dataset)
+        expected = answer_before(expected, last // 2)
+    load = small_load(
+        times,
+        case.due(dataset.events),
+        warm_up_ns=WARM_UP_NS,
+        silence_ns=case.silence_ns,
+        batching=case.batching,
+    )
+    scratch = folder / "scratch"
+    scratch.mkdir(parents=True)
+    task = Task(
+        workload=workload,
+        dataset=dataset,
+        variant=setting.variant,
+        workers=setting.workers,
+        batch=case.batch or setting.batch,
+        options=setting.options,
+        scratch=scratch,
+        load=load,
+    )
+    reason = engine.unsupported(task)
+    if reason is not None:
+        return Finding(unsupported=reason)
+    done = execute(engine, task)
+    problems = [*done.left_behind]
+    difference = compare(expected, done.answer, workload.output)
+    if not difference.equal:
+        problems.append(difference.render())
+    problems += _about_time(done, load, times)
+    if case.twice:
+        again = folder / "catch-up"
+        again.mkdir()
+        other = execute(engine, replace(task, load=None, scratch=again))
+        difference = compare(other.answer, done.answer, workload.output)
+        if not difference.equal:
+            problems.append(f"not the answer of catch-up: {difference.render()}")
+    return Finding(problems=tuple(problems))
+
+
+def _about_time(done: Done, load: OfferedLoad, times: tuple[IntArray, ...]) -> list[str]:
+    """Return what cannot be true in what an engine says about a run."""
+    measured, events = done.measured, sum(map(len, times))
+    outputs = len(done.answer["ts"])
+    problems = []
+
+    def expect(what: str, seen: object, wanted: object) -> None:
+        if seen != wanted:
+            problems.append(f"{what}: {seen}, not {wanted}")
+
+    expect("events processed", measured.events, events)
+    last_ns = max((int(due[-1]) for due in load.due_ns if len(due)), default=0)
+    if done.duration_ns < last_ns:
+        problems.append(f"ended after {done.duration_ns} ns; the last event is due at {last_ns}")
+    steady, warm_up, service = measured.latency, measured.warm_up_latency, measured.service_latency
+    if steady is None or warm_up is None or service is None:
+        return [*problems, "a variant that takes a load must stamp its outputs"]
+    expect("latencies, warm-up and after", _count(warm_up) + _count(steady), outputs)
+    expect("service latencies", _count(service), _count(steady))
+    least, most = _due_before(done.answer, load, times)
+    if not least <= _count(warm_up) <= most:
+        problems.append(
+            f"{_count(warm_up)} outputs are of the warm-up; due in it are {least} to {most}"
+        )
+    for histogram in (steady, warm_up, service):
+        wrong = (histogram.values_ns < 0) | (histogram.values_ns > done.duration_ns * BUCKET)
+        if wrong.any():
+            problems.append(
+                f"latency of {histogram.values_ns[wrong][0]} ns in a run of {done.duration_ns} ns "
+                f"({histogram.definition})"
+            )
+    sent = measured.sent
+    if sent is None:
+        return [*problems, "a variant that takes a load must say what its source sent"]
+    # A machine with other work may hold the source up beyond the end; it must only say so.
+    if sent.events > events or (sent.events < events and _longest_ns(sent.lag) < PUNCTUAL_NS):
+        expect("events sent", sent.events, events)
+    expect("send lags", _count(sent.lag), events if sent.own_thread else 0)
+    progress = measured.progress
+    if progress is not None:
+        expect("events emitted in all rows of progress", progress.emitted.sum(), events)
+        expect("events consumed in all rows of progress", progress.consumed.sum(), events)
+        expect("outputs in all rows of progress", progress.outputs.sum(), outputs)
+        ahead = np.cumsum(progress.consumed) > np.cumsum(progress.emitted)
+        if ahead.any():
+            problems.append(f"row {ahead.argmax()} of progress: more consumed than emitted")
+    return problems
+
+
+def _count(histogram: Histogram) -> int:
+    return int(histogram.counts.sum())
+
+
+def _longest_ns(histogram: Histogram) -> int:
+    return int(histogram.values_ns.max(initial=0))
+
+
+def _due_before(answer: Columns, load: OfferedLoad, times: tuple[IntArray, ...]) -> tuple[int, int]:
+    """Return the least and the most outputs that can be due in the warm-up.
+
+    An output carries the event time of the event that caused it; several events may have it.
+    """
+    ts, due = np.concatenate(times), np.concatenate(load.due_ns)
+    order = np.lexsort((due, ts))
+    ts, due = ts[order], due[order]
+    latest = due[np.searchsorted(ts, answer["ts"], side="right") - 1]
+    earliest = due[np.searchsorted(ts, answer["ts"], side="left")]
+    return int((latest < load.warm_up_ns).sum()), int((earliest < load.warm_up_ns).sum())
