@@ -62,7 +62,7 @@ class Searches:
         rows: Sequence[Row] = (),
         *,
         feasible_eps: Mapping[str, float] | None = None,
-        recorded: "Callable[[Cell, State], None] | None" = None,
+        recorded: Callable[[Cell, State], None] | None = None,
     ) -> None:
         """Take up the searches where the rows leave them.
 
@@ -72,8 +72,8 @@ class Searches:
                 search are passed over.
             feasible_eps: by cell id, the highest rate for which the input has events, from
                 `lab.load.arrivals.feasible_eps`; must be the same when a run is resumed.
-            recorded: is called after every row with the cell and how its search stands, e.g.
-                `lab.search.record.Recorder`.
+            recorded: is called now and after every row with the cell and how its search stands,
+                e.g. a `lab.search.record.Recorder`.
 
         Raises:
             SearchError: a row does not fit its search.
@@ -87,7 +87,9 @@ class Searches:
         self._states = {id_: self._replayed(id_) for id_ in self._cells}
         for row in rows:
             if row.get("probe") is not None:
-                self.record(row)
+                self._take(row)
+        for id_, state in self._states.items():
+            self._tell(id_, state)
 
     def next(self) -> SearchTrial | None:
         """Return the next trial, the same until its row is recorded; None when all are over."""
@@ -117,14 +119,20 @@ class Searches:
         Raises:
             SearchError: it is not the row of what its search asked for next.
         """
+        self._take(row)
+        self._tell(row["cell"], self._states[row["cell"]])
+
+    def _take(self, row: Row) -> None:
         id_ = row["cell"]
         if id_ not in self._cells:
             raise SearchError(f"a trial of {id_}, which is not a cell with a search")
         _check(row, self._states[id_].next)
         self._votes[id_].append(vote_of(row))
         self._states[id_] = self._replayed(id_)
+
+    def _tell(self, id_: str, state: State) -> None:
         if self._recorded is not None:
-            self._recorded(self._cells[id_], self._states[id_])
+            self._recorded(self._cells[id_], state)
 
     @property
     def states(self) -> Mapping[str, State]:
