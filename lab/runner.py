@@ -7,7 +7,7 @@ moment can be resumed; the one that was under way is begun again.
 import errno
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,6 +18,7 @@ from lab.load.arrivals import feasible_eps
 from lab.matrix import Settings
 from lab.one_trial import run_one
 from lab.run_dir import close_session, open_session, run_fingerprint
+from lab.search.plan import State
 from lab.search.run import Searches
 from lab.session import Session, begin, finish
 from lab.spawn import run_trial
@@ -45,9 +46,16 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """What came of a run so far: all its rows, and whether it was interrupted."""
+    """What came of a run so far.
+
+    Attributes:
+        rows: of all trials, in order.
+        searches: how the searches stand, by cell id.
+        interrupted: whether somebody stopped it.
+    """
 
     rows: tuple[Row, ...]
+    searches: Mapping[str, State]
     interrupted: bool
 
 
@@ -91,8 +99,9 @@ def run(
         pass
     finally:
         _leave(run_dir, session, meta, interrupted=interrupted, began_ns=began_ns)
-    rows = sorted(finished(run_dir).values(), key=lambda row: int(row["order_index"]))
-    return RunResult(rows=tuple(rows), interrupted=interrupted)
+    rows = _in_order(finished(run_dir))
+    searches = Searches(cells, rows, feasible_eps=_feasible(cells, datasets)).states
+    return RunResult(rows=rows, searches=searches, interrupted=interrupted)
 
 
 def _run_all(
@@ -125,8 +134,8 @@ def _run_all(
     for trial in given:
         if trial.name not in done:
             do(trial)
-    earlier = sorted(done.values(), key=lambda row: int(row["order_index"]))
-    searches = Searches(cells, earlier, feasible_eps=_feasible(cells, datasets))
+    searches = Searches(cells, _in_order(done), feasible_eps=_feasible(cells, datasets))
+    meta["searches"] = _noted(searches.states)
     while (wanted := searches.next()) is not None:
         searches.record(
             do(
@@ -141,6 +150,19 @@ def _run_all(
                 )
             )
         )
+        meta["searches"] = _noted(searches.states)
+
+
+def _noted(states: Mapping[str, State]) -> dict[str, Any]:
+    """Return what run.json says of searches: every probe with its votes, and the bracket."""
+    return {
+        cell: {
+            "over": state.next is None,
+            "bracket": asdict(state.bracket),
+            "probes": [asdict(probe) for probe in state.probes],
+        }
+        for cell, state in states.items()
+    }
 
 
 def _feasible(cells: Sequence[Cell], datasets: Mapping[str, Dataset]) -> dict[str, float]:
@@ -158,6 +180,10 @@ def _to_verify(cells: Sequence[Cell], done: Mapping[str, Row]) -> list[str]:
     todo = [trial.cell for trial in interleave(started) if trial.name not in done]
     searches = [cell for cell in started if cell.search is not None]
     return list(dict.fromkeys(cell.entry.key for cell in (*todo, *searches)))
+
+
+def _in_order(done: Mapping[str, Row]) -> tuple[Row, ...]:
+    return tuple(sorted(done.values(), key=lambda row: int(row["order_index"])))
 
 
 def _write(run_dir: Path, trial: Trial, row: Row) -> None:

@@ -92,11 +92,25 @@ def spread(values: Iterable[Any]) -> Spread | None:
 
 
 def by_cell(rows: Iterable[Row]) -> tuple[CellSummary, ...]:
-    """Group trials by cell, in the order in which the cells first appear."""
+    """Group trials by cell, in the order in which the cells first appear.
+
+    Trials of a search are left out: they ask about different rates, so they repeat nothing; see
+    `by_search`.
+    """
     groups: dict[str, list[Row]] = {}
     for row in rows:
-        groups.setdefault(row["cell"], []).append(row)
+        if row["probe"] is None:
+            groups.setdefault(row["cell"], []).append(row)
     return tuple(_summary(cell, tuple(group)) for cell, group in groups.items())
+
+
+def by_search(rows: Iterable[Row]) -> dict[str, tuple[Row, ...]]:
+    """Return the trials of every search by its cell, in the order in which they were run."""
+    groups: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=lambda row: int(row["order_index"])):
+        if row["probe"] is not None:
+            groups.setdefault(row["cell"], []).append(row)
+    return {cell: tuple(group) for cell, group in groups.items()}
 
 
 def _summary(cell: str, rows: tuple[Row, ...]) -> CellSummary:

@@ -18,8 +18,8 @@ from rich.progress import (
 )
 
 from lab.cells import Trial
-from reports.numbers import rate
-from results.schema import OK
+from reports.numbers import duration, rate
+from results.schema import VERIFIED
 from results.store import Row
 from workloads.datasets import progress as datasets
 from workloads.datasets.dataset import Dataset
@@ -61,7 +61,8 @@ def announce(what: str) -> Iterator[datasets.Progress]:
 class TerminalWatcher:
     """A progress bar on a terminal, one line a trial everywhere: a `lab.runner.Watcher`."""
 
-    def __init__(self, trials: int) -> None:
+    def __init__(self, trials: int | None) -> None:
+        """Prepare the bar; `trials` is None where searches decide how many there are."""
         self._console = Console(stderr=True)
         self._progress = Progress(
             TextColumn("{task.description}"),
@@ -106,16 +107,30 @@ class TerminalWatcher:
     def finished(self, trial: Trial, row: Row) -> None:
         """Leave a line for the trial; a wrong answer's difference is shown at once."""
         self._progress.update(self._task, advance=1)
-        if row["status"] == OK:
-            eps = row.get("throughput_eps")
-            said = f"ok  {rate(eps).text if eps is not None else 'no rate'}"
-            if row.get("reason"):
-                said += f"  ({row['reason']})"
-        else:
-            said = f"{row['status']}: {row.get('difference') or row.get('reason') or 'no reason'}"
-        place = f"[{trial.order_index + 1}/{self._trials}]"
-        self._console.print(escape(f"{place} {_title(trial)}  {said}"), highlight=False)
+        number = trial.order_index + 1
+        place = f"[{number}]" if self._trials is None else f"[{number}/{self._trials}]"
+        self._console.print(escape(f"{place} {_title(trial)}  {_said(row)}"), highlight=False)
 
 
 def _title(trial: Trial) -> str:
-    return f"{trial.cell.id} #{trial.repetition}"
+    if trial.rate_eps is None:
+        return f"{trial.cell.id} #{trial.repetition}"
+    asked = f"{trial.purpose} {trial.probe}.{trial.vote} at {rate(trial.rate_eps).text}"
+    return f"{trial.cell.id} {asked}"
+
+
+def _said(row: Row) -> str:
+    """Return status, numbers, and what is doubtful about them, in a line."""
+    if row["status"] not in VERIFIED:
+        return f"{row['status']}: {row.get('difference') or row.get('reason') or 'no reason'}"
+    if row.get("load") is None:
+        eps = row.get("throughput_eps")
+        numbers = [rate(eps).text if eps is not None else "no rate"]
+    else:
+        numbers = [f"offered {rate(row['offered_eps']).text}"]
+        for name in ("p50", "p99"):
+            value = row.get(f"latency_{name}_ns")
+            if value is not None:
+                numbers.append(f"{name} {duration(value).text}")
+    doubt = f"  ({row['reason']})" if row.get("reason") else ""
+    return f"{row['status']}  {', '.join(numbers)}{doubt}"

@@ -103,7 +103,7 @@ def _execute(
     matrix: Any, asked: _Asked, cells: Sequence[Any], *, resume: Path | None, out: Path, master: str
 ) -> int:
     from lab.cli.progress import TerminalWatcher, announce
-    from lab.cli.table import print_table
+    from lab.cli.table import print_results
     from lab.inputs import find_dataset
     from lab.run_dir import new_meta, record_dataset, reopen, start
     from lab.runner import run as run_trials
@@ -120,23 +120,36 @@ def _execute(
         record_dataset(meta, entry.key, datasets[entry.key])
     run_dir = resume if resume is not None else start(out, meta)
     began = time.monotonic()
-    with TerminalWatcher(sum(cell.repetitions for cell in cells)) as watcher:
+    searched = any(cell.search is not None for cell in cells)
+    total = None if searched else sum(cell.repetitions for cell in cells)
+    with TerminalWatcher(total) as watcher:
         result = run_trials(run_dir, meta, cells, datasets, watcher, matrix.settings)
-    print_table(result.rows)
+    print_results(result.rows, result.searches)
     click.echo(f"{len(result.rows)} trials, {time.monotonic() - began:.1f} s")
     if result.interrupted:
         click.echo(f"lab: interrupted; go on with: lab run --resume {run_dir}", err=True)
     click.echo(str(run_dir))
-    return EXIT_INTERRUPTED if result.interrupted else _exit_code(result.rows)
+    return EXIT_INTERRUPTED if result.interrupted else _exit_code(result)
 
 
-def _exit_code(rows: Sequence[dict[str, Any]]) -> int:
+def _exit_code(result: Any) -> int:
+    """Return the exit code of a finished run.
+
+    A search asks for rates that engines cannot bear, so a failed trial of a search is an answer; a
+    search that found no rate at all is a failure, unless the engine had refused.
+    """
     from results import schema
 
-    found = {row["status"] for row in rows}
-    if schema.WRONG_OUTPUT in found:
+    failures = {schema.CRASH, schema.OOM, schema.TIMEOUT, schema.INVALID}
+    if any(row["status"] == schema.WRONG_OUTPUT for row in result.rows):
         return EXIT_WRONG_OUTPUT
-    if found & {schema.CRASH, schema.OOM, schema.TIMEOUT, schema.INVALID}:
+    refused = {row["cell"] for row in result.rows if row["status"] == schema.UNSUPPORTED}
+    fruitless = [
+        cell
+        for cell, state in result.searches.items()
+        if state.bracket.r_pass_eps is None and cell not in refused
+    ]
+    if fruitless or any(row["status"] in failures and not row["probe"] for row in result.rows):
         return EXIT_ENGINE_FAILURE
     return EXIT_OK
 

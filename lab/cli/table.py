@@ -1,6 +1,6 @@
 """Prints the results of a run as a table on standard output."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 
 from rich.console import Console
@@ -8,6 +8,8 @@ from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table
 
+from lab.cli.load_table import print_loads, print_searches
+from lab.search.plan import State
 from reports.numbers import Quantity
 from reports.table import HeadlineRow, headline_table
 from results.store import Row
@@ -21,14 +23,26 @@ _COLUMNS = (*_TEXTS, *_NUMBERS)
 _DROPPED = ("min - max", "RSS", "batch", "CPU s/M", "ratio", "p50", "n")
 
 
-def print_table(rows: Iterable[Row], console: Console | None = None) -> None:
-    """Print one line a cell; below the table, why cells have no number or a doubtful one.
+def print_results(
+    rows: Iterable[Row], searches: Mapping[str, State], console: Console | None = None
+) -> None:
+    """Print a table each for catch-up, offered loads and searches, those that there are."""
+    console = console or Console()
+    rows = tuple(rows)
+    print_table([row for row in rows if row["load"] is None], console)
+    print_loads(rows, console)
+    print_searches(searches, console)
+
+
+def print_table(rows: Iterable[Row], console: Console) -> None:
+    """Print one line a catch-up cell; below the table, why cells have no number or a doubtful one.
 
     Where the output is no terminal the table is as wide as it needs to be; a terminal that is too
     narrow loses the columns of `_DROPPED`, first one first. The report has them all.
     """
-    console = console or Console()
     shown = headline_table(rows)
+    if not shown:
+        return
     table = _table(shown, _COLUMNS)
     if console.is_terminal:
         columns: tuple[str, ...] = _COLUMNS
