@@ -1,0 +1,47 @@
+"""What the multicore engine's generator can do on this machine, into a reader that does nothing.
+
+Run as a program it prints one JSON object: `eps`, the rate at which it hands over events that are
+all due at once, and `send_lag_p99_ns`, how late it is at 1 M events/s.
+"""
+
+import json
+from collections.abc import Sequence
+
+from engines.multicore import _core
+
+BATCH = 64
+CEILING_EVENTS = 20_000_000
+LAG_RATE_EPS = 1e6
+LAG_EVENTS = 3_000_000
+"""Three seconds."""
+
+
+def ceiling_eps() -> float:
+    """Return the rate without a schedule to wait for, events/s."""
+    duration_ns, _ = _core.try_generator(CEILING_EVENTS, BATCH, 0.0)
+    return CEILING_EVENTS / duration_ns * 1e9
+
+
+def send_lag_p99_ns() -> int:
+    """Return the 99th percentile of the send lag at 1 M events/s, in nanoseconds."""
+    _, counts = _core.try_generator(LAG_EVENTS, BATCH, LAG_RATE_EPS)
+    return percentile_ns(counts, 0.99)
+
+
+def percentile_ns(counts: Sequence[int], share: float) -> int:
+    """Return the highest value of the bucket in which a share of all samples is reached.
+
+    Raises:
+        ValueError: there are no samples.
+    """
+    needed = share * sum(counts)
+    seen = 0
+    for index, count in enumerate(counts):
+        seen += count
+        if count and seen >= needed:
+            return _core.bucket_value(index)
+    raise ValueError("the generator recorded no send lag")
+
+
+if __name__ == "__main__":
+    print(json.dumps({"eps": ceiling_eps(), "send_lag_p99_ns": send_lag_p99_ns()}))
