@@ -74,9 +74,11 @@ def test_the_record_of_a_trial_has_the_power_of_the_counters(tmp_path, provider)
     )
     write_spec(spec, tmp_path / "spec.json")
     command = ["-m", "lab.trial", str(tmp_path / "spec.json"), str(tmp_path / "result.json")]
-    with ticking(tree, powers):
-        with bind_class(tmp_path / "class", [sys.executable, *command]) as process:
-            _, errors = process.communicate(timeout=60)
+    with (
+        ticking(tree, powers),
+        bind_class(tmp_path / "class", [sys.executable, *command]) as process,
+    ):
+        _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
     row = json.loads((tmp_path / "result.json").read_text())
     assert row["status"] == "ok", row
