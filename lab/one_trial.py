@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -129,7 +130,9 @@ def _forget(*paths: Path) -> None:
 
 
 def _warnings(before: Look, after: Look) -> list[str]:
-    return list(dict.fromkeys((*before.warnings, *after.warnings)))
+    """Return what was seen before, and what was new after; other figures alone are nothing new."""
+    found = {re.sub(r"[\d.]+", "0", text): text for text in (*after.warnings, *before.warnings)}
+    return list(found.values())
 
 
 def _if_there(run_dir: Path, path: Path) -> str | None:

@@ -7,7 +7,7 @@ moment can be resumed; the one that was under way is begun again.
 import errno
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,8 +18,9 @@ from lab.load.arrivals import feasible_eps
 from lab.matrix import Settings
 from lab.one_trial import run_one
 from lab.run_dir import close_session, open_session, run_fingerprint
-from lab.search.plan import State
+from lab.search.record import Recorder
 from lab.search.run import Searches
+from lab.search.state import State
 from lab.session import Session, begin, finish
 from lab.spawn import run_trial
 from lab.trial_spec import TrialSpec
@@ -33,6 +34,9 @@ ORACLE_TIMEOUT_S = 3600.0
 
 class Watcher(Protocol):
     """Is told how a run gets on."""
+
+    def advised(self, text: str) -> None:
+        """Something would make the run better."""
 
     def oracle(self, key: str, dataset: Dataset) -> None:
         """The oracle's answer for a dataset is looked up, or made."""
@@ -92,11 +96,17 @@ def run(
     try:
         session = begin(run_dir, meta, settings or Settings())
         write_meta(run_dir, meta)
+        if (advice := session.advice()) is not None:
+            watcher.advised(advice)
         _run_all(session, meta, cells, datasets, watcher, done)
         interrupted = False
         meta["complete"] = True
     except KeyboardInterrupt:
         pass
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        raise _no_space(run_dir, "a file of the run", error) from error
     finally:
         _leave(run_dir, session, meta, interrupted=interrupted, began_ns=began_ns)
     rows = _in_order(finished(run_dir))
@@ -134,8 +144,12 @@ def _run_all(
     for trial in given:
         if trial.name not in done:
             do(trial)
-    searches = Searches(cells, _in_order(done), feasible_eps=_feasible(cells, datasets))
-    meta["searches"] = _noted(searches.states)
+    searches = Searches(
+        cells,
+        _in_order(done),
+        feasible_eps=_feasible(cells, datasets),
+        recorded=Recorder(run_dir=run_dir),
+    )
     while (wanted := searches.next()) is not None:
         searches.record(
             do(
@@ -150,19 +164,6 @@ def _run_all(
                 )
             )
         )
-        meta["searches"] = _noted(searches.states)
-
-
-def _noted(states: Mapping[str, State]) -> dict[str, Any]:
-    """Return what run.json says of searches: every probe with its votes, and the bracket."""
-    return {
-        cell: {
-            "over": state.next is None,
-            "bracket": asdict(state.bracket),
-            "probes": [asdict(probe) for probe in state.probes],
-        }
-        for cell, state in states.items()
-    }
 
 
 def _feasible(cells: Sequence[Cell], datasets: Mapping[str, Dataset]) -> dict[str, float]:

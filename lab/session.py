@@ -41,6 +41,15 @@ class Session:
     idle_before: Watts = None
     measured: dict[str, Row] = field(default_factory=dict)
 
+    def advice(self) -> str | None:
+        """Return what would make the session's records better, None when nothing is known."""
+        if self.energy.reason is None and self.settings.idle_s == 0:
+            return (
+                f"energy is read through {self.energy.name}, without an idle baseline: "
+                f"idle_s = {idle.SECONDS:g} in [run] would give net joules"
+            )
+        return None
+
     def provenance(self) -> dict[str, Any]:
         """Return what run.json says of the session."""
         return {

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from lab.search.plan import State
+from lab.search.state import State
 from reports.numbers import duration, rate
 from results.query import CellSummary, Spread, by_cell
 from results.store import Row

@@ -92,6 +92,10 @@ class TerminalWatcher:
     ) -> None:
         self._progress.stop()
 
+    def advised(self, text: str) -> None:
+        """Leave a line with the advice."""
+        self._console.print(escape(f"lab: {text}"), highlight=False)
+
     def oracle(self, key: str, dataset: Dataset) -> None:
         """Say that the expected answer is looked up or made."""
         self._progress.update(self._task, description=escape(f"expected answer of {key}"))

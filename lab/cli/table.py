@@ -9,7 +9,7 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from lab.cli.load_table import print_loads, print_searches
-from lab.search.plan import State
+from lab.search.state import State
 from reports.numbers import Quantity
 from reports.table import HeadlineRow, headline_table
 from results.store import Row

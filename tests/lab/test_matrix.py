@@ -3,7 +3,9 @@ from pathlib import Path
 import pytest
 
 import lab
-from lab.cells import expand, interleave
+from engines.fake.adapter import FakeEngine
+from engines.protocol import Variant
+from lab.cells import Trial, describe, expand, interleave
 from lab.errors import MatrixError
 from lab.matrix import parse_matrix
 from lab.real_data import KNOWN, as_tables
@@ -136,12 +138,127 @@ E = '[[engine]]\nname = "fake"\n'
         ),
         (W + 'label = "a/b"\n' + E, "key label is 'a/b'; expected letters, digits"),
         (W + W + E, r"2 \[\[workload\]\] tables are called event_window; give each a label"),
+        (W + E + '[run]\nenergy = "sun"', r"\[run\], key energy is 'sun'; expected one of auto"),
+        (W + E + "[run]\nidle_s = -1", "key idle_s is -1; expected a number of at least 0"),
+        (W + E + '[run]\nisolate = "vm"', "key isolate is 'vm'; expected one of process"),
+        (
+            W + E + '[run]\ncontainer = { memory = "2g" }',
+            r"key container is given with isolate = 'process'; expected isolate = \"container\"",
+        ),
+        (
+            W + E + '[run]\nisolate = "container"\ncontainer = { memory = "lots" }',
+            r"\[run\] container, memory is 'lots'; expected a number with k, m or g",
+        ),
+        (
+            W + E + "[run]\nestimate = { watts_per_core = 3 }",
+            r"\[run\], key estimate: energy estimate: no source",
+        ),
+        (
+            W + E + '[load]\nrate_eps = 5\nengines = ["spark"]',
+            r"key engines has 'spark', which matches none of fake, fake/correct",
+        ),
+        (
+            W + E + "[[load]]\nrate_eps = 5\n[[load]]\nrate_eps = [5, 6]",
+            r"two cells are called .*/constant-5; .* \[\[load\]\] tables a label",
+        ),
         (W + E + E, "two cells are called event_window/fake/correct/w1; .* a label"),
     ],
 )
 def test_bad_matrix_is_refused_with_place_value_and_remedy(text, message):
     with pytest.raises(MatrixError, match=message):
         cells(text)
+
+
+LOADS = """
+[[load]]
+mode = "catch-up"
+[[load]]
+arrival = "poisson"
+rate_eps = [1_000, 1e6]
+window_s = 5
+objective = "p99 <= 10ms"
+[[load]]
+search = "sustainable"
+label = "best"
+engines = ["fake/correct"]
+votes = 5
+"""
+
+
+def test_every_load_is_a_cell_whose_id_ends_with_its_label():
+    found = cells(W + E + 'label = "x"\n' + LOADS)
+    assert [cell.id for cell in found] == [
+        "event_window/fake/correct/w1/x",
+        "event_window/fake/correct/w1/x/poisson-1k",
+        "event_window/fake/correct/w1/x/poisson-1M",
+        "event_window/fake/correct/w1/x/best",
+    ]
+    catch_up, slow, fast, best = found
+    assert catch_up.load is None and catch_up.search is None
+    assert (slow.load.rate_eps, fast.load.rate_eps) == (1_000, 1_000_000)
+    assert (slow.load.arrival, slow.load.window_s) == ("poisson", 5)
+    assert (best.load.rate_eps, best.search.votes, best.load_label) == (None, 5, "best")
+
+
+def test_description_of_a_cell_has_its_load_and_search_so_that_resume_sees_a_change():
+    slow, best = cells(W + E + LOADS, ("*poisson-1k", "*best"))
+    assert describe(slow)["load"]["objective"] == "p99 <= 10ms"
+    assert describe(slow)["search"] is None
+    assert describe(best)["search"]["votes"] == 5
+
+
+def test_matrix_without_loads_has_the_cells_that_it_always_had():
+    (cell,) = cells(W + E)
+    assert (cell.id, cell.load, cell.search) == ("event_window/fake/correct/w1", None, None)
+
+
+def test_variant_that_takes_no_load_is_refused_with_the_reason(monkeypatch):
+    class Batch(FakeEngine):
+        def variants(self):
+            return (Variant(name="correct", summary="takes what is there"),)
+
+    monkeypatch.setattr("lab.cells.find_engine", lambda name: Batch())
+    repeated = "[run]\nrepetitions = 3\n" + W + E + LOADS
+    catch_up, *offered = cells(repeated)
+    assert catch_up.refusal is None and catch_up.repetitions == 3
+    for cell in offered:
+        assert "fake/correct cannot be driven at an offered rate" in cell.refusal
+        assert cell.repetitions == 1
+
+
+def test_settings_of_a_run_are_read():
+    text = (
+        '[run]\nenergy = "none"\nidle_s = 60\nisolate = "container"\nplanted_slowdown = 0.1\n'
+        'estimate = { watts_per_core = 10, source = "sheet" }\n'
+        'container = { memory = "2g", cpus = "0-1" }\n'
+    )
+    settings = parse_matrix(text + W + E, "m.toml").settings
+    assert (settings.energy, settings.idle_s, settings.planted_slowdown) == ("none", 60.0, 0.1)
+    assert settings.estimate.watts_per_core == 10
+    assert (settings.isolation.kind, settings.isolation.memory) == ("container", "2g")
+    assert settings.isolation.image == "stream-lab"
+
+
+def test_vote_of_a_search_has_a_name_and_a_load_of_its_own():
+    (cell,) = cells(W + E + LOADS, ("*best",))
+    votes = [
+        Trial(
+            cell=cell,
+            repetition=number,
+            order_index=0,
+            purpose="bisect",
+            probe=3,
+            vote=number,
+            rate_eps=5e3,
+        )
+        for number in (1, 2)
+    ]
+    assert [vote.name for vote in votes] == [
+        "event_window__fake__correct__w1__best-p3-bisect-v1",
+        "event_window__fake__correct__w1__best-p3-bisect-v2",
+    ]
+    assert votes[0].load.rate_eps == 5e3
+    assert votes[0].load.objective is None
 
 
 def test_demo_runs_three_workloads_on_three_engines_and_real_input_beside_them(small_dataset):
