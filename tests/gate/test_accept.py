@@ -1,0 +1,86 @@
+from datetime import date
+
+import pytest
+
+from lab.errors import MatrixError
+from lab.gate.accept import apply_accepted, read_accepted
+from lab.gate.errors import GateError
+from lab.gate.outcome import Line, Report, Word
+
+TODAY = date(2026, 6, 1)
+
+
+def report(word=Word.REGRESSION, ratio=1.08, cell="event_window/multicore/dgs/w2"):
+    line = Line(cell=cell, metric="wall", word=word, ratio=ratio)
+    return Report(old="a", new="b", rule="r", lines=[line])
+
+
+@pytest.fixture
+def accepted(tmp_path):
+    def read(text):
+        path = tmp_path / "accepted.toml"
+        path.write_text(text)
+        return read_accepted(path)
+
+    return read
+
+
+ENTRY = """
+[[accept]]
+cell = "event_window/*"
+metric = "wall"
+until_ratio = 1.10
+reason = "ordered output costs a merge"
+"""
+
+
+def test_a_listed_regression_is_accepted_and_its_use_is_told(accepted):
+    found = apply_accepted(report(), accepted(ENTRY), TODAY)
+    assert found.lines[0].word is Word.ACCEPTED and not found.failed
+    assert "accepted up to 1.1" in found.notes[0]
+    assert "ordered output costs a merge" in found.notes[0]
+
+
+def test_a_regression_beyond_the_ratio_fails(accepted):
+    found = apply_accepted(report(ratio=1.12), accepted(ENTRY), TODAY)
+    assert found.failed and "worse than accepted" in found.notes[0]
+
+
+def test_an_expired_entry_does_not_count(accepted):
+    entry = ENTRY + "expires = 2026-05-31\n"
+    found = apply_accepted(report(), accepted(entry), TODAY)
+    assert found.failed and "expired on 2026-05-31" in found.notes[0]
+    assert not apply_accepted(report(), accepted(entry), date(2026, 5, 31)).failed
+
+
+def test_a_wrong_answer_cannot_be_accepted(accepted):
+    assert apply_accepted(report(word=Word.BROKEN), accepted(ENTRY), TODAY).failed
+
+
+def test_an_entry_that_is_not_needed_changes_nothing(accepted):
+    found = apply_accepted(report(word=Word.UNCHANGED, ratio=1.0), accepted(ENTRY), TODAY)
+    assert found.lines[0].word is Word.UNCHANGED and found.notes == []
+
+
+def test_an_entry_for_an_unknown_cell_is_an_error(accepted):
+    with pytest.raises(GateError, match="matches none of wordcount/x"):
+        apply_accepted(report(cell="wordcount/x"), accepted(ENTRY), TODAY)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (("until_ratio = 1.10", "until_ratio = 0.9"), "until_ratio is 0.9"),
+        (("reason =", "because ="), "reason is missing"),
+        (("metric =", "metrics ="), "metric is missing"),
+        (('"wall"', "3"), "metric is 3"),
+    ],
+)
+def test_a_malformed_entry_names_the_key(accepted, change, told):
+    with pytest.raises(MatrixError, match=told):
+        accepted(ENTRY.replace(*change))
+
+
+def test_a_missing_list_is_an_error(tmp_path):
+    with pytest.raises(GateError, match="cannot read"):
+        read_accepted(tmp_path / "none.toml")

@@ -1,0 +1,143 @@
+import json
+
+import pytest
+
+from lab.cli import EXIT_GATE, EXIT_OK, EXIT_USER_ERROR, call
+from lab.gate.errors import GateError
+from lab.gate.instructions import Counts, compare_counts, read_counts
+from lab.gate.outcome import Word
+
+
+def counts(compiler="gcc 12", **numbers):
+    return Counts(compiler=compiler, flags="-O2", valgrind="3.19", counts=numbers)
+
+
+def words(old, new, **options):
+    return {line.cell: line.word for line in compare_counts(old, new, **options)}
+
+
+def test_changes_beyond_the_floor_are_called_without_any_test():
+    old = counts(slower=1000, faster=1000, same=1000, little=1000)
+    new = counts(slower=1011, faster=980, same=1000, little=1009)
+    assert words(old, new) == {
+        "slower": Word.REGRESSION,
+        "faster": Word.IMPROVED,
+        "same": Word.UNCHANGED,
+        "little": Word.UNCHANGED,
+    }
+
+
+def test_a_benchmark_that_is_gone_fails_and_a_new_one_does_not():
+    lines = compare_counts(counts(gone=1, kept=1), counts(kept=1, new=1))
+    assert {line.cell: line.word for line in lines} == {
+        "gone": Word.BROKEN,
+        "kept": Word.UNCHANGED,
+        "new": Word.NO_NUMBER,
+    }
+    assert [line.cell for line in lines if line.fails] == ["gone"]
+
+
+def test_counts_of_another_compiler_are_refused_with_both_names():
+    with pytest.raises(GateError, match="compiler was 'gcc 12', is 'gcc 13'"):
+        compare_counts(counts(a=1), counts("gcc 13", a=1))
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"counts": {}}', '{"counts": 3}'])
+def test_a_damaged_file_is_an_error_with_the_remedy(tmp_path, text):
+    path = tmp_path / "counts.json"
+    path.write_text(text)
+    with pytest.raises(GateError, match=r"benchmarks\.instructions"):
+        read_counts(path)
+
+
+@pytest.fixture
+def file_of(tmp_path):
+    def write(name, **numbers):
+        path = tmp_path / name
+        content = {"compiler": "c", "flags": "f", "valgrind": "v", "counts": numbers}
+        path.write_text(json.dumps(content))
+        return str(path)
+
+    return write
+
+
+def test_the_command_fails_on_a_regression_and_writes_what_it_is_asked_for(
+    file_of, tmp_path, capsys
+):
+    old, new = file_of("old.json", push=1_000_000), file_of("new.json", push=1_050_000)
+    files = ["--junit", str(tmp_path / "j.xml"), "--markdown", str(tmp_path / "m.md")]
+    assert call(["gate", "--instructions", new, "--baseline", old, *files]) == EXIT_GATE
+    said = capsys.readouterr().out
+    assert "1.050" in said and "1,000,000 -> 1,050,000" in said
+    assert "<failure" in (tmp_path / "j.xml").read_text()
+    assert "Gate FAILED" in (tmp_path / "m.md").read_text()
+    assert call(["gate", "--instructions", old, "--baseline", old]) == EXIT_OK
+
+
+def test_the_command_prints_each_acceptance_that_it_uses(file_of, tmp_path, capsys):
+    old, new = file_of("old.json", push=100), file_of("new.json", push=105)
+    accepted = tmp_path / "accepted.toml"
+    accepted.write_text(
+        '[[accept]]\ncell = "push"\nmetric = "instructions"\nuntil_ratio = 1.06\nreason = "why"\n'
+    )
+    arguments = ["gate", "--instructions", new, "--baseline", old, "--accept", str(accepted)]
+    assert call(arguments) == EXIT_OK
+    assert "accepted up to 1.06: push instructions: 1.050" in capsys.readouterr().out
+
+
+def bench_file(tmp_path, name, *, cpu="A fast one", **medians):
+    content = {
+        "machine_info": {"node": name, "cpu": {"brand_raw": cpu, "count": 2}},
+        "benchmarks": [
+            {"fullname": bench, "stats": {"median": median}} for bench, median in medians.items()
+        ],
+    }
+    path = tmp_path / f"{name}.json"
+    path.write_text(json.dumps(content))
+    return str(path)
+
+
+def test_one_file_a_side_is_shown_and_gates_nothing(tmp_path, capsys):
+    old, new = bench_file(tmp_path, "old", push=1.0), bench_file(tmp_path, "new", push=2.0)
+    assert call(["gate", "--pytest-benchmark", new, "--baseline", old]) == EXIT_OK
+    said = capsys.readouterr().out
+    assert "2.000" in said and "too few for any test" in said and "advisory" in said
+
+
+def test_several_files_a_side_gate(tmp_path, capsys):
+    for k in range(6):
+        bench_file(tmp_path, f"old{k}", push=1.0 + k / 1000, pop=1.0 + k / 1000)
+        bench_file(tmp_path, f"new{k}", push=1.1 + k / 1000, pop=1.0 + k / 999)
+    sides = ["--pytest-benchmark", str(tmp_path / "new*"), "--baseline", str(tmp_path / "old*")]
+    assert call(["gate", *sides]) == EXIT_GATE
+    said = capsys.readouterr().out
+    assert said.count("REGRESSION") == 1 and "Gate FAILED: 1 of 2" in said
+
+
+def test_a_benchmark_that_is_gone_from_the_new_files_fails(tmp_path, capsys):
+    old, new = bench_file(tmp_path, "o", a=1.0, b=1.0), bench_file(tmp_path, "n", a=1.0)
+    assert call(["gate", "--pytest-benchmark", new, "--baseline", old]) == EXIT_GATE
+    assert "has no such benchmark" in capsys.readouterr().out
+
+
+def test_benchmark_files_of_two_machines_are_refused(tmp_path, capsys):
+    old = bench_file(tmp_path, "o", a=1.0)
+    new = bench_file(tmp_path, "n", cpu="Another", a=1.0)
+    assert call(["gate", "--pytest-benchmark", new, "--baseline", old]) == EXIT_USER_ERROR
+    assert "different machines" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "give --against"),
+        (["--against", "HEAD", "--instructions", "x"], "different gates"),
+        (["--against", "HEAD", "--baseline", "x"], "measures both sides"),
+        (["--pytest-benchmark", "none*.json", "--baseline", "none"], "no file matches"),
+        (["--instructions", "none.json"], "no instruction counts"),
+        (["--against", "HEAD", "--metric", "instructions", "--metric", "cpu"], "micro-benchmarks"),
+    ],
+)
+def test_what_cannot_be_gated_is_a_user_error(arguments, told, capsys):
+    assert call(["gate", *arguments]) == EXIT_USER_ERROR
+    assert told in capsys.readouterr().err

@@ -1,0 +1,71 @@
+from xml.etree import ElementTree
+
+from lab.gate.outcome import Line, Report, Word
+from lab.gate.render import as_markdown, as_text, write_junit, write_markdown
+from results.stats.intervals import Interval
+
+LINES = [
+    Line(
+        cell="a/b",
+        metric="wall",
+        word=Word.REGRESSION,
+        n=10,
+        ratio=1.123,
+        interval=Interval(low=1.1, high=1.15, coverage=0.95),
+        first_ratio=1.2,
+        p=0.0001,
+        floor=0.02,
+        noise=0.013,
+    ),
+    Line(cell="a/b", metric="cpu", word=Word.UNCHANGED, n=10, ratio=1.001),
+    Line(cell="c", metric="", word=Word.BROKEN, note="new: crash: <signal> & more"),
+    Line(cell="d", metric="wall", word=Word.REGRESSION, advisory=True, ratio=1.5),
+    Line(cell="e", metric="", word=Word.NO_NUMBER, note="not verified in either arm"),
+]
+REPORT = Report(old="main", new="branch", rule="two stages", lines=LINES, notes=["logs: here"])
+
+
+def test_the_text_has_the_numbers_and_says_what_failed():
+    text = as_text(REPORT)
+    assert text.startswith("Gate FAILED: 2 of 5")
+    for part in ("1.123", "1.100 - 1.150", "1.200", "2.0 %", "1.3 %", "logs: here", "main"):
+        assert part in text
+    assert "REGRESSION" in text and "regression (advisory)" in text
+    assert "new: crash: <signal> & more" in text
+
+
+def test_every_verdict_that_is_shown_is_explained():
+    text = as_markdown(REPORT)
+    assert "*broken*: verified in the old arm" in text
+    assert "*improved*" not in text
+
+
+def test_a_passing_gate_says_so():
+    assert as_text(Report(old="a", new="b", rule="r", lines=LINES[1:2])).startswith("Gate passed")
+
+
+def test_junit_counts_failures_and_skips_and_escapes_words(tmp_path):
+    path = tmp_path / "deep" / "gate.xml"
+    write_junit(REPORT, path)
+    suite = ElementTree.parse(path).getroot()
+    assert suite.tag == "testsuite"
+    assert {k: suite.get(k) for k in ("tests", "failures", "skipped", "errors")} == {
+        "tests": "5",
+        "failures": "2",
+        "skipped": "2",
+        "errors": "0",
+    }
+    cases = {(c.get("classname"), c.get("name")): c for c in suite.findall("testcase")}
+    assert "1.123" in cases["a/b", "wall"].find("failure").get("message")
+    assert cases["c", "correctness"].find("failure").text == "new: crash: <signal> & more"
+    assert cases["d", "wall"].find("skipped") is not None
+    assert cases["a/b", "cpu"].find("failure") is None
+
+
+def test_a_summary_is_appended_to_what_is_there(tmp_path):
+    path = tmp_path / "summary.md"
+    path.write_text("# Job\n")
+    write_markdown(REPORT, path)
+    text = path.read_text()
+    assert text.startswith("# Job\n### Gate FAILED")
+    assert "| a/b " in text
