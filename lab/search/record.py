@@ -98,5 +98,6 @@ def _read(path: Path) -> SearchRecord:
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SearchError(
-            f"{path} is damaged ({error!r}); `lab run --resume {path.parent.parent}` writes it again"
+            f"{path} is damaged ({error!r}); `lab run --resume {path.parent.parent}` writes "
+            "it again"
         ) from error
