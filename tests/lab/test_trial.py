@@ -5,10 +5,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from lab.isolate.process import Outcome
+from lab.load.spec import LoadSpec
+from lab.measure.energy.estimate import Estimate
+from lab.measure.hdr import LATENCY, WARM_UP, read_log
 from lab.spawn import classify, run_trial
 from lab.trial_spec import TrialSpec, read_spec, write_spec
 from lab.verdict import rates
-from workloads.registry import NAMES
+from results.schema import NAMES, VERIFIED
+from workloads.registry import NAMES as NAMES_OF_WORKLOADS
 
 TIMEOUT_S = 60
 
@@ -17,7 +21,17 @@ TIMEOUT_S = 60
 def trial(tmp_path, small_dataset):
     """Runs one trial of the fake engine in a real process; returns the columns that it gives."""
 
-    def run(variant, *, workload="event_window", engine="fake", timeout_s=TIMEOUT_S, **options):
+    def run(
+        variant,
+        *,
+        workload="event_window",
+        engine="fake",
+        timeout_s=TIMEOUT_S,
+        load=None,
+        planted_slowdown=0.0,
+        estimate=None,
+        **options,
+    ):
         spec = TrialSpec(
             engine=engine,
             variant=variant,
@@ -27,14 +41,18 @@ def trial(tmp_path, small_dataset):
             dataset=small_dataset(workload),
             spawned_ns=0,
             series=tmp_path / "series.parquet",
+            histograms=tmp_path / "trial.hlog",
             outputs=tmp_path / "outputs.parquet",
+            load=load,
+            planted_slowdown=planted_slowdown,
+            estimate=estimate,
         )
         return run_trial(spec, log=tmp_path / "trial.log", timeout_s=timeout_s).result
 
     return run
 
 
-@pytest.mark.parametrize("workload", NAMES)
+@pytest.mark.parametrize("workload", NAMES_OF_WORKLOADS)
 def test_right_answer_is_ok_and_has_a_rate(trial, workload):
     row = trial("correct", workload=workload, rate_eps=10_000)
     assert row["status"] == "ok"
@@ -47,7 +65,7 @@ def test_right_answer_is_ok_and_has_a_rate(trial, workload):
     assert row["startup_s"] > 0 and row["prepare_s"] > 0
 
 
-@pytest.mark.parametrize("workload", NAMES)
+@pytest.mark.parametrize("workload", NAMES_OF_WORKLOADS)
 @pytest.mark.parametrize(
     ("variant", "column", "count"),
     [("lose", "missing", 1), ("duplicate", "duplicate", 1), ("corrupt", "wrong", 1)],
@@ -62,7 +80,7 @@ def test_one_damaged_output_is_noticed_and_voids_the_number(
     assert column in row["difference"]
 
 
-@pytest.mark.parametrize("workload", NAMES)
+@pytest.mark.parametrize("workload", NAMES_OF_WORKLOADS)
 def test_two_swapped_dependent_outputs_are_noticed(trial, workload):
     row = trial("reorder", workload=workload)
     assert row["status"] == "wrong_output"
@@ -138,7 +156,120 @@ def test_answer_and_series_are_kept(trial, tmp_path):
     assert outputs.num_rows == row["outputs"]
     series = pq.read_table(tmp_path / "series.parquet").to_pydict()
     assert sum(series["timed"]) >= 3
-    assert max(series["rss_bytes"]) <= row["peak_rss_bytes"]
+    assert max(rss for rss in series["rss_bytes"] if rss) <= row["peak_rss_bytes"]
+
+
+def offered(rate_eps=1_000.0, window_s=2.0, warm_up_s=0.5, **more):
+    return LoadSpec(rate_eps=rate_eps, warm_up_s=warm_up_s, window_s=window_s, **more)
+
+
+def test_rate_below_the_capacity_is_sustained_and_has_every_column_of_the_load(trial):
+    row = trial("correct", load=offered(), capacity_eps=2_000)
+    assert (row["status"], row["sustained"]) == ("ok", True)
+    assert row["events"] == pytest.approx(2_500, abs=5)
+    assert row["offered_eps"] == pytest.approx(1_000, rel=0.01)
+    assert row["emitted_share"] == 1.0
+    assert row["emitted_eps"] == row["offered_eps"]
+    assert row["steady"] == "steady"
+    assert row["latency_p50_ns"] == pytest.approx(500_000, rel=0.01)
+    assert row["service_p50_ns"] == pytest.approx(500_000, rel=0.01)
+    assert row.get("throughput_eps") is None and row["outputs_eps"] > 0
+    assert row["planted_slowdown"] == 0.0
+    written = {"latency_p999_ns", "service_max_ns", "backlog_slope_eps", "backlog_max", "drain_s"}
+    assert written <= set(row) <= NAMES
+
+
+def test_rate_above_the_capacity_is_unsustained_and_keeps_its_numbers(trial):
+    row = trial("correct", load=offered(), capacity_eps=800)
+    assert (row["status"], row["sustained"]) == ("unsustained", False)
+    assert "backlog grows by 200" in row["reason"]
+    assert row["latency_p50_ns"] > 100_000_000
+
+
+def test_generator_that_lags_makes_the_trial_invalid_and_not_unsustained(trial):
+    row = trial("correct", load=offered(), capacity_eps=800, generator_lag_s=0.005)
+    assert (row["status"], row["sustained"]) == ("invalid", None)
+    assert "send lag p99 5" in row["reason"]
+    assert row["send_lag_p99_ns"] == pytest.approx(5_000_000, rel=0.01)
+
+
+def test_wrong_answer_outranks_what_became_of_the_load(trial):
+    row = trial("lose", load=offered(), capacity_eps=800)
+    assert row["status"] == "wrong_output"
+    assert "sustained" not in row
+
+
+def test_load_for_which_the_input_is_too_short_is_invalid_with_the_remedy(trial, tmp_path):
+    row = trial("correct", load=offered(rate_eps=1e6))
+    assert row["status"] == "invalid"
+    assert "use more `events`, a rate_eps of at most" in row["reason"]
+    assert row.get("offered_eps") is None
+    assert not (tmp_path / "series.parquet").exists()
+
+
+def test_objective_that_does_not_hold_makes_a_rate_unsustained(trial):
+    row = trial("correct", load=offered(objective="p50 <= 100us"), capacity_eps=2_000)
+    assert row["status"] == "unsustained"
+    assert "objective" in row["reason"]
+
+
+@pytest.mark.parametrize("workload", NAMES_OF_WORKLOADS)
+def test_reference_engine_keeps_a_low_rate_in_real_time(trial, workload, tmp_path):
+    load = offered(rate_eps=400.0, window_s=1.0, warm_up_s=0.3, arrival="poisson")
+    row = trial("sequential", engine="reference", workload=workload, load=load)
+    # On a machine that is busy with other things it may be late; it must be right all the same.
+    assert row["status"] in VERIFIED, row["reason"]
+    assert row["duration_s"] == pytest.approx(1.3, abs=0.5)
+    series = pq.read_table(tmp_path / "series.parquet").to_pydict()
+    assert set(series["phase"]) >= {"prepare", "warm_up", "window"}
+    assert sum(n or 0 for n in series["consumed"]) == row["events"]
+    histograms = read_log(tmp_path / "trial.hlog")
+    counted = sum(int(histograms[tag].counts.sum()) for tag in (LATENCY, WARM_UP))
+    assert counted == row["outputs"]
+    assert row["latency_count"] == histograms[LATENCY].counts.sum()
+
+
+def test_stall_shows_in_the_latency_of_all_events_due_meanwhile(trial):
+    load = offered(rate_eps=1_000.0, window_s=2.0)
+    row = trial("correct", load=load, capacity_eps=100_000, stall_at_s=1.0, stall_s=0.4)
+    assert row["latency_max_ns"] > 300_000_000
+    assert row["service_p99_ns"] is None or row["service_p99_ns"] < 1_000_000
+
+
+def test_planted_slowdown_is_in_the_time_and_in_the_cpu_time(trial):
+    row = trial("correct", rate_eps=10_000, planted_slowdown=0.5)
+    assert row["planted_slowdown"] == 0.5
+    assert row["duration_s"] > 1.45 * row["events"] / 10_000
+    assert row["cpu_s"] > 0.1
+
+
+def test_energy_that_cannot_be_read_is_null_with_the_reason_and_never_0(trial):
+    row = trial("correct")
+    assert (row["energy_source"], row["energy_reason"]) == ("none", "switched off")
+    assert row["energy_gross_j"] is None and row["power_w"] is None
+    assert row["estimate_j"] is None
+
+
+def test_estimate_has_columns_of_its_own(trial):
+    row = trial("correct", estimate=Estimate(watts_per_core=10.0, source="test"))
+    assert row["estimate_j"] == pytest.approx(10 * row["cpu_s"])
+    assert json.loads(row["estimate_parameters"])["source"] == "test"
+    assert row["energy_gross_j"] is None
+
+
+def test_ceiling_of_a_generator_is_measured_without_running_anything(tmp_path, small_dataset):
+    spec = TrialSpec(
+        engine="fake",
+        variant="crash",
+        workers=1,
+        batch=1,
+        options={},
+        dataset=small_dataset(),
+        spawned_ns=0,
+        measures_ceiling_only=True,
+    )
+    result = run_trial(spec, log=tmp_path / "c.log", timeout_s=TIMEOUT_S).result
+    assert result["generator_ceiling_eps"] is None and result.get("status") is None
 
 
 def test_second_attempt_is_counted_in_the_log(tmp_path, small_dataset):
@@ -173,6 +304,8 @@ def test_specification_survives_its_json(tmp_path, small_dataset):
         dataset=small_dataset("page_view_join"),
         spawned_ns=12,
         series=tmp_path / "s",
+        load=offered(arrival="bursts", params={"on_s": 1.0, "off_s": 0.5}),
+        estimate=Estimate(watts_per_core=3.0, source="test"),
     )
     write_spec(spec, tmp_path / "spec.json")
     assert read_spec(tmp_path / "spec.json") == spec
