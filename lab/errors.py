@@ -15,7 +15,7 @@
       SearchError   lab.search          a search's record does not fit its run
       EnergyError   lab.measure.energy  an energy provider was asked for and cannot be used
       IsolationError  lab.isolate       a trial cannot be kept apart as asked
-        DiskFullError                   nothing more can be recorded
+      DiskFullError lab.isolate         nothing more can be recorded
       GateError     lab.gate            a gate cannot compare what it was given
 
 Exit codes are chosen in `lab/cli/__init__.py` and nowhere else.
