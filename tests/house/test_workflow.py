@@ -1,0 +1,71 @@
+"""The ready-made workflow calls what exists: targets, options, files, and valid shell."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from lab.cli.gate import gate
+
+ROOT = Path(__file__).parents[2]
+WORKFLOW = (ROOT / "docs" / "ci" / "github-actions.yml").read_text()
+
+
+def scripts() -> list[str]:
+    """Return the shell of every step: `run: one line`, or `run: |` and an indented block."""
+    found = []
+    lines = WORKFLOW.splitlines()
+    for number, line in enumerate(lines):
+        match = re.match(r"( *)(?:- )?run: (.*)", line)
+        if match is None:
+            continue
+        if match[2] != "|":
+            found.append(match[2])
+            continue
+        inside = []
+        for later in lines[number + 1 :]:
+            if later.strip() and len(later) - len(later.lstrip()) <= len(match[1]):
+                break
+            inside.append(later)
+        found.append("\n".join(inside))
+    return found
+
+
+def test_the_workflow_has_scripts_and_no_tabs():
+    assert len(scripts()) >= 15
+    assert "\t" not in WORKFLOW
+
+
+def test_every_make_target_exists():
+    makefile = (ROOT / "Makefile").read_text()
+    targets = {name for script in scripts() for name in re.findall(r"\bmake ([a-z-]+)", script)}
+    assert {"setup", "lint", "cpp-test", "stress"} <= targets
+    assert [name for name in targets if f"\n{name}: " not in makefile] == []
+
+
+def test_every_option_of_the_gate_exists():
+    known = {option for parameter in gate.params for option in parameter.opts}
+    used = {
+        option
+        for script in scripts()
+        if "lab gate" in script
+        for option in re.findall(r"(?<=\s)--[a-z-]+", script[script.index("lab gate") :])
+    }
+    assert {"--against", "--metric", "--advisory", "--junit", "--markdown"} <= used <= known
+
+
+def test_every_file_that_is_named_exists():
+    named = re.findall(r"\b(?:benchmarks|results|docs)/[\w/.-]+\.(?:toml|json|md)\b", WORKFLOW)
+    assert "benchmarks/ci.toml" in named
+    assert [name for name in [*named, "constraints.txt"] if not (ROOT / name).is_file()] == []
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="the steps are bash; absent here")
+def test_every_step_is_valid_shell():
+    for script in scripts():
+        done = subprocess.run(
+            ["bash", "-n"], input=script, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{script}\n{done.stderr}"
