@@ -21,6 +21,9 @@ constexpr std::int64_t kSpinNs = 100'000;
 // generator wakes 20,000 times a second and not a million times.
 constexpr std::int64_t kShortestSleepNs = 50'000;
 
+// The longest sleep at once: a run that has failed is noticed at the latest then.
+constexpr std::int64_t kLongestSleepNs = 20'000'000;
+
 // How long a full ring is left alone before it is looked at again. Its events keep their due times meanwhile.
 constexpr std::int64_t kFullRingNs = 50'000;
 
@@ -80,7 +83,8 @@ bool Generator::turn(std::int64_t now, std::int64_t elapsed, std::span<Parker> p
 void Generator::wait(std::int64_t until_ns) const noexcept {
   std::int64_t now = now_ns();
   const std::int64_t early = spin_ ? kSpinNs : 0;
-  const std::int64_t target = spin_ ? until_ns - early : std::max(until_ns, now + kShortestSleepNs);
+  const std::int64_t wanted = spin_ ? until_ns - early : std::max(until_ns, now + kShortestSleepNs);
+  const std::int64_t target = std::min(wanted, now + kLongestSleepNs);
   if (target > now) {
 #if defined(__linux__)
     const timespec at{static_cast<time_t>(target / 1'000'000'000), static_cast<long>(target % 1'000'000'000)};
@@ -89,7 +93,7 @@ void Generator::wait(std::int64_t until_ns) const noexcept {
     std::this_thread::sleep_for(std::chrono::nanoseconds(target - now));
 #endif
   }
-  if (!spin_) return;
+  if (!spin_ || target < wanted) return;
   while ((now = now_ns()) < until_ns) spin_pause();
 }
 
