@@ -126,7 +126,7 @@ COLUMNS = (
     Column("probe", "int64", "number of the search's probe, from 1"),
     Column("vote", "int64", "which repetition of the probe, from 1"),
     # Energy. Null with the reason where no counter can be read, never 0.
-    Column("energy_source", "string", "pyrapl, powercap, perf, or none"),
+    Column("energy_source", "string", "pyrapl, powercap, perf, hwmon, or none"),
     Column("energy_reason", "string", "why the columns are null, or what was lost"),
     Column("energy_domains", "string", "joules of the timed part by domain, JSON"),
     Column("energy_gross_j", "float64", "package and DRAM, or psys where that is all there is"),
