@@ -1,21 +1,41 @@
 """`lab doctor`: what the machine offers, each line with its remedy."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
+if TYPE_CHECKING:
+    from lab.doctor.generator import SourceCeiling
+
 COLOURS = {"ok": "green", "warn": "yellow", "missing": "red"}
+CEILING_ROW = "{:<24}{:>7}  {:>14}  {:>14}"
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list of findings instead.")
-def doctor(as_json: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list instead.")
+@click.option(
+    "--generator",
+    "generator",
+    is_flag=True,
+    help="Measure instead how fast the sources of offered loads are; about a second each.",
+)
+@click.option("--engine", "engines", multiple=True, help="With --generator: only this; repeatable.")
+def doctor(as_json: bool, generator: bool, engines: tuple[str, ...]) -> None:
     """Say what this machine offers to measurements, and how to improve what it lacks.
 
     `warn` means that numbers suffer or a column stays empty, `missing` that something does not
     work. The exit code is 0 whatever is found.
     """
+    if engines and not generator:
+        raise click.UsageError("--engine goes with --generator")
+    if generator:
+        from lab.doctor.generator import ceilings  # starts trials
+
+        _show_ceilings(ceilings(engines or None), as_json)
+        return
     from lab.doctor.checkup import examine  # the probes are needed by no other command
 
     findings = examine()
@@ -28,3 +48,21 @@ def doctor(as_json: bool) -> None:
         click.echo(f"{state}{finding.name:<{width}}  {finding.seen}")
         if finding.remedy:
             click.echo(f"{'':<8}{'':<{width}}  -> {finding.remedy}")
+
+
+def _show_ceilings(found: "Iterable[SourceCeiling]", as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps([asdict(ceiling) for ceiling in found], indent=2))
+        return
+    from reports.numbers import rate
+
+    click.echo(CEILING_ROW.format("source of", "batch", "to null engine", "can be claimed"))
+    for ceiling in found:
+        name = f"{ceiling.engine}/{ceiling.variant}".rstrip("/")
+        batch = "-" if ceiling.batch is None else str(ceiling.batch)
+        if ceiling.ceiling_eps is not None and ceiling.claimable_eps is not None:
+            rates = rate(ceiling.ceiling_eps).text, rate(ceiling.claimable_eps).text
+            click.echo(CEILING_ROW.format(name, batch, *rates))
+        else:
+            why = "virtual source: no ceiling" if ceiling.virtual else f"unknown: {ceiling.reason}"
+            click.echo(f"{name:<24}{batch:>7}  {why}")

@@ -1,0 +1,108 @@
+"""What the sources of offered loads can hand over on this machine: the doctor's certificate.
+
+A null engine, which takes events and does nothing with them, shows how fast a source is. A rate may
+be claimed for an engine up to half of that; above, the source may be what was measured.
+"""
+
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from engines.errors import EngineError
+from engines.protocol import Engine
+from engines.registry import engine, names
+from lab.generators import CEILING_TIMEOUT_S, SAFE_SHARE
+from lab.spawn import run_trial
+from lab.trial_spec import TrialSpec
+from workloads.datasets.dataset import Dataset
+from workloads.model import Alphabet
+from workloads.registry import NAMES
+
+BATCHES = (1, 64, 4096)
+"""From tuple-at-a-time to where the cost of a hand-over no longer shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceCeiling:
+    """What one source can do.
+
+    Attributes:
+        engine, variant: whose source.
+        batch: events per unit of hand-over; None where the variant uses no batch.
+        ceiling_eps: events/s into a null engine; None: see `virtual` and `reason`.
+        claimable_eps: the highest rate that can be claimed with it.
+        virtual: whether events need no source to arrive, so that there is no ceiling.
+        reason: why the ceiling is unknown; None otherwise.
+    """
+
+    engine: str
+    variant: str
+    batch: int | None
+    ceiling_eps: float | None = None
+    claimable_eps: float | None = None
+    virtual: bool = False
+    reason: str | None = None
+
+
+def ceilings(only: tuple[str, ...] | None = None) -> Iterator[SourceCeiling]:
+    """Measure the sources of all engines, each in a fresh process, one after the other.
+
+    Args:
+        only: names of engines; None: all that are installed.
+    """
+    for name in names() if only is None else only:
+        try:
+            adapter = engine(name)
+        except EngineError as error:
+            yield SourceCeiling(engine=name, variant="", batch=None, reason=str(error))
+            continue
+        yield from _of_engine(adapter)
+
+
+def _of_engine(adapter: Engine) -> Iterator[SourceCeiling]:
+    for variant in adapter.variants():
+        if not variant.takes_load:
+            continue
+        batches: tuple[int | None, ...] = BATCHES if variant.uses_batch else (None,)
+        for batch in batches:
+            yield _measure(adapter.name, variant.name, batch)
+
+
+def _measure(name: str, variant: str, batch: int | None) -> SourceCeiling:
+    spec = TrialSpec(
+        engine=name,
+        variant=variant,
+        workers=1,
+        batch=batch or 1,
+        options={},
+        dataset=_NOTHING,
+        spawned_ns=time.monotonic_ns(),
+        measures_ceiling_only=True,
+    )
+    with tempfile.TemporaryDirectory(prefix="lab-doctor-") as folder:
+        ended = run_trial(spec, log=Path(folder) / "log", timeout_s=CEILING_TIMEOUT_S)
+    if ended.result.get("status") is not None:
+        reason = str(ended.result.get("reason"))
+        return SourceCeiling(engine=name, variant=variant, batch=batch, reason=reason)
+    eps = ended.result.get("generator_ceiling_eps")
+    return SourceCeiling(
+        engine=name,
+        variant=variant,
+        batch=batch,
+        ceiling_eps=eps,
+        claimable_eps=None if eps is None else SAFE_SHARE * eps,
+        virtual=eps is None,
+    )
+
+
+_NOTHING = Dataset(
+    id="0" * 64,
+    workload=NAMES[0],
+    alphabet=Alphabet(kinds=("nothing",), keys=1),
+    streams=(),
+    origin={},
+    source="no input: only the source is measured",
+    licence="",
+)
