@@ -102,11 +102,13 @@ def find_run(name: str, *roots: Path) -> Path:
 def _lines(old: "Run", new: "Run", found: "Comparison") -> list[str]:
     """Return the comparison as Markdown, which is what the terminal shows, too."""
     from lab.gate.render import aligned
+    from lab.gate.stored import planted_notes
 
     lines = [f"A: {_title(old)}", f"B: {_title(new)}", ""]
     if found.differences:
         lines += [f"**{NOT_COMPARABLE}**: these differ, so ratios say nothing about the revision:"]
         lines += [f"- {difference}" for difference in found.differences] + [""]
+    lines += [f"- {note}" for note in planted_notes(old, new)]
     lines += [f"- {a.cell}: {a.word}: A {a.old}, B {a.new}" for a in found.answers]
     lines += [f"- {cell}: only in A" for cell in found.only_old]
     lines += [f"- {cell}: only in B" for cell in found.only_new]

@@ -184,7 +184,7 @@ def _stored(given: dict[str, Any]) -> "Report":
     from lab.gate.against import in_words
     from lab.gate.decide import hold
     from lab.gate.outcome import Report
-    from lab.gate.stored import fresh_run, pair_runs
+    from lab.gate.stored import fresh_run, pair_runs, planted_notes
     from lab.gate.trials import check_cells
     from results.store import read_run
 
@@ -216,7 +216,7 @@ def _stored(given: dict[str, Any]) -> "Report":
         new=str(new.path),
         rule=in_words(asked.rule, two_stages=not given["run_name"]),
         lines=lines,
-        notes=(note,),
+        notes=(note, *planted_notes(old, new)),
     )
 
 

@@ -9,7 +9,6 @@ Both arms are built this way, also the working tree: an editable install would d
 in its paths and in its import machinery.
 """
 
-import hashlib
 import json
 import os
 import platform
@@ -29,16 +28,8 @@ Say = Callable[[str], None]
 
 # The core takes half a minute on two cores.
 BUILD_TIMEOUT_S = 1800
-_FLAGS = (
-    "CC",
-    "CXX",
-    "CFLAGS",
-    "CXXFLAGS",
-    "CPPFLAGS",
-    "LDFLAGS",
-    "CMAKE_ARGS",
-    "SKBUILD_CMAKE_ARGS",
-)
+_FLAGS = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CMAKE_ARGS")
+_FLAG_PREFIX = "SKBUILD_"
 _TOOLS = ("scikit-build-core", "nanobind", "cmake", "ninja")
 
 
@@ -69,7 +60,11 @@ def toolchain() -> dict[str, Any]:
     return {
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "compiler": compiler_version(),
-        "flags": {name: os.environ[name] for name in _FLAGS if name in os.environ},
+        "flags": {
+            name: value
+            for name, value in sorted(os.environ.items())
+            if name in _FLAGS or name.startswith(_FLAG_PREFIX)
+        },
         "tools": {name: _version(name) for name in _TOOLS},
     }
 
@@ -87,15 +82,6 @@ def compiler_version() -> str:
 def build_path() -> str:
     """Return PATH with this environment's own cmake and ninja first."""
     return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-
-
-def digest(site: Path) -> str:
-    """Return a hash of an arm's compiled and Python files, to tell whether two arms differ."""
-    found = hashlib.sha256()
-    for path in sorted(site.rglob("*")):
-        if path.suffix in (".py", ".so"):
-            found.update(str(path.relative_to(site)).encode() + b"\0" + path.read_bytes())
-    return found.hexdigest()
 
 
 def _build(repository: Path, revision: Revision, root: Path) -> None:

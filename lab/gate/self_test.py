@@ -126,12 +126,17 @@ def run_self_test(*, rounds: int, minutes: float, master: str, say: Say) -> Iter
     yield f"{time.monotonic() - began:.0f} s"
 
 
-def rate(blocks: Sequence[Block], rule: Rule, rng: np.random.Generator) -> Rates:
+def rate(
+    blocks: Sequence[Block], rule: Rule, rng: np.random.Generator, deals: int = DEALS
+) -> Rates:
     """Return how often a gate calls a regression on blocks of costs."""
     quick = replace(rule, draws=200)
     n = rule.n
     resampled = [
-        (_deal(block, None, quick, rng), {p: _deal(block, p, quick, rng) for p in block.planted})
+        (
+            _deal(block, None, quick, rng, deals),
+            {p: _deal(block, p, quick, rng, deals) for p in block.planted},
+        )
         for block in blocks
     ]
     return Rates(
@@ -151,16 +156,18 @@ def rate(blocks: Sequence[Block], rule: Rule, rng: np.random.Generator) -> Rates
     )
 
 
-def _deal(block: Block, planted: float | None, rule: Rule, rng: np.random.Generator) -> float:
+def _deal(
+    block: Block, planted: float | None, rule: Rule, rng: np.random.Generator, deals: int
+) -> float:
     """Return the share of resampled gates that call a regression."""
     calls = 0
-    for _ in range(DEALS):
+    for _ in range(deals):
         swap = rng.random(len(block.same[0])) < 0.5
         old = np.where(swap, block.same[1], block.same[0])
         other = np.where(swap, block.same[0], block.same[1])
         new = other if planted is None else block.planted[planted]
         calls += _called(old, new, rule, rng)
-    return calls / DEALS
+    return calls / deals
 
 
 def _called(old: np.ndarray, new: np.ndarray, rule: Rule, rng: np.random.Generator) -> bool:

@@ -82,6 +82,16 @@ class Quiet:
         """Say nothing."""
 
 
+def planted_notes(old: Run, new: Run) -> tuple[str, ...]:
+    """Return a note for each run in which the lab planted busy work."""
+    notes = []
+    for run in (old, new):
+        planted = max((row["planted_slowdown"] or 0 for row in run.rows), default=0)
+        if planted:
+            notes.append(f"{run.path.name} was run with {planted:.0%} of planted busy work")
+    return tuple(notes)
+
+
 def _own(rows: Sequence[Row]) -> tuple[Row, ...]:
     """Return the trials that stand for the cell itself, without those of a search."""
     return tuple(row for row in rows if row["purpose"] in (None, CELL))

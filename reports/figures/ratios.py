@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from reports.figures.panel import grid, new_panel, save
-from reports.palette import INK, MUTED, Colour
+from reports.palette import INK, MUTED, PAPER, Colour
 
 BETTER = Colour(light="#00805d", dark="#3ac79b")
 WORSE = Colour(light="#c05200", dark="#f08a3c")
@@ -103,16 +103,15 @@ def _bar(axes: Axes, bar: Bar, index: int) -> None:
             weight=weight,
             color=INK.light if side == "left" else colour,
             parse_math=False,
+            bbox={"facecolor": PAPER.light, "edgecolor": "none", "pad": 1.2},
         )
 
 
 def _ticks(axes: Axes, reach: float) -> None:
     steps = (1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 5.0, 10.0, 100.0)
-    inside = [step for step in steps if step <= reach]
-    step = inside[-1] if inside else 1.0
-    places = [1 / step, 1.0, step]
-    if step > 1.05:
-        half = step**0.5
-        places = [1 / step, 1 / half, 1.0, half, step]
+    outer = [step for step in steps if step <= reach][-1:]
+    # A second pair about half-way out, where there is room for it.
+    inner = [step for step in steps if outer and step <= outer[0] ** 0.6][-1:]
+    places = [1.0, *(place for step in inner + outer for place in (1 / step, step))]
     axes.set_xticks(places, [f"{place:.3g} \N{MULTIPLICATION SIGN}" for place in places])
     axes.set_xticks([], minor=True)
