@@ -1,0 +1,120 @@
+import pytest
+
+from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from results.store import write_meta, write_table, write_trial
+
+CELL = "event_window/multicore/dgs/w2/b4096"
+HOST = {
+    "cpu_model": "A fast one",
+    "cores_usable": 2,
+    "governor": None,
+    "smt": None,
+    "virtualised": True,
+    "memory_bytes": 8 << 30,
+}
+
+
+@pytest.fixture
+def stored(tmp_path, monkeypatch):
+    """A function that stores a run of one cell and returns its name."""
+    monkeypatch.setenv("LAB_RUNS", str(tmp_path))
+
+    def make(name, rates, *, cpu_model="A fast one", **columns):
+        run_dir = tmp_path / name
+        host = {**HOST, "cpu_model": cpu_model}
+        meta = {"name": name, "host": host, "cells": {CELL: {"workers": 2}}, "lab_version": "0"}
+        vcs = {"commit": "0123456789abcdef", "dirty_diff_sha256": None}
+        write_meta(run_dir, {**meta, "vcs": vcs, "complete": True})
+        for number, rate in enumerate(rates):
+            row = {
+                "cell": CELL,
+                "workload": "event_window",
+                "engine": "multicore",
+                "variant": "dgs",
+                "status": "ok",
+                "repetition": number + 1,
+                "order_index": number,
+                "events": 1_000_000,
+                "duration_s": 1e6 / rate,
+                "throughput_eps": float(rate),
+                "cpu_s": 2e6 / rate,
+                "dataset": "d1",
+                "fingerprint": f"f-{cpu_model}",
+            }
+            write_trial(run_dir, f"r{number}", row | columns)
+        write_table(run_dir)
+        return name
+
+    return make
+
+
+RATES = [1_000_000 + 1000 * k for k in range(6)]
+SLOWER = [rate / 1.1 for rate in RATES]
+
+
+def test_compare_prints_ratios_and_writes_markdown_and_pictures(stored, tmp_path, capsys):
+    arguments = ["compare", stored("old", RATES), stored("new", SLOWER)]
+    assert call([*arguments, "--out", str(tmp_path / "out")]) == EXIT_OK
+    said = capsys.readouterr().out
+    assert "0.909" in said and "1.100" in said and said.count("worse") == 2
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    names = {
+        f"ratios-{metric}.{kind}" for metric in ("throughput", "cpu") for kind in ("svg", "png")
+    }
+    assert written == names | {"compare.md"}
+    assert "0.909" in (tmp_path / "out" / "compare.md").read_text()
+    assert CELL in (tmp_path / "out" / "ratios-cpu.svg").read_text()
+
+
+def test_compare_refuses_runs_of_other_hosts_and_force_marks_everything(stored, tmp_path, capsys):
+    names = [stored("old", RATES), stored("new", RATES, cpu_model="A slow one")]
+    assert call(["compare", *names]) == EXIT_USER_ERROR
+    assert "host.cpu_model is 'A fast one' in A, 'A slow one' in B" in capsys.readouterr().err
+    out = tmp_path / "out"
+    assert call(["compare", *names, "--force", "--out", str(out)]) == EXIT_OK
+    said = capsys.readouterr().out
+    assert said.count("NOT COMPARABLE") == 2 and "host.cpu_model" in said
+    assert "NOT COMPARABLE" in (out / "compare.md").read_text()
+    assert "NOT COMPARABLE" in (out / "ratios-cpu.svg").read_text()
+
+
+def test_compare_takes_only_the_metrics_that_are_named(stored, capsys):
+    names = [stored("old", RATES), stored("new", SLOWER)]
+    assert call(["compare", *names, "--metric", "cpu"]) == EXIT_OK
+    said = capsys.readouterr().out
+    assert "| cpu" in said and "| throughput" not in said
+
+
+def test_runs_are_found_by_a_part_of_their_name_if_it_is_one_run(stored, capsys):
+    stored("day-one", RATES), stored("day-two", RATES)
+    assert call(["compare", "one", "two"]) == EXIT_OK
+    assert call(["compare", "day", "two"]) == EXIT_USER_ERROR
+    assert "ambiguous" in capsys.readouterr().err
+    assert call(["compare", "three", "two"]) == EXIT_USER_ERROR
+    assert "no run 'three'" in capsys.readouterr().err
+
+
+def test_planted_work_is_told(stored, capsys):
+    names = [stored("old", RATES), stored("new", SLOWER, planted_slowdown=0.1)]
+    assert call(["compare", *names]) == EXIT_OK
+    assert "new was run with 10% of planted busy work" in capsys.readouterr().out
+
+
+def test_a_stored_run_is_gated_against_a_stored_baseline(stored, capsys):
+    slow = ["gate", "--baseline", stored("old", RATES), "--run", stored("new", SLOWER)]
+    assert call(slow) == 5
+    said = capsys.readouterr().out
+    assert said.count("REGRESSION") == 2 and "one stage" in said
+    assert call(["gate", "--baseline", "old", "--run", stored("same", RATES)]) == EXIT_OK
+
+
+def test_a_baseline_of_another_host_is_refused_by_the_gate(stored, capsys):
+    stored("old", RATES), stored("new", RATES, cpu_model="A slow one")
+    assert call(["gate", "--baseline", "old", "--run", "new"]) == EXIT_USER_ERROR
+    assert "host.cpu_model" in capsys.readouterr().err
+
+
+def test_a_wrong_answer_in_the_new_run_fails_the_gate(stored, capsys):
+    stored("old", RATES), stored("new", RATES, status="wrong_output", reason="2 missing")
+    assert call(["gate", "--baseline", "old", "--run", "new"]) == 5
+    assert "new: wrong_output: 2 missing" in capsys.readouterr().out
