@@ -8,6 +8,12 @@ from tests.lab.podman import NoEngineError, podman
 from workloads.registry import workload
 
 
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers", "container_image: builds the project's Dockerfile (minutes); LAB_TEST_IMAGE=1"
+    )
+
+
 @pytest.fixture
 def small_dataset(tmp_path):
     """A function from a workload's name to a small dataset of it, made without Spark."""

@@ -79,8 +79,13 @@ class Engine:
 
 
 @contextmanager
-def podman(folder: Path) -> Iterator[Engine]:
+def podman(folder: Path, *, shares_machine: bool = True) -> Iterator[Engine]:
     """Run an engine below `folder`; nothing of it is left afterwards.
+
+    Args:
+        folder: where it has its storage.
+        shares_machine: mount this machine's interpreter and source into every container, and try
+            one; without it images have to be complete.
 
     Raises:
         NoEngineError: it cannot be started here.
@@ -89,7 +94,8 @@ def podman(folder: Path) -> Iterator[Engine]:
         if shutil.which(program) is None:
             raise NoEngineError(f"no {program}; remedy: apt-get install -y {' '.join(PROGRAMS)}")
     settings = folder / "containers.conf"
-    volumes = ", ".join(f'"{path}:{path}:ro"' for path in _mounted())
+    shared = _mounted() if shares_machine else []
+    volumes = ", ".join(f'"{path}:{path}:ro"' for path in shared)
     settings.write_text(SETTINGS.format(volumes=volumes))
     socket = folder / "podman.sock"
     root = folder / "storage"
@@ -111,7 +117,8 @@ def podman(folder: Path) -> Iterator[Engine]:
         )
     try:
         _wait_for(socket, service, log)
-        _try(engine)
+        if shares_machine:
+            _try(engine)
         yield engine
     finally:
         service.terminate()
