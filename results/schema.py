@@ -29,8 +29,8 @@ STATUSES = {
     TIMEOUT: "was stopped, with all its processes, after the time limit",
     CRASH: "the engine or its process failed; `reason` has the last words of its log",
     OOM: "ran out of memory, or was killed by the system for lack of it",
-    INVALID: "the answer is right but the measurement is not: events were not all accounted for, "
-    "or the generator could not keep the offered rate",
+    INVALID: "it is no measurement: events were not all accounted for, the generator could not "
+    "keep the offered rate, or the input is too short for the load",
     UNSTEADY: "offered load, right answer, but no steady state was reached; its numbers are shown "
     "with this verdict",
     UNSUSTAINED: "offered load, right answer, but the engine did not keep up with the rate; its "
@@ -59,7 +59,9 @@ class Column:
 COLUMNS = (
     # What was run.
     Column(
-        "cell", "string", "id of the cell: workload/engine/variant/w<workers>[/b<batch>][/label]"
+        "cell",
+        "string",
+        "id: workload/engine/variant/w<workers>[/b<batch>][/engine's label][/load's label]",
     ),
     Column("workload", "string", "workload name"),
     Column("workload_label", "string", "tells apart several inputs of one workload; null for one"),
@@ -80,8 +82,12 @@ COLUMNS = (
     Column("events", "int64", "input events processed, as the engine counted them"),
     Column("outputs", "int64", "records in the answer"),
     Column("duration_s", "float64", "the timed part, by the lab's monotonic clock"),
-    Column("throughput_eps", "float64", "catch-up rate: events / duration_s; null unless ok"),
-    Column("outputs_eps", "float64", "outputs / duration_s; null unless ok"),
+    Column(
+        "throughput_eps",
+        "float64",
+        "catch-up rate: events / duration_s; null unless ok, and under a load",
+    ),
+    Column("outputs_eps", "float64", "outputs / duration_s; null unless verified"),
     Column("latency_p50_ns", "int64", "null without stamps or below 20 samples"),
     Column("latency_p90_ns", "int64", "null without stamps or below 100 samples"),
     Column("latency_p99_ns", "int64", "null without stamps or below 1,000 samples"),
@@ -108,21 +114,29 @@ COLUMNS = (
     Column("send_lag_p50_ns", "int64", "due until handed over; null for a virtual source"),
     Column("send_lag_p99_ns", "int64", "above 1 ms the trial is invalid"),
     Column("send_lag_max_ns", "int64", "null for a virtual source"),
-    Column("generator_ceiling_eps", "float64", "rate into a null engine; null: virtual source"),
+    Column(
+        "generator_ceiling_eps",
+        "float64",
+        "rate into a null engine, once a session; null: virtual source",
+    ),
     Column("warm_up_s", "float64", "outputs due before this are not in the latency"),
     Column("window_s", "float64", "length of the steady window that was asked for"),
-    Column("steady", "string", "steady, unsteady, or too_short: the window has too few points"),
+    Column("steady", "string", "steady, unsteady, or too_short; of catch-up null where too short"),
     Column("steady_reason", "string", "which test failed, with its value and bound"),
     Column("backlog_slope_eps", "float64", "Theil-Sen slope of emitted - consumed in the window"),
     Column("backlog_max", "int64", "largest backlog on the 100 ms grid"),
     Column("latency_slope", "float64", "upper 95 % bound of its slope x window / its median"),
-    Column("drain_s", "float64", "from the end of the load to the end of the timed part"),
-    Column("sustained", "bool", "whether the rate was sustained, by every criterion"),
-    Column("sustained_reason", "string", "the criteria that failed, with value and bound"),
+    Column("drain_s", "float64", "from the end of the load until the engine was done"),
+    Column("sustained", "bool", "by every criterion; null when invalid or not verified"),
+    Column(
+        "sustained_reason",
+        "string",
+        "the criteria that failed, with value and bound; what limits the verdict",
+    ),
     Column("service_p50_ns", "int64", "input taken by the engine until output: no waiting in it"),
     Column("service_p99_ns", "int64", "as service_p50_ns"),
     Column("service_max_ns", "int64", "as service_p50_ns"),
-    Column("purpose", "string", "cell, or in a search: double, bisect, confirm, level"),
+    Column("purpose", "string", "cell, or in a search: double, bisect, confirm, refute, level"),
     Column("probe", "int64", "number of the search's probe, from 1"),
     Column("vote", "int64", "which repetition of the probe, from 1"),
     # Energy. Null with the reason where no counter can be read, never 0.
@@ -163,7 +177,9 @@ COLUMNS = (
     Column("warnings", "string", "doubts about the machine before and after, JSON list of texts"),
     Column("loadavg_before", "float64", "1-minute load average when the trial was started"),
     Column("loadavg_after", "float64", "1-minute load average when it had ended"),
-    Column("planted_slowdown", "float64", "busy work added by the lab to try a gate; 0: none"),
+    Column(
+        "planted_slowdown", "float64", "CPU time added to try a gate, as share of the run; 0: none"
+    ),
 )
 
 NAMES = frozenset(column.name for column in COLUMNS)

@@ -1,3 +1,5 @@
+import errno
+import itertools
 import json
 import os
 import signal
@@ -9,7 +11,10 @@ from pathlib import Path
 import pytest
 
 import lab.cli
+import lab.runner
 from engines.conformance import ordinary_input
+from engines.fake.adapter import FakeEngine
+from engines.protocol import Variant
 from lab.cli import (
     EXIT_ENGINE_FAILURE,
     EXIT_INTERRUPTED,
@@ -18,6 +23,13 @@ from lab.cli import (
     EXIT_WRONG_OUTPUT,
     call,
 )
+from lab.generators import Ceiling, Generators
+from lab.isolate.isolation import Isolation
+from lab.matrix import Settings
+from lab.measure.energy.choose import Choice
+from lab.measure.hdr import read_log
+from lab.search.record import read_searches
+from lab.session import Session, finish
 from results.store import finished, read_meta, read_run, write_meta
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.manifest import Content
@@ -63,16 +75,24 @@ def dataset(tmp_path, monkeypatch):
 def matrix(tmp_path, dataset):
     """A function that writes a matrix of fake cells and returns its path."""
 
-    def write(variants, *, repetitions=1, options="{ rate_eps = 100_000 }", name="m"):
+    def write(variants, *, repetitions=1, options="{ rate_eps = 100_000 }", name="m", more=""):
         path = tmp_path / f"{name}.toml"
         path.write_text(
             f"[run]\nrepetitions = {repetitions}\ntimeout_s = 60\n"
             f'[[workload]]\nname = "event_window"\ndataset = "{dataset[:12]}"\nlabel = "small"\n'
-            f'[[engine]]\nname = "fake"\nvariants = {json.dumps(variants)}\noptions = {options}\n'
+            f'[[engine]]\nname = "fake"\nvariants = {json.dumps(variants)}\n'
+            f"options = {options}\n{more}\n"
         )
         return path
 
     return write
+
+
+@pytest.fixture
+def same_source(monkeypatch):
+    """One source revision from the run to its resumption, whoever edits the checkout meanwhile."""
+    pinned = {"commit": "1" * 40, "dirty_diff_sha256": None, "reason": None}
+    monkeypatch.setattr("lab.run_dir.revision", lambda: dict(pinned))
 
 
 def run_lab(capsys, *arguments):
@@ -153,6 +173,179 @@ def test_dataset_of_another_workload_is_refused(capsys, matrix):
     assert "is input of event_window, not of keyed_counter" in err
 
 
+LOAD = "[load]\nrate_eps = 1_000\nwarm_up_s = 0.5\nwindow_s = 2\n"
+SEARCH = (
+    '[load]\nsearch = "sustainable"\nstart_eps = 300\nwarm_up_s = 0.1\nwindow_s = 2\n'
+    "votes = 1\nconfirmations = 1\ntolerance = 0.1\nlevels = [0.5]\n"
+)
+
+
+def test_offered_loads_are_printed_and_stored_beside_catch_up(capsys, matrix):
+    loads = "[[load]]\n" + LOAD.replace("[load]\n", "") + '[[load]]\nmode = "catch-up"\n'
+    options = "{ capacity_eps = 10_000, real_time = false }"
+    code, out, _ = run_lab(capsys, matrix(["correct"], options=options, more=loads))
+    assert code == EXIT_OK
+    run = read_run(Path(out[-1]))
+    rows = {row["cell"].rpartition("/")[2]: row for row in run.rows}
+    offered, catch_up = rows["constant-1k"], rows["w1"]
+    assert json.loads(offered["load"])["rate_eps"] == 1_000
+    assert offered["arrival"] == "constant" and offered["load_label"] == "constant-1k"
+    assert (offered["warm_up_s"], offered["window_s"]) == (0.5, 2.0)
+    assert offered["throughput_eps"] is None and catch_up["throughput_eps"] > 0
+    assert catch_up["load"] is None and catch_up["purpose"] == "cell"
+    assert offered["fingerprint"] != catch_up["fingerprint"]
+    assert (run.path / offered["histograms"]).suffix == ".hlog"
+    assert read_log(run.path / offered["histograms"])
+    assert run.meta["generators"] == {"fake/correct/b1": {"ceiling_eps": None, "reason": None}}
+    (line,) = [line for line in out if "w1/constant-1k" in line]
+    assert "ok" in line and "1,000 /s" in line.replace("1.00 k", "1,000 ")
+    for row in run.rows:
+        assert row["loadavg_before"] is not None and isinstance(json.loads(row["warnings"]), list)
+        assert row["isolate"] == "process"
+
+
+def test_rates_that_are_not_sustained_are_a_result_and_no_failure(capsys, matrix):
+    path = matrix(["correct"], options="{ capacity_eps = 800 }", more=LOAD)
+    code, out, err = run_lab(capsys, path)
+    assert code == EXIT_OK
+    assert "unsustained  offered 1.00 k/s" in err
+    assert any("unsustained" in line and "constant-1k" in line for line in out)
+
+
+def test_generator_that_lags_gives_exit_code_3(capsys, matrix):
+    options = "{ capacity_eps = 9_000, generator_lag_s = 0.01 }"
+    code, _, err = run_lab(capsys, matrix(["correct"], options=options, more=LOAD))
+    assert code == EXIT_ENGINE_FAILURE
+    assert "invalid: generator: " in err and "send lag p99 10 ms, above 1 ms" in err
+
+
+def test_variant_without_loads_gets_a_row_and_no_process(capsys, matrix, monkeypatch):
+    class Batch(FakeEngine):
+        def variants(self):
+            return (Variant(name="correct", summary="takes what is there"),)
+
+    monkeypatch.setattr("lab.cells.find_engine", lambda name: Batch())
+    code, out, _ = run_lab(capsys, matrix(["correct"], repetitions=3, more=LOAD))
+    assert code == EXIT_OK
+    (row,) = read_run(Path(out[-1])).rows
+    assert row["status"] == "unsupported" and "cannot be driven" in row["reason"]
+    assert row["log"] is None and list((Path(out[-1]) / "logs").iterdir()) == []
+
+
+def test_search_brackets_the_capacity_and_prints_it(capsys, matrix):
+    path = matrix(["correct"], options="{ capacity_eps = 500 }", more=SEARCH)
+    code, out, err = run_lab(capsys, path)
+    assert code == EXIT_OK
+    run = read_run(Path(out[-1]))
+    purposes = [row["purpose"] for row in run.rows]
+    assert purposes[0] == "double" and purposes[-1] == "level" and "confirm" in purposes
+    assert [row["order_index"] for row in run.rows] == list(range(len(run.rows)))
+    (found,) = read_searches(run.path).values()
+    assert found.over and found.bracket.confirmed
+    assert found.bracket.r_pass_eps <= 500 * 1.011 < found.bracket.r_fail_eps * 1.011
+    (line,) = [line for line in out if "/sustainable" in line and "confirmed" in line]
+    assert "/s" in line and "%" in line
+    assert "double 1.1 at 300 /s" in err
+
+
+def test_search_that_lost_its_last_trials_repeats_only_these(capsys, matrix, same_source):
+    path = matrix(["correct"], options="{ capacity_eps = 500 }", more=SEARCH)
+    _, out, _ = run_lab(capsys, path)
+    run_dir = Path(out[-1])
+    before = finished(run_dir)
+    lost = [name for name, row in before.items() if row["order_index"] >= len(before) - 3]
+    for name in lost:
+        (run_dir / "trials" / f"{name}.json").unlink()
+    (run_dir / "trials.parquet").unlink()
+    (run_dir / "searches" / "event_window@small__fake__correct__w1__sustainable.json").unlink()
+    code, out, err = run_lab(capsys, "--resume", run_dir)
+    assert code == EXIT_OK, err
+    after = finished(run_dir)
+    assert set(after) == set(before)
+    assert [after[name] for name in before if name not in lost] == [
+        before[name] for name in before if name not in lost
+    ]
+    assert all(after[name]["attempt"] == 2 for name in lost)
+    assert [row["order_index"] for row in read_run(run_dir).rows] == list(range(len(before)))
+
+
+def test_search_that_finds_no_rate_gives_exit_code_3(capsys, matrix):
+    code, out, _ = run_lab(capsys, matrix(["crash"], more=SEARCH))
+    assert code == EXIT_ENGINE_FAILURE
+    assert any("none found" in line for line in out)
+
+
+def test_wrong_answer_ends_a_search_with_exit_code_4(capsys, matrix):
+    code, out, _ = run_lab(capsys, matrix(["lose"], more=SEARCH))
+    assert code == EXIT_WRONG_OUTPUT
+    assert len(read_run(Path(out[-1])).rows) == 1
+
+
+def test_full_disk_ends_the_run_with_an_error_and_resume_completes_it(
+    capsys, matrix, tmp_path, monkeypatch, same_source
+):
+    real, count = lab.runner.write_trial, itertools.count(1)
+
+    def full_at_the_second(run_dir, name, row):
+        if next(count) == 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(run_dir, name, row)
+
+    monkeypatch.setattr("lab.runner.write_trial", full_at_the_second)
+    code, _, err = run_lab(capsys, matrix(["correct"], repetitions=3))
+    assert code == EXIT_USER_ERROR
+    (run_dir,) = (tmp_path / "runs").iterdir()
+    assert "cannot be written: No space left on device; make room and go on with" in err
+    assert f"lab run --resume {run_dir}" in err
+    run = read_run(run_dir)
+    assert [row["repetition"] for row in run.rows] == [1]
+    assert not run.meta["complete"] and run.meta["sessions"][0]["interrupted"]
+
+    code, _, err = run_lab(capsys, "--resume", run_dir)
+    assert code == EXIT_OK, err
+    assert [row["repetition"] for row in read_run(run_dir).rows] == [1, 2, 3]
+
+
+def test_net_energy_is_filled_into_the_records_when_the_session_ends(tmp_path):
+    choice = Choice(name="powercap", reason=None, reports=())
+    session = Session(
+        run_dir=tmp_path,
+        settings=Settings(),
+        energy=choice,
+        generators=Generators(tmp_path, {}, Isolation()),
+        idle_before={"package-0": 5.0},
+    )
+    gross = {
+        "energy_gross_j": 100.0,
+        "energy_domains": '{"package-0": 100.0}',
+        "energy_reason": None,
+        "duration_s": 10.0,
+        "events": 1_000,
+        "status": "ok",
+    }
+    session.measured = {"a-r1": dict(gross), "b-r1": gross | {"energy_gross_j": None}}
+    meta = {"sessions": [{}]}
+    finish(session, meta, interrupted=True)
+    (row,) = finished(tmp_path).values()
+    assert (row["energy_net_j"], row["energy_net_j_per_1000"], row["idle_w"]) == (50.0, 50.0, 5.0)
+    assert "baseline only before the session" in row["energy_reason"]
+    assert session.advice() == (
+        "energy is read through powercap, without an idle baseline: idle_s = 60 in [run] would "
+        "give net joules"
+    )
+
+
+def test_rate_above_half_of_the_generators_ceiling_is_warned_of():
+    ceiling = Ceiling(eps=1_000.0)
+    assert ceiling.warnings(500.0) == []
+    (warning,) = ceiling.warnings(600.0)
+    assert "600 events/s, is 60% of what the generator can do, 1,000" in warning
+    assert Ceiling().warnings(1e12) == []
+    assert Ceiling(reason="it crashed").warnings(1.0) == [
+        "the generator's ceiling is unknown: it crashed"
+    ]
+
+
 def interrupted(path, tmp_path, after_trials):
     """Start `lab run` as a person would, press Ctrl-C after some trials; process and run."""
     process = subprocess.Popen(
@@ -200,6 +393,10 @@ def test_interrupted_run_stops_cleanly_and_is_completed_by_resume(capsys, matrix
     ("change", "named"),
     [
         (lambda meta: meta["vcs"].update(commit="0" * 40), "source revision vcs.commit"),
+        (
+            lambda meta: meta["settings"].update(planted_slowdown=0.1),
+            "matrix settings['planted_slowdown'] was 0.1, is 0.0 now",
+        ),
         (lambda meta: meta["host"].update(cpu_model="abacus"), "host['cpu_model'] was 'abacus'"),
         (
             lambda meta: meta["cells"]["event_window@small/fake/correct/w1"].update(workers=9),
@@ -208,7 +405,9 @@ def test_interrupted_run_stops_cleanly_and_is_completed_by_resume(capsys, matrix
         (lambda meta: meta["datasets"]["event_window@small"].update(id="ff"), "dataset of event_"),
     ],
 )
-def test_resume_is_refused_when_something_differs_and_names_it(capsys, matrix, change, named):
+def test_resume_is_refused_when_something_differs_and_names_it(
+    capsys, matrix, same_source, change, named
+):
     _, out, _ = run_lab(capsys, matrix(["correct"]))
     meta = read_meta(Path(out[-1]))
     change(meta)
