@@ -66,8 +66,8 @@ def run(
     """Run the cells of MATRIX, a TOML file, each trial in a fresh process.
 
     Every answer is compared with the oracle's after the timed part. The last line printed is the
-    run directory. Exit codes: 0 all cells ok or unsupported, 3 an engine failed, 4 an answer was
-    wrong, 130 interrupted.
+    run directory. Exit codes: 0 all cells ok, unsteady, unsustained or unsupported, 3 an engine
+    failed, 4 an answer was wrong, 130 interrupted.
     """
     if real_data is not None and not demo:
         raise click.UsageError("--real-data goes with --demo")

@@ -261,6 +261,14 @@ def test_vote_of_a_search_has_a_name_and_a_load_of_its_own():
     assert votes[0].load.objective is None
 
 
+def test_matrix_of_the_documentation_is_one():
+    text = (Path(lab.__file__).parents[1] / "docs" / "running.md").read_text()
+    matrix = parse_matrix(text.split("```toml\n")[1].split("```")[0], "running.md")
+    ids = [cell.id for cell in expand(matrix)]
+    assert "event_window/multicore/dgs/w2/b4096/pinned/poisson-100k" in ids
+    assert "event_window/multicore/dgs/w2/b4096/pinned/sustainable" in ids
+
+
 def test_demo_runs_three_workloads_on_three_engines_and_real_input_beside_them(small_dataset):
     text = (Path(lab.__file__).parent / "demo.toml").read_text()
     for known in KNOWN:
