@@ -72,6 +72,9 @@ def fresh_run(
 class Quiet:
     """A `lab.runner.Watcher` that says nothing."""
 
+    def advised(self, text: str) -> None:
+        """Say nothing."""
+
     def oracle(self, key: str, dataset: Any) -> None:
         """Say nothing."""
 
