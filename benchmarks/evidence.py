@@ -7,14 +7,18 @@ loop and the generator run in fresh processes, too, the loop before and after th
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.figures import Evidence, Target
+from lab.gate.instructions import compare_counts, count_tree
+from lab.gate.outcome import Word
 from results.store import Row, read_run
 
 HERE = Path(__file__).parent
+ROOT = HERE.parent
 MATRICES = {name: HERE / f"{name}.toml" for name in ("matrix", "latency")}
 """By file name: catch-up cells, and a search for a sustainable rate."""
 
@@ -22,6 +26,9 @@ LOOPS = 3
 """Numba loops on each side of the runs: six processes in all."""
 GENERATORS = 5
 """Processes in which the generator is tried."""
+SUITES = 5
+"""Times that all instructions are counted without a change, besides the first."""
+PLANT_PERCENT = 5.0
 
 
 class RunFailedError(Exception):
@@ -59,11 +66,14 @@ def gather(targets: Sequence[Target], runs: Sequence[Path] = ()) -> tuple[Eviden
         rows += read_run(run_dir).rows
     loops += _loops() if "share" in kinds else []
     tries = _generators() if kinds & {"generator", "send_lag"} else []
+    alarms, seen = _count_gate() if kinds & {"false_alarms", "power"} else ([], [])
     evidence = Evidence(
         rows=rows,
         loops_eps=loops,
         generators_eps=[found["eps"] for found in tries],
         send_lags_ns=[found["send_lag_p99_ns"] for found in tries],
+        alarms=alarms,
+        seen=seen,
     )
     return evidence, code
 
@@ -99,6 +109,18 @@ def _loops() -> list[float]:
 def _generators() -> list[dict[str, Any]]:
     """Return what fresh processes say of the generator."""
     return [json.loads(_said("benchmarks.generator")) for _ in range(GENERATORS)]
+
+
+def _count_gate() -> tuple[list[bool], list[bool]]:
+    """Return whether the gate on counts failed each unchanged suite, and called each plant."""
+    with tempfile.TemporaryDirectory(prefix="lab-counts-") as folder:
+        out = Path(folder) / "counts.json"
+        first = count_tree(ROOT, ROOT, out)
+        again = [count_tree(ROOT, ROOT, out) for _ in range(SUITES)]
+        planted = count_tree(ROOT, ROOT, out, plants=[(n, PLANT_PERCENT) for n in first.counts])
+    called = [[line.word is Word.REGRESSION for line in compare_counts(first, c)] for c in again]
+    seen = [line.word is Word.REGRESSION for line in compare_counts(first, planted)]
+    return [any(calls) for calls in called], seen
 
 
 def _said(module: str) -> str:

@@ -29,6 +29,8 @@ KINDS: Mapping[str, tuple[str, frozenset[str]]] = {
     "latency": (AT_MOST, frozenset({"cell", "column"})),
     "generator": (AT_LEAST, frozenset()),
     "send_lag": (AT_MOST, frozenset()),
+    "false_alarms": (AT_MOST, frozenset()),
+    "power": (AT_LEAST, frozenset()),
 }
 
 
@@ -68,12 +70,16 @@ class Evidence:
         loops_eps: rates of the Numba loop, events/s.
         generators_eps: rates of the generator into a null engine, events/s.
         send_lags_ns: 99th percentiles of its send lag at 1 M events/s.
+        alarms: by suite of instruction counts without a change, whether the gate failed it.
+        seen: by benchmark with 5 % of planted work, whether the gate called it.
     """
 
     rows: Sequence[Row] = ()
     loops_eps: Sequence[float] = ()
     generators_eps: Sequence[float] = ()
     send_lags_ns: Sequence[float] = ()
+    alarms: Sequence[bool] = ()
+    seen: Sequence[bool] = ()
 
 
 def read_targets(path: Path, only: Sequence[str] = ()) -> tuple[Target, ...]:
@@ -111,6 +117,10 @@ def measured(target: Target, evidence: Evidence) -> float | None:
             return _median(evidence.generators_eps)
         case "send_lag":
             return _median(evidence.send_lags_ns)
+        case "false_alarms":
+            return _share(evidence.alarms)
+        case "power":
+            return _share(evidence.seen)
         case "latency":
             return _latency(target, evidence.rows)
     cells = {summary.cell: summary for summary in by_cell(evidence.rows)}
@@ -142,6 +152,10 @@ def _latency(target: Target, rows: Sequence[Row]) -> float | None:
 def _throughput(cells: Mapping[str, CellSummary], cell: str) -> float | None:
     spread = cells[cell].spread("throughput_eps") if cell in cells else None
     return spread.median if spread else None
+
+
+def _share(found: Sequence[bool]) -> float | None:
+    return sum(found) / len(found) if found else None
 
 
 def _median(values: Sequence[float]) -> float | None:

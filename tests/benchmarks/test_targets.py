@@ -76,6 +76,13 @@ def test_the_generators_figures_are_medians_over_processes():
     assert measured(target("generator", cell=""), Evidence()) is None
 
 
+def test_the_gates_figures_are_shares_of_suites_and_of_benchmarks():
+    evidence = Evidence(alarms=[False, True, False, False], seen=[True, True, False])
+    assert measured(target("false_alarms", cell=""), evidence) == 0.25
+    assert measured(target("power", cell=""), evidence) == pytest.approx(2 / 3)
+    assert measured(target("power", cell=""), Evidence()) is None
+
+
 def test_bounds_are_inclusive_and_go_the_right_way():
     for kind in KINDS:
         figure = target(kind)

@@ -13,6 +13,9 @@ from workloads.registry import workload
 
 pytest_plugins = ["pytester"]
 
+# As in pyproject.toml: only an editable install has it.
+FINDER = "ignore:Module already imported so cannot be rewritten; _editable"
+
 
 @pytest.fixture
 def session(pytester, tmp_path, monkeypatch):
@@ -25,7 +28,8 @@ def session(pytester, tmp_path, monkeypatch):
     def run(source, *arguments):
         pytester.makepyfile(f"DATASET = {dataset!r}\n{source}")
         return pytester.runpytest_subprocess(
-            "-p", "lab.pytest_plugin", "--lab-data", str(catalogue), "-W", "error", *arguments
+            *("-p", "lab.pytest_plugin", "--lab-data", str(catalogue)),
+            *("-W", "error", "-W", FINDER, *arguments),
         )
 
     return run
