@@ -93,6 +93,7 @@ def same_source(monkeypatch):
     """One source revision from the run to its resumption, whoever edits the checkout meanwhile."""
     pinned = {"commit": "1" * 40, "dirty_diff_sha256": None, "reason": None}
     monkeypatch.setattr("lab.run_dir.revision", lambda: dict(pinned))
+    return pinned
 
 
 def run_lab(capsys, *arguments):
@@ -368,7 +369,9 @@ def interrupted(path, tmp_path, after_trials):
     return process.returncode, out.splitlines(), err
 
 
-def test_interrupted_run_stops_cleanly_and_is_completed_by_resume(capsys, matrix, tmp_path):
+def test_interrupted_run_stops_cleanly_and_is_completed_by_resume(
+    capsys, matrix, tmp_path, same_source
+):
     path = matrix(["correct"], repetitions=3, options="{ rate_eps = 1_000 }")
     code, out, err = interrupted(path, tmp_path, after_trials=1)
     run_dir = Path(out[-1])
@@ -377,7 +380,10 @@ def test_interrupted_run_stops_cleanly_and_is_completed_by_resume(capsys, matrix
     before = finished(run_dir)
     assert 1 <= len(before) < 3
     assert len(read_run(run_dir).rows) == len(before)
-    assert not read_meta(run_dir)["complete"]
+    meta = read_meta(run_dir)
+    assert not meta["complete"]
+    # It was another process, which saw the checkout as it really is.
+    write_meta(run_dir, meta | {"vcs": same_source})
 
     code, out, err = run_lab(capsys, "--resume", run_dir)
     assert code == EXIT_OK, err
