@@ -1,5 +1,6 @@
 """Writes numbers for people: three significant digits and a unit, with the exact value kept."""
 
+import math
 from dataclasses import dataclass
 
 _SI = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -43,6 +44,11 @@ def duration(ns: float) -> Quantity:
     raise AssertionError("unreachable: the last unit takes every value")
 
 
+def seconds(value: float) -> Quantity:
+    """Write a time given in seconds, for example `9.82 ms`."""
+    return duration(value * 1e9)
+
+
 def memory(size_bytes: float) -> Quantity:
     """Write a size in bytes with binary units, for example `1.2 GiB`."""
     exact = f"{size_bytes:,.0f} bytes"
@@ -50,6 +56,29 @@ def memory(size_bytes: float) -> Quantity:
         if size_bytes >= factor:
             return Quantity(text=f"{digits(size_bytes / factor)} {unit}", exact=exact)
     return Quantity(text=f"{size_bytes:.0f} B", exact=exact)
+
+
+def joules(value: float) -> Quantity:
+    """Write an energy, for example `1.20 mJ`."""
+    return Quantity(text=_small(value, "J"), exact=f"{value:.9g} J")
+
+
+def watts(value: float) -> Quantity:
+    """Write a power, for example `23.4 W`."""
+    return Quantity(text=_small(value, "W"), exact=f"{value:.9g} W")
+
+
+def share(value: float) -> Quantity:
+    """Write a part of a whole, for example `99.95 %`; it is rounded down, never up to all of it."""
+    floored = math.floor(value * 1e4) / 1e2
+    return Quantity(text=f"{floored:g} %", exact=f"{value:.9g}")
+
+
+def growth(eps: float) -> Quantity:
+    """Write a change of a count with its sign, for example `+1.20 k/s`."""
+    text = f"{_scaled(abs(eps), _SI)}/s"
+    sign = "\N{MINUS SIGN}" if eps < 0 else "+" if eps > 0 else ""
+    return Quantity(text=sign + text, exact=f"{eps:+,.6g} events/s")
 
 
 def ratio(value: float) -> Quantity:
@@ -65,6 +94,13 @@ def digits(value: float) -> str:
     if magnitude >= 0.9995:
         return f"{value:.1f}" if magnitude >= 9.995 else f"{value:.2f}"
     return f"{value:.3g}"
+
+
+def _small(value: float, unit: str) -> str:
+    for factor, prefix in ((1.0, ""), (1e-3, "m"), (1e-6, "µ")):
+        if abs(value) >= factor * 0.9995:
+            return f"{digits(value / factor)} {prefix}{unit}"
+    return f"{digits(value)} {unit}" if value == 0 else f"{digits(value / 1e-6)} µ{unit}"
 
 
 def _scaled(value: float, units: tuple[tuple[float, str], ...]) -> str:

@@ -4,47 +4,21 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
+from reports.offered import Offered, offered
+from reports.spread import Spread, spread
 from results.query import CellSummary, by_cell
-from results.schema import OK
+from results.schema import OK, VERIFIED
 from results.store import Row
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
-    """The repetitions of one quantity. `values` are in order of repetition and never empty."""
-
-    values: tuple[float, ...]
-
-    @property
-    def median(self) -> float:
-        """Return the middle value, or the mean of the two middle ones."""
-        return float(median(self.values))
-
-    @property
-    def low(self) -> float:
-        """Return the smallest value."""
-        return min(self.values)
-
-    @property
-    def high(self) -> float:
-        """Return the largest value."""
-        return max(self.values)
-
-    @property
-    def n(self) -> int:
-        """Return the number of repetitions."""
-        return len(self.values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
     """One cell of the matrix with all its repetitions.
 
-    A quantity is None where the cell has none. One repetition that is not ok voids the numbers of
-    the whole cell (`results.query`): what sometimes fails or is wrong has no speed.
+    A quantity is None where the cell has none. One repetition without a verified number voids the
+    numbers of the whole cell (`results.query`): what sometimes fails or is wrong has no speed.
 
     Attributes:
         name: the cell's id.
@@ -53,6 +27,7 @@ class Cell:
             variants without the notion.
         status: the worst of its trials.
         statuses: how many trials ended with which status.
+        load: what was offered, and how it went; None for catch-up.
         reasons: the distinct reasons of trials that are not ok.
         notes: the distinct remarks on trials that are ok.
         cpu_s_per_million: CPU seconds of the process tree per million input events.
@@ -73,6 +48,7 @@ class Cell:
     oversubscribed: bool
     status: str
     statuses: Mapping[str, int]
+    load: Offered | None
     reasons: tuple[str, ...]
     notes: tuple[str, ...]
     events: int | None
@@ -80,6 +56,7 @@ class Cell:
     latency_p50_ns: Spread | None
     latency_p90_ns: Spread | None
     latency_p99_ns: Spread | None
+    latency_p999_ns: Spread | None
     latency_max_ns: Spread | None
     latency_definition: str
     cpu_s_per_million: Spread | None
@@ -89,6 +66,11 @@ class Cell:
     plan: str
     properties: Mapping[str, Any]
     counters: Mapping[str, Any]
+
+    @property
+    def verified(self) -> bool:
+        """Tell whether the cell has numbers: every answer was right and every clock honest."""
+        return self.status in VERIFIED
 
     @property
     def series(self) -> tuple[str, str, int | None]:
@@ -103,7 +85,7 @@ def summarise(rows: Iterable[Row]) -> tuple[Cell, ...]:
 
 def _cell(summary: CellSummary) -> Cell:
     rows = sorted(summary.rows, key=lambda row: row["repetition"])
-    ok = rows if summary.status == OK else []
+    ok = rows if summary.status in VERIFIED else []
     return Cell(
         name=summary.cell,
         workload=summary.workload,
@@ -116,19 +98,21 @@ def _cell(summary: CellSummary) -> Cell:
         oversubscribed=summary.oversubscribed,
         status=summary.status,
         statuses=dict(sorted(Counter(row["status"] for row in rows).items())),
+        load=offered(rows, verified=summary.status in VERIFIED),
         reasons=_distinct(_reason(row) for row in rows if row["status"] != OK),
         notes=_distinct(row["reason"] for row in rows if row["status"] == OK),
         events=next((row["events"] for row in rows if row["events"] is not None), None),
-        throughput_eps=_spread(ok, "throughput_eps"),
-        latency_p50_ns=_spread(ok, "latency_p50_ns"),
-        latency_p90_ns=_spread(ok, "latency_p90_ns"),
-        latency_p99_ns=_spread(ok, "latency_p99_ns"),
-        latency_max_ns=_spread(ok, "latency_max_ns"),
+        throughput_eps=spread(ok, "throughput_eps"),
+        latency_p50_ns=spread(ok, "latency_p50_ns"),
+        latency_p90_ns=spread(ok, "latency_p90_ns"),
+        latency_p99_ns=spread(ok, "latency_p99_ns"),
+        latency_p999_ns=spread(ok, "latency_p999_ns"),
+        latency_max_ns=spread(ok, "latency_max_ns"),
         latency_definition=_text(ok, "latency_definition"),
         cpu_s_per_million=_cpu(ok),
-        peak_rss_bytes=_spread(ok, "peak_rss_bytes"),
-        startup_s=_spread(ok, "startup_s"),
-        prepare_s=_spread(ok, "prepare_s"),
+        peak_rss_bytes=spread(ok, "peak_rss_bytes"),
+        startup_s=spread(ok, "startup_s"),
+        prepare_s=spread(ok, "prepare_s"),
         plan=_text(rows, "plan"),
         properties=_json(_text(rows, "properties")),
         counters=_json(_text(ok, "counters")),
@@ -141,11 +125,6 @@ def _reason(row: Row) -> str:
     if reason in difference:
         return difference
     return reason if difference in reason else f"{reason}\n{difference}"
-
-
-def _spread(rows: list[Row], column: str) -> Spread | None:
-    values = tuple(float(row[column]) for row in rows if row[column] is not None)
-    return Spread(values=values) if values else None
 
 
 def _cpu(rows: list[Row]) -> Spread | None:

@@ -84,7 +84,7 @@ def rows_of(cells: Sequence[Cell]) -> list[HeadlineRow]:
 
 
 def in_groups(cells: Sequence[Cell]) -> list[tuple[Group, list[Cell]]]:
-    """Sort cells by engine, variant, batch and workers within workload and input.
+    """Sort cells by engine, variant, batch, workers and rate within workload and input.
 
     Workloads and engines keep the order in which they were first run, which is the matrix's.
     """
@@ -93,10 +93,17 @@ def in_groups(cells: Sequence[Cell]) -> list[tuple[Group, list[Cell]]]:
 
     def place(c: Cell) -> tuple[object, ...]:
         engine = engines.index((c.engine, c.variant))
-        return (groups.index(group_of(c)), engine, c.batch or 0, c.workers, c.name)
+        offered = (c.load.asked_eps or 0.0) if c.load else 0.0
+        return (groups.index(group_of(c)), engine, c.batch or 0, c.workers, offered, c.name)
 
     ordered = sorted(cells, key=place)
     return [(group, list(members)) for group, members in groupby(ordered, key=group_of)]
+
+
+def title(group: Group) -> str:
+    """Return a group's name for people."""
+    workload, input_label = group
+    return f"{workload} ({input_label})" if input_label else workload
 
 
 def group_of(cell: Cell) -> Group:

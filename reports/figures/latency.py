@@ -4,35 +4,27 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from reports.figures.panel import grid, new_panel
 from reports.figures.series import short_names
-from reports.numbers import duration
-from reports.palette import INK, MUTED, PAPER, Colour
+from reports.figures.time_axis import Range, beside, range_of, time_ticks
+from reports.palette import INK, PAPER, Colour
 from reports.summary import Cell
 
 _ROW_IN = 0.36
 _AROUND = 0.4  # rows of room above the first, for its label
 _MARGIN_IN = 0.94
 
-Range = tuple[float, float]
-
 
 def shared_range(cells: Sequence[Cell]) -> Range | None:
     """Return one range of latency in ns for all cells, or None when no cell has a latency."""
-    values = [
+    return range_of(
         value
         for cell in cells
         for quantity in (cell.latency_p50_ns, cell.latency_p99_ns)
         if quantity
         for value in quantity.values
-    ]
-    if not values:
-        return None
-    low, high = max(min(values), 1.0), max(*values, 1.0)
-    room = max((high / low) ** 0.22, 3.0)  # on either side, for the values written beside the marks
-    return (low / room, high * room)
+    )
 
 
 def latency_panel(
@@ -52,9 +44,7 @@ def latency_panel(
     axes.set_xlim(*limits)
     axes.set_ylim(len(stamped) - 0.35, -0.35 - _AROUND)
     axes.set_yticks([])
-    axes.xaxis.set_major_locator(LogLocator(numticks=7))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(_tick))
+    time_ticks(axes.xaxis)
     grid(axes, "x")
     for row, cell in enumerate(stamped):
         workers = f"{cell.workers} worker{'' if cell.workers == 1 else 's'}"
@@ -94,24 +84,7 @@ def _draw(axes: Axes, row: int, cell: Cell, name: str, colour: str) -> None:
             zorder=4,
             **style,
         )
-    _value(axes, row, p50.median if p50 else None, -6, "right")
-    _value(axes, row, p99.median if p99 else None, 6, "left")
-
-
-def _value(axes: Axes, row: int, ns: float | None, shift_pt: float, side: str) -> None:
-    if ns is not None:
-        axes.annotate(
-            duration(ns).text,
-            (ns, row),
-            xytext=(shift_pt, 0),
-            textcoords="offset points",
-            ha=side,
-            va="center",
-            size=7.5,
-            color=MUTED.light,
-        )
-
-
-def _tick(value: float, _: object) -> str:
-    number, _, unit = duration(value).text.partition(" ")
-    return f"{float(number.replace(',', '')):g} {unit}"
+    if p50:
+        beside(axes, (p50.median, row), p50.median, shift_pt=-6, side="right")
+    if p99:
+        beside(axes, (p99.median, row), p99.median, shift_pt=6, side="left")

@@ -21,3 +21,20 @@ def short_names(cells: Iterable[Cell]) -> Mapping[Series, str]:
             parts.append(f"batch {batch:,}")
         names[engine, variant, batch] = " ".join(parts)
     return names
+
+
+def place_names(cells: Iterable[Cell]) -> Mapping[str, str]:
+    """Return a name per cell, by its id: engine, and only what tells it apart from the others."""
+    distinct = list({cell.name: cell for cell in cells}.values())
+    names = short_names(distinct)
+    varied = len({cell.workers for cell in distinct}) > 1
+    loads = {cell.load.label for cell in distinct if cell.load}
+    found: dict[str, str] = {}
+    for cell in distinct:
+        parts = [names[cell.series]]
+        if varied:
+            parts.append(f"w{cell.workers}")
+        if len(loads) > 1 and cell.load:
+            parts.append(cell.load.label)
+        found[cell.name] = " ".join(parts)
+    return found

@@ -12,7 +12,7 @@ from reports.numbers import duration, rate
 from reports.page.inline_svg import inline
 from reports.palette import Colour
 from reports.summary import Cell
-from reports.table import Group, in_groups, label
+from reports.table import Group, in_groups, label, title
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +61,6 @@ def latency_drawings(
             svg = inline(save(panel, directory / name), name=name, alt=alt, engines=colours)
         drawings.append(Drawing(title=title(group), svg=svg, cells=members))
     return drawings
-
-
-def title(group: Group) -> str:
-    """Return a group's name for people."""
-    workload, input_label = group
-    return f"{workload} ({input_label})" if input_label else workload
 
 
 def slug(group: Group) -> str:

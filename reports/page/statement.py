@@ -5,8 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from reports.searches import Search
 from reports.summary import Cell
-from results.schema import OK, UNSUPPORTED
+from reports.verdicts import MARKS, sign
+from results.schema import UNSUPPORTED, WRONG_OUTPUT
+
+_NO_RATE = "search without a rate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,44 +28,63 @@ class Statement:
     good: bool
 
 
-def not_run(meta: Mapping[str, Any], cells: Sequence[Cell]) -> list[str]:
+def not_run(
+    meta: Mapping[str, Any], cells: Sequence[Cell], found: Sequence[Search] = ()
+) -> list[str]:
     """Return the cells that run.json plans and that have no trial."""
     planned = meta.get("cells") or {}
-    seen = {cell.name for cell in cells}
+    seen = {cell.name for cell in cells} | {search.name for search in found}
     return [str(name) for name in planned if name not in seen]
 
 
 def statement(
-    cells: Sequence[Cell], *, missing: Sequence[str] = (), complete: bool = True
+    cells: Sequence[Cell],
+    *,
+    found: Sequence[Search] = (),
+    missing: Sequence[str] = (),
+    complete: bool = True,
 ) -> Statement:
     """Describe a run by its cells.
 
     Args:
-        cells: the cells that have trials.
+        cells: the cells that have trials, searches apart.
+        found: the searches that have trials.
         missing: ids of cells that have none.
         complete: whether the run came to its end.
     """
-    if not cells:
+    every = [*cells, *(search.place for search in found)]
+    if not every:
         return Statement(
             what="No trial was recorded.",
             verdict="There is nothing to verify." + _rest(missing, complete),
             good=False,
         )
-    trials = sum(sum(cell.statuses.values()) for cell in cells)
-    workers = sorted({cell.workers for cell in cells})
+    trials = sum(sum(cell.statuses.values()) for cell in every)
+    workers = sorted({cell.workers for cell in every})
+    searched = f" ({_counted(len(found), 'search', 'searches')} among them)" if found else ""
     what = (
-        f"{_listed([c.workload for c in cells], 'workload')} on "
-        f"{_listed([c.engine for c in cells], 'engine')} with {_or_range(workers)}: "
-        f"{_counted(len(cells), 'cell')}, {_counted(trials, 'trial')},"
+        f"{_listed([c.workload for c in every], 'workload')} on "
+        f"{_listed([c.engine for c in every], 'engine')} with {_or_range(workers)}: "
+        f"{_counted(len(every), 'cell')}{searched}, {_counted(trials, 'trial')},"
         f"{' each' if trials > 1 else ''} in a fresh process."
     )
-    failed = Counter(cell.status for cell in cells if cell.status != OK)
-    rated = len(cells) - failed.total()
+    failed = Counter(cell.status for cell in cells if not cell.verified)
+    failed += Counter(WRONG_OUTPUT if s.wrong else _NO_RATE for s in found if s.pass_eps is None)
+    rated = len(every) - failed.total()
+    marked = Counter(cell.status for cell in cells if cell.status in MARKS)
     return Statement(
         what=what,
-        verdict=_verdict(rated, failed) + _rest(missing, complete),
+        verdict=_verdict(rated, failed) + _marked(marked) + _rest(missing, complete),
         good=rated > 0 and set(failed) <= {UNSUPPORTED} and complete and not missing,
     )
+
+
+def _marked(marked: Counter[str]) -> str:
+    """Say which cells have numbers that go with a verdict."""
+    if not marked:
+        return ""
+    each = ", ".join(f"{n} {status} ({sign(status)})" for status, n in sorted(marked.items()))
+    return f" Under the offered load, not every cell kept up or was steady: {each}."
 
 
 def _rest(missing: Sequence[str], complete: bool) -> str:
@@ -98,5 +121,5 @@ def _or_range(workers: Sequence[int]) -> str:
     return f"{text} worker{'' if workers == [1] else 's'}"
 
 
-def _counted(n: int, noun: str) -> str:
-    return f"{n} {noun}{'' if n == 1 else 's'}"
+def _counted(n: int, noun: str, nouns: str = "") -> str:
+    return f"{n} {noun if n == 1 else nouns or noun + 's'}"

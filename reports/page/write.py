@@ -7,16 +7,51 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from reports.numbers import count, duration, memory, rate
-from reports.page.drawings import latency_drawings, throughput_drawings, title
+from reports.doubts import ceilings, doubts
+from reports.energy import energy
+from reports.energy import reasons as energy_reasons
+from reports.numbers import (
+    count,
+    duration,
+    growth,
+    joules,
+    memory,
+    rate,
+    seconds,
+    watts,
+)
+from reports.offered import remarks
+from reports.page.courses import courses
+from reports.page.drawings import latency_drawings, throughput_drawings
 from reports.page.inline_svg import engine_variable, variables
+from reports.page.load_drawings import (
+    bracket_drawings,
+    energy_drawings,
+    level_drawings,
+    offered_drawings,
+    search_groups,
+)
 from reports.page.provenance import sections
 from reports.page.statement import not_run, statement
-from reports.palette import engine_colours
+from reports.palette import Colour, engine_colours
+from reports.searches import Search, searches
 from reports.summary import Cell, summarise
-from reports.table import Baseline, HeadlineRow, baseline, in_groups, rows_of
+from reports.table import (
+    Baseline,
+    HeadlineRow,
+    baseline,
+    in_groups,
+    rows_of,
+    status_text,
+    title,
+)
+from reports.verdicts import MARKS
 from results.schema import OK, STATUSES
-from results.store import read_run
+from results.store import Run, read_run
+
+Colours = Mapping[str, Colour]
+
+_WRITERS = (rate, count, duration, growth, joules, memory, seconds, watts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +81,7 @@ def write_report(run_dir: Path, out: Path | None = None) -> Path:
     """
     run = read_run(run_dir)
     cells = summarise(run.rows)
-    page = render(run_dir.resolve().name, run.meta, cells, run_dir / "figures")
+    page = render(run, cells, run_dir / "figures")
     target = run_dir / "report.html" if out is None else out
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(target.name + ".partial")
@@ -55,10 +90,8 @@ def write_report(run_dir: Path, out: Path | None = None) -> Path:
     return target
 
 
-def render(name: str, meta: Mapping[str, Any], cells: Sequence[Cell], figures: Path) -> str:
+def render(run: Run, cells: Sequence[Cell], figures: Path) -> str:
     """Return the page's text, having drawn the figures into the directory `figures`."""
-    colours = engine_colours(cell.engine for cell in cells)
-    missing = not_run(meta, cells)
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -66,31 +99,102 @@ def render(name: str, meta: Mapping[str, Any], cells: Sequence[Cell], figures: P
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    found = searches(run, cells)
+    colours = engine_colours(row["engine"] for row in run.rows)
     style = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
     return environment.get_template("report.html.j2").render(
-        name=name,
+        name=run.path.resolve().name,
         style=style,
         variables=variables(colours),
         engine_variable={engine: engine_variable(engine, colours) for engine in colours},
-        statement=statement(cells, missing=missing, complete=meta.get("complete") is not False),
-        missing=missing,
-        blocks=_blocks(cells),
-        definitions=_definitions(cells),
-        without_number=[cell for cell in cells if cell.status != OK],
-        doubtful=[cell for cell in cells if cell.status == OK and cell.notes],
+        marks=MARKS,
         statuses=STATUSES,
-        throughput=throughput_drawings(cells, colours, figures),
-        latency=latency_drawings(cells, colours, figures),
+        trials=len(run.rows),
         properties=_properties(cells),
         plans=_plans(cells),
-        provenance=sections(meta),
-        oversubscribed=any(cell.oversubscribed for cell in cells),
-        single=any(cell.throughput_eps and cell.throughput_eps.n == 1 for cell in cells),
-        rate=rate,
-        count=count,
-        duration=duration,
-        memory=memory,
+        provenance=sections({**run.meta, "searches": None}),
+        courses=courses(run, colours),
+        **_overview(run, cells, found),
+        **_catch_up(cells, colours, figures),
+        **_offered(cells, colours, figures),
+        **_searches(found, colours, figures),
+        **_energy(run, cells, found, colours, figures),
+        **{write.__name__: write for write in _WRITERS},
     )
+
+
+def _overview(run: Run, cells: Sequence[Cell], found: Sequence[Search]) -> dict[str, Any]:
+    """Return what stands at the top, and the cells without a number."""
+    missing = not_run(run.meta, cells, found)
+    complete = run.meta.get("complete") is not False
+    doubtful = doubts(run.rows)
+    known = ceilings(run.meta)
+    said = any("generator" in doubt.text for doubt in doubtful)
+    return {
+        "statement": statement(cells, found=found, missing=missing, complete=complete),
+        "missing": missing,
+        "without_number": [cell for cell in cells if not cell.verified],
+        "doubts": doubtful,
+        "known_ceilings": [one for one in known if one.eps is not None],
+        "unknown_ceilings": [one for one in known if one.reason and not said],
+        "near_ceiling": [c for c in cells if c.load and c.load.is_near_ceiling and not said],
+        "oversubscribed": any(c.oversubscribed for c in (*cells, *(s.place for s in found))),
+        "single": any(cell.throughput_eps and cell.throughput_eps.n == 1 for cell in cells),
+    }
+
+
+def _catch_up(cells: Sequence[Cell], colours: Colours, figures: Path) -> dict[str, Any]:
+    """Return the sections of cells that ran as fast as they could."""
+    free = [cell for cell in cells if cell.load is None]
+    return {
+        "blocks": _blocks(free),
+        "definitions": _definitions(free),
+        "doubtful": [cell for cell in free if cell.status == OK and cell.notes],
+        "throughput": throughput_drawings(free, colours, figures),
+        "latency": latency_drawings(free, colours, figures),
+    }
+
+
+def _offered(cells: Sequence[Cell], colours: Colours, figures: Path) -> dict[str, Any]:
+    """Return the section of cells under an offered load."""
+    loaded = [cell for cell in cells if cell.load is not None]
+    return {
+        "offered_groups": [(title(group), members) for group, members in in_groups(loaded)],
+        "offered_figures": offered_drawings(loaded, colours, figures),
+        "offered_definitions": _definitions(loaded),
+        "remarks": remarks,
+        "status_text": status_text,
+    }
+
+
+def _searches(found: Sequence[Search], colours: Colours, figures: Path) -> dict[str, Any]:
+    """Return the section of searches."""
+    brackets = bracket_drawings(found, colours, figures)
+    levels = level_drawings(found, colours, figures)
+    return {
+        "search_blocks": [
+            (title(group), members, brackets.get(group, ""), levels.get(group, ""))
+            for group, members in search_groups(found)
+        ],
+        "any_quick_search": any(search.quick for search in found),
+        "level_statuses": {level.cell.status for search in found for level in search.levels},
+    }
+
+
+def _energy(
+    run: Run, cells: Sequence[Cell], found: Sequence[Search], colours: Colours, figures: Path
+) -> dict[str, Any]:
+    """Return the section of energy; without a word about it in any trial there is none."""
+    used = energy(run.rows, cells, found)
+    reasons = energy_reasons(run.rows)
+    return {
+        "used": used,
+        "energy_reasons": reasons,
+        "energy_figures": energy_drawings(used, colours, figures, estimated=False),
+        "estimate_figures": energy_drawings(used, colours, figures, estimated=True),
+        "show_energy": bool(reasons or any(one.gross_j or one.estimate_j for one in used)),
+        "other_sections": any(cell.load is not None for cell in cells) or bool(found),
+    }
 
 
 def _blocks(cells: Sequence[Cell]) -> list[_Block]:

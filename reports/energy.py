@@ -1,0 +1,133 @@
+"""Sorts the energy of a run by what may be compared: equal work at one offered rate.
+
+What a counter measured and what was estimated from CPU time never share a row's column: each has a
+table and a figure of its own. A value that could not be read is absent, with the reason.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reports.numbers import rate
+from reports.searches import Search
+from reports.spread import Spread, spread
+from reports.summary import Cell
+from reports.table import in_groups, title
+from results.store import Row
+
+CATCH_UP = "catch-up"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Used:
+    """The energy of one cell at one load.
+
+    Attributes:
+        workload: in words.
+        at: the load in words: `offered 50.0 k/s`, `sustainable rate, 61.2 k/s`, or catch-up.
+        cell: whose; its status may call for a mark.
+        gross_j, net_j: joules per 1,000 input events.
+        power_w, idle_w: watts.
+        source: where they were read; empty: nowhere.
+        reason: why something is absent, or what was lost.
+        estimate_j: per 1,000 input events: never measured.
+        estimate_parameters: what the estimate assumes, in words.
+    """
+
+    workload: str
+    at: str
+    cell: Cell
+    gross_j: Spread | None
+    net_j: Spread | None
+    power_w: Spread | None
+    idle_w: Spread | None
+    source: str
+    reason: str
+    estimate_j: Spread | None
+    estimate_parameters: str
+
+
+def energy(rows: Iterable[Row], cells: Sequence[Cell], found: Sequence[Search]) -> list[Used]:
+    """Return the energy of every cell with verified numbers, in the order of comparison.
+
+    At the sustainable rate, the trials that confirmed it are taken.
+    """
+    by_cell: dict[tuple[str, bool], list[Row]] = {}
+    for row in rows:
+        by_cell.setdefault((row["cell"], row["probe"] is None), []).append(row)
+    used = [_used(by_cell[cell.name, True], cell, _load(cell)) for cell in cells if cell.verified]
+    for search in found:
+        if search.pass_eps is not None and search.at_rate is not None and search.at_rate.verified:
+            trials = [
+                row
+                for row in by_cell[search.name, False]
+                if row["purpose"] == "confirm" and _asked(row) == search.pass_eps
+            ]
+            at = f"sustainable rate, {rate(search.pass_eps).text}"
+            used.append(_used(trials, search.at_rate, at))
+    places = [group for group, _ in in_groups([one.cell for one in used])]
+    order = {title(group): place for place, group in enumerate(places)}
+    return sorted(used, key=lambda one: (order[one.workload], _rank(one), one.cell.name))
+
+
+def reasons(rows: Iterable[Row]) -> list[str]:
+    """Return the distinct reasons for which trials have no energy."""
+    found = [row["energy_reason"] for row in rows if row["energy_gross_j"] is None]
+    return list(dict.fromkeys(text for text in found if text))
+
+
+def _rank(one: Used) -> tuple[int, float]:
+    load = one.cell.load
+    if load is None:
+        return (2, 0.0)
+    return (0 if one.at.startswith("offered") else 1, load.asked_eps or 0.0)
+
+
+def _load(cell: Cell) -> str:
+    if cell.load is None:
+        return CATCH_UP
+    offered = cell.load.offered_eps
+    asked = cell.load.asked_eps or (offered.median if offered else None)
+    name = cell.load.arrival if asked is None else f"{rate(asked).text}, {cell.load.arrival}"
+    return f"offered {name}"
+
+
+def _asked(row: Row) -> Any:
+    return json.loads(row["load"]).get("rate_eps")
+
+
+def _used(rows: Sequence[Row], cell: Cell, at: str) -> Used:
+    per_event = [
+        row | {"estimate_j": row["estimate_j"] * 1000 / row["events"]}
+        for row in rows
+        if row["estimate_j"] is not None and row["events"]
+    ]
+    sources = dict.fromkeys(
+        str(row["energy_source"]) for row in rows if row["energy_gross_j"] is not None
+    )
+    why = dict.fromkeys(row["energy_reason"] for row in rows if row["energy_reason"])
+    return Used(
+        workload=title((cell.workload, cell.label)),
+        at=at,
+        cell=cell,
+        gross_j=spread(rows, "energy_j_per_1000"),
+        net_j=spread(rows, "energy_net_j_per_1000"),
+        power_w=spread(rows, "power_w"),
+        idle_w=spread(rows, "idle_w"),
+        source=", ".join(sources),
+        reason="; ".join(why),
+        estimate_j=spread(per_event, "estimate_j"),
+        estimate_parameters=_assumed(rows),
+    )
+
+
+def _assumed(rows: Sequence[Row]) -> str:
+    for row in rows:
+        if row["estimate_parameters"]:
+            given = json.loads(row["estimate_parameters"])
+            return (
+                f"{given.get('watts_per_core', 0):g} W a busy core, "
+                f"{given.get('base_watts', 0):g} W for the rest; from: {given.get('source', '')}"
+            )
+    return ""

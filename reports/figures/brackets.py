@@ -1,0 +1,129 @@
+"""Draws what searches found: from the highest rate that passed to the lowest that failed."""
+
+from collections.abc import Mapping, Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from reports.figures.panel import grid, new_panel
+from reports.figures.series import place_names
+from reports.numbers import count, rate
+from reports.palette import INK, MUTED, PAPER, Colour
+from reports.searches import Search
+
+_ROW_IN = 0.42
+_MARGIN_IN = 0.98
+_AT = 0.62  # below the top of a row, in rows
+_NARROW = 1.12  # ends of a bracket that are nearer than this would lie on each other
+
+Range = tuple[float, float]
+
+
+def bracket_range(found: Sequence[Search]) -> Range | None:
+    """Return one range of rates for all searches, or None when none found a rate."""
+    values = [
+        value
+        for search in found
+        for value in (
+            search.pass_eps,
+            search.fail_eps,
+            search.catch_up_eps.median if search.catch_up_eps else None,
+        )
+        if value
+    ]
+    if not any(search.pass_eps or search.fail_eps for search in found):
+        return None
+    room = max((max(values) / min(values)) ** 0.25, 3.0)
+    return (min(values) / room, max(values) * room)
+
+
+def bracket_panel(
+    title: str, found: Sequence[Search], colours: Mapping[str, Colour], limits: Range
+) -> Axes:
+    """Draw one panel, one row a search; a search without a rate has an empty row that says so."""
+    names = place_names(search.place for search in found)
+    axes = new_panel(
+        title=title,
+        subtitle="sustained rate, events/s; bracket: pass to fail, diamond: catch-up",
+        height_in=_MARGIN_IN + _ROW_IN * len(found),
+        box=(0.25, 0.32, 0.25, 0.62),
+    )
+    axes.set_xscale("log")
+    axes.set_xlim(*limits)
+    axes.set_ylim(len(found), 0)
+    axes.set_yticks([])
+    axes.xaxis.set_major_locator(LogLocator(numticks=7))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: count(value).text))
+    grid(axes, "x")
+    for row, search in enumerate(found):
+        _draw(axes, row, search, names[search.name], colours[search.place.engine].light, limits)
+    return axes
+
+
+def _draw(axes: Axes, row: int, search: Search, name: str, colour: str, limits: Range) -> None:
+    said = name if search.pass_eps else f"{name}: no rate was found"
+    for words, x, side in ((said, 0.0, "left"), (_value(search), 1.0, "right")):
+        axes.text(
+            x,
+            row + 0.2,
+            words,
+            parse_math=False,
+            transform=axes.get_yaxis_transform(),
+            size=7.5,
+            color=INK.light,
+            ha=side,
+            va="center",
+            bbox={"facecolor": PAPER.light, "edgecolor": "none", "pad": 0.8},
+            zorder=5,
+        )
+    at = row + _AT
+    if search.catch_up_eps:
+        axes.plot(
+            [search.catch_up_eps.median],
+            [at],
+            marker="D",
+            markersize=5,
+            markerfacecolor=PAPER.light,
+            markeredgecolor=MUTED.light,
+            linestyle="none",
+            zorder=3,
+        )
+    low, high = search.pass_eps, search.fail_eps
+    if low is None:
+        return
+    end = high or limits[1]
+    line = "-" if search.confirmed else (0, (2, 1.5))
+    axes.plot(
+        [low, end], [at, at], color=colour, linewidth=3, solid_capstyle="butt", linestyle=line
+    )
+    close = high is not None and high / low < _NARROW
+    _end(axes, low, at, colour, "right" if close else "", "[")
+    if high is None:
+        axes.plot([end], [at], marker=">", markersize=6, color=colour, clip_on=False)
+    else:
+        _end(axes, high, at, colour, "left" if close else "", "]")
+
+
+def _end(axes: Axes, eps: float, at: float, colour: str, side: str, glyph: str) -> None:
+    """Draw an end as a bracket, set outwards where the ends would cover each other."""
+    axes.annotate(
+        glyph,
+        (eps, at),
+        xytext=(0, 0.5),
+        textcoords="offset points",
+        size=11,
+        weight="bold",
+        color=colour,
+        ha=side or "center",
+        va="center",
+        zorder=4,
+    )
+
+
+def _value(search: Search) -> str:
+    if search.pass_eps is None:
+        return ""
+    low = rate(search.pass_eps).text
+    text = f"{low} \N{EN DASH} {rate(search.fail_eps).text}" if search.fail_eps else f"from {low}"
+    return text if search.confirmed else f"{text}, not confirmed"

@@ -1,0 +1,86 @@
+"""Draws joules per 1,000 events; what was estimated is hatched, and never beside what was not."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from reports.figures.panel import grid, new_panel
+from reports.numbers import joules
+from reports.palette import INK, MUTED, PAPER, Colour
+
+_ROW_IN = 0.46
+_MARGIN_IN = 0.98
+_HATCH = "////"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """One bar: J per 1,000 events of `engine`; `inner_j` is the part above idle, where known."""
+
+    name: str
+    engine: str
+    value_j: float
+    inner_j: float | None = None
+
+
+def energy_panel(
+    title: str, bars: Sequence[Bar], colours: Mapping[str, Colour], *, estimated: bool
+) -> Axes:
+    """Draw one panel with at least one bar, on an axis from zero."""
+    axes = new_panel(
+        title=title,
+        subtitle="J per 1,000 events: estimate, not measured"
+        if estimated
+        else "J per 1,000 events; whole bar: gross, solid part: net of idle",
+        height_in=_MARGIN_IN + _ROW_IN * len(bars),
+        box=(0.25, 0.32, 0.8, 0.62),
+    )
+    axes.set_xlim(0, max(bar.value_j for bar in bars) * 1.02 or 1.0)
+    axes.set_ylim(len(bars), 0)
+    axes.set_yticks([])
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=4))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    grid(axes, "x")
+    for row, bar in enumerate(bars):
+        colour = colours[bar.engine].light
+        axes.text(
+            0.0,
+            row + 0.24,
+            bar.name,
+            parse_math=False,
+            transform=axes.get_yaxis_transform(),
+            size=7.5,
+            color=INK.light,
+            va="center",
+            bbox={"facecolor": PAPER.light, "edgecolor": "none", "pad": 0.8},
+            zorder=5,
+        )
+        _bar(axes, row + 0.64, bar, colour, estimated=estimated)
+    return axes
+
+
+def _bar(axes: Axes, at: float, bar: Bar, colour: str, *, estimated: bool) -> None:
+    axes.barh(
+        at,
+        bar.value_j,
+        height=0.34,
+        facecolor=PAPER.light,
+        edgecolor=colour,
+        linewidth=1.0,
+        hatch=_HATCH if estimated else None,
+        zorder=3,
+    )
+    if bar.inner_j is not None and not estimated:
+        axes.barh(at, max(bar.inner_j, 0.0), height=0.34, facecolor=colour, zorder=4)
+    axes.annotate(
+        joules(bar.value_j).text,
+        (bar.value_j, at),
+        xytext=(5, 0),
+        textcoords="offset points",
+        va="center",
+        size=7.5,
+        color=MUTED.light,
+        annotation_clip=False,
+    )

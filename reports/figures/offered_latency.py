@@ -1,0 +1,113 @@
+"""Draws the latency of cells under an offered load: from the due time, and service beside it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from reports.figures.panel import grid, new_panel
+from reports.figures.series import short_names
+from reports.figures.time_axis import Range, beside, range_of, time_ticks
+from reports.palette import INK, MUTED, PAPER, Colour
+from reports.spread import Spread
+from reports.summary import Cell
+from reports.verdicts import marked
+
+_ROW_IN = 0.52
+_MARGIN_IN = 0.98
+_DUE, _SERVICE = 0.42, 0.72  # below the top of a row, in rows
+
+
+def offered_range(cells: Sequence[Cell]) -> Range | None:
+    """Return one range of latency in ns for all cells, or None when no cell has a latency."""
+    return range_of(
+        value
+        for cell in cells
+        for quantity in (*_due(cell), *_service(cell))
+        if quantity
+        for value in quantity.values
+    )
+
+
+def has_latency(cell: Cell) -> bool:
+    """Tell whether there is anything to draw for a cell."""
+    return any(quantity is not None for quantity in (*_due(cell), *_service(cell)))
+
+
+def offered_latency_panel(
+    title: str, cells: Sequence[Cell], colours: Mapping[str, Colour], limits: Range
+) -> Axes:
+    """Draw one panel, one row a cell. Cells without a latency are left out."""
+    shown = [cell for cell in cells if has_latency(cell)]
+    names = short_names(cells)
+    axes = new_panel(
+        title=title,
+        subtitle="coloured: from the due time; grey, square: service. Disc: p50, bar: p99",
+        height_in=_MARGIN_IN + _ROW_IN * len(shown),
+        box=(0.25, 0.32, 0.25, 0.62),
+    )
+    axes.set_xscale("log")
+    axes.set_xlim(*limits)
+    axes.set_ylim(len(shown), 0)
+    axes.set_yticks([])
+    time_ticks(axes.xaxis)
+    grid(axes, "x")
+    for row, cell in enumerate(shown):
+        workers = f"{cell.workers} worker{'' if cell.workers == 1 else 's'}"
+        load = cell.load.label if cell.load else ""
+        axes.text(
+            0.0,
+            row + 0.14,
+            marked(f"{names[cell.series]}, {workers}, {load}", cell.status),
+            parse_math=False,
+            transform=axes.get_yaxis_transform(),
+            size=7.5,
+            color=INK.light,
+            va="center",
+            bbox={"facecolor": PAPER.light, "edgecolor": "none", "pad": 0.8},
+        )
+        colour = colours[cell.engine].light
+        hollow = cell.oversubscribed
+        _pair(axes, row + _DUE, _due(cell), colour, "o", hollow=hollow)
+        _pair(axes, row + _SERVICE, _service(cell), MUTED.light, "s", hollow=hollow)
+    return axes
+
+
+def _pair(
+    axes: Axes,
+    at: float,
+    pair: tuple[Spread | None, Spread | None],
+    colour: str,
+    shape: str,
+    *,
+    hollow: bool,
+) -> None:
+    p50, p99 = pair
+    if p50 and p99:
+        axes.plot([p50.median, p99.median], [at, at], color=colour, linewidth=1.4, zorder=2)
+    for quantity, marker, size in ((p50, shape, 5.0), (p99, "|", 8.0)):
+        if quantity is None:
+            continue
+        style: dict[str, Any] = {"linestyle": "none", "marker": marker, "markeredgecolor": colour}
+        axes.plot(
+            [quantity.median],
+            [at],
+            markersize=size,
+            markerfacecolor=PAPER.light if hollow else colour,
+            markeredgewidth=1.8 if marker == "|" else 1.0,
+            zorder=4,
+            **style,
+        )
+    if p50:
+        beside(axes, (p50.median, at), p50.median, shift_pt=-6, side="right")
+    if p99:
+        beside(axes, (p99.median, at), p99.median, shift_pt=6, side="left")
+
+
+def _due(cell: Cell) -> tuple[Spread | None, Spread | None]:
+    return (cell.latency_p50_ns, cell.latency_p99_ns)
+
+
+def _service(cell: Cell) -> tuple[Spread | None, Spread | None]:
+    load = cell.load
+    return (None, None) if load is None else (load.service_p50_ns, load.service_p99_ns)

@@ -1,0 +1,245 @@
+"""Draws a trial over time: small panels above each other on one time axis, as plain SVG.
+
+Written by hand rather than by matplotlib: a report may hold dozens, and these are small and quick.
+Colours are the page's variables.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from matplotlib.ticker import MaxNLocator
+
+from reports.numbers import Quantity, count, digits, duration, memory
+from reports.trial_series import Course, Span, Values
+
+WIDTH = 460
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 10, 20, 30
+_PANEL, _GAP = 46, 20
+_WORDS = {"warm_up": "warm-up", "window": "window", "drain": "drain", "prepare": "preparation"}
+_SHADED = {"window": 0.0, "warm_up": 0.55, "drain": 0.9}
+_DASHES = ("", "4 2", "1 2", "6 2 1 2")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """One quantity: lines by name; the last line has the engine's colour, the others are grey."""
+
+    title: str
+    lines: Mapping[str, Values]
+    write: Callable[[float], Quantity]
+    log: bool = False
+
+
+def draw_course(course: Course, *, colour: str, alt: str, scaled: bool) -> str:
+    """Return the SVG element.
+
+    Args:
+        course: what to draw; quantities without a value are left out.
+        colour: CSS colour of the main line of each panel.
+        alt: what it shows, for those who cannot see it.
+        scaled: whether to write values at the vertical axes: not for what was not verified.
+    """
+    panels = _panels(course)
+    height = _TOP + len(panels) * (_PANEL + _GAP) + _BOTTOM
+    end_s = max(course.phases[-1].end_s, 0.1)
+
+    def x(t_s: float) -> float:
+        return _LEFT + (WIDTH - _LEFT - _RIGHT) * t_s / end_s
+
+    bottom = _TOP + len(panels) * (_PANEL + _GAP)
+    parts = [_phases(course.phases, x, bottom)]
+    for place, panel in enumerate(panels):
+        top = _TOP + place * (_PANEL + _GAP) + _GAP
+        parts.append(_panel(panel, course.times_s, x, top, colour, scaled=scaled))
+    parts.append(_time_axis(end_s, x, bottom))
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(alt)}" '
+        f'class="course" style="max-width:{WIDTH}px">{"".join(parts)}</svg>'
+    )
+
+
+def _panels(course: Course) -> list[Panel]:
+    cores = {"cores": course.cores}
+    panels = [
+        Panel(title="events/s", lines=course.rates, write=count),
+        Panel(title="backlog, events", lines={"backlog": course.backlog}, write=count),
+        Panel(
+            title="latency from due time",
+            lines={name: course.latency_ns[name] for name in ("max", "p99", "p50")},
+            write=duration,
+            log=True,
+        ),
+        Panel(title="CPU, cores in use", lines=cores, write=_plain),
+        Panel(title="memory", lines={"memory": course.memory_bytes}, write=memory),
+        Panel(title="power, W", lines=course.power_w, write=_plain),
+    ]
+    return [panel for panel in panels if _shown(panel)]
+
+
+def _phases(spans: Sequence[Span], x: Callable[[float], float], bottom: float) -> str:
+    parts = []
+    free = float(_LEFT)  # where the next label may begin: short phases lie close together
+    for span in spans:
+        begin, end = x(span.begin_s), x(span.end_s)
+        shade = _SHADED.get(span.name, 0.0)
+        if shade:
+            parts.append(
+                f'<rect x="{begin:.1f}" y="{_TOP}" width="{end - begin:.1f}" '
+                f'height="{bottom - _TOP}" fill="var(--grid)" opacity="{shade}"/>'
+            )
+        words = _WORDS.get(span.name, span.name)
+        width = 6.0 * len(words)
+        at = min(max(begin, free), WIDTH - width)
+        free = at + width + 6
+        parts.append(
+            f'<text x="{at:.1f}" y="{_TOP - 6}" fill="var(--muted)">{escape(words)}</text>'
+        )
+    return "".join(parts)
+
+
+def _panel(
+    panel: Panel,
+    times_s: Sequence[float],
+    x: Callable[[float], float],
+    top: float,
+    colour: str,
+    *,
+    scaled: bool,
+) -> str:
+    low, high = _limits(_shown(panel), log=panel.log)
+
+    def y(value: float) -> float:
+        at = (
+            math.log(value / low) / math.log(high / low)
+            if panel.log
+            else (value - low) / (high - low)
+        )
+        return top + _PANEL * (1 - at)
+
+    parts = [_title(panel, top, colour)]
+    for tick in _ticks(low, high, log=panel.log):
+        parts.append(
+            f'<path d="M{_LEFT},{y(tick):.1f}H{WIDTH - _RIGHT}" stroke="var(--grid)" fill="none"/>'
+        )
+        if scaled:
+            parts.append(
+                f'<text x="{_LEFT - 5}" y="{y(tick) + 3.5:.1f}" text-anchor="end" '
+                f'fill="var(--muted)">{escape(_short(panel.write(tick).text))}</text>'
+            )
+    for number, (name, line) in enumerate(panel.lines.items()):
+        ink, dash = _style(panel, number, colour)
+        points = [
+            (x(t_s), y(value)) if value is not None and _is_shown(value, panel) else None
+            for t_s, value in zip(times_s, line, strict=True)
+        ]
+        parts.append(
+            f'<path d="{_path(points)}" stroke="{ink}" fill="none" stroke-width="1.4" '
+            f'stroke-linejoin="round" stroke-linecap="round"{dash}><title>{escape(name)}</title>'
+            "</path>"
+        )
+    return "".join(parts)
+
+
+def _style(panel: Panel, number: int, colour: str) -> tuple[str, str]:
+    """Return the colour of a line, and its dashes as an attribute."""
+    behind = len(panel.lines) - 1 - number
+    dash = _DASHES[behind % len(_DASHES)]
+    return (
+        colour if behind == 0 else "var(--muted)",
+        f' stroke-dasharray="{dash}"' if dash else "",
+    )
+
+
+def _title(panel: Panel, top: float, colour: str) -> str:
+    """Write the quantity, and the names of its lines with a stroke of each."""
+    parts = [f'<text x="{_LEFT}" y="{top - 5:.0f}" fill="var(--ink)">{escape(panel.title)}</text>']
+    if len(panel.lines) == 1:
+        return parts[0]
+    at = float(WIDTH - _RIGHT)
+    for number, name in reversed(list(enumerate(panel.lines))):
+        ink, dash = _style(panel, number, colour)
+        at -= 5.6 * len(name) + 4
+        parts.append(
+            f'<text x="{at:.0f}" y="{top - 5:.0f}" fill="var(--muted)">{escape(name)}</text>'
+            f'<path d="M{at - 20:.0f},{top - 8.5:.1f}h16" stroke="{ink}" stroke-width="1.4" '
+            f'fill="none"{dash}/>'
+        )
+        at -= 28
+    return "".join(parts)
+
+
+def _time_axis(end_s: float, x: Callable[[float], float], bottom: float) -> str:
+    parts = [f'<path d="M{_LEFT},{bottom}H{WIDTH - _RIGHT}" stroke="var(--muted)" fill="none"/>']
+    ticks = [t for t in MaxNLocator(nbins=7).tick_values(0.0, end_s) if 0 <= t <= end_s]
+    parts += [
+        f'<path d="M{x(t):.1f},{bottom}v3" stroke="var(--muted)" fill="none"/>'
+        f'<text x="{x(t):.1f}" y="{bottom + 14}" text-anchor="middle" '
+        f'fill="var(--muted)">{t:g}</text>'
+        for t in ticks
+    ]
+    parts.append(
+        f'<text x="{WIDTH - _RIGHT}" y="{bottom + 27}" text-anchor="end" fill="var(--muted)">'
+        "seconds since the start of the timed part</text>"
+    )
+    return "".join(parts)
+
+
+def _path(points: Sequence[tuple[float, float] | None]) -> str:
+    """Return an SVG path with a gap at each None; a lone point is a dot."""
+    parts = []
+    for place, point in enumerate(points):
+        if point is None:
+            continue
+        starts = place == 0 or points[place - 1] is None
+        ends = place + 1 == len(points) or points[place + 1] is None
+        parts.append(f"{'M' if starts else 'L'}{point[0]:.1f},{point[1]:.1f}")
+        if starts and ends:
+            parts.append("h0")
+    return "".join(parts)
+
+
+def _limits(values: Sequence[float], *, log: bool) -> tuple[float, float]:
+    low, high = min(values), max(values)
+    if log:
+        return (low / 1.5, max(high, low * 1.2) * 1.5)
+    low = min(low, 0.0)
+    return (low, high + (high - low) * 0.08) if high > low else (low, low + 1.0)
+
+
+def _ticks(low: float, high: float, *, log: bool) -> list[float]:
+    if not log:
+        found = MaxNLocator(nbins=3).tick_values(low, high)
+        return [float(tick) for tick in found if low <= tick <= high]
+    first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
+    if first > last:  # no power of ten between them
+        return [math.sqrt(low * high)]
+    step = max(1, math.ceil((last - first) / 2))
+    return [10.0**power for power in range(first, last + 1, step)]
+
+
+def _is_shown(value: float | None, panel: Panel) -> bool:
+    return value is not None and (value > 0 or not panel.log)
+
+
+def _shown(panel: Panel) -> list[float]:
+    """Return all values of a panel that have a place in it."""
+    return [
+        value
+        for line in panel.lines.values()
+        for value in line
+        if value is not None and _is_shown(value, panel)
+    ]
+
+
+def _plain(value: float) -> Quantity:
+    return Quantity(text=f"{value:g}", exact=digits(value))
+
+
+def _short(text: str) -> str:
+    """Leave out digits that a round tick does not have: `1.00 ms` is `1 ms`."""
+    number, gap, unit = text.partition(" ")
+    if "." not in number:
+        return text
+    return f"{number.rstrip('0').rstrip('.')}{gap}{unit}"

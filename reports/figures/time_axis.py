@@ -1,0 +1,48 @@
+"""Makes a logarithmic axis of times, and writes times beside marks."""
+
+from collections.abc import Iterable
+
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from reports.numbers import duration
+from reports.palette import MUTED
+
+Range = tuple[float, float]
+
+
+def range_of(values: Iterable[float]) -> Range | None:
+    """Return a range in ns with room on either side for values written beside the marks."""
+    known = list(values)
+    if not known:
+        return None
+    low, high = max(min(known), 1.0), max(*known, 1.0)
+    room = max((high / low) ** 0.22, 3.0)
+    return (low / room, high * room)
+
+
+def time_ticks(axis: Axis) -> None:
+    """Give a logarithmic axis in ns few ticks, with units."""
+    axis.set_major_locator(LogLocator(numticks=7))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(_tick))
+
+
+def beside(axes: Axes, at: tuple[float, float], ns: float, *, shift_pt: float, side: str) -> None:
+    """Write a time beside the mark at `at`."""
+    axes.annotate(
+        duration(ns).text,
+        at,
+        xytext=(shift_pt, 0),
+        textcoords="offset points",
+        ha=side,
+        va="center",
+        size=7.5,
+        color=MUTED.light,
+    )
+
+
+def _tick(value: float, _: object) -> str:
+    number, _, unit = duration(value).text.partition(" ")
+    return f"{float(number.replace(',', '')):g} {unit}"

@@ -1,0 +1,100 @@
+"""Reads what was offered to a cell, and how it went: what was asked of all, numbers of verified."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reports.spread import Spread, spread
+from results.store import Row
+
+PUBLISHABLE_WINDOW_S = 60.0
+"""A shorter window cannot show a slow growth of the backlog (docs/method.md)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offered:
+    """The load of a cell.
+
+    Attributes:
+        label: last part of the cell's id.
+        asked_eps: the rate that was asked for; None where the arrivals have one of their own.
+        arrival: the arrival process, with its parameters in words.
+        warm_up_s, window_s: as asked.
+        objective: the condition on the latency; empty: none.
+        offered_eps: of the due times; like all that follow, None unless the cell is verified.
+        ceiling_eps: what the generator can do; None for a virtual source.
+    """
+
+    label: str
+    asked_eps: float | None
+    arrival: str
+    warm_up_s: float
+    window_s: float
+    objective: str
+    offered_eps: Spread | None
+    emitted_share: Spread | None
+    send_lag_p99_ns: Spread | None
+    send_lag_max_ns: Spread | None
+    ceiling_eps: Spread | None
+    backlog_slope_eps: Spread | None
+    backlog_max: Spread | None
+    drain_s: Spread | None
+    service_p50_ns: Spread | None
+    service_p99_ns: Spread | None
+    service_max_ns: Spread | None
+
+    @property
+    def quick(self) -> bool:
+        """Tell whether the window is too short for the verdict to be published."""
+        return self.window_s < PUBLISHABLE_WINDOW_S
+
+    @property
+    def is_near_ceiling(self) -> bool:
+        """Tell whether the rate is above half of what the generator can do."""
+        if self.offered_eps is None or self.ceiling_eps is None:
+            return False
+        return self.offered_eps.median > self.ceiling_eps.median / 2
+
+
+def offered(rows: Sequence[Row], *, verified: bool) -> Offered | None:
+    """Return the load of a cell's trials; None for catch-up."""
+    first = next((row for row in rows if row["load"]), None)
+    if first is None:
+        return None
+    asked = json.loads(first["load"])
+    shown = rows if verified else []
+    return Offered(
+        label=first["load_label"] or "",
+        asked_eps=asked.get("rate_eps"),
+        arrival=_arrival(asked),
+        warm_up_s=float(asked.get("warm_up_s") or 0.0),
+        window_s=float(asked.get("window_s") or 0.0),
+        objective=asked.get("objective") or "",
+        offered_eps=spread(shown, "offered_eps"),
+        emitted_share=spread(shown, "emitted_share"),
+        send_lag_p99_ns=spread(shown, "send_lag_p99_ns"),
+        send_lag_max_ns=spread(shown, "send_lag_max_ns"),
+        ceiling_eps=spread(shown, "generator_ceiling_eps"),
+        backlog_slope_eps=spread(shown, "backlog_slope_eps"),
+        backlog_max=spread(shown, "backlog_max"),
+        drain_s=spread(shown, "drain_s"),
+        service_p50_ns=spread(shown, "service_p50_ns"),
+        service_p99_ns=spread(shown, "service_p99_ns"),
+        service_max_ns=spread(shown, "service_max_ns"),
+    )
+
+
+def remarks(reasons: Iterable[str]) -> list[str]:
+    """Return what is to be said beside a verdict, without what the mark `quick` says already."""
+    said = (
+        "; ".join(part for part in reason.split("; ") if not part.startswith("quick:"))
+        for reason in reasons
+    )
+    return list(dict.fromkeys(text for text in said if text))
+
+
+def _arrival(asked: Mapping[str, Any]) -> str:
+    params = ", ".join(f"{name} {value:g}" for name, value in (asked.get("params") or {}).items())
+    name = str(asked.get("arrival", "constant"))
+    return f"{name} ({params})" if params else name

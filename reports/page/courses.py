@@ -1,0 +1,105 @@
+"""Chooses the trials that are drawn over time, and draws them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from reports.figures.over_time import draw_course
+from reports.page.inline_svg import engine_variable
+from reports.palette import Colour
+from reports.trial_series import read_course
+from reports.verdicts import sign
+from results.schema import OK, VERIFIED
+from results.store import Row, Run
+
+MOST = 40
+"""Each is some 10 kB of the page; a long search has a hundred trials."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """One trial.
+
+    Attributes:
+        name: the cell and which of its trials.
+        status, sign, reason: of the trial.
+        scaled: whether values are written at the axes; not where the trial was not verified.
+        svg: the drawing.
+    """
+
+    name: str
+    status: str
+    sign: str
+    reason: str
+    scaled: bool
+    svg: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Courses:
+    """The drawings, and what was left out.
+
+    Attributes:
+        drawn: in the order of the run.
+        recorded: trials that have a series.
+        short: chosen trials whose series is too short, or cannot be read.
+        left_out: chosen trials beyond the limit.
+    """
+
+    drawn: Sequence[Drawn]
+    recorded: int
+    short: int
+    left_out: int
+
+
+def courses(run: Run, colours: Mapping[str, Colour]) -> Courses:
+    """Draw the first trial of each cell and all that are not ok, the former before the latter."""
+    recorded = [row for row in run.rows if row["series"]]
+    first = {row["cell"]: row for row in reversed(recorded)}
+    chosen = [row for row in recorded if row is first[row["cell"]]]
+    chosen += [row for row in recorded if row["status"] != OK and row is not first[row["cell"]]]
+    drawn: list[tuple[int, Drawn]] = []
+    short = left_out = 0
+    for row in chosen:
+        if len(drawn) == MOST:
+            left_out += 1
+            continue
+        one = _draw(run, row, colours)
+        if one is None:
+            short += 1
+        else:
+            drawn.append((row["order_index"], one))
+    in_order = sorted(drawn, key=lambda pair: pair[0])
+    return Courses(
+        drawn=[one for _, one in in_order],
+        recorded=len(recorded),
+        short=short,
+        left_out=left_out,
+    )
+
+
+def _draw(run: Run, row: Row, colours: Mapping[str, Colour]) -> Drawn | None:
+    course = read_course(run.path / row["series"])
+    if course is None:
+        return None
+    name = _name(row)
+    scaled = row["status"] in VERIFIED
+    svg = draw_course(
+        course,
+        colour=f"var(--{engine_variable(row['engine'], colours)})",
+        alt=f"{name} over time: rates, backlog, latency, CPU, memory and power where recorded",
+        scaled=scaled,
+    )
+    return Drawn(
+        name=name,
+        status=row["status"],
+        sign=sign(row["status"]),
+        reason=row["reason"] or "",
+        scaled=scaled,
+        svg=svg,
+    )
+
+
+def _name(row: Row) -> str:
+    if row["probe"] is None:
+        return f"{row['cell']} #{row['repetition']}"
+    return f"{row['cell']}, probe {row['probe']} ({row['purpose']}), vote {row['vote']}"

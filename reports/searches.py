@@ -1,0 +1,270 @@
+"""Reads the searches for a sustainable rate: what was asked, what was answered, what came of it.
+
+The answers stand in the trials' rows; the bracket and the outcomes of probes in
+`searches/<cell>.json` of the run directory, or else in run.json. A search in which an answer was
+wrong has no number, whatever these say.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reports.offered import PUBLISHABLE_WINDOW_S
+from reports.spread import Spread
+from reports.summary import Cell, summarise
+from results.errors import ResultsError
+from results.query import by_search
+from results.schema import WRONG_OUTPUT
+from results.store import Row, Run
+
+LEVEL = "level"
+CONFIRM = "confirm"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vote:
+    """One trial of a probe: its verdict, the status of its trial (empty if unknown), and why."""
+
+    verdict: str
+    status: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """A question about one rate; `outcome` is empty where it is undecided, and for a level."""
+
+    number: int
+    purpose: str
+    rate_eps: float
+    outcome: str
+    votes: tuple[Vote, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """What was measured at a share of the rate that was found; `cell` has its trials."""
+
+    share: float
+    rate_eps: float
+    cell: Cell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """One search.
+
+    Attributes:
+        name: the cell's id.
+        place: the cell as the others see it; it has no numbers of its own.
+        over: whether the search came to its end.
+        pass_eps, fail_eps: the bracket; None: there is no such end, or an answer was wrong.
+        confirmed, refuted: whether the ends held in every confirming process.
+        reason: what bounds it, or why there is nothing; may be empty.
+        wrong: whether an answer was wrong.
+        arrival, warm_up_s, window_s, objective: of the load.
+        tolerance, votes, confirmations: of the search.
+        levels: latency at shares of `pass_eps`.
+        at_rate: the trials that confirmed `pass_eps`; None where there are none.
+        catch_up_eps: of the cell that differs in its load alone; None where the run has none.
+    """
+
+    name: str
+    place: Cell
+    over: bool
+    pass_eps: float | None
+    fail_eps: float | None
+    confirmed: bool
+    refuted: bool
+    reason: str
+    wrong: bool
+    arrival: str
+    warm_up_s: float
+    window_s: float
+    objective: str
+    tolerance: float | None
+    votes: int | None
+    confirmations: int | None
+    probes: tuple[Probe, ...]
+    levels: tuple[Level, ...]
+    at_rate: Cell | None
+    catch_up_eps: Spread | None
+
+    @property
+    def quick(self) -> bool:
+        """Tell whether the window is too short for the bracket to be published."""
+        return self.window_s < PUBLISHABLE_WINDOW_S
+
+    @property
+    def trials(self) -> int:
+        """Return how many processes it took."""
+        return sum(len(probe.votes) for probe in self.probes)
+
+
+def searches(run: Run, cells: Iterable[Cell]) -> tuple[Search, ...]:
+    """Return the searches of a run, in the order in which their first trials were run.
+
+    Args:
+        run: the run.
+        cells: those with a rate of their own, for the catch-up rates.
+
+    Raises:
+        ResultsError: a record of a search is damaged.
+    """
+    noted = dict(run.meta.get("searches") or {}) | _recorded(run.path)
+    free = [cell for cell in cells if cell.load is None]
+    return tuple(
+        _search(name, rows, noted.get(name) or {}, _settings(run, name), free)
+        for name, rows in by_search(run.rows).items()
+    )
+
+
+def _recorded(run_dir: Path) -> dict[str, Any]:
+    found = {}
+    for path in sorted((run_dir / "searches").glob("*.json")):
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            found[content["cell"]] = content
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ResultsError(
+                f"{path} is damaged ({error!r}); `lab run --resume {run_dir}` writes it again"
+            ) from error
+    return found
+
+
+def _settings(run: Run, name: str) -> Mapping[str, Any]:
+    planned = (run.meta.get("cells") or {}).get(name) or {}
+    return planned.get("search") or {}
+
+
+def _search(
+    name: str,
+    rows: Sequence[Row],
+    noted: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    free: Sequence[Cell],
+) -> Search:
+    place = _as_cell(rows)
+    wrong = any(row["status"] == WRONG_OUTPUT for row in rows)
+    bracket = {} if wrong else noted.get("bracket") or {}
+    load = place.load
+    assert load is not None, f"{name}: the trials of a search have a load"
+    low = bracket.get("r_pass_eps")
+    return Search(
+        name=name,
+        place=place,
+        over=bool(noted.get("over")),
+        pass_eps=low,
+        fail_eps=bracket.get("r_fail_eps"),
+        confirmed=bool(bracket.get("confirmed")),
+        refuted=bool(bracket.get("refuted")),
+        reason=_reason(rows, noted, wrong=wrong),
+        wrong=wrong,
+        arrival=load.arrival,
+        warm_up_s=load.warm_up_s,
+        window_s=load.window_s,
+        objective=load.objective,
+        tolerance=settings.get("tolerance"),
+        votes=settings.get("votes"),
+        confirmations=settings.get("confirmations"),
+        probes=_probes(rows, noted),
+        levels=() if wrong else _levels(rows, settings.get("levels") or (), low),
+        at_rate=None if wrong else _at_rate(rows, low),
+        catch_up_eps=_catch_up(place, free),
+    )
+
+
+def _reason(rows: Sequence[Row], noted: Mapping[str, Any], *, wrong: bool) -> str:
+    if wrong:
+        row = next(row for row in rows if row["status"] == WRONG_OUTPUT)
+        return f"an answer was wrong, so no rate means anything: {row['reason'] or ''}"
+    if not noted:
+        return "the run was stopped before the search was recorded; lab run --resume goes on"
+    return str((noted.get("bracket") or {}).get("reason") or "")
+
+
+def _probes(rows: Sequence[Row], noted: Mapping[str, Any]) -> tuple[Probe, ...]:
+    """Return the probes as recorded, or as the rows have them where they are not."""
+    by_number: dict[int, list[Row]] = {}
+    for row in rows:
+        by_number.setdefault(row["probe"], []).append(row)
+    if not noted:
+        return tuple(
+            Probe(
+                number=number,
+                purpose=trials[0]["purpose"],
+                rate_eps=_asked_eps(trials[0]),
+                outcome="",
+                votes=tuple(
+                    Vote(verdict="", status=row["status"], reason=row["reason"] or "")
+                    for row in trials
+                ),
+            )
+            for number, trials in by_number.items()
+        )
+    return tuple(
+        Probe(
+            number=probe["number"],
+            purpose=probe["purpose"],
+            rate_eps=probe["rate_eps"],
+            outcome=probe["outcome"] or "",
+            votes=tuple(
+                Vote(
+                    verdict=vote["verdict"],
+                    status=_status(by_number.get(probe["number"], ()), place),
+                    reason=vote["reason"] or "",
+                )
+                for place, vote in enumerate(probe["votes"], 1)
+            ),
+        )
+        for probe in noted.get("probes") or ()
+    )
+
+
+def _status(trials: Iterable[Row], vote: int) -> str:
+    return next((str(row["status"]) for row in trials if row["vote"] == vote), "")
+
+
+def _levels(
+    rows: Sequence[Row], shares: Sequence[float], found_eps: float | None
+) -> tuple[Level, ...]:
+    """Return the levels, lowest first; they were asked in the order of the settings."""
+    by_probe: dict[int, list[Row]] = {}
+    for row in rows:
+        if row["purpose"] == LEVEL:
+            by_probe.setdefault(row["probe"], []).append(row)
+    levels = []
+    for place, trials in enumerate(by_probe.values()):
+        rate_eps = _asked_eps(trials[0])
+        if place < len(shares):
+            share = shares[place]
+        elif found_eps:
+            share = rate_eps / found_eps
+        else:
+            continue
+        levels.append(Level(share=share, rate_eps=rate_eps, cell=_as_cell(trials)))
+    return tuple(sorted(levels, key=lambda level: level.share))
+
+
+def _at_rate(rows: Sequence[Row], found_eps: float | None) -> Cell | None:
+    held = [row for row in rows if row["purpose"] == CONFIRM and _asked_eps(row) == found_eps]
+    return _as_cell(held) if held else None
+
+
+def _catch_up(place: Cell, free: Sequence[Cell]) -> Spread | None:
+    """Return the catch-up rate of the cell whose id is this one's without the label of the load."""
+    label = f"/{place.load.label}" if place.load and place.load.label else ""
+    name = place.name.removesuffix(label)
+    return next((cell.throughput_eps for cell in free if cell.name == name), None)
+
+
+def _asked_eps(row: Row) -> float:
+    return float(json.loads(row["load"])["rate_eps"])
+
+
+def _as_cell(rows: Sequence[Row]) -> Cell:
+    """Summarise trials of a search as if they were a cell of their own."""
+    (cell,) = summarise({**row, "probe": None} for row in rows)
+    return cell

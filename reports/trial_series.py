@@ -1,0 +1,126 @@
+"""Reads the 100 ms series of a trial for drawing (columns: lab/measure/series.py)."""
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+STEP_S = 0.1
+MOST_POINTS = 400
+"""More cannot be told apart in a figure of this width; several rows then make a point."""
+FEWEST_ROWS = 3
+
+Values = Sequence[float | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A phase, in seconds after the start of the timed part."""
+
+    name: str
+    begin_s: float
+    end_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """A trial over time, from the start of its timed part; None where a point has no value.
+
+    Attributes:
+        times_s: middle of each point.
+        phases: in order.
+        rates: events/s emitted and consumed.
+        backlog: largest of the point.
+        latency_ns: p50, p99 and max; the largest of the point.
+        cores: CPU-seconds per second.
+        memory_bytes: resident; the largest of the point.
+        power_w: by energy domain.
+    """
+
+    times_s: Sequence[float]
+    phases: Sequence[Span]
+    rates: Mapping[str, Values]
+    backlog: Values
+    latency_ns: Mapping[str, Values]
+    cores: Values
+    memory_bytes: Values
+    power_w: Mapping[str, Values]
+
+
+def read_course(path: Path) -> Course | None:
+    """Return the course of a trial; None where the file is missing, damaged or too short."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table: dict[str, list[Any]] = pq.read_table(path).to_pydict()
+    except (OSError, pa.ArrowException):
+        return None
+    first = next((row for row, t_ns in enumerate(table["t_ns"]) if t_ns >= 0), len(table["t_ns"]))
+    return course(table, first)
+
+
+def course(table: Mapping[str, list[Any]], first: int) -> Course | None:
+    """Return the course of a table's rows from `first` on; None where these are too few."""
+    rows = len(table["t_ns"])
+    if rows - first < FEWEST_ROWS:
+        return None
+    width = -(-(rows - first) // MOST_POINTS)
+
+    def points(values: Sequence[float | None], pick: Callable[[list[float]], float]) -> Values:
+        groups = (values[at : at + width] for at in range(first, rows, width))
+        known = ([value for value in group if value is not None] for group in groups)
+        return [pick(group) if group else None for group in known]
+
+    def column(name: str) -> list[float | None]:
+        return table.get(name) or [None] * rows
+
+    def rate_of(name: str) -> Values:
+        return [None if v is None else v / STEP_S for v in points(column(name), _mean)]
+
+    energies = [match for name in table if (match := re.fullmatch(r"energy_(.+)_j", name))]
+    return Course(
+        times_s=[
+            (table["t_ns"][at] / 1e9 + table["t_ns"][min(at + width, rows) - 1] / 1e9 + STEP_S) / 2
+            for at in range(first, rows, width)
+        ],
+        phases=_phases(table, first),
+        rates={name: rate_of(name) for name in ("emitted", "consumed")},
+        backlog=points(column("backlog"), max),
+        latency_ns={
+            name: points(column(f"latency_{name}_ns"), max) for name in ("p50", "p99", "max")
+        },
+        cores=points(_per_second(column("cpu_s")), _mean),
+        memory_bytes=points(column("rss_bytes"), max),
+        power_w={match[1]: points(_per_second(column(match[0])), _mean) for match in energies},
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _per_second(total: Sequence[float | None]) -> list[float | None]:
+    """Return what a growing total grew by a second, since the last row that had a value."""
+    found: list[float | None] = []
+    before: tuple[int, float] | None = None
+    for row, value in enumerate(total):
+        if value is None:
+            found.append(None)
+            continue
+        grown = None if before is None else (value - before[1]) / ((row - before[0]) * STEP_S)
+        found.append(grown)
+        before = (row, value)
+    return found
+
+
+def _phases(table: Mapping[str, list[Any]], first: int) -> list[Span]:
+    spans: list[Span] = []
+    for t_ns, name in zip(table["t_ns"][first:], table["phase"][first:], strict=True):
+        begin_s = t_ns / 1e9
+        if spans and spans[-1].name == name:
+            begin_s = spans.pop().begin_s
+        spans.append(Span(name=name, begin_s=begin_s, end_s=t_ns / 1e9 + STEP_S))
+    return spans

@@ -1,0 +1,42 @@
+"""Marks cells whose numbers are verified and yet not to be taken without their verdict.
+
+An engine that did not keep up with an offered rate, or was never steady, gave right answers and has
+an honest clock: its numbers are shown, always with the mark.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from results.schema import OK, UNSTEADY, UNSUSTAINED, VERIFIED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A sign of one character, and what it means."""
+
+    sign: str
+    meaning: str
+
+
+MARKS: Mapping[str, Mark] = {
+    UNSUSTAINED: Mark(
+        sign="\N{BLACK UP-POINTING TRIANGLE}",
+        meaning="the engine did not keep up with the rate, so waiting grows as long as the load "
+        "lasts: its latencies belong to this length of window and are no property of the engine",
+    ),
+    UNSTEADY: Mark(
+        sign="\N{ALMOST EQUAL TO}",
+        meaning="no steady state was reached, so another window may give other numbers",
+    ),
+}
+assert frozenset(MARKS) | {OK} == VERIFIED
+
+
+def sign(status: str) -> str:
+    """Return the mark of a status; empty where it needs none."""
+    return MARKS[status].sign if status in MARKS else ""
+
+
+def marked(text: str, status: str) -> str:
+    """Return a text with the mark of a status after it, where there is one."""
+    return f"{text} {sign(status)}".strip()
