@@ -15,7 +15,7 @@ shows differences that are real and mean nothing. Where the method is weak: osci
 a point are averaged away, and a change in the last few points looks like noise. Measured error
 rates are in docs/method.md.
 
-Sources: the tests and their bounds are those of the lab's method (docs/method.md, section 4); the
+Sources: the tests and their bounds are those of the lab's method (docs/method.md); the
 segmentation is Jackson et al. 2005 (optimal partitioning) with the penalty of Yao 1988 (BIC), the
 estimate of the autocorrelation that changes of the mean do not disturb is Chakar et al. 2017.
 """
