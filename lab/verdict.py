@@ -58,7 +58,7 @@ def conclude(driven: Driven, task: Task, spec: TrialSpec, result: Result) -> Non
         result["status"] = schema.OK
         doubts += rates(result, offered=task.load is not None)
         if task.load is None:
-            result |= _steadiness(driven.measured.progress, driven.end_ns - driven.start_ns)
+            result |= steadiness(driven.measured.progress, driven.end_ns - driven.start_ns)
         else:
             doubts = [*_judge_load(driven, task, task.load, spec, result), *doubts]
     result["reason"] = "; ".join(doubts) or None
@@ -88,7 +88,7 @@ def _judge_load(
     return judgement.reasons
 
 
-def _steadiness(progress: Progress | None, duration_ns: int) -> Result:
+def steadiness(progress: Progress | None, duration_ns: int) -> Result:
     """Return the verdict on the rate of a catch-up run; nothing where the run is too short."""
     if progress is None:
         return {}

@@ -30,6 +30,7 @@ from lab.measure.energy.choose import Choice
 from lab.measure.hdr import read_log
 from lab.search.record import read_searches
 from lab.session import Session, finish
+from results.schema import VERIFIED
 from results.store import finished, read_meta, read_run, write_meta
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.manifest import Content
@@ -203,6 +204,18 @@ def test_offered_loads_are_printed_and_stored_beside_catch_up(capsys, matrix):
     for row in run.rows:
         assert row["loadavg_before"] is not None and isinstance(json.loads(row["warnings"]), list)
         assert row["isolate"] == "process"
+
+
+def test_real_engine_is_driven_at_the_rate_in_real_time(capsys, matrix):
+    path = matrix(["sequential"], options="{}", more=LOAD.replace("1_000", "300"))
+    path.write_text(path.read_text().replace('name = "fake"', 'name = "reference"'))
+    code, out, err = run_lab(capsys, path)
+    (row,) = read_run(Path(out[-1])).rows
+    # A machine that is busy with other things may keep it from a steady state.
+    assert (code, row["status"] in VERIFIED) == (EXIT_OK, True), err
+    assert row["duration_s"] == pytest.approx(2.5, abs=0.5)
+    assert row["offered_eps"] == pytest.approx(300, rel=0.01)
+    assert row["generator_ceiling_eps"] is None and row["send_lag_p99_ns"] is None
 
 
 def test_rates_that_are_not_sustained_are_a_result_and_no_failure(capsys, matrix):

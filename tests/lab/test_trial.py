@@ -1,16 +1,19 @@
 import json
 
+import numpy as np
 import psutil
 import pyarrow.parquet as pq
 import pytest
 
+from engines.protocol import Progress
 from lab.isolate.process import Outcome
 from lab.load.spec import LoadSpec
 from lab.measure.energy.estimate import Estimate
 from lab.measure.hdr import LATENCY, WARM_UP, read_log
+from lab.measure.series import STEP_NS
 from lab.spawn import classify, run_trial
 from lab.trial_spec import TrialSpec, read_spec, write_spec
-from lab.verdict import rates
+from lab.verdict import rates, steadiness
 from results.schema import NAMES, VERIFIED
 from workloads.registry import NAMES as NAMES_OF_WORKLOADS
 
@@ -141,6 +144,30 @@ def test_rate_of_a_very_short_run_is_called_doubtful():
     (doubt,) = rates(result, offered=False)
     assert "doubtful rate" in doubt and "use more events" in doubt
     assert result["throughput_eps"] == pytest.approx(10_000)
+
+
+def counted(per_row):
+    values = np.array(per_row, dtype=np.int64)
+    return Progress(
+        step_ns=STEP_NS,
+        emitted=values,
+        consumed=values,
+        outputs=values,
+        latency_p50_ns=values,
+        latency_p99_ns=values,
+        latency_max_ns=values,
+    )
+
+
+def test_catch_up_run_that_slows_down_is_told_as_unsteady():
+    found = steadiness(counted([1_000] * 30 + [500] * 10), 40 * STEP_NS)
+    assert found["steady"] == "unsteady" and found["steady_reason"]
+    assert steadiness(counted([1_000, 1_001] * 20), 40 * STEP_NS)["steady"] == "steady"
+
+
+def test_catch_up_run_that_is_short_or_uncounted_has_no_verdict_on_its_steadiness():
+    assert steadiness(counted([1_000] * 19), 19 * STEP_NS) == {}
+    assert steadiness(None, 60 * STEP_NS) == {}
 
 
 def test_no_catch_up_rate_exists_under_an_offered_load():
