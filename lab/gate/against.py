@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lab.cells import Cell
 from lab.gate.arm import Arm
-from lab.gate.build import build_arm
+from lab.gate.build import build_arm, worktree
 from lab.gate.decide import Asked, Pair, hold
 from lab.gate.instructions import Counts, count_tree, report_counts
 from lab.gate.metrics import METRICS
@@ -96,12 +96,13 @@ def instructions_against(checkout: Path, revisions: tuple[Revision, Revision], s
     """Return the outcome for instruction counts of both revisions, counted in this job.
 
     Raises:
-        GateError: a revision cannot be built or counted.
+        GateError: a revision cannot be counted.
     """
     counts: list[Counts] = []
-    for arm in build_both(checkout, revisions, say):
-        say(f"counting the instructions of {arm.revision}")
-        counts.append(count_tree(checkout, arm.tree, arm.tree.parent / "instructions.json"))
+    for revision in revisions:
+        tree = worktree(checkout, revision)
+        say(f"counting the instructions of {revision.shown}")
+        counts.append(count_tree(checkout, tree, tree.parent / "instructions.json"))
     names = (revisions[0].shown, revisions[1].shown)
     return report_counts(counts[0], counts[1], names=names)
 

@@ -45,14 +45,31 @@ def build_arm(repository: Path, revision: Revision, name: str, say: Say) -> Arm:
     Raises:
         GateError: it does not build; the message names the log.
     """
-    root = repository / "build" / "gate" / revision.commit
+    tree = worktree(repository, revision)
+    root = tree.parent
     tools = toolchain()
     stamp = root / "built.json"
-    if _read(stamp) != tools or not (root / "tree").is_dir():
+    if _read(stamp) != tools:
         say(f"building {revision.shown} in {root}")
-        _build(repository, revision, root)
+        _build(revision, root)
         stamp.write_text(json.dumps(tools, indent=1) + "\n", encoding="utf-8")
-    return site_arm(name=name, revision=revision.shown, site=root / "site", tree=root / "tree")
+    return site_arm(name=name, revision=revision.shown, site=root / "site", tree=tree)
+
+
+def worktree(repository: Path, revision: Revision) -> Path:
+    """Return the worktree of a revision, made now unless it is there.
+
+    Raises:
+        GateError: git cannot make it.
+    """
+    tree = repository / "build" / "gate" / revision.commit / "tree"
+    if not (tree / ".git").exists():
+        if tree.parent.exists():
+            shutil.rmtree(tree.parent)
+        tree.parent.mkdir(parents=True)
+        git(repository, "worktree", "prune")
+        git(repository, "worktree", "add", "--detach", "--force", str(tree), revision.commit)
+    return tree
 
 
 def toolchain() -> dict[str, Any]:
@@ -84,12 +101,10 @@ def build_path() -> str:
     return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
 
-def _build(repository: Path, revision: Revision, root: Path) -> None:
-    if root.exists():
-        shutil.rmtree(root)
-    root.mkdir(parents=True)
-    git(repository, "worktree", "prune")
-    git(repository, "worktree", "add", "--detach", "--force", str(root / "tree"), revision.commit)
+def _build(revision: Revision, root: Path) -> None:
+    for part in ("site", "cmake"):
+        if (root / part).exists():
+            shutil.rmtree(root / part)
     log = root / "build.log"
     command = [
         *(sys.executable, "-m", "pip", "install", "--no-build-isolation", "--no-deps"),

@@ -28,7 +28,7 @@ def as_markdown(report: Report) -> str:
     lines = [f"### Gate {verdict}", "", f"old: {report.old}", f"new: {report.new}"]
     lines = [f"{line}  " if line.startswith(("old:", "new:")) else line for line in lines]
     lines += [f"rule: {report.rule}", ""]
-    lines += aligned([_HEAD, *(_row(line) for line in report.lines)])
+    lines += aligned(_filled([_HEAD, *(_row(line) for line in report.lines)]))
     lines += ["", *(f"- {line.cell}: {line.note}" for line in report.lines if line.note)]
     lines += [f"- {note}" for note in report.notes]
     seen = dict.fromkeys(line.word for line in report.lines)
@@ -97,6 +97,12 @@ def write_junit(report: Report, path: Path) -> None:
 
 
 _SKIPPED = frozenset({Word.NO_NUMBER, Word.TOO_FEW, Word.UNSTABLE, Word.ACCEPTED})
+
+
+def _filled(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return the rows without columns that are empty below the heading."""
+    kept = [k for k in range(len(rows[0])) if any(row[k] for row in rows[1:])]
+    return [[row[k] for k in kept] for row in rows]
 
 
 def _row(line: Line) -> tuple[str, ...]:

@@ -40,6 +40,11 @@ def test_every_verdict_that_is_shown_is_explained():
     assert "*improved*" not in text
 
 
+def test_columns_without_any_value_are_left_out():
+    text = as_text(Report(old="a", new="b", rule="r", lines=LINES[1:2]))
+    assert "| new / old |" in text and "A/A" not in text and "| floor" not in text
+
+
 def test_a_passing_gate_says_so():
     assert as_text(Report(old="a", new="b", rule="r", lines=LINES[1:2])).startswith("Gate passed")
 
