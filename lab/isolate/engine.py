@@ -80,12 +80,13 @@ def remove(client: "DockerClient", name: str) -> None:
         IsolationError: it is still there.
     """
     from docker.errors import APIError, NotFound
+    from requests.exceptions import RequestException
 
     try:
         client.api.remove_container(name, force=True, v=True)
     except NotFound:
         return
-    except APIError as error:
+    except (APIError, RequestException) as error:
         raise IsolationError(
             f"container {name} cannot be removed: {error}; remove it by hand"
         ) from error
@@ -97,24 +98,13 @@ def sweep(client: "DockerClient") -> list[str]:
     Containers of another process namespace or machine (a lab that is in a container itself) are
     left alone: whether their lab lives cannot be seen from here.
     """
-    from docker.errors import APIError, NotFound
-
     removed = []
     for container in client.containers.list(
         all=True, filters={"label": LABEL_OWNER}, ignore_removed=True
     ):
-        if not _is_orphan(str(container.labels.get(LABEL_OWNER, ""))):
-            continue
-        try:
-            container.remove(force=True, v=True)
+        if _is_orphan(str(container.labels.get(LABEL_OWNER, ""))):
+            remove(client, str(container.name))
             removed.append(str(container.name))
-        except NotFound:
-            continue
-        except APIError as error:
-            raise IsolationError(
-                f"container {container.name} was left by a killed lab and cannot be removed: "
-                f"{error}; remove it by hand"
-            ) from error
     return removed
 
 

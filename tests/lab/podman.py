@@ -12,6 +12,7 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -42,11 +43,12 @@ class NoEngineError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """A running engine: where it answers, and how to call it."""
+    """A running engine: where it answers, how to call it without its service, and the service."""
 
     address: str
     command: tuple[str, ...]
     environ: Mapping[str, str]
+    service: "subprocess.Popen[bytes]"
 
     def run(self, *arguments: str, stdin: bytes | None = None, **more) -> str:
         """Run one Podman command on this engine's storage and return what it prints."""
@@ -97,24 +99,25 @@ def podman(folder: Path, *, shares_machine: bool = True) -> Iterator[Engine]:
     shared = _mounted() if shares_machine else []
     volumes = ", ".join(f'"{path}:{path}:ro"' for path in shared)
     settings.write_text(SETTINGS.format(volumes=volumes))
-    socket = folder / "podman.sock"
     root = folder / "storage"
-    engine = Engine(
-        address=f"unix://{socket}",
-        command=("podman", "--root", str(root), "--runroot", str(folder / "run")),
-        environ={**os.environ, "CONTAINERS_CONF": str(settings)},
-    )
+    # Podman takes a runroot of 50 characters at most, and a socket's path has 107.
+    short = Path(tempfile.mkdtemp(prefix="lab-podman-", dir="/tmp"))
+    socket = short / "podman.sock"
+    address = f"unix://{socket}"
+    command = ("podman", "--root", str(root), "--runroot", str(short / "run"))
+    environ = {**os.environ, "CONTAINERS_CONF": str(settings)}
     log = folder / "service.log"
     with log.open("wb") as output:
         service = subprocess.Popen(
-            [*engine.command, "system", "service", "--time=0", engine.address],
-            env=engine.environ,
+            [*command, "system", "service", "--time=0", address],
+            env=environ,
             stdout=output,
             stderr=output,
             stdin=subprocess.DEVNULL,
             # Where a container is killed for memory, its monitor leaves a file called oom.
             cwd=folder,
         )
+    engine = Engine(address=address, command=command, environ=environ, service=service)
     try:
         _wait_for(socket, service, log)
         if shares_machine:
@@ -130,6 +133,7 @@ def podman(folder: Path, *, shares_machine: bool = True) -> Iterator[Engine]:
         # Podman leaves its storage mounted onto itself.
         subprocess.run(["umount", str(root / "overlay")], capture_output=True, check=False)
         shutil.rmtree(root, ignore_errors=True)
+        shutil.rmtree(short, ignore_errors=True)
 
 
 def _wait_for(socket: Path, service: "subprocess.Popen[bytes]", log: Path) -> None:

@@ -20,7 +20,7 @@ import pytest
 from engines.conformance import ordinary_input
 from lab.cli import EXIT_ENGINE_FAILURE, EXIT_OK, EXIT_USER_ERROR
 from results.store import finished, read_meta, read_run
-from tests.lab.podman import SOURCE
+from tests.lab.podman import SOURCE, podman
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.manifest import Content
 from workloads.datasets.stream_file import write_stream
@@ -231,6 +231,22 @@ def test_missing_container_engine_is_an_error_before_anything_starts(matrix, tmp
     assert not (tmp_path / "runs").exists()
 
 
+def test_container_engine_that_dies_ends_the_run_and_records_nothing(
+    matrix, tmp_path, monkeypatch, podman_engine
+):
+    with podman(tmp_path) as engine:
+        monkeypatch.setenv("DOCKER_HOST", engine.address)
+        run = f'isolate = "container"\ncontainer = {{ image = "{engine.import_image("own")}" }}'
+        process = start(matrix(["correct", "hang"], run=run))
+        run_dir = reach(process, tmp_path / "runs", trials=1, phase="run")
+        engine.service.kill()
+        _, err = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == EXIT_USER_ERROR
+        assert "container" in err and "Traceback" not in err
+        assert statuses(run_dir) == {"correct": "ok"}
+        assert not read_meta(run_dir)["complete"]
+
+
 # A full disk.
 
 # In a mount namespace of its own: the disk is gone with the script, whatever happens.
@@ -304,22 +320,27 @@ def test_full_disk_stops_the_run_and_room_lets_it_be_completed(matrix, tmp_path)
 # A killed orchestrator.
 
 
-def kill_during(process: "subprocess.Popen[str]", runs: Path, *, trials: int, phase: str) -> Path:
-    """Kill `lab run` when so many trials are recorded and the next one is in a phase; its run."""
+def reach(process: "subprocess.Popen[str]", runs: Path, *, trials: int, phase: str) -> Path:
+    """Wait until so many trials are recorded and the next one is in a phase; return the run."""
 
     def reached() -> bool:
         records = list(runs.glob("*/trials/*.json"))
         known = {record.stem for record in records}
         logs = [log for log in runs.glob("*/logs/event_window*.log") if log.stem not in known]
-        return len(records) == trials and any(
-            f"# phase: {phase}" in log.read_text() for log in logs
-        )
+        entered = any(f"# phase: {phase}" in log.read_text() for log in logs)
+        return len(records) == trials and entered
 
     wait_until(reached, process)
-    process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=PATIENCE_S)
     (meta,) = runs.glob("*/run.json")
     return meta.parent
+
+
+def kill_during(process: "subprocess.Popen[str]", runs: Path, *, trials: int, phase: str) -> Path:
+    """Kill `lab run` when so many trials are recorded and the next one is in a phase; its run."""
+    run_dir = reach(process, runs, trials=trials, phase=phase)
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=PATIENCE_S)
+    return run_dir
 
 
 def wait_for_nothing(left: Callable[[], list[str]]) -> None:
