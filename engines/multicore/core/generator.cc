@@ -48,7 +48,7 @@ void Generator::run(std::int64_t start_ns, std::span<Parker> parkers, const std:
   while (!stop.load(std::memory_order_seq_cst)) {
     const std::int64_t now = now_ns();
     recorder.saw(now);
-    if (turn(now, now - start_ns, parkers)) continue;
+    if (turn(start_ns, now, parkers)) continue;
     std::int64_t next = kEndOfTime;
     bool done = true;
     for (const Fed& fed : fed_) {
@@ -61,21 +61,24 @@ void Generator::run(std::int64_t start_ns, std::span<Parker> parkers, const std:
   }
 }
 
-bool Generator::turn(std::int64_t now, std::int64_t elapsed, std::span<Parker> parkers) noexcept {
+bool Generator::turn(std::int64_t start_ns, std::int64_t now, std::span<Parker> parkers) noexcept {
   bool progress = false;
   for (Fed& fed : fed_) {
     if (fed.source->exhausted()) continue;
-    const Source::Noticed noticed = fed.source->notice(elapsed);
-    if (noticed.events != 0) {
-      lag_.record(elapsed - noticed.first_due_ns, noticed.events);
-      if (elapsed <= options_.end_ns + kGraceNs) emitted_ += noticed.events;
-      recorder.emitted(static_cast<std::int64_t>(noticed.events));
-    }
+    fed.source->notice(now - start_ns);
     bool published = false;
     for (int i = 0; i < kBlocksPerTurn && fed.source->publish(now); ++i) published = true;
-    if (!published) continue;
-    progress = true;
-    for (const std::int32_t reader : fed.readers) parkers[static_cast<std::size_t>(reader)].notify();
+    if (published) {
+      progress = true;
+      for (const std::int32_t reader : fed.readers) parkers[static_cast<std::size_t>(reader)].notify();
+      now = now_ns();
+      recorder.saw(now);
+    }
+    const Source::Noticed handed = fed.source->handed();
+    if (handed.events == 0) continue;
+    lag_.record(now - start_ns - handed.first_due_ns, handed.events);
+    if (now - start_ns <= options_.end_ns + kGraceNs) emitted_ += handed.events;
+    recorder.emitted(handed.events);
   }
   return progress;
 }

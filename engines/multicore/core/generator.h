@@ -2,8 +2,9 @@
 //
 // An event is stamped with the time at which it was due, never with the time at which it was sent, so that
 // latencies contain every wait (no coordinated omission). What the generator itself is late by, its send lag,
-// is recorded apart: of events that become due between two looks at the clock each counts with the lag of the
-// first of them, so the lag errs on the high side.
+// is recorded apart: from due until the readers have been told. Events that are handed over together count each
+// with the lag of the first of them, so the lag errs on the high side. An event that finds the ring full has
+// been handed over then: it waits for a reader, not for the generator.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -38,7 +39,7 @@ class alignas(kCacheLine) Generator {
   void run(std::int64_t start_ns, std::span<Parker> parkers, const std::atomic<bool>& stop) noexcept;
 
   // Read after `run`.
-  std::int64_t emitted() const noexcept { return emitted_; }  // events due by the end of the load and sent by then
+  std::int64_t emitted() const noexcept { return emitted_; }  // events handed over by the end of the load
   const Histogram& lag() const noexcept { return lag_; }
 
   Recorder recorder;  // `emitted` by step
@@ -49,7 +50,7 @@ class alignas(kCacheLine) Generator {
     std::vector<std::int32_t> readers;
   };
 
-  bool turn(std::int64_t now, std::int64_t elapsed, std::span<Parker> parkers) noexcept;
+  bool turn(std::int64_t start_ns, std::int64_t now, std::span<Parker> parkers) noexcept;
   void wait(std::int64_t until_ns) const noexcept;
 
   LoadOptions options_;

@@ -68,11 +68,11 @@ class Source {
   }
 
   struct Noticed {
-    std::int64_t events;        // that have become due since the last call
+    std::int64_t events;        // since the last call
     std::int64_t first_due_ns;  // when the first of them was to be handed over
   };
 
-  // Takes note of what is due `elapsed_ns` after the start. Owner only.
+  // Takes note of what is due `elapsed_ns` after the start. Returns what was not due before. Owner only.
   Noticed notice(std::int64_t elapsed_ns) noexcept {
     const std::int64_t n = stream_.size();
     const std::int64_t before = noticed_;
@@ -109,7 +109,8 @@ class Source {
     if (exhausted_) return false;
     const std::int64_t n = stream_.size();
     if (next_ == noticed_ && n != 0 && promise(next_) <= bound_ts_) return false;
-    if (!ring.has_room()) return false;
+    full_ = !ring.has_room();
+    if (full_) return false;
     Block block{};
     block.begin = next_;
     block.end = std::min(noticed_, next_ + batch_);
@@ -125,6 +126,17 @@ class Source {
     next_ = block.end;
     ring.publish(block);
     return true;
+  }
+
+  // Returns what the source has done its part for: what is published, what has found the ring full, and what
+  // has become due behind that and before it drained. The rest of what is due waits for the owner. Owner only,
+  // after `publish`.
+  Noticed handed() noexcept {
+    if (full_) owed_ = noticed_;
+    const std::int64_t before = handed_;
+    handed_ = next_ < owed_ ? noticed_ : std::max(handed_, next_);
+    if (handed_ == before) return {0, 0};
+    return {handed_ - before, due((whole_blocks_ ? unit_end(before) : before + 1) - 1)};
   }
 
   // When there will be something to notice, in ns after the start; `kEndOfTime`: never.
@@ -157,6 +169,9 @@ class Source {
   std::int64_t batch_;
   std::int64_t next_ = 0;          // first event not yet published
   std::int64_t noticed_ = 0;       // on a schedule: first event not known to be due
+  std::int64_t handed_ = 0;        // first event that `handed` has not returned
+  std::int64_t owed_ = 0;          // what was noticed when the ring was last found full
+  bool full_ = false;              // whether the latest `publish` found it full
   std::size_t heartbeat_ = 0;      // first heartbeat not yet promised
   std::int64_t promised_ts_ = std::numeric_limits<std::int64_t>::min();  // by the latest heartbeat that was due
   std::int64_t bound_ts_ = std::numeric_limits<std::int64_t>::min();     // by the latest block

@@ -153,6 +153,69 @@ void a_reader_that_never_reads_delays_nothing() {
   CHECK_EQ(early, 20'000);
 }
 
+// More is due than a generator can hand over, and the ring has room for all: the delay is its own.
+void a_generator_that_is_too_slow_says_so() {
+  Scheduled stream;
+  stream.ts.resize(2'000'000);
+  stream.due.resize(stream.ts.size());
+  const lab::StreamView view = stream.view();
+  lab::Source source(view, 1, 1);  // nobody reads it: never full
+  lab::Generator generator({}, true);
+  generator.add(&source, {});
+  std::vector<lab::Parker> parkers;
+  std::atomic<bool> stop{false};
+  const std::int64_t start = lab::now_ns();
+  generator.run(start, parkers, stop);
+  const std::int64_t took = lab::now_ns() - start;
+  std::int64_t prompt = 0;  // handed over in the first eighth of the time; a half if the rest were twice as slow
+  std::int64_t all = 0;
+  for (std::size_t i = 0; i < generator.lag().counts().size(); ++i) {
+    all += generator.lag().counts()[i];
+    if (lab::Histogram::highest_in(static_cast<std::int64_t>(i)) < took / 8) prompt += generator.lag().counts()[i];
+  }
+  CHECK_EQ(all, view.size());
+  CHECK(prompt < all / 2);
+  CHECK(generator.emitted() < all);  // the load ended at once
+}
+
+// A reader fills the ring and comes back: what waited meanwhile is no lag, and what became due while that drained
+// is none either.
+void a_full_ring_is_not_the_generators_lag() {
+  Scheduled stream;
+  for (int i = 0; i < 20; ++i) {
+    stream.ts.push_back(i);
+    stream.due.push_back(10 * i);
+  }
+  const lab::StreamView view = stream.view();
+  lab::Source source(view, 1, 4);
+  const std::size_t reader = source.ring.add_reader();
+  const auto publish = [&source](int blocks) {
+    int done = 0;
+    while (done < blocks && source.publish(0)) ++done;
+    return done;
+  };
+  source.notice(70);  // 8 events are due
+  CHECK_EQ(publish(2), 2);
+  lab::Source::Noticed handed = source.handed();
+  CHECK(handed.events == 2 && handed.first_due_ns == 0);  // the others have not had their turn
+  CHECK_EQ(publish(16), 2);                               // full
+  handed = source.handed();
+  CHECK(handed.events == 6 && handed.first_due_ns == 20);
+  source.notice(90);
+  source.ring.advance(reader, 4);
+  CHECK_EQ(publish(2), 2);
+  handed = source.handed();
+  CHECK(handed.events == 2 && handed.first_due_ns == 80);  // due behind events that wait for the reader
+  source.ring.advance(reader, 6);
+  CHECK_EQ(publish(2), 2);
+  CHECK_EQ(source.handed().events, 0);  // counted before
+  source.ring.advance(reader, 8);
+  source.notice(190);
+  CHECK_EQ(publish(3), 3);
+  handed = source.handed();
+  CHECK(handed.events == 1 && handed.first_due_ns == 100);  // events 8 and 9 were counted before; drained
+}
+
 void a_generator_stops_when_told() {
   Scheduled stream;
   stream.ts = {1};
@@ -185,6 +248,8 @@ int main() {
   a_scheduled_source_keeps_its_laws();
   what_is_noticed_late_says_since_when();
   a_reader_that_never_reads_delays_nothing();
+  a_generator_that_is_too_slow_says_so();
+  a_full_ring_is_not_the_generators_lag();
   a_generator_stops_when_told();
   the_null_engine_takes_everything();
 }
