@@ -19,6 +19,8 @@ from results.query import by_search
 from results.schema import WRONG_OUTPUT
 from results.store import Row, Run
 
+FAIL = "fail"
+CRASH = "crash"
 LEVEL = "level"
 CONFIRM = "confirm"
 
@@ -66,6 +68,7 @@ class Search:
         wrong: whether an answer was wrong.
         arrival, warm_up_s, window_s, objective: of the load.
         tolerance, votes, confirmations: of the search.
+        probes: all that was asked, in order.
         levels: latency at shares of `pass_eps`.
         at_rate: the trials that confirmed `pass_eps`; None where there are none.
         catch_up_eps: of the cell that differs in its load alone; None where the run has none.
@@ -96,6 +99,25 @@ class Search:
     def quick(self) -> bool:
         """Tell whether the window is too short for the bracket to be published."""
         return self.window_s < PUBLISHABLE_WINDOW_S
+
+    @property
+    def is_wide(self) -> bool:
+        """Tell whether the bracket is clearly wider than the search was asked for."""
+        if self.pass_eps is None or self.fail_eps is None or self.tolerance is None:
+            return False
+        return self.fail_eps / self.pass_eps - 1 > 2 * self.tolerance
+
+    @property
+    def why_fails(self) -> str:
+        """Return why trials at the lowest failing rate failed; empty where there is none."""
+        found = [
+            vote.reason
+            for probe in self.probes
+            if probe.rate_eps == self.fail_eps
+            for vote in probe.votes
+            if vote.verdict in (FAIL, CRASH) and vote.reason
+        ]
+        return found[-1] if found else ""
 
     @property
     def trials(self) -> int:

@@ -31,7 +31,7 @@ class Course:
     Attributes:
         times_s: middle of each point.
         phases: in order.
-        rates: events/s emitted and consumed.
+        rates: events/s emitted and consumed; like `cores`, without the last row, which is partial.
         backlog: largest of the point.
         latency_ns: p50, p99 and max; the largest of the point.
         cores: CPU-seconds per second.
@@ -78,7 +78,9 @@ def course(table: Mapping[str, list[Any]], first: int) -> Course | None:
         return table.get(name) or [None] * rows
 
     def rate_of(name: str) -> Values:
-        return [None if v is None else v / STEP_S for v in points(column(name), _mean)]
+        # The timed part ends within the last row: what is counted there is no rate.
+        whole = [*column(name)[:-1], None]
+        return [None if v is None else v / STEP_S for v in points(whole, _mean)]
 
     energies = [match for name in table if (match := re.fullmatch(r"energy_(.+)_j", name))]
     return Course(
@@ -92,7 +94,7 @@ def course(table: Mapping[str, list[Any]], first: int) -> Course | None:
         latency_ns={
             name: points(column(f"latency_{name}_ns"), max) for name in ("p50", "p99", "max")
         },
-        cores=points(_per_second(column("cpu_s")), _mean),
+        cores=points([*_per_second(column("cpu_s"))[:-1], None], _mean),
         memory_bytes=points(column("rss_bytes"), max),
         power_w={match[1]: points(_per_second(column(match[0])), _mean) for match in energies},
     )

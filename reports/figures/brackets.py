@@ -11,9 +11,9 @@ from reports.numbers import count, rate
 from reports.palette import INK, MUTED, PAPER, Colour
 from reports.searches import Search
 
-_ROW_IN = 0.42
+_ROW_IN = 0.5
 _MARGIN_IN = 0.98
-_AT = 0.62  # below the top of a row, in rows
+_AT, _CATCH_UP_AT = 0.53, 0.83  # below the top of a row, in rows
 _NARROW = 1.12  # ends of a bracket that are nearer than this would lie on each other
 
 Range = tuple[float, float]
@@ -66,7 +66,7 @@ def _draw(axes: Axes, row: int, search: Search, name: str, colour: str, limits: 
     for words, x, side in ((said, 0.0, "left"), (_value(search), 1.0, "right")):
         axes.text(
             x,
-            row + 0.2,
+            row + 0.17,
             words,
             parse_math=False,
             transform=axes.get_yaxis_transform(),
@@ -81,9 +81,9 @@ def _draw(axes: Axes, row: int, search: Search, name: str, colour: str, limits: 
     if search.catch_up_eps:
         axes.plot(
             [search.catch_up_eps.median],
-            [at],
+            [row + _CATCH_UP_AT],
             marker="D",
-            markersize=5,
+            markersize=4.5,
             markerfacecolor=PAPER.light,
             markeredgecolor=MUTED.light,
             linestyle="none",

@@ -13,9 +13,9 @@ from reports.spread import Spread
 from reports.summary import Cell
 from reports.verdicts import marked
 
-_ROW_IN = 0.52
+_ROW_IN = 0.6
 _MARGIN_IN = 0.98
-_DUE, _SERVICE = 0.42, 0.72  # below the top of a row, in rows
+_DUE, _SERVICE = 0.45, 0.73  # below the top of a row, in rows
 
 
 def offered_range(cells: Sequence[Cell]) -> Range | None:
@@ -57,7 +57,7 @@ def offered_latency_panel(
         load = cell.load.label if cell.load else ""
         axes.text(
             0.0,
-            row + 0.14,
+            row + 0.13,
             marked(f"{names[cell.series]}, {workers}, {load}", cell.status),
             parse_math=False,
             transform=axes.get_yaxis_transform(),

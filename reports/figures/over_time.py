@@ -19,17 +19,22 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 10, 20, 30
 _PANEL, _GAP = 46, 20
 _WORDS = {"warm_up": "warm-up", "window": "window", "drain": "drain", "prepare": "preparation"}
 _SHADED = {"window": 0.0, "warm_up": 0.55, "drain": 0.9}
+_STEPS = (1, 2, 5, 10)
 _DASHES = ("", "4 2", "1 2", "6 2 1 2")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """One quantity: lines by name; the last line has the engine's colour, the others are grey."""
+    """One quantity: lines by name; the last line has the engine's colour, the others are grey.
+
+    Round ticks are round in `unit`.
+    """
 
     title: str
     lines: Mapping[str, Values]
     write: Callable[[float], Quantity]
     log: bool = False
+    unit: float = 1.0
 
 
 def draw_course(course: Course, *, colour: str, alt: str, scaled: bool) -> str:
@@ -62,6 +67,7 @@ def draw_course(course: Course, *, colour: str, alt: str, scaled: bool) -> str:
 
 def _panels(course: Course) -> list[Panel]:
     cores = {"cores": course.cores}
+    most = max((value for value in course.memory_bytes if value is not None), default=0.0)
     panels = [
         Panel(title="events/s", lines=course.rates, write=count),
         Panel(title="backlog, events", lines={"backlog": course.backlog}, write=count),
@@ -72,10 +78,15 @@ def _panels(course: Course) -> list[Panel]:
             log=True,
         ),
         Panel(title="CPU, cores in use", lines=cores, write=_plain),
-        Panel(title="memory", lines={"memory": course.memory_bytes}, write=memory),
+        Panel(
+            title="memory",
+            lines={"memory": course.memory_bytes},
+            write=memory,
+            unit=2.0**30 if most >= 2.0**31 else 2.0**20,
+        ),
         Panel(title="power, W", lines=course.power_w, write=_plain),
     ]
-    return [panel for panel in panels if _shown(panel)]
+    return [panel for panel in panels if len(_shown(panel)) > 1]
 
 
 def _phases(spans: Sequence[Span], x: Callable[[float], float], bottom: float) -> str:
@@ -119,7 +130,7 @@ def _panel(
         return top + _PANEL * (1 - at)
 
     parts = [_title(panel, top, colour)]
-    for tick in _ticks(low, high, log=panel.log):
+    for tick in _ticks(low, high, panel):
         parts.append(
             f'<path d="M{_LEFT},{y(tick):.1f}H{WIDTH - _RIGHT}" stroke="var(--grid)" fill="none"/>'
         )
@@ -172,7 +183,9 @@ def _title(panel: Panel, top: float, colour: str) -> str:
 
 def _time_axis(end_s: float, x: Callable[[float], float], bottom: float) -> str:
     parts = [f'<path d="M{_LEFT},{bottom}H{WIDTH - _RIGHT}" stroke="var(--muted)" fill="none"/>']
-    ticks = [t for t in MaxNLocator(nbins=7).tick_values(0.0, end_s) if 0 <= t <= end_s]
+    ticks = [
+        t for t in MaxNLocator(nbins=7, steps=_STEPS).tick_values(0.0, end_s) if 0 <= t <= end_s
+    ]
     parts += [
         f'<path d="M{x(t):.1f},{bottom}v3" stroke="var(--muted)" fill="none"/>'
         f'<text x="{x(t):.1f}" y="{bottom + 14}" text-anchor="middle" '
@@ -208,10 +221,10 @@ def _limits(values: Sequence[float], *, log: bool) -> tuple[float, float]:
     return (low, high + (high - low) * 0.08) if high > low else (low, low + 1.0)
 
 
-def _ticks(low: float, high: float, *, log: bool) -> list[float]:
-    if not log:
-        found = MaxNLocator(nbins=3).tick_values(low, high)
-        return [float(tick) for tick in found if low <= tick <= high]
+def _ticks(low: float, high: float, panel: Panel) -> list[float]:
+    if not panel.log:
+        found = MaxNLocator(nbins=3, steps=_STEPS).tick_values(low / panel.unit, high / panel.unit)
+        return [float(tick) * panel.unit for tick in found if low <= tick * panel.unit <= high]
     first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
     if first > last:  # no power of ten between them
         return [math.sqrt(low * high)]

@@ -8,8 +8,9 @@ from typing import Any
 from reports.searches import Search
 from reports.summary import Cell
 from reports.verdicts import MARKS, sign
-from results.schema import UNSUPPORTED, WRONG_OUTPUT
+from results.schema import CRASH, OOM, TIMEOUT, UNSUPPORTED, WRONG_OUTPUT
 
+_NO_ANSWER = (CRASH, OOM, TIMEOUT)
 _NO_RATE = "search without a rate"
 
 
@@ -74,9 +75,18 @@ def statement(
     marked = Counter(cell.status for cell in cells if cell.status in MARKS)
     return Statement(
         what=what,
-        verdict=_verdict(rated, failed) + _marked(marked) + _rest(missing, complete),
+        verdict=_verdict(rated, failed)
+        + _marked(marked)
+        + _without_answer(found)
+        + _rest(missing, complete),
         good=rated > 0 and set(failed) <= {UNSUPPORTED} and complete and not missing,
     )
+
+
+def _without_answer(found: Sequence[Search]) -> str:
+    """Say how many trials of searches ended before they gave an answer that could be right."""
+    n = sum(search.place.statuses.get(status, 0) for search in found for status in _NO_ANSWER)
+    return f" {_counted(n, 'trial')} of searches gave no answer and count as failed." if n else ""
 
 
 def _marked(marked: Counter[str]) -> str:

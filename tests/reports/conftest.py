@@ -2,10 +2,13 @@
 
 import json
 from collections.abc import Callable
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
+from reports.page import write_report
+from results.schema import VERIFIED
 from results.store import Row, write_meta, write_table, write_trial
 
 META = {
@@ -69,7 +72,7 @@ def trial(
             }
         ),
     }
-    if status == "ok":
+    if status in VERIFIED:
         row |= {
             "events": events,
             "outputs": 4_000,
@@ -92,6 +95,139 @@ def trial(
                 "latency_definition": f"{engine}: barrier handed over to output in the sink",
             }
     return row | more
+
+
+def offered(
+    engine: str = "multicore",
+    *,
+    rate_eps: float = 20_000.0,
+    status: str = "ok",
+    label: str | None = None,
+    window_s: float = 60.0,
+    objective: str | None = None,
+    **more: object,
+) -> Row:
+    """One row of a trial under an offered load; numbers are there as the lab leaves them."""
+    label = label or f"poisson-{rate_eps:g}"
+    row = trial(engine, status=status, latency_ns=None, **more)  # type: ignore[arg-type]
+    row["cell"] += f"/{label}"
+    load = {
+        "arrival": "poisson",
+        "rate_eps": rate_eps,
+        "warm_up_s": 10.0,
+        "window_s": window_s,
+        "seed": 1,
+        "params": {},
+        "objective": objective,
+    }
+    row |= {
+        "throughput_eps": None,
+        "load": json.dumps(load),
+        "load_label": label,
+        "arrival": "poisson",
+        "warm_up_s": 10.0,
+        "window_s": window_s,
+        "purpose": "cell",
+        "events": 1_200_000,
+        "offered_eps": rate_eps * 1.001,
+        "emitted_share": 0.99995,
+        "send_lag_p99_ns": 23_400,
+        "send_lag_max_ns": 98_700,
+        "generator_ceiling_eps": 1e9,
+        "backlog_slope_eps": 1.25,
+        "backlog_max": 321,
+        "drain_s": 0.00456,
+        "latency_p50_ns": 51_200,
+        "latency_p90_ns": 102_000,
+        "latency_p99_ns": 613_000,
+        "latency_p999_ns": 2_740_000,
+        "latency_max_ns": 8_190_000,
+        "latency_definition": "from the due time of the latest input to the output",
+        "service_p50_ns": 1_910,
+        "service_p99_ns": 7_770,
+        "service_max_ns": 345_000,
+    }
+    return row | more
+
+
+def searched(
+    engine: str = "multicore",
+    *,
+    purpose: str,
+    probe: int,
+    vote: int = 1,
+    rate_eps: float,
+    status: str = "ok",
+    **more: object,
+) -> Row:
+    """One row of a trial of a search."""
+    return offered(
+        engine,
+        rate_eps=rate_eps,
+        status=status,
+        label="sustainable",
+        purpose=purpose,
+        probe=probe,
+        vote=vote,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+FAILS = "backlog grows by 900 events/s, 2.25% of the rate, above 1.0%"
+
+
+def a_search(engine: str = "multicore") -> tuple[list[Row], dict[str, object]]:
+    """Rows of a search between 30 and 30.6 k events/s with levels, and what run.json says of it."""
+    asked = [
+        ("double", 1, 20_000.0, "pass"),
+        ("double", 2, 40_000.0, "fail"),
+        ("bisect", 3, 30_000.0, "pass"),
+        ("bisect", 4, 30_600.0, "fail"),
+        ("confirm", 5, 30_000.0, "pass"),
+        ("level", 6, 3_000.0, None),
+        ("level", 7, 15_000.0, None),
+        ("level", 8, 28_500.0, None),
+    ]
+    rows, probes = [], []
+    for purpose, number, rate_eps, outcome in asked:
+        failed = outcome == "fail"
+        rows.append(
+            searched(
+                engine,
+                purpose=purpose,
+                probe=number,
+                rate_eps=rate_eps,
+                status="unsustained" if failed else "ok",
+                reason=FAILS if failed else None,
+                repetition=number,
+                latency_p50_ns=int(2_000 * rate_eps**0.4),
+                latency_p99_ns=int(9_000 * rate_eps**0.5),
+            )
+        )
+        vote = {"verdict": "fail" if failed else "pass", "reason": FAILS if failed else None}
+        probes.append(
+            {
+                "number": number,
+                "purpose": purpose,
+                "rate_eps": rate_eps,
+                "votes": [vote],
+                "outcome": outcome,
+            }
+        )
+    bracket = {
+        "r_pass_eps": 30_000.0,
+        "r_fail_eps": 30_600.0,
+        "confirmed": True,
+        "refuted": False,
+        "reason": None,
+    }
+    cell = rows[0]["cell"]
+    settings = {"levels": [0.1, 0.5, 0.95], "tolerance": 0.02, "votes": 3, "confirmations": 1}
+    return rows, {
+        "cells": {cell: {"search": settings}},
+        "searches": {cell: {"over": True, "bracket": bracket, "probes": probes}},
+        "complete": True,
+    }
 
 
 @pytest.fixture
@@ -166,6 +302,53 @@ def typical() -> list[Row]:
 def trial_fixture() -> Callable[..., Row]:
     """Give tests the maker of rows; test files cannot import this one."""
     return trial
+
+
+class _Words(HTMLParser):
+    """Collects what a reader sees: no tags, no style, no text for those who cannot see figures."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self._style = False
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self._style = tag == "style"
+
+    def handle_data(self, data: str) -> None:
+        if not self._style:
+            self.found.append(data)
+
+
+@pytest.fixture
+def shown(make_run: Maker) -> Callable[..., tuple[str, str]]:
+    """Write the report of rows; return the page, and the words in it with single spaces."""
+
+    def show(rows: list[Row], **more: object) -> tuple[str, str]:
+        page = write_report(make_run(rows, **more)).read_text(encoding="utf-8")
+        words = _Words()
+        words.feed(page)
+        return page, " ".join(" ".join(words.found).split())
+
+    return show
+
+
+@pytest.fixture(name="offered")
+def offered_fixture() -> Callable[..., Row]:
+    """Give tests the maker of rows under an offered load."""
+    return offered
+
+
+@pytest.fixture(name="searched")
+def searched_fixture() -> Callable[..., Row]:
+    """Give tests the maker of rows of a search."""
+    return searched
+
+
+@pytest.fixture(name="a_search")
+def a_search_fixture() -> Callable[..., tuple[list[Row], dict[str, object]]]:
+    """Give tests a whole search."""
+    return a_search
 
 
 @pytest.fixture(name="typical")

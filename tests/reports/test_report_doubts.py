@@ -1,0 +1,61 @@
+"""Warnings of a run: each kind once, with the number of trials it concerns."""
+
+import json
+import re
+from html import unescape
+
+
+def box(page):
+    found = re.search(r'<aside class="doubts".*?</aside>', page, re.DOTALL)
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", found[0])).split()) if found else ""
+
+
+def warned(trial, repetition, *texts):
+    return trial(repetition=repetition, warnings=json.dumps(texts))
+
+
+def test_each_kind_of_warning_is_counted_by_trials(shown, trial):
+    page, _ = shown(
+        [
+            warned(trial, 1, "load average 3.10 on 2 cores", "turbo is on: speed varies"),
+            warned(trial, 2, "load average 4.20 on 2 cores", "load average 4.30 on 2 cores"),
+            trial(repetition=3),
+        ]
+    )
+    said = box(page)
+    assert (
+        "load average 3.10 on 2 cores and 2 more that differ in their numbers · 2 of 3 trials"
+        in said
+    )
+    assert "turbo is on: speed varies · 1 of 3 trials" in said
+
+
+def test_warnings_are_escaped(shown, trial):
+    page, _ = shown([warned(trial, 1, "governor is <b>ondemand</b>")])
+    assert "governor is &lt;b&gt;ondemand" in page
+    assert "<b>" not in page
+
+
+def test_without_a_warning_there_is_no_box(shown, trial):
+    page, _ = shown([warned(trial, 1), trial(repetition=2)])
+    assert not box(page)
+
+
+def test_a_rate_above_half_of_the_ceiling_is_flagged(shown, offered):
+    near, _ = shown([offered(rate_eps=20_000.0, generator_ceiling_eps=39_000.0)], name="near")
+    assert "the offered rate is above half of what its generator can do" in box(near)
+    assert "above half of what the generator can do" in near
+    far, _ = shown([offered(rate_eps=20_000.0, generator_ceiling_eps=41_000.0)], name="far")
+    assert not box(far)
+
+
+def test_ceilings_and_unknown_ones_stand_in_the_box(shown, offered):
+    meta = {
+        "generators": {
+            "multicore/dgs/b4096": {"ceiling_eps": 4.2e7, "reason": None},
+            "other/x/b1": {"ceiling_eps": None, "reason": "it crashed"},
+        }
+    }
+    page, _ = shown([offered()], meta=meta)
+    assert "multicore/dgs/b4096 42.0 M/s" in box(page)
+    assert "The ceiling of the generator of other/x/b1 is unknown: it crashed" in box(page)

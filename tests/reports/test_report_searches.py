@@ -1,0 +1,131 @@
+"""Searches: brackets, levels and probes as recorded, and nothing where an answer was wrong."""
+
+import json
+import re
+
+import pytest
+
+from reports.page import write_report
+from reports.searches import searches
+from reports.summary import summarise
+from results.errors import ResultsError
+from results.store import read_run
+
+
+def section(page):
+    found = re.search(r'<section id="sustainable".*?</section>', page, re.DOTALL)
+    return found[0] if found else ""
+
+
+def test_the_bracket_is_the_recorded_one(shown, a_search):
+    rows, meta = a_search()
+    page, text = shown(rows, meta=meta)
+    part = section(page)
+    assert 'title="30,000 events/s">30.0 k/s' in part
+    assert 'title="30,600 events/s">30.6 k/s' in part
+    assert "2.0&nbsp;%" in part
+    assert "bounded by the engine, at 30.6 k/s: backlog grows by 900 events/s" in text
+    assert "1 cell (1 search among them), 8 trials" in text
+
+
+def test_catch_up_stands_beside_the_bracket_of_the_same_cell_only(make_run, trial, a_search):
+    rows, meta = a_search()
+    rows += [trial(eps=1.5e8), trial(workers=2, eps=3e8)]
+    run = read_run(make_run(rows, meta=meta))
+    (search,) = searches(run, summarise(run.rows))
+    assert search.catch_up_eps is not None
+    assert search.catch_up_eps.values == (1.5e8,)
+
+
+def test_levels_have_the_latencies_of_their_trials(make_run, a_search):
+    rows, meta = a_search()
+    run = read_run(make_run(rows, meta=meta))
+    (search,) = searches(run, summarise(run.rows))
+    stored = [row["latency_p99_ns"] for row in rows if row["purpose"] == "level"]
+    assert [level.share for level in search.levels] == [0.1, 0.5, 0.95]
+    assert [level.cell.latency_p99_ns.median for level in search.levels] == stored
+    page = write_report(run.path).read_text(encoding="utf-8")
+    assert all(f'title="{ns:,} ns"' in section(page) for ns in stored)
+
+
+def test_a_level_that_was_not_verified_has_no_latency(shown, a_search):
+    rows, meta = a_search()
+    rows[-1] |= {"status": "invalid", "reason": "send lag", "latency_p99_ns": 4_321_000}
+    page, _ = shown(rows, meta=meta)
+    assert "4.32 ms" not in page
+    assert "4,321,000" not in page
+
+
+def test_a_level_with_a_verdict_is_marked_in_the_figure(shown, a_search):
+    rows, meta = a_search()
+    rows[-1] |= {"status": "unsteady", "reason": "it scatters"}
+    page, _ = shown(rows, meta=meta)
+    figure = re.search(r"<svg[^>]*Latency against load of.*?</svg>", page, re.DOTALL)
+    assert figure is not None
+    assert figure[0].count(">≈</text>") == 2  # p50 and p99
+
+
+def test_every_probe_is_listed_with_votes_and_reasons(shown, a_search):
+    rows, meta = a_search()
+    page, _ = shown(rows, meta=meta)
+    probes = re.search(r'<table class="probes">.*?</table>', page, re.DOTALL)
+    assert probes is not None
+    asked = re.findall(
+        r'<th scope="row" class="num" rowspan="1">(\d)</th><td[^>]*>(\w+)', probes[0]
+    )
+    assert asked == [(str(row["probe"]), row["purpose"]) for row in rows]
+    assert probes[0].count("backlog grows by 900 events/s") == 2
+
+
+def test_a_wrong_answer_voids_bracket_and_levels_whatever_is_recorded(shown, a_search):
+    rows, meta = a_search()
+    rows[3] |= {"status": "wrong_output", "reason": "1 <missing>"}
+    page, text = shown(rows, meta=meta)
+    table = re.search(r"The bracket of every search.*?</table>", page, re.DOTALL)
+    assert table is not None
+    assert "30.0 k/s" not in table[0]
+    assert "<svg" not in section(page)
+    assert "Latency against load" not in text
+    assert "an answer was wrong, so no rate means anything: 1 <missing>" in text
+    assert "No cell has a verified number: 1 wrong_output." in text
+
+
+def test_an_open_end_says_what_bounds_the_search(shown, a_search):
+    rows, meta = a_search()
+    (noted,) = meta["searches"].values()
+    noted["bracket"] |= {"r_fail_eps": None, "confirmed": False, "reason": "the input is <short>"}
+    page, text = shown(rows, meta=meta)
+    assert "the input is &lt;short&gt;" in section(page)
+    assert "not confirmed" in text
+    assert "from 30.0 k/s, not confirmed" in text  # in the figure
+
+
+def test_a_record_beside_run_json_is_taken_before_it(make_run, a_search):
+    rows, meta = a_search()
+    run_dir = make_run(rows, meta=meta)
+    ((cell, noted),) = meta["searches"].items()
+    newer = json.loads(json.dumps(noted)) | {"cell": cell}
+    newer["bracket"]["r_pass_eps"] = 29_500.0
+    (run_dir / "searches").mkdir()
+    (run_dir / "searches" / "one.json").write_text(json.dumps(newer), encoding="utf-8")
+    run = read_run(run_dir)
+    (search,) = searches(run, ())
+    assert search.pass_eps == 29_500.0
+
+
+def test_a_damaged_record_is_named(make_run, a_search):
+    rows, meta = a_search()
+    run_dir = make_run(rows, meta=meta)
+    (run_dir / "searches").mkdir()
+    (run_dir / "searches" / "one.json").write_text("{", encoding="utf-8")
+    with pytest.raises(ResultsError, match=r"one\.json is damaged .* --resume"):
+        write_report(run_dir)
+
+
+def test_a_search_that_was_killed_lists_its_trials_and_no_bracket(shown, a_search):
+    rows, meta = a_search()
+    page, text = shown(rows[:3], meta={"cells": meta["cells"], "complete": False})
+    assert "unfinished" in text
+    assert "lab run --resume goes on" in text
+    assert "20.0 k/s" in section(page)
+    assert "the run is incomplete" in text.lower()
