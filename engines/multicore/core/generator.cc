@@ -24,7 +24,7 @@ constexpr std::int64_t kShortestSleepNs = 50'000;
 // The longest sleep at once: a run that has failed is noticed at the latest then.
 constexpr std::int64_t kLongestSleepNs = 20'000'000;
 
-// How long a full ring is left alone before it is looked at again. Its events keep their due times meanwhile.
+// How long a full ring is left alone before it is looked at again. What waits keeps its due times meanwhile.
 constexpr std::int64_t kFullRingNs = 50'000;
 
 // An event may be this late and still count as sent by the end of the load: the bound on the send lag above

@@ -77,7 +77,8 @@ class Source {
     const std::int64_t n = stream_.size();
     const std::int64_t before = noticed_;
     while (heartbeat_ < stream_.heartbeats.size() && stream_.heartbeat_due[heartbeat_] <= elapsed_ns) {
-      promised_ts_ = stream_.heartbeats[heartbeat_] + 1;
+      // Never the end of time: that is the last block's to say.
+      promised_ts_ = std::min(stream_.heartbeats[heartbeat_] + 1, kEndOfTime - 1);
       ++heartbeat_;
     }
     if (whole_blocks_) {
@@ -103,19 +104,18 @@ class Source {
     return {noticed_ - before, due(before)};
   }
 
-  // Publishes one block of what has been noticed, or a heartbeat that says something new, if the ring has room.
-  // Returns whether it did. `stamp_ns`: what the clock says. Owner only.
+  // Publishes one block of what has been noticed, or a promise that says something new, if the ring has room.
+  // Returns whether it did. That nothing follows is known with the last event and the last heartbeat, no sooner.
+  // `stamp_ns`: what the clock says. Owner only.
   bool publish(std::int64_t stamp_ns) noexcept {
-    if (exhausted_) return false;
-    const std::int64_t n = stream_.size();
-    if (next_ == noticed_ && n != 0 && promise(next_) <= bound_ts_) return false;
+    if (!waits()) return false;
     full_ = !ring.has_room();
     if (full_) return false;
     Block block{};
     block.begin = next_;
     block.end = std::min(noticed_, next_ + batch_);
     block.stamp_ns = stamp_ns;
-    if (block.end == n) {
+    if (ends_at(block.end)) {
       exhausted_ = true;
       block.bound_ts = kEndOfTime;
     } else {
@@ -147,8 +147,10 @@ class Source {
     return result;
   }
 
-  // Whether events that are due wait for room in the ring.
-  bool waits() const noexcept { return next_ < noticed_; }
+  // Whether there is something to publish: events that are due, or a promise.
+  bool waits() const noexcept {
+    return next_ < noticed_ || (!exhausted_ && (ends_at(next_) || promise(next_) > bound_ts_));
+  }
 
   std::int64_t published() const noexcept { return next_; }  // events
   bool exhausted() const noexcept { return exhausted_; }
@@ -160,7 +162,11 @@ class Source {
   std::int64_t due(std::int64_t i) const noexcept { return stream_.due[static_cast<std::size_t>(i)]; }
   // What the latest heartbeat promises of the events from `next` on: it may not pass those that wait.
   std::int64_t promise(std::int64_t next) const noexcept {
-    return std::min(promised_ts_, stream_.ts[static_cast<std::size_t>(next)]);
+    return next == stream_.size() ? promised_ts_ : std::min(promised_ts_, stream_.ts[static_cast<std::size_t>(next)]);
+  }
+  // On a schedule: whether nothing follows once the events before `next` are published.
+  bool ends_at(std::int64_t next) const noexcept {
+    return next == stream_.size() && heartbeat_ == stream_.heartbeats.size();
   }
   std::int64_t unit_end(std::int64_t begin) const noexcept { return std::min(begin + batch_, stream_.size()); }
 

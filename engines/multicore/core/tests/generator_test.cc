@@ -40,6 +40,10 @@ Scheduled random_stream(std::mt19937& random, int events) {
     result.ts.push_back(ts);
     result.due.push_back(due);
   }
+  while (random() % 2 == 0) {  // other streams go on
+    result.heartbeats.push_back(ts += 3);
+    result.heartbeat_due.push_back(due += 2);
+  }
   return result;
 }
 
@@ -85,10 +89,11 @@ void a_scheduled_source_keeps_its_laws() {
         bound = block.bound_ts;
         for (std::int64_t i = next; i < view.size(); ++i) CHECK(stream.ts[static_cast<std::size_t>(i)] >= bound);
         ended = bound == lab::kEndOfTime;
-        CHECK_EQ(ended, next == view.size());
+        CHECK_EQ(ended, next == view.size() && (stream.heartbeats.empty() || stream.heartbeat_due.back() <= elapsed));
       }
       if (source.ring.has_room() && next == due && !ended && !whole) CHECK(bound >= promised(stream, elapsed));
-      CHECK(source.waits() == (next < counted));
+      CHECK(!source.waits() || !source.ring.has_room());  // all is published, or waits for room
+      CHECK(next == counted || source.waits());
       if (random() % 3 == 0) source.ring.advance(reader, seen);
     }
     CHECK(ended && source.exhausted());
@@ -216,6 +221,59 @@ void a_full_ring_is_not_the_generators_lag() {
   CHECK(handed.events == 1 && handed.first_due_ns == 100);  // events 8 and 9 were counted before; drained
 }
 
+// No event waits, but a promise does, and the next event is far away.
+void a_promise_that_finds_the_ring_full_is_not_forgotten() {
+  Scheduled stream;
+  stream.ts = {1, 100};
+  stream.due = {0, 3'600'000'000'000};
+  stream.heartbeats = {50};
+  stream.heartbeat_due = {10};
+  const lab::StreamView view = stream.view();
+  lab::Source source(view, 1, 1);
+  const std::size_t reader = source.ring.add_reader();
+  source.notice(0);
+  CHECK(source.publish(0) && !source.waits());
+  source.notice(10);
+  CHECK(!source.publish(10));
+  CHECK(source.waits());
+  source.ring.advance(reader, 1);
+  CHECK(source.publish(11) && !source.waits());
+  CHECK_EQ(source.ring.at(1).bound_ts, 51);
+}
+
+// To say earlier that nothing follows would be to know the future.
+void a_stream_ends_with_its_last_heartbeat() {
+  for (const bool empty : {false, true}) {
+    Scheduled stream;
+    if (!empty) {
+      stream.ts = {1};
+      stream.due = {0};
+    }
+    stream.heartbeats = {5, lab::kEndOfTime - 1, lab::kEndOfTime - 1};
+    stream.heartbeat_due = {10, 20, 30};
+    const lab::StreamView view = stream.view();
+    for (const bool whole : {false, true}) {
+      lab::Source source(view, 2, 8, whole);
+      source.ring.add_reader();
+      const auto bound_after = [&source](std::int64_t elapsed) {
+        source.notice(elapsed);
+        while (source.publish(elapsed)) {
+        }
+        const std::uint64_t blocks = source.ring.published();
+        return blocks == 0 ? std::numeric_limits<std::int64_t>::min() : source.ring.at(blocks - 1).bound_ts;
+      };
+      CHECK_EQ(bound_after(0), empty ? std::numeric_limits<std::int64_t>::min() : 1);
+      CHECK_EQ(source.published(), view.size());
+      CHECK_EQ(source.next_due(), 10);
+      CHECK_EQ(bound_after(10), 6);
+      CHECK_EQ(bound_after(20), lab::kEndOfTime - 1);
+      CHECK(!source.exhausted() && !source.waits());
+      CHECK_EQ(bound_after(30), lab::kEndOfTime);
+      CHECK(source.exhausted() && !source.waits());
+    }
+  }
+}
+
 void a_generator_stops_when_told() {
   Scheduled stream;
   stream.ts = {1};
@@ -250,6 +308,8 @@ int main() {
   a_reader_that_never_reads_delays_nothing();
   a_generator_that_is_too_slow_says_so();
   a_full_ring_is_not_the_generators_lag();
+  a_promise_that_finds_the_ring_full_is_not_forgotten();
+  a_stream_ends_with_its_last_heartbeat();
   a_generator_stops_when_told();
   the_null_engine_takes_everything();
 }
