@@ -234,7 +234,7 @@ def _block(results: Mapping[str, Sequence[Result]], metric: Metric) -> Block:
 
 def _counts(rounds: int, until: float, say: Say) -> list[str] | str:
     """Return the row of the table for instruction counts, or why there is none."""
-    alarms, done = 0, 0
+    alarms, done, away = 0, 0, 0.0
     seen: dict[float, list[bool]] = {p: [] for p in PLANTS}
     with tempfile.TemporaryDirectory(prefix="lab-gate-counts-") as name:
         out = Path(name) / "counts.json"
@@ -242,7 +242,9 @@ def _counts(rounds: int, until: float, say: Say) -> list[str] | str:
             base = count_tree(SOURCE, SOURCE, out)
             for number in range(rounds):
                 began = time.monotonic()
-                alarms += bool(_regressions(base, count_tree(SOURCE, SOURCE, out)))
+                again = count_tree(SOURCE, SOURCE, out)
+                alarms += bool(_regressions(base, again))
+                away = max(away, *(abs(again.counts[k] / n - 1) for k, n in base.counts.items()))
                 for p in PLANTS:
                     plants = [(benchmark, 100 * p) for benchmark in base.counts]
                     slower = _regressions(base, count_tree(SOURCE, SOURCE, out, plants=plants))
@@ -255,7 +257,13 @@ def _counts(rounds: int, until: float, say: Say) -> list[str] | str:
         except GateError as error:
             return str(error)
     power = [_share(sum(calls), len(calls)) for calls in seen.values()]
-    return ["instructions", str(done), _share(alarms, done), *power, "0.0 %" if not alarms else ""]
+    return [
+        "instructions",
+        str(done),
+        _share(alarms, done),
+        *power,
+        f"{100 * away:.1f} % (largest)",
+    ]
 
 
 def _regressions(old: Counts, new: Counts) -> frozenset[str]:
