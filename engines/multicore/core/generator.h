@@ -19,6 +19,9 @@
 
 namespace lab {
 
+// The latest time after the start that a load may name, 146 years: the sum with a clock reading fits.
+inline constexpr std::int64_t kLatestDueNs = kEndOfTime / 2;
+
 struct LoadOptions {
   std::int64_t warm_up_ns = 0;  // outputs due before this, after the start, count as warm-up
   std::int64_t end_ns = 0;      // when the offered load ends

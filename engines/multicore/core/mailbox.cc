@@ -19,9 +19,13 @@ std::int64_t search(std::span<const std::int64_t> column, std::int64_t from, std
   if (before(to - 1)) return to;
   std::int64_t low = from;      // before(low)
   std::int64_t high = to - 1;   // !before(high)
-  const std::int64_t span = at(high) - at(low);
+  // Unsigned: timestamps may be further apart than an int64 can say.
+  const auto since_low = [first = static_cast<std::uint64_t>(at(low))](std::int64_t time) noexcept {
+    return static_cast<double>(static_cast<std::uint64_t>(time) - first);
+  };
+  const double span = since_low(at(high));
   if (span > 0 && high - low > 8) {
-    const double share = static_cast<double>(ts - at(low)) / static_cast<double>(span);
+    const double share = since_low(ts) / span;
     const std::int64_t guess =
         std::clamp(low + static_cast<std::int64_t>(share * static_cast<double>(high - low)), low + 1, high - 1);
     std::int64_t width = 4;

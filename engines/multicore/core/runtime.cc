@@ -14,6 +14,10 @@
 namespace lab {
 namespace {
 
+bool is_schedule(std::span<const std::int64_t> due) {
+  return std::is_sorted(due.begin(), due.end()) && (due.empty() || (due.front() >= 0 && due.back() <= kLatestDueNs));
+}
+
 // Little spinning, then yields: an undisturbed synchronization takes well under a microsecond, and when the
 // other worker is not running, it may be waiting for the very core that would spin here. On a loaded 2-core
 // machine 4,000 spins cost up to 10 x the CPU time and 20 x the wall time of this setting (docs/performance.md).
@@ -37,6 +41,11 @@ Runtime::Runtime(RuntimeOptions options) : options_(std::move(options)) {
   if (options_.grid_steps < 1) throw std::invalid_argument("grid_steps must be at least 1");
   if (options_.output_itemsizes.empty() || options_.output_itemsizes.front() != 8) {
     throw std::invalid_argument("the first output field must be an int64 timestamp");
+  }
+  if (options_.load) {
+    for (const std::int64_t time_ns : {options_.load->warm_up_ns, options_.load->end_ns}) {
+      if (time_ns < 0 || time_ns > kLatestDueNs) throw std::invalid_argument("a load's times lie in the next 146 years");
+    }
   }
   const auto count = static_cast<std::size_t>(options_.workers);
   workers_ = std::vector<Worker>(count);
@@ -65,8 +74,12 @@ Runtime::~Runtime() {
 
 std::int32_t Runtime::add_stream(StreamView stream, std::int32_t owner) {
   if (owner < 0 || owner >= options_.workers) throw std::invalid_argument("no such worker");
+  const std::string name = "stream " + std::to_string(sources_.size());
   if (!std::is_sorted(stream.ts.begin(), stream.ts.end())) {
-    throw std::invalid_argument("timestamps of stream " + std::to_string(sources_.size()) + " decrease");
+    throw std::invalid_argument("timestamps of " + name + " decrease");
+  }
+  if (!std::is_sorted(stream.heartbeats.begin(), stream.heartbeats.end())) {
+    throw std::invalid_argument("heartbeats of " + name + " decrease");
   }
   const bool reaches_end = (!stream.ts.empty() && stream.ts.back() == kEndOfTime) ||
                            (!stream.heartbeats.empty() && stream.heartbeats.back() == kEndOfTime);
@@ -76,9 +89,8 @@ std::int32_t Runtime::add_stream(StreamView stream, std::int32_t owner) {
       stream.heartbeat_due.size() != (due ? stream.heartbeats.size() : 0)) {
     throw std::invalid_argument("due times go with a load, one for each event and heartbeat");
   }
-  if (!std::is_sorted(stream.due.begin(), stream.due.end()) ||
-      !std::is_sorted(stream.heartbeat_due.begin(), stream.heartbeat_due.end())) {
-    throw std::invalid_argument("due times of stream " + std::to_string(sources_.size()) + " decrease");
+  if (!is_schedule(stream.due) || !is_schedule(stream.heartbeat_due)) {
+    throw std::invalid_argument("due times of " + name + " decrease, or lie before the start or past 146 years");
   }
   stream.index = static_cast<std::int32_t>(sources_.size());
   streams_.push_back(std::move(stream));

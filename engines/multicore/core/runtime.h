@@ -60,8 +60,9 @@ class Runtime {
   Forest forest;
 
   // Adds a stream that `owner` replays; its index is the number of streams added before.
-  // Throws std::invalid_argument when timestamps decrease or reach the end of time, or when due times are not
-  // as a load wants them; with a load the generator replays the stream, and `owner` says nothing.
+  // Throws std::invalid_argument when timestamps or heartbeats decrease or reach the end of time, or when due
+  // times are not as a load wants them: ascending from 0 to `kLatestDueNs`, one for each; with a load
+  // the generator replays the stream, and `owner` says nothing.
   std::int32_t add_stream(StreamView stream, std::int32_t owner);
 
   // Adds an empty mailbox to a worker; returns its index. All trees must have been added.

@@ -38,7 +38,11 @@ class Source {
   // `stamped`: blocks say when they were published; costs a reading of the clock each.
   Source(const StreamView& stream, std::int64_t batch, std::uint64_t ring_blocks, bool whole_blocks = false,
          bool stamped = true)
-      : ring(ring_blocks), stream_(stream), batch_(batch), whole_blocks_(whole_blocks), stamped_(stamped) {}
+      : ring(ring_blocks),
+        stream_(stream),
+        batch_(std::min(batch, std::max<std::int64_t>(1, stream.size()))),  // so that a sum with it fits
+        whole_blocks_(whole_blocks),
+        stamped_(stamped) {}
 
   // Publishes the next block if the ring has room. Returns whether it did. Owner only.
   bool pump() noexcept {

@@ -274,6 +274,25 @@ void a_stream_ends_with_its_last_heartbeat() {
   }
 }
 
+void a_batch_of_any_size_is_cut_to_the_stream() {
+  Scheduled stream;
+  stream.ts = {1, 2, 3};
+  stream.due = {10, 20, 30};
+  const lab::StreamView view = stream.view();
+  for (const bool whole : {false, true}) {
+    lab::Source source(view, std::numeric_limits<std::int64_t>::max(), 8, whole);
+    std::int64_t published = 0;
+    for (const std::int64_t elapsed : {10, 20, 30}) {
+      source.notice(elapsed);
+      while (source.publish(elapsed)) {
+      }
+      CHECK(source.published() >= published && source.published() <= elapsed / 10);
+      published = source.published();
+    }
+    CHECK(source.exhausted() && published == 3);
+  }
+}
+
 void a_generator_stops_when_told() {
   Scheduled stream;
   stream.ts = {1};
@@ -310,6 +329,7 @@ int main() {
   a_full_ring_is_not_the_generators_lag();
   a_promise_that_finds_the_ring_full_is_not_forgotten();
   a_stream_ends_with_its_last_heartbeat();
+  a_batch_of_any_size_is_cut_to_the_stream();
   a_generator_stops_when_told();
   the_null_engine_takes_everything();
 }

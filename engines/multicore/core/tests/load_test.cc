@@ -163,17 +163,36 @@ void no_event_costs_an_allocation() {
   }
 }
 
-void due_times_that_do_not_fit_are_refused() {
+void loads_that_do_not_fit_are_refused() {
   lab::RuntimeOptions how = options(1, 1);
   how.output_itemsizes = {8};
   lab::Runtime runtime(how);
   const std::vector<std::int64_t> ts{1, 2};
-  const std::vector<std::int64_t> decreasing{5, 4};
   lab::StreamView view;
   view.ts = ts;
   CHECK_THROWS(runtime.add_stream(view, 0), std::invalid_argument);  // none
-  view.due = decreasing;
+  // Decreasing, before the start, beyond what can be added to a clock.
+  const std::vector<std::vector<std::int64_t>> wrong{{5, 4}, {-1, 4}, {5, lab::kEndOfTime - 1}};
+  for (const std::vector<std::int64_t>& due : wrong) {
+    view.due = due;
+    CHECK_THROWS(runtime.add_stream(view, 0), std::invalid_argument);
+    lab::StreamView silent;
+    silent.heartbeats = ts;
+    silent.heartbeat_due = due;
+    CHECK_THROWS(runtime.add_stream(silent, 0), std::invalid_argument);
+  }
+  const std::vector<std::int64_t> descending{9, 3};
+  const std::vector<std::int64_t> due{5, 6};
+  view.due = due;
+  view.heartbeats = descending;
+  view.heartbeat_due = due;
   CHECK_THROWS(runtime.add_stream(view, 0), std::invalid_argument);
+  view.heartbeats = ts;
+  runtime.add_stream(view, 0);
+  how.load->end_ns = lab::kEndOfTime;
+  CHECK_THROWS(lab::Runtime(how), std::invalid_argument);
+  how.load = lab::LoadOptions{-1, 0, false};
+  CHECK_THROWS(lab::Runtime(how), std::invalid_argument);
   how.load.reset();
   lab::Runtime at_full_speed(how);
   CHECK_THROWS(at_full_speed.add_stream(view, 0), std::invalid_argument);
@@ -209,7 +228,7 @@ int main() {
   every_shape_gives_the_sequential_answer();
   a_stall_shows_in_the_latency_and_hides_from_the_naive_clock();
   no_event_costs_an_allocation();
-  due_times_that_do_not_fit_are_refused();
+  loads_that_do_not_fit_are_refused();
   a_loaded_runtime_that_never_runs_is_torn_down();
   a_failing_update_ends_a_long_load_early();
 }

@@ -73,6 +73,29 @@ void ties_within_mixed_streams_keep_their_order() {
   }
 }
 
+// "Any int64 but the largest": differences of timestamps do not fit into one.
+void timestamps_may_be_far_apart() {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMost = lab::kEndOfTime - 1;
+  std::vector<Events> streams(2);
+  for (std::int64_t i = 0; i < 40; ++i) {
+    const bool first = i < 20;
+    streams[0].ts.push_back(first ? kLeast + i : kMost - 40 + i);
+    streams[0].tag.push_back(0);
+    streams[0].value.push_back(1);
+    if (i % 5 != 0) continue;
+    streams[1].ts.push_back(streams[0].ts.back());
+    streams[1].tag.push_back(1);
+    streams[1].value.push_back(0);
+  }
+  for (const std::int32_t workers : {1, 2}) {
+    for (const std::int64_t batch : {1, 100}) {
+      KeyedSumRun run(streams, 1, options(workers, batch, 2));
+      CHECK(run.run() == lab::test::oracle(streams, 1));
+    }
+  }
+}
+
 void an_update_that_raises_ends_the_run_with_an_error() {
   const std::vector<Events> streams{{{1, 2}, {0, 0}, {1, 1}}, {{3}, {1}, {0}}};
   for (const std::int32_t workers : {1, 2}) {
@@ -116,6 +139,7 @@ int main() {
   ties_go_by_stream();
   runtime_that_never_runs_is_torn_down();
   ties_within_mixed_streams_keep_their_order();
+  timestamps_may_be_far_apart();
   an_update_that_raises_ends_the_run_with_an_error();
   bad_options_and_streams_are_refused();
 }
