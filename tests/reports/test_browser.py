@@ -108,3 +108,24 @@ def test_the_page_fits_the_window_and_no_label_is_cut(make_run, typical, probe, 
     assert {"multicore batch 4,096", "spark streaming", "100 M"} <= set(seen["texts"])
     assert min(seen["panels"]) > 300
     assert seen["colour"] != "rgba(0, 0, 0, 0)"
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_loads_searches_and_energy_fit_the_window_too(
+    make_run, trial, offered, a_search, probe, width
+):
+    rows, meta = a_search()
+    joules = {"energy_source": "powercap", "energy_gross_j": 1.0, "energy_j_per_1000": 0.12}
+    estimate = {"estimate_j": 300.0, "estimate_parameters": '{"watts_per_core": 10}'}
+    rows += [trial(eps=2e8), offered(**joules, **estimate)]
+    rows += [offered(rate_eps=5e4, status="unsustained", reason="it does not keep up " * 30)]
+    page = write_report(make_run(rows, meta=meta))
+    text = page.read_text(encoding="utf-8")
+    page.write_text(text.replace("<details>", "<details open>"), encoding="utf-8")
+    seen = probe(page, width)
+    assert seen["wide"] <= seen["view"] <= width
+    assert seen["rows"] == 4
+    assert seen["cut"] == 0
+    assert {"multicore, 1 worker, poisson-50000 \u25b2", "multicore p99"} <= set(seen["texts"])
+    assert {"30.0 k/s \u2013 30.6 k/s", "120 mJ", "250 mJ"} <= set(seen["texts"])
+    assert min(seen["panels"]) > 300

@@ -124,6 +124,7 @@ def test_a_trial_that_was_not_verified_has_no_values_at_its_axes(run_with, offer
     assert "MiB" not in bad
     assert "5 k" not in bad
     assert "&lt;lag&gt;" in page
+    assert "<lag>" not in page
 
 
 def test_the_first_trial_of_each_cell_and_all_that_are_not_ok_are_drawn(run_with, offered):

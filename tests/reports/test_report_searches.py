@@ -37,6 +37,15 @@ def test_catch_up_stands_beside_the_bracket_of_the_same_cell_only(make_run, tria
     assert search.catch_up_eps.values == (1.5e8,)
 
 
+def test_confirmations_of_another_rate_are_not_those_of_the_bracket(make_run, searched, a_search):
+    rows, meta = a_search()
+    higher = searched(purpose="confirm", probe=9, rate_eps=30_600.0, status="unsustained")
+    run = read_run(make_run([*rows, higher], meta=meta))
+    (search,) = searches(run, ())
+    assert search.at_rate is not None
+    assert search.at_rate.statuses == {"ok": 1}
+
+
 def test_levels_have_the_latencies_of_their_trials(make_run, a_search):
     rows, meta = a_search()
     run = read_run(make_run(rows, meta=meta))
