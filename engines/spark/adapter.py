@@ -278,7 +278,11 @@ class SparkPrepared:
                 events=int(drops.events.sum()), lag=send_lag(drops, dropped), own_thread=True
             ),
             plan="streaming, form packed, open loop",
-            counters={"micro_batches": float(len(arrived.batches)), "files": float(len(drops))},
+            counters={
+                "micro_batches": float(len(arrived.batches)),
+                "drops": float(len(drops)),
+                "real_time_dropper": float(arrived.real_time),
+            },
         )
 
     def _query(self, plan: Layout, cut: tuple[Any, Path], name: str) -> Measured:

@@ -283,7 +283,7 @@ def test_the_dropper_drops_on_time_whatever_happens_to_its_files(tmp_path):
     running = Dropper(planned, moves, tmp_path / "plan.json")
     try:
         running.start(time.monotonic_ns())
-        times = running.times_ns()
+        times = running.result().times_ns
     finally:
         running.close()
     assert all(at >= plan for at, plan in zip(times, planned, strict=True))

@@ -36,7 +36,7 @@ def measure_ceiling() -> float:
         dropper = Dropper([0] * len(drops), drops, Path(folder) / "plan.json")
         try:
             dropper.start(time.monotonic_ns())
-            took_ns = dropper.times_ns()[-1]
+            took_ns = dropper.result().times_ns[-1]
         finally:
             dropper.close()
     events = EVENTS_PER_FILE * len(drops) * (FILES_PER_DROP - 1)

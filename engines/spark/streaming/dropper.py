@@ -14,12 +14,29 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 SPIN_NS = 200_000
 """A sleep may end this much late, so the last part before a drop is waited for awake."""
+LOWEST_PRIORITY = 1
+"""Of real-time processes; already above every ordinary one."""
 LONGEST_SLEEP_S = 1.0
 """How long a dropper may outlive its parent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
+    """When each drop was done, ns after the start, and whether the process had real-time priority.
+
+    Where Spark and other work kept both cores busy, the latest of some 60 drops was 10 to 25 ms late
+    in an ordinary process, and below 0.2 ms with real-time priority (5.5 ms once in six runs). Nothing
+    else suffers: it sleeps between drops.
+    """
+
+    times_ns: tuple[int, ...]
+    real_time: bool
 
 
 class Dropper:
@@ -47,12 +64,12 @@ class Dropper:
         """Whether the process has ended with an error."""
         return self._process.poll() not in (None, 0)
 
-    def times_ns(self) -> list[int]:
-        """Wait for the last drop; return when each was done, after the start."""
+    def result(self) -> Dropped:
+        """Wait for the last drop; return when each was done."""
         assert self._process.stdout is not None
-        times: list[int] = json.loads(self._process.stdout.readline() or "null") or []
+        found = json.loads(self._process.stdout.readline() or '{"times_ns": [], "real_time": 0}')
         self._process.wait()
-        return times
+        return Dropped(times_ns=tuple(found["times_ns"]), real_time=bool(found["real_time"]))
 
     def close(self) -> None:
         """End the process, wherever it is. May be called twice."""
@@ -67,6 +84,10 @@ def main(plan: str) -> None:
     """Drop everything at its time."""
     task = json.loads(Path(plan).read_text(encoding="utf-8"))
     parent = os.getppid()
+    real_time = False
+    with suppress(OSError):  # a right of few users; without it a busy machine holds drops up
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(LOWEST_PRIORITY))
+        real_time = True
     print("ready", flush=True)
     line = sys.stdin.readline()
     if not line:
@@ -82,7 +103,7 @@ def main(plan: str) -> None:
         for source, target in files:
             os.rename(source, target)  # noqa: PTH104 (nothing between a due time and its file)
         times.append(time.monotonic_ns() - start)
-    print(json.dumps(times), flush=True)
+    print(json.dumps({"times_ns": times, "real_time": real_time}), flush=True)
 
 
 if __name__ == "__main__":

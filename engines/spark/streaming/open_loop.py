@@ -15,7 +15,7 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 from engines.errors import EngineCrashError
 from engines.protocol import IntArray, OfferedLoad
 from engines.spark.layout import Layout, ddl
-from engines.spark.streaming.dropper import Dropper
+from engines.spark.streaming.dropper import Dropped, Dropper
 from engines.spark.streaming.drops import BEATS, Drops, cut, stage
 from engines.spark.streaming.operator import BEAT, BEAT_SRC, PACKED, Query, packer
 from engines.spark.streaming.query import describe, outputs
@@ -30,10 +30,14 @@ REPORT_S = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrived:
-    """What an open-loop run gave; times are ns after the start of the load."""
+    """What an open-loop run gave; times are ns after the start of the load.
+
+    `real_time`: whether the dropper had real-time priority.
+    """
 
     batches: tuple[Batch, ...]
     dropped_ns: IntArray
+    real_time: bool
     columns: Columns
 
 
@@ -104,7 +108,7 @@ class OpenLoop:
             self._check()
         reports = self._reports()
         self._started.stop()
-        dropped = np.array(self._dropper.times_ns(), dtype=np.int64)
+        dropped = self._dropper.result()
         begun = {number: begin - wall_ns - start_ns for number, begin in reports.items()}
         return self._arrived(start_ns, begun, dropped)
 
@@ -145,7 +149,7 @@ class OpenLoop:
                 begun[report["batchId"]] = _wall_ns(report["timestamp"])
         return begun
 
-    def _arrived(self, start_ns: int, begun: Mapping[int, int], dropped: IntArray) -> Arrived:
+    def _arrived(self, start_ns: int, begun: Mapping[int, int], dropped: Dropped) -> Arrived:
         schema = pa.schema([(n, pa.from_numpy_dtype(t)) for n, t in self._output])
         batches: list[Batch] = []
         processed: dict[int, int] = {}
@@ -168,7 +172,12 @@ class OpenLoop:
             )
             for name, dtype in self._output
         }
-        return Arrived(batches=tuple(batches), dropped_ns=dropped, columns=whole)
+        return Arrived(
+            batches=tuple(batches),
+            dropped_ns=np.array(dropped.times_ns, dtype=np.int64),
+            real_time=dropped.real_time,
+            columns=whole,
+        )
 
 
 def _acknowledged(table: pa.Table) -> dict[int, int]:
