@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reports.numbers import rate
-from reports.searches import Search
+from reports.search import Search
 from reports.spread import Spread, spread
 from reports.summary import Cell
 from reports.table import in_groups, title

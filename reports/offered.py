@@ -45,6 +45,12 @@ class Offered:
     service_max_ns: Spread | None
 
     @property
+    def criteria(self) -> str:
+        """Return window and objective in words."""
+        text = f"{self.window_s:g} s window after {self.warm_up_s:g} s"
+        return f"{text}, objective {self.objective}" if self.objective else text
+
+    @property
     def quick(self) -> bool:
         """Tell whether the window is too short for the verdict to be published."""
         return self.window_s < PUBLISHABLE_WINDOW_S

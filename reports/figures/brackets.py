@@ -9,7 +9,7 @@ from reports.figures.panel import grid, new_panel
 from reports.figures.series import place_names
 from reports.numbers import count, rate
 from reports.palette import INK, MUTED, PAPER, Colour
-from reports.searches import Search
+from reports.search import Search
 
 _ROW_IN = 0.5
 _MARGIN_IN = 0.98

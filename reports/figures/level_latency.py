@@ -10,7 +10,7 @@ from reports.figures.panel import grid, new_panel
 from reports.figures.series import place_names
 from reports.figures.time_axis import Range, time_ticks
 from reports.palette import INK, PAPER, Colour
-from reports.searches import Level, Search
+from reports.search import Level, Search
 from reports.spread import Spread
 from reports.verdicts import sign
 

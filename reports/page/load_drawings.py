@@ -14,7 +14,7 @@ from reports.numbers import duration, joules, rate
 from reports.page.drawings import Drawing, slug
 from reports.page.inline_svg import inline
 from reports.palette import Colour
-from reports.searches import Level, Search
+from reports.search import Level, Search
 from reports.summary import Cell
 from reports.table import Group, group_of, in_groups, label, title
 from reports.verdicts import marked

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reports.searches import Search
+from reports.search import Search
 from reports.summary import Cell
 from reports.verdicts import MARKS, sign
 from results.schema import CRASH, OOM, TIMEOUT, UNSUPPORTED, WRONG_OUTPUT

@@ -34,7 +34,8 @@ from reports.page.load_drawings import (
 from reports.page.provenance import sections
 from reports.page.statement import not_run, statement
 from reports.palette import Colour, engine_colours
-from reports.searches import Search, searches
+from reports.search import Search
+from reports.searches import searches
 from reports.summary import Cell, summarise
 from reports.table import (
     Baseline,
@@ -100,6 +101,7 @@ def render(run: Run, cells: Sequence[Cell], figures: Path) -> str:
         lstrip_blocks=True,
     )
     found = searches(run, cells)
+    every = [*cells, *(search.place for search in found)]
     colours = engine_colours(row["engine"] for row in run.rows)
     style = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
     return environment.get_template("report.html.j2").render(
@@ -110,8 +112,8 @@ def render(run: Run, cells: Sequence[Cell], figures: Path) -> str:
         marks=MARKS,
         statuses=STATUSES,
         trials=len(run.rows),
-        properties=_properties(cells),
-        plans=_plans(cells),
+        properties=_properties(every),
+        plans=_plans(every),
         provenance=sections({**run.meta, "searches": None}),
         courses=courses(run, colours),
         **_overview(run, cells, found),
@@ -176,6 +178,7 @@ def _searches(found: Sequence[Search], colours: Colours, figures: Path) -> dict[
             (title(group), members, brackets.get(group, ""), levels.get(group, ""))
             for group, members in search_groups(found)
         ],
+        "search_definitions": _definitions([level.cell for s in found for level in s.levels]),
         "any_quick_search": any(search.quick for search in found),
         "level_statuses": {level.cell.status for search in found for level in search.levels},
     }
