@@ -61,13 +61,20 @@ Runtime::Runtime(RuntimeOptions options) : options_(std::move(options)) {
 }
 
 Runtime::~Runtime() {
-  // Threads that were started and never released: none, all, or the first few when one could not be created.
-  const auto waiting = [](const Worker& worker) { return worker.thread.joinable(); };
-  if (std::none_of(workers_.begin(), workers_.end(), waiting)) return;
-  failed_.store(true, std::memory_order_seq_cst);  // pairs with the load in `work`
+  if (go_ != nullptr) abandon();
+}
+
+void Runtime::abandon() {
+  // All threads have ended, or all that could be created wait for `go_`.
+  if (!workers_.front().thread.joinable()) return;
+  failed_.store(true, std::memory_order_seq_cst);  // pairs with the loads in `work` and Generator::run
   go_->count_down();
+  join();
+}
+
+void Runtime::join() {
   for (Worker& worker : workers_) {
-    if (waiting(worker)) worker.thread.join();
+    if (worker.thread.joinable()) worker.thread.join();
   }
   if (generator_thread_.joinable()) generator_thread_.join();
 }
@@ -140,10 +147,15 @@ void Runtime::start() {
     }
   }
   go_ = std::make_unique<std::latch>(1);
-  for (std::int32_t w = 0; w < options_.workers; ++w) {
-    workers_[static_cast<std::size_t>(w)].thread = std::thread([this, w] { work(w); });
+  try {
+    for (std::int32_t w = 0; w < options_.workers; ++w) {
+      workers_[static_cast<std::size_t>(w)].thread = std::thread([this, w] { work(w); });
+    }
+    if (generator_) feed();
+  } catch (...) {  // fewer threads than a run needs would wait for each other for ever
+    abandon();
+    throw;
   }
-  if (generator_) feed();
 }
 
 void Runtime::feed() {
@@ -166,14 +178,15 @@ void Runtime::feed() {
 
 std::int64_t Runtime::run() {
   if (go_ == nullptr) start();
-  if (!workers_.front().thread.joinable()) throw std::logic_error("a runtime runs once");
+  if (!workers_.front().thread.joinable()) {
+    throw std::logic_error("a runtime runs once, and not when its threads could not be created");
+  }
   const std::int64_t begin = now_ns();
   start_ns_ = begin;
   const std::int64_t warm_up_ns = options_.load ? options_.load->warm_up_ns : 0;
   for (Worker& worker : workers_) worker.recorder->begin(begin, warm_up_ns);
   go_->count_down();  // release: publishes the above; pairs with the waits in `work` and `feed`
-  for (Worker& worker : workers_) worker.thread.join();
-  if (generator_thread_.joinable()) generator_thread_.join();
+  join();
   const std::int64_t end = now_ns();
   std::int64_t refused = 0;
   for (const Worker& worker : workers_) {

@@ -72,7 +72,8 @@ class Runtime {
   // Adds a lane to a mailbox; `lane.source`, `lane.reader` and `lane.owner_worker` are filled in.
   void add_lane(std::int32_t mailbox, std::int32_t stream, Lane lane);
 
-  // Creates the threads; they wait for `run`.
+  // Creates the threads; they wait for `run`. Once. Throws std::system_error when one cannot be had; the others
+  // have ended then, and the runtime cannot run.
   void start();
 
   // Runs to the end of all streams and joins the threads. Returns the duration in nanoseconds, from the
@@ -115,6 +116,8 @@ class Runtime {
 
   void work(std::int32_t index);
   void feed();
+  void abandon();
+  void join();
   bool turn(Worker& worker);
   bool pump(Worker::Owned& owned);
   std::vector<std::int64_t> sum(const Histogram& (*of)(const Worker&)) const;

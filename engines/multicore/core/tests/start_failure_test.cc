@@ -1,0 +1,80 @@
+// When a thread cannot be had, `start` fails, the threads that exist end, and the runtime stays unused.
+//
+// The kernel does the failing (RLIMIT_NPROC). It counts the tasks of a user, so the test gives itself a user id
+// that nobody else has, which takes root; elsewhere it is skipped.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <system_error>
+#include <thread>
+
+#include "check.h"
+#include "keyed_sum.h"
+
+namespace {
+
+constexpr int kSkipped = 77;       // SKIP_RETURN_CODE
+constexpr uid_t kFirstUid = 700'000;  // above what accounts and subordinate ids usually have
+
+using lab::test::Events;
+using lab::test::KeyedSumRun;
+using lab::test::Schedule;
+
+rlim_t tasks() {
+  const std::filesystem::directory_iterator all("/proc/self/task");
+  return static_cast<rlim_t>(std::distance(begin(all), end(all)));
+}
+
+// Allows `more` threads beside those that there are.
+void allow(rlim_t more) {
+  rlimit limit{};
+  CHECK_EQ(getrlimit(RLIMIT_NPROC, &limit), 0);
+  limit.rlim_cur = tasks() + more;
+  CHECK_EQ(setrlimit(RLIMIT_NPROC, &limit), 0);
+}
+
+// A thread that was joined is still there for a moment.
+void wait_until_there_are(rlim_t wanted) {
+  while (tasks() != wanted) std::this_thread::yield();
+}
+
+void a_start_that_fails_half_way_leaves_nothing_behind(bool load) {
+  constexpr std::int32_t kWorkers = 3;
+  const rlim_t needed = load ? kWorkers + 1 : kWorkers;
+  const std::vector<Events> streams{{{1, 2}, {0, 0}, {1, 1}}, {{3}, {1}, {0}}, {{2}, {0}, {5}}};
+  const Schedule when = lab::test::schedule(streams, 1000, 1);
+  lab::RuntimeOptions options;
+  options.workers = kWorkers;
+  options.oversubscribed = true;
+  if (load) options.load = lab::LoadOptions{};
+  const rlim_t before = tasks();
+  for (rlim_t had = 0; had < needed; ++had) {
+    {
+      KeyedSumRun run(streams, 1, options, load ? &when : nullptr);
+      allow(had);
+      CHECK_THROWS(run.runtime().start(), std::system_error);
+      wait_until_there_are(before);
+      allow(needed);
+      CHECK_THROWS(run.run(), std::logic_error);  // does not wait for threads that were never made
+      CHECK_THROWS(run.runtime().start(), std::logic_error);
+    }
+    wait_until_there_are(before);
+  }
+  allow(needed);
+  KeyedSumRun run(streams, 1, options, load ? &when : nullptr);
+  run.runtime().start();
+  CHECK(run.run() == lab::test::oracle(streams, 1));
+}
+
+}  // namespace
+
+int main() {
+  const uid_t uid = kFirstUid + static_cast<uid_t>(getpid());
+  if (setresuid(uid, uid, uid) != 0) {
+    std::fprintf(stderr, "skipped: a limit on threads needs a user id of its own, and that needs root\n");
+    return kSkipped;
+  }
+  a_start_that_fails_half_way_leaves_nothing_behind(false);
+  a_start_that_fails_half_way_leaves_nothing_behind(true);
+}
