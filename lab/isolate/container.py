@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 # A Java virtual machine has some hundred threads; this stops a fork bomb, not an engine.
 MOST_PROCESSES = 4096
 LOG = "/trial.log"
+CACHE = "/cache"
 
 # The first process of a container ignores signals that it has no handler for, and would take the
 # trial's place in the log when it dies; so it is a shell. `exit` keeps it from becoming the trial.
@@ -72,7 +73,13 @@ def run_contained(
     """
     deadline = time.monotonic() + timeout_s
     log.touch()
-    mounts = [*mounts, Mount(host=log, inside=LOG, writable=True)]
+    cache = _cache_folder(os.environ)
+    cache.mkdir(parents=True, exist_ok=True)
+    mounts = [
+        *mounts,
+        Mount(host=log, inside=LOG, writable=True),
+        Mount(host=cache, inside=CACHE, writable=True),
+    ]
     name = f"lab-trial-{uuid.uuid4().hex[:16]}"
     oom_before = oom_kills()
     client = connect()
@@ -138,7 +145,7 @@ def options(
         "cap_drop": ["ALL"],
         # The label keeps SELinux from refusing the mounts; elsewhere it means nothing.
         "security_opt": ["no-new-privileges", "label=disable"],
-        "environment": {"HOME": "/tmp", "PYTHONDONTWRITEBYTECODE": "1"},
+        "environment": {"HOME": "/tmp", "LAB_CACHE": CACHE, "PYTHONDONTWRITEBYTECODE": "1"},
         "labels": {LABEL_OWNER: owner()},
         "mounts": [
             EngineMount(
@@ -206,6 +213,17 @@ def _ends(container: "Container", deadline: float) -> bool:
             if deadline - time.monotonic() > left_s / 2:
                 time.sleep(0.1)  # The connection was lost, not the time up.
     return False
+
+
+def _cache_folder(environ: Mapping[str, str]) -> Path:
+    """Return where kernels that were compiled in containers are kept, apart from the lab's own.
+
+    Beside those of `engines.multicore.kernels.compile.cache_root`, which is slow to import.
+    """
+    if environ.get("LAB_CACHE"):
+        return Path(environ["LAB_CACHE"]) / "container"
+    base = environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "stream-lab" / "container"
 
 
 def _as_process(code: int) -> int:
