@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FuncFormatter
 
 from reports.figures.panel import grid, new_panel
 from reports.figures.series import place_names
+from reports.figures.time_axis import Range, log_ticks
 from reports.numbers import count, rate
 from reports.palette import INK, MUTED, PAPER, Colour
 from reports.search import Search
@@ -15,8 +16,6 @@ _ROW_IN = 0.5
 _MARGIN_IN = 0.98
 _AT, _CATCH_UP_AT = 0.53, 0.83  # below the top of a row, in rows
 _NARROW = 1.12  # ends of a bracket that are nearer than this would lie on each other
-
-Range = tuple[float, float]
 
 
 def bracket_range(found: Sequence[Search]) -> Range | None:
@@ -52,8 +51,7 @@ def bracket_panel(
     axes.set_xlim(*limits)
     axes.set_ylim(len(found), 0)
     axes.set_yticks([])
-    axes.xaxis.set_major_locator(LogLocator(numticks=7))
-    axes.xaxis.set_minor_locator(NullLocator())
+    log_ticks(axes.xaxis)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: count(value).text))
     grid(axes, "x")
     for row, search in enumerate(found):

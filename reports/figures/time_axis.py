@@ -11,6 +11,8 @@ from reports.palette import MUTED
 
 Range = tuple[float, float]
 
+_LITTLE = 60.0  # below two decades or so, powers of ten alone may be a single tick
+
 
 def range_of(values: Iterable[float]) -> Range | None:
     """Return a range in ns with room on either side for values written beside the marks."""
@@ -22,10 +24,18 @@ def range_of(values: Iterable[float]) -> Range | None:
     return (low / room, high * room)
 
 
+def log_ticks(axis: Axis) -> None:
+    """Give a logarithmic axis few ticks, but more than one where it spans little."""
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(
+        LogLocator(subs=(1.0, 2.0, 5.0) if high / low < _LITTLE else (1.0,), numticks=7)
+    )
+    axis.set_minor_locator(NullLocator())
+
+
 def time_ticks(axis: Axis) -> None:
     """Give a logarithmic axis in ns few ticks, with units."""
-    axis.set_major_locator(LogLocator(numticks=7))
-    axis.set_minor_locator(NullLocator())
+    log_ticks(axis)
     axis.set_major_formatter(FuncFormatter(_tick))
 
 

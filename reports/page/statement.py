@@ -86,7 +86,9 @@ def statement(
 def _without_answer(found: Sequence[Search]) -> str:
     """Say how many trials of searches ended before they gave an answer that could be right."""
     n = sum(search.place.statuses.get(status, 0) for search in found for status in _NO_ANSWER)
-    return f" {_counted(n, 'trial')} of searches gave no answer and count as failed." if n else ""
+    return (
+        f" {_counted(n, 'trial')} of searches gave no answer, which counts as a fail." if n else ""
+    )
 
 
 def _marked(marked: Counter[str]) -> str:
