@@ -21,7 +21,7 @@ struct Block {
   std::int64_t begin;     // first event
   std::int64_t end;       // one past the last event; begin == end is a heartbeat
   std::int64_t bound_ts;  // every later event of the stream has ts >= bound_ts; kEndOfTime: there is none
-  std::int64_t stamp_ns;  // when the block was due (replayed at full speed: when it was published)
+  std::int64_t stamp_ns;  // when it was published, or shortly before; past when it is read
 };
 static_assert(sizeof(Block) == 32);
 

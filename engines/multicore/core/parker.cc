@@ -18,7 +18,9 @@ void Parker::commit(std::uint32_t ticket) noexcept {
 }
 
 void Parker::wake() noexcept {
-  sleeping_.store(0, std::memory_order_relaxed);  // spares the next notifier the system call
+  // Spares the next notifier the system call. Relaxed is enough: whoever clears the flag then changes the epoch,
+  // so a sleeper whom another notifier passed over because of it wakes all the same and looks at everything.
+  sleeping_.store(0, std::memory_order_relaxed);
   epoch_.fetch_add(1, std::memory_order_seq_cst);  // pairs with the load in prepare and the futex compare
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&epoch_), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }

@@ -9,8 +9,10 @@
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <new>
+#include <type_traits>
 
 #include "cacheline.h"
 #include "clock.h"
@@ -49,6 +51,9 @@ struct Step {
   std::int64_t max_ns;   // largest latency
   std::array<std::uint32_t, CoarseLatency::kBuckets> latency;
 };
+static_assert(std::is_trivially_copyable_v<Step> && std::is_trivially_default_constructible_v<Step> &&
+                  std::numeric_limits<double>::is_iec559,
+              "zeroed memory is a step in which nothing happened");
 
 class alignas(kCacheLine) Recorder {
  public:

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "block_ring.h"
+#include "cacheline.h"
 #include "clock.h"
 
 namespace lab {
@@ -174,20 +175,22 @@ class Source {
   }
   std::int64_t unit_end(std::int64_t begin) const noexcept { return std::min(begin + batch_, stream_.size()); }
 
-  // All of these are the owner's only.
+  // Set once; read by the owner and by every reader.
   const StreamView& stream_;
-  std::int64_t batch_;
-  std::int64_t next_ = 0;          // first event not yet published
+  const std::int64_t batch_;
+  const bool whole_blocks_;
+  const bool stamped_;
+
+  // Written and read by the owner only, at every block: not on the line above.
+  alignas(kCacheLine) std::int64_t next_ = 0;  // first event not yet published
   std::int64_t noticed_ = 0;       // on a schedule: first event not known to be due
-  std::int64_t handed_ = 0;        // first event that `handed` has not returned
+  std::int64_t handed_ = 0;        // first event that `handed` has not returned; next_ <= handed_ after it
   std::int64_t owed_ = 0;          // what was noticed when the ring was last found full
-  bool full_ = false;              // whether the latest `publish` found it full
   std::size_t heartbeat_ = 0;      // first heartbeat not yet promised
   std::int64_t promised_ts_ = std::numeric_limits<std::int64_t>::min();  // by the latest heartbeat that was due
   std::int64_t bound_ts_ = std::numeric_limits<std::int64_t>::min();     // by the latest block
+  bool full_ = false;              // whether the latest `publish` found the ring full
   bool exhausted_ = false;
-  bool whole_blocks_;
-  bool stamped_;
 };
 
 }  // namespace lab

@@ -198,6 +198,26 @@ void loads_that_do_not_fit_are_refused() {
   CHECK_THROWS(at_full_speed.add_stream(view, 0), std::invalid_argument);
 }
 
+void a_stream_that_nobody_reads_delays_nobody() {
+  const std::vector<std::int64_t> ts(1'000, 7);
+  const std::vector<std::int64_t> due(ts.size(), 0);
+  for (const bool load : {false, true}) {
+    lab::RuntimeOptions how = options(2, 3);
+    how.output_itemsizes = {8};
+    if (!load) how.load.reset();
+    lab::Runtime runtime(how);
+    lab::StreamView view;
+    view.ts = ts;
+    if (load) view.due = due;
+    runtime.add_stream(view, 1);
+    runtime.run();
+    CHECK_EQ(runtime.events(), 0);  // nobody processed them
+    std::int64_t emitted = 0;
+    for (const lab::Progress& step : runtime.progress()) emitted += step.emitted;
+    CHECK_EQ(emitted, 1'000);
+  }
+}
+
 void a_loaded_runtime_that_never_runs_is_torn_down() {
   const std::vector<Events> streams(2);
   const Schedule when = lab::test::schedule(streams, 1, 1);
@@ -229,6 +249,7 @@ int main() {
   a_stall_shows_in_the_latency_and_hides_from_the_naive_clock();
   no_event_costs_an_allocation();
   loads_that_do_not_fit_are_refused();
+  a_stream_that_nobody_reads_delays_nobody();
   a_loaded_runtime_that_never_runs_is_torn_down();
   a_failing_update_ends_a_long_load_early();
 }
