@@ -96,6 +96,35 @@ void every_shape_gives_the_sequential_answer() {
   }
 }
 
+// An output counts with the due time of its own event, however it came about: the split at the warm-up shows it.
+void outputs_before_the_end_of_the_warm_up_are_kept_apart() {
+  std::mt19937 random(6);
+  for (const bool mixed : {false, true}) {
+    const auto streams = lab::test::random_streams(random, 4, 3, 300, mixed);
+    const Schedule when = lab::test::schedule(streams, 1000, 10);
+    std::vector<std::int64_t> due;  // of the events that emit
+    for (std::size_t s = 0; s < streams.size(); ++s) {
+      for (std::size_t i = 0; i < streams[s].ts.size(); ++i) {
+        if (streams[s].tag[i] % 2 == 1) due.push_back(when.due[s][i]);
+      }
+    }
+    std::sort(due.begin(), due.end());
+    CHECK(due.size() > 10);
+    for (const std::int32_t workers : {1, 2, 5}) {
+      for (const std::int64_t batch : {1, 7, 1000}) {
+        const std::size_t early = random() % due.size();
+        lab::RuntimeOptions how = options(workers, batch, batch == 7);
+        how.load->warm_up_ns = due[early];
+        KeyedSumRun run(streams, 3, how, &when);
+        run.run();
+        CHECK_EQ(sum(run.runtime().warm_up_counts()), static_cast<std::int64_t>(early));
+        CHECK_EQ(sum(run.runtime().latency_counts()), static_cast<std::int64_t>(due.size() - early));
+        CHECK_EQ(sum(run.runtime().service_counts()), static_cast<std::int64_t>(due.size() - early));
+      }
+    }
+  }
+}
+
 // One stream, each event answered at once; the engine stands still for 200 ms in the middle of a second.
 std::atomic<bool> stalled{false};  // seq_cst by default operations: one store, far from any hot path
 
@@ -246,6 +275,7 @@ void a_failing_update_ends_a_long_load_early() {
 
 int main() {
   every_shape_gives_the_sequential_answer();
+  outputs_before_the_end_of_the_warm_up_are_kept_apart();
   a_stall_shows_in_the_latency_and_hides_from_the_naive_clock();
   no_event_costs_an_allocation();
   loads_that_do_not_fit_are_refused();
