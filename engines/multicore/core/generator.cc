@@ -48,7 +48,10 @@ void Generator::run(std::int64_t start_ns, std::span<Parker> parkers, const std:
   while (!stop.load(std::memory_order_seq_cst)) {
     const std::int64_t now = now_ns();
     recorder.saw(now);
-    if (turn(start_ns, now, parkers)) continue;
+    const bool progress = turn(start_ns, now, parkers);
+    // Without a core to spare the thread sleeps as soon as everything that was due is out: at a high rate the
+    // next event is always due already, and it would take a core from a worker to send events by twos.
+    if (progress && (spin_ || behind())) continue;
     std::int64_t next = kEndOfTime;
     bool done = true;
     for (const Fed& fed : fed_) {
@@ -81,6 +84,10 @@ bool Generator::turn(std::int64_t start_ns, std::int64_t now, std::span<Parker> 
     recorder.emitted(handed.events);
   }
   return progress;
+}
+
+bool Generator::behind() const noexcept {
+  return std::any_of(fed_.begin(), fed_.end(), [](const Fed& fed) { return fed.source->waits(); });
 }
 
 void Generator::wait(std::int64_t until_ns) const noexcept {

@@ -54,6 +54,7 @@ class alignas(kCacheLine) Generator {
   };
 
   bool turn(std::int64_t start_ns, std::int64_t now, std::span<Parker> parkers) noexcept;
+  bool behind() const noexcept;
   void wait(std::int64_t until_ns) const noexcept;
 
   LoadOptions options_;

@@ -32,6 +32,7 @@ struct Lane {
   Source* source = nullptr;
   std::size_t reader = 0;
   std::int32_t owner_worker = 0;  // who pumps the source; -1: the generator
+  bool together = false;          // blocks that wait may be processed in one call; see `kTogether`
   double share = 1;               // of an event that this lane accounts for: 1 / readers of the stream
 
   // Kernel for runs; null when the lane has ordering events only.

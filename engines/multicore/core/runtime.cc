@@ -133,6 +133,7 @@ void Runtime::start() {
   if (go_ != nullptr) throw std::logic_error("a runtime starts once");
   for (const Entry& entry : mailboxes_) {
     for (Lane& lane : entry.mailbox->lanes) {
+      lane.together = options_.load && !options_.load->whole_blocks;
       lane.share = 1.0 / static_cast<double>(lane.source->ring.readers());
       if (lane.owner_worker < 0) continue;
       Worker& owner = workers_[static_cast<std::size_t>(lane.owner_worker)];
