@@ -149,6 +149,7 @@ class MulticoreRun:
         except PlanError as error:
             raise EngineError(str(error)) from error
         self._output = program.output
+        self._plan_text = plan_text(self.plan)
         fields = [program.output[name] for name in program.output.names or ()]
         available = sorted(os.sched_getaffinity(0))
         # Two new threads often start on one core and take turns there for longer than a run.
@@ -187,13 +188,13 @@ class MulticoreRun:
         except RuntimeError as error:
             raise EngineCrashError(f"multicore: {error}") from error
         counters = {name: float(value) for name, value in core.counters().items()}
-        sync = _histogram(core.sync_counts(), "from the last leaf's arrival to its going on")
+        sync = _histogram(core.sync(), "from the last leaf's arrival to its going on")
         if len(sync.counts):
             counters["sync_median_ns"] = float(_median(sync))
         return Measured(
             events=core.events(),
             progress=_progress(core) if self._measure else None,
-            plan=plan_text(self.plan),
+            plan=self._plan_text,
             counters=counters,
             **self._under_load(core),
         )
@@ -202,12 +203,12 @@ class MulticoreRun:
         if not self._measure:
             return {}
         if self._load is None:
-            return {"latency": _histogram(core.latency_counts(), LATENCY)}
-        sent = Sent(events=core.emitted(), lag=_histogram(core.lag_counts(), LAG), own_thread=True)
+            return {"latency": _histogram(core.latency(), LATENCY)}
+        sent = Sent(events=core.emitted(), lag=_histogram(core.lag(), LAG), own_thread=True)
         return {
-            "latency": _histogram(core.latency_counts(), LATENCY_UNDER_LOAD),
-            "warm_up_latency": _histogram(core.warm_up_counts(), LATENCY_UNDER_LOAD),
-            "service_latency": _histogram(core.service_counts(), SERVICE),
+            "latency": _histogram(core.latency(), LATENCY_UNDER_LOAD),
+            "warm_up_latency": _histogram(core.warm_up(), LATENCY_UNDER_LOAD),
+            "service_latency": _histogram(core.service(), SERVICE),
             "sent": sent,
         }
 
@@ -231,11 +232,9 @@ class MulticoreRun:
         return self._wiring.core
 
 
-def _histogram(counts: list[int], definition: str) -> Histogram:
-    dense = np.asarray(counts, dtype=np.int64)
-    used = np.flatnonzero(dense)
-    values = np.array([_core.bucket_value(int(index)) for index in used], dtype=np.int64)
-    return Histogram(values_ns=values, counts=dense[used], definition=definition)
+def _histogram(sparse: tuple[bytes, bytes], definition: str) -> Histogram:
+    values, counts = (np.frombuffer(column, dtype=np.int64) for column in sparse)
+    return Histogram(values_ns=values, counts=counts, definition=definition)
 
 
 def _progress(core: "_core.Core") -> Progress:

@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -25,6 +26,21 @@ using Address = std::uintptr_t;
 template <typename T>
 std::span<const T> view(const Array<T>& array) {
   return {array.data(), array.shape(0)};
+}
+
+// A histogram as its used buckets: the highest value of each, and its count, as int64 in memory. Tens of
+// thousands of Python integers would take a millisecond, inside the time that is measured.
+using Sparse = std::pair<nb::bytes, nb::bytes>;
+
+Sparse sparse(const std::vector<std::int64_t>& counts) {
+  std::vector<std::int64_t> values, used;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    values.push_back(lab::Histogram::highest_in(static_cast<std::int64_t>(i)));
+    used.push_back(counts[i]);
+  }
+  return {nb::bytes(values.data(), values.size() * sizeof(std::int64_t)),
+          nb::bytes(used.data(), used.size() * sizeof(std::int64_t))};
 }
 
 // A Runtime together with the Python arrays that it borrows.
@@ -165,10 +181,10 @@ class Core {
     return result;
   }
 
-  std::vector<std::int64_t> latency_counts() const { return runtime_.latency_counts(); }
-  std::vector<std::int64_t> warm_up_counts() const { return runtime_.warm_up_counts(); }
-  std::vector<std::int64_t> service_counts() const { return runtime_.service_counts(); }
-  std::vector<std::int64_t> lag_counts() const { return runtime_.lag_counts(); }
+  Sparse latency() const { return sparse(runtime_.latency_counts()); }
+  Sparse warm_up() const { return sparse(runtime_.warm_up_counts()); }
+  Sparse service() const { return sparse(runtime_.service_counts()); }
+  Sparse lag() const { return sparse(runtime_.lag_counts()); }
   std::int64_t emitted() const { return runtime_.emitted(); }
 
   // Columns emitted, consumed, outputs, p50, p99, max; one entry per step of the grid.
@@ -181,7 +197,7 @@ class Core {
     return columns;
   }
 
-  std::vector<std::int64_t> sync_counts() const { return runtime_.sync_counts(); }
+  Sparse sync() const { return sparse(runtime_.sync_counts()); }
 
  private:
   static std::optional<lab::LoadOptions> options(
@@ -222,13 +238,13 @@ NB_MODULE(_core, m) {
       .def("events", &Core::events)
       .def("collect", &Core::collect, "columns"_a)
       .def("counters", &Core::counters)
-      .def("latency_counts", &Core::latency_counts)
-      .def("warm_up_counts", &Core::warm_up_counts)
-      .def("service_counts", &Core::service_counts)
-      .def("lag_counts", &Core::lag_counts)
+      .def("latency", &Core::latency, "Used buckets as two int64 arrays in bytes: highest value in ns, count.")
+      .def("warm_up", &Core::warm_up)
+      .def("service", &Core::service)
+      .def("lag", &Core::lag)
       .def("emitted", &Core::emitted)
       .def("progress", &Core::progress)
-      .def("sync_counts", &Core::sync_counts);
+      .def("sync", &Core::sync);
   m.attr("STEP_NS") = lab::Recorder::kStepNs;
   m.def(
       "try_generator",
@@ -238,9 +254,8 @@ NB_MODULE(_core, m) {
           nb::gil_scoped_release release;
           trial = lab::try_generator(events, batch, rate_eps);
         }
-        return std::make_tuple(trial.duration_ns, trial.lag_counts);
+        return std::make_pair(trial.duration_ns, sparse(trial.lag_counts));
       },
       "events"_a, "batch"_a, "rate_eps"_a,
-      "Hand events to a null engine, at a rate or (0) at once; returns duration in ns and send lags by bucket.");
-  m.def("bucket_value", &lab::Histogram::highest_in, "index"_a, "Highest latency in ns of a histogram bucket.");
+      "Hand events to a null engine, at a rate or (0) at once; returns duration in ns and send lags (see `Core.latency`).");
 }

@@ -2,6 +2,7 @@
 // every value is kept to within 0.1 %. The bucket layout is that of HdrHistogram with 3 significant digits
 // and a lowest value of 1 ns.
 #pragma once
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <vector>
@@ -20,10 +21,17 @@ class Histogram {
   // Adds `n` samples of `value_ns`; values outside [0, 1 h] count as the nearest end. One thread.
   void record(std::int64_t value_ns, std::int64_t n) noexcept {
     const std::int64_t value = value_ns < 0 ? 0 : (value_ns > kHighest ? kHighest : value_ns);
-    counts_[static_cast<std::size_t>(index_of(value))] += n;
+    const std::int64_t index = index_of(value);
+    counts_[static_cast<std::size_t>(index)] += n;
+    lowest_ = std::min(lowest_, index);
+    highest_ = std::max(highest_, index);
   }
 
   const std::vector<std::int64_t>& counts() const noexcept { return counts_; }
+
+  // All used buckets lie in [lowest(), highest()], which is empty when there are none.
+  std::int64_t lowest() const noexcept { return lowest_; }
+  std::int64_t highest() const noexcept { return highest_; }
 
   static constexpr std::int64_t index_of(std::int64_t value) noexcept {
     const int width = 64 - std::countl_zero(static_cast<std::uint64_t>(value) | (kSubBuckets - 1));
@@ -44,6 +52,8 @@ class Histogram {
 
  private:
   std::vector<std::int64_t> counts_;
+  std::int64_t lowest_ = index_of(kHighest) + 1;
+  std::int64_t highest_ = -1;
 };
 static_assert(Histogram::index_of(0) == 0 && Histogram::index_of(2047) == 2047 && Histogram::index_of(2048) == 2048);
 static_assert(Histogram::highest_in(2047) == 2047 && Histogram::highest_in(2048) == 2049);

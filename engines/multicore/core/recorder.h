@@ -15,7 +15,7 @@
 #include <type_traits>
 
 #include "cacheline.h"
-#include "clock.h"
+#include "fast_clock.h"
 #include "histogram.h"
 
 namespace lab {
@@ -82,7 +82,7 @@ class alignas(kCacheLine) Recorder {
 
   // Reads the clock, unless recording is off.
   std::int64_t tick() noexcept {
-    if (on_) now_ = now_ns();
+    if (on_) saw(clock_.now());
     return now_;
   }
 
@@ -139,6 +139,7 @@ class alignas(kCacheLine) Recorder {
   std::int64_t most_;
   std::int64_t start_ = 0;
   std::int64_t now_ = 0;
+  FastClock clock_;
   std::int64_t steady_from_ = 0;
   std::int64_t step_end_ = 0;
   std::int64_t current_ = 0;

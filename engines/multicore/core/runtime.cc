@@ -303,9 +303,14 @@ void Runtime::collect(std::span<void* const> columns) const {
 }
 
 std::vector<std::int64_t> Runtime::sum(const Histogram& (*of)(const Worker&)) const {
-  std::vector<std::int64_t> total(of(workers_.front()).counts().size(), 0);
+  std::int64_t highest = -1;
+  for (const Worker& worker : workers_) highest = std::max(highest, of(worker).highest());
+  std::vector<std::int64_t> total(static_cast<std::size_t>(highest) + 1, 0);
   for (const Worker& worker : workers_) {
-    for (std::size_t i = 0; i < total.size(); ++i) total[i] += of(worker).counts()[i];
+    const Histogram& one = of(worker);
+    for (std::int64_t i = one.lowest(); i <= one.highest(); ++i) {
+      total[static_cast<std::size_t>(i)] += one.counts()[static_cast<std::size_t>(i)];
+    }
   }
   return total;
 }

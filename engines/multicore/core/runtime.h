@@ -82,7 +82,7 @@ class Runtime {
 
   std::int64_t rows() const noexcept;                          // output records of all workers
   void collect(std::span<void* const> columns) const;          // merges them; see sink.h
-  // Histograms by bucket, over all workers.
+  // Histograms by bucket, over all workers; they end with the last bucket that is used.
   std::vector<std::int64_t> latency_counts() const;            // with a load: after the warm-up
   std::vector<std::int64_t> warm_up_counts() const;
   std::vector<std::int64_t> service_counts() const;

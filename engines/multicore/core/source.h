@@ -14,7 +14,7 @@
 
 #include "block_ring.h"
 #include "cacheline.h"
-#include "clock.h"
+#include "fast_clock.h"
 
 namespace lab {
 
@@ -67,7 +67,7 @@ class Source {
       __builtin_prefetch(stream_.ts.data() + ahead - 1);  // what the next pump reads
     }
     next_ = block.end;
-    block.stamp_ns = stamped_ ? now_ns() : 0;
+    block.stamp_ns = stamped_ ? clock_.now() : 0;
     ring.publish(block);
     return true;
   }
@@ -183,6 +183,7 @@ class Source {
 
   // Written and read by the owner only, at every block: not on the line above.
   alignas(kCacheLine) std::int64_t next_ = 0;  // first event not yet published
+  FastClock clock_;
   std::int64_t noticed_ = 0;       // on a schedule: first event not known to be due
   std::int64_t handed_ = 0;        // first event that `handed` has not returned; next_ <= handed_ after it
   std::int64_t owed_ = 0;          // what was noticed when the ring was last found full
