@@ -178,6 +178,7 @@ class Core {
     result["kernel_calls"] = total.kernel_calls;
     result["sleeps"] = total.sleeps;
     result["yields"] = total.yields;
+    result["real_time_generator"] = runtime_.real_time_generator() ? 1 : 0;
     return result;
   }
 

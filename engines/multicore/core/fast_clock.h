@@ -43,6 +43,7 @@ class FastClock {
 #if defined(__x86_64__)
   static constexpr std::int64_t kShortestNs = 100'000;  // the clock's own 20 ns are then 0.02 % of the rate
   static constexpr std::int64_t kLongestNs = 1'000'000;
+  static constexpr std::uint64_t kTightTicks = 1'000;  // some 300 ns; undisturbed it is a tenth of that
   static constexpr std::uint64_t kMostTicks = std::uint64_t{1} << 23;
 
   // Whether the counter ticks evenly, whatever the core's frequency and sleep (CPUID 80000007H, EDX bit 8).
@@ -55,12 +56,14 @@ class FastClock {
   }
 
   std::int64_t anchor() noexcept {
+    const std::uint64_t before = __rdtsc();
     const std::int64_t ns = now_ns();
-    if (!even()) return ns;
     const std::uint64_t ticks = __rdtsc();
+    if (!even()) return ns;
     const std::int64_t passed_ns = ns - anchor_ns_;
     const std::uint64_t passed = ticks - anchor_ticks_;
-    if (passed_ns >= kShortestNs) {
+    // An interruption between the two readings would be taken for time that the counter ran ahead.
+    if (passed_ns >= kShortestNs && ticks - before < kTightTicks) {
       // A long sleep says less about the rate than it could overflow, and the first anchor has none before it.
       const bool fresh = anchor_ns_ != 0 && passed_ns < 1'000'000'000 && passed > static_cast<std::uint64_t>(passed_ns) / 16;
       if (fresh) {

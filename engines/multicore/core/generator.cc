@@ -6,6 +6,8 @@
 #include "clock.h"
 
 #if defined(__linux__)
+#include <pthread.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <time.h>
 #endif
@@ -37,12 +39,26 @@ constexpr int kBlocksPerTurn = 16;
 // Blocks of the null engine's ring: as many as the adapter gives an engine under a load.
 constexpr std::uint64_t kNullRing = 1 << 14;
 
+// Asks for real-time scheduling of the calling thread; needs the right to it (root, CAP_SYS_NICE, RLIMIT_RTPRIO).
+bool take_priority() noexcept {
+#if defined(__linux__)
+  sched_param lowest{};
+  lowest.sched_priority = 1;
+  return pthread_setschedparam(pthread_self(), SCHED_FIFO, &lowest) == 0;
+#else
+  return false;
+#endif
+}
+
 }  // namespace
 
 void Generator::run(std::int64_t start_ns, std::span<Parker> parkers, const std::atomic<bool>& stop) noexcept {
 #if defined(__linux__)
   prctl(PR_SET_TIMERSLACK, 1UL);  // the default of 50 us would be added to every sleep
 #endif
+  // It shares a core with a worker: on the ordinary queue it would now and then wait for the worker's time slice,
+  // milliseconds. It sleeps most of the time, so the priority takes nothing from anybody but its own lateness.
+  if (!spin_) real_time_ = take_priority();
   recorder.begin(start_ns, options_.warm_up_ns);
   // seq_cst: as every reader of this flag (runtime.h); it is rare and cheap.
   while (!stop.load(std::memory_order_seq_cst)) {

@@ -44,6 +44,7 @@ class alignas(kCacheLine) Generator {
   // Read after `run`.
   std::int64_t emitted() const noexcept { return emitted_; }  // events handed over by the end of the load
   const Histogram& lag() const noexcept { return lag_; }
+  bool real_time() const noexcept { return real_time_; }       // whether it ran with real-time priority
 
   Recorder recorder;  // `emitted` by step
 
@@ -62,6 +63,7 @@ class alignas(kCacheLine) Generator {
   std::vector<Fed> fed_;
   Histogram lag_;
   std::int64_t emitted_ = 0;
+  bool real_time_ = false;
 };
 
 // What a generator did with nobody to wait for.

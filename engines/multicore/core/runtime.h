@@ -89,6 +89,7 @@ class Runtime {
   std::vector<std::int64_t> sync_counts() const;
   std::vector<std::int64_t> lag_counts() const;                // the generator's; empty without one
   std::int64_t emitted() const noexcept { return generator_ ? generator_->emitted() : 0; }
+  bool real_time_generator() const noexcept { return generator_ && generator_->real_time(); }
   std::vector<Progress> progress() const;                      // by step of `Recorder::kStepNs`
   Counters counters() const noexcept;
   std::int64_t events() const noexcept;                        // events that every reader has processed
