@@ -22,7 +22,7 @@ from engines.protocol import (
     Task,
     Variant,
 )
-from workloads.model import Columns, Input, PlanError, Workload
+from workloads.model import Columns, DGSProgram, Input, PlanError, Workload
 from workloads.model.optimizer import choose_plan
 from workloads.model.plan import Plan
 from workloads.model.profile import profile
@@ -33,6 +33,9 @@ MAX_WORKERS = 64
 RING_BLOCKS = 64
 LOAD_RING_BLOCKS = 1 << 14
 """With a load: small blocks come one by one, and a stream may wait long for another's heartbeat."""
+RESERVED_BYTES = 512 << 20
+"""With a load: most memory for outputs that is touched before the clock starts. Fresh pages stop a
+core of a virtual machine for up to tens of milliseconds, which would be the tail of the latency."""
 MAX_RING_BLOCKS = 1 << 20
 LATENCY = (
     "from the publication of the latest input block that the output depends on to its emission; "
@@ -165,6 +168,7 @@ class MulticoreRun:
                 workers > len(available),
                 None if load is None else (load.warm_up_ns, load.end_ns, load.batching == FULL),
                 workers < len(available),
+                0 if load is None else _rows_to_reserve(program, data.events, workers),
                 measure,
             )
             self._load, self._measure = load, measure
@@ -230,6 +234,12 @@ class MulticoreRun:
         if self._wiring is None:
             raise EngineError("this run is closed")
         return self._wiring.core
+
+
+def _rows_to_reserve(program: DGSProgram, events: int, workers: int) -> int:
+    """Return for how many output rows of each worker memory is touched before a load begins."""
+    rows = min(events * program.max_outputs_per_event, RESERVED_BYTES // program.output.itemsize)
+    return rows // workers
 
 
 def _histogram(sparse: tuple[bytes, bytes], definition: str) -> Histogram:

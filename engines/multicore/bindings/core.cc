@@ -48,9 +48,10 @@ class Core {
  public:
   Core(std::int32_t workers, std::int64_t batch, std::uint64_t ring_blocks, std::int64_t max_outputs_per_event,
        std::vector<std::int32_t> output_itemsizes, std::vector<std::int32_t> cores, bool oversubscribed,
-       const std::optional<std::tuple<std::int64_t, std::int64_t, bool>>& load, bool spare_core, bool measure)
+       const std::optional<std::tuple<std::int64_t, std::int64_t, bool>>& load, bool spare_core,
+       std::int64_t reserved_rows, bool measure)
       : runtime_({workers, batch, ring_blocks, max_outputs_per_event, std::move(output_itemsizes), std::move(cores),
-                  oversubscribed, options(load), spare_core, lab::Recorder::kSteps, measure}) {}
+                  oversubscribed, options(load), spare_core, reserved_rows, lab::Recorder::kSteps, measure}) {}
 
   std::int32_t add_stream(const Array<std::int64_t>& ts, const std::optional<Array<std::int32_t>>& tag,
                           const std::vector<std::optional<AnyArray>>& payload, const Array<std::int64_t>& heartbeats,
@@ -218,9 +219,9 @@ NB_MODULE(_core, m) {
   nb::class_<Core>(m, "Core")
       .def(nb::init<std::int32_t, std::int64_t, std::uint64_t, std::int64_t, std::vector<std::int32_t>,
                     std::vector<std::int32_t>, bool, std::optional<std::tuple<std::int64_t, std::int64_t, bool>>, bool,
-                    bool>(),
+                    std::int64_t, bool>(),
            "workers"_a, "batch"_a, "ring_blocks"_a, "max_outputs_per_event"_a, "output_itemsizes"_a, "cores"_a,
-           "oversubscribed"_a, "load"_a.none() = nb::none(), "spare_core"_a = false, "measure"_a = true)
+           "oversubscribed"_a, "load"_a.none() = nb::none(), "spare_core"_a = false, "reserved_rows"_a = 0, "measure"_a = true)
       .def("add_stream", &Core::add_stream, "ts"_a.noconvert(), "tag"_a.none().noconvert(), "payload"_a,
            "heartbeats"_a.noconvert(), "owner"_a, "due"_a.none().noconvert() = nb::none(),
            "heartbeat_due"_a.none().noconvert() = nb::none())

@@ -53,6 +53,7 @@ Runtime::Runtime(RuntimeOptions options) : options_(std::move(options)) {
   options_.max_outputs_per_event = std::max<std::int64_t>(1, options_.max_outputs_per_event);
   for (Worker& worker : workers_) {
     worker.out = std::make_unique<OutputBuffer>(options_.output_itemsizes, options_.max_outputs_per_event);
+    worker.out->reserve(options_.reserved_rows);
     worker.recorder = std::make_unique<Recorder>(options_.measure, options_.grid_steps);
   }
   if (!options_.load) return;

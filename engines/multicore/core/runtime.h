@@ -35,6 +35,7 @@ struct RuntimeOptions {
   bool oversubscribed = false;        // more workers than cores: do not spin
   std::optional<LoadOptions> load;    // hand events over when they are due; none: at full speed
   bool spare_core = false;            // with a load: a core is left for the generator to spin on
+  std::int64_t reserved_rows = 0;     // output rows per worker for which memory is touched before the run
   std::int64_t grid_steps = Recorder::kSteps;  // of 100 ms; what comes later counts for the last
   bool measure = true;                // false: no latency, no counts over time; for measuring what these cost
 };

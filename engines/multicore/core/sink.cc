@@ -41,15 +41,32 @@ OutputBuffer::OutputBuffer(std::vector<std::int32_t> itemsizes, std::int64_t lar
   std::memset(chunks_.back().memory.get(), 0, chunk_bytes_);
 }
 
-void OutputBuffer::grow() {
-  if (!chunks_.empty()) chunks_.back().rows = emit_.count;
-  Chunk chunk;
+void OutputBuffer::reserve(std::int64_t rows) {
+  const std::int64_t wanted = (rows + chunk_rows_ - 1) / chunk_rows_;
+  while (static_cast<std::int64_t>(chunks_.size() + spare_.size()) < wanted) {
+    spare_.push_back(fresh_memory());
+    std::memset(spare_.back().get(), 0, chunk_bytes_);
+  }
+}
+
+OutputBuffer::Memory OutputBuffer::fresh_memory() const {
   void* memory = std::aligned_alloc(kPage, chunk_bytes_);
   if (memory == nullptr) throw std::bad_alloc();
 #if defined(__linux__)
   madvise(memory, chunk_bytes_, MADV_HUGEPAGE);  // advice: failure only costs speed
 #endif
-  chunk.memory = {static_cast<std::byte*>(memory), &std::free};
+  return {static_cast<std::byte*>(memory), &std::free};
+}
+
+void OutputBuffer::grow() {
+  if (!chunks_.empty()) chunks_.back().rows = emit_.count;
+  Chunk chunk;
+  if (spare_.empty()) {
+    chunk.memory = fresh_memory();
+  } else {
+    chunk.memory = std::move(spare_.back());
+    spare_.pop_back();
+  }
   std::byte* at = chunk.memory.get();
   for (const std::int32_t size : itemsizes_) {
     chunk.columns.push_back(at);

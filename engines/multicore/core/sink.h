@@ -23,6 +23,10 @@ class alignas(kCacheLine) OutputBuffer {
   // event may emit.
   explicit OutputBuffer(std::vector<std::int32_t> itemsizes, std::int64_t largest = 1);
 
+  // Makes room for so many rows before the run, and touches it: fresh memory costs page faults, which in a
+  // virtual machine may stop a core for tens of milliseconds. One thread.
+  void reserve(std::int64_t rows);
+
   // Returns the emitter for the next kernel call: room for at least `at_least` records, up to `chunk_rows`.
   Emit* open(std::int64_t at_least) {
     if (emit_.capacity - emit_.count < at_least) grow();
@@ -54,12 +58,14 @@ class alignas(kCacheLine) OutputBuffer {
  private:
   friend class OutputMerge;
 
+  using Memory = std::unique_ptr<std::byte[], void (*)(void*)>;
   struct Chunk {
-    std::unique_ptr<std::byte[], void (*)(void*)> memory{nullptr, nullptr};
+    Memory memory{nullptr, nullptr};
     std::vector<void*> columns;
     std::int64_t rows = 0;
   };
 
+  Memory fresh_memory() const;
   void grow();
   void note(std::int32_t mailbox, std::int32_t stream, std::int64_t first_event, std::int64_t added, bool fresh);
 
@@ -67,6 +73,7 @@ class alignas(kCacheLine) OutputBuffer {
   std::int64_t chunk_rows_ = 0;
   std::size_t chunk_bytes_ = 0;
   std::vector<Chunk> chunks_;
+  std::vector<Memory> spare_;  // touched, for `grow`
   std::vector<Segment> segments_;
   std::int64_t rows_ = 0;  // booked rows
   Emit emit_{};
