@@ -93,10 +93,13 @@ def test_a_vote_is_decided_early_by_a_majority():
     assert (undecided.next.probe, undecided.next.vote) == (1, 3)
 
 
-def test_an_invalid_vote_is_asked_again_once_and_is_no_fail():
+def test_an_invalid_vote_is_asked_again_and_is_no_fail():
     assert replay(PLAIN, answers(INVALID, PASS, FAIL)).next.probe == 1
     assert replay(PLAIN, answers(INVALID, PASS, PASS)).probes[0].outcome == PASS
-    assert replay(PLAIN, answers(FAIL, INVALID, INVALID)).probes[0].outcome == INVALID
+    lost = answers(FAIL, INVALID, INVALID, INVALID)
+    assert replay(PLAIN, lost).next.probe == 1
+    assert replay(PLAIN, [*lost, *answers(PASS, PASS)]).probes[0].outcome == PASS
+    assert replay(PLAIN, [*lost, *answers(INVALID)]).probes[0].outcome == INVALID
 
 
 def test_the_generators_limit_is_not_the_engines():
