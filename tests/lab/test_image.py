@@ -20,7 +20,7 @@ from lab.spawn import run_trial
 from lab.trial_spec import TrialSpec
 from tests.lab.podman import SOURCE, NoEngineError, podman
 
-SUITE, MIRROR = "bookworm", "http://deb.debian.org/debian"
+SUITE = "bookworm"
 BUILD_TIMEOUT_S = 1800
 NEEDED = ("podman", "runc", "debootstrap", "make")
 
@@ -46,7 +46,7 @@ def builder(tmp_path_factory):
             root = folder / "root"
             include = "--include=python3,python3-venv,ca-certificates"
             subprocess.run(
-                ["debootstrap", "--variant=minbase", include, SUITE, str(root), MIRROR],
+                ["debootstrap", "--variant=minbase", include, SUITE, str(root)],
                 check=True,
                 capture_output=True,
                 timeout=BUILD_TIMEOUT_S,
