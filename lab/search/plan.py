@@ -39,8 +39,8 @@ STEPS_UP = 36
 """Of the tolerance, until a rate that cannot be refuted is given up: to twice as much at 2 %. Most
 take one trial; so many are needed only after a low rate has failed by accident."""
 INVALID_VOTES = 4
-"""So many invalid votes end a probe: on a shared machine a few milliseconds are lost now and then, and
-a generator that is really too slow fails every time."""
+"""So many invalid votes end a probe: on a shared machine a few milliseconds are lost now and then,
+and a generator that is really too slow fails every time."""
 
 
 def replay(
