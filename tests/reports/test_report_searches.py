@@ -24,7 +24,7 @@ def test_the_bracket_is_the_recorded_one(shown, a_search):
     assert 'title="30,000 events/s">30.0 k/s' in part
     assert 'title="30,600 events/s">30.6 k/s' in part
     assert "2.0&nbsp;%" in part
-    assert "bounded by the engine, at 30.6 k/s: backlog grows by 900 events/s" in text
+    assert "failed at 30.6 k/s: backlog grows by 900 events/s" in text
     assert "1 cell (1 search among them), 8 trials" in text
 
 
