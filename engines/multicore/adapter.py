@@ -33,6 +33,8 @@ MAX_WORKERS = 64
 RING_BLOCKS = 64
 LOAD_RING_BLOCKS = 1 << 14
 """With a load: small blocks come one by one, and a stream may wait long for another's heartbeat."""
+LEAST_LOAD_RING_BLOCKS = 1 << 10
+"""A full ring is looked at every 50 us: 64 blocks of one event were 0.2 to 1 M events/s."""
 RESERVED_BYTES = 512 << 20
 """With a load: most memory for outputs that is touched before the clock starts. Fresh pages stop a
 core of a virtual machine for up to tens of milliseconds, which would be the tail of the latency."""
@@ -74,7 +76,9 @@ class MulticoreEngine:
             return f"workers must be between 1 and {MAX_WORKERS}, got {task.workers}"
         if task.variant != "dgs":
             return f"no variant {task.variant!r}; there is dgs"
-        blocks = task.options.get("ring_blocks", RING_BLOCKS)
+        blocks = task.options.get(
+            "ring_blocks", RING_BLOCKS if task.load is None else LOAD_RING_BLOCKS
+        )
         if type(blocks) is int and not 1 <= blocks <= MAX_RING_BLOCKS:
             return f"ring_blocks must be between 1 and {MAX_RING_BLOCKS}, got {blocks}"
         for option, value in task.options.items():
@@ -82,6 +86,12 @@ class MulticoreEngine:
                 return f"no option {option!r}; there are {', '.join(_OPTIONS)}"
             if type(value) is not _OPTIONS[option]:
                 return f"option {option} takes {_OPTIONS[option].__name__}, got {value!r}"
+        least = LEAST_LOAD_RING_BLOCKS
+        if task.load is not None and isinstance(blocks, int) and blocks < least:
+            return (
+                f"ring_blocks must be at least {least} under a load, got {blocks}: the generator "
+                "would wait for room, and the engine be blamed for it"
+            )
         if task.load is not None and not task.options.get("measure", True):
             return "measure = false is for catch-up: an offered load is there to be measured"
         return None

@@ -1,10 +1,13 @@
 """The multicore engine under an offered load: the same answers, and every event accounted for."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from engines.errors import EngineError
 from engines.multicore.adapter import MulticoreEngine, MulticoreRun
+from engines.protocol import Task
 from engines.small_dataset import write_dataset
 from lab.load.schedule import offer
 from lab.load.spec import BURSTS, CONSTANT, POISSON, LoadSpec
@@ -84,6 +87,26 @@ def test_without_measuring_the_answer_is_the_same_and_no_figure_is_made_up(tmp_p
     measured = run.run()
     assert compare(found.oracle(data), run.answer(), found.output).equal
     assert measured.latency is None and measured.progress is None
+
+
+def test_a_ring_too_small_for_a_generator_is_refused_and_measuring_is_not_optional(tmp_path):
+    found, _, load = offered("event_window", tmp_path)
+    dataset = write_dataset(generated(found, {}, 1_000, 1), "event_window", tmp_path / "small")
+    task = Task(
+        workload=found,
+        dataset=dataset,
+        variant="dgs",
+        workers=1,
+        batch=1,
+        scratch=tmp_path,
+        load=load,
+    )
+    engine = MulticoreEngine()
+    assert engine.unsupported(task) is None
+    refused = engine.unsupported(replace(task, options={"ring_blocks": 64}))
+    assert refused is not None and "at least 1024 under a load, got 64" in refused
+    refused = engine.unsupported(replace(task, options={"measure": False}))
+    assert refused is not None and "for catch-up" in refused
 
 
 def test_due_times_that_decrease_are_refused(tmp_path):
