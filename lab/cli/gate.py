@@ -49,10 +49,10 @@ COUNTS = BASELINES / "instructions.json"
 @click.option("--only", multiple=True, help="Gate only cells whose id matches; may be repeated.")
 @click.option(
     "--repetitions",
-    type=click.IntRange(min=2),
+    type=click.IntRange(min=1),
     default=10,
     show_default=True,
-    help="Fresh processes per arm, cell and stage.",
+    help="Fresh processes per arm, cell and stage; at least 4.",
 )
 @click.option("--accept", type=click.Path(path_type=Path), help="List of accepted regressions.")
 @click.option("--junit", type=click.Path(path_type=Path), help="Write JUnit XML here.")
@@ -118,6 +118,8 @@ def gate(**given: Any) -> int:
         write_junit(report, given["junit"])
     if given["markdown"] is not None:
         write_markdown(report, given["markdown"])
+    if report.blind:
+        raise GateError(_too_few(report, one_stage=not given["matrix"] or bool(given["run_name"])))
     return EXIT_GATE if report.failed else EXIT_OK
 
 
@@ -140,11 +142,34 @@ def _held(given: dict[str, Any]) -> "Report":
     return _stored(given)
 
 
+def _too_few(report: "Report", *, one_stage: bool) -> str:
+    """Return why a gate that found nothing could not have found anything, with the remedy."""
+    from results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
+
+    rule, tests = ONE_STAGE if one_stage else TWO_STAGE, len(report.gated)
+    needed = values_needed(tests, rule)
+    remedy = (
+        f"store runs with at least {needed} repetitions a cell"
+        if one_stage
+        else f"give --repetitions {needed} or more, and a baseline, if one is used, of as many"
+    )
+    return (
+        "this gate could not have failed: no gated comparison has enough processes; "
+        f"{tests} of them need {needed} a side (one alone {values_needed(1, rule)}): {remedy}"
+    )
+
+
 def _asked(given: dict[str, Any], *, one_stage: bool = False) -> "Asked":
     from lab.gate.decide import Asked
     from lab.gate.metrics import METRICS as KNOWN
-    from results.stats.decision import ONE_STAGE, TWO_STAGE
+    from results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
 
+    fewest = values_needed(1, TWO_STAGE)
+    if not one_stage and given["repetitions"] < fewest:
+        raise click.UsageError(
+            f"--repetitions {given['repetitions']}: no order of so few processes could be called a "
+            f"regression; give {fewest} or more a side for one cell, more for more cells"
+        )
     names = dict.fromkeys((*(given["metrics"] or ("wall", "cpu")), *given["advisory"]))
     if "instructions" in names:
         raise click.UsageError(
@@ -184,7 +209,7 @@ def _stored(given: dict[str, Any]) -> "Report":
     from lab.gate.against import in_words
     from lab.gate.decide import hold
     from lab.gate.outcome import Report
-    from lab.gate.stored import fresh_run, pair_runs, planted_notes
+    from lab.gate.stored import check_baseline, fresh_run, pair_runs, planted_notes
     from lab.gate.trials import check_cells
     from results.store import read_run
 
@@ -201,6 +226,7 @@ def _stored(given: dict[str, Any]) -> "Report":
         asked = _asked(given)
         matrix, text, cells = _matrix(given)
         check_cells(cells)
+        check_baseline(old, cells)
 
         def measured(names: Sequence[str]) -> Any:
             wanted = [cell for cell in cells if cell.id in set(names)]

@@ -39,7 +39,8 @@ def read_counts(path: Path) -> Counts:
     Raises:
         GateError: it is missing or damaged.
     """
-    remedy = f"`python -m benchmarks.instructions --out {path}` makes it"
+    # What is there may be anything: the advice must not be to overwrite it.
+    remedy = "give a file that `python -m benchmarks.instructions` wrote"
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         counts = Counts(
@@ -48,6 +49,11 @@ def read_counts(path: Path) -> Counts:
             valgrind=str(content["valgrind"]),
             counts={str(name): int(count) for name, count in content["counts"].items()},
         )
+    except FileNotFoundError as error:
+        raise GateError(
+            f"{path}: no instruction counts: there is no such file; "
+            f"`python -m benchmarks.instructions --out {path}` makes it"
+        ) from error
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise GateError(f"{path}: no instruction counts: {error!r}; {remedy}") from error
     for name, count in counts.counts.items():

@@ -98,3 +98,16 @@ class Report:
     def failed(self) -> bool:
         """Whether any line fails."""
         return any(line.fails for line in self.lines)
+
+    @property
+    def gated(self) -> Sequence[Line]:
+        """The comparisons that could fail on their numbers, given enough of them."""
+        return [
+            line for line in self.lines if line.metric and not line.advisory and line.n is not None
+        ]
+
+    @property
+    def blind(self) -> bool:
+        """Whether it does not fail, but could not have: all that is gated has too few values."""
+        words = {line.word for line in self.gated}
+        return not self.failed and words == {Word.TOO_FEW}

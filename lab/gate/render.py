@@ -24,7 +24,8 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 def as_markdown(report: Report) -> str:
     """Return the whole outcome as Markdown."""
     failing = sum(line.fails for line in report.lines)
-    verdict = f"FAILED: {failing} of {len(report.lines)}" if failing else "passed"
+    passed = "could not be held: too few processes" if report.blind else "passed"
+    verdict = f"FAILED: {failing} of {len(report.lines)}" if failing else passed
     lines = [f"### Gate {verdict}", "", f"old: {report.old}", f"new: {report.new}"]
     lines = [f"{line}  " if line.startswith(("old:", "new:")) else line for line in lines]
     lines += [f"rule: {report.rule}", ""]

@@ -4,7 +4,7 @@ The two arms are not interleaved, so whatever differs between the jobs (host, ne
 looks like a change: docs/gates.md says how often. Prefer `--against REV`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,11 +35,30 @@ def pair_runs(old: Run, new: Run) -> dict[str, Pair]:
         )
     before, after = by_cell(old), by_cell(new)
     if not set(before) & set(after):
-        raise GateError(f"{old.path} and {new.path} have no cell in common; is it the same matrix?")
+        raise GateError(
+            f"no cell in common; is it the same matrix?\n  {old.path} has {_listed(before)}\n"
+            f"  {new.path} has {_listed(after)}"
+        )
     return {
         cell: Pair(old=_own(before.get(cell, [])), new=_own(after.get(cell, [])))
         for cell in [*before, *(cell for cell in after if cell not in before)]
     }
+
+
+def check_baseline(old: Run, cells: Sequence[Cell]) -> None:
+    """Refuse, before anything is measured, cells that a baseline cannot be compared in.
+
+    Raises:
+        GateError: the baseline lacks cells; the message names them, and those that it has.
+    """
+    before = by_cell(old)
+    missing = [cell.id for cell in cells if cell.id not in before]
+    if missing:
+        raise GateError(
+            f"the baseline lacks {len(missing)} of the matrix's {len(cells)} cells:\n"
+            f"  only in the matrix: {_listed(missing)}\n  {old.path} has {_listed(before)}\n"
+            "measure a new baseline with this matrix, or choose cells of the baseline with --only"
+        )
 
 
 def fresh_run(
@@ -93,6 +112,10 @@ def planted_notes(old: Run, new: Run) -> tuple[str, ...]:
         if planted:
             notes.append(f"{run.path.name} was run with {planted:.0%} of planted busy work")
     return tuple(notes)
+
+
+def _listed(cells: Iterable[str]) -> str:
+    return ", ".join(cells) or "no cell"
 
 
 def _own(rows: Sequence[Row]) -> tuple[Row, ...]:

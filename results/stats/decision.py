@@ -11,6 +11,7 @@ Values are costs (seconds, joules, instructions): larger is worse. Of rates, pas
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import count
 
 import numpy as np
 
@@ -179,6 +180,14 @@ def decide_once(
     )
 
 
+def values_needed(tests: int, rule: Rule) -> int:
+    """Return the fewest values a side of which one regression among `tests` can be called.
+
+    4 for one test and 9 for a thousand in two stages; 5 for one in one stage, which is stricter.
+    """
+    return next(n for n in count(1) if not _hopeless(n, n, tests, rule))
+
+
 def _stages(cells: Mapping[Key, Arms], rule: Rule, rng: np.random.Generator) -> dict[Key, Stage]:
     worse = [mann_whitney(arms.old, arms.new, "greater") for arms in cells.values()]
     better = [mann_whitney(arms.old, arms.new, "less") for arms in cells.values()]
@@ -200,8 +209,12 @@ def _blind(stage: Stage, cells: int, rule: Rule) -> bool:
 
     That is so when a regression of this cell alone would be lost among the other tests.
     """
-    p = smallest_p(stage.n_old, stage.n_new)
-    return p >= rule.alpha or p * cells > rule.q
+    return _hopeless(stage.n_old, stage.n_new, cells, rule)
+
+
+def _hopeless(n_old: int, n_new: int, tests: int, rule: Rule) -> bool:
+    p = smallest_p(n_old, n_new)
+    return p >= rule.alpha or p * tests > rule.q
 
 
 def _stage(

@@ -1,6 +1,6 @@
 import pytest
 
-from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from lab.cli import EXIT_GATE, EXIT_OK, EXIT_USER_ERROR, call
 from results.store import write_meta, write_table, write_trial
 
 CELL = "event_window/multicore/dgs/w2/b4096"
@@ -118,3 +118,50 @@ def test_a_wrong_answer_in_the_new_run_fails_the_gate(stored, capsys):
     stored("old", RATES), stored("new", RATES, status="wrong_output", reason="2 missing")
     assert call(["gate", "--baseline", "old", "--run", "new"]) == 5
     assert "new: wrong_output: 2 missing" in capsys.readouterr().out
+
+
+def test_a_gate_of_too_few_processes_does_not_pass(stored, tmp_path, capsys):
+    stored("old", RATES[:4]), stored("new", SLOWER[:4])
+    summary = ["--markdown", str(tmp_path / "summary.md")]
+    assert call(["gate", "--baseline", "old", "--run", "new", *summary]) == EXIT_USER_ERROR
+    said = capsys.readouterr()
+    assert "too few" in said.out and "passed" not in said.out
+    assert "2 of them need 5 a side" in said.err and "could not have failed" in said.err
+    assert "could not be held" in (tmp_path / "summary.md").read_text()
+    stored("more-old", RATES[:5]), stored("more-new", RATES[:5])
+    assert call(["gate", "--baseline", "more-old", "--run", "more-new"]) == EXIT_OK
+
+
+def test_a_wrong_answer_fails_also_where_processes_are_too_few(stored, capsys):
+    stored("old", RATES[:2]), stored("new", RATES[:2], status="wrong_output", reason="2 missing")
+    assert call(["gate", "--baseline", "old", "--run", "new"]) == EXIT_GATE
+
+
+def test_advisory_comparisons_may_have_too_few_processes(stored, capsys):
+    stored("old", RATES[:2]), stored("new", RATES[:2])
+    advisory = ["--advisory", "wall", "--advisory", "cpu"]
+    assert call(["gate", "--baseline", "old", "--run", "new", *advisory]) == EXIT_OK
+
+
+MATRIX = """
+[run]
+timeout_s = 60
+[[workload]]
+name = "event_window"
+[[engine]]
+name = "multicore"
+"""
+
+
+def test_cells_that_the_baseline_lacks_are_named_before_anything_is_measured(
+    stored, tmp_path, capsys
+):
+    stored("old", RATES)
+    matrix = tmp_path / "m.toml"
+    matrix.write_text(MATRIX)
+    before = sorted(tmp_path.iterdir())
+    assert call(["gate", "--baseline", "old", str(matrix)]) == EXIT_USER_ERROR
+    said = capsys.readouterr().err
+    assert "only in the matrix: event_window/multicore/dgs/w1/b" in said
+    assert f"old has {CELL}" in said and "--only" in said
+    assert sorted(tmp_path.iterdir()) == before

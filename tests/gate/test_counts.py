@@ -46,8 +46,22 @@ def test_counts_of_another_compiler_are_refused_with_both_names():
 def test_a_damaged_file_is_an_error_with_the_remedy(tmp_path, text):
     path = tmp_path / "counts.json"
     path.write_text(text)
-    with pytest.raises(GateError, match=r"benchmarks\.instructions"):
+    with pytest.raises(GateError, match=r"benchmarks\.instructions") as caught:
         read_counts(path)
+    assert "--out" not in str(caught.value)
+
+
+def test_only_a_missing_file_gets_the_advice_to_write_it(tmp_path):
+    path = tmp_path / "counts.json"
+    with pytest.raises(GateError, match="no such file") as caught:
+        read_counts(path)
+    assert f"--out {path}" in str(caught.value)
+    path.write_text(
+        json.dumps({"compiler": "c", "flags": "f", "valgrind": "v", "counts": {"a": 0}})
+    )
+    with pytest.raises(GateError, match="a counts 0") as caught:
+        read_counts(path)
+    assert "--out" not in str(caught.value)
 
 
 @pytest.fixture
@@ -136,6 +150,7 @@ def test_benchmark_files_of_two_machines_are_refused(tmp_path, capsys):
         (["--pytest-benchmark", "none*.json", "--baseline", "none"], "no file matches"),
         (["--instructions", "none.json"], "no instruction counts"),
         (["--against", "HEAD", "--metric", "instructions", "--metric", "cpu"], "micro-benchmarks"),
+        (["--against", "HEAD", "m.toml", "--repetitions", "3"], "give 4 or more a side"),
     ],
 )
 def test_what_cannot_be_gated_is_a_user_error(arguments, told, capsys):

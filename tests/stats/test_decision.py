@@ -11,6 +11,7 @@ from results.stats.decision import (
     decide_once,
     screen,
     suspects,
+    values_needed,
 )
 from results.stats.noise import noise_of, resampled_noise
 
@@ -174,3 +175,11 @@ def test_noise_of_known_ratios():
     assert found.unstable() and not noise_of([1.0, 1.01]).unstable()
     with pytest.raises(ValueError, match="A/A"):
         noise_of([])
+
+
+@pytest.mark.parametrize(
+    ("tests", "rule", "needed"),
+    [(1, TWO_STAGE, 4), (4, TWO_STAGE, 5), (1000, TWO_STAGE, 9), (1, ONE_STAGE, 5)],
+)
+def test_the_values_needed_are_the_fewest_of_which_one_regression_is_called(tests, rule, needed):
+    assert values_needed(tests, rule) == needed
