@@ -61,3 +61,6 @@ def try_generator(events: int, batch: int, rate_eps: float) -> tuple[int, tuple[
     """
     Hand events to a null engine, at a rate or (0) at once; returns duration in ns and send lags (see `Core.latency`).
     """
+
+def bucket_value(index: int) -> int:
+    """Highest latency in ns of a histogram bucket."""

@@ -260,4 +260,5 @@ NB_MODULE(_core, m) {
       },
       "events"_a, "batch"_a, "rate_eps"_a,
       "Hand events to a null engine, at a rate or (0) at once; returns duration in ns and send lags (see `Core.latency`).");
+  m.def("bucket_value", &lab::Histogram::highest_in, "index"_a, "Highest latency in ns of a histogram bucket.");
 }
