@@ -239,8 +239,9 @@ def _check_loads(matrix: Matrix, variants: Mapping[str, tuple[Variant, ...]]) ->
         ):
             for pattern in patterns or ():
                 if not _matches((pattern,), *names):
+                    place = "[load]" if len(matrix.loads) == 1 else f"[[load]] {number}"
                     raise MatrixError(
-                        f"{matrix.source}: [[load]] {number}, key {key} has {pattern!r}, which "
+                        f"{matrix.source}: {place}, key {key} has {pattern!r}, which "
                         f"matches none of {', '.join(dict.fromkeys(names))}"
                     )
 

@@ -159,7 +159,7 @@ def parse_matrix(text: str, source: str) -> Matrix:
     name = _name(run, "name", Path(source).stem)
     repetitions = run.whole("repetitions", 1)
     timeout_s = float(run.positive("timeout_s", DEFAULT_TIMEOUT_S))
-    seed = run.whole("seed", 1, minimum=0)
+    seed = run.seed("seed", 1)
     settings = _settings(run)
     run.done()
     matrix = Matrix(
@@ -225,7 +225,7 @@ def _workload(table: TomlTable, seed: int) -> WorkloadEntry:
             name=name,
             events=table.whole("events", DEFAULT_EVENTS, minimum=0),
             params=table.table("params"),
-            seed=table.whole("seed", seed, minimum=0),
+            seed=table.seed("seed", seed),
             label=_name(table, "label", None),
         )
     table.done()

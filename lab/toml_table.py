@@ -1,9 +1,13 @@
 """Reads one TOML table strictly: every error names file, table, key, value and expectation."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lab.errors import MatrixError
+
+LARGEST_SEED = 2**63 - 1
+"""Results keep seeds as signed 64-bit numbers."""
 
 
 class TomlTable:
@@ -48,22 +52,19 @@ class TomlTable:
         expected = f"a whole number of at least {minimum}"
         return self.take(key, expected, lambda v: _is_whole(v) and v >= minimum, default)
 
+    def seed(self, key: str, default: int) -> Any:
+        """Take a seed: a whole number that the results can hold."""
+        expected = f"a whole number from 0 to {LARGEST_SEED}"
+        return self.take(key, expected, lambda v: _is_whole(v) and 0 <= v <= LARGEST_SEED, default)
+
     def positive(self, key: str, default: Any = None) -> Any:
-        """Take a number above zero."""
-        return self.take(
-            key,
-            "a number above 0",
-            lambda v: isinstance(v, int | float) and not isinstance(v, bool) and v > 0,
-            default,
-        )
+        """Take a finite number above zero."""
+        return self.take(key, "a finite number above 0", lambda v: is_finite(v) and v > 0, default)
 
     def number(self, key: str, default: Any = None) -> Any:
-        """Take a number that is not negative."""
+        """Take a finite number that is not negative."""
         return self.take(
-            key,
-            "a number of at least 0",
-            lambda v: isinstance(v, int | float) and not isinstance(v, bool) and v >= 0,
-            default,
+            key, "a finite number of at least 0", lambda v: is_finite(v) and v >= 0, default
         )
 
     def choice(self, key: str, among: Sequence[str], default: Any = None) -> Any:
@@ -101,6 +102,16 @@ class TomlTable:
 
 REQUIRED: Any = object()
 """Default of keys that must be there."""
+
+
+def is_finite(value: object) -> bool:
+    """Return whether a TOML value is a number that a float can hold: no inf, no nan."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number above the largest float
+        return False
 
 
 def _is_whole(value: object) -> bool:

@@ -33,7 +33,6 @@ level_repetitions = 1
 max_eps = 1e8
 """
 
-import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields
@@ -45,7 +44,7 @@ from lab.load.entry import CATCH_UP, OPEN, SEARCH, LoadEntry
 from lab.load.objective import EXPECTED, parse_objective
 from lab.load.spec import ARRIVALS, CONSTANT, REPLAY
 from lab.search.settings import SearchSettings
-from lab.toml_table import REQUIRED, TomlTable
+from lab.toml_table import REQUIRED, TomlTable, is_finite
 
 SHORTEST_HEARTBEAT_MS = 0.01
 """A hundred thousand heartbeats a second on each stream: more would be the load."""
@@ -53,6 +52,13 @@ SHORTEST_HEARTBEAT_MS = 0.01
 _MAY_BE_ZERO = frozenset({"off_s", "min_factor"})
 _ALWAYS = frozenset({"mode", "search", "label", "engines", "workloads"})
 _SEARCH_KEYS = tuple(field.name for field in fields(SearchSettings))
+_KEYS = (
+    *("search", "mode", "label", "engines", "workloads", "arrival", "rate_eps", "warm_up_s"),
+    *("window_s", "seed", "batching", "heartbeat_ms", "objective"),
+    *(name for names in ARRIVALS.values() for name in names),
+    *_SEARCH_KEYS,
+)
+"""All keys of all modes."""
 
 
 def parse_loads(content: object, source: str) -> tuple[LoadEntry, ...]:
@@ -84,6 +90,10 @@ def parse_loads(content: object, source: str) -> tuple[LoadEntry, ...]:
 
 
 def _entry(table: TomlTable, content: Mapping[str, Any]) -> LoadEntry:
+    # First of all: an unknown key is often the misspelt one that would be called missing below.
+    for key, value in content.items():
+        if key not in _KEYS:
+            raise table.error(key, f"(= {value!r}) is unknown", f"one of {', '.join(_KEYS)}")
     search = table.take("search", f'"{SEARCH}"', lambda v: v == SEARCH, None)
     # Whatever else is said of a load is about an open one.
     implied = OPEN if search or set(content) - _ALWAYS else CATCH_UP
@@ -113,7 +123,7 @@ def _entry(table: TomlTable, content: Mapping[str, Any]) -> LoadEntry:
         "arrival": arrival,
         "warm_up_s": _number(table, "warm_up_s", 10.0, zero=True),
         "window_s": _number(table, "window_s", 60.0),
-        "seed": table.whole("seed", 1, minimum=0),
+        "seed": table.seed("seed", 1),
         "batching": table.take(
             "batching", f"one of {', '.join(BATCHINGS)}", lambda v: v in BATCHINGS, ADAPTIVE
         ),
@@ -152,7 +162,7 @@ def _settings(table: TomlTable) -> SearchSettings:
         tolerance=table.take(
             "tolerance",
             "a share above 0 and at most 0.5",
-            lambda v: _is_number(v) and 0 < v <= 0.5,
+            lambda v: is_finite(v) and 0 < v <= 0.5,
             default.tolerance,
         ),
         votes=table.take(
@@ -176,33 +186,24 @@ def _settings(table: TomlTable) -> SearchSettings:
 
 
 def _refuse(table: TomlTable, content: Mapping[str, Any], keys: set[str], goes_with: str) -> None:
-    """Refuse keys that are known but out of place."""
+    """Refuse keys that are out of place."""
     for key in content:
-        if key in keys and _known(key):
+        if key in keys:
             raise table.error(key, f"(= {content[key]!r}) is out of place here", goes_with)
-
-
-def _known(key: str) -> bool:
-    named = {field.name for field in fields(LoadEntry)} | {"rate_eps"} | set(_SEARCH_KEYS)
-    return key in named or any(key in names for names in ARRIVALS.values())
 
 
 def _number(
     table: TomlTable, key: str, default: float | None, *, zero: bool = False, least: float = 0.0
 ) -> Any:
     """Take a finite number above 0, or as `zero` and `least` say, as a float."""
-    expected = f"a number of at least {least:g}" if zero or least else "a number above 0"
+    expected = f"a finite number {f'of at least {least:g}' if zero or least else 'above 0'}"
     value = table.take(
         key,
         expected,
-        lambda v: _is_number(v) and (v >= least if zero or least else v > 0),
+        lambda v: is_finite(v) and (v >= least if zero or least else v > 0),
         default,
     )
     return None if value is None else float(value)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _rates(value: Any) -> bool:
@@ -210,7 +211,7 @@ def _rates(value: Any) -> bool:
         value = [value]
     return (
         len(value) > 0
-        and all(_is_number(rate) and rate > 0 for rate in value)
+        and all(is_finite(rate) and rate > 0 for rate in value)
         and len(set(map(float, value))) == len(value)
     )
 
@@ -218,7 +219,7 @@ def _rates(value: Any) -> bool:
 def _levels(value: Any) -> bool:
     return (
         isinstance(value, list)
-        and all(_is_number(level) and 0 < level <= 1 for level in value)
+        and all(is_finite(level) and 0 < level <= 1 for level in value)
         and len(set(value)) == len(value)
     )
 

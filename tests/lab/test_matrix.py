@@ -128,7 +128,10 @@ E = '[[engine]]\nname = "fake"\n'
         (W + E + "workers = [1, 1]", r"key workers is \[1, 1\]; expected .* different"),
         (W + E + "workers = true", "key workers is True"),
         (W + E + 'batch = ["x"]', "key batch is"),
-        (W + E + "timeout_s = -1", "key timeout_s is -1; expected a number above 0"),
+        (W + E + "timeout_s = -1", "key timeout_s is -1; expected a finite number above 0"),
+        (W + E + "timeout_s = inf", "key timeout_s is inf; expected a finite number above 0"),
+        (W + E + "[run]\ntimeout_s = nan", r"\[run\], key timeout_s is nan; expected a finite"),
+        (W + E + f"timeout_s = 1{'0' * 400}", "key timeout_s is 10+; expected a finite number"),
         (W + E + 'variants = ["fast"]', r"key variants has 'fast'; engine fake has correct, lose"),
         (W + E + 'workloads = ["wc*"]', r"key workloads has 'wc\*', which matches none of event_"),
         (W + 'dataset = "ab12"\nevents = 3\n' + E, "key events stands beside dataset"),
@@ -139,7 +142,17 @@ E = '[[engine]]\nname = "fake"\n'
         (W + 'label = "a/b"\n' + E, "key label is 'a/b'; expected letters, digits"),
         (W + W + E, r"2 \[\[workload\]\] tables are called event_window; give each a label"),
         (W + E + '[run]\nenergy = "sun"', r"\[run\], key energy is 'sun'; expected one of auto"),
-        (W + E + "[run]\nidle_s = -1", "key idle_s is -1; expected a number of at least 0"),
+        (W + E + "[run]\nidle_s = -1", "key idle_s is -1; expected a finite number of at least 0"),
+        (W + E + "[run]\nidle_s = inf", "key idle_s is inf; expected a finite number of at"),
+        (W + E + "[run]\nidle_s = nan", "key idle_s is nan; expected a finite number of at"),
+        (
+            W + E + f"[run]\nseed = {2**63}",
+            r"\[run\], key seed is 9223372036854775808; expected a whole number from 0 to 92",
+        ),
+        (
+            W + f"seed = {2**63}\n" + E,
+            r"\[\[workload\]\] 1, key seed is 9223372036854775808; expected .* from 0 to 92",
+        ),
         (W + E + '[run]\nisolate = "vm"', "key isolate is 'vm'; expected one of process"),
         (
             W + E + '[run]\ncontainer = { memory = "2g" }',
@@ -155,7 +168,11 @@ E = '[[engine]]\nname = "fake"\n'
         ),
         (
             W + E + '[load]\nrate_eps = 5\nengines = ["spark"]',
-            r"key engines has 'spark', which matches none of fake, fake/correct",
+            r"m\.toml: \[load\], key engines has 'spark', which matches none of fake, fake/cor",
+        ),
+        (
+            W + E + "[[load]]\nrate_eps = 5\n[[load]]\nrate_eps = 6\nengines = ['spark']",
+            r"m\.toml: \[\[load\]\] 2, key engines has 'spark'",
         ),
         (
             W + E + "[[load]]\nrate_eps = 5\n[[load]]\nrate_eps = [5, 6]",
@@ -224,6 +241,11 @@ def test_variant_that_takes_no_load_is_refused_with_the_reason(monkeypatch):
     for cell in offered:
         assert "fake/correct cannot be driven at an offered rate" in cell.refusal
         assert cell.repetitions == 1
+
+
+def test_largest_seed_of_the_results_is_taken():
+    matrix = parse_matrix(f"[run]\nseed = {2**63 - 1}\n" + W + E, "m.toml")
+    assert matrix.workloads[0].seed == 2**63 - 1
 
 
 def test_settings_of_a_run_are_read():
