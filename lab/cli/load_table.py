@@ -6,14 +6,18 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from lab.cli.fit import print_fitting
 from lab.search.state import State
 from reports.numbers import duration, rate
 from results.query import CellSummary, Spread, by_cell
 from results.store import Row
 
-_LEFT = 2
-_LOADS = ("cell", "status", "offered", "emitted", "p50", "p99", "p99.9", "service p99", "n")
-_SEARCHES = ("cell", "status", "sustained", "not sustained", "within", "probes", "trials")
+_CELL = "cell"
+_LEFT = (_CELL, "status")
+_LOADS = (*_LEFT, "offered", "emitted", "p50", "p99", "p99.9", "service p99", "n")
+_LOADS_DROPPED = ("service p99", "p50", "p99.9", "n", "emitted")
+_SEARCHES = (*_LEFT, "sustained", "not sustained", "within", "probes", "trials")
+_SEARCHES_DROPPED = ("trials", "probes", "within")
 
 
 def print_loads(rows: Iterable[Row], console: Console) -> None:
@@ -21,20 +25,15 @@ def print_loads(rows: Iterable[Row], console: Console) -> None:
     found = [summary for summary in by_cell(rows) if summary.rows[0]["load"] is not None]
     if not found:
         return
-    table = _table(_LOADS)
-    for summary in found:
-        table.add_row(*(escape(text) for text in _load(summary)))
-    _print(console, table)
+    _print(console, _LOADS, [_load(summary) for summary in found], _LOADS_DROPPED)
 
 
 def print_searches(states: Mapping[str, State], console: Console) -> None:
     """Print the bracket of every search, and below it what is to be said about it."""
     if not states:
         return
-    table = _table(_SEARCHES)
-    for cell, state in states.items():
-        table.add_row(*(escape(text) for text in _search(cell, state)))
-    _print(console, table)
+    lines = [_search(cell, state) for cell, state in states.items()]
+    _print(console, _SEARCHES, lines, _SEARCHES_DROPPED)
     for cell, state in states.items():
         if state.bracket.reason:
             console.print(escape(f"{cell}: {state.bracket.reason}"), highlight=False)
@@ -73,15 +72,28 @@ def _search(cell: str, state: State) -> list[str]:
     ]
 
 
-def _table(columns: Sequence[str]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for index, name in enumerate(columns):
-        table.add_column(name, justify="left" if index < _LEFT else "right", no_wrap=True)
-    return table
+def _print(
+    console: Console,
+    columns: Sequence[str],
+    lines: Sequence[Sequence[str]],
+    dropped: Sequence[str],
+) -> None:
+    def build(shown: tuple[str, ...]) -> Table:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for name in shown:
+            # A cell's id goes on in the next line before a number is cut off.
+            table.add_column(
+                name,
+                justify="left" if name in _LEFT else "right",
+                no_wrap=name != _CELL,
+                overflow="fold",
+            )
+        for line in lines:
+            values = dict(zip(columns, line, strict=True))
+            table.add_row(*(escape(values[name]) for name in shown))
+        return table
 
-
-def _print(console: Console, table: Table) -> None:
-    console.print(table)
+    print_fitting(console, build, columns, dropped)
     console.print()
 
 

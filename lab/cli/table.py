@@ -5,9 +5,9 @@ from itertools import groupby
 
 from rich.console import Console
 from rich.markup import escape
-from rich.measure import Measurement
 from rich.table import Table
 
+from lab.cli.fit import print_fitting
 from lab.cli.load_table import print_loads, print_searches
 from lab.search.state import State
 from reports.numbers import Quantity
@@ -37,23 +37,12 @@ def print_results(
 def print_table(rows: Iterable[Row], console: Console) -> None:
     """Print one line a catch-up cell; below the table, why cells have no number or a doubtful one.
 
-    Where the output is no terminal the table is as wide as it needs to be; a terminal that is too
-    narrow loses the columns of `_DROPPED`, first one first. The report has them all.
+    A terminal that is too narrow loses the columns of `_DROPPED`. The report has them all.
     """
     shown = headline_table(rows)
     if not shown:
         return
-    table = _table(shown, _COLUMNS)
-    if console.is_terminal:
-        columns: tuple[str, ...] = _COLUMNS
-        for name in _DROPPED:
-            if _width(console, table) <= console.width:
-                break
-            columns = tuple(column for column in columns if column != name)
-            table = _table(shown, columns)
-    else:
-        console.width = max(console.width, _width(console, table))
-    console.print(table)
+    print_fitting(console, lambda columns: _table(shown, columns), _COLUMNS, _DROPPED)
     for row in shown:
         if row.reason:
             reason = row.reason.splitlines()[0]
@@ -75,11 +64,6 @@ def _table(shown: Iterable[HeadlineRow], columns: tuple[str, ...]) -> Table:
             table.add_row(*(escape(cells[name]) for name in columns))
         table.add_row()
     return table
-
-
-def _width(console: Console, table: Table) -> int:
-    unbounded = console.options.update(max_width=10_000)
-    return Measurement.get(console, unbounded, table).maximum
 
 
 def _cells(row: HeadlineRow, *, first: bool) -> dict[str, str]:

@@ -1,0 +1,42 @@
+"""Prints a table so that no value of it is cut off."""
+
+from collections.abc import Callable, Sequence
+
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+
+
+def print_fitting(
+    console: Console,
+    build: Callable[[tuple[str, ...]], Table],
+    columns: Sequence[str],
+    dropped: Sequence[str],
+) -> None:
+    """Print a table with as many of its columns as fit.
+
+    Where the output is no terminal the table is as wide as it needs to be, and what is printed
+    after it may be as wide; a terminal that is too narrow loses columns.
+
+    Args:
+        console: where to print.
+        build: returns the table with the given columns.
+        columns: all columns.
+        dropped: the columns that may be lost, first one first.
+    """
+    shown = tuple(columns)
+    table = build(shown)
+    if console.is_terminal:
+        for name in dropped:
+            if _width(console, table) <= console.width:
+                break
+            shown = tuple(column for column in shown if column != name)
+            table = build(shown)
+    else:
+        console.width = max(console.width, _width(console, table))
+    console.print(table)
+
+
+def _width(console: Console, table: Table) -> int:
+    unbounded = console.options.update(max_width=10_000)
+    return Measurement.get(console, unbounded, table).maximum
