@@ -42,12 +42,14 @@ class Courses:
         drawn: in the order of the run.
         recorded: trials that have a series.
         short: chosen trials whose series is too short, or cannot be read.
+        gone: series files of chosen trials that are no longer in the run's directory.
         left_out: chosen trials beyond the limit.
     """
 
     drawn: Sequence[Drawn]
     recorded: int
     short: int
+    gone: Sequence[str]
     left_out: int
 
 
@@ -58,10 +60,14 @@ def courses(run: Run, colours: Mapping[str, Colour]) -> Courses:
     chosen = [row for row in recorded if row is first[row["cell"]]]
     chosen += [row for row in recorded if row["status"] != OK and row is not first[row["cell"]]]
     drawn: list[tuple[int, Drawn]] = []
+    gone: list[str] = []
     short = left_out = 0
     for row in chosen:
         if len(drawn) == MOST:
             left_out += 1
+            continue
+        if not (run.path / row["series"]).is_file():
+            gone.append(row["series"])
             continue
         one = _draw(run, row, colours)
         if one is None:
@@ -73,6 +79,7 @@ def courses(run: Run, colours: Mapping[str, Colour]) -> Courses:
         drawn=[one for _, one in in_order],
         recorded=len(recorded),
         short=short,
+        gone=gone,
         left_out=left_out,
     )
 
