@@ -18,9 +18,8 @@ def descendants(pid: int | None = None) -> list[psutil.Process]:
     found: list[psutil.Process] = []
     queue = [root]
     while queue:
-        try:
-            children = _children(queue.pop())
-        except NotImplementedError:
+        children = _children(queue.pop())
+        if children is None:
             return psutil.Process(root).children(recursive=True)
         for child in children:
             try:
@@ -31,7 +30,8 @@ def descendants(pid: int | None = None) -> list[psutil.Process]:
     return found
 
 
-def _children(pid: int) -> list[int]:
+def _children(pid: int) -> list[int] | None:
+    """Return the children of a process; None where the kernel keeps no such list."""
     children: list[int] = []
     tasks = Path(f"/proc/{pid}/task")
     try:
@@ -43,7 +43,7 @@ def _children(pid: int) -> list[int]:
             children += [int(word) for word in (thread / "children").read_text().split()]
         except FileNotFoundError:
             if index == 0 and thread.exists():
-                raise NotImplementedError from None
+                return None
         except OSError:
             continue  # The thread has just ended.
     return children

@@ -13,7 +13,7 @@ from lab.search.errors import SearchError
 from lab.search.record import Recorder, read_searches
 from lab.search.run import Searches, vote_of
 from lab.search.settings import SearchSettings
-from lab.search.state import CRASH, FAIL, INVALID, PASS, STOP, TOO_SHORT
+from lab.search.state import CRASH, FAIL, INVALID, PASS, STOP, TOO_SHORT, VERDICTS
 from results import schema
 from tests.search.engine import Synthetic
 
@@ -154,7 +154,7 @@ def test_every_status_has_a_verdict(columns, verdict):
 
 def test_no_status_is_without_a_verdict():
     for status in schema.STATUSES:
-        vote_of({"status": status})
+        assert vote_of({"status": status}).verdict in VERDICTS
 
 
 def test_the_record_on_disk_follows_every_trial(tmp_path):
