@@ -154,6 +154,44 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reconfiguration:
+    """One change of an operator's instances.
+
+    Attributes:
+        at_ns: when the controller called for it, after the start of the timed part.
+        duration_ns: from the call to its completion.
+        before, after: numbers of instances.
+        event_ts: the event time at which all instances switched.
+        moved_bytes: state that was serialised and moved; 0 where state is shared.
+    """
+
+    at_ns: int
+    duration_ns: int
+    before: int
+    after: int
+    event_ts: int
+    moved_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elasticity:
+    """How an elastic operator was scaled; rows are those of `Progress`.
+
+    Attributes:
+        reconfigurations: in order.
+        instances: int64[k], active at the end of the step.
+        comparisons: int64[k], pairs that a join compared in the step; None for other operators.
+        load_cov: float64[k], coefficient of variation of the active instances' busy time in the
+            step, in [0, inf); NaN where nothing was done.
+    """
+
+    reconfigurations: tuple[Reconfiguration, ...]
+    instances: IntArray
+    comparisons: IntArray | None
+    load_cov: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
     """What the engine itself can tell about a run; the lab measures time, CPU and memory.
 
@@ -166,6 +204,7 @@ class Measured:
             show that starts when the engine is ready. Beside `latency`, never instead of it.
         progress: counts over time; None when the engine keeps none.
         sent: None without a load.
+        elasticity: None where the number of instances cannot change.
         plan: the plan in words, where there is one.
         counters: engine-specific figures, by name with unit (`sync_p50_ns`).
     """
@@ -176,6 +215,7 @@ class Measured:
     service_latency: Histogram | None = None
     progress: Progress | None = None
     sent: Sent | None = None
+    elasticity: Elasticity | None = None
     plan: str | None = None
     counters: Mapping[str, float] = field(default_factory=dict)
 

@@ -1,26 +1,44 @@
-"""The programming models: streams, data-trace types, and programs with DGS."""
+"""The programming models: streams, data-trace types, programs with DGS, and the operator O+."""
 
 from workloads.model.errors import ModelError, PlanError, ProgramError
+from workloads.model.lists import ListColumn
+from workloads.model.operator import InputType, Operator, Query, Window, join
 from workloads.model.program import DGSProgram, ForkJoin, StateType
 from workloads.model.stream import Columns, Input, Stream
 from workloads.model.tag import Alphabet, Tag
-from workloads.model.workload import OutputType, Parameter, Params, StreamSpec, Workload
+from workloads.model.workload import (
+    Bound,
+    OutputType,
+    Parameter,
+    Params,
+    Program,
+    StreamSpec,
+    Workload,
+)
 
 __all__ = [
     "Alphabet",
+    "Bound",
     "Columns",
     "DGSProgram",
     "ForkJoin",
     "Input",
+    "InputType",
+    "ListColumn",
     "ModelError",
+    "Operator",
     "OutputType",
     "Parameter",
     "Params",
     "PlanError",
+    "Program",
     "ProgramError",
+    "Query",
     "StateType",
     "Stream",
     "StreamSpec",
     "Tag",
+    "Window",
     "Workload",
+    "join",
 ]

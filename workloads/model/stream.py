@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workloads.model.errors import ModelError
+from workloads.model.lists import ListColumn
 from workloads.model.tag import Alphabet
 
 Columns = dict[str, npt.NDArray[np.generic]]
@@ -34,7 +35,7 @@ class Stream:
         kinds: the kinds (indices into the alphabet) that may occur in it, ascending.
         ts: int64[n], event time, non-decreasing.
         tag: int32[n], or None when every event has kind `kinds[0]` and key 0.
-        payload: further columns of length n.
+        payload: further columns of length n, of one value or of one list per event.
         heartbeats: int64[h], ascending; `h` promises that every later event has a timestamp above
             it.
 
@@ -46,7 +47,7 @@ class Stream:
     kinds: tuple[int, ...]
     ts: IntArray
     tag: TagArray | None = None
-    payload: Mapping[str, npt.NDArray[np.generic]] = field(default_factory=dict)
+    payload: Mapping[str, npt.NDArray[np.generic] | ListColumn] = field(default_factory=dict)
     heartbeats: IntArray = field(default_factory=_no_heartbeats)
 
     def __post_init__(self) -> None:
@@ -78,10 +79,16 @@ class Stream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Input:
-    """All streams of one workload instance and their alphabet. Stream order breaks ties."""
+    """All streams of one workload instance and their alphabet. Stream order breaks ties.
+
+    Attributes:
+        until_ts: set for an input that is cut off: every event before this time is in it, so that
+            time is known to have passed up to the instant before; None: up to the last event.
+    """
 
     alphabet: Alphabet
     streams: tuple[Stream, ...]
+    until_ts: int | None = None
 
     @property
     def events(self) -> int:

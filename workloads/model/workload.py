@@ -1,14 +1,19 @@
 """A workload: what is computed on which input, engine-neutrally, with an independent oracle."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from workloads.model.errors import ModelError
+from workloads.model.operator import Query
 from workloads.model.program import DGSProgram
 from workloads.model.stream import Columns, Input
 from workloads.model.tag import Tag
+
+Program = DGSProgram | Query
+"""What a workload computes, in one of the programming models."""
 
 ParamValue = int | float | str
 Params = Mapping[str, ParamValue]
@@ -33,12 +38,14 @@ class StreamSpec:
         kinds: names of the kinds that occur in it.
         fields: structured dtype of its payload columns.
         events: number of events for the given parameters and size.
+        lists: element dtypes of its list-valued payload columns (`ListColumn`).
     """
 
     name: str
     kinds: tuple[str, ...]
     fields: np.dtype[np.void]
     events: int
+    lists: tuple[tuple[str, np.dtype[Any]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +57,29 @@ class OutputType:
         depends: symmetric relation on output tags.
         kind_field: output field that holds the kind's index; None when there is one kind.
         key_field: output field that holds the key; None when there are no keys.
+        sorted: whether records leave in order of their timestamps, which is then checked beside
+            `depends`; ties are free.
+        delay: how much later than the event that caused it an output may be timed, for a cut at a
+            multiple of `grid`; 0 for outputs that are caused by the watermark.
+        grid: cuts of the input must be multiples of this, in event time.
     """
 
     kinds: tuple[str, ...]
     depends: Callable[[Tag, Tag], bool]
     kind_field: str | None = None
     key_field: str | None = None
+    sorted: bool = False
+    delay: int = 0
+    grid: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """What a workload computes for given query parameters."""
+
+    program: Program
+    output: OutputType
+    oracle: Callable[[Input], Columns]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +90,7 @@ class Workload:
         name: by meaning, e.g. `page_view_join`.
         title: one line for people.
         paper: where it is defined, e.g. `flumina 4.1`.
-        program: its DGS program.
+        program: its program.
         output: the data-trace type of its output.
         parameters: what the generator takes.
         keys: number of keys for given parameters.
@@ -79,12 +103,17 @@ class Workload:
         oracle: the expected output in input order; sequential, obvious, and independent of any
             engine.
         generator_version, oracle_version: raised when their results change.
+        query: parameters of what is computed (a window's size), where the input does not depend on
+            them.
+        bind: the program, output and oracle for complete query parameters; None without any. It
+            must be a module's function: the oracle cache finds its source by it.
+        query_params: the values that `program`, `output` and `oracle` are for.
     """
 
     name: str
     title: str
     paper: str
-    program: DGSProgram
+    program: Program
     output: OutputType
     parameters: Mapping[str, Parameter]
     keys: Callable[[Params], int]
@@ -93,6 +122,27 @@ class Workload:
     oracle: Callable[[Input], Columns]
     generator_version: int = 1
     oracle_version: int = 1
+    query: Mapping[str, Parameter] = field(default_factory=dict)
+    bind: Callable[[Params], Bound] | None = None
+    query_params: Params = field(default_factory=dict)
+
+    def bound(self, given: Mapping[str, object]) -> "Workload":
+        """Return the workload for query parameters: the given ones, the others by default.
+
+        Raises:
+            ModelError: an unknown name, a value of the wrong type, or one out of range.
+        """
+        values = self._complete("query parameter", self.query, given)
+        if self.bind is None:
+            return self
+        made = self.bind(values)
+        return replace(
+            self,
+            program=made.program,
+            output=made.output,
+            oracle=made.oracle,
+            query_params=values,
+        )
 
     def params(self, given: Mapping[str, object]) -> dict[str, ParamValue]:
         """Return all parameters: the given ones checked and converted, the others by default.
@@ -100,15 +150,20 @@ class Workload:
         Raises:
             ModelError: an unknown name, a value of the wrong type, or one out of range.
         """
-        unknown = sorted(set(given) - set(self.parameters))
+        return self._complete("parameter", self.parameters, given)
+
+    def _complete(
+        self, what: str, parameters: Mapping[str, Parameter], given: Mapping[str, object]
+    ) -> dict[str, ParamValue]:
+        unknown = sorted(set(given) - set(parameters))
         if unknown:
             raise ModelError(
-                f"workload {self.name} has no parameter {', '.join(unknown)}; "
-                f"it has {', '.join(self.parameters)}"
+                f"workload {self.name} has no {what} {', '.join(unknown)}; "
+                f"it has {', '.join(parameters) or 'none'}"
             )
         return {
-            name: _convert(f"workload {self.name}, parameter {name}", parameter, given.get(name))
-            for name, parameter in self.parameters.items()
+            name: _convert(f"workload {self.name}, {what} {name}", parameter, given.get(name))
+            for name, parameter in parameters.items()
         }
 
 

@@ -1,0 +1,81 @@
+"""Columns of lists: text of a stream as dictionary ids, a varying number per event."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.model.errors import ModelError
+
+PREFIX = "list:"
+"""How the type of a list column is written where dtypes are strings: `list:int32`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListColumn:
+    """n lists in two arrays: list i is `values[offsets[i]:offsets[i + 1]]`.
+
+    Attributes:
+        offsets: int64[n + 1], non-decreasing.
+        values: the elements of all lists, one after another; may hold more before and behind.
+
+    Raises:
+        ModelError: offsets of another type, decreasing, or past the values.
+    """
+
+    offsets: npt.NDArray[np.int64]
+    values: npt.NDArray[Any]
+
+    def __post_init__(self) -> None:
+        if self.offsets.dtype != np.int64 or len(self.offsets) < 1:
+            raise ModelError("a list column needs int64 offsets, one more than it has lists")
+        if self.offsets[0] < 0 or self.offsets[-1] > len(self.values):
+            raise ModelError(
+                f"list offsets run from {self.offsets[0]} to {self.offsets[-1]}, "
+                f"there are {len(self.values)} values"
+            )
+        if np.any(np.diff(self.offsets) < 0):
+            raise ModelError("list offsets decrease")
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, rows: slice) -> "ListColumn":
+        """Return consecutive lists; shares the values."""
+        begin, end, step = rows.indices(len(self))
+        if step != 1:
+            raise ModelError("a list column is cut into consecutive lists only")
+        return ListColumn(self.offsets[begin : max(begin, end) + 1], self.values)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the elements."""
+        return self.values.dtype
+
+    @property
+    def type_name(self) -> str:
+        """The column's type in words, `list:int32`."""
+        return PREFIX + self.values.dtype.name
+
+    def take(self, rows: npt.NDArray[np.integer[Any]]) -> "ListColumn":
+        """Return the lists of the given rows, in that order."""
+        lengths = np.diff(self.offsets)[rows]
+        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        source = np.repeat(self.offsets[:-1][rows] - offsets[:-1], lengths)
+        return ListColumn(offsets, self.values[source + np.arange(offsets[-1])])
+
+    def rows(self) -> Iterator[list[Any]]:
+        """Yield each list as plain Python values."""
+        for begin, end in zip(self.offsets[:-1].tolist(), self.offsets[1:].tolist(), strict=True):
+            yield self.values[begin:end].tolist()
+
+    @staticmethod
+    def of(lists: list[list[Any]], dtype: npt.DTypeLike) -> "ListColumn":
+        """Return a column of the given lists."""
+        offsets = np.zeros(len(lists) + 1, dtype=np.int64)
+        np.cumsum([len(part) for part in lists], out=offsets[1:])
+        values = np.array([value for part in lists for value in part], dtype=dtype)
+        return ListColumn(offsets, values)
