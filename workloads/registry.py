@@ -8,7 +8,7 @@ NAMES = ("event_window", "fraud_detection", "keyed_counter", "page_view_join")
 
 
 def workload(name: str) -> Workload:
-    """Return the workload of that name.
+    """Return the workload of that name, bound to the defaults of its query parameters.
 
     Raises:
         ModelError: there is none; the message lists those that exist.
@@ -17,4 +17,4 @@ def workload(name: str) -> Workload:
         raise ModelError(f"no workload {name!r}; there are {', '.join(NAMES)}")
     found = import_module(f"workloads.{name}").WORKLOAD
     assert isinstance(found, Workload)
-    return found
+    return found.bound({})

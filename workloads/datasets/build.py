@@ -10,8 +10,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from workloads.datasets.catalog import Catalog, Recipe
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
@@ -19,7 +17,7 @@ from workloads.datasets.manifest import Content, WrittenStream
 from workloads.datasets.progress import Progress, watch
 from workloads.datasets.session import DEFAULT_MASTER, spark
 from workloads.datasets.stream_file import write_stream
-from workloads.model import Alphabet, Columns, Params, StreamSpec, Workload
+from workloads.model import Alphabet, Block, Params, StreamSpec, Workload, type_of
 from workloads.registry import workload as workload_named
 
 if TYPE_CHECKING:
@@ -60,7 +58,7 @@ def ensure(
 def recipe_of(workload: Workload, params: Params, events: int, seed: int) -> Recipe:
     """Return the recipe for complete parameters."""
     return Recipe(
-        workload=workload.name,
+        workload=workload.input_name,
         params=dict(params),
         seed=seed,
         events=events,
@@ -89,7 +87,7 @@ def build(
     complete = workload.params(params)
     specs = workload.streams(complete, events)
     where = catalog or Catalog.default()
-    step = f"generating {workload.name}"
+    step = f"generating {workload.input_name}"
     total = sum(spec.events for spec in specs)
     with where.staging() as staging:
         folder = staging / "dataset"
@@ -103,11 +101,11 @@ def build(
         for done in folder.glob("*.done"):
             done.unlink()
         content = Content(
-            workload=workload.name,
+            workload=workload.input_name,
             alphabet=Alphabet(kinds=workload.program.kinds, keys=workload.keys(complete)),
             streams=tuple(record_of(written[index]) for index in range(len(specs))),
             origin={
-                "generator": workload.name,
+                "generator": workload.input_name,
                 "generator_version": workload.generator_version,
                 "params": complete,
                 "seed": seed,
@@ -153,10 +151,10 @@ class _Task:
     def _write(self, index: int) -> WrittenStream:
         workload, spec = workload_named(self.workload), self.specs[index]
         first = workload.generate(self.params, self.seed, self.specs, index, 0, 0)
-        dtypes: dict[str, np.dtype[Any]] = {name: column.dtype for name, column in first.items()}
+        dtypes = {name: type_of(column) for name, column in first.items()}
         kinds = tuple(sorted(workload.program.kind_indices(spec.kinds)))
 
-        def blocks() -> Iterator[Columns]:
+        def blocks() -> Iterator[Block]:
             for begin in range(0, spec.events, BLOCK_ROWS):
                 end = min(begin + BLOCK_ROWS, spec.events)
                 yield workload.generate(self.params, self.seed, self.specs, index, begin, end)

@@ -17,7 +17,7 @@ class DatasetStream:
         path: absolute path of the Parquet file.
         rows: number of events.
         ts_min, ts_max: time span, both 0 when there are no events.
-        columns: (name, dtype string) of every column in the file.
+        columns: (name, type) of every column in the file, e.g. `int64`, or `list:int32`.
         heartbeats: event times of heartbeats.
         whole: of a stream that is cut off, the whole one: the file has its rows.
     """
@@ -39,7 +39,8 @@ class Dataset:
 
     Attributes:
         id: content hash; equal content has equal ids on every machine.
-        workload: the workload whose input it is.
+        workload: the workload whose input it is, or the name of an input that several take
+            (`Workload.input_name`).
         alphabet: kinds and number of keys.
         streams: in the order that breaks ties in time.
         origin: how it was made: `{"generator": ..., "params": ..., "seed": ...}` or
@@ -74,4 +75,4 @@ class Dataset:
         from workloads.datasets.load import load_stream  # pyarrow is heavy
 
         streams: tuple[Stream, ...] = tuple(load_stream(stream) for stream in self.streams)
-        return Input(alphabet=self.alphabet, streams=streams)
+        return Input(alphabet=self.alphabet, streams=streams, until_ts=self.until_ts)

@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from workloads.datasets.arrow import Column
 from workloads.datasets.dataset import DatasetStream
 from workloads.datasets.errors import DatasetError
-from workloads.datasets.stream_file import read_groups
-from workloads.model import Stream
+from workloads.datasets.stream_file import most_values, read_groups
+from workloads.model import ColumnType, ListColumn, ListType, Stream, column_type
 from workloads.model.stream import IntArray
 
 ALIGNMENT_BYTES = 64
@@ -21,9 +22,10 @@ def load_stream(stream: DatasetStream) -> Stream:
     Raises:
         DatasetError: the file is missing, damaged, or not what the catalogue says.
     """
-    columns = {name: aligned(stream.rows, np.dtype(dtype)) for name, dtype in stream.columns}
-    _fill(stream, columns, None)
+    columns = _read(stream, [name for name, _ in stream.columns])
     ts, tag = columns.pop("ts"), columns.pop("tag", None)
+    assert not isinstance(ts, ListColumn)
+    assert not isinstance(tag, ListColumn)
     return Stream(
         name=stream.name,
         kinds=stream.kinds,
@@ -35,39 +37,79 @@ def load_stream(stream: DatasetStream) -> Stream:
 
 
 def load_column(stream: DatasetStream, name: str) -> IntArray:
-    """Read one column of a stream into memory.
+    """Read one column of numbers of a stream into memory.
 
     Raises:
         DatasetError: as `load_stream`.
     """
-    dtype = dict(stream.columns)[name]
-    columns = {name: aligned(stream.rows, np.dtype(dtype))}
-    _fill(stream, columns, [name])
-    return columns[name]
+    column = _read(stream, [name])[name]
+    assert not isinstance(column, ListColumn)
+    return column
 
 
-def _fill(
-    stream: DatasetStream, columns: dict[str, npt.NDArray[Any]], only: list[str] | None
-) -> None:
+def _read(stream: DatasetStream, names: list[str]) -> dict[str, Column]:
+    types = dict(stream.columns)
+    columns = {name: _place(stream, name, column_type(types[name])) for name in names}
     row = 0
     exact = stream.whole is None
-    for group in read_groups(stream.path, only):
+    for group in read_groups(stream.path, names if len(names) < len(types) else None):
         rows = len(next(iter(group.values())))
         if set(group) != set(columns) or (exact and row + rows > stream.rows):
             break
         rows = min(rows, stream.rows - row)
         for name, values in group.items():
-            columns[name][row : row + rows] = values[:rows]
+            columns[name].put(row, values[:rows])
         row += rows
         if not exact and row == stream.rows:
-            return
+            return {name: place.column() for name, place in columns.items()}
     else:
         if row == stream.rows:
-            return
+            return {name: place.column() for name, place in columns.items()}
     raise DatasetError(
         f"{stream.path} does not hold {stream.rows} rows of {', '.join(columns)}, as the catalogue "
         "says; remove its folder and build or import it again"
     )
+
+
+class _Values:
+    """Takes in a column of single values."""
+
+    def __init__(self, rows: int, dtype: np.dtype[Any]) -> None:
+        self._values = aligned(rows, dtype)
+
+    def put(self, row: int, part: Column) -> None:
+        assert not isinstance(part, ListColumn)
+        self._values[row : row + len(part)] = part
+
+    def column(self) -> Column:
+        return self._values
+
+
+class _Lists:
+    """Takes in a column of lists; both of its arrays are aligned."""
+
+    def __init__(self, rows: int, most: int, dtype: np.dtype[Any]) -> None:
+        self._offsets = aligned(rows + 1, np.dtype(np.int64))
+        self._offsets[:] = 0
+        self._values = aligned(most, dtype)  # what stays unused is never touched: no memory
+        self._end = 0
+
+    def put(self, row: int, part: Column) -> None:
+        assert isinstance(part, ListColumn)
+        packed = part.packed()
+        end = self._end + len(packed.values)
+        self._values[self._end : end] = packed.values
+        self._offsets[row + 1 : row + 1 + len(part)] = packed.offsets[1:] + self._end
+        self._end = end
+
+    def column(self) -> Column:
+        return ListColumn(self._offsets, self._values[: self._end])
+
+
+def _place(stream: DatasetStream, name: str, dtype: ColumnType) -> _Values | _Lists:
+    if isinstance(dtype, ListType):
+        return _Lists(stream.rows, most_values(stream.path, name), dtype.element)
+    return _Values(stream.rows, dtype)
 
 
 def aligned(rows: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:

@@ -2,21 +2,21 @@
 
 Parquet is written plain and Snappy-compressed in row groups of about a million rows, a form that
 every engine reads fast. Its bytes depend on the version of the library, so the content hash is over
-the columns: for each, name, dtype and all values in little-endian order.
+the columns: for each, name, type and all values in little-endian order; for a column of lists all
+ends of lists, counted from the first value on, and all elements.
 """
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from workloads.datasets.arrow import Column, arrow_array, arrow_type, column_of
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.manifest import WrittenStream
 from workloads.datasets.progress import report
-from workloads.model import Columns
+from workloads.model import Block, ColumnType, ListColumn, ListType
 
 ROWS_PER_GROUP = 1 << 20
 """16 MiB of two int64 columns: small beside any memory, large beside the cost of a group."""
@@ -26,12 +26,13 @@ def write_stream(
     folder: Path,
     name: str,
     kinds: tuple[int, ...],
-    dtypes: Mapping[str, np.dtype[Any]],
-    blocks: Iterable[Columns],
+    dtypes: Mapping[str, ColumnType],
+    blocks: Iterable[Block],
 ) -> WrittenStream:
     """Write blocks of columns to `<name>.parquet` in `folder`; read them back for the record.
 
-    Memory is that of one row group and one block. Reports rows to `<name>.done`.
+    A column whose type is a `ListType` comes as `ListColumn`s, any other as arrays. Memory is that
+    of one row group and one block. Reports rows to `<name>.done`.
 
     Raises:
         DatasetError: the timestamps of the blocks go down.
@@ -41,12 +42,13 @@ def write_stream(
 
     path = folder / f"{name}.parquet"
     schema = pa.schema(
-        [pa.field(column, pa.from_numpy_dtype(dtype), False) for column, dtype in dtypes.items()]
+        [pa.field(column, arrow_type(dtype), False) for column, dtype in dtypes.items()]
     )
     rows, latest = 0, 0
     with pq.ParquetWriter(path, schema, use_dictionary=False, compression="snappy") as writer:
         for group in _grouped(blocks, dtypes):
             ts = group["ts"]
+            assert not isinstance(ts, ListColumn)
             late = np.flatnonzero(np.diff(ts, prepend=latest if rows else ts[0]) < 0)
             if len(late):
                 row = rows + int(late[0])
@@ -55,53 +57,84 @@ def write_stream(
                     "before that of the row before it"
                 )
             latest = ts[-1]
-            writer.write_table(pa.table(group, schema=schema), row_group_size=ROWS_PER_GROUP)
+            arrays = [arrow_array(group[column]) for column in dtypes]
+            table = pa.Table.from_arrays(arrays, schema=schema)
+            writer.write_table(table, row_group_size=ROWS_PER_GROUP)
             rows += len(ts)
             report(folder / f"{name}.done", rows)
     return _record(path, name, kinds, dtypes)
 
 
 def _grouped(
-    blocks: Iterable[Columns], dtypes: Mapping[str, np.dtype[Any]]
-) -> Iterator[dict[str, npt.NDArray[Any]]]:
+    blocks: Iterable[Block], dtypes: Mapping[str, ColumnType]
+) -> Iterator[dict[str, Column]]:
     """Collect blocks into row groups; every block must be smaller than one."""
-    pending: list[Columns] = []
+    pending: list[Block] = []
     rows = 0
     for block in blocks:
         pending.append(block)
         rows += len(block["ts"])
         if rows >= ROWS_PER_GROUP:
-            yield _joined(pending, dtypes)
+            yield {name: _joined(name, pending, dtype) for name, dtype in dtypes.items()}
             pending, rows = [], 0
     if rows:
-        yield _joined(pending, dtypes)
+        yield {name: _joined(name, pending, dtype) for name, dtype in dtypes.items()}
 
 
-def _joined(
-    blocks: list[Columns], dtypes: Mapping[str, np.dtype[Any]]
-) -> dict[str, npt.NDArray[Any]]:
-    return {
-        column: np.concatenate([block[column] for block in blocks]).astype(dtype, copy=False)
-        for column, dtype in dtypes.items()
-    }
+def _joined(name: str, blocks: list[Block], dtype: ColumnType) -> Column:
+    parts = [block[name] for block in blocks]
+    lists = [part for part in parts if isinstance(part, ListColumn)]
+    arrays = [part for part in parts if not isinstance(part, ListColumn)]
+    if isinstance(dtype, ListType) and not arrays:
+        return ListColumn.concatenate(lists, dtype.element)
+    if isinstance(dtype, np.dtype) and not lists:
+        return np.concatenate(arrays).astype(dtype, copy=False)
+    raise DatasetError(
+        f"column {name} is to be {dtype.name}, but a block of it "
+        f"{'holds lists' if lists else 'holds no lists'}"
+    )
+
+
+class _Digest:
+    """SHA-256 of one column's content, whatever row groups it comes in."""
+
+    def __init__(self, name: str, dtype: ColumnType) -> None:
+        lists = isinstance(dtype, ListType)
+        shown = f"list:{dtype.element.str}" if isinstance(dtype, ListType) else dtype.str
+        self._values = hashlib.sha256(f"{name}:{shown}:".encode())
+        self._ends = hashlib.sha256() if lists else None
+        self._end = 0
+
+    def update(self, column: Column) -> None:
+        if isinstance(column, ListColumn):
+            assert self._ends is not None
+            packed = column.packed()
+            self._ends.update(np.ascontiguousarray(packed.offsets[1:] + self._end).data)
+            self._end += int(packed.offsets[-1])
+            column = packed.values
+        self._values.update(np.ascontiguousarray(column).data)
+
+    def digest(self) -> bytes:
+        if self._ends is None:
+            return self._values.digest()
+        return hashlib.sha256(self._values.digest() + self._ends.digest()).digest()
 
 
 def _record(
-    path: Path, name: str, kinds: tuple[int, ...], dtypes: Mapping[str, np.dtype[Any]]
+    path: Path, name: str, kinds: tuple[int, ...], dtypes: Mapping[str, ColumnType]
 ) -> WrittenStream:
-    hashes = {
-        column: hashlib.sha256(f"{column}:{dtype.str}:".encode())
-        for column, dtype in dtypes.items()
-    }
+    hashes = {column: _Digest(column, dtype) for column, dtype in dtypes.items()}
     rows, ts_min, ts_max = 0, 0, 0
     for group in read_groups(path):
         if not len(group["ts"]):
             continue
-        ts_min = int(group["ts"][0]) if rows == 0 else ts_min
-        ts_max = int(group["ts"][-1])
-        rows += len(group["ts"])
+        ts = group["ts"]
+        assert not isinstance(ts, ListColumn)
+        ts_min = int(ts[0]) if rows == 0 else ts_min
+        ts_max = int(ts[-1])
+        rows += len(ts)
         for column, digest in hashes.items():
-            digest.update(np.ascontiguousarray(group[column]).data)
+            digest.update(group[column])
     whole = hashlib.sha256(b"".join(digest.digest() for digest in hashes.values()))
     return WrittenStream(
         name=name,
@@ -116,7 +149,7 @@ def _record(
     )
 
 
-def read_groups(path: Path, only: list[str] | None = None) -> Iterator[dict[str, npt.NDArray[Any]]]:
+def read_groups(path: Path, only: list[str] | None = None) -> Iterator[dict[str, Column]]:
     """Yield the row groups of a stream file as columns: all of them, or those that `only` names.
 
     Raises:
@@ -129,8 +162,34 @@ def read_groups(path: Path, only: list[str] | None = None) -> Iterator[dict[str,
         with pq.ParquetFile(path, memory_map=False) as file:
             for index in range(file.num_row_groups):
                 table = file.read_row_group(index, columns=only, use_threads=False)
-                yield {name: table.column(name).to_numpy() for name in table.column_names}
+                yield {name: column_of(table.column(name)) for name in table.column_names}
     except (OSError, pa.ArrowException) as error:
-        raise DatasetError(
-            f"{path} cannot be read ({error}); remove its folder and build or import it again"
-        ) from error
+        raise _unreadable(path, error) from error
+
+
+def most_values(path: Path, name: str) -> int:
+    """Return a number that the elements of a list column do not exceed, from the file's footer.
+
+    Parquet counts an empty list as one value.
+
+    Raises:
+        DatasetError: the file is missing or damaged, or has no such column.
+    """
+    import pyarrow as pa  # heavy
+    import pyarrow.parquet as pq
+
+    try:
+        footer = pq.read_metadata(path)
+    except (OSError, pa.ArrowException) as error:
+        raise _unreadable(path, error) from error
+    for column in range(footer.num_columns):
+        if footer.schema.column(column).path.split(".")[0] == name:
+            groups = range(footer.num_row_groups)
+            return sum(footer.row_group(group).column(column).num_values for group in groups)
+    raise _unreadable(path, f"there is no column {name}")
+
+
+def _unreadable(path: Path, reason: object) -> DatasetError:
+    return DatasetError(
+        f"{path} cannot be read ({reason}); remove its folder and build or import it again"
+    )

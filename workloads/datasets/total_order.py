@@ -1,13 +1,13 @@
 """An input as one sequence, in the total order (timestamp, stream, position). What oracles read."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from workloads.model import Columns, Input, Stream
+from workloads.model import Columns, Input, ListColumn, ModelError, Stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,19 +19,31 @@ class Sequence:
         kind: int8[n], index of the kind.
         key: int32[n].
         payload: the wanted payload columns; 0 where a stream does not carry one.
+        lists: the wanted columns of lists; empty where a stream does not carry one.
     """
 
     ts: npt.NDArray[np.int64]
     kind: npt.NDArray[np.int8]
     key: npt.NDArray[np.int32]
     payload: Columns
+    lists: dict[str, ListColumn] = field(default_factory=dict)
 
 
-def total_order(data: Input, payload: np.dtype[np.void]) -> Sequence:
+def total_order(
+    data: Input, payload: np.dtype[np.void], lists: Mapping[str, np.dtype[Any]] | None = None
+) -> Sequence:
     """Return all events of an input in total order, with the payload columns of that dtype.
 
     A stable sort by timestamp of the streams laid end to end: ties keep the order of the streams,
     and within a stream that of the positions. Needs memory for about two copies of the input.
+
+    Args:
+        data: the input.
+        payload: names and types of the wanted columns of single values.
+        lists: element types of the wanted columns of lists, by name.
+
+    Raises:
+        ModelError: a wanted column of single values holds lists.
     """
     n_kinds = len(data.alphabet.kinds)
     ts = _laid(data, np.dtype(np.int64), lambda stream: stream.ts)
@@ -43,11 +55,29 @@ def total_order(data: Input, payload: np.dtype[np.void]) -> Sequence:
         kind=kind[order],
         key=key[order],
         payload={name: _payload(data, name, payload[name])[order] for name in payload.names or ()},
+        lists={name: laid_lists(data, name, of).take(order) for name, of in (lists or {}).items()},
     )
 
 
+def laid_lists(data: Input, name: str, dtype: np.dtype[Any]) -> ListColumn:
+    """Return one column of lists of all streams, end to end; empty where a stream has none."""
+    parts = []
+    for stream in data.streams:
+        column = stream.payload.get(name)
+        if not isinstance(column, ListColumn):
+            column = ListColumn(np.zeros(len(stream) + 1, dtype=np.int64), np.empty(0, dtype))
+        parts.append(column)
+    return ListColumn.concatenate(parts, dtype)
+
+
 def _payload(data: Input, name: str, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    return _laid(data, dtype, lambda stream: stream.payload.get(name))
+    def column(stream: Stream) -> npt.NDArray[Any] | None:
+        found = stream.payload.get(name)
+        if isinstance(found, ListColumn):
+            raise ModelError(f"stream {stream.name}: column {name} holds lists, not single values")
+        return found
+
+    return _laid(data, dtype, column)
 
 
 def _tag(stream: Stream) -> npt.NDArray[np.int32]:

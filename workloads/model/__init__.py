@@ -1,10 +1,10 @@
 """The programming models: streams, data-trace types, programs with DGS, and the operator O+."""
 
 from workloads.model.errors import ModelError, PlanError, ProgramError
-from workloads.model.lists import ListColumn
+from workloads.model.lists import ColumnType, ListColumn, ListType, column_type, type_of
 from workloads.model.operator import InputType, Operator, Query, Window, join
 from workloads.model.program import DGSProgram, ForkJoin, StateType
-from workloads.model.stream import Columns, Input, Stream
+from workloads.model.stream import Block, Columns, Input, Stream
 from workloads.model.tag import Alphabet, Tag
 from workloads.model.workload import (
     Bound,
@@ -18,13 +18,16 @@ from workloads.model.workload import (
 
 __all__ = [
     "Alphabet",
+    "Block",
     "Bound",
+    "ColumnType",
     "Columns",
     "DGSProgram",
     "ForkJoin",
     "Input",
     "InputType",
     "ListColumn",
+    "ListType",
     "ModelError",
     "Operator",
     "OutputType",
@@ -40,5 +43,7 @@ __all__ = [
     "Tag",
     "Window",
     "Workload",
+    "column_type",
     "join",
+    "type_of",
 ]

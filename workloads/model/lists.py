@@ -1,6 +1,6 @@
 """Columns of lists: text of a stream as dictionary ids, a varying number per event."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,33 @@ from workloads.model.errors import ModelError
 
 PREFIX = "list:"
 """How the type of a list column is written where dtypes are strings: `list:int32`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListType:
+    """Type of a list column: stands where scalar columns have a dtype."""
+
+    element: np.dtype[Any]
+
+    @property
+    def name(self) -> str:
+        """The type in words, `list:int32`; `column_type` reads it."""
+        return PREFIX + self.element.name
+
+
+ColumnType = np.dtype[Any] | ListType
+
+
+def column_type(name: str) -> ColumnType:
+    """Return the type of a column from its name: `int64`, `list:int32`."""
+    if name.startswith(PREFIX):
+        return ListType(np.dtype(name.removeprefix(PREFIX)))
+    return np.dtype(name)
+
+
+def type_of(column: "npt.NDArray[Any] | ListColumn") -> ColumnType:
+    """Return the type of a column."""
+    return ListType(column.dtype) if isinstance(column, ListColumn) else column.dtype
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +98,31 @@ class ListColumn:
         """Yield each list as plain Python values."""
         for begin, end in zip(self.offsets[:-1].tolist(), self.offsets[1:].tolist(), strict=True):
             yield self.values[begin:end].tolist()
+
+    def packed(self) -> "ListColumn":
+        """Return the same lists with offsets from 0 and no other values."""
+        begin, end = int(self.offsets[0]), int(self.offsets[-1])
+        if begin == 0 and end == len(self.values):
+            return self
+        return ListColumn(self.offsets - begin, self.values[begin:end])
+
+    @staticmethod
+    def concatenate(
+        parts: "Sequence[ListColumn]", dtype: npt.DTypeLike | None = None
+    ) -> "ListColumn":
+        """Return the lists of all parts, one part after another; copies.
+
+        Args:
+            parts: at least one, unless `dtype` is given.
+            dtype: of the elements; None: that of the parts.
+        """
+        if not parts:
+            return ListColumn.of([], np.dtype(dtype))
+        lengths = [np.diff(part.offsets) for part in parts]
+        offsets = np.zeros(1 + sum(map(len, lengths)), dtype=np.int64)
+        np.cumsum(np.concatenate(lengths), out=offsets[1:])
+        values = np.concatenate([part.packed().values for part in parts])
+        return ListColumn(offsets, values.astype(dtype or values.dtype, copy=False))
 
     @staticmethod
     def of(lists: list[list[Any]], dtype: npt.DTypeLike) -> "ListColumn":

@@ -18,6 +18,9 @@ from workloads.model.tag import Alphabet
 Columns = dict[str, npt.NDArray[np.generic]]
 """Named columns of equal length; how records travel in bulk (inputs, outputs, oracle answers)."""
 
+Block = Mapping[str, npt.NDArray[np.generic] | ListColumn]
+"""Some rows of a stream: named columns of equal length, of single values or of lists."""
+
 IntArray = npt.NDArray[np.int64]
 TagArray = npt.NDArray[np.int32]
 

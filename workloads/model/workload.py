@@ -9,7 +9,7 @@ import numpy as np
 from workloads.model.errors import ModelError
 from workloads.model.operator import Query
 from workloads.model.program import DGSProgram
-from workloads.model.stream import Columns, Input
+from workloads.model.stream import Block, Columns, Input
 from workloads.model.tag import Tag
 
 Program = DGSProgram | Query
@@ -98,8 +98,8 @@ class Workload:
             (approximate: the sizes in the returned specs are what will be made).
         generate: `generate(params, seed, streams, index, begin, end)` returns rows [begin, end) of
             stream `index` as columns `ts`, `tag` (only when the stream has several tags) and
-            payload. A pure function of its arguments: any split into row ranges gives the same
-            stream, on any machine.
+            payload, a `ListColumn` for each of the spec's lists. A pure function of its arguments:
+            any split into row ranges gives the same stream, on any machine.
         oracle: the expected output in input order; sequential, obvious, and independent of any
             engine.
         generator_version, oracle_version: raised when their results change.
@@ -108,6 +108,8 @@ class Workload:
         bind: the program, output and oracle for complete query parameters; None without any. It
             must be a module's function: the oracle cache finds its source by it.
         query_params: the values that `program`, `output` and `oracle` are for.
+        input: name of the input that it takes, by which datasets are kept; None: its own name. All
+            workloads of one input have the same parameters, generator, kinds and streams.
     """
 
     name: str
@@ -118,13 +120,19 @@ class Workload:
     parameters: Mapping[str, Parameter]
     keys: Callable[[Params], int]
     streams: Callable[[Params, int], tuple[StreamSpec, ...]]
-    generate: Callable[[Params, int, tuple[StreamSpec, ...], int, int, int], Columns]
+    generate: Callable[[Params, int, tuple[StreamSpec, ...], int, int, int], Block]
     oracle: Callable[[Input], Columns]
     generator_version: int = 1
     oracle_version: int = 1
     query: Mapping[str, Parameter] = field(default_factory=dict)
     bind: Callable[[Params], Bound] | None = None
     query_params: Params = field(default_factory=dict)
+    input: str | None = None
+
+    @property
+    def input_name(self) -> str:
+        """Whose datasets it takes."""
+        return self.input or self.name
 
     def bound(self, given: Mapping[str, object]) -> "Workload":
         """Return the workload for query parameters: the given ones, the others by default.

@@ -4,15 +4,14 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from workloads.datasets.arrow import column_of
 from workloads.datasets.build import record_of
 from workloads.datasets.imports.kind import Dictionary, Table
 from workloads.datasets.manifest import WrittenStream
 from workloads.datasets.stream_file import write_stream
-from workloads.model import Columns
+from workloads.model import Block, ColumnType
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,20 +34,17 @@ class _StreamTask:
         folder: Path,
         name: str,
         kinds: tuple[int, ...],
-        dtypes: Mapping[str, np.dtype[Any]],
+        dtypes: Mapping[str, ColumnType],
     ) -> None:
         self.folder, self.name, self.kinds, self.dtypes = folder, name, kinds, dtypes
 
     def __call__(self, batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
         import pyarrow as pa  # in the worker
 
-        def blocks() -> Iterator[Columns]:
+        def blocks() -> Iterator[Block]:
             for batch in batches:
                 if batch.num_rows:
-                    yield {
-                        name: batch.column(name).to_numpy(zero_copy_only=False)
-                        for name in self.dtypes
-                    }
+                    yield {name: column_of(batch.column(name)) for name in self.dtypes}
 
         written = write_stream(self.folder, self.name, self.kinds, self.dtypes, blocks())
         yield pa.RecordBatch.from_pydict({"record": [json.dumps(asdict(written))]})

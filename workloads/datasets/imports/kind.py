@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from workloads.model import Alphabet
+from workloads.model import Alphabet, ColumnType
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -24,7 +22,7 @@ class Table:
         name: of the stream.
         kinds: kind indices in it.
         frame: has the columns of `dtypes`, and those of `order`.
-        dtypes: columns to write, by name.
+        dtypes: columns to write, by name; of a `ListType` where the frame has arrays.
         order: columns to sort by; the first is `ts`, and together they are unique, so that the
             stream is the same however Spark computed it.
     """
@@ -32,7 +30,7 @@ class Table:
     name: str
     kinds: tuple[int, ...]
     frame: "DataFrame"
-    dtypes: Mapping[str, np.dtype[Any]]
+    dtypes: Mapping[str, ColumnType]
     order: tuple[str, ...]
 
 
