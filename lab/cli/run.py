@@ -18,13 +18,21 @@ DEFAULT_OUT = "results/runs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class Asked:
     """What to run: a matrix as text, its name in messages, and which of its cells."""
 
     text: str
     source: str
-    only: tuple[str, ...]
-    keep_outputs: bool
+    only: tuple[str, ...] = ()
+    keep_outputs: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Executed:
+    """What came of it: the run's directory, and the exit code, EXIT_INTERRUPTED if not finished."""
+
+    run_dir: Path
+    exit_code: int
 
 
 @click.command()
@@ -75,7 +83,7 @@ def run(
         asked = _stored(resume)
     else:
         text, source = _matrix_text(matrix, demo, real_data, master)
-        asked = _Asked(text=text, source=source, only=only, keep_outputs=keep_outputs)
+        asked = Asked(text=text, source=source, only=only, keep_outputs=keep_outputs)
     from lab.cells import expand
     from lab.inputs import check_entries
     from lab.matrix import parse_matrix
@@ -84,13 +92,20 @@ def run(
     check_entries(parsed.workloads)
     cells = expand(parsed, asked.only)
     if dry_run:
-        for cell in cells:
-            often = f"x{cell.repetitions}" if cell.search is None else "search"
-            click.echo(f"{cell.id}  {'unsupported' if cell.refusal else often}")
-        click.echo(f"{len(cells)} cells, {_trials(cells)}", err=True)
+        show_cells(cells)
         return EXIT_OK
-    with _interrupt_once():
-        return _execute(parsed, asked, cells, resume=resume, out=out, master=master)
+    with interrupt_once():
+        done = execute(parsed, asked, cells, resume=resume, out=out, master=master)
+    click.echo(str(done.run_dir))
+    return done.exit_code
+
+
+def show_cells(cells: Sequence[Any]) -> None:
+    """Print what a run would do."""
+    for cell in cells:
+        often = f"x{cell.repetitions}" if cell.search is None else "search"
+        click.echo(f"{cell.id}  {'unsupported' if cell.refusal else often}")
+    click.echo(f"{len(cells)} cells, {_trials(cells)}", err=True)
 
 
 def _trials(cells: Sequence[Any]) -> str:
@@ -99,9 +114,22 @@ def _trials(cells: Sequence[Any]) -> str:
     return f"{given} trials" + (f" and {searches} searches" if searches else "")
 
 
-def _execute(
-    matrix: Any, asked: _Asked, cells: Sequence[Any], *, resume: Path | None, out: Path, master: str
-) -> int:
+def execute(
+    matrix: Any, asked: Asked, cells: Sequence[Any], *, resume: Path | None, out: Path, master: str
+) -> Executed:
+    """Find or make the datasets, run all cells, and print their results.
+
+    Args:
+        matrix: the parsed matrix.
+        asked: what it came from.
+        cells: its cells.
+        resume: a run to go on with; None: a new one below `out`.
+        out: where run directories are made.
+        master: Spark master for datasets.
+
+    Raises:
+        LabError, DatasetError, ResultsError: as `lab.inputs`, `lab.run_dir` and `lab.runner` say.
+    """
     from lab.cli.progress import TerminalWatcher, announce
     from lab.cli.table import print_results
     from lab.inputs import find_dataset
@@ -128,8 +156,10 @@ def _execute(
     click.echo(f"{len(result.rows)} trials, {time.monotonic() - began:.1f} s")
     if result.interrupted:
         click.echo(f"lab: interrupted; go on with: lab run --resume {run_dir}", err=True)
-    click.echo(str(run_dir))
-    return EXIT_INTERRUPTED if result.interrupted else _exit_code(result)
+    return Executed(
+        run_dir=run_dir,
+        exit_code=EXIT_INTERRUPTED if result.interrupted else _exit_code(result),
+    )
 
 
 def _exit_code(result: Any) -> int:
@@ -154,11 +184,11 @@ def _exit_code(result: Any) -> int:
     return EXIT_OK
 
 
-def _stored(run_dir: Path) -> _Asked:
+def _stored(run_dir: Path) -> Asked:
     from results.store import read_meta
 
     meta = read_meta(run_dir)
-    return _Asked(
+    return Asked(
         text=meta["matrix_text"],
         source=str(run_dir / "run.json"),
         only=tuple(meta["only"]),
@@ -203,7 +233,7 @@ def _real_workloads(folder: Path, master: str) -> str:
 
 
 @contextmanager
-def _interrupt_once() -> Iterator[None]:
+def interrupt_once() -> Iterator[None]:
     """Let the first Ctrl-C or termination stop the run, and none disturb its clearing up."""
 
     def stop(signum: int, frame: FrameType | None) -> None:
