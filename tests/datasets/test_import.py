@@ -132,7 +132,9 @@ BAD_LOG_LINES = {
 def test_a_bad_log_line_is_shown_with_its_number(reason: str, tmp_path: Path):
     file = log_file(tmp_path, log_line(1, "/a", "1"), BAD_LOG_LINES[reason], log_line(2, "/", "1"))
     with pytest.raises(DatasetError, match=rf"log\.tsv:3: {reason}.*--max-bad 1"):
-        ReadTask("access-log", (file,), tmp_path).read().check(max_bad=0, sort=False)
+        ReadTask("access-log", ImportOptions(files=(file,)), tmp_path).read().check(
+            max_bad=0, sort=False
+        )
 
 
 BAD_EDIT_LINES = {
@@ -150,7 +152,9 @@ def test_a_bad_edit_is_shown_with_its_number(reason: str, tmp_path: Path):
     good = edit_line("2020-01-01T00:00:00Z", "a")
     file = text_file(tmp_path / "e.json", good, BAD_EDIT_LINES[reason])
     with pytest.raises(DatasetError, match=rf"e\.json:2: .*{reason}.*--max-bad 1"):
-        ReadTask("wikipedia-edits", (file,), tmp_path).read().check(max_bad=0, sort=False)
+        ReadTask("wikipedia-edits", ImportOptions(files=(file,)), tmp_path).read().check(
+            max_bad=0, sort=False
+        )
 
 
 def test_as_many_bad_lines_as_allowed_are_left_out_and_told(catalog: Catalog, tmp_path: Path):

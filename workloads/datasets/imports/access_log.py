@@ -17,8 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workloads.datasets.imports.kind import Dictionary, ImportKind, Row, Table
-from workloads.datasets.imports.lines import BadRowError
+from workloads.datasets.imports.kind import (
+    BadRowError,
+    Dictionary,
+    ImportKind,
+    ImportOptions,
+    Row,
+    Table,
+)
+from workloads.datasets.imports.lines import Line, read_lines
 from workloads.model import Alphabet
 
 if TYPE_CHECKING:
@@ -33,14 +40,14 @@ _INT32_MAX = 2**31 - 1
 _INT64_MAX = 2**63 - 1
 
 
-def parse(number: int, text: str) -> Row | None:
+def parse(line: Line, options: ImportOptions) -> Row | None:
     """Return (ts, host, url, size or None) of one line; None for the header.
 
     Raises:
         BadRowError: wrong number of columns, or a column that is not what it must be.
     """
-    fields = text.split("\t")
-    if number == 1 and tuple(field.lower() for field in fields) == COLUMNS:
+    fields = line.text.split("\t")
+    if line.number == 1 and tuple(field.lower() for field in fields) == COLUMNS:
         return None
     if len(fields) != len(COLUMNS):
         raise BadRowError(f"{len(fields)} columns instead of {len(COLUMNS)}")
@@ -62,12 +69,12 @@ def _number(column: str, text: str, limit: int) -> int:
     return int(text)
 
 
-def streams(rows: "DataFrame", count: int) -> tuple[Table, ...]:
-    """Return `count` streams of views, and the stream of updates."""
+def streams(rows: "DataFrame", options: ImportOptions) -> tuple[Table, ...]:
+    """Return the streams of views, and the stream of updates."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    page = f.col("pages_id")
+    page, count = f.col("pages_id"), options.streams
     views = rows.select(
         "row",
         "ts",
@@ -117,6 +124,7 @@ ACCESS_LOG = ImportKind(
     "Traffic Archive",
     licence="as its publisher says; the Internet Traffic Archive allows unrestricted use",
     columns=(("host", "string"), ("url", "string"), ("size", "int32")),
+    read=read_lines,
     parse=parse,
     dictionaries=(
         Dictionary(name="pages", column="url"),

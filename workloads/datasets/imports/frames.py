@@ -51,7 +51,7 @@ class _StreamTask:
 
 
 def write_dictionary(rows: "DataFrame", dictionary: Dictionary, folder: Path) -> int:
-    """Number the values of a text column by first appearance and write `<name>.parquet`.
+    """Number the values of a column by first appearance and write `<name>.parquet`.
 
     Returns:
         The number of different values.
@@ -59,14 +59,57 @@ def write_dictionary(rows: "DataFrame", dictionary: Dictionary, folder: Path) ->
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    first = rows.groupBy(dictionary.column).agg(f.min("row").alias("first"))
+    first = _values(rows, dictionary).groupBy("text").agg(f.min("place").alias("first"))
     numbered = first.select(
-        (f.row_number().over(Window.orderBy("first")) - 1).alias("id"),
-        f.col(dictionary.column).alias("text"),
+        (f.row_number().over(Window.orderBy("first")) - 1).alias("id"), f.col("text")
     )
     task = _DictionaryTask(folder / f"{dictionary.name}.parquet")
     ordered = numbered.repartition(1).sortWithinPartitions("id")
     return int(ordered.mapInArrow(task, "entries long").collect()[0].entries)
+
+
+def encode(rows: "DataFrame", dictionary: Dictionary, entries: "DataFrame") -> "DataFrame":
+    """Return rows with the ids of a column's texts: `<name>_id`, or `<name>_ids` for lists.
+
+    Args:
+        rows: what the dictionary was written from.
+        dictionary: which column.
+        entries: the dictionary: `id` and `text`.
+    """
+    from pyspark.sql import functions as f
+
+    if not _of_lists(rows, dictionary):
+        ids = entries.select(
+            f.col("id").alias(f"{dictionary.name}_id"), f.col("text").alias(dictionary.column)
+        )
+        return rows.join(ids, dictionary.column)
+    column = f"{dictionary.name}_ids"
+    placed = f.array_sort(f.collect_list(f.struct("place.at", "id")))
+    lists = (
+        _values(rows, dictionary)
+        .join(entries, "text")
+        .groupBy(f.col("place.row").alias("row"))
+        .agg(f.transform(placed, lambda item: item["id"]).alias(column))
+    )
+    empty = f.array().cast("array<int>")
+    return rows.join(lists, "row", "left").withColumn(column, f.coalesce(column, empty))
+
+
+def _of_lists(rows: "DataFrame", dictionary: Dictionary) -> bool:
+    from pyspark.sql.types import ArrayType
+
+    return isinstance(rows.schema[dictionary.column].dataType, ArrayType)
+
+
+def _values(rows: "DataFrame", dictionary: Dictionary) -> "DataFrame":
+    """Return (text, place) of every text in a column; a place is a row, and where in its list."""
+    from pyspark.sql import functions as f
+
+    if _of_lists(rows, dictionary):
+        rows = rows.select("row", f.posexplode(dictionary.column).alias("at", "text"))
+    else:
+        rows = rows.select("row", f.lit(0).alias("at"), f.col(dictionary.column).alias("text"))
+    return rows.select("text", f.struct("row", "at").alias("place"))
 
 
 class _DictionaryTask:

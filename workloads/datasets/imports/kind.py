@@ -1,10 +1,12 @@
-"""What an import kind is: how its lines are read, and what dataset comes out of its rows."""
+"""What an import kind is: how its files are read, and what dataset comes out of its rows."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.imports.raw import At, check_readable
 from workloads.model import Alphabet, ColumnType
 
 if TYPE_CHECKING:
@@ -12,6 +14,59 @@ if TYPE_CHECKING:
 
 Row = tuple[int, *tuple[Any, ...]]
 """(ts, further columns as `ImportKind.columns` says)."""
+
+
+class BadRowError(Exception):
+    """Fields are not a row; the message says what is wrong with them."""
+
+
+class Fields(Protocol):
+    """What a reader yields: a line, a CSV record, ... not yet checked."""
+
+    def shown(self) -> str:
+        """Return its beginning, for messages."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """An option of one kind, on the command line `--<name>`.
+
+    Attributes:
+        name: as typed, without the dashes.
+        default: its type is that of the value.
+        help: one line for people.
+        file: whether it names a file, which must be there; "" when none is given.
+    """
+
+    name: str
+    default: str | int | float | bool
+    help: str
+    file: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportOptions:
+    """What a person may choose.
+
+    Attributes:
+        files: raw files, read one after the other.
+        streams: number of physical streams to split into.
+        max_bad: so many bad rows are left out; one more fails.
+        sort: sort by time instead of refusing files that are not sorted.
+        source: overrides the kind's text.
+        licence: overrides the kind's text.
+        columns: for CSV, the column of each role (`ImportKind.roles`).
+        settings: the kind's own options, by name; complete after `ImportKind.complete`.
+    """
+
+    files: tuple[Path, ...]
+    streams: int = 1
+    max_bad: int = 0
+    sort: bool = False
+    source: str | None = None
+    licence: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +95,8 @@ class Dictionary:
 
     Attributes:
         name: of the file, without suffix.
-        column: the text column of the staged rows; ids count its values by first appearance.
+        column: a column of texts, or of lists of texts, of the rows; ids count its values by first
+            appearance.
     """
 
     name: str
@@ -51,19 +107,31 @@ class Dictionary:
 class ImportKind:
     """One kind of raw file.
 
+    Reading and parsing run in one Spark task, in order of the files, in bounded memory; all that
+    follows is parallel.
+
     Attributes:
         name: as typed, e.g. `access-log`.
-        workload: whose input it becomes.
+        workload: whose input it becomes (`Workload.input`).
         help: one line for people.
         source: where such data usually comes from.
         licence: licence text of it.
+        read: `read(path, options, at)` yields (place, fields) of everything in a raw file, in
+            order; `place` is for messages, `at` is told the bytes read. `lines.read_lines` and
+            `csv_rows.read_csv` are such functions.
+        parse: `parse(fields, options)`: a row; None for what is no row, such as a header. Raises
+            `BadRowError`.
         columns: columns of a row after `ts`, as (name, Arrow type name).
-        parse: a row from (line number, text); None for a header. Raises `BadRowError`.
-        dictionaries: the text columns to be encoded.
-        keys: which dictionary's ids are the keys.
-        streams: the streams, in order of ties, from rows with columns `row`, `ts`, those of
-            `columns`, and `<dictionary>_id` for each dictionary; and the number asked for.
+        prepare: derives further columns from rows with the columns `row`, `ts` and those of
+            `columns`; None: nothing to derive.
+        dictionaries: the columns to be encoded.
+        keys: which dictionary's ids are the keys; None: there is one key.
+        streams: the streams, in order of ties, from the rows with `<dictionary>_id` for each
+            dictionary of texts and `<dictionary>_ids` for each of lists of texts.
         alphabet: kinds and keys for a number of keys.
+        roles: what `--columns` may name, if the kind reads CSV.
+        settings: its own options.
+        sorts: whether its files are expected in any order, and always sorted.
     """
 
     name: str
@@ -71,30 +139,46 @@ class ImportKind:
     help: str
     source: str
     licence: str
+    read: Callable[[Path, ImportOptions, At], Iterator[tuple[str, Fields]]]
+    parse: Callable[[Any, ImportOptions], Row | None]
     columns: tuple[tuple[str, str], ...]
-    parse: Callable[[int, str], Row | None]
     dictionaries: tuple[Dictionary, ...]
-    keys: str
-    streams: Callable[["DataFrame", int], tuple[Table, ...]]
+    keys: str | None
+    streams: Callable[["DataFrame", ImportOptions], tuple[Table, ...]]
     alphabet: Callable[[int], Alphabet]
+    prepare: Callable[["DataFrame", ImportOptions], "DataFrame"] | None = None
+    roles: tuple[str, ...] = ()
+    settings: tuple[Setting, ...] = ()
+    sorts: bool = False
 
+    def complete(self, options: ImportOptions) -> ImportOptions:
+        """Return checked options, with absolute paths and every setting of the kind.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportOptions:
-    """What a person may choose.
-
-    Attributes:
-        files: raw files, read one after the other.
-        streams: number of physical streams to split into.
-        max_bad: so many bad rows are left out; one more fails.
-        sort: sort by time instead of refusing files that are not sorted.
-        source: overrides the kind's text.
-        licence: overrides the kind's text.
-    """
-
-    files: tuple[Path, ...]
-    streams: int = 1
-    max_bad: int = 0
-    sort: bool = False
-    source: str | None = None
-    licence: str | None = None
+        Raises:
+            DatasetError: no file, one that cannot be read, a number out of range, or a role or a
+                setting that the kind does not have.
+        """
+        if not options.files:
+            raise DatasetError("no file given; name at least one with --file")
+        if options.streams < 1:
+            raise DatasetError(f"--streams is {options.streams}; give at least 1")
+        if options.max_bad < 0:
+            raise DatasetError(f"--max-bad is {options.max_bad}; give 0 or more")
+        unknown = sorted(set(options.columns) - set(self.roles))
+        if unknown:
+            known = f"it takes {', '.join(self.roles)}" if self.roles else "it takes none"
+            raise DatasetError(f"import {self.name} has no column {', '.join(unknown)}; {known}")
+        own = {setting.name: setting.default for setting in self.settings}
+        unknown = sorted(set(options.settings) - set(own))
+        if unknown:
+            known = f"it has {', '.join(own)}" if own else "it has none"
+            raise DatasetError(f"import {self.name} has no option {', '.join(unknown)}; {known}")
+        named = {s.name for s in self.settings if s.file}
+        settings = {
+            name: str(Path(value).absolute()) if name in named and value else value
+            for name, value in {**own, **options.settings}.items()
+        }
+        files = tuple(path.absolute() for path in options.files)
+        for path in (*files, *(Path(settings[name]) for name in named if settings[name])):
+            check_readable(path)
+        return replace(options, files=files, settings=settings, sort=options.sort or self.sorts)

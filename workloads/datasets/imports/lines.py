@@ -1,108 +1,100 @@
-"""Reads the lines of plain, gzip and xz files, with their numbers, in bounded memory."""
+"""Reads the lines of raw files, with their numbers, in bounded memory."""
 
-import gzip
-import lzma
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, NamedTuple
 
-from workloads.datasets.errors import DatasetError
+from workloads.datasets.imports.kind import BadRowError, ImportOptions
+from workloads.datasets.imports.raw import At, parts, readable
 
 LONGEST_LINE_BYTES = 16 << 20
 """Longer lines are not text; reading them whole would make memory depend on the file."""
 
-_GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
+LINES_PER_REPORT = 4096
+
 _BOM = b"\xef\xbb\xbf"
+_SHOWN_CHARACTERS = 120
 
 
-class BadRowError(Exception):
-    """A line is not a row; the message says what is wrong with it."""
+class Line(NamedTuple):
+    """One line.
 
-
-def check_readable(path: Path) -> None:
-    """Refuse what cannot be read, before anything is started.
-
-    Raises:
-        DatasetError: the file is missing, not a file, empty, or not readable.
+    Attributes:
+        file: name of the file that it is in.
+        number: from 1, in that file.
+        raw: its bytes without the line's end.
     """
-    if not path.exists():
-        raise DatasetError(f"{path}: no such file")
-    if not path.is_file():
-        raise DatasetError(f"{path} is not a file")
-    try:
-        with path.open("rb") as file:
-            if not file.read(1):
-                raise DatasetError(f"{path} is empty; there is nothing to import")
-    except OSError as error:
-        raise DatasetError(f"{path} cannot be read: {error.strerror}") from error
+
+    file: str
+    number: int
+    raw: bytes
+
+    @property
+    def text(self) -> str:
+        """The line as UTF-8 text.
+
+        Raises:
+            BadRowError: it is too long, empty, or not UTF-8.
+        """
+        self.check()
+        try:
+            return self.raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise BadRowError(f"not UTF-8 at byte {error.start + 1}") from error
+
+    def check(self) -> None:
+        """Refuse a line that is no text.
+
+        Raises:
+            BadRowError: it is too long or empty.
+        """
+        if len(self.raw) >= LONGEST_LINE_BYTES:
+            raise BadRowError(f"longer than {LONGEST_LINE_BYTES >> 20} MiB")
+        if not self.raw:
+            raise BadRowError("empty line")
+
+    def shown(self) -> str:
+        """Return its beginning, for messages."""
+        return shown_text(self.raw[: 4 * _SHOWN_CHARACTERS].decode("utf-8", errors="replace"))
 
 
-def read_lines(path: Path, at: Callable[[int], None]) -> Iterator[tuple[int, bytes]]:
-    """Yield (number from 1, line without its end) of a file, whose content tells its compression.
+def shown_text(text: str) -> str:
+    """Return the beginning of a text, for messages."""
+    cut = text[:_SHOWN_CHARACTERS]
+    return repr(cut) + ("..." if len(text) > len(cut) else "")
+
+
+def read_lines(path: Path, options: ImportOptions, at: At) -> Iterator[tuple[str, Line]]:
+    """Yield (place, line) of all texts in a raw file: an `ImportKind.read`.
 
     A line that is too long is cut to just above the limit.
-
-    Args:
-        path: the file.
-        at: told from time to time how many bytes of the file have been read.
 
     Raises:
         DatasetError: the file is truncated, damaged or cannot be read; names the last good line.
     """
-    number = 0
-    try:
-        with path.open("rb") as raw:
-            text = _decompressed(raw)
-            while line := text.readline(LONGEST_LINE_BYTES):
+    for part in parts(path):
+        number = 0
+        with readable(part.place, lambda: f"line {number}"):  # noqa: B023  # called in this turn
+            for raw in cut_lines(part.file):
                 number += 1
-                if len(line) == LONGEST_LINE_BYTES and not line.endswith(b"\n"):
-                    _skip_line(text)
-                if number == 1:
-                    line = line.removeprefix(_BOM)
-                if number % 4096 == 1:
-                    at(raw.tell())
-                yield number, line.removesuffix(b"\n").removesuffix(b"\r")
-            at(raw.tell())
-    except EOFError as error:
-        raise DatasetError(
-            f"{path}: the compressed file is truncated after line {number}; fetch it again"
-        ) from error
-    except (gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
-        raise DatasetError(
-            f"{path}: the compressed file is damaged after line {number} ({error}); fetch it again"
-        ) from error
-    except OSError as error:
-        raise DatasetError(f"{path} cannot be read after line {number}: {error}") from error
+                if number % LINES_PER_REPORT == 1:
+                    at(part.at())
+                line = raw.removesuffix(b"\n").removesuffix(b"\r")
+                yield f"{part.place}:{number}", Line(part.name, number, line)
+        at(part.at())
 
 
-def _decompressed(raw: BinaryIO) -> BinaryIO:
-    start = raw.read(len(_XZ))
-    raw.seek(0)
-    if start.startswith(_GZIP):
-        return gzip.open(raw)  # type: ignore[return-value]  # a file object in all that is used
-    if start.startswith(_XZ):
-        return lzma.open(raw)  # type: ignore[return-value]  # a file object in all that is used
-    return raw
+def cut_lines(file: IO[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a file with their ends, without a byte order mark, none over the limit."""
+    first = True
+    while line := file.readline(LONGEST_LINE_BYTES):
+        if len(line) == LONGEST_LINE_BYTES and not line.endswith(b"\n"):
+            _skip_line(file)
+        yield line.removeprefix(_BOM) if first else line
+        first = False
 
 
-def _skip_line(text: BinaryIO) -> None:
+def _skip_line(text: IO[bytes]) -> None:
     while rest := text.readline(LONGEST_LINE_BYTES):
         if rest.endswith(b"\n"):
             return
-
-
-def decoded(line: bytes) -> str:
-    """Return the text of a line.
-
-    Raises:
-        BadRowError: it is too long, empty, or not UTF-8.
-    """
-    if len(line) >= LONGEST_LINE_BYTES:
-        raise BadRowError(f"longer than {LONGEST_LINE_BYTES >> 20} MiB")
-    if not line:
-        raise BadRowError("empty line")
-    try:
-        return line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise BadRowError(f"not UTF-8 at byte {error.start + 1}") from error

@@ -3,14 +3,12 @@
 import hashlib
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.dataset import Dataset
-from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.frames import write_dictionary, write_table
+from workloads.datasets.imports.frames import encode, write_dictionary, write_table
 from workloads.datasets.imports.kind import ImportKind, ImportOptions
-from workloads.datasets.imports.lines import check_readable
 from workloads.datasets.imports.stage import Reading, ReadTask
 from workloads.datasets.manifest import Content
 from workloads.datasets.progress import Progress, watch
@@ -36,14 +34,13 @@ def import_files(
         DatasetError: a file cannot be read, has more bad rows than allowed or is not sorted; the
             catalogue is as it was.
     """
-    _check(options)
-    files = tuple(path.absolute() for path in options.files)
+    options = kind.complete(options)
     where = catalog or Catalog.default()
     with where.staging() as staging:
         folder = staging / "dataset"
         folder.mkdir()
         with spark(f"lab: import {kind.name}", master=master, conf={}) as session:
-            found = _read(session, kind, files, staging, progress)
+            found = _read(session, kind, options, staging, progress)
             found.check(options.max_bad, options.sort)
             content = _write(session, kind, options, found, staging, progress)
         for done in folder.glob("*.done"):
@@ -51,26 +48,15 @@ def import_files(
         return where.publish(folder, content)
 
 
-def _check(options: ImportOptions) -> None:
-    if not options.files:
-        raise DatasetError("no file given; name at least one with --file")
-    if options.streams < 1:
-        raise DatasetError(f"--streams is {options.streams}; give at least 1")
-    if options.max_bad < 0:
-        raise DatasetError(f"--max-bad is {options.max_bad}; give 0 or more")
-    for path in options.files:
-        check_readable(path)
-
-
 def _read(
     session: "SparkSession",
     kind: ImportKind,
-    files: tuple[Path, ...],
+    options: ImportOptions,
     staging: Path,
     progress: Progress | None,
 ) -> Reading:
-    total = sum(path.stat().st_size for path in files)
-    task = ReadTask(kind.name, files, staging)
+    total = sum(path.stat().st_size for path in options.files)
+    task = ReadTask(kind.name, options, staging)
     with watch(progress, f"reading {kind.name} (bytes)", staging, total):
         records = session.range(0, 1, 1, 1).mapInArrow(task, "record string").collect()
     return Reading(**json.loads(records[0].record))
@@ -86,17 +72,19 @@ def _write(
 ) -> Content:
     folder = staging / "dataset"
     rows = session.read.parquet(str(staging / "rows.parquet"))
+    if kind.prepare is not None:
+        rows = kind.prepare(rows, options)
     entries = {}
     for dictionary in kind.dictionaries:
         with watch(progress, f"numbering {dictionary.name}", folder, 0):
             entries[dictionary.name] = write_dictionary(rows, dictionary, folder)
     streams = []
-    for table in kind.streams(_encoded(session, kind, rows, folder), options.streams):
+    for table in kind.streams(_encoded(session, kind, rows, folder), options):
         with watch(progress, f"writing {table.name}", folder, 0):
             streams.append(write_table(table, folder))
     return Content(
         workload=kind.workload,
-        alphabet=kind.alphabet(entries[kind.keys]),
+        alphabet=kind.alphabet(1 if kind.keys is None else entries[kind.keys]),
         streams=tuple(streams),
         origin={
             "import": kind.name,
@@ -108,6 +96,7 @@ def _write(
             "sorted_here": bool(found.descents),
             "rows_out_of_order": found.descents,
             "streams": options.streams,
+            **_chosen(kind, options),
         },
         source=options.source or kind.source,
         licence=options.licence or kind.licence,
@@ -115,17 +104,26 @@ def _write(
     )
 
 
+def _chosen(kind: ImportKind, options: ImportOptions) -> dict[str, Any]:
+    """Return the columns and settings, for kinds that have them; files with their hashes."""
+    chosen: dict[str, Any] = {}
+    if kind.roles:
+        chosen["columns"] = dict(options.columns)
+    for setting in kind.settings:
+        value = options.settings[setting.name]
+        if setting.file and value:
+            value = {"name": Path(value).name, "sha256": _sha256(Path(value))}
+        chosen.setdefault("settings", {})[setting.name] = value
+    return chosen
+
+
 def _encoded(
     session: "SparkSession", kind: ImportKind, rows: "DataFrame", folder: Path
 ) -> "DataFrame":
-    """Return the rows with an id column for each dictionary."""
-    from pyspark.sql import functions as f
-
+    """Return the rows with a column of ids for each dictionary."""
     for dictionary in kind.dictionaries:
-        ids = session.read.parquet(str(folder / f"{dictionary.name}.parquet")).select(
-            f.col("id").alias(f"{dictionary.name}_id"), f.col("text").alias(dictionary.column)
-        )
-        rows = rows.join(ids, dictionary.column)
+        entries = session.read.parquet(str(folder / f"{dictionary.name}.parquet"))
+        rows = encode(rows, dictionary, entries)
     return rows
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.lines import BadRowError, decoded, read_lines
+from workloads.datasets.imports.kind import BadRowError, ImportOptions
 from workloads.datasets.imports.registry import import_kind
 from workloads.datasets.progress import report
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _ROWS_PER_GROUP = 1 << 16
 _BAD_ROWS_KEPT = 10
-_SHOWN_CHARACTERS = 120
 
 
 @dataclass(slots=True, kw_only=True)
@@ -28,7 +27,7 @@ class Reading:
     """What reading the files found.
 
     Attributes:
-        lines: number of lines, headers included.
+        lines: number of lines or CSV records.
         rows: number of good rows.
         bad: number of bad rows.
         bad_lines: the first ten, in words.
@@ -72,8 +71,8 @@ class Reading:
 class ReadTask:
     """What the Spark task does: reads files into `rows.parquet` in a folder."""
 
-    def __init__(self, kind: str, files: tuple[Path, ...], folder: Path) -> None:
-        self.kind, self.files, self.folder = kind, files, folder
+    def __init__(self, kind: str, options: ImportOptions, folder: Path) -> None:
+        self.kind, self.options, self.folder = kind, options, folder
 
     def __call__(self, batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
         """Run in the worker; yields the `Reading` as JSON."""
@@ -114,21 +113,19 @@ class ReadTask:
         kind = import_kind(self.kind)
         before, before_place = None, ""
         done = 0
-        for path in self.files:
-            place = ""
+        for path in self.options.files:
 
             def at(position: int, done: int = done) -> None:
                 report(self.folder / "reading.done", done + position)
 
-            for number, line in read_lines(path, at):
+            for place, fields in kind.read(path, self.options, at):
                 found.lines += 1
-                place = f"{path}:{number}"
                 try:
-                    row = kind.parse(number, decoded(line))
+                    row = kind.parse(fields, self.options)
                 except BadRowError as error:
                     found.bad += 1
                     if len(found.bad_lines) < _BAD_ROWS_KEPT:
-                        found.bad_lines.append(f"{place}: {error}: {_shown(line)}")
+                        found.bad_lines.append(f"{place}: {error}: {fields.shown()}")
                     continue
                 if row is None:
                     continue
@@ -148,9 +145,3 @@ def _table(rows: list[tuple[Any, ...]], schema: "pa.Schema") -> "pa.Table":
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
     arrays = [pa.array(values, part.type) for values, part in zip(columns, schema, strict=True)]
     return pa.table(arrays, schema=schema)
-
-
-def _shown(line: bytes) -> str:
-    text = line[: 4 * _SHOWN_CHARACTERS].decode("utf-8", errors="replace")
-    cut = text[:_SHOWN_CHARACTERS]
-    return repr(cut) + ("..." if len(text) > len(cut) else "")

@@ -12,13 +12,20 @@ pages of that title in several wikis count as one). Event time is in millisecond
 """
 
 import json
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workloads.datasets.imports.kind import Dictionary, ImportKind, Row, Table
-from workloads.datasets.imports.lines import BadRowError
+from workloads.datasets.imports.kind import (
+    BadRowError,
+    Dictionary,
+    ImportKind,
+    ImportOptions,
+    Row,
+    Table,
+)
+from workloads.datasets.imports.lines import Line, read_lines
+from workloads.datasets.imports.times import iso_ms
 from workloads.model import Alphabet
 
 if TYPE_CHECKING:
@@ -27,43 +34,68 @@ if TYPE_CHECKING:
 KINDS = ("increment", "read_reset")
 INCREMENT, READ_RESET = 0, 1
 HOUR_MS = 3_600_000
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MILLISECOND = timedelta(milliseconds=1)
 
 
-def parse(number: int, text: str) -> Row:
+def parse(line: Line, options: ImportOptions) -> Row:
     """Return (ts, page) of one line.
 
     Raises:
         BadRowError: not a JSON object, or a field is missing or not what it must be.
     """
+    edit = edit_of(line)
+    return edit_time(edit), text_of(edit, "page")
+
+
+def edit_of(line: Line) -> dict[str, Any]:
+    """Return the object of a line.
+
+    Raises:
+        BadRowError: not a JSON object.
+    """
     try:
-        edit = json.loads(text)
+        edit = json.loads(line.text)
     except (ValueError, RecursionError) as error:
         raise BadRowError(f"not JSON ({error})") from error
     if not isinstance(edit, dict):
         raise BadRowError(f"a JSON {type(edit).__name__} instead of an object")
-    for field in ("time", "page"):
-        if not isinstance(edit.get(field), str) or not edit[field]:
-            shown = repr(edit[field]) if field in edit else "missing"
-            raise BadRowError(f"field {field} is {shown}, not text")
+    return edit
+
+
+def edit_time(edit: dict[str, Any]) -> int:
+    """Return the time of an edit in milliseconds since 1970.
+
+    Raises:
+        BadRowError: it is missing or no ISO 8601 time.
+    """
+    text = text_of(edit, "time")
     try:
-        time = datetime.fromisoformat(edit["time"])
+        return iso_ms(text)
     except ValueError as error:
-        raise BadRowError(f"field time is {edit['time']!r}, not an ISO 8601 time") from error
-    if time.tzinfo is None:
-        time = time.replace(tzinfo=UTC)
+        raise BadRowError(f"field time is {text!r}, not an ISO 8601 time") from error
+
+
+def text_of(edit: dict[str, Any], field: str, *, empty: bool = False) -> str:
+    """Return a field's text, which may be empty only where that is said.
+
+    Raises:
+        BadRowError: it is missing or not text.
+    """
+    text = edit.get(field)
+    if not isinstance(text, str) or not (text or empty):
+        shown = repr(text) if field in edit else "missing"
+        raise BadRowError(f"field {field} is {shown}, not text")
     try:
-        edit["page"].encode("utf-8")
+        text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise BadRowError("field page has half a surrogate pair, which is no text") from error
-    return (time - _EPOCH) // _MILLISECOND, edit["page"]
+        raise BadRowError(f"field {field} has half a surrogate pair, which is no text") from error
+    return text
 
 
-def streams(rows: "DataFrame", count: int) -> tuple[Table, ...]:
-    """Return `count` streams of increments, and the stream of read-resets."""
+def streams(rows: "DataFrame", options: ImportOptions) -> tuple[Table, ...]:
+    """Return the streams of increments, and the stream of read-resets."""
     from pyspark.sql import functions as f
 
+    count = options.streams
     increments = rows.select(
         "row",
         "ts",
@@ -106,6 +138,7 @@ WIKIPEDIA_EDITS = ImportKind(
     source="Wikipedia recent changes, as in the Apache Druid tutorial file",
     licence="Apache-2.0, as shipped by Apache Druid",
     columns=(("page", "string"),),
+    read=read_lines,
     parse=parse,
     dictionaries=(Dictionary(name="pages", column="page"),),
     keys="pages",

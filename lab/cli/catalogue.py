@@ -1,0 +1,53 @@
+"""What commands that make datasets share: where the catalogue is, and a bar of their steps."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
+
+from workloads.datasets.catalog import ROOT_VARIABLE, Catalog
+from workloads.datasets.progress import Progress
+from workloads.datasets.session import DEFAULT_MASTER
+
+root_option = click.option(
+    "--root",
+    type=click.Path(path_type=Path, file_okay=False),
+    help=f"Folder of the catalogue.  [default: ${ROOT_VARIABLE}, else ./data]",
+)
+master_option = click.option(
+    "--master", default=DEFAULT_MASTER, show_default=True, help="Spark master to run on."
+)
+
+
+def catalog_at(root: Path | None) -> Catalog:
+    """Return the catalogue in a folder, or the usual one."""
+    return Catalog.default() if root is None else Catalog(root=root.absolute())
+
+
+@contextmanager
+def step_bar() -> Iterator[Progress]:
+    """Give a progress bar on standard error; it shows nothing before the first step."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        yield _steps(bar)
+
+
+def _steps(bar: Bar) -> Progress:
+    tasks = {"": bar.add_task("starting", total=None)}
+
+    def progress(step: str, done: int, total: int) -> None:
+        if step not in tasks:
+            bar.remove_task(tasks.popitem()[1])
+            tasks[step] = bar.add_task(step, total=total or None)
+        bar.update(tasks[step], completed=done)
+
+    return progress

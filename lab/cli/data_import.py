@@ -1,0 +1,146 @@
+"""`lab data import KIND`: a command for each kind of raw file, with the kind's own options."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from lab.cli.catalogue import catalog_at, master_option, root_option, step_bar
+from lab.cli.data_view import print_id
+from workloads.datasets.dataset import Dataset
+from workloads.datasets.imports.kind import ImportKind, ImportOptions, Setting
+
+_OPTIONS = (
+    click.option(
+        "--file",
+        "files",
+        multiple=True,
+        required=True,
+        type=click.Path(path_type=Path),
+        help="A raw file: plain, gzip or xz, alone or in a tar or zip archive; several are read "
+        "one after the other.",
+    ),
+    click.option("--streams", default=1, show_default=True, help="Physical streams to split into."),
+    click.option("--max-bad", default=0, show_default=True, help="Bad rows that may be left out."),
+    click.option("--sort", is_flag=True, help="Sort by time instead of refusing unsorted files."),
+    click.option("--source", help="Where the data comes from, instead of the kind's own text."),
+    click.option("--licence", help="Licence of the data, instead of the kind's own text."),
+    master_option,
+    root_option,
+)
+
+
+class ImportGroup(click.Group):
+    """Finds kinds of raw files in their registry."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all kinds."""
+        from workloads.datasets.imports.registry import KINDS
+
+        return [kind.name for kind in KINDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of a kind.
+
+        Raises:
+            DatasetError: there is no such kind.
+        """
+        from workloads.datasets.imports.registry import import_kind
+
+        return _command(import_kind(cmd_name))
+
+
+def _command(kind: ImportKind) -> click.Command:
+    def run(
+        files: tuple[Path, ...],
+        streams: int,
+        max_bad: int,
+        sort: bool,
+        source: str | None,
+        licence: str | None,
+        master: str,
+        root: Path | None,
+        columns: tuple[str, ...] = (),
+        **settings: Any,
+    ) -> None:
+        from workloads.datasets.imports.run import import_files
+
+        options = ImportOptions(
+            files=files,
+            streams=streams,
+            max_bad=max_bad,
+            sort=sort,
+            source=source,
+            licence=licence,
+            columns=_pairs(columns),
+            settings={setting.name: settings[_variable(setting)] for setting in kind.settings},
+        )
+        with step_bar() as progress:
+            dataset = import_files(
+                kind, options, catalog=catalog_at(root), master=master, progress=progress
+            )
+        _print(dataset)
+
+    own = [_option_of(setting) for setting in kind.settings]
+    if kind.roles:
+        own.append(_columns_option(kind))
+    function: Callable[..., Any] = run
+    for option in reversed((*_OPTIONS, *own)):
+        function = option(function)
+    about = f"Import {kind.help}."
+    return click.command(kind.name, help=about, short_help=kind.help)(function)
+
+
+def _option_of(setting: Setting) -> Callable[..., Any]:
+    shown = setting.default != ""
+    return click.option(
+        f"--{setting.name}",
+        _variable(setting),
+        default=setting.default,
+        show_default=shown,
+        is_flag=isinstance(setting.default, bool),
+        help=setting.help,
+    )
+
+
+def _columns_option(kind: ImportKind) -> Callable[..., Any]:
+    roles = ",".join(f"{role}=..." for role in kind.roles)
+    return click.option(
+        "--columns",
+        multiple=True,
+        metavar=roles,
+        help="Read CSV: which columns hold what, by the names in its first line, or by numbers "
+        "from 1 where the first line is no header. May be given several times.",
+    )
+
+
+def _variable(setting: Setting) -> str:
+    return "own_" + setting.name.replace("-", "_")
+
+
+def _pairs(texts: tuple[str, ...]) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for text in (part for whole in texts for part in whole.split(",")):
+        role, equals, column = text.partition("=")
+        if not (role and equals and column) or role in pairs:
+            raise click.BadParameter(
+                f"{text!r} is not of the form ROLE=COLUMN, or comes twice", param_hint="--columns"
+            )
+        pairs[role] = column
+    return pairs
+
+
+def _print(dataset: Dataset) -> None:
+    origin = dataset.origin
+    console = Console(stderr=True, highlight=False)
+    console.print(
+        f"{origin['lines']:,} lines, {origin['rows']:,} rows, {origin['bad_rows']:,} bad, "
+        f"{origin['rows_out_of_order']:,} out of order"
+    )
+    bad_lines = origin["bad_lines"]
+    assert isinstance(bad_lines, list)
+    for line in bad_lines:
+        console.print(f"  left out: {line}", markup=False)
+    print_id(dataset)

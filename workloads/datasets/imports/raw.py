@@ -1,0 +1,134 @@
+"""Opens raw files: plain, gzip or xz, alone or as members of a tar or zip archive."""
+
+import gzip
+import lzma
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, BinaryIO
+
+from workloads.datasets.errors import DatasetError
+
+At = Callable[[int], None]
+"""Told from time to time how many bytes of a raw file have been read."""
+
+_GZIP, _XZ, _ZIP = b"\x1f\x8b", b"\xfd7zXZ\x00", b"PK\x03\x04"
+_TAR, _TAR_AT = b"ustar", 257
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One text: a raw file, or a member of an archive.
+
+    Attributes:
+        place: how messages call it: the path, or `path!member`.
+        name: of the file itself, without folders.
+        file: its bytes, decompressed.
+        at: how many bytes of the raw file have been read.
+    """
+
+    place: str
+    name: str
+    file: IO[bytes]
+    at: Callable[[], int]
+
+
+def check_readable(path: Path) -> None:
+    """Refuse what cannot be read, before anything is started.
+
+    Raises:
+        DatasetError: the file is missing, not a file, empty, or not readable.
+    """
+    if not path.exists():
+        raise DatasetError(f"{path}: no such file")
+    if not path.is_file():
+        raise DatasetError(f"{path} is not a file")
+    try:
+        with path.open("rb") as file:
+            if not file.read(1):
+                raise DatasetError(f"{path} is empty; there is nothing to import")
+    except OSError as error:
+        raise DatasetError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def parts(path: Path) -> Iterator[Part]:
+    """Yield the texts in a raw file, whose content tells what it is; read each before the next.
+
+    Members of a zip archive come in order of their names, those of a tar archive as they lie there.
+    Folders, and files whose name begins with a dot, are passed over.
+
+    Raises:
+        DatasetError: the file is truncated, damaged or cannot be read.
+    """
+    with readable(path, lambda: "line 0"), path.open("rb") as raw:
+        start = raw.read(len(_XZ))
+        raw.seek(0)
+        if start.startswith(_ZIP):
+            yield from _zip_members(path, raw)
+            return
+        archive = _is_tar(_decompressed(raw, start))
+        raw.seek(0)
+        file = _decompressed(raw, start)
+        if archive:
+            yield from _tar_members(path, raw, file)
+        else:
+            yield Part(place=str(path), name=path.name, file=file, at=raw.tell)
+
+
+def _zip_members(path: Path, raw: BinaryIO) -> Iterator[Part]:
+    with zipfile.ZipFile(raw) as archive:
+        for info in sorted(archive.infolist(), key=lambda info: info.filename):
+            name = Path(info.filename).name
+            if not info.is_dir() and not name.startswith("."):
+                with archive.open(info) as member:
+                    yield Part(place=f"{path}!{info.filename}", name=name, file=member, at=raw.tell)
+
+
+def _tar_members(path: Path, raw: BinaryIO, file: IO[bytes]) -> Iterator[Part]:
+    with tarfile.open(fileobj=file, mode="r|") as archive:
+        for info in archive:
+            member, name = archive.extractfile(info), Path(info.name).name
+            if member is not None and not name.startswith("."):
+                yield Part(place=f"{path}!{info.name}", name=name, file=member, at=raw.tell)
+
+
+def _is_tar(file: IO[bytes]) -> bool:
+    """Tell a tar archive; a file that is broken so early is none, and reading it will say where."""
+    try:
+        return file.read(_TAR_AT + len(_TAR))[_TAR_AT:] == _TAR
+    except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error):
+        return False
+
+
+def _decompressed(raw: BinaryIO, start: bytes) -> IO[bytes]:
+    if start.startswith(_GZIP):
+        return gzip.open(raw)  # type: ignore[return-value]  # a file object in all that is used
+    if start.startswith(_XZ):
+        return lzma.open(raw)
+    return raw
+
+
+@contextmanager
+def readable(path: Path | str, last_good: Callable[[], str]) -> Iterator[None]:
+    """Turn what reading a broken file raises into a `DatasetError` that says how far it was good.
+
+    Args:
+        path: how the message calls the file.
+        last_good: the last good place in words, such as `line 7`.
+    """
+    try:
+        yield
+    except (EOFError, tarfile.ReadError) as error:
+        raise DatasetError(
+            f"{path}: the compressed file is truncated after {last_good()}; fetch it again"
+        ) from error
+    except (gzip.BadGzipFile, lzma.LZMAError, zlib.error, zipfile.BadZipFile) as error:
+        raise DatasetError(
+            f"{path}: the compressed file is damaged after {last_good()} ({error}); fetch it again"
+        ) from error
+    except OSError as error:
+        raise DatasetError(f"{path} cannot be read after {last_good()}: {error}") from error
