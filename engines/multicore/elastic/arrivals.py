@@ -1,0 +1,50 @@
+"""Remembers how many tuples had arrived when, as far back as a window reaches."""
+
+from bisect import bisect_right
+
+
+class Arrivals:
+    """Cumulative arrivals by input, at the times of the looks.
+
+    Args:
+        keep_s: how far back they are asked for.
+    """
+
+    def __init__(self, keep_s: float) -> None:
+        self._keep_s = keep_s
+        self._times_s: list[float] = []
+        self._counts: list[tuple[int, ...]] = []
+
+    def add(self, time_s: float, counts: tuple[int, ...]) -> None:
+        """Remember what had arrived by `time_s`; times ascend."""
+        self._times_s.append(time_s)
+        self._counts.append(counts)
+        # The last one before the horizon stays, to interpolate from. Cut rarely: it is a copy.
+        old = bisect_right(self._times_s, time_s - self._keep_s) - 1
+        if old > 64 and 2 * old > len(self._times_s):
+            del self._times_s[:old], self._counts[:old]
+
+    def rates(self, begin_s: float, end_s: float) -> tuple[float, ...] | None:
+        """Return t/s by input between two times; None as long as there are not two looks."""
+        begin_s = max(begin_s, self._times_s[0])
+        if begin_s >= end_s:
+            return None
+        return tuple(n / (end_s - begin_s) for n in self.between(begin_s, end_s))
+
+    def between(self, begin_s: float, end_s: float) -> tuple[float, ...]:
+        """Return the tuples that arrived between two times, by input; none before the first look.
+
+        Between two looks they count as evenly spread.
+        """
+        return tuple(b - a for a, b in zip(self._until(begin_s), self._until(end_s), strict=True))
+
+    def _until(self, time_s: float) -> tuple[float, ...]:
+        after = bisect_right(self._times_s, time_s)
+        if after == 0:
+            return tuple(map(float, self._counts[0]))
+        first = self._counts[after - 1]
+        if after == len(self._times_s):
+            return tuple(map(float, first))
+        t0, t1 = self._times_s[after - 1], self._times_s[after]
+        share = (time_s - t0) / (t1 - t0)
+        return tuple(a + share * (b - a) for a, b in zip(first, self._counts[after], strict=True))
