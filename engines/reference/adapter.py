@@ -1,12 +1,13 @@
-"""The reference engine: applies `update` to all events in total order, in plain Python.
+"""The reference engine: processes all events in total order, in plain Python.
 
-It defines the right answer of a program (`spec` in the DGS paper, Theorem 2.4) and is the way to
-debug one: breakpoints and prints work in it. It uses one worker and no plan.
+It defines the right answer of a program (`spec` in the DGS paper, Theorem 2.4; Algorithm 2 of
+STRETCH for operators O+) and is the way to debug one: breakpoints and prints work in it. It uses
+one worker and no plan.
 """
 
 import platform
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,9 +15,10 @@ from engines.errors import EngineCrashError, UnsupportedError
 from engines.paced import Pacer
 from engines.protocol import IntArray, Measured, OfferedLoad, Property, Task, Variant
 from engines.recorded import OpenRun, measured
-from workloads.model import Columns, DGSProgram, Input
+from engines.reference.sequential import apply, spec
+from workloads.model import Columns, Input, Program
 from workloads.model.merged import merge
-from workloads.model.records import Emitter, initial_state
+from workloads.model.records import Emitter
 
 SEQUENTIAL = Variant(
     name="sequential",
@@ -78,7 +80,7 @@ class PreparedReference:
 
     def __init__(
         self,
-        program: DGSProgram,
+        program: Program,
         data: Input,
         load: OfferedLoad | None = None,
         *,
@@ -123,7 +125,13 @@ class PreparedReference:
         due_ns = np.concatenate(load.due_ns)[self._merged.order]
         pacer = self._pacer(due_ns)
         events = self._merged.events(self._program, chunk=CHUNK_UNDER_LOAD)
-        apply(self._program, pacer.take(events, self._out.rows), self._out)
+        apply(
+            self._program,
+            pacer.take(events, self._out.rows),
+            self._out,
+            count=self._data.events,
+            until_ts=self._data.until_ts,
+        )
         run = OpenRun(
             due_ns=due_ns,
             taken_ns=pacer.taken_ns,
@@ -138,34 +146,3 @@ class PreparedReference:
 
     def close(self) -> None:
         """Do nothing: there are no threads and no processes."""
-
-
-def spec(program: DGSProgram, data: Input, out: Emitter) -> None:
-    """Process all events of `data` in total order; outputs go to `out`."""
-    apply(program, merge(data, program).events(program), out)
-
-
-def apply(program: DGSProgram, events: Iterator[Any], out: Emitter) -> None:
-    """Process events in the order in which they come; outputs go to `out`."""
-    update = program.states[0].update
-    if program.keyed:
-        _apply_keyed(program, update, events, out)
-        return
-    state = initial_state(program)
-    for event in events:
-        update(state, event, out)
-
-
-def _apply_keyed(
-    program: DGSProgram,
-    update: Callable[[Any, Any, Any], None],
-    events: Iterator[Any],
-    out: Emitter,
-) -> None:
-    states: dict[int, Any] = {}
-    find = states.get
-    for event in events:
-        state = find(event.key)
-        if state is None:
-            state = states[event.key] = initial_state(program)
-        update(state, event, out)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engines.reference.adapter import spec
+from engines.reference.sequential import spec
 from workloads.event_window.program import PROGRAM as EVENT_WINDOW
 from workloads.fraud_detection.program import PROGRAM as FRAUD_DETECTION
 from workloads.keyed_counter.program import PROGRAM as KEYED_COUNTER

@@ -1,14 +1,19 @@
 """The total order of an input: (timestamp, stream index, position in the stream)."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from workloads.model.errors import ModelError
+from workloads.model.lists import ListColumn
+from workloads.model.operator import Query
 from workloads.model.program import DGSProgram
-from workloads.model.records import event_type
+from workloads.model.records import event_type, tuple_type
 from workloads.model.stream import Columns, Input, IntArray, Stream
+from workloads.model.windows import check_times
 
 _CHUNK = 1 << 16
 """Events turned into Python objects at a time; bounds the memory that they take."""
@@ -20,56 +25,94 @@ class Merged:
 
     Attributes:
         columns: `ts`, `kind`, `key` and the payload, streams one after another; a field that a
-        stream
-            does not carry is 0.
+            stream does not carry is 0.
+        lists: the list-valued payload of a query's input; what a stream does not carry is empty.
         stream: int32[n], the stream of each row of `columns`.
         order: int64[n], the rows in total order.
     """
 
     columns: Columns
+    lists: Mapping[str, ListColumn] = field(default_factory=dict)
     stream: IntArray
     order: IntArray
 
-    def events(self, program: DGSProgram, *, chunk: int = _CHUNK) -> Iterator[Any]:
-        """Yield all events in total order.
+    def events(self, program: DGSProgram | Query, *, chunk: int = _CHUNK) -> Iterator[Any]:
+        """Yield all events in total order, as the program sees them; lists as Python tuples.
 
         Args:
             program: whose events they are.
             chunk: events made at a time; the first of them waits for all.
         """
-        make = event_type(program.event)._make
+        if isinstance(program, Query):
+            payload = (*(program.event.names or ()), *self.lists)
+            make = tuple_type(payload)._make
+            names = ("ts", "kind", *(program.event.names or ()))
+        else:
+            make = event_type(program.event)._make
+            names = ("ts", "kind", "key", *(program.event.names or ()))
         for begin in range(0, len(self.order), chunk):
             rows = self.order[begin : begin + chunk]
-            columns = [column[rows].tolist() for column in self.columns.values()]
+            columns: list[Sequence[Any]] = [self.columns[name][rows].tolist() for name in names]
+            columns += [[*map(tuple, part.take(rows).rows())] for part in self.lists.values()]
             yield from map(make, zip(*columns, strict=True))
 
 
-def merge(data: Input, program: DGSProgram) -> Merged:
-    """Put all events of an input in total order."""
+def merge(data: Input, program: DGSProgram | Query) -> Merged:
+    """Put all events of an input in total order.
+
+    Raises:
+        ModelError: a column is not what the program reads, or event times are too large for it.
+    """
     n_kinds = len(data.alphabet.kinds)
     tags = [_tags(stream) for stream in data.streams]
+    tag = _joined(tags, np.dtype(np.int64))
     columns: Columns = {
-        "ts": np.concatenate([stream.ts for stream in data.streams]),
-        "kind": np.concatenate([tag % n_kinds for tag in tags]),
-        "key": np.concatenate([tag // n_kinds for tag in tags]),
+        "ts": _joined([stream.ts for stream in data.streams], np.dtype(np.int64)),
+        "kind": tag % n_kinds,
+        "key": tag // n_kinds,
     }
     for name in program.event.names or ():
         dtype = program.event[name]
-        parts = [
-            np.asarray(stream.payload[name], dtype=dtype)
-            if name in stream.payload
-            else np.zeros(len(stream), dtype=dtype)
-            for stream in data.streams
-        ]
-        columns[name] = np.concatenate(parts)
+        columns[name] = _joined([_scalars(s, name, dtype) for s in data.streams], dtype)
+    lists: dict[str, ListColumn] = {}
+    if isinstance(program, Query):
+        check_times(program, data)
+        for name, dtype in program.operators[0].lists.items():
+            parts = [_lists(stream, name, dtype) for stream in data.streams]
+            lists[name] = ListColumn.concatenate(parts, dtype)
     lengths = [len(stream) for stream in data.streams]
     return Merged(
         columns=columns,
+        lists=lists,
         stream=np.repeat(np.arange(len(lengths)), lengths),
         # Streams lie one after another, so a stable sort keeps (stream, position) among equal
         # times.
         order=np.argsort(columns["ts"], kind="stable"),
     )
+
+
+def _joined(parts: Sequence[npt.NDArray[Any]], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)
+
+
+def _scalars(stream: Stream, name: str, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    column = stream.payload.get(name)
+    if column is None:
+        return np.zeros(len(stream), dtype=dtype)
+    if isinstance(column, ListColumn):
+        raise ModelError(f"stream {stream.name}: column {name} holds lists, the program reads one")
+    return np.asarray(column, dtype=dtype)
+
+
+def _lists(stream: Stream, name: str, dtype: np.dtype[Any]) -> ListColumn:
+    column = stream.payload.get(name)
+    if column is None:
+        return ListColumn(np.zeros(len(stream) + 1, dtype=np.int64), np.empty(0, dtype=dtype))
+    if not isinstance(column, ListColumn):
+        raise ModelError(
+            f"stream {stream.name}: column {name} holds no lists, the program reads some"
+        )
+    return column
 
 
 def _tags(stream: Stream) -> IntArray:

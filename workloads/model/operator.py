@@ -41,8 +41,8 @@ inputs; what its own input does not carry reads as 0, or as an empty list.
 UpdateFn = Callable[[Any, Any, Any], None]
 """`update(w, t, out)`, f_U: change the window instances `w[i]` of one key in place.
 
-`w[i]` belongs to input i. It has the fields of `Operator.state`, `key`, and `left`, where the window
-begins; all fields start zeroed. `out.emit(*fields)` forwards a record; it takes the output's fields
+`w[i]` belongs to input i. It has the fields of `Operator.state`, which start zeroed, `key`, and
+`left`, where the window begins. `out.emit(*fields)` forwards a record; it takes the output's fields
 without `ts`, which is the window's right boundary.
 """
 
@@ -120,6 +120,8 @@ class Operator:
         expire: f_O; None: no output at expiry.
         slide: f_S; None: the default, purge stale tuples; a state without tuples stays as it is.
         stores: whether window instances keep tuples: `w[i].tuples`, a deque in order of arrival.
+        emits_on_update: whether `update` forwards anything.
+        max_outputs: most records that one call of `update`, `expire` or a join's `emit` forwards.
         buckets: into how many buckets keys are hashed; f_mu maps buckets to instances.
         bucket: `bucket(key)`, reduced modulo `buckets`; None: a hash of the key.
         join: set by `join`; None for other operators.
@@ -136,6 +138,7 @@ class Operator:
     slide: SlideFn | None = None
     stores: bool = False
     emits_on_update: bool = False
+    max_outputs: int = 1
     buckets: int = 1024
     bucket: Callable[[int], int] | None = None
     join: Join | None = None
@@ -298,7 +301,7 @@ def join(
         state=np.dtype([("count", np.int64)]),
         keys=keys,
         update=update,
-        slide=_keep,
+        slide=keep,
         stores=True,
         emits_on_update=True,
         buckets=shares,
@@ -311,5 +314,5 @@ def _same(key: int) -> int:
     return key
 
 
-def _keep(w: Any) -> None:
-    """Leave the states as they are: `update` purges."""
+def keep(w: Any) -> None:
+    """Leave the states as they are: an f_S for operators whose `update` purges."""

@@ -127,6 +127,12 @@ def event_type(payload: np.dtype[np.void]) -> Any:
 
 
 @lru_cache(maxsize=64)
+def tuple_type(names: tuple[str, ...]) -> Any:
+    """Return the named-tuple class of an operator's input tuples: `ts`, `input`, then `names`."""
+    return namedtuple("tuple_", ("ts", "input", *names))
+
+
+@lru_cache(maxsize=64)
 def _cached(name: str, dtype: np.dtype[np.void]) -> RecordType:
     return RecordType(name, dtype)
 

@@ -1,0 +1,65 @@
+"""The sequential semantics of programs in both models: one event at a time, in total order."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from workloads.model import DGSProgram, Input, Program, Query
+from workloads.model.merged import merge
+from workloads.model.oplus import QueryRun
+from workloads.model.records import Emitter, initial_state
+
+
+def spec(program: Program, data: Input, out: Emitter) -> None:
+    """Process all events of `data` in total order; outputs go to `out`."""
+    events = merge(data, program).events(program)
+    apply(program, events, out, count=data.events, until_ts=data.until_ts)
+
+
+def apply(
+    program: Program, events: Iterable[Any], out: Emitter, *, count: int, until_ts: int | None
+) -> None:
+    """Process events in the order in which they come; outputs go to `out`.
+
+    Args:
+        program: what to compute.
+        events: as `Merged.events` makes them.
+        out: takes the outputs.
+        count: how many events there are.
+        until_ts: see `Input.until_ts`; only queries have use for it.
+    """
+    if isinstance(program, Query):
+        _apply_query(program, events, out, count, until_ts)
+    elif program.keyed:
+        _apply_keyed(program, program.states[0].update, events, out)
+    else:
+        update, state = program.states[0].update, initial_state(program)
+        for event in events:
+            update(state, event, out)
+
+
+def _apply_query(
+    query: Query, events: Iterable[Any], out: Emitter, count: int, until_ts: int | None
+) -> None:
+    """Process tuples; what only the end of the input lets go counts as made by the last one."""
+    run = QueryRun(query, out.rows.append)
+    left = count
+    for t in events:
+        run.process(t)
+        left -= 1
+        if not left:
+            run.finish(until_ts)
+
+
+def _apply_keyed(
+    program: DGSProgram,
+    update: Callable[[Any, Any, Any], None],
+    events: Iterable[Any],
+    out: Emitter,
+) -> None:
+    states: dict[int, Any] = {}
+    find = states.get
+    for event in events:
+        state = find(event.key)
+        if state is None:
+            state = states[event.key] = initial_state(program)
+        update(state, event, out)
