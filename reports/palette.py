@@ -34,6 +34,11 @@ _OTHER = Colour(light="#6c757f", dark="#a3adb8")
 _FIXED = {"multicore": 0, "spark": 1, "reference": 2, "fake": 3}
 
 
+def slot(number: int) -> Colour:
+    """Return one of the colours by number, for series that are not engines; grey past the last."""
+    return _SLOTS[number] if number < len(_SLOTS) else _OTHER
+
+
 def engine_colours(engines: Iterable[str]) -> Mapping[str, Colour]:
     """Return a colour for each engine.
 

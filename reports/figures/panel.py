@@ -12,7 +12,7 @@ from reports.palette import GRID, INK, MUTED, PAPER
 
 WIDTH_IN = 4.4
 
-_RC: dict[Any, Any] = {
+RC: dict[Any, Any] = {
     "svg.fonttype": "none",  # text stays text: it can be searched, and takes the page's colours
     "svg.hashsalt": "stream-lab",  # element ids must not change from one rendering to the next
 }
@@ -72,7 +72,7 @@ def save(axes: Axes, stem: Path) -> str:
     assert isinstance(figure, Figure)
     stem.parent.mkdir(parents=True, exist_ok=True)
     svg = stem.with_name(stem.name + ".svg")
-    with mpl.rc_context(_RC):
+    with mpl.rc_context(RC):
         figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
         figure.savefig(
             stem.with_name(stem.name + ".png"), format="png", dpi=200, metadata={"Software": None}

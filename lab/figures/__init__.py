@@ -1,0 +1,1 @@
+"""The papers' figures, made again: experiments, claims, and a verdict. One module a paper."""

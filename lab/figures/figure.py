@@ -1,0 +1,88 @@
+"""What a figure is to the lab: experiments in stages, and how to judge and draw what they gave.
+
+A later stage may depend on the rates that an earlier one found. Every stage is an ordinary run.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lab.figures.options import Options, stamp
+from lab.figures.toml import Tree, matrix_text
+from lab.figures.verdict import Claim
+from results.store import Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+
+Runs = Sequence[Run]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What one stage runs: a matrix as a tree of TOML values, and patterns on its cells' ids."""
+
+    tree: Tree
+    only: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """One run of a figure; `plan` is given the options and the finished runs before it.
+
+    `plan` raises FigureError where the earlier runs lack what it needs.
+    """
+
+    name: str
+    about: str
+    plan: Callable[[Options, Runs], Plan]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of a figure.
+
+    Attributes:
+        claims: each of the paper's, judged.
+        notes: what sets the experiment apart from the paper's; also on the figure.
+        numbers: what is drawn, as JSON values.
+        draw: returns the canvas, notes and published marks included; matplotlib is imported there.
+    """
+
+    claims: tuple[Claim, ...]
+    notes: tuple[str, ...]
+    numbers: Mapping[str, Any]
+    draw: Callable[[], "Canvas"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One figure, or table, of a paper.
+
+    Attributes:
+        id: `<paper>:<number>`.
+        title: what it is, in a line.
+        shows: quantities and series.
+        needs: workloads, and engines as `engine/variant`, without which there is no figure.
+        stages: its runs.
+        outcome: judges the runs and prepares the drawing.
+    """
+
+    id: str
+    title: str
+    shows: str
+    needs: tuple[str, ...]
+    stages: tuple[Stage, ...]
+    outcome: Callable[[Options, Runs], Outcome]
+    options: tuple[str, ...] = field(default=("workers", "repetitions", "scale", "quick"))
+
+    @property
+    def slug(self) -> str:
+        """The id as part of a file name."""
+        return self.id.replace(":", "-")
+
+    def text(self, stage: Stage, plan: Plan, options: Options) -> str:
+        """Return the matrix of a stage as TOML, stamped."""
+        named = {"name": f"{self.slug}-{stage.name}"} | dict(plan.tree.get("run", {}))
+        tree = {"run": named} | {key: value for key, value in plan.tree.items() if key != "run"}
+        return stamp(self.id, stage.name, options) + matrix_text(tree)

@@ -1,0 +1,125 @@
+"""Takes a figure's numbers out of runs: verified ones only, repetitions kept apart."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from results.query import CellSummary, Spread, by_cell, spread
+from results.schema import VERIFIED
+from results.store import Row, Run
+
+Value = Callable[[CellSummary], Spread | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One quantity by number of instances; several spreads where options were swept beside it."""
+
+    by_workers: Mapping[int, tuple[Spread, ...]]
+
+    def at(self, workers: int) -> float | None:
+        """Return the best median of this number of instances."""
+        found = self.by_workers.get(workers)
+        return max(s.median for s in found) if found else None
+
+    def highest(self, within: Iterable[int]) -> float | None:
+        """Return the highest median among these numbers of instances."""
+        return max((s.median for s in self._of(within)), default=None)
+
+    def lowest(self, within: Iterable[int]) -> float | None:
+        """Return the lowest median among these numbers of instances."""
+        return min((s.median for s in self._of(within)), default=None)
+
+    def workers(self, within: Iterable[int]) -> tuple[int, ...]:
+        """Return those of the numbers of instances that have a value, ascending."""
+        return tuple(sorted(n for n in within if n in self.by_workers))
+
+    def _of(self, within: Iterable[int]) -> list[Spread]:
+        return [s for n in within for s in self.by_workers.get(n, ())]
+
+
+def series(run: Run, key: str, variant: str, value: Value, *, options: str = "") -> Series:
+    """Return a quantity of all cells of a workload and a variant that have a verified number.
+
+    Args:
+        run: the run.
+        key: of the workload, `name` or `name@label`.
+        variant: as `engine/variant`.
+        value: takes the quantity from a cell.
+        options: a part of the cell's id that it must have; empty: any.
+    """
+    found: dict[int, list[Spread]] = {}
+    for cell in cells(run, key, variant):
+        got = value(cell) if options in cell.cell else None
+        if got is not None:
+            found.setdefault(cell.workers, []).append(got)
+    return Series({workers: tuple(spreads) for workers, spreads in sorted(found.items())})
+
+
+def cells(run: Run, key: str, variant: str) -> list[CellSummary]:
+    """Return the cells of a workload and a variant, whatever came of them."""
+    return [
+        cell
+        for cell in by_cell(run.rows)
+        if _key(cell) == key and f"{cell.engine}/{cell.variant}" == variant
+    ]
+
+
+def column(name: str, factor: float = 1.0) -> Value:
+    """Return what takes a column, times a factor."""
+
+    def value(cell: CellSummary) -> Spread | None:
+        found = cell.spread(name)
+        return None if found is None else scaled(found, factor)
+
+    return value
+
+
+def comparisons_per_s(cell: CellSummary) -> Spread | None:
+    """Take the comparisons a second, from the engine's own count."""
+    return per_row(cell, lambda row: _per(row["comparisons"], row["duration_s"]))
+
+
+def per_row(cell: CellSummary, value: Callable[[Row], float | None]) -> Spread | None:
+    """Return the spread of something that is derived from each repetition."""
+    return spread(map(value, cell.rows)) if cell.status in VERIFIED else None
+
+
+def scaled(found: Spread, factor: float) -> Spread:
+    """Return a spread in another unit."""
+    return Spread(
+        n=found.n, median=found.median * factor, min=found.min * factor, max=found.max * factor
+    )
+
+
+def quotient(above: float | None, below: float | None) -> float | None:
+    """Return a quotient; None without both, or with nothing to divide by."""
+    return None if above is None or not below else above / below
+
+
+def troubles(runs: Sequence[Run]) -> tuple[str, ...]:
+    """Return a sentence for every cell without a verified number, and every doubtful one."""
+    found = []
+    for run in runs:
+        for cell in by_cell(run.rows):
+            if cell.status not in VERIFIED:
+                found.append(f"{cell.cell} has no number: {cell.status}: {_first(cell.reason)}")
+    return tuple(found)
+
+
+def middle(values: Iterable[float | None]) -> float | None:
+    """Return the median of the values that are there; None without any."""
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
+
+
+def _per(number: float | None, seconds: float | None) -> float | None:
+    return None if number is None or not seconds else number / seconds
+
+
+def _first(reason: str | None) -> str:
+    return (reason or "no reason given").splitlines()[0][:160]
+
+
+def _key(cell: CellSummary) -> str:
+    return f"{cell.workload}@{cell.label}" if cell.label else cell.workload

@@ -1,0 +1,154 @@
+"""Writes a figure: its drawing in several formats, and its record in Markdown and in JSON."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from lab.figures.figure import Figure, Outcome, Runs
+from lab.figures.options import Options
+from lab.figures.verdict import Claim, Verdict
+from reports.published import Facts
+
+FORMATS = ("png", "svg", "pdf")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A figure that has been judged: all that its record says."""
+
+    figure: Figure
+    options: Options
+    runs: Runs
+    outcome: Outcome
+    verdict: Verdict
+    facts: Facts
+
+
+def write(made: Made, folder: Path, formats: Sequence[str]) -> tuple[Path, ...]:
+    """Draw the figure and write it with its record; returns the files, the drawings first.
+
+    Args:
+        made: the figure.
+        folder: made if need be.
+        formats: among FORMATS; the record is always written.
+    """
+    from reports.figures.paper import save_as
+
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = folder / made.figure.slug
+    drawings = save_as(made.outcome.draw(), stem, formats)
+    content = as_json(made)
+    record, page = stem.with_suffix(".json"), stem.with_suffix(".md")
+    record.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    page.write_text(as_markdown(content, [path.name for path in drawings]), encoding="utf-8")
+    return (*drawings, page, record)
+
+
+def as_json(made: Made) -> dict[str, Any]:
+    """Return the record as JSON values."""
+    figure = made.figure
+    return {
+        "figure": figure.id,
+        "title": figure.title,
+        "shows": figure.shows,
+        "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "verdict": made.verdict.verdict,
+        "reason": made.verdict.reason,
+        "claims": [asdict(claim) for claim in made.outcome.claims],
+        "notes": list(made.outcome.notes),
+        "options": asdict(made.options),
+        "runs": [_run(run.path, run.meta) for run in made.runs],
+        "published": [
+            {**asdict(fact), "high": None if fact.high == float("inf") else fact.high}
+            for fact in made.facts.of(figure=figure.id.partition(":")[2])
+        ],
+        "numbers": dict(made.outcome.numbers),
+    }
+
+
+def as_markdown(record: Mapping[str, Any], drawings: Sequence[str]) -> str:
+    """Return the record for people."""
+    picture = next((name for name in drawings if name.endswith((".png", ".svg"))), None)
+    parts = [
+        f"# {record['figure']}: {record['title']}",
+        f"**Verdict: {record['verdict']}.** {_sentence(record['reason'])}",
+        f"![{record['title']}]({picture})" if picture else "",
+        _table(
+            ("claim", "kind", "published", "measured", "outcome", "why"),
+            [
+                (c["text"], c["kind"], c["published"], c["measured"], c["outcome"], c["reason"])
+                for c in record["claims"]
+            ],
+        ),
+        "\n".join(f"- {note}" for note in record["notes"]),
+        "## Published numbers\n\n"
+        + _table(
+            ("panel", "series", "quantity", "at", "number", "where"),
+            [
+                (f["panel"], f["series"], f["quantity"], f["x"], _number(f), f["source"])
+                for f in record["published"]
+            ],
+        ),
+        "## Runs\n\n"
+        + _table(
+            ("run", "machine", "cores", "revision", "inputs"),
+            [
+                (
+                    f"`{run['run']}`",
+                    run["cpu_model"] or "",
+                    str(run["cores"]),
+                    (run["commit"] or "")[:12] + (" and changes" if run["dirty"] else ""),
+                    ", ".join(f"{key} {value[:12]}" for key, value in run["datasets"].items()),
+                )
+                for run in record["runs"]
+            ],
+        ),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def claim_line(claim: Claim) -> str:
+    """Return a claim as one line for the terminal."""
+    measured = f", measured {claim.measured}" if claim.measured else ""
+    return f"{claim.outcome}: {claim.text} (published {claim.published}{measured}; {claim.reason})"
+
+
+def _run(path: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
+    host, vcs = meta.get("host") or {}, meta.get("vcs") or {}
+    return {
+        "run": path.name,
+        "cpu_model": host.get("cpu_model"),
+        "cores": host.get("cores_usable"),
+        "commit": vcs.get("commit"),
+        "dirty": vcs.get("dirty_diff_sha256") is not None,
+        "datasets": {key: value["id"] for key, value in (meta.get("datasets") or {}).items()},
+        "fingerprint": meta.get("fingerprint"),
+    }
+
+
+def _number(fact: Mapping[str, Any]) -> str:
+    low, high = fact["low"], fact["high"]
+    unit = "" if fact["unit"] == "1" else f" {fact['unit']}"
+    if fact["relation"] in ("at most", "difference"):
+        return f"at most {high:,g}{unit}"
+    if high is None:
+        return f"at least {low:,g}{unit}"
+    return (f"{low:,g}" if low == high else f"{low:,g} to {high:,g}") + unit
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    if not rows:
+        return ""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(_cell(text) for text in line) + " |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}." if text else ""

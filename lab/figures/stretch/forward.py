@@ -1,0 +1,189 @@
+"""Figure 7 of STRETCH: what data sharing and sorting cost when nothing else is done."""
+
+from typing import Any
+
+from lab.figures.figure import Figure, Outcome, Plan, Runs
+from lab.figures.measured import (
+    Series,
+    quotient,
+    series,
+)
+from lab.figures.options import Options
+from lab.figures.stretch.shared import (
+    SN,
+    VSN,
+    engine,
+    facts,
+    lone,
+    notes,
+    numbers,
+    points,
+    run_table,
+)
+from lab.figures.stretch.static import INSTANCES, LATENCY, RATE, TWEETS, stages
+from lab.figures.verdict import Asked
+from reports.figures.paper import Layout, Line, Mark, Panel, draw
+from results.query import Spread
+
+
+def _scale_7(options: Options) -> float:
+    return options.scaled(1.0, 0.1)
+
+
+def _tree_7(options: Options) -> Plan:
+    events = max(1000, round(TWEETS * _scale_7(options)))
+    return Plan(
+        tree={
+            "run": run_table(options, timeout_s=300),
+            "workload": [
+                {
+                    "name": "forward",
+                    "label": f"n{n}",
+                    "events": events,
+                    "query": {"copies": n},
+                }
+                for n in options.instances
+            ],
+            # Every instance forwards every tuple once: as many copies as instances.
+            "engine": [
+                engine(variant, options, workers=[n], workloads=[f"forward@n{n}"], label=f"n{n}")
+                for n in options.instances
+                for variant in (VSN, SN)
+            ],
+        }
+    )
+
+
+def _by_copies(runs: Runs, stage: int, variant: str, value: Any, options: Options) -> Series:
+    joined: dict[int, tuple[Spread, ...]] = {}
+    for n in options.instances:
+        joined |= series(runs[stage], f"forward@n{n}", variant, value).by_workers
+    return Series(joined)
+
+
+def _outcome_7(options: Options, runs: Runs) -> Outcome:
+    vsn, sn = (_by_copies(runs, 0, variant, RATE, options) for variant in (VSN, SN))
+    vsn_ms, sn_ms = (_by_copies(runs, 1, variant, LATENCY, options) for variant in (VSN, SN))
+    both = [n for n in vsn.workers(options.within) if n in sn.by_workers]
+    blocked = lone(options, both)
+    least, most = (both[0], both[-1]) if both else (0, 0)
+    vsn_change = quotient(vsn.at(most), vsn.at(least))
+    sn_change = quotient(sn.at(most), sn.at(least))
+    gain = [quotient(vsn.at(n), sn.at(n)) for n in both]
+    gain_fact = facts().one(figure="7", series="VSN/SN")
+    late = {s: facts().one(figure="7", panel="latency", series=s) for s in ("VSN", "SN")}
+    known = [g for g in gain if g is not None]
+    claims = (
+        Asked(
+            text="VSN forwards more than SN at every number of instances",
+            published=gain_fact.text,
+            source=gain_fact.source,
+        ).shape(min(known, default=None), 1.0, float("inf"), "x"),
+        Asked(
+            text="VSN/SN ratio of throughput, at its least",
+            published=gain_fact.text,
+            source=gain_fact.source,
+        ).near(min(known, default=None), gain_fact.low, gain_fact.high, 0.2, "x"),
+        Asked(
+            text=f"VSN's input rate does not grow with instances ({least} to {most})",
+            published="120,000 to 100,000 t/s",
+            source="section 8.2",
+            blocked=blocked,
+        ).shape(vsn_change, 0.0, 1.1, "x"),
+        Asked(
+            text=f"SN's input rate falls faster than VSN's ({least} to {most})",
+            published="40,000 to 2,000 t/s",
+            source="section 8.2",
+            blocked=blocked,
+        ).shape(quotient(vsn_change, sn_change), 1.0, float("inf"), "x"),
+        Asked(
+            text="VSN's latency", published=late["VSN"].text, source=late["VSN"].source
+        ).at_most(vsn_ms.highest(options.within), late["VSN"].high, "ms"),
+        Asked(
+            text="SN's latency", published=late["SN"].text, source=late["SN"].source
+        ).at_least(sn_ms.lowest(options.within), late["SN"].low, "ms"),
+    )  # fmt: skip
+    said = notes(
+        options,
+        _scale_7(options),
+        runs,
+        "Published rates are those of a Java engine on another machine: drawn, never judged.",
+        "Input is generated tuples on two streams; as many copies are forwarded as instances.",
+    )
+    return Outcome(
+        claims=claims,
+        notes=said,
+        numbers=dict(numbers(vsn_eps=vsn, sn_eps=sn, vsn_ms=vsn_ms, sn_ms=sn_ms)),
+        draw=lambda: draw(
+            Layout(
+                title="STRETCH, figure 7: forwarding operator with two inputs",
+                rows=[
+                    [
+                        Panel(
+                            title="Maximum throughput",
+                            y_label="input tuples/s",
+                            x_label=INSTANCES,
+                            lines=_pair(options, vsn, sn),
+                            marks=[
+                                _published_range("VSN", 0),
+                                _published_range("SN", 1),
+                            ],
+                            log_y=True,
+                            ticks=options.instances,
+                        ),
+                        Panel(
+                            title="Latency at 70 % of it",
+                            y_label="latency p50, ms",
+                            x_label=INSTANCES,
+                            lines=_pair(options, vsn_ms, sn_ms),
+                            marks=[
+                                Mark(
+                                    name="VSN's latency below",
+                                    low=0,
+                                    high=late["VSN"].high,
+                                    colour=0,
+                                ),
+                                Mark(
+                                    name="SN's latency above",
+                                    low=late["SN"].low,
+                                    high=float("inf"),
+                                    colour=1,
+                                ),
+                            ],
+                            log_y=True,
+                            ticks=options.instances,
+                            write=lambda value: f"{value:g}",
+                        ),
+                    ]
+                ],
+                notes=said,
+            )
+        ),
+    )
+
+
+def _published_range(name: str, colour: int) -> Mark:
+    rates = facts().of(figure="7", series=name, quantity="throughput")
+    return Mark(
+        name=f"{name}'s range of throughput",
+        low=min(fact.low for fact in rates),
+        high=max(fact.high for fact in rates),
+        colour=colour,
+    )
+
+
+def _pair(options: Options, vsn: Series, sn: Series) -> list[Line]:
+    return [
+        Line(name="VSN", points=points(vsn, options), colour=0),
+        Line(name="SN", points=points(sn, options), colour=1),
+    ]
+
+
+FIGURE = Figure(
+    id="stretch:7",
+    title="forwarding operator with two inputs, VSN against SN",
+    shows="maximum throughput and latency against instances",
+    needs=("forward", VSN, SN),
+    stages=stages(_tree_7),
+    outcome=_outcome_7,
+)

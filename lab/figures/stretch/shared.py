@@ -1,0 +1,139 @@
+"""What the experiments of STRETCH share: the machine's notes, later stages, drawn points."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from lab.figures.errors import FigureError
+from lab.figures.figure import Plan, Runs
+from lab.figures.measured import Series, troubles
+from lab.figures.options import Options
+from lab.figures.toml import Tree
+from reports.figures.paper import Point
+from reports.published import Facts, published
+from results.query import by_cell
+from results.schema import VERIFIED
+
+VSN, SN = "multicore/vsn", "multicore/sn"
+BATCH = 64
+PAPER_CORES = 36
+LATENCY_SHARE = 0.7
+"""Latency is measured at this share of a cell's own highest rate: queues are short, work is not."""
+LATENCY_LOAD = "at70"
+_LONGEST_S, _WARM_UP_SHARE, _INPUT_SHARE = 60.0, 0.25, 0.9
+
+
+def facts() -> Facts:
+    """Return what the paper published."""
+    return published("stretch")
+
+
+def run_table(options: Options, *, timeout_s: float, repetitions: int = 5) -> dict[str, Any]:
+    """Return `[run]`; the paper averages over five runs."""
+    return {"repetitions": options.repeated(repetitions), "timeout_s": timeout_s, "seed": 1}
+
+
+def notes(options: Options, scale: float, runs: Runs, *more: str) -> tuple[str, ...]:
+    """Return what sets the experiment apart from the paper's."""
+    found = [
+        f"{options.cores} cores here; the paper's machine: 2 x 18 cores, 72 hardware threads, Java."
+    ]
+    if scale != 1:
+        found.append(f"Scale {scale:g}: inputs, phases and windows are {scale:g} x the paper's.")
+    if options.quick:
+        found.append("A quick run: short, few repetitions; not to be published.")
+    beyond = [n for n in options.instances if n > options.cores]
+    if beyond:
+        found.append(
+            f"{', '.join(map(str, beyond))} instances are more than the cores: hollow marks, "
+            "not judged."
+        )
+    failed = troubles(runs)
+    return (*found, *more, *failed[:6])
+
+
+def latency_plan(first: Tree, runs: Runs) -> Plan:
+    """Return the stage that offers every cell of the stage before LATENCY_SHARE of its rate.
+
+    Args:
+        first: the tree of the stage before; the same cells get a load each.
+        runs: the run of that stage.
+
+    Raises:
+        FigureError: no cell of it has a rate.
+    """
+    loads, ids = [], []
+    for number, cell in enumerate(by_cell(runs[-1].rows), 1):
+        rate = cell.spread("throughput_eps")
+        if cell.status not in VERIFIED or rate is None:
+            continue
+        label = f"{LATENCY_LOAD}-{number}"
+        rate_eps = LATENCY_SHARE * rate.median
+        events = min(row["events"] for row in cell.rows)
+        length_s = min(_LONGEST_S, _INPUT_SHARE * events / rate_eps)
+        loads.append(
+            {
+                "label": label,
+                "arrival": "constant",
+                "rate_eps": float(f"{rate_eps:.6g}"),
+                "warm_up_s": float(f"{length_s * _WARM_UP_SHARE:.4g}"),
+                "window_s": float(f"{length_s * (1 - _WARM_UP_SHARE):.4g}"),
+                "engines": [f"{cell.engine}/{cell.variant}"],
+                "workloads": [f"{cell.workload}@{cell.label}" if cell.label else cell.workload],
+            }
+        )
+        ids.append(f"{cell.cell}/{label}")
+    if not loads:
+        why = "; ".join(troubles(runs)) or "it is empty"
+        raise FigureError(f"{runs[-1].path}: no cell has a rate to offer a share of: {why}")
+    return Plan(tree={**first, "load": loads}, only=tuple(ids))
+
+
+def engine(variant: str, options: Options, **more: Any) -> dict[str, Any]:
+    """Return an `[[engine]]` table; `workers` may be given among the others."""
+    name, _, own = variant.partition("/")
+    return {
+        "name": name,
+        "variants": [own],
+        "workers": list(options.instances),
+        "batch": [BATCH],
+    } | more
+
+
+def points(found: Series, options: Options, factor: float = 1.0) -> tuple[Point, ...]:
+    """Return what is drawn: medians; low and high over repetitions and swept options."""
+    return tuple(
+        Point(
+            workers,
+            max(s.median for s in spreads) * factor,
+            min(s.min for s in spreads) * factor,
+            max(s.max for s in spreads) * factor,
+            workers > options.cores,
+        )
+        for workers, spreads in found.by_workers.items()
+    )
+
+
+def numbers(**named: Series) -> Mapping[str, Any]:
+    """Return series as JSON values."""
+    return {
+        name: {
+            str(workers): [{"n": s.n, "median": s.median, "min": s.min, "max": s.max} for s in all_]
+            for workers, all_ in found.by_workers.items()
+        }
+        for name, found in named.items()
+    }
+
+
+def lone(options: Options, found: Iterable[int]) -> str | None:
+    """Return why growth cannot be judged with fewer than two numbers of instances; None if it can.
+
+    Args:
+        options: of the run.
+        found: numbers of instances within the cores that have a number.
+    """
+    if len(set(found)) >= 2:
+        return None
+    return (
+        f"growth needs two numbers of instances within the {options.cores} cores, with verified "
+        f"numbers; there is {', '.join(map(str, found)) or 'none'}"
+    )

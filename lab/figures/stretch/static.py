@@ -1,0 +1,40 @@
+"""What figures 6 to 8 share: two stages, and the quantities of each.
+
+Throughput is the rate at which back-pressure lets the input in (catch-up): the paper's engines are
+saturated under flow control too. Latency is measured in a second stage, at 70 % of each cell's own
+rate, from due times.
+"""
+
+from collections.abc import Callable
+
+from lab.figures.figure import Plan, Runs, Stage
+from lab.figures.measured import (
+    column,
+)
+from lab.figures.options import Options
+from lab.figures.stretch.shared import (
+    latency_plan,
+)
+
+MS = 1e-6
+"""Nanoseconds to milliseconds."""
+TWEETS = 4_300_000
+"""Tweets in the paper's input."""
+INSTANCES = "instances"
+RATE = column("throughput_eps")
+LATENCY = column("latency_p50_ns", MS)
+
+
+def stages(first: Callable[[Options], Plan]) -> tuple[Stage, ...]:
+    """Return the two stages of a figure whose first one is `first`."""
+
+    def throughput(options: Options, runs: Runs) -> Plan:
+        return first(options)
+
+    def latency(options: Options, runs: Runs) -> Plan:
+        return latency_plan(first(options).tree, runs)
+
+    return (
+        Stage(name="throughput", about="every cell as fast as it can", plan=throughput),
+        Stage(name="latency", about="every cell at 70 % of its own rate", plan=latency),
+    )

@@ -1,0 +1,343 @@
+"""Draws panels in the layout of a paper: lines with spreads, bands, steps, and published marks.
+
+Measured lines are solid and coloured; what a paper published is hollow or hatched, grey, and has a
+legend of its own, so that nobody takes one for the other.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import fill
+from typing import Literal
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+from reports.figures.panel import RC, grid
+from reports.figures.time_axis import log_ticks
+from reports.numbers import count
+from reports.palette import INK, MUTED, PAPER, slot
+
+PANEL_WIDTH_IN, PANEL_HEIGHT_IN = 3.1, 1.85
+_TOP_IN, _GAP_IN = 0.42, 0.62
+_LEGEND_TITLE_IN, _LEGEND_LINE_IN = 0.2, 0.16
+_NOTE_CHARACTERS_PER_IN, _NOTE_LINE_IN = 16.5, 0.135
+_MARK_SIZE = 7.0
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A median with the smallest and largest repetition; `open` marks more instances than cores."""
+
+    x: float
+    mid: float
+    low: float
+    high: float
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """What was measured. `colour` is a slot of the palette.
+
+    Attributes:
+        points: by x; without a value there is no point.
+        style: `line` with marks, `steps` that hold until the next point, `plain` without marks, or
+            `marks` alone.
+        band: whether low to high is a shaded region of its own, not the spread of repetitions.
+    """
+
+    name: str
+    points: Sequence[Point]
+    colour: int = 0
+    style: str = "line"
+    band: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """What was published: a number at x, or from low to high across the panel where x is None.
+
+    `colour` is the slot of the series that it belongs to; None: grey.
+    """
+
+    name: str
+    low: float
+    high: float
+    x: float | None = None
+    colour: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shade:
+    """A stretch of the horizontal axis, e.g. a transition."""
+
+    name: str
+    begin: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """One pair of axes.
+
+    Attributes:
+        words: published numbers that have no place on the axes, e.g. quotients of two lines.
+        ticks: where the horizontal axis has ticks; None: chosen.
+        write: writes vertical values; None: short counts.
+    """
+
+    title: str
+    y_label: str
+    x_label: str = ""
+    lines: Sequence[Line] = ()
+    marks: Sequence[Mark] = ()
+    shades: Sequence[Shade] = ()
+    words: Sequence[str] = ()
+    log_y: bool = False
+    ticks: Sequence[float] | None = None
+    empty: str = "no verified number"
+    write: Callable[[float], str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """Panels in rows, each row of the same number, and how large."""
+
+    title: str
+    rows: Sequence[Sequence[Panel]]
+    notes: Sequence[str] = ()
+    width_in: float = PANEL_WIDTH_IN
+    height_in: float = PANEL_HEIGHT_IN
+
+
+def draw(layout: Layout) -> Figure:
+    """Draw the panels, one legend for what was measured and one for what was published."""
+    columns = max(len(row) for row in layout.rows)
+    width = columns * (layout.width_in + _GAP_IN) + 0.25
+    notes = [fill(note, int(width * _NOTE_CHARACTERS_PER_IN)) for note in layout.notes]
+    note_in = _NOTE_LINE_IN * sum(note.count("\n") + 1 for note in notes) + 0.1
+    cell_in = layout.height_in + _GAP_IN
+    below_in = note_in + _legend_in(layout, width) + 0.1
+    height = _TOP_IN + len(layout.rows) * cell_in + below_in + 0.1
+    figure = Figure(figsize=(width, height), facecolor=PAPER.light)
+    figure.text(
+        0.12 / width, 1 - 0.1 / height, layout.title, size=10.5, weight="bold", color=INK.light,
+        va="top", parse_math=False,
+    )  # fmt: skip
+    for number, row in enumerate(layout.rows):
+        for column, panel in enumerate(row):
+            left = 0.25 + _GAP_IN * 0.8 + column * (layout.width_in + _GAP_IN)
+            top = height - _TOP_IN - number * cell_in - 0.28
+            axes = figure.add_axes(
+                (
+                    left / width,
+                    (top - layout.height_in) / height,
+                    layout.width_in / width,
+                    layout.height_in / height,
+                ),
+                facecolor="none",
+            )
+            _panel(axes, panel)
+    figure.text(
+        0.12 / width, 0.06 / height, "\n".join(notes), size=7, color=MUTED.light, va="bottom",
+        parse_math=False, linespacing=1.25,
+    )  # fmt: skip
+    _legends(figure, layout, note_in + 0.1)
+    return figure
+
+
+def save_as(figure: Figure, stem: Path, formats: Sequence[str]) -> tuple[Path, ...]:
+    """Write the figure; the same figure gives the same bytes."""
+    unsaid: dict[str, dict[str, None]] = {
+        "png": {"Software": None},
+        "svg": {"Date": None, "Creator": None},
+        "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    }
+    paths = []
+    with mpl.rc_context(RC):
+        for kind in formats:
+            path = stem.with_name(f"{stem.name}.{kind}")
+            figure.savefig(path, format=kind, dpi=160, metadata=unsaid[kind])
+            paths.append(path)
+    return tuple(paths)
+
+
+def _panel(axes: Axes, panel: Panel) -> None:
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color(MUTED.light)
+    axes.tick_params(colors=MUTED.light, labelsize=7.5, length=3, width=0.8)
+    axes.tick_params(axis="y", length=0)
+    axes.set_axisbelow(True)
+    axes.set_title(panel.title, size=8.5, color=INK.light, loc="left", pad=14, weight="bold")
+    axes.text(0, 1.03, panel.y_label, transform=axes.transAxes, size=7.5, color=MUTED.light)
+    axes.set_xlabel(panel.x_label, size=7.5, color=MUTED.light, labelpad=2)
+    shown = [line for line in panel.lines if line.points]
+    for shade in panel.shades:
+        axes.axvspan(shade.begin, shade.end, color=MUTED.light, alpha=0.12, linewidth=0)
+    for line in shown:
+        _line(axes, line)
+    if not shown:
+        axes.text(
+            0.5, 0.5, panel.empty, transform=axes.transAxes, size=8, color=MUTED.light,
+            ha="center", va="center", wrap=True,
+        )  # fmt: skip
+    _scale(axes, panel, shown)
+    for mark in panel.marks:
+        _mark(axes, mark)
+    if panel.words:
+        axes.text(
+            0.985, 0.97, "\n".join(panel.words), transform=axes.transAxes, size=6.8,
+            color=MUTED.light, ha="right", va="top", style="italic", linespacing=1.3, zorder=6,
+            bbox={"facecolor": PAPER.light, "edgecolor": "none", "alpha": 0.8, "pad": 1.0},
+        )  # fmt: skip
+
+
+def _scale(axes: Axes, panel: Panel, shown: Sequence[Line]) -> None:
+    values = [v for line in shown for p in line.points for v in (p.low, p.high) if math.isfinite(v)]
+    values += [v for m in panel.marks for v in (m.low, m.high) if math.isfinite(v)]
+    known = [v for v in values if v > 0]
+    if panel.log_y and known:
+        axes.set_yscale("log")
+        axes.set_ylim(min(known) / 1.6, max(known) * 2.2)
+        log_ticks(axes.yaxis)
+        axes.yaxis.set_minor_locator(NullLocator())
+    else:
+        axes.set_ylim(0, max(values, default=1.0) * 1.22 or 1.0)
+        axes.yaxis.set_major_locator(MaxNLocator(nbins=4))
+    write = panel.write or (lambda value: count(value).text)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: write(value) if value else "0"))
+    if panel.ticks:
+        low, high = min(panel.ticks), max(panel.ticks)
+        room = max((high - low) * 0.12, 0.3)
+        axes.set_xlim(low - room, high + room)
+        axes.xaxis.set_major_locator(FixedLocator([float(tick) for tick in panel.ticks]))
+    else:
+        axes.margins(x=0.02)
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    grid(axes, "y")
+
+
+def _line(axes: Axes, line: Line) -> None:
+    colour = slot(line.colour).light
+    x = [point.x for point in line.points]
+    mid = [point.mid for point in line.points]
+    low, high = [p.low for p in line.points], [p.high for p in line.points]
+    where = "steps-post" if line.style == "steps" else "default"
+    if line.band:
+        step: Literal["post"] | None = "post" if line.style == "steps" else None
+        axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0, step=step)
+    if line.style != "marks":
+        width = 1.5 if line.style == "line" else 1.1
+        axes.plot(x, mid, color=colour, linewidth=width, drawstyle=where, zorder=3)
+    if line.style in ("line", "marks"):
+        if not line.band:
+            axes.vlines(x, low, high, color=colour, linewidth=1.0, zorder=3)
+        for point in line.points:
+            axes.plot(
+                [point.x], [point.mid], marker="o", markersize=4.6, zorder=4, linestyle="none",
+                markerfacecolor=PAPER.light if point.open else colour, markeredgecolor=colour,
+            )  # fmt: skip
+
+
+def _mark(axes: Axes, mark: Mark) -> None:
+    ink = _ink(mark)
+    if mark.x is not None:
+        low, high = mark.low, mark.high
+        axes.plot([mark.x, mark.x], [low, high], color=ink, linewidth=1.0, zorder=5)
+        axes.plot(
+            [mark.x], [(low + high) / 2], marker="D", markersize=_MARK_SIZE, linestyle="none",
+            markerfacecolor="none", markeredgecolor=ink, markeredgewidth=1.2, zorder=5,
+        )  # fmt: skip
+    elif mark.low == mark.high or not math.isfinite(mark.high) or mark.low == 0:
+        at = mark.low if not math.isfinite(mark.high) else mark.high
+        axes.axhline(at, color=ink, linewidth=1.1, linestyle=(0, (4, 2)), zorder=2)
+    else:
+        axes.axhspan(
+            mark.low, mark.high, facecolor="none", edgecolor=ink, hatch="////", alpha=0.35,
+            linewidth=0, zorder=1,
+        )  # fmt: skip
+
+
+def _handles(layout: Layout) -> tuple[list[Line2D | Patch], list[Line2D | Patch]]:
+    """Return the entries of both legends: what was measured, and what was published."""
+    panels = [panel for row in layout.rows for panel in row]
+    lines = {line.name: line for panel in panels for line in panel.lines if line.points}
+    marks = {mark.name: mark for panel in panels for mark in panel.marks}
+    shades = {shade.name: shade for panel in panels for shade in panel.shades}
+    own: list[Line2D | Patch] = [_handle(line) for line in lines.values()]
+    own += [Patch(color=MUTED.light, alpha=0.12, label=name) for name in shades]
+    if any(point.open for line in lines.values() for point in line.points):
+        own.append(
+            Line2D(
+                [], [], marker="o", linestyle="none", markersize=4.6, label="beyond the cores",
+                markerfacecolor=PAPER.light, markeredgecolor=MUTED.light,
+            )
+        )  # fmt: skip
+    return own, [_published(mark) for mark in marks.values()]
+
+
+def _in_columns(entries: Sequence[Line2D | Patch], width_in: float) -> int:
+    """Return how many entries of a legend fit beside each other."""
+    widest = max((len(str(entry.get_label())) for entry in entries), default=1)
+    return max(1, min(len(entries), int(width_in / (0.5 + 0.062 * widest))))
+
+
+def _legend_in(layout: Layout, width_in: float) -> float:
+    """Return the height that both legends need."""
+    return sum(
+        _LEGEND_TITLE_IN + _LEGEND_LINE_IN * math.ceil(len(part) / _in_columns(part, width_in))
+        for part in _handles(layout)
+        if part
+    )
+
+
+def _legends(figure: Figure, layout: Layout, bottom_in: float) -> None:
+    width, height = figure.get_size_inches()
+    own, theirs = _handles(layout)
+    at = bottom_in
+    for entries, title in ((theirs, "published"), (own, "measured here")):
+        if not entries:
+            continue
+        columns = _in_columns(entries, width)
+        legend = figure.legend(
+            handles=entries, title=title, loc="lower left", bbox_to_anchor=(0.0, at / height),
+            ncols=columns, fontsize=7, frameon=False, title_fontsize=7, alignment="left",
+            borderpad=0.2, labelspacing=0.3,
+        )  # fmt: skip
+        legend.get_title().set_color(MUTED.light)
+        at += _LEGEND_TITLE_IN + _LEGEND_LINE_IN * math.ceil(len(entries) / columns)
+
+
+def _handle(line: Line) -> Line2D | Patch:
+    colour = slot(line.colour).light
+    if line.band and line.style == "plain":
+        return Patch(color=colour, alpha=0.3, label=line.name)
+    marker = "o" if line.style in ("line", "marks") else None
+    return Line2D(
+        [], [], color=colour, marker=marker, markersize=4.6, label=line.name,
+        linestyle="none" if line.style == "marks" else "-",
+    )  # fmt: skip
+
+
+def _ink(mark: Mark) -> str:
+    return MUTED.light if mark.colour is None else slot(mark.colour).light
+
+
+def _published(mark: Mark) -> Line2D | Patch:
+    ink = _ink(mark)
+    if mark.x is not None:
+        return Line2D(
+            [], [], marker="D", markersize=_MARK_SIZE - 1, linestyle="none", label=mark.name,
+            markerfacecolor="none", markeredgecolor=ink,
+        )  # fmt: skip
+    if mark.low == mark.high or not math.isfinite(mark.high) or mark.low == 0:
+        return Line2D([], [], color=ink, linestyle=(0, (4, 2)), label=mark.name)
+    return Patch(facecolor="none", edgecolor=ink, hatch="////", alpha=0.5, label=mark.name)

@@ -1,0 +1,113 @@
+"""Reads the published numbers of a paper."""
+
+import csv
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from results.errors import ResultsError
+
+FOLDER = Path(__file__).parent
+COLUMNS = (
+    *("figure", "panel", "series", "quantity", "x"),
+    *("low", "high", "unit", "relation", "source"),
+)
+RELATIONS = ("value", "ratio", "difference", "range", "at most", "at least")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """One published number: a row of the CSV, described in `reports.published`.
+
+    `high` is infinite where the text gives no upper bound.
+    """
+
+    figure: str
+    panel: str
+    series: str
+    quantity: str
+    x: str
+    low: float
+    high: float
+    unit: str
+    relation: str
+    source: str
+
+    @property
+    def at(self) -> float | None:
+        """Return x as a number; None where it is none."""
+        return float(self.x) if self.x.isdigit() else None
+
+    @property
+    def text(self) -> str:
+        """Return the number with its unit and relation, for people."""
+        unit = "" if self.unit == "1" else f" {self.unit}"
+        if self.relation == "ratio":
+            unit = " \N{MULTIPLICATION SIGN}"
+        if self.relation in ("at most", "difference"):
+            return f"at most {self.high:,g}{unit}"
+        if self.relation == "at least":
+            return f"at least {self.low:,g}{unit}"
+        if self.low == self.high:
+            return f"{self.low:,g}{unit}"
+        return f"{self.low:,g} to {self.high:,g}{unit}"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The published numbers of one paper, in the order of the file."""
+
+    rows: tuple[Fact, ...]
+
+    def __iter__(self) -> Iterator[Fact]:
+        return iter(self.rows)
+
+    def of(self, **wanted: str) -> tuple[Fact, ...]:
+        """Return the facts whose columns have these texts."""
+        return tuple(
+            fact
+            for fact in self.rows
+            if all(getattr(fact, column) == text for column, text in wanted.items())
+        )
+
+    def one(self, **wanted: str) -> Fact:
+        """Return the only such fact.
+
+        Raises:
+            ResultsError: there is none, or there are several.
+        """
+        found = self.of(**wanted)
+        if len(found) != 1:
+            raise ResultsError(f"{len(found)} published numbers have {wanted}, expected one")
+        return found[0]
+
+
+def published(paper: str, folder: Path = FOLDER) -> Facts:
+    """Return the published numbers of a paper, `stretch` for example.
+
+    Raises:
+        ResultsError: there is no such file, or a row of it is malformed.
+    """
+    path = folder / f"{paper}.csv"
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            reader = csv.DictReader(file)
+            if tuple(reader.fieldnames or ()) != COLUMNS:
+                raise ResultsError(f"{path}: columns are {reader.fieldnames}, expected {COLUMNS}")
+            return Facts(tuple(_fact(path, reader.line_num, row) for row in reader))
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot read published numbers: {error}") from error
+
+
+def _fact(path: Path, line: int, row: dict[str, str]) -> Fact:
+    try:
+        low, high = float(row.pop("low")), float(row.pop("high") or math.inf)
+    except ValueError as error:
+        raise ResultsError(f"{path}, line {line}: {error}") from error
+    if row["relation"] not in RELATIONS or low > high or not row["source"]:
+        raise ResultsError(
+            f"{path}, line {line}: expected low <= high, a source, and a relation among "
+            f"{', '.join(RELATIONS)}, got {row} from {low:g} to {high:g}"
+        )
+    return Fact(low=low, high=high, **row)
