@@ -17,12 +17,26 @@ import psutil
 
 from engines.protocol import Engine, Measured, Task
 from engines.small_dataset import SEED, write_dataset
-from workloads.model import Alphabet, Columns, Input, Stream, Workload
+from workloads.datasets.total_order import total_order
+from workloads.model import (
+    Alphabet,
+    Columns,
+    DGSProgram,
+    Input,
+    ListType,
+    Program,
+    Query,
+    Stream,
+    Workload,
+    type_of,
+)
 from workloads.model.trace import compare
 
 # Enough for many synchronizations, few enough for plain Python.
 EVENTS = 3_000
 EVENTS_PER_SYNC = 50
+WINDOWS = 6
+"""How often the longest window of a query fits into the small input: many open, slide and close."""
 CLOSE_GRACE_S = 5.0
 
 
@@ -51,8 +65,15 @@ class Finding:
 
 
 def ordinary_input(workload: Workload) -> Input:
-    """Return a small input from a workload's generator, with a synchronization every few events."""
-    dense = {name: EVENTS_PER_SYNC for name in workload.parameters if "_per_" in name}
+    """Return a small input from a workload's generator.
+
+    That of a program has a synchronization every few events; event times of a query's are drawn
+    apart until its windows open and close often.
+    """
+    program = workload.program
+    dense: dict[str, object] = {}
+    if isinstance(program, DGSProgram):
+        dense = {name: EVENTS_PER_SYNC for name in workload.parameters if "_per_" in name}
     params = workload.params(dense)
     specs = workload.streams(params, EVENTS)
     streams = []
@@ -63,13 +84,26 @@ def ordinary_input(workload: Workload) -> Input:
             Stream(
                 name=spec.name,
                 kinds=workload.program.kind_indices(spec.kinds),
-                ts=ts.astype(np.int64),
-                tag=None if tag is None else tag.astype(np.int32),
+                ts=np.asarray(ts, dtype=np.int64),
+                tag=None if tag is None else np.asarray(tag, dtype=np.int32),
                 payload=columns,
             )
         )
     alphabet = Alphabet(kinds=workload.program.kinds, keys=workload.keys(params))
-    return Input(alphabet=alphabet, streams=tuple(streams))
+    return _apart(Input(alphabet=alphabet, streams=tuple(streams)), program)
+
+
+def _apart(data: Input, program: Program) -> Input:
+    """Multiply event times so that the input lasts several of a query's windows."""
+    if not isinstance(program, Query):
+        return data
+    present = [stream.ts for stream in data.streams if len(stream)]
+    lasts = max(int(ts[-1]) for ts in present) - min(int(ts[0]) for ts in present)
+    longest = max(operator.window.size for operator in program.operators)
+    factor = max(1, WINDOWS * longest // max(1, lasts))
+    return replace(
+        data, streams=tuple(replace(stream, ts=stream.ts * factor) for stream in data.streams)
+    )
 
 
 def _same(data: Input) -> Input:
@@ -102,40 +136,27 @@ def _heartbeats_only(data: Input) -> Input:
 
 
 def ties(data: Input) -> Input:
-    """Map event times onto some fifty instants, so that events of all streams share them."""
+    """Round event times to some fifty instants, so that events of all streams share them."""
     last = max((int(stream.ts[-1]) for stream in data.streams if len(stream)), default=0)
     step = max(1, last // 50)
     return replace(
-        data, streams=tuple(replace(stream, ts=stream.ts // step) for stream in data.streams)
+        data, streams=tuple(replace(stream, ts=stream.ts // step * step) for stream in data.streams)
     )
 
 
 def _one_stream(data: Input) -> Input:
     """Merge all events into one physical stream that carries every kind."""
     n = len(data.alphabet.kinds)
-    ts = np.concatenate([stream.ts for stream in data.streams])
-    # A stable sort on concatenated streams is the total order: time, stream, position.
-    order = np.argsort(ts, kind="stable")
-    tags = [
-        np.full(len(stream), stream.kinds[0], dtype=np.int32) if stream.tag is None else stream.tag
-        for stream in data.streams
-    ]
-    dtypes = {name: values.dtype for s in data.streams for name, values in s.payload.items()}
-    payload = {
-        name: np.concatenate(
-            [
-                stream.payload.get(name, np.zeros(len(stream), dtype=dtype))
-                for stream in data.streams
-            ]
-        )[order]
-        for name, dtype in dtypes.items()
-    }
+    types = {name: type_of(values) for s in data.streams for name, values in s.payload.items()}
+    wanted = np.dtype([(name, of) for name, of in types.items() if isinstance(of, np.dtype)])
+    lists = {name: of.element for name, of in types.items() if isinstance(of, ListType)}
+    found = total_order(data, wanted, lists)
     merged = Stream(
         name="all",
         kinds=tuple(range(n)),
-        ts=ts[order],
-        tag=np.concatenate(tags)[order],
-        payload=payload,
+        ts=found.ts,
+        tag=(found.key * n + found.kind).astype(np.int32),
+        payload={**found.payload, **found.lists},
     )
     return replace(data, streams=(merged,))
 

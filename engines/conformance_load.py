@@ -90,11 +90,19 @@ def run_load_case(
     dataset = write_dataset(data, workload.name, folder / "data")
     expected = workload.oracle(data)
     times = event_times(dataset)
+    problems = []
     if case.cut:
         last = max(stream.ts_max for stream in dataset.streams)
-        dataset = before(dataset, times, last // 2)
+        middle = last // 2 // workload.output.grid * workload.output.grid
+        dataset = before(dataset, times, middle)
         times = event_times(dataset)
-        expected = answer_before(expected, last // 2)
+        expected = answer_before(expected, middle, workload.output)
+        difference = compare(workload.oracle(dataset.load()), expected, workload.output)
+        if not difference.equal:
+            problems.append(
+                "the workload's answer for the input that is cut is not its answer, cut (see "
+                f"OutputType.delay and grid): {difference.render()}"
+            )
     load = small_load(
         times,
         case.due(dataset.events),
@@ -118,11 +126,11 @@ def run_load_case(
     if reason is not None:
         return Finding(unsupported=reason)
     done = execute(engine, task)
-    problems = [*done.left_behind]
+    problems += done.left_behind
     difference = compare(expected, done.answer, workload.output)
     if not difference.equal:
         problems.append(difference.render())
-    problems += _about_time(done, load, times)
+    problems += _about_time(done, load, times, workload.output.delay)
     if case.twice:
         again = folder / "catch-up"
         again.mkdir()
@@ -133,7 +141,9 @@ def run_load_case(
     return Finding(problems=tuple(problems))
 
 
-def _about_time(done: Done, load: OfferedLoad, times: tuple[IntArray, ...]) -> list[str]:
+def _about_time(
+    done: Done, load: OfferedLoad, times: tuple[IntArray, ...], delay: int
+) -> list[str]:
     """Return what cannot be true in what an engine says about a run."""
     measured, events = done.measured, sum(map(len, times))
     outputs = len(done.answer["ts"])
@@ -152,7 +162,7 @@ def _about_time(done: Done, load: OfferedLoad, times: tuple[IntArray, ...]) -> l
         return [*problems, "a variant that takes a load must stamp its outputs"]
     expect("latencies, warm-up and after", _count(warm_up) + _count(steady), outputs)
     expect("service latencies", _count(service), _count(steady))
-    least, most = _due_before(done.answer, load, times)
+    least, most = _due_before(done.answer, load, times, delay)
     if not least <= _count(warm_up) <= most:
         problems.append(
             f"{_count(warm_up)} outputs are of the warm-up; due in it are {least} to {most}"
@@ -190,14 +200,23 @@ def _longest_ns(histogram: Histogram) -> int:
     return int(histogram.values_ns.max(initial=0))
 
 
-def _due_before(answer: Columns, load: OfferedLoad, times: tuple[IntArray, ...]) -> tuple[int, int]:
+def _due_before(
+    answer: Columns, load: OfferedLoad, times: tuple[IntArray, ...], delay: int
+) -> tuple[int, int]:
     """Return the least and the most outputs that can be due in the warm-up.
 
-    An output carries the event time of the event that caused it; several events may have it.
+    An output is timed at the event that caused it, at most `delay` after that, or at an instant
+    that the next event shows to have passed; several events may have one time. At the end of the
+    input, nothing comes after the last event.
     """
     ts, due = np.concatenate(times), np.concatenate(load.due_ns)
     order = np.lexsort((due, ts))
     ts, due = ts[order], due[order]
-    latest = due[np.searchsorted(ts, answer["ts"], side="right") - 1]
-    earliest = due[np.searchsorted(ts, answer["ts"], side="left")]
+    if not len(ts):
+        return 0, 0
+    at = np.minimum(np.searchsorted(ts, answer["ts"], side="left"), len(ts) - 1)
+    latest = due[np.searchsorted(ts, ts[at], side="right") - 1]
+    since = answer["ts"].astype(np.int64) - delay
+    at = np.searchsorted(ts, since, side="left")
+    earliest = due[np.minimum(at, len(ts) - 1)]
     return int((latest < load.warm_up_ns).sum()), int((earliest < load.warm_up_ns).sum())

@@ -2,12 +2,12 @@
 
 import hashlib
 from pathlib import Path
-from typing import Any
 
-import numpy.typing as npt
+import numpy as np
 
+from workloads.datasets.arrow import Column, arrow_array
 from workloads.datasets.dataset import Dataset, DatasetStream
-from workloads.model import Input
+from workloads.model import Input, ListColumn, type_of
 
 SEED = 7
 
@@ -21,16 +21,20 @@ def write_dataset(data: Input, workload: str, folder: Path) -> Dataset:
     digest = hashlib.sha256(f"{workload} {data.alphabet}".encode())
     streams = []
     for stream in data.streams:
-        columns: dict[str, npt.NDArray[Any]] = {"ts": stream.ts}
+        columns: dict[str, Column] = {"ts": stream.ts}
         if stream.tag is not None:
             columns["tag"] = stream.tag
         columns |= stream.payload
         digest.update(f"{stream.name} {stream.kinds}".encode())
         for name, values in columns.items():
-            digest.update(f"{name} {values.dtype}".encode() + values.tobytes())
+            digest.update(f"{name} {type_of(values).name}".encode())
+            if isinstance(values, ListColumn):
+                digest.update(values.packed().offsets.tobytes())
+                values = values.packed().values
+            digest.update(np.ascontiguousarray(values).tobytes())
         digest.update(stream.heartbeats.tobytes())
         path = (folder / f"{stream.name}.parquet").absolute()
-        pq.write_table(pa.table(columns), path)
+        pq.write_table(pa.table({name: arrow_array(part) for name, part in columns.items()}), path)
         rows = len(stream)
         streams.append(
             DatasetStream(
@@ -40,7 +44,7 @@ def write_dataset(data: Input, workload: str, folder: Path) -> Dataset:
                 rows=rows,
                 ts_min=int(stream.ts[0]) if rows else 0,
                 ts_max=int(stream.ts[-1]) if rows else 0,
-                columns=tuple((name, str(values.dtype)) for name, values in columns.items()),
+                columns=tuple((name, type_of(values).name) for name, values in columns.items()),
                 heartbeats=tuple(int(value) for value in stream.heartbeats),
             )
         )

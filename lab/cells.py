@@ -9,6 +9,7 @@ from typing import Any
 from engines.protocol import Variant
 from engines.registry import engine as find_engine
 from lab.errors import MatrixError
+from lab.inputs import bound
 from lab.load.entry import CATCH_UP, specs
 from lab.load.spec import LoadSpec
 from lab.matrix import EngineEntry, Matrix, WorkloadEntry
@@ -46,6 +47,11 @@ class Cell:
     load_label: str | None = None
     search: SearchSettings | None = None
     refusal: str | None = None
+
+    @property
+    def query(self) -> Mapping[str, Any]:
+        """All query parameters of the workload; empty where it has none."""
+        return bound(self.entry).query_params
 
     @property
     def slug(self) -> str:
@@ -163,6 +169,8 @@ def describe(cell: Cell) -> dict[str, Any]:
         "load": None if cell.load is None else asdict(cell.load),
         "search": None if cell.search is None else asdict(cell.search),
     }
+    if cell.query:  # else left out, so that fingerprints of older runs stay what they are
+        content["query"] = dict(cell.query)
     # Dates and other TOML values that JSON lacks become text, on both sides of the comparison.
     loaded: dict[str, Any] = json.loads(json.dumps(content, default=str))
     return loaded

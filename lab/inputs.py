@@ -1,23 +1,34 @@
 """Finds or makes the datasets that a run needs, before anything is measured."""
 
-from collections.abc import Iterable
-
 from lab.errors import MatrixError
-from lab.matrix import WorkloadEntry
+from lab.matrix import Matrix, WorkloadEntry
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.progress import Progress
+from workloads.model import ModelError, Workload
 from workloads.registry import workload as find_workload
 
 
-def check_entries(entries: Iterable[WorkloadEntry]) -> None:
-    """Check names and parameters without making anything.
+def check_entries(matrix: Matrix) -> None:
+    """Check the workloads' names, parameters and query parameters without making anything.
 
     Raises:
-        ModelError: an unknown workload or a bad parameter.
+        MatrixError: an unknown workload or a bad parameter.
     """
-    for entry in entries:
-        find_workload(entry.name).params(entry.params)
+    for number, entry in enumerate(matrix.workloads, 1):
+        try:
+            bound(entry).params(entry.params)
+        except ModelError as error:
+            raise MatrixError(f"{matrix.source}: [[workload]] {number}: {error}") from error
+
+
+def bound(entry: WorkloadEntry) -> Workload:
+    """Return the workload of an entry for its query parameters.
+
+    Raises:
+        ModelError: an unknown workload or a bad query parameter.
+    """
+    return find_workload(entry.name).bound(entry.query)
 
 
 def find_dataset(entry: WorkloadEntry, *, master: str, progress: Progress | None = None) -> Dataset:
@@ -41,9 +52,10 @@ def find_dataset(entry: WorkloadEntry, *, master: str, progress: Progress | None
             workload, entry.params, entry.events, entry.seed, master=master, progress=progress
         )
     dataset = Catalog.default().get(entry.dataset)
-    if dataset.workload != entry.name:
+    if dataset.workload != workload.input_name:
+        takes = "" if workload.input_name == entry.name else f", which takes {workload.input_name}"
         raise MatrixError(
-            f"dataset {entry.dataset} is input of {dataset.workload}, not of {entry.name}; "
+            f"dataset {entry.dataset} is input of {dataset.workload}, not of {entry.name}{takes}; "
             "see `lab data list`"
         )
     return dataset

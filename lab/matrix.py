@@ -16,6 +16,7 @@ planted_slowdown = 0.1     # make every trial slower by so much, to try a gate; 
 name = "event_window"
 events = 2_000_000         # of generated input, about
 params = { streams = 2 }   # of its generator; the others at their defaults
+query = { ws_ms = 60000 }  # what is computed on it, for workloads that leave it open
 seed = 2                   # instead of the run's
 dataset = "3f2a9c"         # instead of events, params and seed: id prefix in the catalogue
 label = "small"            # tells apart several inputs of one workload
@@ -60,11 +61,15 @@ DEFAULT_EVENTS = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadEntry:
-    """One `[[workload]]`: generated (`events`, `params`, `seed`), or a `dataset` by id prefix."""
+    """One `[[workload]]`: generated (`events`, `params`, `seed`), or a `dataset` by id prefix.
+
+    `query` holds the query parameters that are given; the others are at their defaults.
+    """
 
     name: str
     events: int = DEFAULT_EVENTS
     params: Mapping[str, Any] = field(default_factory=dict)
+    query: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 1
     dataset: str | None = None
     label: str | None = None
@@ -219,12 +224,13 @@ def _workload(table: TomlTable, seed: int) -> WorkloadEntry:
             if table.take(key, "", lambda _: True, None) is not None:
                 raise table.error(key, "stands beside dataset", "either dataset or events/params")
         label = _name(table, "label", dataset[:8])
-        entry = WorkloadEntry(name=name, dataset=dataset, label=label)
+        entry = WorkloadEntry(name=name, dataset=dataset, label=label, query=table.table("query"))
     else:
         entry = WorkloadEntry(
             name=name,
             events=table.whole("events", DEFAULT_EVENTS, minimum=0),
             params=table.table("params"),
+            query=table.table("query"),
             seed=table.seed("seed", seed),
             label=_name(table, "label", None),
         )

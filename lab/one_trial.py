@@ -36,6 +36,7 @@ def run_one(
     ceiling = None if load is None else session.generators.ceiling(cell, dataset)
     series = Path("series") / f"{trial.name}.parquet"
     histograms = Path("series") / f"{trial.name}.hlog"
+    reconfigurations = Path("series") / f"{trial.name}.reconfigurations.parquet"
     log = Path("logs") / f"{trial.name}.log"
     spec = TrialSpec(
         engine=cell.engine,
@@ -44,8 +45,11 @@ def run_one(
         batch=cell.batch or 1,
         options=cell.options,
         dataset=dataset,
+        workload=None if cell.entry.name == dataset.workload else cell.entry.name,
+        query=cell.query,
         spawned_ns=time.monotonic_ns(),
         series=run_dir / series,
+        reconfigurations=run_dir / reconfigurations,
         histograms=run_dir / histograms,
         outputs=run_dir / "outputs" / f"{cell.slug}.parquet" if keep_outputs else None,
         load=load,
@@ -54,7 +58,7 @@ def run_one(
         energy_reason=session.energy.reason,
         estimate=session.settings.estimate,
     )
-    _forget(run_dir / series, run_dir / histograms)
+    _forget(run_dir / series, run_dir / histograms, run_dir / reconfigurations)
     before = look()
     ended = run_trial(
         spec,
@@ -68,6 +72,7 @@ def run_one(
         "log": str(log),
         "series": _if_there(run_dir, series),
         "histograms": _if_there(run_dir, histograms),
+        "reconfigurations": _if_there(run_dir, reconfigurations),
         **ended.result,
     }
     doubts = _warnings(before, after)
@@ -89,6 +94,7 @@ def _asked(session: Session, meta: dict[str, Any], trial: Trial, dataset: Datase
         "cell": cell.id,
         "workload": cell.entry.name,
         "workload_label": cell.entry.label,
+        "workload_query": json.dumps(dict(cell.query), sort_keys=True) if cell.query else None,
         "engine": cell.engine,
         "variant": cell.variant,
         "workers": cell.workers,

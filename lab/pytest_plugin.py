@@ -44,6 +44,7 @@ class LabTrial:
         batch: int | None = None,
         events: int | None = None,
         params: Mapping[str, Any] | None = None,
+        query: Mapping[str, Any] | None = None,
         seed: int | None = None,
         dataset: str | None = None,
         options: Mapping[str, Any] | None = None,
@@ -62,6 +63,7 @@ class LabTrial:
             batch: events per hand-over.
             events: of generated input, about.
             params: of the generator.
+            query: query parameters of the workload.
             seed: of the generator.
             dataset: id of an input in the catalogue, instead of events, params and seed.
             options: of the engine.
@@ -80,6 +82,7 @@ class LabTrial:
                 "dataset": dataset,
                 "events": events,
                 "params": params,
+                "query": query,
                 "seed": seed,
             },
             "[[engine]]": {

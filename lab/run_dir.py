@@ -140,6 +140,8 @@ def fingerprint(cell: Cell, dataset: Dataset, meta: Mapping[str, Any]) -> str:
         "host": comparable(dict(meta["host"])),
         "isolation": meta["settings"]["isolation"],
     }
+    if cell.entry.name != dataset.workload:  # several workloads take this input
+        content["program"] = cell.entry.name
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -15,7 +15,7 @@ from lab.cells import Cell, Trial, interleave
 from lab.errors import LabError
 from lab.isolate.errors import DiskFullError
 from lab.load.arrivals import feasible_eps
-from lab.matrix import Settings
+from lab.matrix import Settings, WorkloadEntry
 from lab.one_trial import run_one
 from lab.run_dir import close_session, open_session, run_fingerprint
 from lab.search.record import Recorder
@@ -123,9 +123,9 @@ def _run_all(
     done: dict[str, Row],
 ) -> None:
     run_dir = session.run_dir
-    for key in _to_verify(cells, done):
-        watcher.oracle(key, datasets[key])
-        _make_oracle(run_dir, key, datasets[key])
+    for entry in _to_verify(cells, done):
+        watcher.oracle(entry.key, datasets[entry.key])
+        _make_oracle(run_dir, entry, datasets[entry.key])
     kept = {row["cell"] for row in done.values() if row["status"] == schema.OK}
 
     def do(trial: Trial) -> Row:
@@ -175,12 +175,12 @@ def _feasible(cells: Sequence[Cell], datasets: Mapping[str, Dataset]) -> dict[st
     }
 
 
-def _to_verify(cells: Sequence[Cell], done: Mapping[str, Row]) -> list[str]:
-    """Return the keys of the workloads whose oracle is needed: made before anything is measured."""
+def _to_verify(cells: Sequence[Cell], done: Mapping[str, Row]) -> list[WorkloadEntry]:
+    """Return the workloads whose oracle is needed: made before anything is measured."""
     started = [cell for cell in cells if cell.refusal is None]
     todo = [trial.cell for trial in interleave(started) if trial.name not in done]
     searches = [cell for cell in started if cell.search is not None]
-    return list(dict.fromkeys(cell.entry.key for cell in (*todo, *searches)))
+    return list({cell.entry.key: cell.entry for cell in (*todo, *searches)}.values())
 
 
 def _in_order(done: Mapping[str, Row]) -> tuple[Row, ...]:
@@ -222,12 +222,12 @@ def _no_space(run_dir: Path, what: str, error: OSError) -> LabError:
     )
 
 
-def _make_oracle(run_dir: Path, key: str, dataset: Dataset) -> None:
+def _make_oracle(run_dir: Path, entry: WorkloadEntry, dataset: Dataset) -> None:
     """Make the expected answer in a process of its own, so that this one stays small.
 
     Trials then find it in the cache.
     """
-    log = run_dir / "logs" / f"oracle-{key}.log"
+    log = run_dir / "logs" / f"oracle-{entry.key}.log"
     spec = TrialSpec(
         engine="",
         variant="",
@@ -235,11 +235,13 @@ def _make_oracle(run_dir: Path, key: str, dataset: Dataset) -> None:
         batch=1,
         options={},
         dataset=dataset,
+        workload=entry.name,
+        query=entry.query,
         spawned_ns=0,
         runs_oracle_only=True,
     )
     result = run_trial(spec, log=log, timeout_s=ORACLE_TIMEOUT_S).result
     if result.get("status") is not None:
         raise LabError(
-            f"the oracle of {key} failed, nothing can be verified: {result['reason']} ({log})"
+            f"the oracle of {entry.key} failed, nothing can be verified: {result['reason']} ({log})"
         )

@@ -15,7 +15,7 @@ from lab.generators import Generators
 from lab.isolate.isolation import CONTAINER
 from lab.matrix import Settings
 from lab.measure.energy import idle
-from lab.measure.energy.choose import Choice, by_name, choose
+from lab.measure.energy.choose import AUTO, NONE, Choice, by_name, choose
 from results.store import Row, write_trial
 
 Watts = Mapping[str, float] | None
@@ -43,6 +43,11 @@ class Session:
 
     def advice(self) -> str | None:
         """Return what would make the session's records better, None when nothing is known."""
+        if self.energy.reason is not None and self.settings.energy not in (AUTO, NONE):
+            return (
+                f'energy = "{self.settings.energy}" was asked for and cannot be read, so that no '
+                f"trial has energy: {self.energy.reason}; see `lab doctor`"
+            )
         if self.energy.reason is None and self.settings.idle_s == 0:
             return (
                 f"energy is read through {self.energy.name}, without an idle baseline: "

@@ -144,8 +144,16 @@ def classify(outcome: Outcome, result: Result | None, log: str, *, timeout_s: fl
 
 
 def _lacked_memory(outcome: Outcome, reason: str) -> bool:
-    """Return whether a crash was for lack of memory: the kernel killed, or a runtime said so."""
-    return outcome.oom_kills > 0 or "OutOfMemoryError" in reason or "std::bad_alloc" in reason
+    """Return whether a crash was for lack of memory: the kernel killed, or a runtime said so.
+
+    The kernel counts what it killed on the whole machine, and kills by SIGKILL: another process's
+    end is not taken for this one's. A trial whose child was killed dies of its own, and its last
+    words say of what.
+    """
+    killed = outcome.oom_kills > 0 and (
+        outcome.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL) or "SIGKILL" in reason
+    )
+    return killed or "OutOfMemoryError" in reason or "std::bad_alloc" in reason
 
 
 def _lacked_space(result: Result | None, log: str) -> bool:

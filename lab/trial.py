@@ -20,10 +20,9 @@ from engines.protocol import Engine, OfferedLoad, Task
 from engines.registry import engine as find_engine
 from lab.drive import Driven, drive, phase
 from lab.load.errors import LoadError
-from lab.trial_spec import TrialSpec, read_spec
+from lab.trial_spec import TrialSpec, read_spec, workload_of
 from workloads.datasets.dataset import Dataset
-from workloads.model import Columns
-from workloads.registry import workload as find_workload
+from workloads.model import Columns, Workload
 
 if TYPE_CHECKING:
     from lab.measure.series import Recorded
@@ -65,13 +64,13 @@ def main(arguments: list[str]) -> None:
 
 def run_trial(spec: TrialSpec, result: Result) -> None:
     """Do the trial; fills `result` as it goes, so that a failure keeps what was known before it."""
-    workload = find_workload(spec.dataset.workload)
+    workload = workload_of(spec)
     engine = find_engine(spec.engine)
     result["engine_version"] = engine.version()
     result["properties"] = json.dumps(_properties(engine, workload.name, spec.variant))
     result["planted_slowdown"] = spec.planted_slowdown
     result["startup_s"] = (time.monotonic_ns() - spec.spawned_ns) / 1e9
-    dataset, load = _offered(spec)
+    dataset, load = _offered(spec, workload)
     with tempfile.TemporaryDirectory(prefix="lab-trial-") as scratch:
         task = Task(
             workload=workload,
@@ -90,26 +89,28 @@ def run_trial(spec: TrialSpec, result: Result) -> None:
     _record(driven, task, spec, result)
 
 
-def _offered(spec: TrialSpec) -> tuple[Dataset, OfferedLoad | None]:
+def _offered(spec: TrialSpec, workload: Workload) -> tuple[Dataset, OfferedLoad | None]:
     """Return the input and its load; with a load the input is cut to its length."""
     if spec.load is None:
         return spec.dataset, None
     from lab.load.schedule import offer
 
     phase("offer")
-    offered = offer(spec.load, spec.dataset)
+    offered = offer(spec.load, spec.dataset, grid=workload.output.grid)
     return offered.dataset, offered.load
 
 
 def _record(driven: Driven, task: Task, spec: TrialSpec, result: Result) -> None:
     """Write the series and histograms, then compare the answer and set the status."""
     from lab import record, verdict
+    from lab.measure import elastic
     from lab.measure.energy.estimate import columns_of
     from lab.measure.hdr import write_log
     from lab.measure.series import write_series
 
     measured = driven.measured
     result |= record.engine_columns(measured)
+    result |= elastic.columns(measured.elasticity)
     if task.load is not None:
         ran_ns = driven.ran_ns - driven.start_ns
         sent = record.sent_of(measured)
@@ -121,6 +122,8 @@ def _record(driven: Driven, task: Task, spec: TrialSpec, result: Result) -> None
         write_log(histograms, result["duration_s"], spec.histograms)
     if spec.series is not None:
         write_series(_over_time(driven, task.load), spec.series)
+    if spec.reconfigurations is not None and measured.elasticity is not None:
+        elastic.write_reconfigurations(measured.elasticity, spec.reconfigurations)
     phase("verify")
     verdict.conclude(driven, task, spec, result)
     if spec.outputs is not None:
@@ -140,6 +143,7 @@ def _over_time(driven: Driven, load: OfferedLoad | None) -> "Recorded":
             load_end_ns=None if load is None else load.end_ns,
         ),
         progress=driven.measured.progress,
+        elasticity=driven.measured.elasticity,
         tracks={
             "cpu_s": Track(times_ns=times_ns, values=driven.sampler.cpu_s),
             "rss_bytes": Track(times_ns=times_ns, values=driven.sampler.rss),
@@ -155,7 +159,7 @@ def _prepare_oracle(spec: TrialSpec) -> None:
     from lab.verify import make_expected
 
     phase("oracle")
-    make_expected(find_workload(spec.dataset.workload), spec.dataset)
+    make_expected(workload_of(spec), spec.dataset)
 
 
 def _measure_ceiling(spec: TrialSpec, result: Result) -> None:

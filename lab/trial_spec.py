@@ -2,14 +2,15 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from lab.load.spec import LoadSpec
 from lab.measure.energy.estimate import Estimate
 from workloads.datasets.dataset import Dataset, DatasetStream
-from workloads.model import Alphabet
+from workloads.model import Alphabet, Workload
+from workloads.registry import workload as find_workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,12 +20,15 @@ class TrialSpec:
     Attributes:
         engine, variant, workers, batch, options: as in the cell; batch is 1 where there is no
         such notion.
-        dataset: the input, whole; names its workload.
+        dataset: the input, whole.
+        workload: its name; None: the one that the dataset is named after.
+        query: query parameters of the workload; those that are left out are at their defaults.
         load: how it is offered; None for catch-up. The trial cuts the input to the load's length.
         planted_slowdown: share of the run's own time that the lab adds to the timed part as busy
             work, to try a gate; recorded with the result, 0 in every real trial.
         spawned_ns: monotonic clock when the lab started the process; that clock is the machine's.
         series: where to write the series (`lab.measure.series`, Parquet).
+        reconfigurations: where to write those of an elastic operator (Parquet).
         histograms: where to write the latency histograms (`lab.measure.hdr`).
         outputs: where to write the answer (Parquet), None when it is not kept.
         runs_oracle_only: make and cache the oracle's answer, and run no engine.
@@ -41,7 +45,10 @@ class TrialSpec:
     options: Mapping[str, Any]
     dataset: Dataset
     spawned_ns: int
+    workload: str | None = None
+    query: Mapping[str, Any] = field(default_factory=dict)
     series: Path | None = None
+    reconfigurations: Path | None = None
     histograms: Path | None = None
     outputs: Path | None = None
     runs_oracle_only: bool = False
@@ -61,9 +68,12 @@ def write_spec(spec: TrialSpec, path: Path) -> None:
         "workers": spec.workers,
         "batch": spec.batch,
         "options": dict(spec.options),
-        "dataset": _dataset_to_json(spec.dataset),
+        "dataset": dataset_to_json(spec.dataset),
+        "workload": spec.workload,
+        "query": dict(spec.query),
         "spawned_ns": spec.spawned_ns,
         "series": _text(spec.series),
+        "reconfigurations": _text(spec.reconfigurations),
         "histograms": _text(spec.histograms),
         "outputs": _text(spec.outputs),
         "runs_oracle_only": spec.runs_oracle_only,
@@ -80,7 +90,7 @@ def write_spec(spec: TrialSpec, path: Path) -> None:
 def read_spec(path: Path) -> TrialSpec:
     """Read what `write_spec` wrote."""
     content = json.loads(path.read_text(encoding="utf-8"))
-    for key in ("series", "histograms", "outputs"):
+    for key in ("series", "reconfigurations", "histograms", "outputs"):
         content[key] = None if content[key] is None else Path(content[key])
     content["load"] = None if content["load"] is None else LoadSpec(**content["load"])
     estimate = content["estimate"]
@@ -93,7 +103,17 @@ def _text(path: Path | None) -> str | None:
     return None if path is None else str(path.absolute())
 
 
-def _dataset_to_json(dataset: Dataset) -> dict[str, Any]:
+def workload_of(spec: TrialSpec) -> Workload:
+    """Return the workload of a trial, for its query parameters.
+
+    Raises:
+        ModelError: there is none of this name, or a query parameter is bad.
+    """
+    return find_workload(spec.workload or spec.dataset.workload).bound(spec.query)
+
+
+def dataset_to_json(dataset: Dataset) -> dict[str, Any]:
+    """Return a whole dataset as JSON values."""
     return {
         "id": dataset.id,
         "workload": dataset.workload,

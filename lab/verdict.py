@@ -10,8 +10,7 @@ from lab.drive import Driven
 from lab.trial_spec import TrialSpec
 from results import schema
 from workloads.datasets.dataset import Dataset
-from workloads.model import Columns
-from workloads.registry import workload as find_workload
+from workloads.model import Columns, Workload
 
 # Below this, starting and stopping threads weighs more than the work itself.
 SHORTEST_S = 1e-3
@@ -19,7 +18,9 @@ SHORTEST_S = 1e-3
 Result = dict[str, Any]
 
 
-def check_answer(dataset: Dataset, answer: Columns, result: Result) -> str | None:
+def check_answer(
+    workload: Workload, dataset: Dataset, answer: Columns, result: Result
+) -> str | None:
     """Compare the answer with the oracle's; return what is wrong with it, in a line.
 
     Fills `result` with the columns of the comparison.
@@ -27,7 +28,7 @@ def check_answer(dataset: Dataset, answer: Columns, result: Result) -> str | Non
     from lab.verify import verify
 
     begin_ns = time.monotonic_ns()
-    verdict = verify(find_workload(dataset.workload), dataset, answer)
+    verdict = verify(workload, dataset, answer)
     result |= {
         "verify_s": (time.monotonic_ns() - begin_ns) / 1e9,
         "outputs": max((len(column) for column in answer.values()), default=0),
@@ -47,7 +48,7 @@ def conclude(driven: Driven, task: Task, spec: TrialSpec, result: Result) -> Non
     """Set status, rates and reason; a rate exists only for a verified answer."""
     doubts = list(driven.doubts)
     events, due = driven.measured.events, task.dataset.events
-    wrong = check_answer(task.dataset, driven.answer, result)
+    wrong = check_answer(task.workload, task.dataset, driven.answer, result)
     if wrong is not None:
         result["status"] = schema.WRONG_OUTPUT
         doubts.insert(0, wrong)

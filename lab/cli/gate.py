@@ -303,7 +303,7 @@ def _matrix(given: dict[str, Any]) -> tuple[Any, str, tuple[Any, ...]]:
     from lab.matrix import read_matrix
 
     matrix = read_matrix(given["matrix"])
-    check_entries(matrix.workloads)
+    check_entries(matrix)
     text = given["matrix"].read_text(encoding="utf-8")
     return matrix, text, expand(matrix, given["only"])
 

@@ -33,6 +33,8 @@ def _workloads() -> Iterator[str]:
         yield f"{name}  {found.title} ({found.paper})"
         for parameter, spec in found.parameters.items():
             yield f"    {parameter} = {spec.default!r}  {spec.help}"
+        for parameter, spec in found.query.items():
+            yield f"    query.{parameter} = {spec.default!r}  {spec.help}"
 
 
 def _engines() -> Iterator[str]:

@@ -47,8 +47,9 @@ class Executed:
 @click.option("--dry-run", is_flag=True, help="Print the cells and run nothing.")
 @click.option(
     "--resume",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Go on with an interrupted run; MATRIX may be left out.",
+    metavar="RUN",
+    help="Go on with an interrupted run: its directory, its name below --out, or `latest`. MATRIX "
+    "may be left out.",
 )
 @click.option(
     "--out",
@@ -66,7 +67,7 @@ def run(
     real_data: Path | None,
     only: tuple[str, ...],
     dry_run: bool,
-    resume: Path | None,
+    resume: str | None,
     out: Path,
     keep_outputs: bool,
     master: str,
@@ -79,8 +80,11 @@ def run(
     """
     if real_data is not None and not demo:
         raise click.UsageError("--real-data goes with --demo")
-    if resume is not None and matrix is None and not demo:
-        asked = _stored(resume)
+    from lab.cli.report import find_run
+
+    resumed = None if resume is None else find_run(resume, out)
+    if resumed is not None and matrix is None and not demo:
+        asked = _stored(resumed)
     else:
         text, source = _matrix_text(matrix, demo, real_data, master)
         asked = Asked(text=text, source=source, only=only, keep_outputs=keep_outputs)
@@ -89,13 +93,13 @@ def run(
     from lab.matrix import parse_matrix
 
     parsed = parse_matrix(asked.text, asked.source)
-    check_entries(parsed.workloads)
+    check_entries(parsed)
     cells = expand(parsed, asked.only)
     if dry_run:
         show_cells(cells)
         return EXIT_OK
     with interrupt_once():
-        done = execute(parsed, asked, cells, resume=resume, out=out, master=master)
+        done = execute(parsed, asked, cells, resume=resumed, out=out, master=master)
     click.echo(str(done.run_dir))
     return done.exit_code
 
@@ -104,7 +108,8 @@ def show_cells(cells: Sequence[Any]) -> None:
     """Print what a run would do."""
     for cell in cells:
         often = f"x{cell.repetitions}" if cell.search is None else "search"
-        click.echo(f"{cell.id}  {'unsupported' if cell.refusal else often}")
+        query = "".join(f"  {name}={value}" for name, value in cell.query.items())
+        click.echo(f"{cell.id}  {'unsupported' if cell.refusal else often}{query}")
     click.echo(f"{len(cells)} cells, {_trials(cells)}", err=True)
 
 

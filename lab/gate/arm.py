@@ -21,8 +21,7 @@ from typing import Any
 from lab.gate.errors import GateError
 from lab.isolate.process import run_isolated
 from lab.spawn import classify
-from lab.trial_spec import TrialSpec
-from workloads.datasets.dataset import Dataset
+from lab.trial_spec import TrialSpec, dataset_to_json
 
 Result = dict[str, Any]
 
@@ -135,36 +134,12 @@ def _request(spec: TrialSpec) -> dict[str, Any]:
     content: dict[str, Any] = {}
     for field in fields(spec):
         value = getattr(spec, field.name)
-        if field.default is MISSING or value != field.default:
+        default = field.default if field.default_factory is MISSING else field.default_factory()
+        if default is MISSING or value != default:
             content[field.name] = value
     content["spawned_ns"] = time.monotonic_ns()
     content["options"] = dict(spec.options)
-    content["dataset"] = _dataset(spec.dataset)
+    content["dataset"] = dataset_to_json(spec.dataset)
     if spec.load is not None:
         content["load"] = asdict(spec.load)
     return content
-
-
-def _dataset(dataset: Dataset) -> dict[str, Any]:
-    return {
-        "id": dataset.id,
-        "workload": dataset.workload,
-        "kinds": dataset.alphabet.kinds,
-        "keys": dataset.alphabet.keys,
-        "origin": dict(dataset.origin),
-        "source": dataset.source,
-        "licence": dataset.licence,
-        "streams": [
-            {
-                "name": stream.name,
-                "kinds": stream.kinds,
-                "path": str(stream.path),
-                "rows": stream.rows,
-                "ts_min": stream.ts_min,
-                "ts_max": stream.ts_max,
-                "columns": stream.columns,
-                "heartbeats": stream.heartbeats,
-            }
-            for stream in dataset.streams
-        ],
-    }

@@ -42,13 +42,16 @@ class Bench:
     def run(self, arm: Arm, cell_id: str) -> Result:
         """Run one trial of a cell in an arm."""
         cell = self.cells[cell_id]
+        dataset = self.datasets[cell.entry.key]
         spec = TrialSpec(
             engine=cell.engine,
             variant=cell.variant,
             workers=cell.workers,
             batch=cell.batch or 1,
             options=cell.options,
-            dataset=self.datasets[cell.entry.key],
+            dataset=dataset,
+            workload=None if cell.entry.name == dataset.workload else cell.entry.name,
+            query=cell.query,
             spawned_ns=0,
             load=cell.load,
             planted_slowdown=self.planted.get(arm.name, 0.0),
@@ -63,7 +66,8 @@ class Bench:
         Raises:
             GateError: an oracle failed.
         """
-        for key, dataset in self.datasets.items():
+        for cell in {cell.entry.key: cell for cell in self.cells.values()}.values():
+            key, dataset = cell.entry.key, self.datasets[cell.entry.key]
             spec = TrialSpec(
                 engine="",
                 variant="",
@@ -71,6 +75,8 @@ class Bench:
                 batch=1,
                 options={},
                 dataset=dataset,
+                workload=None if cell.entry.name == dataset.workload else cell.entry.name,
+                query=cell.query,
                 spawned_ns=0,
                 runs_oracle_only=True,
             )

@@ -41,7 +41,7 @@ class Offered:
     load: OfferedLoad
 
 
-def offer(spec: LoadSpec, dataset: Dataset) -> Offered:
+def offer(spec: LoadSpec, dataset: Dataset, *, grid: int = 1) -> Offered:
     """Return the load that a specification gives on a dataset.
 
     Reads the timestamps of the dataset and nothing else. The same specification and dataset give
@@ -50,6 +50,8 @@ def offer(spec: LoadSpec, dataset: Dataset) -> Offered:
     Args:
         spec: what to offer.
         dataset: a whole one.
+        grid: the input is cut at a multiple of this event time, which `OutputType.grid` asks for;
+            the load may then end earlier.
 
     Raises:
         LoadError: the input is too short for the load, or no event is due in it.
@@ -59,6 +61,8 @@ def offer(spec: LoadSpec, dataset: Dataset) -> Offered:
     if sum(len(ts) for ts in times) == 0:
         raise LoadError(f"dataset {dataset.id[:16]} has no events; nothing can be offered")
     schedule = _replayed(spec, times) if spec.arrival == REPLAY else _rated(spec, times)
+    if grid > 1:
+        schedule = _aligned(schedule, grid)
     due = schedule.due_ns
     last_ns = max(int(stream[-1]) for stream in due if len(stream))
     beats = _heartbeats(schedule.ts, due, last_ns, max(1, round(spec.heartbeat_ms * 1e6)))
@@ -133,6 +137,19 @@ def _replayed(spec: LoadSpec, times: Sequence[IntArray]) -> _Schedule:
     return _Schedule(
         ts=kept, due_ns=_spread(kept, replay_times(spec, merged)), until_ts=last_ts + 1
     )
+
+
+def _aligned(schedule: _Schedule, grid: int) -> _Schedule:
+    """Return the schedule without the events from the last multiple of `grid` on."""
+    until_ts = schedule.until_ts // grid * grid
+    kept = _until(schedule.ts, until_ts)
+    if not any(map(len, kept)):
+        raise LoadError(
+            f"no event is left of the load when it is cut at a multiple of {grid} in event time, "
+            "as this workload's answer requires; make the load longer, or raise its rate"
+        )
+    due = tuple(due[: len(ts)] for due, ts in zip(schedule.due_ns, kept, strict=True))
+    return _Schedule(ts=kept, due_ns=due, until_ts=until_ts)
 
 
 def _too_short(spec: LoadSpec, events: int) -> LoadError:

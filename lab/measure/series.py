@@ -11,11 +11,15 @@
 | backlog | emitted less consumed, at the end of the row |
 | latency_p50_ns, latency_p99_ns, latency_max_ns | of the outputs of the row |
 | cpu_s | user and system time of the process tree since its start, at the row's last sample |
+| instances | of an elastic operator: active instances at the end of the row |
+| comparisons | of an elastic join: pairs that it compared in the row |
+| load_cov | of an elastic operator: coefficient of variation of its instances' busy time |
 | rss_bytes | resident memory of the process tree, at the row's last sample |
 | energy_<domain>_j | joules since the recording began, at the row's last sample |
 
-Null where a row has no value: no sample fell into it, no output left in it, or the engine keeps no
-counts. Never 0 for unknown. Rows cover [t_ns, t_ns + 100 ms).
+The columns of elasticity are there only for operators that have it. Null where a row has no value:
+no sample fell into it, no output left in it, or the engine keeps no counts. Never 0 for unknown.
+Rows cover [t_ns, t_ns + 100 ms).
 """
 
 import math
@@ -27,7 +31,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engines.protocol import Progress
+from engines.protocol import Elasticity, Progress
 
 STEP_NS = 100_000_000
 
@@ -79,6 +83,7 @@ class Recorded:
 
     timeline: Timeline
     progress: Progress | None = None
+    elasticity: Elasticity | None = None
     tracks: Mapping[str, Track] = field(default_factory=dict)
 
 
@@ -96,7 +101,9 @@ def on_grid(recorded: Recorded) -> Table:
     starts = [track.times_ns[0] for track in recorded.tracks.values() if track.times_ns]
     first = min(0, *((start - timeline.start_ns) // STEP_NS for start in starts), 0)
     duration_ns = timeline.end_ns - timeline.start_ns
-    end = max(-(-duration_ns // STEP_NS), 0 if progress is None else len(progress.emitted), 1)
+    counted = 0 if progress is None else len(progress.emitted)
+    scaled = 0 if recorded.elasticity is None else len(recorded.elasticity.instances)
+    end = max(-(-duration_ns // STEP_NS), counted, scaled, 1)
     t_ns = [row * STEP_NS for row in range(first, end)]
     table: Table = {
         "t_ns": t_ns,
@@ -104,6 +111,8 @@ def on_grid(recorded: Recorded) -> Table:
         "phase": [timeline.phase(t) for t in t_ns],
     }
     table |= _counted(progress, first, end)
+    if recorded.elasticity is not None:
+        table |= _scaled(recorded.elasticity, first, end)
     for name, track in recorded.tracks.items():
         table[name] = _last_in_row(track, timeline.start_ns, first, end)
     return table
@@ -115,7 +124,7 @@ def write_series(recorded: Recorded, path: Path) -> None:
     import pyarrow.parquet as pq
 
     table = on_grid(recorded)
-    whole = ("t_ns", "rss_bytes", *_COUNTED)
+    whole = ("t_ns", "rss_bytes", *_COUNTED, "instances", "comparisons")
     types = {name: pa.int64() for name in whole} | {"timed": pa.bool_(), "phase": pa.string()}
     arrays = {
         name: pa.array(values, types.get(name, pa.float64())) for name, values in table.items()
@@ -156,6 +165,19 @@ def _counted(progress: Progress | None, first: int, end: int) -> Table:
             known = [None if value is None or value < 0 else value for value in known]
         table[name] = [None] * -first + known + [None] * (end - len(known))
     return table
+
+
+def _scaled(elasticity: Elasticity, first: int, end: int) -> Table:
+    columns: dict[str, list[Any]] = {
+        "instances": elasticity.instances.tolist(),
+        "load_cov": [None if math.isnan(cov) else cov for cov in elasticity.load_cov.tolist()],
+    }
+    if elasticity.comparisons is not None:
+        columns["comparisons"] = elasticity.comparisons.tolist()
+    return {
+        name: [None] * -first + values + [None] * (end - len(values))
+        for name, values in columns.items()
+    }
 
 
 def _last_in_row(track: Track, start_ns: int, first: int, end: int) -> list[Any]:

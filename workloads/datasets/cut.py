@@ -1,8 +1,10 @@
 """Cuts a dataset off at an event time: the events of an open-loop run that is to last so long.
 
-A program's output carries the timestamp of the event that caused it (a law of `DGSProgram`), so the
-answer for a dataset that is cut at an event time is the whole answer cut at the same event time:
-one oracle run serves all cuts.
+A program's output carries the timestamp of the event that caused it (a law of `DGSProgram`), or
+that of the instant that the watermark passed, or is at most `OutputType.delay` later than its event
+(operators, for cuts at multiples of `OutputType.grid`). So the answer for a dataset that is cut at
+an event time is the whole answer cut at the same event time plus the delay: one oracle run serves
+all cuts.
 """
 
 from collections.abc import Sequence
@@ -11,8 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from workloads.datasets.dataset import Dataset
+from workloads.datasets.errors import DatasetError
 from workloads.datasets.load import load_column
-from workloads.model import Columns
+from workloads.model import Columns, OutputType
 from workloads.model.stream import IntArray
 
 
@@ -49,7 +52,21 @@ def before(dataset: Dataset, times: Sequence[IntArray], until_ts: int) -> Datase
     return replace(dataset, streams=tuple(streams), until_ts=until_ts)
 
 
-def answer_before(answer: Columns, until_ts: int) -> Columns:
-    """Return the records of an answer that belong to a dataset cut at `until_ts`, in order."""
-    kept = np.less(answer["ts"], until_ts)
+def answer_before(answer: Columns, until_ts: int, output: OutputType) -> Columns:
+    """Return the records of an answer that belong to a dataset cut at `until_ts`, in order.
+
+    Args:
+        answer: for the whole dataset.
+        until_ts: where it is cut.
+        output: of the workload.
+
+    Raises:
+        DatasetError: the output cannot be cut there.
+    """
+    if until_ts % output.grid:
+        raise DatasetError(
+            f"the dataset is cut at event time {until_ts}; this workload's answer can only be cut "
+            f"at multiples of {output.grid}"
+        )
+    kept = np.less(answer["ts"], until_ts + output.delay)
     return {name: column[kept] for name, column in answer.items()}

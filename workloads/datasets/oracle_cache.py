@@ -1,6 +1,9 @@
 """Keeps oracle answers beside their dataset, so that each is computed once.
 
-    <dataset>/expected-<oracle version>-<hash of the oracle's source>.parquet
+    <dataset>/expected-<workload>-<oracle version>-<hash>.parquet
+
+The hash is over the query parameters and the source of the oracle: its module, that of `bind`, and
+the modules of workloads that these take something from.
 
 The columns' SHA-256 is in the file's metadata; a file that does not read back to it is computed
 again and replaced. Where the folder cannot be written, answers are computed each time.
@@ -10,13 +13,16 @@ import hashlib
 import sys
 import tempfile
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
 from workloads.datasets import total_order
 from workloads.datasets.cut import answer_before
 from workloads.datasets.dataset import Dataset
+from workloads.datasets.manifest import canonical
 from workloads.model import Columns, Input, Workload
 
 _CHECKSUM = b"sha256"
@@ -33,10 +39,11 @@ def expected(workload: Workload, dataset: Dataset) -> Columns:
         dataset: the input; the answer is kept beside it.
     """
     if dataset.until_ts is not None:
-        return answer_before(expected(workload, dataset.whole()), dataset.until_ts)
+        whole = expected(workload, dataset.whole())
+        return answer_before(whole, dataset.until_ts, workload.output)
     if not dataset.streams:
         return _computed(workload, dataset.load())
-    version = f"{workload.oracle_version}-{_source_hash(workload)}"
+    version = f"{workload.name}-{workload.oracle_version}-{_hash(workload)}"
     path = dataset.streams[0].path.parent / f"expected-{version}.parquet"
     kept = _read(path, workload)
     if kept is not None:
@@ -52,12 +59,39 @@ def _computed(workload: Workload, data: Input) -> Columns:
     return {name: answer[name].astype(output[name], copy=False) for name in output.names or ()}
 
 
-def _source_hash(workload: Workload) -> str:
-    """Return a hash of the code that the answer depends on: the oracle and what it reads by."""
-    digest = hashlib.sha256()
-    for module in (sys.modules[workload.oracle.__module__], total_order):
+def _hash(workload: Workload) -> str:
+    """Return a hash of what the answer depends on beside the input: code and query parameters."""
+    digest = hashlib.sha256(canonical(dict(workload.query_params)).encode())
+    made_by = workload.oracle if workload.bind is None else workload.bind
+    oracle = workload.oracle
+    while isinstance(oracle, partial):
+        oracle = oracle.func
+    for module in _modules({str(made_by.__module__), str(oracle.__module__)}):
         digest.update(Path(str(module.__file__)).read_bytes())
+    digest.update(Path(total_order.__file__).read_bytes())
     return digest.hexdigest()[:12]
+
+
+def _modules(names: set[str]) -> list[ModuleType]:
+    """Return modules, and those of workloads that they take something from, by name.
+
+    What all workloads share, their model and datasets, is left out: answers do not hang on it.
+    """
+    found: dict[str, ModuleType] = {}
+    while names:
+        name = names.pop()
+        found[name] = sys.modules[name]
+        for value in vars(found[name]).values():
+            used = value.__name__ if isinstance(value, ModuleType) else None
+            used = used or getattr(value, "__module__", None)
+            if isinstance(used, str) and used not in found and _is_of_a_workload(used):
+                names.add(used)
+    return [found[name] for name in sorted(found)]
+
+
+def _is_of_a_workload(module: str) -> bool:
+    top, _, rest = module.partition(".")
+    return top == "workloads" and rest.split(".")[0] not in ("", "model", "datasets", "registry")
 
 
 def _checksum(answer: Columns) -> bytes:
