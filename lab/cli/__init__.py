@@ -19,6 +19,7 @@ EXIT_INTERRUPTED = 130
 _COMMANDS = {
     "run": ("lab.cli.run:run", "Run a matrix of workloads on engines, verified and measured."),
     "report": ("lab.cli.report:report", "Write a run as one self-contained HTML file."),
+    "figure": ("lab.cli.figure:figure", "Make a paper's figure again, with a verdict."),
     "compare": ("lab.cli.compare:compare", "Compare two runs: ratios with intervals."),
     "gate": ("lab.cli.gate:gate", "Fail on a confirmed regression against a revision or run."),
     "list": ("lab.cli.list:list_things", "List workloads, engines, figures or runs."),

@@ -1,5 +1,13 @@
 """The figures of STRETCH: Virtual Shared-Nothing Parallelism (section 8, appendix F)."""
 
-from lab.figures.stretch import counts, forward, scale_join
+from lab.figures.stretch import abrupt, counts, elastic, forward, scale_join, trading_day
 
-FIGURES = (counts.FIGURE, forward.FIGURE, scale_join.FIGURE)
+FIGURES = (
+    counts.FIGURE,
+    forward.FIGURE,
+    scale_join.FIGURE,
+    *elastic.FIGURES,
+    *abrupt.FIGURES[:2],
+    trading_day.FIGURE,
+    *abrupt.FIGURES[2:],
+)

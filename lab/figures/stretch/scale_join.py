@@ -1,14 +1,11 @@
 """Figure 8 of STRETCH: ScaleJoin on the general operator, written directly, and on one thread."""
 
-import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from lab.figures.figure import Figure, Outcome, Plan, Runs
 from lab.figures.measured import (
     Series,
     comparisons_per_s,
-    per_row,
     quotient,
     series,
 )
@@ -25,19 +22,11 @@ from lab.figures.stretch.shared import (
     run_table,
 )
 from lab.figures.stretch.static import INSTANCES, LATENCY, stages
+from lab.figures.stretch.steps import ADHOC, SIDE_EPS, coherent_eps, window_ms
 from lab.figures.verdict import Asked
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
-from results.query import CellSummary, Spread
 
-ADHOC, ONE_THREAD, INDEXED = "multicore/adhoc", "multicore/1t", "multicore/indexed"
-SIDE_EPS = 1000
-"""Event-time rate of each side of scale_join in these experiments."""
-WS_MS = 300_000
-
-
-def window_ms(scale: float, ws_ms: int = WS_MS) -> int:
-    """Return the window for a scale, in ms of event time."""
-    return max(10, round(ws_ms * scale))
+ONE_THREAD = "multicore/1t"
 
 
 def _scale_8(options: Options) -> float:
@@ -67,31 +56,12 @@ def _tree_8(options: Options) -> Plan:
     )
 
 
-def _coherent_eps(ws_ms: int) -> Callable[[CellSummary], Spread | None]:
-    """Take the input rate at which event time runs as fast as the clock.
-
-    At R tuples/s in all, half on each side, the other side's window holds R/2 x WS tuples, so that
-    R^2 x WS / 2 comparisons a second are made; R follows from those that were.
-    """
-
-    def value(cell: CellSummary) -> Spread | None:
-        def rate(row: dict[str, Any]) -> float | None:
-            if row["comparisons"] is None or not row["duration_s"]:
-                return None
-            per_s = row["comparisons"] / row["duration_s"]
-            return math.sqrt(2.0 * per_s / (ws_ms / 1000))
-
-        return per_row(cell, rate)
-
-    return value
-
-
 def _outcome_8(options: Options, runs: Runs) -> Outcome:
     ws_ms = window_ms(_scale_8(options))
     key = "scale_join"
     names = {"VSN": VSN, "ad-hoc": ADHOC, "1T": ONE_THREAD}
     compared = {n: series(runs[0], key, v, comparisons_per_s) for n, v in names.items()}
-    rates = {n: series(runs[0], key, v, _coherent_eps(ws_ms)) for n, v in names.items()}
+    rates = {n: series(runs[0], key, v, coherent_eps(ws_ms)) for n, v in names.items()}
     late = {n: series(runs[1], key, v, LATENCY) for n, v in names.items()}
     vsn, adhoc, one = compared["VSN"], compared["ad-hoc"], compared["1T"]
     counted = vsn.workers(options.within)

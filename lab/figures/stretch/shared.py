@@ -88,7 +88,7 @@ def latency_plan(first: Tree, runs: Runs) -> Plan:
     return Plan(tree={**first, "load": loads}, only=tuple(ids))
 
 
-def engine(variant: str, options: Options, **more: Any) -> dict[str, Any]:
+def engine(variant: str, options: Options, /, **more: Any) -> dict[str, Any]:
     """Return an `[[engine]]` table; `workers` may be given among the others."""
     name, _, own = variant.partition("/")
     return {

@@ -1,0 +1,122 @@
+"""Reads what happened over time in a trial: its 100 ms series, and its reconfigurations."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from engines.protocol import Reconfiguration
+from results.store import Row, Run
+
+STEP_S = 0.1
+Values = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """A trial over time, from the start of its timed part; NaN where a row has no value.
+
+    Attributes:
+        t_s: float64[k], when each row of 100 ms begins.
+        offered_eps, consumed_eps: float64[k], events/s handed over, and done with.
+        comparisons_per_s: float64[k]; all NaN where the engine does not count them.
+        instances: float64[k], at the end of the row.
+        latency_ms: float64[k], median of the row's outputs.
+        load_cov: float64[k], a share.
+        changes: in order.
+    """
+
+    t_s: Values
+    offered_eps: Values
+    consumed_eps: Values
+    comparisons_per_s: Values
+    instances: Values
+    latency_ms: Values
+    load_cov: Values
+    changes: tuple[Reconfiguration, ...]
+
+    def between(self, begin_s: float, end_s: float) -> npt.NDArray[np.bool_]:
+        """Return which rows lie in [begin_s, end_s)."""
+        found: npt.NDArray[np.bool_] = (self.t_s >= begin_s) & (self.t_s + STEP_S <= end_s)
+        return found
+
+
+def read_course(run: Run, row: Row) -> Course | None:
+    """Return the course of a trial; None where it has no series, or its file is damaged or gone."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if row["series"] is None:
+        return None
+    try:
+        table = pq.read_table(run.path / row["series"])
+    except (OSError, pa.ArrowException):
+        return None
+    timed = np.asarray(table["t_ns"].to_numpy()) >= 0
+
+    def values(name: str, factor: float = 1.0) -> Values:
+        if name not in table.column_names:
+            return np.full(int(timed.sum()), np.nan)
+        found = table[name].to_pandas().to_numpy(dtype=np.float64)
+        return np.asarray(found[timed] * factor, dtype=np.float64)
+
+    return Course(
+        t_s=values("t_ns", 1e-9),
+        offered_eps=values("emitted", 1 / STEP_S),
+        consumed_eps=values("consumed", 1 / STEP_S),
+        comparisons_per_s=values("comparisons", 1 / STEP_S),
+        instances=values("instances"),
+        latency_ms=values("latency_p50_ns", 1e-6),
+        load_cov=values("load_cov"),
+        changes=_changes(run, row),
+    )
+
+
+def mean(values: Values, where: npt.NDArray[np.bool_]) -> float | None:
+    """Return the mean of the rows that have a value; None without any."""
+    found = values[where]
+    found = found[~np.isnan(found)]
+    return float(found.mean()) if len(found) else None
+
+
+def binned(t_s: Values, values: Values, most: int = 240) -> list[tuple[float, float]]:
+    """Return (begin, mean) of at most so many stretches of equal length that have a value."""
+    width = max(1, -(-len(t_s) // most))
+    found = []
+    for at in range(0, len(t_s), width):
+        part = values[at : at + width]
+        part = part[~np.isnan(part)]
+        if len(part):
+            found.append((float(t_s[at]), float(part.mean())))
+    return found
+
+
+def longest_above(values: Values, bound: float) -> float:
+    """Return the longest time in seconds for which values stay above a bound; gaps go on."""
+    longest = current = 0
+    for value in values:
+        if np.isnan(value):
+            current += 1 if current else 0
+        elif value > bound:
+            current += 1
+            longest = max(longest, current)
+        else:
+            current = 0
+    return longest * STEP_S
+
+
+def durations_ms(courses: Sequence[Course]) -> list[float]:
+    """Return how long each reconfiguration took."""
+    return [change.duration_ns * 1e-6 for course in courses for change in course.changes]
+
+
+def _changes(run: Run, row: Row) -> tuple[Reconfiguration, ...]:
+    from lab.measure.elastic import read_reconfigurations
+
+    if row["reconfigurations"] is None:
+        return ()
+    try:
+        return read_reconfigurations(run.path / row["reconfigurations"])
+    except OSError:
+        return ()

@@ -1,0 +1,140 @@
+"""The experiment of figures 11, 12 and 16 to 18: abrupt random rates for twenty minutes.
+
+Rates are drawn as in section 8.5. On this lab's engine the paper's 500 to 8,000 t/s may be less
+than one instance's work, and nothing would be reconfigured: they are therefore multiplied so that
+the highest is what 80 % (the controller's upper threshold) of the most instances can hold. The
+tuples' event time is the clock of the run, so that windows grow and shrink with the rate.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lab.figures.figure import Plan, Runs, Stage
+from lab.figures.options import Options
+from lab.figures.stretch.shared import VSN, engine, facts, run_table
+from lab.figures.stretch.steps import controller, highest_eps, rates_tree, window_ms
+from workloads.datasets.rate_script import parse_rates
+
+WS_MS = 60_000
+UPPER = 0.8
+SEEDS_11, SEEDS_16 = (11,), (16, 17, 18)
+"""Of the random phases; one seed a figure of the paper."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A constant rate, in tuples/s over both inputs, for some seconds."""
+
+    rate_eps: float
+    length_s: float
+
+
+def scale(options: Options) -> float:
+    """Return the share of the paper's lengths."""
+    return options.scaled(0.1, 0.025)
+
+
+def script(share: float) -> str:
+    """Return the rate script of section 8.5, lengths times `share`; see `rate_script`.
+
+    Factors are thousandths of the highest rate: 63 for 500 of 8,000 t/s.
+    """
+    rate, length = (
+        facts().one(figure="11", panel="rate", quantity=quantity) for quantity in ("rate", "phase")
+    )
+    least_ms, most_ms = (max(1, round(s * share * 1000)) for s in (length.low, length.high))
+    return f"phases({least_ms}, {most_ms}, {round(1000 * rate.low / rate.high)}, 1000)"
+
+
+def length_s(share: float) -> float:
+    """Return how long the experiment is."""
+    return facts().one(figure="11", quantity="length").low * share
+
+
+def phases(seed: int, share: float, highest_eps: float) -> tuple[Phase, ...]:
+    """Return the phases of a run, the last one cut at the end of the experiment.
+
+    Args:
+        seed: of the random phases.
+        share: scale of their lengths.
+        highest_eps: what the highest rate that section 8.5 allows, 8,000 t/s, becomes.
+    """
+    end_ms = round(length_s(share) * 1000)
+    starts, factors = parse_rates(script(share), "rates of section 8.5").changes(end_ms, seed)
+    ends = [*starts[1:].tolist(), end_ms]
+    return tuple(
+        Phase(factor / 1000 * highest_eps, (end - start) / 1000)
+        for start, end, factor in zip(starts.tolist(), ends, factors.tolist(), strict=True)
+    )
+
+
+def top_eps(options: Options, runs: Runs) -> float:
+    """Return the highest rate that may be offered: 80 % of the work of the most instances."""
+    found = highest_eps(runs, window_ms(scale(options), WS_MS))
+    return float(found[max(found)] * UPPER**0.5)
+
+
+def _rates(options: Options, runs: Runs) -> Plan:
+    return rates_tree(options, window_ms(scale(options), WS_MS), (max(options.instances),))
+
+
+def _phases(seeds: Sequence[int], options: Options, runs: Runs) -> Plan:
+    share, top = scale(options), top_eps(options, runs)
+    side = max(1, round(top / 2))
+    workloads, loads = [], []
+    for seed in seeds:
+        found = phases(seed, share, 2.0 * side)
+        total_s = length_s(share)
+        events = sum(phase.length_s * phase.rate_eps for phase in found)
+        workloads.append(
+            {
+                "name": "scale_join",
+                "label": f"phases{seed}",
+                "events": round(events * 1.01) + 100,
+                "seed": seed,
+                "params": {
+                    "left_eps": side,
+                    "right_eps": side,
+                    "rates": script(share),
+                },
+                "query": {"ws_ms": window_ms(share, WS_MS)},
+            }
+        )
+        warm_up_s = min(found[0].length_s, total_s) * 0.2
+        loads.append(
+            {
+                "label": f"phases{seed}",
+                "arrival": "replay",
+                "speed_up": 1.0,
+                "tick_ns": 1e6,
+                "warm_up_s": warm_up_s,
+                "window_s": total_s - warm_up_s,
+                "workloads": [f"scale_join@phases{seed}"],
+            }
+        )
+    return Plan(
+        tree={
+            "run": run_table(options, timeout_s=3600, repetitions=1),
+            "workload": workloads,
+            "engine": [
+                engine(VSN, options, workers=[1], options=controller("model", options, upper=UPPER))
+            ],
+            "load": loads,
+        }
+    )
+
+
+def stages(seeds: Sequence[int]) -> tuple[Stage, ...]:
+    """Return the two stages for these seeds."""
+    return (
+        Stage(name="rates", about="what the most instances can do", plan=_rates),
+        Stage(
+            name="phases",
+            about="abrupt random rates",
+            plan=lambda options, runs: _phases(seeds, options, runs),
+        ),
+    )
+
+
+STAGES_11 = stages(SEEDS_11)
+STAGES_16 = stages(SEEDS_16)

@@ -1,0 +1,186 @@
+"""Figure 13 of STRETCH: a trading day's bursts on a self-join that looks for hedges."""
+
+from math import ceil, inf
+
+import numpy as np
+
+from lab.figures.course import Course, longest_above, mean
+from lab.figures.figure import Figure, Outcome, Plan, Runs, Stage
+from lab.figures.options import Options
+from lab.figures.stretch.abrupt import courses, panels, part
+from lab.figures.stretch.shared import VSN, engine, facts, notes, run_table
+from lab.figures.stretch.steps import controller, window_ms
+from lab.figures.verdict import SHAPE, Asked
+from reports.figures.paper import Layout, Mark, Panel, draw
+
+DAY_S, WS_MS = 21_600, 30_000
+MEAN_EPS = 100
+LABEL = "day"
+_ZOOM_S = 60.0
+"""Width of the zoomed-in view around the peak, at full length."""
+_ROOM = 4
+"""The generator needs so many times the peak's trades in the day, and the mean below the peak."""
+
+
+def scale(options: Options) -> float:
+    """Return the share of the paper's lengths."""
+    return options.scaled(0.01, 0.003)
+
+
+def _plan(options: Options, runs: Runs) -> Plan:
+    share = scale(options)
+    peak = facts().one(figure="13", quantity="peak")
+    seconds = max(16, round(DAY_S * share))
+    mean_eps = min(max(MEAN_EPS, ceil(_ROOM * peak.low / seconds)), int(peak.low) // _ROOM)
+    warm_up_s = min(2.0, seconds / 10)
+    return Plan(
+        tree={
+            "run": run_table(options, timeout_s=28_800, repetitions=1),
+            "workload": [
+                {
+                    "name": "nyse_hedge",
+                    "label": LABEL,
+                    "events": 2 * seconds * mean_eps,
+                    "params": {
+                        "seconds": seconds,
+                        "mean_eps": mean_eps,
+                        "peak_eps": int(peak.low),
+                    },
+                    "query": {"ws_ms": window_ms(share, WS_MS)},
+                }
+            ],
+            "engine": [
+                engine(VSN, options, workers=[1], options=controller("model", options))
+            ],
+            "load": [
+                {
+                    "label": LABEL,
+                    "arrival": "replay",
+                    "speed_up": 1.0,
+                    "tick_ns": 1e6,
+                    "warm_up_s": warm_up_s,
+                    # The last trade may come a little before the day's end.
+                    "window_s": seconds * 0.98 - warm_up_s,
+                }
+            ],
+        }
+    )  # fmt: skip
+
+
+def _outcome(options: Options, runs: Runs) -> Outcome:
+    share = scale(options)
+    course = courses(options, runs, [LABEL]).get(LABEL)
+    blocked = None if course is not None else "there is no verified trial with a series"
+    peak, in_peak, of_day = (
+        facts().one(figure="13", quantity=q)
+        for q in ("peak", "mean in the peak", "mean of the day")
+    )
+    view = None if course is None else _zoom(course, share)
+    least = None
+    if course is not None and not np.isnan(course.instances).all():
+        least = float(np.nanmean(course.instances == np.nanmin(course.instances)))
+    few = "one instance is all there is" if max(options.instances) == 1 else None
+    claims = (
+        Asked(
+            text="trades in the peak second", published=peak.text, source=peak.source,
+            blocked=blocked,
+        ).near(None if course is None else _peak_eps(course) / 2, peak.low, peak.high, 0.1, "t/s"),
+        Asked(
+            text="share of the time with the fewest instances",
+            published="most of the time",
+            source="section 8.6",
+            blocked=blocked or few,
+        ).at_least(least, 0.5, kind=SHAPE),
+        Asked(
+            text="mean latency around the peak", published=in_peak.text, source=in_peak.source,
+            blocked=blocked,
+        ).at_most(None if view is None else mean(view.latency_ms, view.between(0, inf)),
+                  in_peak.high * 1.5, "ms"),
+        Asked(
+            text="mean latency of the day", published=of_day.text, source=of_day.source,
+            blocked=blocked,
+        ).at_most(None if course is None else mean(course.latency_ms, course.between(0, inf)),
+                  of_day.high * 1.5, "ms"),
+    )  # fmt: skip
+    told = notes(
+        options,
+        share,
+        runs,
+        f"Hedges among generated trades, fed twice; window {window_ms(share, WS_MS) / 1000:g} s; "
+        "rates are the paper's. The published data is not public.",
+        "Latency: medians of 100 ms, averaged; from due times.",
+    )
+    rows = [[Panel(title="", y_label="", empty="no verified trial with a series")]]
+    if course is not None and view is not None:
+        rows = [
+            list(row)
+            for row in zip(
+                panels(course, title="the day", per_instance=None, marks_ms=[
+                    Mark(name="mean of the day", low=of_day.low, high=of_day.high)]),
+                panels(view, title="around the peak", per_instance=None, marks_ms=[
+                    Mark(name="mean around the peak", low=in_peak.low, high=in_peak.high,
+                         colour=1)]),
+                strict=True,
+            )
+        ]  # fmt: skip
+        rows[0][0] = _with_peak(rows[0][0], peak.low)
+    return Outcome(
+        claims=claims,
+        notes=told,
+        numbers={}
+        if course is None
+        else {
+            "peak_eps": _peak_eps(course),
+            "mean_latency_ms": mean(course.latency_ms, course.between(0, inf)),
+            "seconds_above_peak_mean": longest_above(course.latency_ms, in_peak.high),
+            "reconfigurations": len(course.changes),
+        },
+        draw=lambda: draw(
+            Layout(
+                title="STRETCH, figure 13: a trading day",
+                rows=rows,
+                notes=told,
+                height_in=1.1,
+                width_in=3.8,
+            )
+        ),
+    )
+
+
+def _with_peak(panel: Panel, peak_eps: float) -> Panel:
+    # Both sides of the self-join are offered: twice the rate of the day's trades.
+    return Panel(
+        title=panel.title,
+        y_label=panel.y_label,
+        lines=panel.lines,
+        marks=[Mark(name="peak, fed twice", low=2 * peak_eps, high=2 * peak_eps)],
+        shades=panel.shades,
+    )
+
+
+def _second_means(course: Course) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    rows = len(course.offered_eps) // 10 * 10
+    filled = np.nan_to_num(course.offered_eps[:rows])
+    means: np.ndarray[tuple[int], np.dtype[np.float64]] = filled.reshape(-1, 10).mean(axis=1)
+    return means
+
+
+def _peak_eps(course: Course) -> float:
+    return float(_second_means(course).max(initial=0.0))
+
+
+def _zoom(course: Course, share: float) -> Course:
+    means = _second_means(course)
+    at_s = float(course.t_s[int(means.argmax()) * 10]) if len(means) else 0.0
+    half_s = max(_ZOOM_S * share / 2, 5.0)
+    return part(course, max(0.0, at_s - half_s), at_s + half_s)
+
+
+FIGURE = Figure(
+    id="stretch:13",
+    title="a trading day",
+    shows="rate, instances, throughput and latency over the day, and around its peak",
+    needs=("nyse_hedge", VSN),
+    stages=(Stage(name="day", about="trades as they come", plan=_plan),),
+    outcome=_outcome,
+)
