@@ -14,7 +14,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from lab.load.spec import ARRIVALS, BURSTS, CONSTANT, PHASES, POISSON, REPLAY, LoadSpec
+from lab.load.spec import ARRIVALS, BURSTS, CONSTANT, PHASES, POISSON, REPLAY, STEP, LoadSpec
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -36,8 +36,8 @@ def due_times(spec: LoadSpec, count: int) -> IntArray:
         count: number of events, over all streams.
 
     Returns:
-        int64[count], ns after the start, non-decreasing. `constant`, `bursts` and `phases` begin at
-        0, `poisson` after its first gap.
+        int64[count], ns after the start, non-decreasing. All begin at 0 but `poisson`, which begins
+        after its first gap.
     """
     return _reached_ns(_units(spec, count) / _rate(spec), spec)
 
@@ -123,6 +123,9 @@ def _reached_ns(u: FloatArray, spec: LoadSpec) -> IntArray:
     elif spec.arrival == PHASES:
         times, reached = _phases(spec, float(u[-1]) if len(u) else 0.0)
         u = np.interp(u, reached, times)
+    elif spec.arrival == STEP:
+        at_s = params["at_s"] * params["scale"]
+        np.copyto(u, at_s + (u - at_s) / params["factor"], where=u > at_s)
     else:
         assert spec.arrival in (CONSTANT, POISSON)
     u *= NS_PER_S
@@ -132,9 +135,12 @@ def _reached_ns(u: FloatArray, spec: LoadSpec) -> IntArray:
 def _cover(spec: LoadSpec) -> float:
     """Return U at the end of the window, in seconds."""
     end_s = spec.warm_up_s + spec.window_s
-    if spec.arrival != BURSTS:
-        return end_s  # of `phases`: by their scale
     params = parameters(spec)
+    if spec.arrival == STEP:
+        at_s = params["at_s"] * params["scale"]
+        return min(end_s, at_s) + max(0.0, end_s - at_s) * params["factor"]
+    if spec.arrival != BURSTS:
+        return end_s  # of `phases`: since their rates are scaled
     on, period = params["on_s"], params["on_s"] + params["off_s"]
     whole = math.floor(end_s / period + _ROUNDING)
     return whole * period + min(max(end_s - whole * period, 0.0), on) * period / on
@@ -148,7 +154,8 @@ def _phases(spec: LoadSpec, u_max: float) -> tuple[FloatArray, FloatArray]:
     lengths, factors = np.empty(0), np.empty(0)
     while True:
         drawn = random.random((_PHASES, 2))
-        lengths = np.append(lengths, _between(drawn[:, 0], params["min_s"], params["max_s"]))
+        drawn_s = _between(drawn[:, 0], params["min_s"], params["max_s"]) * params["scale"]
+        lengths = np.append(lengths, drawn_s)
         factors = np.append(
             factors, _between(drawn[:, 1], params["min_factor"], params["max_factor"])
         )

@@ -10,13 +10,15 @@ POISSON = "poisson"
 BURSTS = "bursts"
 REPLAY = "replay"
 PHASES = "phases"
+STEP = "step"
 
 ARRIVALS: Mapping[str, Mapping[str, float]] = {
     CONSTANT: {},
     POISSON: {},
     BURSTS: {"on_s": 0.1, "off_s": 0.1},
     REPLAY: {"speed_up": 1.0, "tick_ns": 1_000_000.0},
-    PHASES: {"min_s": 0.5, "max_s": 2.0, "min_factor": 0.5, "max_factor": 1.5},
+    PHASES: {"min_s": 0.5, "max_s": 2.0, "min_factor": 0.5, "max_factor": 1.5, "scale": 1.0},
+    STEP: {"at_s": 30.0, "factor": 2.0, "scale": 1.0},
 }
 """The arrival processes, and the parameters of each with their defaults."""
 
@@ -30,10 +32,12 @@ class LoadSpec:
             gaps, seeded. `bursts`: on for `on_s` at a rate that makes the mean `rate_eps`, then
             silent for `off_s`. `replay`: gaps as in the recorded event times, whose unit is
             `tick_ns`, `speed_up` times as fast; `rate_eps` is then what comes of it and is not
-            given. `phases`: phases of random length in [min_s, max_s] and random rate in
+            given. `phases`: phases of random length in [min_s, max_s] x `scale` and random rate in
             [min_factor, max_factor] x `rate_eps`, scaled so that the mean from the start to the end
-            of the window is `rate_eps`; seeded.
-        rate_eps: mean offered rate over all streams together, events/s; None for `replay`.
+            of the window is `rate_eps`; seeded. `step`: `rate_eps` for `at_s` x `scale` seconds
+            from the start (of the warm-up), from then on `factor` x `rate_eps`.
+        rate_eps: mean offered rate over all streams together, events/s (of `step`: the first
+            rate); None for `replay`.
         warm_up_s, window_s: the steady window follows the warm-up; the input is cut to their sum.
         seed: of random arrivals.
         batching: see `engines.protocol.OfferedLoad`.

@@ -2,7 +2,7 @@
 
 [[load]]
 mode = "open"                  # or "catch-up"; implied by arrival or rate_eps
-arrival = "poisson"            # constant (default), poisson, bursts, replay, phases
+arrival = "poisson"            # constant (default), poisson, bursts, replay, phases, step
 rate_eps = [100_000, 1e6]      # events/s over all streams; a number or a list; not with replay
 warm_up_s = 10                 # kept apart from the latency
 window_s = 60                  # the steady window
@@ -21,6 +21,9 @@ min_s = 0.5                    # phases: min_s, max_s, min_factor, max_factor
 max_s = 2.0
 min_factor = 0.5
 max_factor = 1.5
+at_s = 30                      # step: at_s (counted from the start of the warm-up), factor
+factor = 2.0
+scale = 0.1                    # phases and step: multiplies min_s, max_s, at_s; default 1
 
 [[load]]
 search = "sustainable"         # instead of rate_eps; all of the above, and:
@@ -55,7 +58,7 @@ _SEARCH_KEYS = tuple(field.name for field in fields(SearchSettings))
 _KEYS = (
     *("search", "mode", "label", "engines", "workloads", "arrival", "rate_eps", "warm_up_s"),
     *("window_s", "seed", "batching", "heartbeat_ms", "objective"),
-    *(name for names in ARRIVALS.values() for name in names),
+    *dict.fromkeys(name for names in ARRIVALS.values() for name in names),
     *_SEARCH_KEYS,
 )
 """All keys of all modes."""
@@ -141,7 +144,8 @@ def _params(table: TomlTable, content: Mapping[str, Any], arrival: str) -> dict[
     """Take the parameters of the arrival process, and refuse those of others."""
     for other, names in ARRIVALS.items():
         if other != arrival:
-            _refuse(table, content, set(names), f'arrival = "{other}"')
+            taken = set(names) - set(ARRIVALS[arrival])
+            _refuse(table, content, taken, f'arrival = "{other}"')
     params = {
         name: _number(table, name, default, zero=name in _MAY_BE_ZERO)
         for name, default in ARRIVALS[arrival].items()

@@ -26,8 +26,18 @@ class SimulatedJoin:
     """
 
     def __init__(
-        self, *, rate, instances, maximum, comparison_s, tuple_s, window_s, pinned=None,
-        pause_s=0.001, step_s=0.01, jitter=None,
+        self,
+        *,
+        rate,
+        instances,
+        maximum,
+        comparison_s,
+        tuple_s,
+        window_s,
+        pinned=None,
+        pause_s=0.001,
+        step_s=0.01,
+        jitter=None,
     ):
         self.rate = rate
         self.instances = instances

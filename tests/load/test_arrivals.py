@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 
 from lab.load.arrivals import due_times, expected_events, feasible_eps, replay_times
-from lab.load.spec import BURSTS, CONSTANT, PHASES, POISSON, REPLAY, LoadSpec
+from lab.load.spec import BURSTS, CONSTANT, PHASES, POISSON, REPLAY, STEP, LoadSpec
 
-RATED = (CONSTANT, POISSON, BURSTS, PHASES)
+RATED = (CONSTANT, POISSON, BURSTS, PHASES, STEP)
 
 
 def spec(arrival, rate_eps=1_000.0, *, seconds=20.0, seed=1, **params):
@@ -116,6 +116,31 @@ def test_phases_have_lengths_and_rates_within_their_bounds():
     assert lengths.max() < 1.001
     rates = 1 / np.array([np.median(part) for part in np.split(gaps, changes)])
     assert 2.0 < rates.max() / rates.min() < 1.5 / 0.5 * 1.01
+
+
+def test_a_scale_shortens_phases_and_leaves_their_rates():
+    bounds = {"min_s": 0.5, "max_s": 1.0, "min_factor": 0.1, "max_factor": 1.6}
+    whole = due_times(spec(PHASES, 1e4, seconds=20.0, **bounds), 200_000)
+    short = due_times(spec(PHASES, 1e5, seconds=2.0, scale=0.1, **bounds), 200_000)
+    assert np.abs(whole / 10 - short).max() <= 1
+
+
+@pytest.mark.parametrize(("at_s", "scale"), [(4.0, 1.0), (8.0, 0.5), (40.0, 0.1)])
+def test_a_step_changes_the_rate_once_at_its_time(at_s, scale):
+    subject = spec(STEP, 700.0, at_s=at_s, factor=12 / 7, scale=scale)
+    due = due_times(subject, 22_000)
+    before, after = due[due < 4_000_000_000], due[due > 4_000_000_000]
+    assert len(before) == pytest.approx(2_800, abs=1)
+    assert set(np.diff(before).tolist()) <= {1428571, 1428572}
+    assert set(np.diff(after).tolist()) <= {833333, 833334}
+    assert expected_events(subject) == pytest.approx(4 * 700 + 16 * 1200)
+
+
+def test_a_step_that_comes_after_the_window_changes_nothing():
+    assert np.array_equal(
+        due_times(spec(STEP, 1e3, at_s=20.0, factor=3.0), 20_000),
+        due_times(spec(CONSTANT, 1e3), 20_000),
+    )
 
 
 def test_a_replay_keeps_the_recorded_gaps_and_speeds_them_up():

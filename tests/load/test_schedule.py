@@ -9,7 +9,7 @@ from engines.protocol import FULL
 from engines.small_dataset import write_dataset
 from lab.load.errors import LoadError
 from lab.load.schedule import offer
-from lab.load.spec import BURSTS, CONSTANT, PHASES, POISSON, REPLAY, LoadSpec
+from lab.load.spec import BURSTS, CONSTANT, PHASES, POISSON, REPLAY, STEP, LoadSpec
 from tests.workloads.streams import generated
 from workloads.model import Alphabet, Input, Stream
 from workloads.registry import workload
@@ -79,7 +79,7 @@ def test_batching_and_heartbeat_period_are_passed_on(tmp_path):
     assert load.heartbeat_due_ns[1].tolist() == [k * 1_000_000 for k in (20, 40, 60, 80, 99)]
 
 
-@pytest.mark.parametrize("arrival", [CONSTANT, POISSON, BURSTS, PHASES])
+@pytest.mark.parametrize("arrival", [CONSTANT, POISSON, BURSTS, PHASES, STEP])
 def test_too_few_events_are_an_error_that_names_a_rate_that_works(tmp_path, arrival):
     data = generated(EVENT_WINDOW, {"values_per_barrier": 5}, 1_000, 1)
     whole = write_dataset(data, "event_window", tmp_path / "data")
@@ -146,7 +146,7 @@ def folder(tmp_path_factory):
 @LIMITS
 @given(
     times=st.lists(TIMES, min_size=1, max_size=4).filter(any),
-    arrival=st.sampled_from([CONSTANT, POISSON, BURSTS, PHASES, REPLAY]),
+    arrival=st.sampled_from([CONSTANT, POISSON, BURSTS, PHASES, STEP, REPLAY]),
     rate=st.integers(20, 200),
     heartbeat_ms=st.sampled_from([0.5, 3.0, 40.0]),
     seed=st.integers(0, 3),
@@ -155,6 +155,7 @@ def test_heartbeats_keep_their_promise(folder, times, arrival, rate, heartbeat_m
     whole = dataset_of(folder, *times)
     params = {"on_s": 0.01, "off_s": 0.02} if arrival == BURSTS else {}
     params |= {"min_s": 0.01, "max_s": 0.03} if arrival == PHASES else {}
+    params |= {"at_s": 0.05} if arrival == STEP else {}
     rate_eps = None if arrival == REPLAY else float(rate)
     wanted = spec(arrival, rate_eps, seed=seed, heartbeat_ms=heartbeat_ms, params=params)
     try:

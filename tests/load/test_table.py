@@ -70,6 +70,14 @@ def test_every_rate_of_a_list_is_a_load_with_a_label_of_its_own():
     assert labels('label = "day"\nrate_eps = 1_000') == ["day"]
 
 
+def test_phases_and_steps_share_a_scale_that_others_do_not_have():
+    for arrival in ("phases", "step"):
+        ((_, spec),) = specs(one(f'arrival = "{arrival}"\nrate_eps = 5\nscale = 0.1'))
+        assert spec.params["scale"] == 0.1
+    with pytest.raises(MatrixError, match=r"key scale \(= 2\) is out of place .* \"phases\""):
+        one("rate_eps = 5\nscale = 2")
+
+
 def test_a_replay_has_a_speed_and_no_rate():
     ((label, spec),) = specs(one('arrival = "replay"\nspeed_up = 10'))
     assert label == "replay-x10"
@@ -144,6 +152,11 @@ def test_several_tables_are_several_entries():
         ('rate_eps = 5\nobjective = "p95 <= 1ms"', "key objective is"),
         ('rate_eps = 5\nlabel = "a/b"', "key label is 'a/b'; expected letters"),
         ('rate_eps = 5\nengines = "fake"', "key engines is 'fake'; expected a list of"),
+        (
+            'arrival = "step"\nrate_eps = 5\nfactor = 0',
+            "key factor is 0; expected a finite number above 0",
+        ),
+        ('arrival = "step"\nrate_eps = 5\non_s = 1', r"key on_s \(= 1\) is out of place"),
         (
             'arrival = "phases"\nrate_eps = 5\nmin_s = 3',
             "key min_s is 3 and max_s is 2; expected at most max_s",

@@ -1,0 +1,137 @@
+"""Rates that change: when the tuples of a logical stream come, in event time.
+
+A window in event time follows the rate of its input only when event times do: offering an input of
+steady event times faster shortens the windows by as much as it makes them denser. An experiment in
+which the work follows the rate (STRETCH, 8.4 and 8.5) therefore has its rates in the input, and
+offers it as recorded (`arrival = "replay"`).
+
+A script says by how much the stream's own rate is multiplied, in thousandths, and from when on:
+
+    steady                                  never changed
+    step(AT_MS, PERMILLE)                   from AT_MS on
+    phases(LEAST_MS, MOST_MS, LOW, HIGH)    one phase after the other, each with a length and a
+                                            factor drawn evenly from these bounds; by seed
+
+`phases(100000, 300000, 63, 1000)` on two streams of 4,000 t/s each is section 8.5: phases of 100 to
+300 s with 504 to 8,000 t/s together. All arithmetic is in whole numbers, the same on every machine.
+"""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.datasets.random import below, draw
+from workloads.model import ModelError
+
+IntArray = npt.NDArray[np.int64]
+
+STEADY, STEP, PHASES = "steady", "step", "phases"
+FORMS = "steady, step(AT_MS, PERMILLE) or phases(LEAST_MS, MOST_MS, LOW, HIGH)"
+_PLAIN = 1000
+"""The factor 1 in thousandths."""
+_UNIT = 1000 * _PLAIN
+"""A tuple in tuples per second x thousandths x ms."""
+_DRAWN = 256
+"""Phases drawn at first; then as many again each time."""
+_STREAM = 1 << 31
+"""Where the random numbers of phases lie: beyond the index of any stream."""
+_LENGTH, _FACTOR = range(2)
+_MOST = 10**9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateScript:
+    """A script, from `parse_rates`."""
+
+    form: str
+    values: tuple[int, ...]
+
+    def times_ms(self, tuples: IntArray, rate_eps: int, seed: int) -> IntArray:
+        """Return when the tuples with these numbers come.
+
+        Tuple g of a steady stream comes at floor(1000 g / rate_eps); the others likewise, within
+        each phase.
+
+        Args:
+            tuples: int64[n], ascending numbers in the logical stream, from 0.
+            rate_eps: the stream's own rate, at least 1.
+            seed: of the phases; streams of the same seed change together.
+
+        Returns:
+            int64[n], ms of event time, non-decreasing.
+        """
+        if len(tuples) == 0:
+            return tuples.astype(np.int64)
+        wanted = tuples.astype(np.int64) * _UNIT
+        starts, factors, sent = self._course(int(wanted[-1]), rate_eps, seed)
+        phase = np.searchsorted(sent, wanted, side="right") - 1
+        return starts[phase] + (wanted - sent[phase]) // (factors[phase] * rate_eps)
+
+    def changes(self, until_ms: int, seed: int) -> tuple[IntArray, IntArray]:
+        """Return when the phases begin that begin before `until_ms`, and their factors."""
+        starts, factors, _ = self._course(0, 1, seed, until_ms)
+        begun = starts < until_ms
+        return starts[begun], factors[begun]
+
+    def _course(
+        self, wanted: int, rate_eps: int, seed: int, until_ms: int = 0
+    ) -> tuple[IntArray, IntArray, IntArray]:
+        """Return by phase its start, its factor, and what was sent before it.
+
+        They reach beyond what is wanted to be sent, and beyond `until_ms`.
+        """
+        if self.form == STEADY:
+            starts, factors = [0], [_PLAIN]
+        elif self.form == STEP:
+            starts, factors = [0, self.values[0]], [_PLAIN, self.values[1]]
+        else:
+            return self._drawn(wanted, rate_eps, seed, until_ms)
+        lengths = np.diff(np.array(starts, dtype=np.int64))
+        sent = np.append(0, np.cumsum(lengths * np.array(factors[:-1], dtype=np.int64) * rate_eps))
+        return np.array(starts), np.array(factors), sent.astype(np.int64)
+
+    def _drawn(
+        self, wanted: int, rate_eps: int, seed: int, until_ms: int
+    ) -> tuple[IntArray, IntArray, IntArray]:
+        least_ms, most_ms, low, high = self.values
+        lengths = factors = np.empty(0, dtype=np.int64)
+        while True:
+            begin, end = len(lengths), max(_DRAWN, 2 * len(lengths))
+            length = below(draw(seed, _STREAM, _LENGTH, begin, end), most_ms - least_ms + 1)
+            factor = below(draw(seed, _STREAM, _FACTOR, begin, end), high - low + 1)
+            lengths = np.append(lengths, least_ms + length)
+            factors = np.append(factors, low + factor)
+            ends = np.cumsum(lengths)
+            sent = np.append(0, np.cumsum(lengths * factors * rate_eps))
+            if sent[-1] > wanted and ends[-1] >= until_ms:
+                return np.append(0, ends[:-1]), factors, sent[:-1]
+
+
+def parse_rates(text: str, where: str) -> RateScript:
+    """Return the script that a parameter's text describes.
+
+    Args:
+        text: one of the forms above.
+        where: names the parameter in messages.
+
+    Raises:
+        ModelError: it has another form, or a number is out of range.
+    """
+    found = re.fullmatch(r"\s*(\w+)\s*(?:\(([\d\s,_]*)\))?\s*", text)
+    if found is None or found[1] not in (STEADY, STEP, PHASES):
+        raise ModelError(f"{where} is {text!r}; expected {FORMS}")
+    form = found[1]
+    parts = [part.strip() for part in (found[2] or "").split(",")] if found[2] else []
+    if len(parts) != {STEADY: 0, STEP: 2, PHASES: 4}[form]:
+        raise ModelError(f"{where} is {text!r}; expected {FORMS}")
+    try:
+        values = tuple(map(int, parts))
+    except ValueError:
+        raise ModelError(f"{where} is {text!r}; expected whole numbers in {FORMS}") from None
+    if any(not 1 <= value <= _MOST for value in values):
+        raise ModelError(f"{where} is {text!r}; its numbers must be from 1 to {_MOST:,}")
+    if form == PHASES and (values[0] > values[1] or values[2] > values[3]):
+        raise ModelError(f"{where} is {text!r}; the lower bounds must not be above the upper ones")
+    return RateScript(form=form, values=values)
