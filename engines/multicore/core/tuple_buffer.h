@@ -58,6 +58,8 @@ struct LogOptions {
   std::int64_t rows_in_flight = 1 << 16;  // rows of one source published and not yet released; bounds `room`
   // Append a watermark entry when the frontiers rose and no row became ready: windows close while sources are silent.
   bool watermarks = true;
+  // Rows stay for windows after they are released, until `discard`: a ring is then also bounded by its size.
+  bool windows = false;
   // Item sizes in bytes of the payload columns of each kind (1, 2, 4, 8 or 16). ContiguousLog only.
   std::vector<std::vector<std::int32_t>> kinds = {{}};
   std::int64_t ring_rows = 1 << 16;    // rows of a kind that stay in its ring. ContiguousLog only; power of two
@@ -100,7 +102,8 @@ class TupleBuffer {
   virtual bool advance() = 0;
 
   // Appends a control entry at the then current end of the log, whatever the sources do. All readers see it at the
-  // same place. Returns false, and appends nothing, once a reader has seen the end of the log. Any thread.
+  // same place. Returns false, and appends nothing, once a reader has seen the end of the log. Any thread; call
+  // `advance` afterwards, and notify.
   virtual bool control(std::int64_t id) = 0;
 
   // Adds a reader that starts at the beginning and returns its index. Before the run.
@@ -119,6 +122,9 @@ class TupleBuffer {
 
   // The reader is done with the first `runs` of what `read` returned last, and with their rows.
   virtual void release(int reader, std::size_t runs) = 0;
+
+  // With LogOptions::windows: the reader needs no rows of `columns(source)` below `row` any more. Never decreases.
+  virtual void discard(int reader, std::int32_t source, std::int64_t row) = 0;
 
   // Returns whether all sources are closed and the reader has released everything. True stays true.
   virtual bool ended(int reader) = 0;
