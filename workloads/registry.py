@@ -4,7 +4,15 @@ from importlib import import_module
 
 from workloads.model import ModelError, Workload
 
-NAMES = ("event_window", "fraud_detection", "keyed_counter", "page_view_join")
+NAMES = (
+    "event_window",
+    "forward",
+    "fraud_detection",
+    "keyed_counter",
+    "nyse_hedge",
+    "page_view_join",
+    "scale_join",
+)
 
 
 def workload(name: str) -> Workload:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tests.workloads.streams import generated, in_order
 from workloads.datasets.cadence import rows_per_stream
-from workloads.registry import NAMES, workload
+from workloads.registry import workload
 
 PERIODS = {
     "event_window": "values_per_barrier",
@@ -15,7 +15,7 @@ PERIODS = {
 }
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PERIODS)
 @given(begin=st.integers(0, 700), length=st.integers(0, 300), seed=st.integers(-9, 2**64))
 def test_any_range_of_rows_can_be_made_alone(name: str, begin: int, length: int, seed: int):
     chosen = workload(name)
@@ -30,7 +30,7 @@ def test_any_range_of_rows_can_be_made_alone(name: str, begin: int, length: int,
             assert values.tolist() == whole[column][begin : begin + length].tolist()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PERIODS)
 def test_streams_have_the_declared_columns_and_sizes(name: str):
     chosen = workload(name)
     params = chosen.params({PERIODS[name]: 10, "streams": 3})
@@ -45,7 +45,7 @@ def test_streams_have_the_declared_columns_and_sizes(name: str):
         assert np.all(np.diff(columns["ts"]) >= 0)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PERIODS)
 def test_between_two_syncs_every_stream_has_exactly_one_period(name: str):
     data = generated(workload(name), {PERIODS[name]: 7, "streams": 2}, 200, seed=3)
     since, syncs = 0, 0
@@ -58,7 +58,7 @@ def test_between_two_syncs_every_stream_has_exactly_one_period(name: str):
     assert syncs == 200 // 15
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PERIODS)
 def test_seeds_make_different_data(name: str):
     chosen = workload(name)
     params = chosen.params({})

@@ -1,0 +1,70 @@
+"""Pairs of tuples of two sequences that are close in time, found in bounded memory: for oracles."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+
+CHUNK_ROWS = 1 << 15
+BLOCK_PAIRS = 1 << 21
+
+
+class Chunk(NamedTuple):
+    """Rows [left_begin, left_end), whose partners in time are in [right_begin, right_end)."""
+
+    left_begin: int
+    left_end: int
+    right_begin: int
+    right_end: int
+
+
+def chunks(left_ts: IntArray, right_ts: IntArray, size: int) -> Iterator[Chunk]:
+    """Cut the left sequence into chunks, each with the right rows at most `size` away from one.
+
+    Both must be sorted. A chunk has at most `CHUNK_ROWS` rows and, where that leaves more than one
+    instant in it, spans at most `size`: at least half of its candidates are then near enough.
+    """
+    begin = 0
+    while begin < len(left_ts):
+        near = int(np.searchsorted(left_ts, left_ts[begin] + size, side="right"))
+        end = min(begin + CHUNK_ROWS, near)
+        yield Chunk(
+            begin,
+            end,
+            int(np.searchsorted(right_ts, left_ts[begin] - size, side="left")),
+            int(np.searchsorted(right_ts, left_ts[end - 1] + size, side="right")),
+        )
+        begin = end
+
+
+def expanded(first: IntArray, last: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield all (i, p) with first[i] <= p < last[i] as two arrays, some at a time.
+
+    A block has at most `BLOCK_PAIRS` pairs, or those of one i.
+    """
+    lengths = np.maximum(last - first, 0)
+    ends = np.cumsum(lengths)
+    begin = 0
+    while begin < len(first):
+        before = int(ends[begin - 1]) if begin else 0
+        end = max(begin + 1, int(np.searchsorted(ends, before + BLOCK_PAIRS, side="right")))
+        here = lengths[begin:end]
+        rows = np.repeat(np.arange(begin, end, dtype=np.int64), here)
+        starts = ends[begin:end] - here - before
+        yield (
+            rows,
+            np.arange(len(rows), dtype=np.int64) - np.repeat(starts - first[begin:end], here),
+        )
+        begin = end
+
+
+def laid(parts: Iterable[tuple[IntArray, IntArray]]) -> tuple[IntArray, IntArray]:
+    """Return pairs in two arrays, those of all parts end to end."""
+    first, second = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for one, other in parts:
+        first.append(one)
+        second.append(other)
+    return np.concatenate(first), np.concatenate(second)

@@ -1,0 +1,52 @@
+"""Generates two logical streams of numbered tuples at steady rates, tied in time."""
+
+import numpy as np
+
+from workloads.datasets.random import below, draw
+from workloads.datasets.steady import rows_of, shares_of, steady_ms
+from workloads.model import Columns, Parameter, Params, StreamSpec
+
+KINDS = ("left", "right")
+FIELDS = np.dtype([("id", np.int64), ("value", np.int32)])
+
+PARAMETERS = {
+    "rate_eps": Parameter(
+        default=50_000,
+        help="tuples of each side in a second of event time",
+        minimum=1,
+        maximum=10**9,
+    ),
+    "streams": Parameter(
+        default=1, help="physical streams of each side, dealt to in turn", minimum=1, maximum=512
+    ),
+}
+
+
+def keys(params: Params) -> int:
+    """Return 1: tags carry no key."""
+    return 1
+
+
+def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
+    """Return the streams of the left, then those of the right side."""
+    count = int(params["streams"])
+    return tuple(
+        StreamSpec(
+            name=f"{kind}-{index}", kinds=(kind,), fields=FIELDS, events=rows_of(side, index, count)
+        )
+        for kind, side in zip(KINDS, shares_of(events, (1, 1)), strict=True)
+        for index in range(count)
+    )
+
+
+def generate(
+    params: Params, seed: int, specs: tuple[StreamSpec, ...], index: int, begin: int, end: int
+) -> Columns:
+    """Return rows [begin, end) of one stream: `id` is unique over all streams."""
+    count = int(params["streams"])
+    rows = np.arange(begin, end, dtype=np.int64)
+    return {
+        "ts": steady_ms(begin, end, index % count, count, int(params["rate_eps"])),
+        "id": rows * len(specs) + index,
+        "value": below(draw(seed, index, 0, begin, end), 1_000_000).astype(np.int32),
+    }

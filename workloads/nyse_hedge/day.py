@@ -1,0 +1,173 @@
+"""A trading day: how many trades each second has, and where each company's price stands.
+
+Everything is a function of parameters, seed and day, in integers and in the four operations of
+double precision, which are the same on every machine.
+
+Trades of a second. Its weight is 2^(g / 64), where g sums, in 64ths of an octave,
+
+- the hour: 2 octaves at the opening, falling to 0 over the first sixth of the session, and rising
+  to 1 over the last sixth, until the close;
+- a slow part, the mean of 64 seconds' noise, which deviates by about 0.6 octaves;
+- a fast part, noise of the second itself, which deviates by about 1.6 octaves.
+
+So rates are log-normal around the hour. In each block of four seconds nothing at all is traded
+with a probability of 1/16. Weights are scaled to `mean_eps` trades a second over the session, and
+those above 7/8 of the peak are cut down to it. One second, in the middle half of the session, is
+the peak: it has `peak_eps` trades, and the three seconds before and behind it have a half, a
+quarter and an eighth.
+
+Prices. A company's distance from its average of the day before walks between 1/2 and 2 times
+`gap`, reflected at both ends. All companies are on the same side of their averages, as on a day on
+which the whole market has moved.
+"""
+
+from decimal import Context, Decimal
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.datasets.random import below, draw
+
+IntArray = npt.NDArray[np.int64]
+
+UNIT_BITS = 20
+"""Distances are in units of 2^-20 of the average."""
+
+_OCTAVE = 64
+_LOWEST, _HIGHEST = -7 * _OCTAVE, 9 * _OCTAVE
+"""Weights are clipped to 16 octaves, which hold four deviations of all parts."""
+
+_SLOW_SECONDS, _SLOW_NOISE = (
+    64,
+    530,
+)  # uniform noise, whose mean deviates by 530 / sqrt(3 x 64) = 38
+_FAST_PARTS, _FAST_NOISE = 4, 88  # a sum that deviates by 88 sqrt(4 / 3) = 102
+_BLOCK_SECONDS, _QUIET_ONE_IN = 4, 16
+_BURST = 3
+_STEPS = 128
+"""A walk's steps are uniform up to gap / 128: about 2/3 of the gap in six hours."""
+
+_SLOW, _FAST, _QUIET, _PEAK, _SIDE, _AVERAGE, _WALK = 0, 1, 5, 6, 7, 8, 16  # lanes
+_FIRST_DAY = 2
+"""Days draw as streams from this one on; those before are for rows."""
+
+
+class Session(NamedTuple):
+    """What parameters say about each day.
+
+    Attributes:
+        seconds: its length.
+        mean_eps: trades a second over the session.
+        peak_eps: trades in the peak second.
+        companies: their number.
+        gap: distance between price and average, in units of 2^-20 of it.
+    """
+
+    seconds: int
+    mean_eps: int
+    peak_eps: int
+    companies: int
+    gap: int
+
+    @property
+    def trades(self) -> int:
+        """Trades in a whole session."""
+        return self.seconds * self.mean_eps
+
+
+@lru_cache(maxsize=4)
+def trades_until(session: Session, seed: int, day: int) -> IntArray:
+    """Return int64[seconds + 1]: how many trades come before each second, and in all."""
+    forced = _peak(session, seed, day)
+    weights = _weights(session, seed, day)
+    weights[forced > 0] = 0
+    target = session.trades - int(forced.sum())
+    if not weights.any():
+        weights[forced == 0] = 1
+    limit = session.peak_eps * 7 // 8
+    for _ in range(_HIGHEST):
+        highest = int(weights.sum()) * limit // target + 1
+        if weights.max() <= highest:
+            break
+        weights = np.minimum(weights, highest)
+    total = int(weights.sum())
+    until = np.floor(np.cumsum(weights).astype(np.float64) * (target / total)).astype(np.int64)
+    until[until >= target] = target
+    until[np.flatnonzero(weights)[-1] :] = target
+    until += np.cumsum(forced)
+    until = np.concatenate([np.zeros(1, dtype=np.int64), until])
+    until.flags.writeable = False
+    return until
+
+
+def _weights(session: Session, seed: int, day: int) -> IntArray:
+    stream, seconds = _FIRST_DAY + day, session.seconds
+    second = np.arange(seconds, dtype=np.int64)
+    sixth = max(1, seconds // 6)
+    hour = np.maximum(0, 2 * _OCTAVE - 2 * _OCTAVE * second // sixth)
+    hour += np.maximum(0, _OCTAVE * (second - (seconds - sixth)) // sixth)
+    noise = _noise(seed, stream, _SLOW, seconds + _SLOW_SECONDS - 1, _SLOW_NOISE)
+    sums = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(noise)])
+    slow = (sums[_SLOW_SECONDS:] - sums[:-_SLOW_SECONDS]) // _SLOW_SECONDS
+    octaves = hour + slow
+    for part in range(_FAST_PARTS):
+        octaves += _noise(seed, stream, _FAST + part, seconds, _FAST_NOISE)
+    quiet = below(draw(seed, stream, _QUIET, 0, seconds // _BLOCK_SECONDS + 1), _QUIET_ONE_IN) == 0
+    weights: IntArray = _powers()[np.clip(octaves, _LOWEST, _HIGHEST) - _LOWEST]
+    weights[quiet[second // _BLOCK_SECONDS]] = 0
+    return weights
+
+
+def _peak(session: Session, seed: int, day: int) -> IntArray:
+    """Return the trades of the peak second and of those around it; 0 for all others."""
+    seconds = session.seconds
+    place = seconds // 4 + int(
+        below(draw(seed, _FIRST_DAY + day, _PEAK, 0, 1), max(1, seconds // 2))[0]
+    )
+    away = np.abs(np.arange(seconds, dtype=np.int64) - place)
+    return np.where(away <= _BURST, session.peak_eps >> np.minimum(away, _BURST), 0)
+
+
+@lru_cache(maxsize=1)
+def _powers() -> IntArray:
+    """Return 16 x 2^(i / 64), made in decimal arithmetic: `pow` may differ between machines."""
+    context = Context(prec=24)
+    step = context.power(Decimal(2), Decimal(1) / _OCTAVE)
+    count = _HIGHEST - _LOWEST + 1
+    return np.array([int(16 * context.power(step, index)) for index in range(count)], np.int64)
+
+
+@lru_cache(maxsize=4)
+def distances(session: Session, seed: int, day: int) -> IntArray:
+    """Return int64[companies, seconds]: distance from the average, in units of 2^-20 of it."""
+    lowest, highest = session.gap // 2, 2 * session.gap
+    width = max(1, highest - lowest)
+    stream, walks = _FIRST_DAY + day, []
+    for company in range(session.companies):
+        steps = _noise(
+            seed, stream, _WALK + company, session.seconds, max(1, session.gap // _STEPS)
+        )
+        start = int(below(draw(seed, stream, _WALK + company, -1, 0), width)[0])
+        folded = (start + np.cumsum(steps)) % (2 * width)
+        walks.append(lowest + np.minimum(folded, 2 * width - folded))
+    found = np.array(walks)
+    found.flags.writeable = False
+    return found
+
+
+def averages(session: Session, seed: int, day: int) -> IntArray:
+    """Return int64[companies]: average prices of the day before, 40.00 to 400.00, in cents."""
+    bits = draw(seed, _FIRST_DAY + day, _AVERAGE, 0, session.companies)
+    return 4_000 + below(bits, 36_001)
+
+
+def side(seed: int, day: int) -> int:
+    """Return 1 where the market is above its average on that day, -1 where it is below."""
+    return 1 - 2 * int(below(draw(seed, _FIRST_DAY + day, _SIDE, 0, 1), 2)[0])
+
+
+def _noise(seed: int, stream: int, lane: int, count: int, most: int) -> IntArray:
+    """Return whole numbers uniform in [-most, most]."""
+    return below(draw(seed, stream, lane, 0, count), 2 * most + 1) - most
