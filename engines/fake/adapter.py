@@ -19,7 +19,7 @@ import numpy as np
 from engines.errors import EngineCrashError, UnsupportedError
 from engines.fake.damage import DAMAGES
 from engines.fake.options import FakeOptions, parse_options
-from engines.fake.server import serve
+from engines.fake.server import scaled_at, serve
 from engines.protocol import IntArray, Measured, OfferedLoad, Property, Task, Variant
 from engines.recorded import OpenRun, measured
 from workloads.datasets.cut import event_times
@@ -207,6 +207,9 @@ class FakePrepared:
             plan=options.plan or (None if options.real_time else VIRTUAL),
             counters={} if options.real_time else {"virtual_end_s": end_s},
         )
+        if options.scale_at_s is not None and found.progress is not None:
+            scaled = scaled_at(round(options.scale_at_s * 1e9), found.progress)
+            found = replace(found, elasticity=scaled)
         return found, end_s if options.real_time else 0.0
 
     def answer(self) -> Columns:

@@ -34,7 +34,7 @@ def corrupt(answer: Columns, output: OutputType) -> Columns:
 
 
 def reorder(answer: Columns, output: OutputType) -> Columns:
-    """Swap two records that depend on each other and are not equal.
+    """Swap two records whose order matters: they depend on each other, or must be sorted by time.
 
     Raises:
         EngineError: there are no such records.
@@ -47,11 +47,14 @@ def reorder(answer: Columns, output: OutputType) -> Columns:
         for first in range(second - 1, max(-1, second - 50), -1):
             a = Tag(int(kinds[first]), int(keys[first]))
             b = Tag(int(kinds[second]), int(keys[second]))
-            if output.depends(a, b) and _differ(answer, first, second):
+            later = bool(answer["ts"][first] != answer["ts"][second])
+            if (output.depends(a, b) and _differ(answer, first, second)) or (
+                output.sorted and later
+            ):
                 order = _indices(answer)
                 order[[first, second]] = second, first
                 return _take(answer, order)
-    raise EngineError("fake: no two records of this answer depend on each other; use more events")
+    raise EngineError("fake: the order of no two records of this answer matters; use more events")
 
 
 DAMAGES: dict[str, Damage] = {

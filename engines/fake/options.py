@@ -25,6 +25,8 @@ class FakeOptions:
         stall_at_s, stall_s: when it stops serving, after the start of the load, and for how long.
         generator_lag_s: by how much its source hands each event over late; 0: the source is
             virtual, and hands over nothing.
+        scale_at_s: under a load, say that it went from one instance to two at that time after the
+            start; None: it is not elastic.
         real_time: spend the time of the load, and report the same figures.
         plan: the plan in words, as it is to stand in the result.
         refuse: be unsupported for that reason.
@@ -37,6 +39,7 @@ class FakeOptions:
     stall_at_s: float = 0.0
     stall_s: float = 0.0
     generator_lag_s: float = 0.0
+    scale_at_s: float | None = None
     real_time: bool = False
     plan: str | None = None
     refuse: str | None = None
@@ -49,7 +52,7 @@ class FakeOptions:
 
 
 _ABOVE_ZERO = ("capacity_eps", "rate_eps")
-_NUMBERS = ("noise", "stall_at_s", "stall_s", "generator_lag_s")
+_NUMBERS = ("noise", "stall_at_s", "stall_s", "generator_lag_s", "scale_at_s")
 _TEXTS = ("plan", "refuse")
 
 

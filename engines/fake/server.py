@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engines.fake.options import FakeOptions
-from engines.protocol import IntArray
+from engines.protocol import Elasticity, IntArray, Progress, Reconfiguration
 
 _NS_PER_S = 1e9
 
@@ -64,3 +64,20 @@ def _queue(
 
 def _whole(times: npt.NDArray[np.float64]) -> IntArray:
     return np.rint(times).astype(np.int64)
+
+
+def scaled_at(at_ns: int, progress: Progress) -> Elasticity:
+    """Return what an operator says that went from one instance to two, in a millisecond.
+
+    Its load is spread evenly while it has any; each event is compared with one other.
+    """
+    starts_ns = np.arange(len(progress.consumed), dtype=np.int64) * progress.step_ns
+    busy = progress.consumed > 0
+    return Elasticity(
+        reconfigurations=(
+            Reconfiguration(at_ns=at_ns, duration_ns=1_000_000, before=1, after=2, event_ts=0),
+        ),
+        instances=1 + (starts_ns + progress.step_ns > at_ns).astype(np.int64),
+        comparisons=progress.consumed,
+        load_cov=np.where(busy, 0.0, np.nan),
+    )

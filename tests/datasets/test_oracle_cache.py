@@ -1,15 +1,19 @@
+import importlib
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+import workloads
 from engines.small_dataset import write_dataset
 from tests.datasets.test_catalog import publish
 from tests.workloads.streams import generated
 from workloads.datasets.catalog import Catalog
-from workloads.datasets.cut import before, event_times
+from workloads.datasets.cut import answer_before, before, event_times
+from workloads.datasets.errors import DatasetError
 from workloads.datasets.oracle_cache import expected
 from workloads.registry import NAMES, workload
 
@@ -87,6 +91,50 @@ def test_for_every_workload_the_oracle_of_a_cut_is_the_cut_of_the_oracle(tmp_pat
     dataset = write_dataset(data, name, tmp_path)
     last = max(int(stream.ts[-1]) for stream in data.streams if len(stream))
     for until_ts in (0, last // 3, last // 2 + 1, last):
+        until_ts = until_ts // subject.output.grid * subject.output.grid
         cut = before(dataset, event_times(dataset), until_ts)
         wanted, answer = subject.oracle(cut.load()), expected(subject, cut)
         assert all(wanted[field].tolist() == answer[field].tolist() for field in answer)
+
+
+def test_answers_of_other_query_parameters_and_workloads_are_kept_apart(tmp_path: Path):
+    forward = workload("forward")
+    data = generated(forward, {}, 100, 1)
+    dataset = write_dataset(data, "forward", tmp_path)
+    for copies in (2, 3, 2):
+        answer = expected(forward.bound({"copies": copies}), dataset)
+        assert len(answer["ts"]) == copies * data.events
+    assert len(list(tmp_path.glob("expected-forward-*"))) == 2
+    expected(replace(forward, name="backward"), dataset)  # it would take the same input
+    assert len(list(tmp_path.glob("expected-backward-*"))) == 1
+
+
+def test_answers_are_computed_again_when_code_that_the_oracle_uses_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    package = tmp_path / "workloads"
+    (package / "shared").mkdir(parents=True)
+    monkeypatch.setattr(workloads, "__path__", [*workloads.__path__, str(package)])
+    (package / "shared" / "__init__.py").write_text("")
+    helper = package / "shared" / "rule.py"
+    helper.write_text("def chosen(answer):\n    return answer\n")
+    (package / "shared" / "made.py").write_text(
+        "from workloads.event_window.oracle import oracle\n"
+        "from workloads.shared.rule import chosen\n"
+        "def answer(data):\n    return chosen(oracle(data))\n"
+    )
+    made = importlib.import_module("workloads.shared.made")
+    subject = replace(EVENT_WINDOW, oracle=made.answer)
+    dataset = write_dataset(generated(EVENT_WINDOW, {}, 100, 1), "event_window", tmp_path / "data")
+    expected(subject, dataset)
+    helper.write_text("def chosen(answer):\n    return dict(answer)\n")
+    expected(subject, dataset)
+    assert len(list((tmp_path / "data").glob("expected-*"))) == 2
+
+
+def test_an_answer_cannot_be_cut_off_its_grid():
+    answer = {"ts": np.arange(5, dtype=np.int64)}
+    output = replace(EVENT_WINDOW.output, delay=2, grid=2)
+    assert answer_before(answer, 2, output)["ts"].tolist() == [0, 1, 2, 3]
+    with pytest.raises(DatasetError, match=r"cut at event time 3.* multiples of 2"):
+        answer_before(answer, 3, output)

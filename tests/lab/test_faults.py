@@ -17,14 +17,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from engines.conformance import ordinary_input
 from lab.cli import EXIT_ENGINE_FAILURE, EXIT_OK, EXIT_USER_ERROR
 from results.store import finished, read_meta, read_run
 from tests.lab.podman import SOURCE, podman
+from tests.lab.published import publish
 from workloads.datasets.catalog import Catalog
-from workloads.datasets.manifest import Content
-from workloads.datasets.stream_file import write_stream
-from workloads.registry import workload
 
 PATIENCE_S = 120
 # About 3,000 events: a trial of the first rate lasts 1.5 s, of the second nothing.
@@ -38,30 +35,7 @@ def dataset(tmp_path, monkeypatch):
     monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("TMPDIR", str(tmp_path / "scratch"))
     (tmp_path / "scratch").mkdir()
-    data = ordinary_input(workload("event_window"))
-    catalog = Catalog.default()
-    with catalog.staging() as staging:
-        folder = staging / "dataset"
-        folder.mkdir()
-        streams = tuple(
-            write_stream(
-                folder,
-                stream.name,
-                stream.kinds,
-                {"ts": stream.ts.dtype} | {k: v.dtype for k, v in stream.payload.items()},
-                [{"ts": stream.ts, **stream.payload}],
-            )
-            for stream in data.streams
-        )
-        content = Content(
-            workload="event_window",
-            alphabet=data.alphabet,
-            streams=streams,
-            origin={"generator": "event_window", "seed": 7},
-            source="test",
-            licence="CC0-1.0",
-        )
-        return catalog.publish(folder, content).id
+    return publish(Catalog.default()).id
 
 
 @pytest.fixture

@@ -5,11 +5,8 @@ from pathlib import Path
 import pytest
 
 import lab
-from engines.conformance import ordinary_input
+from tests.lab.published import publish
 from workloads.datasets.catalog import Catalog
-from workloads.datasets.manifest import Content
-from workloads.datasets.stream_file import write_stream
-from workloads.registry import workload
 
 pytest_plugins = ["pytester"]
 
@@ -23,7 +20,7 @@ def session(pytester, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(lab.__file__).parents[1]))
     monkeypatch.setenv("COLUMNS", "300")
     catalogue = tmp_path / "catalogue"
-    dataset = publish(Catalog(root=catalogue))
+    dataset = publish(Catalog(root=catalogue)).id
 
     def run(source, *arguments):
         pytester.makepyfile(f"DATASET = {dataset!r}\n{source}")
@@ -33,32 +30,6 @@ def session(pytester, tmp_path, monkeypatch):
         )
 
     return run
-
-
-def publish(catalog):
-    data = ordinary_input(workload("event_window"))
-    with catalog.staging() as staging:
-        folder = staging / "dataset"
-        folder.mkdir()
-        streams = tuple(
-            write_stream(
-                folder,
-                stream.name,
-                stream.kinds,
-                {"ts": stream.ts.dtype} | {k: v.dtype for k, v in stream.payload.items()},
-                [{"ts": stream.ts, **stream.payload}],
-            )
-            for stream in data.streams
-        )
-        content = Content(
-            workload="event_window",
-            alphabet=data.alphabet,
-            streams=streams,
-            origin={"generator": "event_window", "seed": 7},
-            source="test",
-            licence="CC0-1.0",
-        )
-        return catalog.publish(folder, content).id
 
 
 def test_a_verified_trial_gives_the_test_its_row(session):

@@ -8,11 +8,11 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 import lab.cli
 import lab.runner
-from engines.conformance import ordinary_input
 from engines.fake.adapter import FakeEngine
 from engines.protocol import Variant
 from lab.cli import (
@@ -26,16 +26,15 @@ from lab.cli import (
 from lab.generators import Ceiling, Generators
 from lab.isolate.isolation import Isolation
 from lab.matrix import Settings
+from lab.measure.elastic import read_reconfigurations
 from lab.measure.energy.choose import Choice
 from lab.measure.hdr import read_log
 from lab.search.record import read_searches
 from lab.session import Session, finish
 from results.schema import VERIFIED
 from results.store import finished, read_meta, read_run, write_meta
+from tests.lab.published import publish
 from workloads.datasets.catalog import Catalog
-from workloads.datasets.manifest import Content
-from workloads.datasets.stream_file import write_stream
-from workloads.registry import workload
 
 ROOT = Path(lab.cli.__file__).parents[2]
 
@@ -46,30 +45,7 @@ def dataset(tmp_path, monkeypatch):
     monkeypatch.setenv("LAB_DATA", str(tmp_path / "catalogue"))
     monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("COLUMNS", "200")
-    data = ordinary_input(workload("event_window"))
-    catalog = Catalog.default()
-    with catalog.staging() as staging:
-        folder = staging / "dataset"
-        folder.mkdir()
-        streams = tuple(
-            write_stream(
-                folder,
-                stream.name,
-                stream.kinds,
-                {"ts": stream.ts.dtype} | {k: v.dtype for k, v in stream.payload.items()},
-                [{"ts": stream.ts, **stream.payload}],
-            )
-            for stream in data.streams
-        )
-        content = Content(
-            workload="event_window",
-            alphabet=data.alphabet,
-            streams=streams,
-            origin={"generator": "event_window", "seed": 7},
-            source="test",
-            licence="CC0-1.0",
-        )
-        return catalog.publish(folder, content).id
+    return publish(Catalog.default()).id
 
 
 @pytest.fixture
@@ -157,7 +133,7 @@ def test_dry_run_prints_the_cells_and_makes_nothing(capsys, matrix, tmp_path):
         ([], "give a MATRIX file, --demo, or --resume RUN_DIR"),
         (["--demo", "--only", "zzz"], "matches no cell"),
         (["x.toml", "--real-data", "."], "--real-data goes with --demo"),
-        (["--resume", "."], "is not a run"),
+        (["--resume", "."], "neither a run's directory"),
     ],
 )
 def test_user_error_gives_exit_code_2_and_its_remedy(capsys, arguments, message):
@@ -349,6 +325,21 @@ def test_net_energy_is_filled_into_the_records_when_the_session_ends(tmp_path):
     )
 
 
+def test_energy_that_was_asked_for_and_cannot_be_read_is_told(tmp_path):
+    session = Session(
+        run_dir=tmp_path,
+        settings=Settings(energy="powercap"),
+        energy=Choice(name="none", reason="powercap: no RAPL here", reports=()),
+        generators=Generators(tmp_path, {}, Isolation()),
+    )
+    assert session.advice() == (
+        'energy = "powercap" was asked for and cannot be read, so that no trial has energy: '
+        "powercap: no RAPL here; see `lab doctor`"
+    )
+    session.settings = Settings()
+    assert session.advice() is None
+
+
 def test_rate_above_half_of_the_generators_ceiling_is_warned_of():
     ceiling = Ceiling(eps=1_000.0)
     assert ceiling.warnings(500.0) == []
@@ -398,7 +389,7 @@ def test_interrupted_run_stops_cleanly_and_is_completed_by_resume(
     # It was another process, which saw the checkout as it really is.
     write_meta(run_dir, meta | {"vcs": same_source})
 
-    code, out, err = run_lab(capsys, "--resume", run_dir)
+    code, out, err = run_lab(capsys, "--resume", run_dir.name)
     assert code == EXIT_OK, err
     assert Path(out[-1]) == run_dir
     run = read_run(run_dir)
@@ -465,3 +456,20 @@ def test_list_runs_shows_finished_and_damaged_ones(capsys, matrix, tmp_path):
     said = capsys.readouterr().out
     assert f"{out[-1]}  1 cells" in said and "complete" in said
     assert "broken" in said and "is damaged" in said
+
+
+def test_a_run_records_how_an_elastic_operator_was_scaled(capsys, matrix):
+    options = "{ scale_at_s = 0.65, capacity_eps = 1e6 }"
+    _, out, err = run_lab(capsys, matrix(["correct"], options=options, more=LOAD))
+    assert out, err
+    run_dir = Path(out[-1])
+    (row,) = read_run(run_dir).rows
+    assert row["status"] in VERIFIED, row["reason"]
+    assert (row["reconfiguration_count"], row["reconfiguration_max_ns"]) == (1, 1_000_000)
+    assert (row["instances_min"], row["instances_max"], row["load_cov"]) == (1, 2, 0.0)
+    assert row["comparisons"] == row["events"]
+    (change,) = read_reconfigurations(run_dir / row["reconfigurations"])
+    assert (change.at_ns, change.before, change.after) == (650_000_000, 1, 2)
+    series = pq.read_table(run_dir / row["series"]).to_pylist()
+    assert {one["instances"] for one in series if 0 <= one["t_ns"] < 600_000_000} == {1}
+    assert [one["instances"] for one in series if one["t_ns"] == 600_000_000] == [2]

@@ -2,7 +2,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from engines.protocol import Progress
+from engines.protocol import Elasticity, Progress, Reconfiguration
+from lab.measure import elastic
 from lab.measure.series import STEP_NS, Recorded, Timeline, Track, on_grid, write_series
 
 START = 5_000_000_000
@@ -97,3 +98,74 @@ def test_file_has_whole_numbers_and_nulls(tmp_path):
     assert str(table.schema.field("rss_bytes").type) == "int64"
     assert str(table.schema.field("backlog").type) == "int64"
     assert table["backlog"].null_count == 2
+
+
+NAN = float("nan")
+
+
+def elasticity(instances, load_cov, comparisons=None, took_ns=()):
+    return Elasticity(
+        reconfigurations=tuple(
+            Reconfiguration(
+                at_ns=k * STEP_NS, duration_ns=ns, before=1, after=2, event_ts=k, moved_bytes=8 * k
+            )
+            for k, ns in enumerate(took_ns)
+        ),
+        instances=np.array(instances, dtype=np.int64),
+        comparisons=None if comparisons is None else np.array(comparisons, dtype=np.int64),
+        load_cov=np.array(load_cov, dtype=np.float64),
+    )
+
+
+def test_rows_of_an_elastic_operator_say_how_it_was_scaled(tmp_path):
+    recorded = Recorded(
+        timeline=timeline(3),
+        progress=progress([5, 5], [5, 5], [7, 7]),
+        elasticity=elasticity([1, 2], [0.0, NAN], [10, 0]),
+        tracks={"cpu_s": Track(times_ns=at(-1), values=[0.1])},
+    )
+    table = on_grid(recorded)
+    assert table["instances"] == [None, 1, 2, None]
+    assert table["comparisons"] == [None, 10, 0, None]
+    assert table["load_cov"] == [None, 0.0, None, None]
+    write_series(recorded, tmp_path / "t.parquet")
+    schema = pq.read_schema(tmp_path / "t.parquet")
+    assert [str(schema.field(name).type) for name in ("instances", "comparisons", "load_cov")] == [
+        "int64",
+        "int64",
+        "double",
+    ]
+
+
+def test_rows_of_other_operators_have_no_columns_of_elasticity():
+    assert "instances" not in on_grid(Recorded(timeline=timeline(1)))
+    without = Recorded(timeline=timeline(1), elasticity=elasticity([1], [0.0]))
+    assert "comparisons" not in on_grid(without)
+
+
+def test_the_row_of_a_trial_sums_up_its_reconfigurations():
+    found = elasticity([2, 3, 1], [0.5, NAN, 0.1], [4, 0, 6], took_ns=range(200, 0, -1))
+    assert elastic.columns(found) == {
+        "reconfiguration_count": 200,
+        "reconfiguration_p50_ns": 100,
+        "reconfiguration_p99_ns": 198,
+        "reconfiguration_max_ns": 200,
+        "instances_min": 1,
+        "instances_max": 3,
+        "comparisons": 10,
+        "load_cov": pytest.approx(0.3),
+    }
+    assert elastic.columns(elasticity([1], [NAN])) == {
+        "reconfiguration_count": 0,
+        "instances_min": 1,
+        "instances_max": 1,
+    }
+    assert elastic.columns(None) == {}
+
+
+def test_reconfigurations_come_back_in_order(tmp_path):
+    for took_ns in ([30, 10, 20], []):
+        found = elasticity([1], [0.0], took_ns=took_ns)
+        elastic.write_reconfigurations(found, tmp_path / "s" / "t.parquet")
+        back = elastic.read_reconfigurations(tmp_path / "s" / "t.parquet")
+        assert back == found.reconfigurations

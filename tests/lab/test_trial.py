@@ -347,6 +347,18 @@ def test_crash_while_the_kernel_killed_for_memory_is_oom():
     assert row["status"] == "oom"
 
 
+def test_another_process_that_the_kernel_killed_for_memory_does_not_blame_the_trial():
+    row = classify(outcome(returncode=1, oom_kills=1), None, "# phase: run\n", timeout_s=1)
+    assert row["status"] == "crash"
+    result = {"status": "crash", "reason": "ValueError: no"}
+    assert classify(outcome(oom_kills=1), result, "", timeout_s=1)["status"] == "crash"
+
+
+def test_trial_whose_child_the_kernel_killed_for_memory_is_oom():
+    result = {"status": "crash", "reason": "EngineCrashError: a worker was killed by SIGKILL"}
+    assert classify(outcome(oom_kills=1), result, "", timeout_s=1)["status"] == "oom"
+
+
 def test_crash_of_a_java_engine_without_memory_is_oom():
     result = {"status": "crash", "reason": "EngineCrashError: java.lang.OutOfMemoryError: heap"}
     assert classify(outcome(), result, "", timeout_s=1)["status"] == "oom"

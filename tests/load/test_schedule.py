@@ -50,6 +50,20 @@ def test_events_are_due_in_total_order_whatever_stream_they_are_in(tmp_path):
     assert offered.load.end_ns == 600_000_000
 
 
+def test_the_cut_goes_down_to_the_grid_of_the_answer(tmp_path):
+    whole = dataset_of(tmp_path, [1, 2, 2, 2, 7], [2, 3, 9])
+    rates = spec(rate_eps=10.0, warm_up_s=0.1, window_s=0.5)  # 6 events needed
+    assert offer(rates, whole).dataset.until_ts == 4
+    offered = offer(rates, whole, grid=3)
+    assert offered.dataset.until_ts == 3
+    ts, due = in_total_order(offered.dataset, offered.load)
+    assert ts.tolist() == [1, 2, 2, 2, 2]
+    assert due.tolist() == [k * 100_000_000 for k in range(5)]
+    assert offered.load.end_ns == 600_000_000
+    with pytest.raises(LoadError, match=r"no event is left .* a multiple of 10 "):
+        offer(rates, whole, grid=10)
+
+
 def test_the_cut_keeps_whole_event_times_and_what_it_keeps_is_on_schedule(tmp_path):
     whole = dataset_of(tmp_path, [1, 2, 2, 2, 7], [2, 2, 9])
     offered = offer(spec(rate_eps=10.0, warm_up_s=0.1, window_s=0.2), whole)  # 3 events needed

@@ -1,0 +1,35 @@
+"""Small datasets in a catalogue, made without Spark."""
+
+from engines.conformance import ordinary_input
+from engines.small_dataset import SEED
+from workloads.datasets.catalog import Catalog
+from workloads.datasets.dataset import Dataset
+from workloads.datasets.manifest import Content
+from workloads.datasets.stream_file import write_stream
+from workloads.model import Block, type_of
+from workloads.registry import workload
+
+
+def publish(catalog: Catalog, name: str = "event_window") -> Dataset:
+    """Put the small input of a workload, some 3,000 events, into a catalogue."""
+    subject = workload(name)
+    data = ordinary_input(subject)
+    with catalog.staging() as staging:
+        folder = staging / "dataset"
+        folder.mkdir()
+        streams = []
+        for stream in data.streams:
+            columns: Block = {"ts": stream.ts, **stream.payload}
+            if stream.tag is not None:
+                columns = {"ts": stream.ts, "tag": stream.tag, **stream.payload}
+            types = {column: type_of(values) for column, values in columns.items()}
+            streams.append(write_stream(folder, stream.name, stream.kinds, types, [columns]))
+        content = Content(
+            workload=subject.input_name,
+            alphabet=data.alphabet,
+            streams=tuple(streams),
+            origin={"generator": subject.input_name, "seed": SEED},
+            source="test",
+            licence="CC0-1.0",
+        )
+        return catalog.publish(folder, content)
