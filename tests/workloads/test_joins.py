@@ -1,4 +1,4 @@
-"""forward, scale_join and nyse_hedge: the oracles against loops, the programs against the oracles."""
+"""forward, scale_join, nyse_hedge: oracles against loops, programs against oracles."""
 
 from collections.abc import Callable
 from typing import Any
@@ -54,6 +54,7 @@ def by_time(found: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
     return sorted(found)
 
 
+@settings(deadline=None)
 @given(inputs(FORWARD.program))
 def test_forward_gives_every_tuple_once_for_each_copy(data: Input):
     expected = [

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from workloads.datasets.dealt import rows_of, shares_of, tuples_of
 from workloads.datasets.random import below, draw
-from workloads.datasets.steady import rows_of, shares_of, steady_ms
+from workloads.datasets.rate_script import STEADY, parse_rates
 from workloads.model import Columns, Parameter, Params, StreamSpec
 
 KINDS = ("left", "right")
@@ -44,9 +45,9 @@ def generate(
 ) -> Columns:
     """Return rows [begin, end) of one stream: `id` is unique over all streams."""
     count = int(params["streams"])
-    rows = np.arange(begin, end, dtype=np.int64)
+    tuples = tuples_of(begin, end, index % count, count)
     return {
-        "ts": steady_ms(begin, end, index % count, count, int(params["rate_eps"])),
-        "id": rows * len(specs) + index,
+        "ts": parse_rates(STEADY, "forward").times_ms(tuples, int(params["rate_eps"]), seed),
+        "id": tuples_of(begin, end, index, len(specs)),
         "value": below(draw(seed, index, 0, begin, end), 1_000_000).astype(np.int32),
     }

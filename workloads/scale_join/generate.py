@@ -1,4 +1,4 @@
-"""Generates the two streams of the band join benchmark (STRETCH, 8.3), at steady rates.
+"""Generates the two streams of the band join benchmark (STRETCH, 8.3).
 
 x, y, a and b are uniform over `lowest` .. `highest`; as in the benchmark's public code they are
 whole numbers, though y and b are floats. With `fraction_bits` y and b are uniform over multiples of
@@ -9,8 +9,9 @@ decides whether a pair matches.
 import numpy as np
 import numpy.typing as npt
 
+from workloads.datasets.dealt import rows_of, shares_of, tuples_of
 from workloads.datasets.random import Bits, below, draw
-from workloads.datasets.steady import rows_of, shares_of, steady_ms
+from workloads.datasets.rate_script import FORMS, STEADY, RateScript, parse_rates
 from workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
 
 KINDS = ("left", "right")
@@ -28,6 +29,10 @@ PARAMETERS = {
     ),
     "right_eps": Parameter(
         default=1000, help="right tuples in a second of event time", minimum=1, maximum=10**9
+    ),
+    "rates": Parameter(
+        default=STEADY,
+        help=f"how the rates of both sides change, in event time: {FORMS}",
     ),
     "streams": Parameter(
         default=1, help="physical streams of each side, dealt to in turn", minimum=1, maximum=512
@@ -59,8 +64,10 @@ def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
     """Return the streams of the left, then those of the right side.
 
     Raises:
-        ModelError: values that are not exact in single precision, or none at all.
+        ModelError: values that are not exact in single precision, or none at all; or a rate script
+            that cannot be read.
     """
+    _rates(params)
     lowest, highest = int(params["lowest"]), int(params["highest"])
     if lowest > highest:
         raise ModelError(f"scale_join: lowest is {lowest} and highest {highest}; nothing between")
@@ -97,11 +104,12 @@ def generate(
     count = int(params["streams"])
     is_left = index < count
     rate = int(params["left_eps" if is_left else "right_eps"])
+    tuples = tuples_of(begin, end, index % count, count)
     first = int(params["lowest"]) + below(
         lane(_FIRST), int(params["highest"]) - int(params["lowest"]) + 1
     )
     columns: Columns = {
-        "ts": steady_ms(begin, end, index % count, count, rate),
+        "ts": _rates(params).times_ms(tuples, rate, seed),
         "x" if is_left else "a": first.astype(np.int32),
         "y" if is_left else "b": _fractions(params, lane(_SECOND)),
     }
@@ -109,6 +117,10 @@ def generate(
         columns["c"] = below(lane(_THIRD), 2**32) / 2**32
         columns["d"] = below(lane(_FOURTH), 2).astype(np.int8)
     return columns
+
+
+def _rates(params: Params) -> RateScript:
+    return parse_rates(str(params["rates"]), "scale_join: rates")
 
 
 def _fractions(params: Params, bits: Bits) -> npt.NDArray[np.float32]:

@@ -1,14 +1,7 @@
-"""Steady rates: the rows of a logical stream are dealt to physical ones, evenly spaced in time.
-
-Event time is in milliseconds. Tuple g of a logical stream of `rate_eps` tuples a second is at
-floor(1000 g / rate_eps), and goes to physical stream g modulo their number: several streams, and
-rates that do not divide a millisecond, tie in time.
-"""
+"""Logical streams on physical ones: tuple g goes to stream g modulo their number."""
 
 import numpy as np
 import numpy.typing as npt
-
-MS_PER_S = 1000
 
 
 def shares_of(events: int, rates: tuple[int, ...]) -> tuple[int, ...]:
@@ -30,9 +23,6 @@ def rows_of(tuples: int, stream: int, streams: int) -> int:
     return max(0, -(-(tuples - stream) // streams))
 
 
-def steady_ms(
-    begin: int, end: int, stream: int, streams: int, rate_eps: int
-) -> npt.NDArray[np.int64]:
-    """Return the event times of rows [begin, end) of physical stream `stream`, in ms."""
-    tuples = np.arange(begin, end, dtype=np.int64) * streams + stream
-    return tuples * MS_PER_S // rate_eps
+def tuples_of(begin: int, end: int, stream: int, streams: int) -> npt.NDArray[np.int64]:
+    """Return which tuples of the logical stream rows [begin, end) of a physical one are."""
+    return np.arange(begin, end, dtype=np.int64) * streams + stream
