@@ -182,6 +182,11 @@ def _about_time(
         expect("events sent", sent.events, events)
     expect("send lags", _count(sent.lag), events if sent.own_thread else 0)
     progress = measured.progress
+    elasticity = measured.elasticity
+    if elasticity is not None:
+        rows = 0 if progress is None else len(progress.emitted)
+        expect("steps of elasticity", len(elasticity.instances), rows)
+        expect("steps of its load", len(elasticity.load_cov), rows)
     if progress is not None:
         expect("events emitted in all rows of progress", progress.emitted.sum(), events)
         expect("events consumed in all rows of progress", progress.consumed.sum(), events)

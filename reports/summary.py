@@ -23,8 +23,8 @@ class Cell:
     Attributes:
         name: the cell's id.
         engine, variant, workload, label, dataset, workers, batch: its place in the matrix; `label`
-            tells apart several inputs of one workload and may be empty; `batch` is None for
-            variants without the notion.
+            tells apart several inputs of one workload, and has its query parameters; it may be
+            empty; `batch` is None for variants without the notion.
         status: the worst of its trials.
         statuses: how many trials ended with which status.
         load: what was offered, and how it went; None for catch-up.
@@ -89,7 +89,7 @@ def _cell(summary: CellSummary) -> Cell:
     return Cell(
         name=summary.cell,
         workload=summary.workload,
-        label=summary.label or "",
+        label=_label(summary),
         engine=summary.engine,
         variant=summary.variant or "",
         workers=summary.workers,
@@ -147,3 +147,10 @@ def _distinct(texts: Iterable[str | None]) -> tuple[str, ...]:
 def _json(text: str) -> Mapping[str, Any]:
     value = json.loads(text) if text else {}
     return value if isinstance(value, dict) else {"value": value}
+
+
+def _label(summary: CellSummary) -> str:
+    """Return what tells the cell's input apart, and the query parameters that it was asked with."""
+    query = json.loads(summary.rows[0].get("workload_query") or "{}")
+    parts = [summary.label or "", *(f"{name} {value}" for name, value in query.items())]
+    return ", ".join(filter(None, parts))

@@ -12,6 +12,8 @@ from lab.host import host
 from lab.inputs import check_entries, find_dataset
 from lab.matrix import WorkloadEntry, parse_matrix
 from lab.run_dir import fingerprint
+from reports.summary import summarise
+from reports.table import group_of, title
 from results.store import read_run
 from tests.lab.published import publish
 from workloads.datasets.catalog import Catalog
@@ -107,6 +109,10 @@ def test_a_run_verifies_each_query_and_records_it(capsys, matrix, tmp_path):
         {"copies": 3},
     ]
     assert run.rows[0]["outputs"] * 3 == run.rows[1]["outputs"] == run.rows[1]["expected_outputs"]
+    assert [title(group_of(cell)) for cell in summarise(run.rows)] == [
+        "forward (x1, copies 1)",
+        "forward (x3, copies 3)",
+    ]
     assert len({row["dataset"] for row in run.rows}) == 1
     assert len(list((tmp_path / "data").glob("*/expected-forward-*"))) == 2
     assert run.meta["cells"]["forward@x3/reference/sequential/w1"]["query"] == {"copies": 3}
