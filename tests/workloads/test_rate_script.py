@@ -46,7 +46,9 @@ def test_a_step_has_one_rate_before_and_another_after():
     assert times("step(1000, 2000)", 8, 2).tolist() == [0, 500, 1000, 1250, 1500, 1750, 2000, 2250]
 
 
-@given(text=SCRIPTS, count=st.integers(1, 300), rate_eps=st.integers(100, 3_000), seed=st.integers())
+@given(
+    text=SCRIPTS, count=st.integers(1, 300), rate_eps=st.integers(100, 3_000), seed=st.integers()
+)
 def test_a_script_gives_what_handing_out_tuples_one_by_one_gives(text, count, rate_eps, seed):
     got = times(text, count, rate_eps, seed).tolist()
     expected = one_by_one(text, count, rate_eps, seed)
@@ -81,6 +83,14 @@ def test_the_papers_phases_are_100_to_300_s_of_500_to_8000_tuples_a_second():
             assert inside == pytest.approx((end - begin) / 1000 * 4_000 * factor / 1000, abs=1)
 
 
+def test_the_highest_numbers_do_not_overflow():
+    text = "phases(1000000000, 1000000000, 1000000, 1000000)"
+    assert times(text, 5, 10**9).tolist() == [0] * 5
+    last = parse_rates(text, "rates").times_ms(np.array([10**12 - 1]), 10**9, 1)
+    assert last.tolist() == [999]  # a thousand times a thousand million a second
+    assert parse_rates("steady", "rates").times_ms(np.array([10**12]), 1, 1)[0] == 10**15
+
+
 def test_the_bounds_of_phases_are_all_reached():
     starts, factors = parse_rates("phases(1, 3, 5, 8)", "rates").changes(5_000, seed=2)
     assert set(np.diff(starts).tolist()) == {1, 2, 3}
@@ -94,7 +104,8 @@ def test_the_bounds_of_phases_are_all_reached():
         ("step", r"rates is 'step'; expected steady, step\(AT_MS, PERMILLE\)"),
         ("step(5)", "expected steady"),
         ("step(1, 2, 3)", "expected steady"),
-        ("step(0, 5)", "from 1 to"),
+        ("step(0, 5)", "ms must be from 1 to 1,000,000,000"),
+        ("step(5, 1000001)", "thousandths must be from 1 to 1,000,000"),
         ("step(5, )", "expected whole numbers"),
         ("step(-5, 5)", "expected steady"),
         ("phases(5, 4, 1, 1)", "lower bounds"),

@@ -38,7 +38,9 @@ _DRAWN = 256
 _STREAM = 1 << 31
 """Where the random numbers of phases lie: beyond the index of any stream."""
 _LENGTH, _FACTOR = range(2)
-_MOST = 10**9
+_MOST_MS = 10**9
+_MOST_PERMILLE = 10**6
+"""With these bounds sums over phases stay below 2^63 for any input that fits on a disk."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,20 +67,21 @@ class RateScript:
         if len(tuples) == 0:
             return tuples.astype(np.int64)
         wanted = tuples.astype(np.int64) * _UNIT
-        starts, factors, sent = self._course(int(wanted[-1]), rate_eps, seed)
-        phase = np.searchsorted(sent, wanted, side="right") - 1
-        return starts[phase] + (wanted - sent[phase]) // (factors[phase] * rate_eps)
+        units = wanted // rate_eps
+        starts, factors, sent = self._course(int(units[-1]), seed)
+        phase = np.searchsorted(sent, units, side="right") - 1
+        return starts[phase] + (wanted - sent[phase] * rate_eps) // (factors[phase] * rate_eps)
 
     def changes(self, until_ms: int, seed: int) -> tuple[IntArray, IntArray]:
         """Return when the phases begin that begin before `until_ms`, and their factors."""
-        starts, factors, _ = self._course(0, 1, seed, until_ms)
+        starts, factors, _ = self._course(0, seed, until_ms)
         begun = starts < until_ms
         return starts[begun], factors[begun]
 
     def _course(
-        self, wanted: int, rate_eps: int, seed: int, until_ms: int = 0
+        self, wanted: int, seed: int, until_ms: int = 0
     ) -> tuple[IntArray, IntArray, IntArray]:
-        """Return by phase its start, its factor, and what was sent before it.
+        """Return by phase its start, its factor, and what a stream of 1 t/s sends before it.
 
         They reach beyond what is wanted to be sent, and beyond `until_ms`.
         """
@@ -87,14 +90,12 @@ class RateScript:
         elif self.form == STEP:
             starts, factors = [0, self.values[0]], [_PLAIN, self.values[1]]
         else:
-            return self._drawn(wanted, rate_eps, seed, until_ms)
+            return self._drawn(wanted, seed, until_ms)
         lengths = np.diff(np.array(starts, dtype=np.int64))
-        sent = np.append(0, np.cumsum(lengths * np.array(factors[:-1], dtype=np.int64) * rate_eps))
+        sent = np.append(0, np.cumsum(lengths * np.array(factors[:-1], dtype=np.int64)))
         return np.array(starts), np.array(factors), sent.astype(np.int64)
 
-    def _drawn(
-        self, wanted: int, rate_eps: int, seed: int, until_ms: int
-    ) -> tuple[IntArray, IntArray, IntArray]:
+    def _drawn(self, wanted: int, seed: int, until_ms: int) -> tuple[IntArray, IntArray, IntArray]:
         least_ms, most_ms, low, high = self.values
         lengths = factors = np.empty(0, dtype=np.int64)
         while True:
@@ -104,7 +105,7 @@ class RateScript:
             lengths = np.append(lengths, least_ms + length)
             factors = np.append(factors, low + factor)
             ends = np.cumsum(lengths)
-            sent = np.append(0, np.cumsum(lengths * factors * rate_eps))
+            sent = np.append(0, np.cumsum(lengths * factors))
             if sent[-1] > wanted and ends[-1] >= until_ms:
                 return np.append(0, ends[:-1]), factors, sent[:-1]
 
@@ -130,8 +131,13 @@ def parse_rates(text: str, where: str) -> RateScript:
         values = tuple(map(int, parts))
     except ValueError:
         raise ModelError(f"{where} is {text!r}; expected whole numbers in {FORMS}") from None
-    if any(not 1 <= value <= _MOST for value in values):
-        raise ModelError(f"{where} is {text!r}; its numbers must be from 1 to {_MOST:,}")
+    half = len(values) // 2
+    for numbers, unit, most in (
+        (values[:half], "ms", _MOST_MS),
+        (values[half:], "thousandths", _MOST_PERMILLE),
+    ):
+        if any(not 1 <= value <= most for value in numbers):
+            raise ModelError(f"{where} is {text!r}; {unit} must be from 1 to {most:,}")
     if form == PHASES and (values[0] > values[1] or values[2] > values[3]):
         raise ModelError(f"{where} is {text!r}; the lower bounds must not be above the upper ones")
     return RateScript(form=form, values=values)
