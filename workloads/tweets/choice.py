@@ -1,0 +1,80 @@
+"""Random choices from tables of weights, the same on every machine.
+
+Weights are computed in decimal arithmetic, as in `workloads.datasets.random`, since the
+floating-point functions of two machines may differ in the last bit.
+"""
+
+from decimal import Context, Decimal
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.datasets.random import Bits
+
+MOST_WORDS = 64
+"""A tweet of 280 characters hardly has more."""
+
+MOST_HASHTAGS = 8
+
+WORDS_DISPERSION = 13
+"""r of the negative binomial distribution of words in a tweet, fitted to the mean and variance of
+63,326 real tweets (UCI, Health News in Twitter: 10.9 and 20.0, and so r = 13.3)."""
+
+_RESOLUTION_BITS = 63
+_CONTEXT = Context(prec=40)
+_SCALE = Decimal(10) ** 24
+
+
+def choose(bits: Bits, bounds: Bits) -> npt.NDArray[np.int64]:
+    """Map random bits to indices of a table of `bounds`, as made below."""
+    chosen = np.searchsorted(bounds, bits >> np.uint64(64 - _RESOLUTION_BITS), side="right")
+    return chosen.astype(np.int64, copy=False)
+
+
+@lru_cache(maxsize=8)
+def ranks(count: int, exponent: float, shift: int) -> Bits:
+    """Return bounds by which rank k in [0, count) is chosen in proportion to 1/(k + 1 + shift)^s.
+
+    Zipf's law as Mandelbrot mended it: in text, the first few ranks are rarer than 1/k.
+    """
+    power = Decimal(repr(-exponent))
+    return _bounds([_CONTEXT.power(Decimal(k + shift), power) for k in range(1, count + 1)])
+
+
+@lru_cache(maxsize=8)
+def words_per_tweet(mean: float) -> Bits:
+    """Return bounds by which a number of words in [0, MOST_WORDS] is chosen.
+
+    Negative binomial: P(0) = p^r, P(k + 1) = P(k) (k + r) / (k + 1) (1 - p), p = r / (r + mean).
+    """
+    r = Decimal(WORDS_DISPERSION)
+    p = _CONTEXT.divide(r, r + Decimal(repr(mean)))
+    weights = [_CONTEXT.power(p, r)]
+    for k in range(MOST_WORDS):
+        weights.append(_CONTEXT.divide(weights[-1] * (k + r) * (1 - p), Decimal(k + 1)))
+    return _bounds(weights)
+
+
+@lru_cache(maxsize=8)
+def hashtags_per_tweet(share: float) -> Bits:
+    """Return bounds by which a number of hashtags in [0, MOST_HASHTAGS] is chosen.
+
+    A share of the tweets has some; each further one is there with probability 0.3, as in the real
+    tweets (8,021 with one, 2,419 with two, 708 with three).
+    """
+    some, again = Decimal(repr(share)), Decimal("0.3")
+    further = [some * (1 - again) * again**k for k in range(MOST_HASHTAGS)]
+    return _bounds([1 - some, *further])
+
+
+def _bounds(weights: list[Decimal]) -> Bits:
+    """Return the upper bounds of all choices but the last, in units of 2^-63."""
+    whole = [int(weight * _SCALE) for weight in weights]
+    total, cumulated = sum(whole), 0
+    bounds = np.empty(len(whole) - 1, dtype=np.uint64)
+    for index, weight in enumerate(whole[:-1]):
+        cumulated += weight
+        bounds[index] = (cumulated << _RESOLUTION_BITS) // total
+    bounds.flags.writeable = False
+    return bounds

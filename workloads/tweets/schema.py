@@ -1,0 +1,15 @@
+"""What a tweet is: its author, its length, its words and hashtags as dictionary ids."""
+
+import numpy as np
+
+from workloads.model.operator import InputType
+
+INPUT = "tweets"
+"""The name by which datasets of tweets are kept."""
+
+TWEET = InputType(
+    name="tweet",
+    fields=np.dtype([("user", np.int32), ("chars", np.int32)]),
+    lists=(("words", np.dtype(np.int32)), ("hashtags", np.dtype(np.int32))),
+)
+"""Times are in milliseconds; `chars` is the length of the text in characters."""
