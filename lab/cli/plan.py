@@ -62,12 +62,13 @@ def plan_for_parameters(
 ) -> "Plan":
     """Return the plan for generated input, from the sizes of its streams alone."""
     from workloads.model import Alphabet
+    from workloads.model.narrow import dgs_program
     from workloads.model.optimizer import choose_plan
     from workloads.model.profile import profile_of_specs
     from workloads.model.validity import check_plan
 
+    program = dgs_program(workload)
     params = workload.params(given)
-    program = workload.program
     alphabet = Alphabet(kinds=program.kinds, keys=workload.keys(params))
     streams = profile_of_specs(workload.streams(params, events), alphabet)
     chosen = choose_plan(program, alphabet, streams, workers)
@@ -78,10 +79,12 @@ def plan_for_parameters(
 def plan_for_dataset(workload: "Workload", dataset_id: str, workers: int) -> "Plan":
     """Return the plan for a dataset, whose tags are counted."""
     from workloads.datasets.catalog import Catalog
+    from workloads.model.narrow import dgs_program
     from workloads.model.optimizer import choose_plan
     from workloads.model.profile import profile
     from workloads.model.validity import check_plan
 
+    program = dgs_program(workload)
     dataset = Catalog.default().get(dataset_id)
     if dataset.workload != workload.name:
         raise click.UsageError(
@@ -90,7 +93,7 @@ def plan_for_dataset(workload: "Workload", dataset_id: str, workers: int) -> "Pl
         )
     data = dataset.load()
     streams = profile(data)
-    chosen = choose_plan(workload.program, data.alphabet, streams, workers)
+    chosen = choose_plan(program, data.alphabet, streams, workers)
     check_plan(chosen, streams)
     return chosen
 

@@ -143,9 +143,10 @@ def test_the_oracle_of_a_cut_input_gives_the_cut_of_the_answer(name, tmp_path):
     times = event_times(dataset)
     whole = found.oracle(dataset.load())
     middle = (dataset.streams[0].ts_min + dataset.streams[0].ts_max) // 2
+    middle -= middle % found.output.grid
     short = before(dataset, times, middle)
     assert 0 < short.events < dataset.events
-    expected = answer_before(whole, middle)
+    expected = answer_before(whole, middle, found.output)
     assert 0 < len(expected["ts"]) < len(whole["ts"])
     difference = compare(expected, found.oracle(short.load()), found.output)
     assert difference.equal, difference.render()

@@ -1,6 +1,7 @@
 """Data-trace equality: against a definition by swaps, and against every kind of fault."""
 
 from collections import deque
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -157,6 +158,38 @@ def test_the_number_of_examples_is_limited_and_the_rest_counted():
 
 def test_an_equal_output_says_so():
     assert compare(columns(BASE), columns(BASE), KEYED).render() == "equal: 20 rows"
+
+
+SORTED_BAG = replace(BAG, sorted=True)
+
+
+@settings(deadline=None)
+@given(ROWS, st.data())
+def test_a_sorted_output_is_equal_when_it_is_the_same_multiset_in_order_of_time(rows, data):
+    rows = sorted(rows)
+    other = list(data.draw(st.permutations(rows)))
+    times = [row[0] for row in other]
+    difference = compare(columns(rows), columns(other), SORTED_BAG)
+    assert difference.equal == (times == sorted(times))
+    late = sum(ts < max(times[:place], default=ts) for place, ts in enumerate(times))
+    assert difference.out_of_order == late
+    assert difference.missing == difference.duplicate == difference.wrong == 0
+
+
+def test_a_row_before_an_earlier_one_is_shown_with_the_time_that_it_came_after():
+    moved = [*BASE[:4], BASE[9], *BASE[4:9], *BASE[10:]]
+    difference = compare(columns(BASE), columns(moved), SORTED_BAG, limit=2)
+    assert (difference.out_of_order, difference.wrong) == (5, 0)
+    assert "row 5: (ts=4, kind=0, key=5, value=0.0), after one of time 9" in difference.render()
+    assert "and 3 more" in difference.render()
+    assert compare(columns(BASE), columns(moved), BAG).equal
+
+
+def test_an_output_that_is_wrong_and_out_of_order_shows_both():
+    bad = [BASE[1], BASE[0], *BASE[2:5], (4, 0, 5, 9), *BASE[5:]]
+    difference = compare(columns(BASE), columns(bad), SORTED_BAG)
+    assert (difference.wrong, difference.out_of_order) == (1, 1)
+    assert {example.fault for example in difference.examples} == {"wrong", "out of order"}
 
 
 def test_nan_equals_nan_and_zero_equals_minus_zero():

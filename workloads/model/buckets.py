@@ -9,12 +9,12 @@ _WORD = (1 << 64) - 1
 
 
 def hash_key(key: int) -> int:
-    """Return a 64-bit hash of a key.
+    """Return a 64-bit hash of a key: the mixing step of splitmix64 (Steele, Lea, Flood 2014).
 
-    MurmurHash3's finalizer with Stafford's variant 13 constants, as in splitmix64: a bijection, so
-    that keys that differ anywhere differ in every bit with a probability near one half.
+    A bijection in which keys that differ anywhere differ in every bit with a probability near one
+    half. The multicore engine has the same one (`mix_key`).
     """
-    x = key & _WORD
+    x = (key + 0x9E3779B97F4A7C15) & _WORD
     x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
     x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & _WORD
     return x ^ (x >> 31)

@@ -1,10 +1,14 @@
-"""Checks a program: conditions C1 to C3 of the DGS paper, Definition 2.3, and the law of time.
+"""Checks a program against the laws of its programming model.
+
+For programs with DGS: conditions C1 to C3 of the DGS paper, Definition 2.3, and the law of time.
 
 Consistency makes every plan give the sequential answer (Theorem 2.4). The law of time says that an
 output carries the timestamp of the event that caused it, so that a cut of the input gives the cut
 of the answer; latency and open-loop runs rest on it. All are tested on generated histories, so a
 pass is evidence, not proof; a failure is a counterexample, shrunk. How C1 is read, and why not
 literally, is in `docs/decisions/0002-consistency-checker.md`.
+
+For queries of operators O+: what virtual shared-nothing parallelism rests on, see `query_laws`.
 """
 
 from collections.abc import Callable
@@ -23,8 +27,17 @@ from workloads.model.laws import (
     join_restores,
     outputs_carry_time,
 )
+from workloads.model.operator import Query
 from workloads.model.program import DGSProgram
+from workloads.model.query_laws import (
+    instances_do_not_matter,
+    keys_are_pure,
+    outputs_are_declared,
+    outputs_are_sorted,
+    runs_repeat,
+)
 from workloads.model.wires import Draw, Semantics, reachable
+from workloads.model.workload import Program
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +45,9 @@ class Violation:
     """A condition that does not hold.
 
     Attributes:
-        condition: `C1`, `C2`, `C3`, `time` or `cut`.
-        where: the fork-join, the state type or the program.
+        condition: `C1`, `C2`, `C3`, `time` or `cut`; of a query `keys`, `emits`, `split`, `repeat`
+            or `sorted`.
+        where: the fork-join, the state type, the operator or the program.
         law: the equation that fails.
         lines: the counterexample: the history, the step, and both sides.
     """
@@ -82,6 +96,40 @@ class Report:
         return "\n".join(lines)
 
 
+def check(program: Program, *, examples: int = 200, seed: int = 0) -> Report:
+    """Test the laws of a program's model on it.
+
+    Args:
+        program: the program.
+        examples: histories to try for each law.
+        seed: same seed, same histories.
+    """
+    if isinstance(program, Query):
+        return check_query(program, examples=examples, seed=seed)
+    return check_program(program, examples=examples, seed=seed)
+
+
+def check_query(query: Query, *, examples: int = 200, seed: int = 0) -> Report:
+    """Test that keys are pure and that answers do not depend on who runs the query.
+
+    Args:
+        query: the query.
+        examples: inputs to try for each law.
+        seed: same seed, same inputs.
+    """
+    laws: list[tuple[str, str, Callable[[Draw], None]]] = [
+        ("keys", operator.name, partial(keys_are_pure, query, index))
+        for index, operator in enumerate(query.operators)
+    ]
+    laws += [
+        ("emits", query.name, partial(outputs_are_declared, query)),
+        ("repeat", query.name, partial(runs_repeat, query)),
+        ("split", query.name, partial(instances_do_not_matter, query)),
+        ("sorted", query.name, partial(outputs_are_sorted, query)),
+    ]
+    return _report(query.name, laws, (), examples, seed)
+
+
 def check_program(program: DGSProgram, *, examples: int = 200, seed: int = 0) -> Report:
     """Test C1 and C2 for every fork-join, C3 and time for every state type, cut for the whole.
 
@@ -105,11 +153,21 @@ def check_program(program: DGSProgram, *, examples: int = 200, seed: int = 0) ->
         else:
             skipped.append(state.name)
     laws.append(("cut", program.name, partial(cut_commutes, semantics)))
+    return _report(program.name, laws, tuple(skipped), examples, seed)
+
+
+def _report(
+    program: str,
+    laws: list[tuple[str, str, Callable[[Draw], None]]],
+    skipped: tuple[str, ...],
+    examples: int,
+    seed: int,
+) -> Report:
     found = [_search(*law, examples, seed) for law in laws]
     return Report(
-        program=program.name,
+        program=program,
         checked=tuple(f"{condition} for {where}" for condition, where, _ in laws),
-        skipped=tuple(skipped),
+        skipped=skipped,
         violations=tuple(violation for violation in found if violation is not None),
         examples=examples,
     )

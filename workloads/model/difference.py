@@ -37,10 +37,10 @@ class Difference:
         missing: expected rows that are not there.
         duplicate: rows that are there more often than expected.
         out_of_order: rows whose place among the rows that they depend on is another than expected,
-            counted after the rows of the other kinds have been set aside.
+            counted after the rows of the other kinds have been set aside. Where records must leave
+            in order of time, when no others are: rows timed before an earlier row.
         wrong: rows that nothing expected equals; a missing row with the same time and tag is
-        counted
-            here once, not as missing.
+            counted here once, not as missing.
         examples: some of them.
     """
 
@@ -108,7 +108,7 @@ def classify(
     examples = [
         Example(
             fault="missing",
-            text=f"expected row {first_row + row}: {_words(expected, row)}",
+            text=f"expected row {first_row + row}: {in_words(expected, row)}",
             position=first_row + row,
         )
         for row in missing[:limit].tolist()
@@ -116,16 +116,16 @@ def classify(
     examples += [
         Example(
             fault="duplicate",
-            text=f"row {first_row + row}: {_words(actual, row)}",
+            text=f"row {first_row + row}: {in_words(actual, row)}",
             position=first_row + row,
         )
         for row in np.flatnonzero(duplicate)[:limit].tolist()
     ]
     wanted = {int(odd[j]): int(left_only[i]) for i, j in enumerate(replaced_by) if j >= 0}
     for row in odd[:limit].tolist():
-        text = f"row {first_row + row}: {_words(actual, row)}"
+        text = f"row {first_row + row}: {in_words(actual, row)}"
         if row in wanted:
-            text += f", expected {_words(expected, wanted[row])}"
+            text += f", expected {in_words(expected, wanted[row])}"
         else:
             text += ", nothing expected at that time and tag"
         examples.append(Example(fault="wrong", text=text, position=first_row + row))
@@ -133,7 +133,7 @@ def classify(
     kept_right = np.delete(np.arange(len(right)), right_only)
     moved, moved_from = _displaced(expected, actual, relation, kept_left, kept_right)
     for row, home in zip(moved[:limit].tolist(), moved_from[:limit].tolist(), strict=True):
-        text = f"row {first_row + row}: {_words(actual, row)}, expected as row {first_row + home}"
+        text = f"row {first_row + row}: {in_words(actual, row)}, expected as row {first_row + home}"
         examples.append(Example(fault="out of order", text=text, position=first_row + row))
     return Difference(
         expected_rows=len(left) + common,
@@ -142,11 +142,11 @@ def classify(
         duplicate=int(duplicate.sum()),
         out_of_order=len(moved),
         wrong=len(odd),
-        examples=_spread(examples, limit),
+        examples=spread(examples, limit),
     )
 
 
-def _spread(examples: list[Example], limit: int) -> tuple[Example, ...]:
+def spread(examples: list[Example], limit: int) -> tuple[Example, ...]:
     """Return at most `limit` examples, each fault in turn, so that none hides the others."""
     turns: Counter[Fault] = Counter()
     ranked = []
@@ -243,6 +243,7 @@ def _level_hashes(
     return np.concatenate(plain), np.concatenate(levelled)
 
 
-def _words(columns: Columns, row: int) -> str:
+def in_words(columns: Columns, row: int) -> str:
+    """Return a row in words, e.g. `(ts=3, key=1)`."""
     values: dict[str, npt.NDArray[np.generic]] = dict(columns)
     return "(" + ", ".join(f"{name}={column[row]}" for name, column in values.items()) + ")"

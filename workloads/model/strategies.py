@@ -1,32 +1,40 @@
 """Hypothesis strategies for inputs of a program: several streams, ties in time, silent streams.
 
 For tests of programs, of engines and of oracles. Values are small by default, so that sums stay
-exact and collisions (equal payloads, equal residues) are frequent.
+exact and collisions (equal payloads, equal residues) are frequent. Event times of a query's input
+lie on and beside the boundaries of its windows.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 from hypothesis import strategies as st
 
+from workloads.model.lists import ListColumn
+from workloads.model.operator import Query
 from workloads.model.program import DGSProgram
-from workloads.model.stream import Columns, Input, Stream
+from workloads.model.stream import Input, Stream
 from workloads.model.tag import Alphabet
+from workloads.model.workload import Program
 
 SMALL = st.integers(min_value=-3, max_value=3)
+
+IDS = st.lists(st.integers(min_value=0, max_value=4), max_size=5)
+"""Elements of a list column: ids of a small dictionary."""
 
 
 @st.composite
 def inputs(
     draw: st.DrawFn,
-    program: DGSProgram,
+    program: Program,
     *,
     layouts: Sequence[Sequence[tuple[str, ...]]] | None = None,
     max_keys: int = 3,
     max_events: int = 12,
     values: st.SearchStrategy[int] = SMALL,
 ) -> Input:
-    """Draw an input.
+    """Draw an input; a query's may be cut off some time after its last event.
 
     Args:
         draw: given by Hypothesis.
@@ -37,7 +45,8 @@ def inputs(
         max_events: most events of one stream.
         values: payload values.
     """
-    keys = draw(st.integers(1, max_keys)) if program.keyed else 1
+    keyed = isinstance(program, DGSProgram) and program.keyed
+    keys = draw(st.integers(1, max_keys)) if keyed else 1
     alphabet = Alphabet(kinds=program.kinds, keys=keys)
     if layouts is None:
         kinds = st.sets(st.sampled_from(program.kinds), min_size=1).map(
@@ -50,13 +59,17 @@ def inputs(
         draw(_streams(program, alphabet, f"stream-{index}", names, max_events, values))
         for index, names in enumerate(layout)
     )
-    return Input(alphabet=alphabet, streams=streams)
+    until_ts = None
+    if isinstance(program, Query) and draw(st.booleans()):
+        end = max((int(stream.ts[-1]) + 1 for stream in streams if len(stream)), default=0)
+        until_ts = end + draw(st.sampled_from([0, 1, *_lengths(program)]))
+    return Input(alphabet=alphabet, streams=streams, until_ts=until_ts)
 
 
 @st.composite
 def _streams(
     draw: st.DrawFn,
-    program: DGSProgram,
+    program: Program,
     alphabet: Alphabet,
     name: str,
     names: tuple[str, ...],
@@ -64,17 +77,35 @@ def _streams(
     values: st.SearchStrategy[int],
 ) -> Stream:
     kinds = tuple(sorted(program.kind_indices(names)))
-    # Few distinct times for many events: ties within and between streams are the rule.
-    ts = sorted(draw(st.lists(st.integers(0, max_events), max_size=max_events)))
+    ts = sorted(draw(st.lists(_times(program, max_events), max_size=max_events)))
     n = len(ts)
     tag = None
     if len(kinds) > 1 or alphabet.keys > 1:
         codes = [kind + len(alphabet.kinds) * key for key in range(alphabet.keys) for kind in kinds]
         drawn = draw(st.lists(st.sampled_from(codes), min_size=n, max_size=n))
         tag = np.array(drawn, dtype=np.int32)
-    payload: Columns = {}
+    payload: dict[str, npt.NDArray[np.generic] | ListColumn] = {}
     for field in program.event.names or ():
         dtype = program.event[field]
         column = draw(st.lists(values, min_size=n, max_size=n))
         payload[field] = np.array(column, dtype=np.int64).astype(dtype)
+    if isinstance(program, Query):
+        for field, dtype in program.operators[0].lists.items():
+            payload[field] = ListColumn.of(draw(st.lists(IDS, min_size=n, max_size=n)), dtype)
     return Stream(name=name, kinds=kinds, ts=np.array(ts, dtype=np.int64), tag=tag, payload=payload)
+
+
+def _times(program: Program, max_events: int) -> st.SearchStrategy[int]:
+    """Return few distinct times for many events: ties within and between streams are the rule."""
+    if not isinstance(program, Query):
+        return st.integers(0, max_events)
+    length, multiple = st.sampled_from([1, *_lengths(program)]), st.integers(-2, 3)
+    return st.builds(
+        lambda n, unit, beside: n * unit + beside, multiple, length, st.sampled_from([0, 0, -1, 1])
+    )
+
+
+def _lengths(query: Query) -> list[int]:
+    """Return the window advances and sizes of a query."""
+    windows = [operator.window for operator in query.operators]
+    return sorted({length for window in windows for length in (window.advance, window.size)})

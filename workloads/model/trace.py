@@ -3,15 +3,18 @@
 Two outputs are the same data trace when one can be turned into the other by swapping adjacent rows
 whose tags do not depend on each other. Three steps, each only when the one before does not settle
 it: element by element; by fingerprints of the canonical form; and a classification of the rows that
-differ.
+differ. Where an output must be in order of time, that is asked for as well.
 """
+
+from dataclasses import replace
 
 import numpy as np
 
-from workloads.model.difference import Difference, classify
+from workloads.model.difference import Difference, classify, spread
 from workloads.model.errors import ModelError
 from workloads.model.foata import CHUNK, Relation, fingerprint
 from workloads.model.stream import Columns
+from workloads.model.time_order import late_examples, late_rows
 from workloads.model.workload import OutputType
 
 __all__ = ["Difference", "compare"]
@@ -25,7 +28,7 @@ def compare(
     Args:
         expected: the right answer, as columns of equal length.
         actual: the answer to judge, with the same columns and types.
-        output: which rows depend on each other.
+        output: which rows depend on each other, and whether `actual` must be in order of time.
         limit: most example rows in the difference.
 
     Returns:
@@ -36,6 +39,17 @@ def compare(
         ModelError: columns are missing, of unequal length, or of another type.
     """
     _check_columns(expected, actual, output)
+    difference = _compare(expected, actual, output, limit)
+    if not output.sorted:
+        return difference
+    late = late_rows(actual)
+    if not len(late) or difference.out_of_order:
+        return difference
+    examples = [*difference.examples, *late_examples(actual, late, limit)]
+    return replace(difference, out_of_order=len(late), examples=spread(examples, limit))
+
+
+def _compare(expected: Columns, actual: Columns, output: OutputType, limit: int) -> Difference:
     rows = len(next(iter(expected.values())))
     begin = _common_prefix(expected, actual)
     shorter = min(rows, len(next(iter(actual.values()))))
