@@ -84,10 +84,9 @@ def figure(
     """
     from lab.figures.options import Options
     from lab.figures.record import Made, claim_line, write
-    from lab.figures.registry import find, lacking
+    from lab.figures.registry import facts_of, find, lacking
     from lab.figures.verdict import conclude
     from lab.host import host
-    from reports.published import published
 
     found = find(figure_id)
     chosen = Options(
@@ -127,7 +126,7 @@ def figure(
             runs=done,
             outcome=outcome,
             verdict=verdict,
-            facts=published(found.id.partition(":")[0]),
+            facts=facts_of(found),
         ),
         out or Path("results/figures"),
         formats or FORMATS,

@@ -80,15 +80,24 @@ def mean(values: Values, where: npt.NDArray[np.bool_]) -> float | None:
     return float(found.mean()) if len(found) else None
 
 
-def binned(t_s: Values, values: Values, most: int = 240) -> list[tuple[float, float]]:
-    """Return (begin, mean) of at most so many stretches of equal length that have a value."""
+def binned(
+    t_s: Values, values: Values, *, last: bool = False, most: int = 600
+) -> list[tuple[float, float]]:
+    """Return (begin, mean) of at most so many stretches of equal length that have a value.
+
+    Args:
+        t_s: when each row begins.
+        values: of the rows.
+        last: whether to take the last value instead of the mean: for what is counted, not summed.
+        most: more points cannot be told apart.
+    """
     width = max(1, -(-len(t_s) // most))
     found = []
     for at in range(0, len(t_s), width):
         part = values[at : at + width]
         part = part[~np.isnan(part)]
         if len(part):
-            found.append((float(t_s[at]), float(part.mean())))
+            found.append((float(t_s[at]), float(part[-1] if last else part.mean())))
     return found
 
 

@@ -1,12 +1,13 @@
-"""Finds figures by id. A paper is a module that gives `FIGURES`."""
+"""Finds figures by id. A paper is a module."""
 
 from importlib import import_module
 
 from lab.figures.errors import FigureError
 from lab.figures.figure import Figure
+from reports.published import Facts
 
 PAPERS: dict[str, str] = {"stretch": "lab.figures.stretch"}
-"""Module by paper; a test may add one of its own."""
+"""Module by paper: it gives `FIGURES`, and its published numbers by `facts()`."""
 
 
 def figures() -> tuple[Figure, ...]:
@@ -27,6 +28,12 @@ def find(figure_id: str) -> Figure:
             "(see `lab list figures`)"
         )
     return known[figure_id.lower()]
+
+
+def facts_of(figure: Figure) -> Facts:
+    """Return what the figure's paper published."""
+    found: Facts = import_module(PAPERS[figure.id.partition(":")[0]]).facts()
+    return found
 
 
 def lacking(figure: Figure) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ class Line:
     Attributes:
         points: by x; without a value there is no point.
         style: `line` with marks, `steps` that hold until the next point, `plain` without marks, or
-            `marks` alone.
+            `marks` alone; `band`: low to high alone.
         band: whether low to high is a shaded region of its own, not the spread of repetitions.
     """
 
@@ -89,6 +89,8 @@ class Panel:
     Attributes:
         words: published numbers that have no place on the axes, e.g. quotients of two lines.
         ticks: where the horizontal axis has ticks; None: chosen.
+        empty: what to say where there are no lines.
+        whole: whether values are counts with few values: ticks at whole numbers only.
         write: writes vertical values; None: short counts.
     """
 
@@ -102,6 +104,7 @@ class Panel:
     log_y: bool = False
     ticks: Sequence[float] | None = None
     empty: str = "no verified number"
+    whole: bool = False
     write: Callable[[float], str] | None = None
 
 
@@ -205,12 +208,12 @@ def _scale(axes: Axes, panel: Panel, shown: Sequence[Line]) -> None:
     known = [v for v in values if v > 0]
     if panel.log_y and known:
         axes.set_yscale("log")
-        axes.set_ylim(min(known) / 1.6, max(known) * 2.2)
+        axes.set_ylim(min(known) / 1.6, max(known) * (6 if panel.words else 2.2))
         log_ticks(axes.yaxis)
         axes.yaxis.set_minor_locator(NullLocator())
     else:
         axes.set_ylim(0, max(values, default=1.0) * 1.22 or 1.0)
-        axes.yaxis.set_major_locator(MaxNLocator(nbins=4))
+        axes.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=panel.whole))
     write = panel.write or (lambda value: count(value).text)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: write(value) if value else "0"))
     if panel.ticks:
@@ -219,7 +222,7 @@ def _scale(axes: Axes, panel: Panel, shown: Sequence[Line]) -> None:
         axes.set_xlim(low - room, high + room)
         axes.xaxis.set_major_locator(FixedLocator([float(tick) for tick in panel.ticks]))
     else:
-        axes.margins(x=0.02)
+        axes.margins(x=0.06 if all(line.style == "marks" for line in shown) else 0.02)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     grid(axes, "y")
@@ -234,7 +237,7 @@ def _line(axes: Axes, line: Line) -> None:
     if line.band:
         step: Literal["post"] | None = "post" if line.style == "steps" else None
         axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0, step=step)
-    if line.style != "marks":
+    if line.style not in ("marks", "band"):
         width = 1.5 if line.style == "line" else 1.1
         axes.plot(x, mid, color=colour, linewidth=width, drawstyle=where, zorder=3)
     if line.style in ("line", "marks"):
@@ -318,7 +321,7 @@ def _legends(figure: Figure, layout: Layout, bottom_in: float) -> None:
 
 def _handle(line: Line) -> Line2D | Patch:
     colour = slot(line.colour).light
-    if line.band and line.style == "plain":
+    if line.style == "band":
         return Patch(color=colour, alpha=0.3, label=line.name)
     marker = "o" if line.style in ("line", "marks") else None
     return Line2D(

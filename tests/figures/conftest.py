@@ -2,8 +2,12 @@
 
 import json
 
+import numpy as np
 import pytest
 
+from engines.protocol import Elasticity, Progress, Reconfiguration
+from lab.measure.elastic import write_reconfigurations
+from lab.measure.series import STEP_NS, Recorded, Timeline, write_series
 from results.store import read_run, write_meta, write_table, write_trial
 
 META = {
@@ -60,3 +64,60 @@ def make_run(tmp_path):
 @pytest.fixture(name="row")
 def row_fixture():
     return row
+
+
+def write_course(folder, trial, *, seconds, rate, instances, latency_ms, changes=(), cov=0.01):
+    """Write series and reconfigurations of a trial as the lab does; functions take seconds."""
+    rows = round(seconds * 10)
+    t_s = np.arange(rows) / 10
+
+    def column(function, factor=1.0):
+        return np.array([round(function(t) * factor) for t in t_s], dtype=np.int64)
+
+    per_row = column(rate, 0.1)
+    late = column(latency_ms, 1e6)
+    progress = Progress(
+        step_ns=STEP_NS,
+        emitted=per_row,
+        consumed=per_row,
+        outputs=np.ones(rows, dtype=np.int64),
+        latency_p50_ns=late,
+        latency_p99_ns=late * 3,
+        latency_max_ns=late * 5,
+    )
+    elasticity = Elasticity(
+        reconfigurations=tuple(
+            Reconfiguration(
+                at_ns=round(at_s * 1e9),
+                duration_ns=round(ms * 1e6),
+                before=before,
+                after=after,
+                event_ts=0,
+            )
+            for at_s, ms, before, after in changes
+        ),
+        instances=column(instances),
+        comparisons=per_row * 40_000,
+        load_cov=np.full(rows, cov),
+    )
+    series = folder / "series" / f"{trial}.parquet"
+    end_ns = rows * STEP_NS
+    write_series(
+        Recorded(
+            timeline=Timeline(start_ns=0, end_ns=end_ns, warm_up_ns=0, load_end_ns=end_ns),
+            progress=progress,
+            elasticity=elasticity,
+        ),
+        series,
+    )
+    changed = folder / "series" / f"{trial}.reconfigurations.parquet"
+    write_reconfigurations(elasticity, changed)
+    return {
+        "series": str(series.relative_to(folder)),
+        "reconfigurations": str(changed.relative_to(folder)),
+    }
+
+
+@pytest.fixture(name="write_course")
+def write_course_fixture():
+    return write_course

@@ -1,8 +1,7 @@
 """Figures 11, 12 and 16 to 18 of STRETCH: many reconfigurations under abrupt random rates."""
 
 from collections.abc import Sequence
-from itertools import pairwise
-from math import inf
+from math import ceil, inf
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from lab.figures.stretch.phases import (
     SEEDS_16,
     STAGES_11,
     STAGES_16,
+    UPPER,
     WS_MS,
     Phase,
     phases,
@@ -132,17 +132,17 @@ def panels(
     """
 
     def line(name: str, values: Values, colour: int = 0, style: str = "plain") -> Line:
-        found = binned(course.t_s, values)
+        found = binned(course.t_s, values, last=style == "steps")
         return Line(
             name=name, points=[Point(t, v, v, v) for t, v in found], colour=colour, style=style
         )
 
-    throughput = [line("processed", course.comparisons_per_s)]
+    throughput = [line("measured", course.comparisons_per_s)]
     if per_instance is not None:
         top = course.instances * per_instance
         band = [
             Point(t, v * 0.75, v * 0.7, v * 0.8)
-            for t, v in binned(course.t_s, top)
+            for t, v in binned(course.t_s, top, last=True)
         ]  # fmt: skip
         throughput.insert(
             0, Line(name="70 to 80 % of capacity", points=band, colour=4, style="band", band=True)
@@ -155,17 +155,18 @@ def panels(
     if planned:
         last = planned[-1]
         planned.append(Point(begin, last.mid, last.mid, last.mid))
-    rates = [line("offered", course.offered_eps)]
+    rates = [line("measured", course.offered_eps)]
     if planned:
-        rates.append(Line(name="phases", points=planned, colour=3, style="steps"))
+        rates.insert(0, Line(name="asked for", points=planned, colour=3, style="steps"))
     return [
         Panel(title=title, y_label="(a) input rate, tuples/s", lines=rates, shades=shades),
         Panel(
             title="",
             y_label="(b) instances",
-            lines=[line("active", course.instances, 0, "steps")],
+            lines=[line("measured", course.instances, 0, "steps")],
             shades=shades,
             write=_plain,
+            whole=True,
         ),
         Panel(title="", y_label="(c) comparisons/s", lines=throughput, shades=shades,
               empty="comparisons were not counted"),
@@ -173,7 +174,7 @@ def panels(
             title="",
             y_label="(d) latency p50, ms",
             x_label="seconds",
-            lines=[line("latency", course.latency_ms)],
+            lines=[line("measured", course.latency_ms)],
             marks=marks_ms,
             shades=shades,
             log_y=True,
@@ -245,8 +246,8 @@ def _outcome(figure: str, seeds: Sequence[int], options: Options, runs: Runs) ->
         numbers={label: _numbers(course) for label, course in found.items()},
         draw=lambda: draw(
             Layout(
-                title=f"STRETCH, figure {'16 to 18' if len(seeds) > 1 else figure}: abrupt "
-                "random rates",
+                title=f"STRETCH, {'figures 16 to 18' if len(seeds) > 1 else f'figure {figure}'}: "
+                "abrupt random rates",
                 rows=_rows(columns),
                 notes=told,
                 height_in=1.1,
@@ -260,8 +261,15 @@ def _outcome_12(options: Options, runs: Runs) -> Outcome:
     share, top = scale(options), top_eps(options, runs)
     course = courses(options, runs, [f"phases{SEEDS_11[0]}"]).get(f"phases{SEEDS_11[0]}")
     planned = phases(SEEDS_11[0], share, top)
-    rises = [b.rate_eps - a.rate_eps for a, b in pairwise(planned)]
-    at = int(np.argmax(rises)) + 1 if rises else 0
+    one = per_instance(options, runs)
+    ws_ms = window_ms(share, WS_MS)
+    needed = [_needed(phase.rate_eps, ws_ms, one, max(options.instances)) for phase in planned]
+    # The largest rise of the number of instances that are needed; of those, of the rate.
+    rises = [
+        (needed[at] - needed[at - 1], planned[at].rate_eps - planned[at - 1].rate_eps, at)
+        for at in range(1, len(planned))
+    ]
+    more, _, at = max(rises, default=(0, 0.0, 0))
     at_s = sum(phase.length_s for phase in planned[:at])
     transition = facts().one(figure="12", quantity="transition")
     ws_s = transition.high * share
@@ -269,6 +277,8 @@ def _outcome_12(options: Options, runs: Runs) -> Outcome:
     blocked = None if course else "there is no verified trial with a series"
     if blocked is None and max(options.instances) == 1:
         blocked = "one instance is all there is"
+    if blocked is None and more < 1:
+        blocked = "no rise of the rate needs a further instance at these rates"
     use = course or _EMPTY
     inside = [c for c in use.changes if at_s <= c.at_ns * 1e-9 < at_s + ws_s]
     grown = None
@@ -325,6 +335,11 @@ def _outcome_12(options: Options, runs: Runs) -> Outcome:
             )
         ),
     )
+
+
+def _needed(rate_eps: float, ws_ms: int, one: float, most: int) -> int:
+    """Return how many instances a rate needs with full windows, at 80 % of what `one` can do."""
+    return min(most, max(1, ceil(rate_eps**2 * ws_ms / 2000 / (UPPER * one) - 1e-9)))
 
 
 def part(course: Course, begin_s: float, end_s: float) -> Course:

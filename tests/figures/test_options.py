@@ -1,0 +1,70 @@
+"""Options of figures, their stamp in a matrix, and matrices written from Python."""
+
+import tomllib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lab.figures.errors import FigureError
+from lab.figures.options import Options, stamp, stamped
+from lab.figures.toml import matrix_text
+
+
+@pytest.mark.parametrize(
+    ("cores", "instances"), [(1, (1,)), (2, (1, 2)), (6, (1, 2, 4, 6)), (8, (1, 2, 4, 8))]
+)
+def test_sweeps_stop_at_the_cores(cores, instances):
+    assert Options(cores=cores).instances == Options(cores=cores).within == instances
+
+
+def test_more_than_the_cores_are_run_when_asked_for_and_known_as_such():
+    options = Options(cores=2, workers=(4, 1, 2, 2))
+    assert options.instances == (1, 2, 4)
+    assert options.within == (1, 2)
+
+
+def test_quick_is_shorter_unless_something_was_chosen():
+    quick = Options(cores=2, quick=True)
+    assert (quick.scaled(1.0, 0.1), quick.repeated(5)) == (0.1, 1)
+    chosen = Options(cores=2, quick=True, scale=0.5, repetitions=3)
+    assert (chosen.scaled(1.0, 0.1), chosen.repeated(5)) == (0.5, 3)
+
+
+_OPTIONS = st.builds(
+    Options,
+    cores=st.integers(1, 99),
+    workers=st.none() | st.lists(st.integers(1, 99), min_size=1).map(tuple),
+    repetitions=st.none() | st.integers(1, 9),
+    scale=st.none() | st.floats(1e-6, 10),
+    quick=st.booleans(),
+)
+
+
+@given(_OPTIONS)
+def test_a_run_remembers_what_it_was_made_for(options):
+    text = stamp("stretch:6", "latency", options) + "[run]\n"
+    assert stamped({"matrix_text": text}) == ("stretch:6", "latency", options)
+    tomllib.loads(text)
+
+
+def test_a_matrix_written_by_hand_has_no_stamp_and_a_damaged_one_is_an_error():
+    assert stamped({"matrix_text": "[run]\n"}) is None
+    with pytest.raises(FigureError, match="damaged"):
+        stamped({"matrix_text": "# figure: {}\n"})
+
+
+_SCALARS = st.booleans() | st.integers(-9, 9) | st.floats(-1e9, 1e9) | st.text(max_size=9)
+_VALUES = _SCALARS | st.lists(_SCALARS, max_size=3) | st.dictionaries(st.text(min_size=1), _SCALARS)
+_TABLES = st.dictionaries(st.from_regex(r"[a-z_]{1,9}", fullmatch=True), _VALUES, max_size=4)
+
+
+@given(_TABLES, st.lists(_TABLES, min_size=1, max_size=3))
+def test_what_is_written_is_read_back(run, tables):
+    tree = {"run": run, "workload": tables}
+    assert tomllib.loads(matrix_text(tree)) == tree
+
+
+def test_what_no_matrix_holds_is_refused():
+    with pytest.raises(TypeError, match="no place in a matrix"):
+        matrix_text({"run": {"a": None}})

@@ -1,0 +1,77 @@
+"""The published numbers, as facts with their place."""
+
+import pytest
+
+from reports.published import published
+from reports.published.facts import COLUMNS
+from results.errors import ResultsError
+
+
+def test_every_number_of_stretch_has_a_place_a_unit_and_a_source():
+    found = list(published("stretch"))
+    assert len(found) > 50
+    for fact in found:
+        assert fact.source and fact.unit and fact.text, fact
+        assert "nan" not in fact.text and "inf" not in fact.text
+    assert {fact.figure for fact in found} == {
+        "6",
+        "7",
+        "8",
+        "T4",
+        "9",
+        "10",
+        "11",
+        "12",
+        "13",
+        "16",
+    }
+
+
+def test_the_quotients_of_figure_6_are_those_of_the_percentages():
+    ratios = {
+        (fact.panel, fact.quantity): (fact.low, fact.source)
+        for fact in published("stretch").of(figure="6")
+    }
+    assert len(ratios) == 8
+    for (_, quantity), (ratio, source) in ratios.items():
+        percent = int(source.partition(": ")[2].partition(" %")[0])
+        assert ratio == pytest.approx(1 + percent / 100), (quantity, source)
+
+
+def test_one_refuses_to_choose():
+    facts = published("stretch")
+    assert facts.one(figure="9", series="all", quantity="duration").high == 40
+    with pytest.raises(ResultsError, match="2 published numbers"):
+        facts.one(figure="7", series="SN", quantity="throughput")
+    with pytest.raises(ResultsError, match="0 published numbers"):
+        facts.one(figure="99")
+
+
+def test_numbers_are_written_with_relation_and_unit():
+    facts = published("stretch")
+    assert facts.one(figure="9", series="all", quantity="duration").text == "at most 40 ms"
+    assert facts.one(figure="7", panel="latency", series="SN").text == "at least 100 ms"
+    assert facts.one(figure="16", quantity="rate").text == "500 to 8,000 t/s"
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("6,p,s,q,,2,1,ms,value,here", "low <= high"),
+        ("6,p,s,q,,x,1,ms,value,here", "could not convert"),
+        ("6,p,s,q,,1,1,ms,perhaps,here", "relation among"),
+        ("6,p,s,q,,1,1,ms,value,", "a source"),
+    ],
+)
+def test_a_malformed_row_is_named(tmp_path, row, said):
+    (tmp_path / "bad.csv").write_text(f"{','.join(COLUMNS)}\n{row}\n")
+    with pytest.raises(ResultsError, match=rf"bad.csv, line 2: .*{said}"):
+        published("bad", tmp_path)
+
+
+def test_a_paper_without_numbers_and_a_table_with_other_columns_are_refused(tmp_path):
+    with pytest.raises(ResultsError, match="cannot read published numbers"):
+        published("nothing", tmp_path)
+    (tmp_path / "odd.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ResultsError, match="columns are"):
+        published("odd", tmp_path)
