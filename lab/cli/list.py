@@ -56,7 +56,13 @@ def _engines() -> Iterator[str]:
 
 
 def _figures() -> Iterator[str]:
-    yield "no figures yet: this lab does not draw any of the papers' figures so far"
+    from lab.figures.registry import figures, lacking
+
+    for figure in figures():
+        missing = lacking(figure)
+        state = f"not available: there is no {', no '.join(missing)}" if missing else "available"
+        yield f"{figure.id}  {figure.title}; {state}"
+        yield f"    {figure.shows}"
 
 
 def _runs(root: Path) -> Iterator[str]:

@@ -439,7 +439,7 @@ def test_resume_with_another_matrix_is_refused(capsys, matrix):
     [
         ("workloads", "page_view_join"),
         ("engines", "fake  1"),
-        ("figures", "no figures yet"),
+        ("figures", "stretch:6"),
         ("runs", "no runs in"),
     ],
 )
