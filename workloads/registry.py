@@ -9,9 +9,12 @@ NAMES = (
     "forward",
     "fraud_detection",
     "keyed_counter",
+    "longest_tweet_per_hashtag",
     "nyse_hedge",
     "page_view_join",
+    "paircount",
     "scale_join",
+    "wordcount",
 )
 
 
