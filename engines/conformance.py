@@ -137,8 +137,9 @@ def _heartbeats_only(data: Input) -> Input:
 
 def ties(data: Input) -> Input:
     """Round event times to some fifty instants, so that events of all streams share them."""
-    last = max((int(stream.ts[-1]) for stream in data.streams if len(stream)), default=0)
-    step = max(1, last // 50)
+    present = [stream.ts for stream in data.streams if len(stream)]
+    first, last = min(int(ts[0]) for ts in present), max(int(ts[-1]) for ts in present)
+    step = max(1, (last - first) // 50)
     return replace(
         data, streams=tuple(replace(stream, ts=stream.ts // step * step) for stream in data.streams)
     )

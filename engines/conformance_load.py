@@ -92,8 +92,9 @@ def run_load_case(
     times = event_times(dataset)
     problems = []
     if case.cut:
-        last = max(stream.ts_max for stream in dataset.streams)
-        middle = last // 2 // workload.output.grid * workload.output.grid
+        present = [stream for stream in dataset.streams if stream.rows]
+        first, last = min(s.ts_min for s in present), max(s.ts_max for s in present)
+        middle = (first + last) // 2 // workload.output.grid * workload.output.grid
         dataset = before(dataset, times, middle)
         times = event_times(dataset)
         expected = answer_before(expected, middle, workload.output)
