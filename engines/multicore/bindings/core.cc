@@ -11,47 +11,24 @@
 #include <optional>
 #include <stdexcept>
 
+#include "convert.h"
 #include "runtime.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
+using namespace lab::python;
 
 namespace {
-
-template <typename T>
-using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using AnyArray = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Address = std::uintptr_t;
-
-template <typename T>
-std::span<const T> view(const Array<T>& array) {
-  return {array.data(), array.shape(0)};
-}
-
-// A histogram as its used buckets: the highest value of each, and its count, as int64 in memory. Tens of
-// thousands of Python integers would take a millisecond, inside the time that is measured.
-using Sparse = std::pair<nb::bytes, nb::bytes>;
-
-Sparse sparse(const std::vector<std::int64_t>& counts) {
-  std::vector<std::int64_t> values, used;
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] == 0) continue;
-    values.push_back(lab::Histogram::highest_in(static_cast<std::int64_t>(i)));
-    used.push_back(counts[i]);
-  }
-  return {nb::bytes(values.data(), values.size() * sizeof(std::int64_t)),
-          nb::bytes(used.data(), used.size() * sizeof(std::int64_t))};
-}
 
 // A Runtime together with the Python arrays that it borrows.
 class Core {
  public:
   Core(std::int32_t workers, std::int64_t batch, std::uint64_t ring_blocks, std::int64_t max_outputs_per_event,
        std::vector<std::int32_t> output_itemsizes, std::vector<std::int32_t> cores, bool oversubscribed,
-       const std::optional<std::tuple<std::int64_t, std::int64_t, bool>>& load, bool spare_core,
+       const Load& load, bool spare_core,
        std::int64_t reserved_rows, bool measure)
       : runtime_({workers, batch, ring_blocks, max_outputs_per_event, std::move(output_itemsizes), std::move(cores),
-                  oversubscribed, options(load), spare_core, reserved_rows, lab::Recorder::kSteps, measure}) {}
+                  oversubscribed, load_options(load), spare_core, reserved_rows, lab::Recorder::kSteps, measure}) {}
 
   std::int32_t add_stream(const Array<std::int64_t>& ts, const std::optional<Array<std::int32_t>>& tag,
                           const std::vector<std::optional<AnyArray>>& payload, const Array<std::int64_t>& heartbeats,
@@ -189,25 +166,11 @@ class Core {
   Sparse lag() const { return sparse(runtime_.lag_counts()); }
   std::int64_t emitted() const { return runtime_.emitted(); }
 
-  // Columns emitted, consumed, outputs, p50, p99, max; one entry per step of the grid.
-  std::vector<std::vector<std::int64_t>> progress() const {
-    std::vector<std::vector<std::int64_t>> columns(6);
-    for (const lab::Progress& step : runtime_.progress()) {
-      const std::int64_t values[] = {step.emitted, step.consumed, step.outputs, step.p50_ns, step.p99_ns, step.max_ns};
-      for (std::size_t i = 0; i < columns.size(); ++i) columns[i].push_back(values[i]);
-    }
-    return columns;
-  }
+  std::vector<std::vector<std::int64_t>> progress() const { return columns_of(runtime_.progress()); }
 
   Sparse sync() const { return sparse(runtime_.sync_counts()); }
 
  private:
-  static std::optional<lab::LoadOptions> options(
-      const std::optional<std::tuple<std::int64_t, std::int64_t, bool>>& load) {
-    if (!load) return std::nullopt;
-    return lab::LoadOptions{std::get<0>(*load), std::get<1>(*load), std::get<2>(*load)};
-  }
-
   std::vector<nb::object> kept_;  // first: destroyed last
   lab::Runtime runtime_;
 };
@@ -218,7 +181,7 @@ NB_MODULE(_core, m) {
   m.doc() = "The multicore engine's C++ core. Use engines.multicore.adapter instead of calling it directly.";
   nb::class_<Core>(m, "Core")
       .def(nb::init<std::int32_t, std::int64_t, std::uint64_t, std::int64_t, std::vector<std::int32_t>,
-                    std::vector<std::int32_t>, bool, std::optional<std::tuple<std::int64_t, std::int64_t, bool>>, bool,
+                    std::vector<std::int32_t>, bool, Load, bool,
                     std::int64_t, bool>(),
            "workers"_a, "batch"_a, "ring_blocks"_a, "max_outputs_per_event"_a, "output_itemsizes"_a, "cores"_a,
            "oversubscribed"_a, "load"_a.none() = nb::none(), "spare_core"_a = false, "reserved_rows"_a = 0, "measure"_a = true)
@@ -247,6 +210,7 @@ NB_MODULE(_core, m) {
       .def("emitted", &Core::emitted)
       .def("progress", &Core::progress)
       .def("sync", &Core::sync);
+  bind_operators(m);
   m.attr("STEP_NS") = lab::Recorder::kStepNs;
   m.def(
       "try_generator",

@@ -1,31 +1,17 @@
 #include "runtime.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <exception>
 #include <stdexcept>
 
-#if defined(__linux__)
-#include <pthread.h>
-#include <sched.h>
-#endif
-
 namespace lab {
 namespace {
-
-bool is_schedule(std::span<const std::int64_t> due) {
-  return std::is_sorted(due.begin(), due.end()) && (due.empty() || (due.front() >= 0 && due.back() <= kLatestDueNs));
-}
 
 // Little spinning, then yields: an undisturbed synchronization takes well under a microsecond, and when the
 // other worker is not running, it may be waiting for the very core that would spin here. On a loaded 2-core
 // machine 4,000 spins cost up to 10 x the CPU time and 20 x the wall time of this setting (docs/performance.md).
 constexpr std::int32_t kSpins = 50;
 constexpr std::int32_t kYields = 20;
-
-// A ring of this many blocks takes 32 MiB.
-constexpr std::uint64_t kMostBlocks = std::uint64_t{1} << 20;
 
 // Blocks that a worker publishes per turn of a source that others read, so that they do not wait for it.
 constexpr int kEagerBlocks = 8;
@@ -35,18 +21,10 @@ constexpr int kEagerBlocks = 8;
 Runtime::Runtime(RuntimeOptions options) : options_(std::move(options)) {
   if (options_.workers < 1) throw std::invalid_argument("workers must be at least 1");
   if (options_.batch < 1) throw std::invalid_argument("batch must be at least 1");
-  if (options_.ring_blocks < 1 || options_.ring_blocks > kMostBlocks) {
-    throw std::invalid_argument("ring_blocks must be between 1 and " + std::to_string(kMostBlocks));
-  }
+  check_ring_blocks(options_.ring_blocks);
   if (options_.grid_steps < 1) throw std::invalid_argument("grid_steps must be at least 1");
-  if (options_.output_itemsizes.empty() || options_.output_itemsizes.front() != 8) {
-    throw std::invalid_argument("the first output field must be an int64 timestamp");
-  }
-  if (options_.load) {
-    for (const std::int64_t time_ns : {options_.load->warm_up_ns, options_.load->end_ns}) {
-      if (time_ns < 0 || time_ns > kLatestDueNs) throw std::invalid_argument("a load's times lie in the next 146 years");
-    }
-  }
+  check_output(options_.output_itemsizes);
+  if (options_.load) check_load(*options_.load);
   const auto count = static_cast<std::size_t>(options_.workers);
   workers_ = std::vector<Worker>(count);
   parkers_ = std::vector<Parker>(count);
@@ -82,24 +60,8 @@ void Runtime::join() {
 
 std::int32_t Runtime::add_stream(StreamView stream, std::int32_t owner) {
   if (owner < 0 || owner >= options_.workers) throw std::invalid_argument("no such worker");
-  const std::string name = "stream " + std::to_string(sources_.size());
-  if (!std::is_sorted(stream.ts.begin(), stream.ts.end())) {
-    throw std::invalid_argument("timestamps of " + name + " decrease");
-  }
-  if (!std::is_sorted(stream.heartbeats.begin(), stream.heartbeats.end())) {
-    throw std::invalid_argument("heartbeats of " + name + " decrease");
-  }
-  const bool reaches_end = (!stream.ts.empty() && stream.ts.back() == kEndOfTime) ||
-                           (!stream.heartbeats.empty() && stream.heartbeats.back() == kEndOfTime);
-  if (reaches_end) throw std::invalid_argument("a timestamp is the largest int64, which marks the end of time");
   const bool due = options_.load.has_value();
-  if (stream.due.size() != (due ? stream.ts.size() : 0) ||
-      stream.heartbeat_due.size() != (due ? stream.heartbeats.size() : 0)) {
-    throw std::invalid_argument("due times go with a load, one for each event and heartbeat");
-  }
-  if (!is_schedule(stream.due) || !is_schedule(stream.heartbeat_due)) {
-    throw std::invalid_argument("due times of " + name + " decrease, or lie before the start or past 146 years");
-  }
+  check_stream(stream, sources_.size(), due);
   stream.index = static_cast<std::int32_t>(sources_.size());
   streams_.push_back(std::move(stream));
   sources_.push_back(std::make_unique<Source>(streams_.back(), options_.batch, options_.ring_blocks,
@@ -205,7 +167,7 @@ std::int64_t Runtime::run() {
 void Runtime::work(std::int32_t index) {
   Worker& worker = workers_[static_cast<std::size_t>(index)];
   Parker& parker = parkers_[static_cast<std::size_t>(index)];
-  pin(index);
+  pin_thread(options_.cores, index);
   go_->wait();
   try {
     Backoff backoff(options_.oversubscribed ? 0 : kSpins, kYields);
@@ -279,18 +241,6 @@ bool Runtime::done(const Worker& worker) noexcept {
                      [](const Mailbox* mailbox) { return mailbox->finished(); });
 }
 
-void Runtime::pin(std::int32_t index) const noexcept {
-#if defined(__linux__)
-  if (options_.cores.empty()) return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<std::size_t>(options_.cores[static_cast<std::size_t>(index) % options_.cores.size()]), &set);
-  pthread_setaffinity_np(pthread_self(), sizeof set, &set);  // advice: failure only costs speed
-#else
-  static_cast<void>(index);
-#endif
-}
-
 std::int64_t Runtime::rows() const noexcept {
   std::int64_t total = 0;
   for (const Worker& worker : workers_) total += worker.out->rows();
@@ -304,16 +254,9 @@ void Runtime::collect(std::span<void* const> columns) const {
 }
 
 std::vector<std::int64_t> Runtime::sum(const Histogram& (*of)(const Worker&)) const {
-  std::int64_t highest = -1;
-  for (const Worker& worker : workers_) highest = std::max(highest, of(worker).highest());
-  std::vector<std::int64_t> total(static_cast<std::size_t>(highest) + 1, 0);
-  for (const Worker& worker : workers_) {
-    const Histogram& one = of(worker);
-    for (std::int64_t i = one.lowest(); i <= one.highest(); ++i) {
-      total[static_cast<std::size_t>(i)] += one.counts()[static_cast<std::size_t>(i)];
-    }
-  }
-  return total;
+  std::vector<const Histogram*> all;
+  for (const Worker& worker : workers_) all.push_back(&of(worker));
+  return sum_counts(all);
 }
 
 std::vector<std::int64_t> Runtime::latency_counts() const {
@@ -340,33 +283,7 @@ std::vector<Progress> Runtime::progress() const {
   std::vector<const Recorder*> all;
   for (const Worker& worker : workers_) all.push_back(worker.recorder.get());
   if (generator_) all.push_back(&generator_->recorder);
-  std::int64_t steps = 0;
-  for (const Recorder* recorder : all) steps = std::max(steps, recorder->used());
-  std::vector<Progress> result(static_cast<std::size_t>(steps));
-  double consumed = 0;  // shares of events add up to whole ones over the run, not in each step
-  std::int64_t told = 0;
-  for (std::int64_t i = 0; i < steps; ++i) {
-    Progress& total = result[static_cast<std::size_t>(i)];
-    std::array<std::int64_t, CoarseLatency::kBuckets> latency{};
-    for (const Recorder* recorder : all) {
-      if (i >= recorder->used()) continue;
-      const Step& step = recorder->at(i);
-      consumed += step.consumed;
-      total.emitted += step.emitted;
-      total.outputs += step.outputs;
-      if (step.outputs != 0) total.max_ns = std::max(total.max_ns, step.max_ns);
-      for (std::size_t k = 0; k < latency.size(); ++k) latency[k] += step.latency[k];
-    }
-    total.consumed = std::llround(consumed) - told;
-    told += total.consumed;
-    std::int64_t below = 0;
-    for (int k = 0; k < CoarseLatency::kBuckets; ++k) {
-      below += latency[static_cast<std::size_t>(k)];
-      if (total.p50_ns < 0 && below != 0 && below * 100 >= total.outputs * 50) total.p50_ns = CoarseLatency::highest_in(k);
-      if (total.p99_ns < 0 && below != 0 && below * 100 >= total.outputs * 99) total.p99_ns = CoarseLatency::highest_in(k);
-    }
-  }
-  return result;
+  return sum_progress(all);
 }
 
 Counters Runtime::counters() const noexcept {

@@ -20,6 +20,7 @@
 #include "mailbox.h"
 #include "parker.h"
 #include "recorder.h"
+#include "run_parts.h"
 #include "sink.h"
 #include "source.h"
 
@@ -38,16 +39,6 @@ struct RuntimeOptions {
   std::int64_t reserved_rows = 0;     // output rows per worker for which memory is touched before the run
   std::int64_t grid_steps = Recorder::kSteps;  // of 100 ms; what comes later counts for the last
   bool measure = true;                // false: no latency, no counts over time; for measuring what these cost
-};
-
-// One step of the grid, over all threads.
-struct Progress {
-  std::int64_t emitted = 0;
-  std::int64_t consumed = 0;
-  std::int64_t outputs = 0;
-  std::int64_t p50_ns = -1;  // -1: no outputs; else the end of a bucket of `CoarseLatency`
-  std::int64_t p99_ns = -1;
-  std::int64_t max_ns = -1;
 };
 
 class Runtime {
@@ -124,7 +115,6 @@ class Runtime {
   bool pump(Worker::Owned& owned);
   std::vector<std::int64_t> sum(const Histogram& (*of)(const Worker&)) const;
   static bool done(const Worker& worker) noexcept;
-  void pin(std::int32_t index) const noexcept;
 
   RuntimeOptions options_;
   std::deque<StreamView> streams_;            // deque: sources hold references

@@ -8,7 +8,7 @@ loads in some 10 ms where compiling takes half a second.
 import hashlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache as memoize
 from pathlib import Path
 from types import ModuleType
@@ -94,50 +94,82 @@ class Kernels:
     ) -> int:
         key = (role, function, source, tuple(repr(value) for value in names.values()))
         if key not in self._compiled:
-            self._compiled[key] = self._compile(role, function, source, signature, names)
+            self._compiled[key] = compile_kernel(
+                f"program {self._program.name}",
+                {"user": (role, function)},
+                source,
+                signature,
+                names,
+            )
         return int(self._compiled[key].address)
 
-    def _compile(
-        self,
-        role: str,
-        function: Callable[..., Any],
-        source: str,
-        signature: Any,
-        names: dict[str, object],
-    ) -> Any:
-        path = _cached_source(function, source, names)
-        options = {"error_model": "numpy", "cache": path is not None}
-        user = function if hasattr(function, "py_func") else njit(**_USER_OPTIONS)(function)
-        # A cached kernel names the module that its globals live in, so it needs one that can be
-        # found.
-        module = ModuleType(f"{__name__}.{path.stem if path else 'uncached'}")
-        sys.modules[module.__name__] = module
-        namespace = module.__dict__
-        namespace |= {
-            "kernel": cfunc(signature, **options),
-            "user": user,
-            "carray": carray,
-            "boolean": np.bool_,
-            "int32": np.int32,
-            "int64": np.int64,
-            "open_emitter": emitter.open_emitter,
-            **{name: getattr(memory, name) for name in memory.__all__},
-            **names,
-        }
-        try:
-            exec(compile(source, str(path or "<kernel>"), "exec"), namespace)
-        except NumbaError as error:
-            raise EngineError(self._explain(role, function, error)) from error
-        return next(namespace[name] for name in ("run", "fork", "join") if name in namespace)
 
-    def _explain(self, role: str, function: Callable[..., Any], error: NumbaError) -> str:
+def compile_kernel(
+    where: str,
+    functions: Mapping[str, tuple[str, Callable[..., Any]]],
+    source: str,
+    signature: Any,
+    names: Mapping[str, object],
+    *,
+    also: tuple[Callable[..., Any], ...] = (),
+) -> Any:
+    """Compile the one function that `source` decorates with `@kernel` to a C callback.
+
+    Args:
+        where: whose functions they are, for messages.
+        functions: user's functions by the name that the source calls them, with their role.
+        source: Python source; it may use all of `memory`, and `names`.
+        signature: of the callback.
+        names: constants of the source.
+        also: further functions that the result depends on.
+
+    Raises:
+        EngineError: a function does not compile; the message names it.
+    """
+    called = (*(function for _, function in functions.values()), *also)
+    path = _cached_source(called, source, names)
+    options = {"error_model": "numpy", "cache": path is not None}
+    # A cached kernel names the module that its globals live in, so it needs one that can be found.
+    module = ModuleType(f"{__name__}.{path.stem if path else 'uncached'}")
+    sys.modules[module.__name__] = module
+    namespace = module.__dict__
+    namespace |= {
+        "kernel": cfunc(signature, **options),
+        **{name: inlined(function) for name, (_, function) in functions.items()},
+        "carray": carray,
+        "boolean": np.bool_,
+        "int32": np.int32,
+        "int64": np.int64,
+        "open_emitter": emitter.open_emitter,
+        **{name: getattr(memory, name) for name in memory.__all__},
+        **names,
+    }
+    before = set(namespace)
+    try:
+        exec(compile(source, str(path or "<kernel>"), "exec"), namespace)
+    except NumbaError as error:
+        raise EngineError(_explain(where, functions, error)) from error
+    # Whatever else the source defines stands before its kernel.
+    made = [name for name in namespace if name not in before and not name.startswith("__")]
+    return namespace[made[-1]]
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Return a user's function as Numba compiles it into kernels."""
+    return function if hasattr(function, "py_func") else njit(**_USER_OPTIONS)(function)
+
+
+def _explain(
+    where: str, functions: Mapping[str, tuple[str, Callable[..., Any]]], error: NumbaError
+) -> str:
+    parts = []
+    for role, function in functions.values():
         code = getattr(function, "py_func", function).__code__
-        where = f"{code.co_filename}:{code.co_firstlineno}"
-        return (
-            f"program {self._program.name}: {role} function {code.co_name} ({where}) does not "
-            "compile to native code; run it on the reference engine to debug it. "
-            f"Numba says:\n{error}"
-        )
+        parts.append(f"{role} function {code.co_name} ({code.co_filename}:{code.co_firstlineno})")
+    return (
+        f"{where}: {' or '.join(parts)} does not compile to native code; run it on the reference "
+        f"engine to debug it. Numba says:\n{error}"
+    )
 
 
 def _event_dtype(program: DGSProgram) -> np.dtype[np.void]:
@@ -158,22 +190,22 @@ def cache_root() -> Path:
 @memoize
 def _own_fingerprint() -> str:
     digest = hashlib.sha256()
-    for name in ("memory.py", "emitter.py", "source.py", "compile.py"):
+    for name in sorted(path.name for path in Path(__file__).parent.glob("*.py")):
         digest.update(Path(__file__).with_name(name).read_bytes())
     digest.update(f"{numba.__version__} {llvmlite.__version__} {np.__version__}".encode())
     return digest.hexdigest()
 
 
 def _cached_source(
-    function: Callable[..., Any], source: str, names: dict[str, object]
+    functions: tuple[Callable[..., Any], ...], source: str, names: Mapping[str, object]
 ) -> Path | None:
-    """Write the source where Numba can cache beside it; None when the function cannot be cached."""
+    """Write the source where Numba can cache beside it; None when a function cannot be cached."""
     try:
-        stable = fingerprint(function)
+        stable = [fingerprint(function) for function in functions]
     except UnstableError:
         return None
     constants = repr(sorted((name, repr(value)) for name, value in names.items()))
-    key = hashlib.sha256("\0".join((_own_fingerprint(), stable, source, constants)).encode())
+    key = hashlib.sha256("\0".join((_own_fingerprint(), *stable, source, constants)).encode())
     path = cache_root() / f"{key.hexdigest()[:32]}.py"
     if not path.exists():
         try:

@@ -17,11 +17,15 @@ from numba.np.numpy_support import from_dtype
 
 
 class EmitterType(types.Type):
-    """Numba type of an emitter for records of one structured dtype."""
+    """Numba type of an emitter for records of one structured dtype.
 
-    def __init__(self, fields: tuple[tuple[str, str], ...]) -> None:
+    A *stamped* one is given the first field, the timestamp, by the kernel; `emit` takes the others.
+    """
+
+    def __init__(self, fields: tuple[tuple[str, str], ...], *, stamped: bool = False) -> None:
         self.fields = fields
-        super().__init__(name=f"Emitter({fields})")
+        self.stamped = stamped
+        super().__init__(name=f"Emitter({fields}, {stamped})")
 
     @property
     def element_types(self) -> list[Any]:
@@ -29,10 +33,11 @@ class EmitterType(types.Type):
         return [from_dtype(np.dtype(code)) for _, code in self.fields]
 
 
-def emitter_type(dtype: np.dtype[np.void]) -> EmitterType:
+def emitter_type(dtype: np.dtype[np.void], *, stamped: bool = False) -> EmitterType:
     """Return the emitter type for an output dtype."""
     assert dtype.names is not None
-    return EmitterType(tuple((name, dtype[name].str) for name in dtype.names))
+    fields = tuple((name, dtype[name].str) for name in dtype.names)
+    return EmitterType(fields, stamped=stamped)
 
 
 @register_model(EmitterType)
@@ -43,6 +48,7 @@ class _EmitterModel(models.StructModel):
             ("count", types.CPointer(types.int64)),
             ("refused", types.CPointer(types.int64)),
             ("capacity", types.int64),
+            ("stamp", types.CPointer(types.int64)),
         ]
         super().__init__(dmm, fe_type, members)
 
@@ -79,6 +85,7 @@ def open_emitter(emitter: EmitterType) -> tuple[Any, Any, Any]:
                 builder.store(builder.load(_word(builder, args[0], offset)), slot)
                 setattr(out, name, slot)
             out.capacity = builder.load(_word(builder, args[0], CAPACITY_OFFSET))
+            out.stamp = cgutils.alloca_once(builder, ir.IntType(64))
             return out._getvalue()
 
         return emitter(types.voidptr), codegen
@@ -106,11 +113,24 @@ def open_emitter(emitter: EmitterType) -> tuple[Any, Any, Any]:
 
 
 @intrinsic
+def set_stamp(typingctx: Any, out: Any, ts: Any) -> Any:
+    """`set_stamp(out, ts)`: what is emitted from here on is timed `ts`; stamped emitters only."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        proxy = cgutils.create_struct_proxy(out)(context, builder, value=args[0])
+        builder.store(args[1], proxy.stamp)
+        return context.get_dummy_value()
+
+    return types.void(out, types.int64), codegen
+
+
+@intrinsic
 def _append(typingctx: Any, out: Any, values: Any) -> Any:
     elements = out.element_types
-    if len(values) != len(elements):
-        names = ", ".join(name for name, _ in out.fields)
-        raise TypingError(f"emit takes {len(elements)} values ({names}), got {len(values)}")
+    first = int(out.stamped)
+    if len(values) != len(elements) - first:
+        names = ", ".join(name for name, _ in out.fields[first:])
+        raise TypingError(f"emit takes {len(elements) - first} values ({names}), got {len(values)}")
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         proxy = cgutils.create_struct_proxy(out)(context, builder, value=args[0])
@@ -118,9 +138,11 @@ def _append(typingctx: Any, out: Any, values: Any) -> Any:
         fits = builder.icmp_signed("<", count, proxy.capacity)
         with builder.if_else(fits, likely=True) as (room, full):
             with room:
-                for i, element in enumerate(elements):
-                    value = builder.extract_value(args[1], i)
-                    value = context.cast(builder, value, values.types[i], element)
+                if out.stamped:
+                    builder.store(builder.load(proxy.stamp), builder.gep(proxy.c0, [count]))
+                for i, element in enumerate(elements[first:], start=first):
+                    value = builder.extract_value(args[1], i - first)
+                    value = context.cast(builder, value, values.types[i - first], element)
                     data = context.data_model_manager[element].as_data(builder, value)
                     builder.store(data, builder.gep(getattr(proxy, f"c{i}"), [count]))
                 builder.store(builder.add(count, ir.Constant(ir.IntType(64), 1)), proxy.count)

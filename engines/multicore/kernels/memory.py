@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
+from numba import njit
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
@@ -17,12 +18,15 @@ from numba.np.numpy_support import from_dtype
 
 __all__ = [
     "copy_record",
+    "floor",
+    "is_null",
     "load",
     "offset",
     "pointer_at",
     "record_at",
     "record_type",
     "stack_record",
+    "store_word",
     "zero_record",
 ]
 
@@ -123,3 +127,31 @@ def zero_record(typingctx: Any, target: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(target), codegen
+
+
+@intrinsic
+def store_word(typingctx: Any, address: Any, index: Any, value: Any) -> Any:
+    """`store_word(address, index, value)`: set element `index` of an array of int64."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        words = builder.bitcast(args[0], ir.IntType(64).as_pointer())
+        builder.store(args[2], builder.gep(words, [args[1]]))
+        return context.get_dummy_value()
+
+    return types.void(types.voidptr, types.intp, types.int64), codegen
+
+
+@intrinsic
+def is_null(typingctx: Any, address: Any) -> Any:
+    """`is_null(address)`: whether it is the null pointer."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return cgutils.is_null(builder, args[0])
+
+    return types.boolean(types.voidptr), codegen
+
+
+@njit(forceinline=True, error_model="numpy", nogil=True)
+def floor(a: Any, b: Any) -> Any:
+    """Return the largest whole number at or below a / b; b > 0."""
+    return a // b

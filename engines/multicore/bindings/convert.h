@@ -1,0 +1,65 @@
+// What both faces of the core share: array views, and results as Python values.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "run_parts.h"
+
+namespace lab::python {
+
+namespace nb = nanobind;
+
+template <typename T>
+using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using AnyArray = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Address = std::uintptr_t;
+
+template <typename T>
+std::span<const T> view(const Array<T>& array) {
+  return {array.data(), array.shape(0)};
+}
+
+// A histogram as its used buckets: the highest value of each, and its count, as int64 in memory. Tens of
+// thousands of Python integers would take a millisecond, inside the time that is measured.
+using Sparse = std::pair<nb::bytes, nb::bytes>;
+
+inline Sparse sparse(const std::vector<std::int64_t>& counts) {
+  std::vector<std::int64_t> values, used;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    values.push_back(lab::Histogram::highest_in(static_cast<std::int64_t>(i)));
+    used.push_back(counts[i]);
+  }
+  return {nb::bytes(values.data(), values.size() * sizeof(std::int64_t)),
+          nb::bytes(used.data(), used.size() * sizeof(std::int64_t))};
+}
+
+using Load = std::optional<std::tuple<std::int64_t, std::int64_t, bool>>;  // warm_up_ns, end_ns, whole blocks
+
+inline std::optional<LoadOptions> load_options(const Load& load) {
+  if (!load) return std::nullopt;
+  return LoadOptions{std::get<0>(*load), std::get<1>(*load), std::get<2>(*load)};
+}
+
+// Columns emitted, consumed, outputs, p50, p99, max; one entry per step of the grid.
+inline std::vector<std::vector<std::int64_t>> columns_of(const std::vector<Progress>& steps) {
+  std::vector<std::vector<std::int64_t>> columns(6);
+  for (const Progress& step : steps) {
+    const std::int64_t values[] = {step.emitted, step.consumed, step.outputs, step.p50_ns, step.p99_ns, step.max_ns};
+    for (std::size_t i = 0; i < columns.size(); ++i) columns[i].push_back(values[i]);
+  }
+  return columns;
+}
+
+// The face of operators, in operators.cc.
+void bind_operators(nb::module_& m);
+
+}  // namespace lab::python

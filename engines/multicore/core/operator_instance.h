@@ -1,0 +1,212 @@
+// One instance of an operator O+: what it does with the tuples that it reads from the log (Algorithms 2 and 4).
+//
+// An instance belongs to one thread. All instances of a virtual shared-nothing operator share one State and read
+// one log; each updates the keys of the buckets that the mapping gives it. Which those are changes only while all
+// of them stand at a barrier.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cacheline.h"
+#include "operator_kernel.h"
+#include "recorder.h"
+#include "sink.h"
+#include "source.h"
+#include "tuple_buffer.h"
+#include "window.h"
+#include "window_table.h"
+
+namespace lab {
+
+// One physical stream as an operator reads it.
+struct OperatorStream {
+  const StreamView* view = nullptr;  // columns[0] is the timestamp, as kernels expect
+  std::int32_t input = 0;            // which of the I inputs it belongs to
+  ProcessKernel process = nullptr;   // keyed operators
+  RouteKernel route = nullptr;       // shared-nothing keyed operators
+};
+
+struct OperatorSpec {
+  WindowShape window;
+  std::int32_t inputs = 1;
+  std::int64_t entry_bytes = 0;      // of a window table's entry; keyed operators
+  std::int32_t buckets = 1;
+  ExpireKernel expire = nullptr;     // null: windows expire without a trace
+  std::int64_t max_outputs = 1;      // of one call of a user function
+  bool emits_on_update = false;
+  // Joins of all pairs; null for keyed operators.
+  MatchKernel match_by_left = nullptr;   // probe: rows of the first input
+  MatchKernel match_by_right = nullptr;
+  PairKernel emit_pairs = nullptr;
+
+  bool is_join() const noexcept { return match_by_left != nullptr; }
+};
+
+// The window instances of all keys: a table for each bucket and each window that may be alive.
+class WindowState {
+ public:
+  WindowState(const WindowShape& window, std::int32_t buckets)
+      : slots_(window.single ? 1 : window.alive()),
+        window_(window),
+        tables_(static_cast<std::size_t>(slots_) * static_cast<std::size_t>(buckets)) {}
+
+  WindowTable& table(std::int64_t bucket, std::int64_t left) noexcept {
+    const std::int64_t slot =
+        slots_ == 1 ? 0 : WindowShape::floor_mod(WindowShape::floor_div(left, window_.advance), slots_);
+    return tables_[static_cast<std::size_t>(bucket * slots_ + slot)];
+  }
+  // All tables of a bucket.
+  std::span<WindowTable> of(std::int64_t bucket) noexcept {
+    return {tables_.data() + bucket * slots_, static_cast<std::size_t>(slots_)};
+  }
+
+ private:
+  std::int64_t slots_;
+  WindowShape window_;
+  std::vector<WindowTable> tables_;
+};
+
+class alignas(kCacheLine) OperatorInstance {
+ public:
+  OperatorInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams,
+                   OutputBuffer& out, Recorder& recorder)
+      : index_(index), spec_(spec), streams_(streams), out_(out), recorder_(recorder), seen_(streams.size(), 0) {}
+  virtual ~OperatorInstance() = default;
+  OperatorInstance(const OperatorInstance&) = delete;
+  OperatorInstance& operator=(const OperatorInstance&) = delete;
+
+  // Processes consecutive runs of the log; none of them is a control entry. Throws std::runtime_error when a kernel
+  // fails.
+  virtual void process(std::span<const LogRun> runs) = 0;
+
+  // Time is known to have passed up to `watermark`: windows that end by then expire.
+  virtual void advance(std::int64_t watermark) = 0;
+
+  // A new mapping holds from here on: bucket b is this instance's iff owner[b] is its index. With all instances at a
+  // barrier.
+  virtual void adopt(const std::int32_t* owner) = 0;
+
+  // Stands where `other` stands: the next tuple of both is the same. With all instances at a barrier.
+  virtual void stand_like(const OperatorInstance& other) {
+    seen_ = other.seen_;
+    watermark_ = other.watermark_;
+    started_ = other.started_;
+    stamp_ = other.stamp_;
+  }
+
+  std::int64_t watermark() const noexcept { return watermark_; }
+  std::int64_t tuples() const noexcept { return stamp_; }           // position in the log
+  std::int64_t processed(std::int32_t input) const noexcept {       // tuples of one input
+    std::int64_t total = 0;
+    for (std::size_t s = 0; s < streams_.size(); ++s) total += streams_[s].input == input ? seen_[s] : 0;
+    return total;
+  }
+  virtual std::int64_t in_window(std::int32_t) const noexcept { return 0; }  // tuples of one input; joins only
+  std::int64_t compared() const noexcept { return compared_; }      // pairs
+  std::int64_t kernel_calls() const noexcept { return kernel_calls_; }
+
+ protected:
+  // What one emitted batch was caused by.
+  void account(std::int64_t added, const OperatorStream& stream, std::int64_t row) noexcept {
+    if (added == 0 || !recorder_.on()) return;
+    recorder_.tick();
+    const std::span<const std::int64_t> due = stream.view->due;
+    if (due.empty()) return;
+    recorder_.output(recorder_.start() + due[static_cast<std::size_t>(row)], added);
+  }
+
+  const std::int32_t index_;
+  const OperatorSpec& spec_;
+  const std::span<const OperatorStream> streams_;
+  OutputBuffer& out_;
+  Recorder& recorder_;
+  std::vector<std::int64_t> seen_;  // rows of each stream that have been read
+  std::int64_t watermark_ = 0;      // of the latest tuple; meaningless before the first
+  std::int64_t stamp_ = 0;          // tuples read
+  std::int64_t compared_ = 0;
+  std::int64_t kernel_calls_ = 0;
+  bool started_ = false;            // has seen a tuple
+};
+
+// An operator with keyed window instances.
+class KeyedInstance final : public OperatorInstance {
+ public:
+  KeyedInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams, OutputBuffer& out,
+                Recorder& recorder, WindowState& state);
+
+  void process(std::span<const LogRun> runs) override;
+  void advance(std::int64_t watermark) override;
+  void adopt(const std::int32_t* owner) override;
+  void stand_like(const OperatorInstance& other) override;
+
+ private:
+  static void* find(void* self, std::int64_t key, std::int64_t bucket, std::int64_t left, std::int64_t stamp);
+  void run(const OperatorStream& stream, std::int64_t begin, std::int64_t end);
+  void expire(std::int64_t left);
+  std::int64_t expire_table(WindowTable& table, std::int64_t left);
+  void count_live();
+  void grow_keys(std::int64_t wanted);
+  void set_expiry() noexcept;
+
+  WindowState& state_;
+  std::vector<std::int32_t> own_;  // buckets
+  std::vector<std::int64_t> key_column_;
+  std::vector<std::int32_t> bucket_column_;
+  void* key_columns_[2] = {nullptr, nullptr};
+  KeySet keys_{};
+  InstanceView view_{};
+  bool lazy_;                 // windows expire without a trace: nothing to do then
+  std::int64_t left_ = 0;     // no window that began before it is alive
+  std::int64_t live_ = 0;     // entries of own buckets
+  const OperatorStream* trigger_ = nullptr;  // the tuple that made windows expire
+  std::int64_t trigger_row_ = 0;
+};
+
+// A join of all pairs of two inputs, each one stream. The streams' columns are the window store: nothing is copied,
+// and nothing moves when the mapping changes. Tuples are kept in shares of `kShareRows` consecutive rows, which
+// take turns over the buckets; the instance that owns the share of the earlier tuple of a pair compares it.
+class JoinInstance final : public OperatorInstance {
+ public:
+  static constexpr std::int64_t kShareRows = 128;
+  static constexpr std::int64_t kTileRows = 1024;   // compared in one kernel call: stays in the first-level cache
+  static constexpr std::int64_t kProbeRows = 256;   // new tuples that are compared together, at most
+
+  JoinInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams, OutputBuffer& out,
+               Recorder& recorder);
+
+  void process(std::span<const LogRun> runs) override;
+  void advance(std::int64_t watermark) override;
+  void adopt(const std::int32_t* owner) override { owner_ = owner; }
+  void stand_like(const OperatorInstance& other) override;
+
+  std::int64_t in_window(std::int32_t input) const noexcept override {
+    const auto i = static_cast<std::size_t>(input);
+    return seen_[i] - first_[i];
+  }
+
+ private:
+  struct Rows {
+    std::int64_t begin, end;
+  };
+
+  void join(const Rows (&fresh)[2]);
+  void tile(std::size_t prober, Rows probes, Rows stored, bool whole);
+  void emit();
+  std::int64_t ts(std::size_t input, std::int64_t row) const noexcept {
+    return streams_[input].view->ts[static_cast<std::size_t>(row)];
+  }
+  bool before(std::size_t input, std::int64_t row, std::size_t than_input, std::int64_t than_row) const noexcept {
+    const std::int64_t a = ts(input, row), b = ts(than_input, than_row);
+    return a < b || (a == b && input < than_input);
+  }
+
+  const std::int32_t* owner_ = nullptr;
+  std::int64_t first_[2] = {0, 0};  // first row of each input that a tuple to come can match
+  std::vector<Pair> pairs_;         // of the tuples at hand
+  std::vector<Pair> scratch_;
+  std::vector<std::int64_t> times_;
+};
+
+}  // namespace lab

@@ -1,0 +1,567 @@
+#include "operator_runtime.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <limits>
+#include <stdexcept>
+
+#include "clock.h"
+#include "run_parts.h"
+
+namespace lab {
+namespace {
+
+constexpr std::int32_t kSpins = 50;  // see runtime.cc
+constexpr std::int32_t kYields = 20;
+
+// Rows of one source that are moved into the log before the others get their turn.
+constexpr std::int64_t kFeedRows = 4096;
+
+}  // namespace
+
+OperatorRuntime::OperatorRuntime(OperatorOptions options, OperatorSpec spec)
+    : options_(std::move(options)), spec_(spec) {
+  if (options_.instances < 1 || options_.instances > options_.most_instances) {
+    throw std::invalid_argument("instances must be between 1 and most_instances");
+  }
+  if (options_.most_instances > kMaxLogReaders) {
+    throw std::invalid_argument("most_instances must be at most " + std::to_string(kMaxLogReaders));
+  }
+  if (options_.batch < 1) throw std::invalid_argument("batch must be at least 1");
+  if (options_.batch_rows < 1) throw std::invalid_argument("batch_rows must be at least 1");
+  check_ring_blocks(options_.ring_blocks);
+  if (options_.grid_steps < 1) throw std::invalid_argument("grid_steps must be at least 1");
+  check_output(options_.output_itemsizes);
+  if (options_.load) check_load(*options_.load);
+  if (spec_.window.advance < 1 || spec_.window.size < spec_.window.advance) {
+    throw std::invalid_argument("a window advances by at least 1 and at most its size");
+  }
+  if (spec_.buckets < 1) throw std::invalid_argument("buckets must be at least 1");
+  spec_.max_outputs = std::max<std::int64_t>(1, spec_.max_outputs);
+  // A block must fit into the log whole.
+  options_.log.rows_in_flight = std::max(options_.log.rows_in_flight, options_.batch);
+  log_ = make_tuple_buffer(options_.tuple_buffer, options_.log);
+  if (!spec_.is_join()) state_ = std::make_unique<WindowState>(spec_.window, spec_.buckets);
+  const auto count = static_cast<std::size_t>(options_.most_instances);
+  workers_ = std::vector<Worker>(count);
+  parkers_ = std::vector<Parker>(count);
+  for (Worker& worker : workers_) {
+    worker.out = std::make_unique<OutputBuffer>(options_.output_itemsizes, spec_.max_outputs);
+    worker.out->reserve(options_.reserved_rows);
+    worker.recorder = std::make_unique<Recorder>(options_.measure, options_.grid_steps);
+    const auto inputs = static_cast<std::size_t>(spec_.inputs);
+    worker.processed = std::make_unique<std::atomic<std::int64_t>[]>(inputs);
+    worker.windows = std::make_unique<std::atomic<std::int64_t>[]>(inputs);
+    if (!options_.measure) continue;
+    // calloc: pages that no step touches cost nothing.
+    const auto steps = static_cast<std::size_t>(options_.grid_steps);
+    worker.steps = {static_cast<LoadStep*>(std::calloc(steps, sizeof(LoadStep))), &std::free};
+    if (!worker.steps) throw std::bad_alloc();
+  }
+  if (!options_.load) return;
+  generator_ = std::make_unique<Generator>(*options_.load, options_.spare_core, options_.measure, options_.grid_steps);
+}
+
+OperatorRuntime::~OperatorRuntime() {
+  if (go_ != nullptr) abandon();
+}
+
+std::int32_t OperatorRuntime::add_stream(StreamView stream, std::int32_t input, ProcessKernel kernel) {
+  if (input < 0 || input >= spec_.inputs) throw std::invalid_argument("no such input");
+  const bool due = options_.load.has_value();
+  check_stream(stream, sources_.size(), due);
+  stream.index = static_cast<std::int32_t>(sources_.size());
+  views_.push_back(std::move(stream));
+  const StreamView& view = views_.back();
+  sources_.push_back(std::make_unique<Source>(view, options_.batch, options_.ring_blocks,
+                                              due && options_.load->whole_blocks, options_.measure));
+  streams_.push_back({&view, input, kernel, nullptr});
+  Source* source = sources_.back().get();
+  feeds_.push_back({source, source->ring.add_reader(), 0, false});
+  if (view.size() != 0) last_ts_ = views_.size() == 1 ? view.ts.back() : std::max(last_ts_, view.ts.back());
+  return view.index;
+}
+
+void OperatorRuntime::map(std::vector<std::int32_t> owner) {
+  if (owner.size() != static_cast<std::size_t>(spec_.buckets)) throw std::invalid_argument("one owner per bucket");
+  for (const std::int32_t instance : owner) {
+    if (instance < 0 || instance >= options_.instances) throw std::invalid_argument("a bucket of no instance");
+  }
+  epochs_.push_back({options_.instances, std::move(owner), {}});
+}
+
+void OperatorRuntime::start() {
+  if (go_ != nullptr) throw std::logic_error("a runtime starts once");
+  if (epochs_.empty()) throw std::logic_error("map before start");
+  for (std::size_t s = 0; s < streams_.size(); ++s) {
+    log_->add_source(streams_[s].view->ts.data(), ~std::uint64_t{0}, std::numeric_limits<std::int64_t>::min());
+  }
+  const std::int32_t active = options_.instances;
+  active_.store(active, std::memory_order_relaxed);  // relaxed: threads start after it
+  for (std::int32_t i = 0; i < options_.most_instances; ++i) {
+    Worker& worker = workers_[static_cast<std::size_t>(i)];
+    if (spec_.is_join()) {
+      worker.instance = std::make_unique<JoinInstance>(i, spec_, streams_, *worker.out, *worker.recorder);
+    } else {
+      worker.instance = std::make_unique<KeyedInstance>(i, spec_, streams_, *worker.out, *worker.recorder, *state_);
+    }
+    worker.instance->adopt(epochs_.front().owner.data());
+    if (i < active) log_->add_reader();
+    worker.active.store(i < active, std::memory_order_relaxed);  // relaxed: threads start after it
+  }
+  go_ = std::make_unique<std::latch>(1);
+  try {
+    for (std::int32_t i = 0; i < options_.most_instances; ++i) {
+      workers_[static_cast<std::size_t>(i)].thread = std::thread([this, i] { work(i); });
+    }
+    if (generator_) {
+      std::vector<std::int32_t> everybody;
+      for (std::int32_t i = 0; i < options_.most_instances; ++i) everybody.push_back(i);
+      for (const auto& source : sources_) generator_->add(source.get(), everybody);
+      generator_thread_ = std::thread([this] {
+        go_->wait();
+        generator_->run(start_ns_, parkers_, failed_);
+      });
+    }
+  } catch (...) {
+    abandon();
+    throw;
+  }
+}
+
+void OperatorRuntime::abandon() {
+  if (!workers_.front().thread.joinable()) return;
+  failed_.store(true, std::memory_order_seq_cst);  // pairs with the loads in `work`, `meet` and Generator::run
+  go_->count_down();
+  join();
+}
+
+void OperatorRuntime::join() {
+  for (Worker& worker : workers_) {
+    if (worker.thread.joinable()) worker.thread.join();
+  }
+  if (generator_thread_.joinable()) generator_thread_.join();
+}
+
+std::int64_t OperatorRuntime::run() {
+  if (go_ == nullptr) start();
+  if (!workers_.front().thread.joinable()) throw std::logic_error("a runtime runs once");
+  const std::int64_t begin = now_ns();
+  start_ns_ = begin;
+  const std::int64_t warm_up_ns = options_.load ? options_.load->warm_up_ns : 0;
+  for (Worker& worker : workers_) worker.recorder->begin(begin, warm_up_ns);
+  go_->count_down();  // release: publishes the above; pairs with the waits
+  join();
+  const std::int64_t finish = now_ns();
+  std::int64_t refused = 0;
+  for (const Worker& worker : workers_) {
+    if (!worker.error.empty()) throw std::runtime_error(worker.error);
+    refused += worker.out->refused();
+  }
+  if (refused != 0) {
+    throw std::runtime_error("functions emitted " + std::to_string(refused) +
+                             " records beyond max_outputs; raise it in the operator");
+  }
+  return finish - begin;
+}
+
+void OperatorRuntime::notify_all() noexcept {
+  for (Parker& parker : parkers_) parker.notify();
+}
+
+void OperatorRuntime::fail(std::int32_t index, const std::string& what) noexcept {
+  workers_[static_cast<std::size_t>(index)].error = "instance " + std::to_string(index) + ": " + what;
+  failed_.store(true, std::memory_order_seq_cst);  // pairs with the loads in `work` and `meet`
+  notify_all();
+  wake_waiter();
+}
+
+void OperatorRuntime::wake_waiter() noexcept {
+  { const std::lock_guard lock(epochs_mutex_); }  // whoever waits has seen the flag, or waits by now
+  switched_.notify_all();
+}
+
+void OperatorRuntime::work(std::int32_t index) {
+  Worker& worker = workers_[static_cast<std::size_t>(index)];
+  Parker& parker = parkers_[static_cast<std::size_t>(index)];
+  pin_thread(options_.cores, index);
+  go_->wait();
+  try {
+    Backoff backoff(options_.oversubscribed ? 0 : kSpins, kYields);
+    // seq_cst: an instance about to sleep must see a failure, or the end, whose notify did not see it asleep.
+    while (!failed_.load(std::memory_order_seq_cst) && !over()) {
+      if (turn(index)) {
+        backoff.reset();
+        continue;
+      }
+      switch (backoff.next()) {
+        case Backoff::Step::kSpin:
+          spin_pause();
+          break;
+        case Backoff::Step::kYield:
+          ++worker.counters.yields;
+          std::this_thread::yield();
+          break;
+        case Backoff::Step::kSleep: {
+          const std::uint32_t ticket = parker.prepare();
+          if (turn(index) || over() || failed_.load(std::memory_order_seq_cst)) {
+            parker.cancel();
+          } else {
+            ++worker.counters.sleeps;
+            parker.commit(ticket);
+          }
+          break;
+        }
+      }
+    }
+  } catch (const std::exception& error) {
+    fail(index, error.what());
+  }
+}
+
+bool OperatorRuntime::turn(std::int32_t index) {
+  Worker& worker = workers_[static_cast<std::size_t>(index)];
+  // seq_cst: the store in `apply` is followed by a notify (parker.h). Also acquire: what `apply` set up for us.
+  if (!worker.active.load(std::memory_order_seq_cst)) return false;
+  if (worker.done.load(std::memory_order_relaxed)) return false;  // relaxed: own store
+  if (read(index)) return true;
+  if (log_->ended(index)) {
+    end(index);
+    return true;
+  }
+  const bool fed = feed(worker);
+  const bool merged = log_->advance();
+  if (merged) notify_all();
+  return fed || merged || !log_->read(index).empty();
+}
+
+bool OperatorRuntime::read(std::int32_t index) {
+  Worker& worker = workers_[static_cast<std::size_t>(index)];
+  const std::span<const LogRun> runs = log_->read(index);
+  if (runs.empty()) return false;
+  worker.batch.clear();
+  std::int64_t rows = 0;
+  std::size_t taken = 0;
+  bool at_switch = false;
+  for (; taken < runs.size() && rows < options_.batch_rows && !at_switch; ++taken) {
+    LogRun part = runs[taken];
+    if (part.source == kControlEntry) {
+      process(worker, worker.batch);
+      worker.batch.clear();
+      worker.pending = part.begin;
+      worker.gamma = worker.instance->watermark();
+      worker.any = worker.instance->tuples() != 0;
+      continue;
+    }
+    if (part.source == kWatermarkEntry) {
+      process(worker, worker.batch);
+      worker.batch.clear();
+      if (worker.pending >= 0 && worker.any && part.end > worker.gamma) {
+        at_switch = true;
+        break;
+      }
+      worker.instance->advance(part.end);
+      continue;
+    }
+    part.begin += worker.skip;
+    worker.skip = 0;
+    if (worker.pending >= 0) {
+      const std::int64_t* ts = streams_[static_cast<std::size_t>(part.source)].view->ts.data();
+      const std::int64_t* first = ts + part.begin;
+      if (worker.any) first = std::upper_bound(ts + part.begin, ts + part.end, worker.gamma);
+      if (first != ts + part.end) {
+        at_switch = true;
+        worker.skip = (first - ts) - runs[taken].begin;
+        part.end = first - ts;
+      }
+    }
+    if (part.begin < part.end) {
+      worker.batch.push_back(part);
+      rows += part.end - part.begin;
+    }
+    if (at_switch) break;
+  }
+  process(worker, worker.batch);
+  log_->release(index, taken);
+  if (at_switch) meet(index);
+  return true;
+}
+
+void OperatorRuntime::process(Worker& worker, std::span<const LogRun> runs) {
+  if (runs.empty()) return;
+  std::int64_t rows = 0;
+  for (const LogRun& part : runs) rows += part.end - part.begin;
+  const std::int64_t compared = worker.instance->compared();
+  const std::int64_t before = worker.recorder->tick();
+  worker.instance->process(runs);
+  if (!options_.measure) return;
+  const std::int64_t after = worker.recorder->tick();
+  worker.recorder->consumed(static_cast<double>(rows) / active_.load(std::memory_order_relaxed));
+  const std::int64_t step = std::clamp<std::int64_t>((after - start_ns_) / Recorder::kStepNs, 0, options_.grid_steps - 1);
+  LoadStep& load = worker.steps.get()[step];
+  load.busy_ns += after - before;
+  load.compared += worker.instance->compared() - compared;
+  worker.used_steps = std::max(worker.used_steps, step + 1);
+  // relaxed: statistics, one writer.
+  worker.busy_ns.store(worker.busy_ns.load(std::memory_order_relaxed) + after - before, std::memory_order_relaxed);
+  publish_counts(worker);
+}
+
+void OperatorRuntime::publish_counts(Worker& worker) noexcept {
+  // relaxed: statistics.
+  worker.compared.store(worker.instance->compared(), std::memory_order_relaxed);
+  for (std::int32_t i = 0; i < spec_.inputs; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    worker.processed[at].store(worker.instance->processed(i), std::memory_order_relaxed);
+    worker.windows[at].store(worker.instance->in_window(i), std::memory_order_relaxed);
+  }
+}
+
+bool OperatorRuntime::feed(Worker& worker) {
+  // Nobody waits: whoever holds the flag looks at every source after taking it. An instance that finds it taken and
+  // goes to sleep is woken by what the holder merges; and the holder, awake, looks again before it sleeps itself.
+  if (feeding_.test_and_set(std::memory_order_acquire)) return false;  // acquire: pairs with the clear below
+  bool progress = false;
+  for (Feed& one : feeds_) progress |= feed_one(worker, one);
+  feeding_.clear(std::memory_order_release);
+  return progress;
+}
+
+bool OperatorRuntime::feed_one(Worker& worker, Feed& one) {
+  if (one.closed) return false;
+  BlockRing& ring = one.source->ring;
+  const auto s = one.source->stream().index;
+  const StreamView& view = one.source->stream();
+  bool progress = false;
+  std::int64_t moved = 0;
+  while (moved < kFeedRows && !one.closed) {
+    if (ring.published() == one.next && (generator_ != nullptr || !one.source->pump())) break;
+    const Block block = ring.at(one.next);
+    const std::int64_t count = block.end - block.begin;
+    if (count > log_->room(s)) break;
+    const bool last = block.bound_ts == kEndOfTime;
+    std::int64_t frontier = block.bound_ts;
+    if (last) frontier = view.size() == 0 ? std::numeric_limits<std::int64_t>::min() : view.ts.back();
+    if (count != 0 || !last) log_->publish(s, block.end, frontier);
+    if (last) {
+      log_->close(s);
+      one.closed = true;
+    }
+    ++one.next;
+    ring.advance(one.reader, one.next);
+    moved += count;
+    progress = true;
+  }
+  if (moved != 0) {
+    if (generator_ == nullptr) worker.recorder->emitted(moved);
+  }
+  return progress;
+}
+
+void OperatorRuntime::meet(std::int32_t index) {
+  Worker& worker = workers_[static_cast<std::size_t>(index)];
+  const std::int64_t number = worker.pending;
+  worker.pending = -1;
+  // acq_rel: what each instance did before is seen by the last to come, which does the switch for all.
+  if (arrived_.fetch_add(1, std::memory_order_acq_rel) == active_.load(std::memory_order_relaxed) - 1) {
+    apply(index, number);
+    return;
+  }
+  Parker& parker = parkers_[static_cast<std::size_t>(index)];
+  Backoff backoff(options_.oversubscribed ? 0 : kSpins, kYields);
+  // seq_cst: pairs with the store in `apply`, whose notify must not miss a sleeper; acquire: the new mapping.
+  const auto ready = [&] {
+    return applied_.load(std::memory_order_seq_cst) >= number || failed_.load(std::memory_order_seq_cst);
+  };
+  while (!ready()) {
+    switch (backoff.next()) {
+      case Backoff::Step::kSpin:
+        spin_pause();
+        break;
+      case Backoff::Step::kYield:
+        std::this_thread::yield();
+        break;
+      case Backoff::Step::kSleep: {
+        const std::uint32_t ticket = parker.prepare();
+        // The others may need what only we would feed or merge: they do it themselves, so this may sleep.
+        if (ready()) {
+          parker.cancel();
+        } else {
+          parker.commit(ticket);
+        }
+        break;
+      }
+    }
+  }
+}
+
+void OperatorRuntime::apply(std::int32_t index, std::int64_t number) {
+  Worker& me = workers_[static_cast<std::size_t>(index)];
+  const std::lock_guard lock(epochs_mutex_);
+  Epoch& epoch = epochs_[static_cast<std::size_t>(number)];
+  const std::int32_t before = active_.load(std::memory_order_relaxed);
+  const std::int32_t after = epoch.instances;
+  for (std::int32_t i = after; i < before; ++i) log_->remove_reader(i);
+  for (std::int32_t i = before; i < after; ++i) {
+    Worker& joining = workers_[static_cast<std::size_t>(i)];
+    joining.instance->stand_like(*me.instance);
+    joining.skip = me.skip;
+    joining.pending = -1;
+    publish_counts(joining);
+    log_->add_reader_at(i, index);
+  }
+  active_.store(after, std::memory_order_relaxed);
+  for (std::int32_t i = 0; i < std::max(before, after); ++i) {
+    workers_[static_cast<std::size_t>(i)].instance->adopt(epoch.owner.data());
+  }
+  epoch.done.before = before;
+  epoch.done.event_ts = me.gamma;
+  epoch.done.done_ns = now_ns() - start_ns_;
+  arrived_.store(0, std::memory_order_relaxed);  // relaxed: published by the store below
+  // seq_cst, each with a notify behind it: pairs with the loads in `turn` and `meet`.
+  for (std::int32_t i = 0; i < std::max(before, after); ++i) {
+    workers_[static_cast<std::size_t>(i)].active.store(i < after, std::memory_order_seq_cst);
+  }
+  applied_.store(number, std::memory_order_seq_cst);
+  notify_all();
+  switched_.notify_all();
+}
+
+void OperatorRuntime::end(std::int32_t index) {
+  Worker& worker = workers_[static_cast<std::size_t>(index)];
+  if (options_.end_watermark && worker.instance->tuples() != 0) worker.instance->advance(*options_.end_watermark);
+  worker.done.store(true, std::memory_order_relaxed);  // relaxed: own
+  // All instances read the same switches before the end, so `active_` is final here.
+  if (ended_.fetch_add(1, std::memory_order_acq_rel) == active_.load(std::memory_order_relaxed) - 1) {
+    over_.store(true, std::memory_order_seq_cst);  // pairs with the loads in `work`
+    notify_all();
+    wake_waiter();
+  }
+}
+
+std::int64_t OperatorRuntime::reconfigure(std::int32_t instances, std::vector<std::int32_t> owner) {
+  if (instances < 1 || instances > options_.most_instances) {
+    throw std::invalid_argument("instances must be between 1 and " + std::to_string(options_.most_instances));
+  }
+  if (owner.size() != static_cast<std::size_t>(spec_.buckets)) throw std::invalid_argument("one owner per bucket");
+  for (const std::int32_t instance : owner) {
+    if (instance < 0 || instance >= instances) throw std::invalid_argument("a bucket of no active instance");
+  }
+  std::int64_t number = 0;
+  {
+    const std::lock_guard lock(epochs_mutex_);
+    number = static_cast<std::int64_t>(epochs_.size());
+    Switch called;
+    called.called_ns = now_ns() - start_ns_;
+    called.after = instances;
+    epochs_.push_back({instances, std::move(owner), called});
+  }
+  if (!log_->control(number)) return -1;
+  log_->advance();
+  notify_all();
+  return number;
+}
+
+std::optional<Switch> OperatorRuntime::await(std::int64_t number) {
+  std::unique_lock lock(epochs_mutex_);
+  const auto applied = [&] { return applied_.load(std::memory_order_relaxed) >= number; };  // relaxed: the mutex orders
+  switched_.wait(lock, [&] { return applied() || over() || failed_.load(std::memory_order_seq_cst); });
+  if (!applied()) return std::nullopt;
+  return epochs_[static_cast<std::size_t>(number)].done;
+}
+
+std::optional<Snapshot> OperatorRuntime::snapshot() const {
+  if (over() || failed_.load(std::memory_order_seq_cst)) return std::nullopt;
+  Snapshot result;
+  result.time_ns = now_ns() - start_ns_;
+  result.instances = active_.load(std::memory_order_relaxed);  // relaxed: statistics, all of it
+  result.processed.assign(static_cast<std::size_t>(spec_.inputs), 0);
+  if (spec_.is_join()) result.windows.assign(static_cast<std::size_t>(spec_.inputs), 0);
+  for (std::int32_t w = 0; w < options_.most_instances; ++w) {
+    const Worker& worker = workers_[static_cast<std::size_t>(w)];
+    result.busy_ns.push_back(worker.busy_ns.load(std::memory_order_relaxed));
+    result.compared += worker.compared.load(std::memory_order_relaxed);
+    if (w >= result.instances) continue;
+    for (std::size_t i = 0; i < result.processed.size(); ++i) {
+      const std::int64_t processed = worker.processed[i].load(std::memory_order_relaxed);
+      result.processed[i] = w == 0 ? processed : std::min(result.processed[i], processed);
+      if (w == 0 && spec_.is_join()) result.windows[i] = worker.windows[i].load(std::memory_order_relaxed);
+    }
+  }
+  return result;
+}
+
+std::int64_t OperatorRuntime::rows() const noexcept {
+  std::int64_t total = 0;
+  for (const Worker& worker : workers_) total += worker.out->rows();
+  return total;
+}
+
+void OperatorRuntime::collect(std::span<void* const> columns) const {
+  std::vector<const OutputBuffer*> buffers;
+  for (const Worker& worker : workers_) buffers.push_back(worker.out.get());
+  merge_outputs(buffers, columns);
+}
+
+std::vector<std::int64_t> OperatorRuntime::sum(Histogram Recorder::*of) const {
+  std::vector<const Histogram*> all;
+  for (const Worker& worker : workers_) all.push_back(&((*worker.recorder).*of));
+  return sum_counts(all);
+}
+
+std::vector<std::int64_t> OperatorRuntime::latency_counts() const { return sum(&Recorder::steady); }
+std::vector<std::int64_t> OperatorRuntime::warm_up_counts() const { return sum(&Recorder::warm_up); }
+
+std::vector<std::int64_t> OperatorRuntime::lag_counts() const {
+  return generator_ ? generator_->lag().counts() : std::vector<std::int64_t>{};
+}
+
+std::vector<Progress> OperatorRuntime::progress() const {
+  std::vector<const Recorder*> all;
+  for (const Worker& worker : workers_) all.push_back(worker.recorder.get());
+  if (generator_) all.push_back(&generator_->recorder);
+  return sum_progress(all);
+}
+
+std::vector<std::vector<LoadStep>> OperatorRuntime::load_steps() const {
+  std::vector<std::vector<LoadStep>> result;
+  for (const Worker& worker : workers_) {
+    result.emplace_back(worker.steps.get(), worker.steps.get() + worker.used_steps);
+  }
+  return result;
+}
+
+std::vector<Switch> OperatorRuntime::switches() const {
+  const std::lock_guard lock(epochs_mutex_);
+  std::vector<Switch> result;
+  for (std::size_t i = 1; i < epochs_.size(); ++i) result.push_back(epochs_[i].done);
+  return result;
+}
+
+std::int64_t OperatorRuntime::events() const noexcept {
+  std::int64_t least = -1;
+  for (std::int32_t i = 0; i < active_.load(std::memory_order_relaxed); ++i) {
+    const std::int64_t read = workers_[static_cast<std::size_t>(i)].instance->tuples();
+    if (least < 0 || read < least) least = read;
+  }
+  return std::max<std::int64_t>(0, least);
+}
+
+std::int64_t OperatorRuntime::compared() const noexcept {
+  std::int64_t total = 0;
+  for (const Worker& worker : workers_) total += worker.instance->compared();
+  return total;
+}
+
+Counters OperatorRuntime::counters() const noexcept {
+  Counters total;
+  for (const Worker& worker : workers_) {
+    total.kernel_calls += worker.instance->kernel_calls();
+    total.sleeps += worker.counters.sleeps;
+    total.yields += worker.counters.yields;
+  }
+  return total;
+}
+
+}  // namespace lab

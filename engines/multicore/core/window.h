@@ -1,0 +1,28 @@
+// Window arithmetic: instances [l, l + size) with l = n x advance, over all of event time.
+#pragma once
+#include <cstdint>
+
+namespace lab {
+
+struct WindowShape {
+  std::int64_t advance = 1;
+  std::int64_t size = 1;
+  bool single = false;  // one instance per key, which advances
+
+  // Largest multiple of `advance` at or below `ts`: where the latest window with `ts` in it begins.
+  std::int64_t latest(std::int64_t ts) const noexcept { return floor_div(ts, advance) * advance; }
+
+  // Where the earliest window with `ts` in it begins.
+  std::int64_t earliest(std::int64_t ts) const noexcept { return (floor_div(ts - size, advance) + 1) * advance; }
+
+  // Most windows of one key that can be alive at once.
+  std::int64_t alive() const noexcept { return (size + advance - 1) / advance; }
+
+  static std::int64_t floor_div(std::int64_t a, std::int64_t b) noexcept {
+    const std::int64_t quotient = a / b;
+    return quotient - static_cast<std::int64_t>(a % b != 0 && (a < 0) != (b < 0));
+  }
+  static std::int64_t floor_mod(std::int64_t a, std::int64_t b) noexcept { return a - floor_div(a, b) * b; }
+};
+
+}  // namespace lab

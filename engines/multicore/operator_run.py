@@ -1,0 +1,338 @@
+"""Runs one operator O+ on the native core: virtual shared-nothing instances over an ordered log."""
+
+import os
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engines.errors import EngineCrashError, EngineError, UnsupportedError
+from engines.multicore import _core
+from engines.multicore.elastic.controller import make
+from engines.multicore.elastic.loop import ElasticLoop, Switched
+from engines.multicore.elastic.mapping import balanced_mapping
+from engines.multicore.elastic.observation import RawSnapshot
+from engines.multicore.kernels.operators import (
+    OperatorKernels,
+    columns_of,
+    entry_bytes,
+    layout_of,
+)
+from engines.multicore.results import (
+    LAG,
+    LATENCY_UNDER_LOAD,
+    elasticity,
+    histogram,
+    progress,
+)
+from engines.protocol import FULL, Measured, OfferedLoad, Sent
+from workloads.model import Columns, Input, ListColumn, Operator, Query
+from workloads.model.operator import SINGLE
+
+IntArray = npt.NDArray[np.int64]
+
+RESERVED_ROWS = 1 << 20
+"""With a load: output rows of each instance for which memory is touched before the clock starts."""
+FARTHEST = 1 << 61
+"""Event times beyond this would leave the range of int64 in window arithmetic."""
+
+
+class OperatorRun:
+    """One run of a query of one operator, on columns in memory.
+
+    Args:
+        query: what to compute.
+        data: on which input.
+        instances: active at the start.
+        most: threads, at least as many as are ever active.
+        batch: tuples per unit of hand-over.
+        ring_blocks: blocks that a source may be ahead of the log.
+        tuple_buffer: which log: `order` or `scalegate`.
+        pin: pin threads to cores; None: where there is a core for each.
+        load: when tuples are due; None: all at once.
+        measure: False leaves out latency and counts over time.
+        controller: options of an elasticity controller; None: the number of instances stays.
+
+    Raises:
+        UnsupportedError: the core cannot run this operator on this input.
+        EngineError: a function does not compile, or an option is out of range.
+    """
+
+    def __init__(
+        self,
+        query: Query,
+        data: Input,
+        *,
+        instances: int,
+        most: int,
+        batch: int,
+        ring_blocks: int,
+        tuple_buffer: str = "order",
+        pin: bool | None = None,
+        load: OfferedLoad | None = None,
+        measure: bool = True,
+        controller: Mapping[str, object] | None = None,
+    ) -> None:
+        reason = refusal(query, data)
+        if reason is not None:
+            raise UnsupportedError(reason)
+        self._operator = query.operators[0]
+        self._output = query.output
+        self._data = data
+        self._load = load
+        self._measure = measure
+        self._instances = instances
+        self._kernels = OperatorKernels(self._operator)
+        available = sorted(os.sched_getaffinity(0))
+        pinned = 1 < most <= len(available) if pin is None else pin
+        self.mapping = balanced_mapping(self._operator.buckets, instances)
+        try:
+            self._core: Any = _core.OperatorCore(
+                instances=instances,
+                most_instances=most,
+                batch=batch,
+                ring_blocks=ring_blocks,
+                tuple_buffer=tuple_buffer,
+                itemsizes=[self._output[name].itemsize for name in self._output.names or ()],
+                cores=available if pinned else [],
+                oversubscribed=most > len(available),
+                load=None
+                if load is None
+                else (load.warm_up_ns, load.end_ns, load.batching == FULL),
+                spare_core=most < len(available),
+                reserved_rows=0 if load is None else RESERVED_ROWS,
+                measure=measure,
+                end_watermark=None if data.until_ts is None else data.until_ts - 1,
+                **self._spec(),
+            )
+            self._add_streams()
+            self._core.map(self.mapping.astype(np.int32).tolist())
+            self._core.start()
+        except (ValueError, TypeError) as error:
+            raise EngineError(f"the core refused the run: {error}") from error
+        except RuntimeError as error:
+            raise EngineCrashError(f"multicore: {error}") from error
+        self._loop = None if controller is None else self._make_loop(controller, most)
+
+    def run(self) -> Measured:
+        """Process the whole input.
+
+        Raises:
+            EngineCrashError: an instance failed; the message says how.
+        """
+        core = self._open()
+        if self._loop is not None:
+            self._loop.start()
+        try:
+            core.run()
+        except RuntimeError as error:
+            raise EngineCrashError(f"multicore: {error}") from error
+        finally:
+            if self._loop is not None:
+                self._loop.stop()
+        plan = (
+            f"{self._operator.name}: {self._instances} instances, "
+            f"{self._operator.buckets} buckets of keys"
+        )
+        counters = {name: float(value) for name, value in core.counters().items()}
+        if self._operator.join is None:
+            del counters["comparisons"]
+        elastic = None
+        if self._loop is not None and self._measure:
+            elastic = elasticity(
+                core, self._loop.reconfigurations, join=self._operator.join is not None
+            )
+        return Measured(
+            events=core.events(),
+            progress=progress(core) if self._measure else None,
+            plan=plan,
+            counters=counters,
+            elasticity=elastic,
+            **self._under_load(core),
+        )
+
+    def reconfigure(self, instances: int, mapping: IntArray) -> Switched | None:
+        """Change the number of instances during `run`; see `ElasticOperator`."""
+        core = self._open()
+        number = core.reconfigure(instances, mapping.astype(np.int32).tolist())
+        switched = None if number < 0 else core.await_switch(number)
+        if switched is None:
+            return None
+        self.mapping = mapping
+        return Switched(event_ts=switched[0], moved_bytes=switched[1])
+
+    def snapshot(self) -> RawSnapshot | None:
+        """Read the counters; see `ElasticOperator`."""
+        seen = self._open().snapshot()
+        if seen is None:
+            return None
+        time_ns, instances, busy_ns, processed, windows, compared = seen
+        join = self._operator.join is not None
+        return RawSnapshot(
+            time_ns=time_ns,
+            instances=instances,
+            busy_ns=tuple(busy_ns),
+            processed=tuple(processed),
+            arrived=self._arrived(time_ns),
+            windows=tuple(windows) if join else None,
+            comparisons=compared if join else None,
+        )
+
+    def switches(self) -> list[tuple[int, int, int, int, int, int]]:
+        """Return (called_ns, done_ns, before, after, event_ts, moved_bytes) of each change."""
+        return list(self._open().switches())
+
+    def answer(self) -> Columns:
+        """Return all outputs, merged by event time; see `Prepared.answer`."""
+        core = self._open()
+        rows = core.rows()
+        columns: Columns = {
+            name: np.empty(rows, dtype=self._output[name]) for name in self._output.names or ()
+        }
+        core.collect([column.ctypes.data for column in columns.values()])
+        return columns
+
+    def close(self) -> None:
+        """Release the core, its threads and the input."""
+        self._core = None
+
+    def _open(self) -> Any:
+        if self._core is None:
+            raise EngineError("this run is closed")
+        return self._core
+
+    def _spec(self) -> dict[str, object]:
+        operator, kernels = self._operator, self._kernels
+        spec: dict[str, object] = {
+            "advance": operator.window.advance,
+            "size": operator.window.size,
+            "single": operator.window.type == SINGLE,
+            "inputs": len(operator.inputs),
+            "entry_bytes": entry_bytes(operator),
+            "buckets": operator.buckets,
+            "expire": 0,
+            "max_outputs": operator.max_outputs,
+            "emits_on_update": operator.emits_on_update,
+            "match_by_left": 0,
+            "match_by_right": 0,
+            "emit_pairs": 0,
+        }
+        if operator.join is None:
+            spec["expire"] = kernels.expire()
+            return spec
+        left, right = (layout_of(operator, stream) for stream in self._data.streams)
+        spec["match_by_left"] = kernels.match(left, right, by_left=True)
+        spec["match_by_right"] = kernels.match(left, right, by_left=False)
+        spec["emit_pairs"] = kernels.pairs(left, right)
+        return spec
+
+    def _add_streams(self) -> None:
+        operator = self._operator
+        for index, stream in enumerate(self._data.streams):
+            layout = layout_of(operator, stream)
+            process = 0 if operator.join is not None else self._kernels.process(layout)
+            columns = columns_of(operator, stream)
+            if self._load is None:
+                beats = np.ascontiguousarray(stream.heartbeats, dtype=np.int64)
+                self._core.add_stream(stream.ts, columns, beats, layout.input, process)
+                continue
+            self._core.add_stream(
+                stream.ts,
+                columns,
+                self._load.heartbeat_ts[index],
+                layout.input,
+                process,
+                self._load.due_ns[index],
+                self._load.heartbeat_due_ns[index],
+            )
+
+    def _make_loop(self, options: Mapping[str, object], most: int) -> ElasticLoop:
+        controller, settings = make(options)
+        return ElasticLoop(
+            self,
+            controller,
+            settings,
+            maximum=most,
+            mapping=self.mapping,
+            window_s=self._window_s(),
+            clock=time.monotonic_ns,
+        )
+
+    def _window_s(self) -> float:
+        """Return the window's size on the clock of the run: event time as fast as it is offered."""
+        if self._load is None or self._operator.join is None:
+            return 0.0
+        due = np.concatenate(self._load.due_ns)
+        ts = np.concatenate([stream.ts for stream in self._data.streams])
+        if len(ts) == 0 or int(ts.max()) == int(ts.min()):
+            return 0.0
+        ns_per_unit = (int(due.max()) - int(due.min())) / (int(ts.max()) - int(ts.min()))
+        return self._operator.window.size * ns_per_unit / 1e9
+
+    def _arrived(self, time_ns: int) -> tuple[int, ...] | None:
+        if self._load is None:
+            return None
+        arrived = [0] * len(self._operator.inputs)
+        for stream, due in zip(self._data.streams, self._load.due_ns, strict=True):
+            arrived[stream.kinds[0]] += int(np.searchsorted(due, time_ns, side="right"))
+        return tuple(arrived)
+
+    def _under_load(self, core: Any) -> dict[str, Any]:
+        if not self._measure or self._load is None:
+            return {}
+        sent = Sent(events=core.emitted(), lag=histogram(core.lag(), LAG), own_thread=True)
+        return {
+            "latency": histogram(core.latency(), LATENCY_UNDER_LOAD),
+            "warm_up_latency": histogram(core.warm_up(), LATENCY_UNDER_LOAD),
+            "sent": sent,
+        }
+
+
+def refusal(query: Query, data: Input) -> str | None:
+    """Return why the core cannot run a query on an input, or None."""
+    if len(query.operators) != 1:
+        return f"query {query.name} has {len(query.operators)} operators; the core runs one"
+    operator = query.operators[0]
+    if operator.join is None and (operator.stores or operator.update is None):
+        return (
+            f"operator {operator.name} stores tuples with its keys; the core does that for joins "
+            "of all pairs only; use the reference engine"
+        )
+    for stream in data.streams:
+        if stream.tag is not None or len(stream.kinds) != 1:
+            return f"stream {stream.name} carries tags; give each input streams of its own"
+        if len(stream) and max(-int(stream.ts[0]), int(stream.ts[-1])) + operator.window.size > (
+            FARTHEST
+        ):
+            return f"stream {stream.name}: event times reach beyond 2^61 with the window's size"
+        reason = _mistyped(operator, stream.name, stream.payload)
+        if reason is not None:
+            return reason
+    if operator.join is not None:
+        kinds = [stream.kinds[0] for stream in data.streams]
+        if kinds != [0, 1]:
+            return (
+                f"operator {operator.name}: a join reads one stream for each of its two inputs, in "
+                f"their order; this input has streams of the inputs {kinds}"
+            )
+    return None
+
+
+def _mistyped(operator: Operator, where: str, payload: Mapping[str, Any]) -> str | None:
+    for name, column in payload.items():
+        lists = isinstance(column, ListColumn)
+        declared = operator.lists if lists else dict(_scalars(operator))
+        if name in declared and column.dtype != declared[name]:
+            return (
+                f"stream {where}: column {name} is {column.dtype}, operator {operator.name} "
+                f"declares {declared[name]}"
+            )
+        if name in (*(operator.fields.names or ()), *operator.lists) and name not in declared:
+            return f"stream {where}: column {name} is {'a list' if lists else 'no list'}"
+    return None
+
+
+def _scalars(operator: Operator) -> list[tuple[str, np.dtype[Any]]]:
+    return [(name, operator.fields[name]) for name in operator.fields.names or ()]

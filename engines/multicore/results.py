@@ -1,0 +1,74 @@
+"""The core's histograms and counts as the protocol's types."""
+
+from typing import Any
+
+import numpy as np
+
+from engines.multicore import _core
+from engines.protocol import Elasticity, Histogram, Progress, Reconfiguration
+
+LATENCY = (
+    "from the publication of the latest input block that the output depends on to its emission; "
+    "at full speed, so it is the engine's own delay, not queueing at an offered rate"
+)
+LATENCY_UNDER_LOAD = (
+    "from the due time of the latest input event that the output depends on to its emission, "
+    "warm-up left out"
+)
+SERVICE = "from when a worker took the input to the emission of the output: no waiting in it"
+LAG = "from due to handed over; events handed over together count with the lag of the first"
+
+
+def histogram(sparse: tuple[bytes, bytes], definition: str) -> Histogram:
+    """Return a histogram from its used buckets."""
+    values, counts = (np.frombuffer(column, dtype=np.int64) for column in sparse)
+    return Histogram(values_ns=values, counts=counts, definition=definition)
+
+
+def progress(core: Any) -> Progress:
+    """Return a core's counts over time."""
+    emitted, consumed, outputs, p50, p99, largest = (
+        np.array(column, dtype=np.int64) for column in core.progress()
+    )
+    return Progress(
+        step_ns=_core.STEP_NS,
+        emitted=emitted,
+        consumed=consumed,
+        outputs=outputs,
+        latency_p50_ns=p50,
+        latency_p99_ns=p99,
+        latency_max_ns=largest,
+    )
+
+
+def elasticity(core: Any, changes: list[Reconfiguration], *, join: bool) -> Elasticity:
+    """Return how an operator was scaled, on the grid of its progress.
+
+    Args:
+        core: an operator's, after its run.
+        changes: the completed reconfigurations.
+        join: whether it compares pairs.
+    """
+    steps = len(core.progress()[0])
+    by_instance = core.load_steps()
+    busy = np.zeros((len(by_instance), steps))
+    compared = np.zeros(steps, dtype=np.int64)
+    for index, pairs in enumerate(by_instance):
+        for step, (busy_ns, pairs_compared) in enumerate(pairs[:steps]):
+            busy[index, step] = busy_ns
+            compared[step] += pairs_compared
+    ends_ns = (np.arange(steps) + 1) * _core.STEP_NS
+    instances = np.full(steps, changes[0].before if changes else len(by_instance), dtype=np.int64)
+    for change in changes:
+        instances[ends_ns >= change.at_ns + change.duration_ns] = change.after
+    cov = np.full(steps, np.nan)
+    for step in range(steps):
+        active = busy[: instances[step], step]
+        if active.sum() > 0:
+            cov[step] = active.std() / active.mean()
+    return Elasticity(
+        reconfigurations=tuple(changes),
+        instances=instances,
+        comparisons=compared if join else None,
+        load_cov=cov,
+    )
