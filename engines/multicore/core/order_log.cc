@@ -77,8 +77,7 @@ int OrderLog::add_source(const LogColumns& rows, std::int64_t from_ts) {
     }
   }
   const std::int64_t last = std::max(last_ts_, watermark_);
-  flag_.leave();
-  advance();  // whoever came meanwhile has left a note
+  leave_changed();
   if (chosen >= 0) return chosen;
   if (ended) throw std::logic_error("a source was added to a log that has ended");
   if (!ordered) {
@@ -132,14 +131,21 @@ std::int64_t OrderLog::consumed(int source) {
   return options_.windows ? std::min(released, readers_.discarded(source, end)) : released;
 }
 
-bool OrderLog::advance() {
-  bool news = false;
+bool OrderLog::advance() noexcept {
+  // relaxed: only spares the exchange. seq_cst: as the store, which is rare
+  bool news = unannounced_.load(std::memory_order_relaxed) && unannounced_.exchange(false, std::memory_order_seq_cst);
   for (int i = 0; flag_.enter(); ++i) {
     news = pass() || news;
     if (!flag_.leave()) return news;
     if (i + 1 == kPassesInARow) return true;
   }
   return news;
+}
+
+// Lets go of the flag after a change of membership. Whoever came meanwhile has left a note and gone.
+void OrderLog::leave_changed() noexcept {
+  flag_.leave();
+  if (advance()) unannounced_.store(true, std::memory_order_seq_cst);  // the caller's next `advance` says so
 }
 
 bool OrderLog::pass() noexcept {
@@ -227,18 +233,16 @@ void OrderLog::add_reader_at(int reader, int like) {
     seen_[static_cast<std::size_t>(reader)].tail = readers_.position(like);
     slowest_ = std::min(slowest_, readers_.position(like));
   } catch (...) {
-    flag_.leave();
+    leave_changed();
     throw;
   }
-  flag_.leave();
-  advance();  // whoever came meanwhile has left a note
+  leave_changed();
 }
 
 void OrderLog::remove_reader(int reader) {
   flag_.enter_waiting();
   readers_.remove(reader);
-  flag_.leave();
-  advance();
+  leave_changed();
 }
 
 std::span<const LogRun> OrderLog::read(int reader) {

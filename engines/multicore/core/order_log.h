@@ -31,7 +31,7 @@ class OrderLog : public TupleBuffer {
   void close(int source) override;
   void remove_source(int source) override { close(source); }
   std::int64_t consumed(int source) override;
-  bool advance() override;
+  bool advance() noexcept override;
   bool control(std::int64_t id) override;
   int add_reader() override { return readers_.add(); }
   void add_reader_at(int reader, int like) override;
@@ -67,6 +67,7 @@ class OrderLog : public TupleBuffer {
  private:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
 
+  void leave_changed() noexcept;
   bool pass() noexcept;
   bool append_controls() noexcept;
 
@@ -84,6 +85,9 @@ class OrderLog : public TupleBuffer {
 
   // Entries ever appended. Written by the holder of the flag, read by all readers; never decreases.
   alignas(kCacheLine) std::atomic<std::uint64_t> tail_{0};
+
+  // Something was appended in a change of membership: the next `advance` is true.
+  std::atomic<bool> unannounced_{false};
 
   // Control entries that wait for their place, and the end.
   alignas(kCacheLine) std::atomic<int> waiting_controls_{0};  // size of controls_; written under the mutex

@@ -325,7 +325,7 @@ bool ScaleGate::control(std::int64_t id) {
   return true;
 }
 
-bool ScaleGate::advance() {
+bool ScaleGate::advance() noexcept {
   bool news = false;
   while (flag_.enter()) {
     flag_.begin_pass();

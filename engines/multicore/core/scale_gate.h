@@ -41,7 +41,7 @@ class ScaleGate final : public TupleBuffer {
   void close(int source) override;
   void remove_source(int source) override { close(source); }
   std::int64_t consumed(int source) override;
-  bool advance() override;
+  bool advance() noexcept override;
   bool control(std::int64_t id) override;
   int add_reader() override;
   void add_reader_at(int reader, int like) override;

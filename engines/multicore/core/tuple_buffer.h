@@ -7,7 +7,8 @@
 //
 // Waiting is the caller's: no function blocks. Everything that another thread may sleep for is made true by a
 // sequentially consistent store (parker.h), so these notifications lose no wake-up:
-//   after `publish`, `close`, `control`:  call `advance`; true: notify the readers. (A source that leaves merging
+//   after `publish`, `close`, `control`, and whenever a source or a reader joins or leaves:
+//                                         call `advance`; true: notify the readers. (A source that leaves merging
 //                                         to the readers notifies one of them instead.)
 //   after `release`:                      notify sources that sleep for room, and readers when `advance` is true.
 //   a reader may sleep when `read` is empty, `advance` is false and `read` is empty still, looked at in this order
@@ -99,7 +100,7 @@ class TupleBuffer {
   virtual std::int64_t consumed(int source) = 0;
 
   // Merges what is ready, unless another thread is at it. Returns whether something was appended. Any thread.
-  virtual bool advance() = 0;
+  virtual bool advance() noexcept = 0;
 
   // Appends a control entry at the then current end of the log, whatever the sources do. All readers see it at the
   // same place. Returns false, and appends nothing, once a reader has seen the end of the log. Any thread; call
