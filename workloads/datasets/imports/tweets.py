@@ -1,0 +1,107 @@
+"""Tweets to the input `tweets`: lines of `id|time|text`, or CSV with chosen columns.
+
+Without `--columns` every line is `id|Thu Apr 09 01:31:50 +0000 2015|text`: only the first two bars
+part fields, and the author is the name of the file without its suffix. Lines that are not UTF-8 are
+read as Windows-1252; empty lines are passed over. With `--columns ts=...,text=...` (and `user=...`)
+the files are CSV; times are as `--time` says.
+
+Both may be in any order, as archives of tweets are newest first: they are always sorted by time
+(ties: by file and line). How texts become words is said in `texts.py`; times are in milliseconds.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.imports import texts
+from workloads.datasets.imports.csv_rows import CSV_SETTINGS, Cells, read_csv
+from workloads.datasets.imports.kind import (
+    BadRowError,
+    Fields,
+    ImportKind,
+    ImportOptions,
+    Row,
+    Setting,
+)
+from workloads.datasets.imports.lines import Line, read_lines
+from workloads.datasets.imports.raw import At
+from workloads.datasets.imports.times import FORMS, time_ms
+from workloads.model import Alphabet
+
+_BARS = 2
+
+
+def read(path: Path, options: ImportOptions, at: At) -> Iterator[tuple[str, Fields]]:
+    """Yield lines, or CSV records where columns are chosen.
+
+    Raises:
+        DatasetError: `--columns` lacks the time or the text, or `--time` is unknown.
+    """
+    if options.settings["time"] not in FORMS:
+        raise DatasetError(
+            f"--time is {options.settings['time']!r}; give one of {', '.join(FORMS)}"
+        )
+    if not options.columns:
+        return read_lines(path, options, at)
+    missing = [role for role in ("ts", "text") if role not in options.columns]
+    if missing:
+        raise DatasetError(f"--columns does not say which column is {' and '.join(missing)}")
+    return read_csv(path, options, at)
+
+
+def parse(fields: Line | Cells, options: ImportOptions) -> Row | None:
+    """Return (ts, user, text); None for an empty line.
+
+    Raises:
+        BadRowError: fields are missing, or the time is none.
+    """
+    form = options.settings["time"]
+    if isinstance(fields, Cells):
+        user = fields["user"] if "user" in options.columns else ""
+        return time_ms(fields["ts"], form), user, fields["text"]
+    if not fields.raw:
+        return None
+    parts = _text(fields).split("|", _BARS)
+    if len(parts) != _BARS + 1:
+        raise BadRowError("not of the form id|time|text")
+    return time_ms(parts[1], form), Path(fields.file).stem, parts[2]
+
+
+def _text(line: Line) -> str:
+    line.check()
+    try:
+        return line.raw.decode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    try:
+        return line.raw.decode("cp1252")
+    except UnicodeDecodeError as error:
+        raise BadRowError(f"neither UTF-8 nor Windows-1252 at byte {error.start + 1}") from error
+
+
+TWEETS = ImportKind(
+    name="tweets",
+    workload="tweets",
+    help="tweets: lines of id|time|text, one file for each author, or CSV with --columns",
+    source="tweets; for Health-Tweets: Health News in Twitter, UCI Machine Learning Repository",
+    licence="as its publisher says; Health News in Twitter: CC BY 4.0",
+    read=read,
+    parse=parse,
+    columns=(("user", "string"), ("text", "string")),
+    prepare=texts.tokenised,
+    dictionaries=texts.DICTIONARIES,
+    keys=None,
+    streams=texts.streams,
+    alphabet=lambda keys: Alphabet(kinds=("tweet",), keys=keys),
+    roles=("ts", "user", "text"),
+    settings=(
+        *CSV_SETTINGS,
+        Setting(
+            name="time",
+            default="auto",
+            help="How times are written: iso, s or ms since 1970; auto tells them apart (plain "
+            "numbers below 100,000,000,000 are seconds).",
+        ),
+    ),
+    sorts=True,
+)
