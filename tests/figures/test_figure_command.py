@@ -23,6 +23,8 @@ def done(tmp_path_factory):
         patch.setenv("LAB_DATA", str(root / "catalogue"))
         patch.setenv("LAB_RUNS", str(root / "runs"))
         patch.setitem(PAPERS, "toy", "tests.figures.toy")
+        # A run is only resumed by the source that began it; somebody may be working on that now.
+        patch.setattr("lab.run_dir.revision", lambda: {"commit": "c", "dirty_diff_sha256": None})
         patch.setattr(toy, "dataset", publish(Catalog.default()).id)
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
