@@ -119,7 +119,8 @@ class _Offered:
         load: as the lab gave it.
         due_ns: int64[n], per event.
         made_by: int64[m], the event that makes each output: the last one with the output's event
-            time, since an output does not say which of them it was.
+            time, since an output does not say which of them it was; without any, the last one of
+            the next time, which shows that the output's time has passed.
     """
 
     load: OfferedLoad
@@ -133,8 +134,17 @@ class _Offered:
             load=load,
             # Due times never decrease along the total order, so sorting gives it.
             due_ns=np.sort(np.concatenate(load.due_ns), kind="stable"),
-            made_by=np.searchsorted(ts, output_ts, side="right") - 1,
+            made_by=_last_at(ts, output_ts),
         )
+
+
+def _last_at(ts: IntArray, output_ts: IntArray) -> IntArray:
+    """Return the last event of the first time at or after each output's, or the last of all."""
+    if not len(ts):
+        return np.zeros(len(output_ts), dtype=np.int64)
+    at = np.minimum(np.searchsorted(ts, output_ts, side="left"), len(ts) - 1)
+    found: IntArray = np.searchsorted(ts, ts[at], side="right") - 1
+    return found
 
 
 class FakePrepared:
