@@ -203,9 +203,9 @@ class OperatorRun:
             raise EngineError("this run is closed")
         return self._core
 
-    def _spec(self) -> dict[str, object]:
+    def _spec(self) -> dict[str, Any]:
         operator, kernels = self._operator, self._kernels
-        spec: dict[str, object] = {
+        spec: dict[str, Any] = {
             "advance": operator.window.advance,
             "size": operator.window.size,
             "single": operator.window.type == SINGLE,

@@ -16,7 +16,7 @@ from engines.multicore import _core
 from engines.multicore.kernels.compile import Kernels
 from engines.multicore.kernels.source import layout_of
 from engines.protocol import OfferedLoad
-from workloads.model import DGSProgram, ForkJoin, Input, StateType, Stream
+from workloads.model import DGSProgram, ForkJoin, Input, ListColumn, StateType, Stream
 from workloads.model.plan import ImplTag, Plan, PlanNode
 
 _LINE = 128  # bytes; kCacheLine of the core
@@ -125,7 +125,7 @@ class Wiring:
         processing = {s: g.worker for g in reversed(groups) for s in g.leaf_streams}
         reading = {s: g.worker for g in reversed(groups) for s in g.streams()}
         for index, stream in enumerate(self._data.streams):
-            payload = [stream.payload.get(name) for name in self._program.event.names or ()]
+            payload = [_scalars(stream, name) for name in self._program.event.names or ()]
             for name, column in stream.payload.items():
                 wanted = (
                     self._program.event[name] if name in (self._program.event.names or ()) else None
@@ -261,6 +261,13 @@ class _Group:
         ]
         leaves = [np.full(len(shape.keys), leaf, dtype=np.int32) for shape, leaf in self.leaves]
         return np.concatenate(trees), np.concatenate(leaves)
+
+
+def _scalars(stream: Stream, name: str) -> npt.NDArray[np.generic] | None:
+    column = stream.payload.get(name)
+    if isinstance(column, ListColumn):
+        raise UnsupportedError(f"stream {stream.name}: column {name} is a list; programs take none")
+    return column
 
 
 def _groups(shapes: list[_Shape], worker: int) -> Iterator[_Group]:

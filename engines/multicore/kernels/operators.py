@@ -27,6 +27,9 @@ _EXPIRE = _I(_P, _I, _I, _I, _P)
 _MATCH = _I(_P, _I, _I, _P, _I, _I, _P, _I)
 _PAIRS = _I(_P, _P, _P, _P, _I, _I, _P)
 
+_Functions = dict[str, tuple[str, Callable[..., Any]]]
+"""Roles and functions, by the name that a kernel's source calls them."""
+
 HEAD_BYTES = 8
 """Of an entry of a window table: its stamp (core/window_table.h)."""
 
@@ -76,15 +79,15 @@ def columns_of(operator: Operator, stream: Stream) -> list[np.ndarray[Any, Any] 
 
 def window_dtype(operator: Operator) -> np.dtype[np.void]:
     """Return the record of one window instance: key, left boundary, state; padded to 8 bytes."""
-    fields = [("key", np.int64), ("left", np.int64)]
+    fields: list[tuple[str, Any]] = [("key", np.int64), ("left", np.int64)]
     fields += [(name, operator.state[name]) for name in operator.state.names or ()]
-    plain = np.dtype(fields, align=True)
+    plain: Any = np.dtype(fields, align=True)
     size = -(-plain.itemsize // 8) * 8
     return np.dtype(
         {
             "names": list(plain.names or ()),
             "formats": [plain[name] for name in plain.names or ()],
-            "offsets": [plain.fields[name][1] for name in plain.names or ()],  # type: ignore[index]
+            "offsets": [plain.fields[name][1] for name in plain.names or ()],
             "itemsize": size,
         }
     )
@@ -136,7 +139,10 @@ class OperatorKernels:
             last="first" if operator.window.type == SINGLE else "floor(ts, ADVANCE) * ADVANCE",
             windows=self._windows_source("found"),
         )
-        functions = {"user_keys": ("keys", operator.keys), "user": ("update", operator.update)}
+        functions: _Functions = {
+            "user_keys": ("keys", operator.keys),
+            "user": ("update", operator.update),
+        }
         return self._address("process", functions, source, _PROCESS, (layout,))
 
     def route(self, layout: TupleLayout) -> int:
@@ -149,7 +155,7 @@ class OperatorKernels:
             pointers=self._pointers("columns", "", layout),
             tuple=self._tuple_source("i", "", layout),
         )
-        functions = {"user_keys": ("keys", self._operator.keys)}
+        functions: _Functions = {"user_keys": ("keys", self._operator.keys)}
         return self._address("route", functions, source, _ROUTE, (layout,))
 
     def expire(self) -> int:
@@ -161,7 +167,7 @@ class OperatorKernels:
         operator = self._operator
         if operator.expire is None and operator.slide is None:
             return 0
-        functions = {}
+        functions: _Functions = {}
         calls = []
         if operator.expire is not None:
             functions["user_expire"] = ("expire", operator.expire)
@@ -201,7 +207,7 @@ class OperatorKernels:
             left="i" if by_left else "j",
             right="j" if by_left else "i",
         )
-        functions = {"user": ("match", self._operator.join.match)}
+        functions: _Functions = {"user": ("match", self._operator.join.match)}
         return self._address("match", functions, source, _MATCH, (left, right, by_left))
 
     def pairs(self, left: TupleLayout, right: TupleLayout) -> int:
@@ -218,13 +224,13 @@ class OperatorKernels:
             right=self._tuple_source("j", "r_", right),
             max_outputs=self._operator.max_outputs,
         )
-        functions = {"user": ("emit", self._operator.join.emit)}
+        functions: _Functions = {"user": ("emit", self._operator.join.emit)}
         return self._address("pairs", functions, source, _PAIRS, (left, right))
 
     def _address(
         self,
         role: str,
-        functions: dict[str, tuple[str, Callable[..., Any]]],
+        functions: _Functions,
         source: str,
         signature: Any,
         key: Sequence[object],
