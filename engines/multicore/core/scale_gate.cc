@@ -60,6 +60,10 @@ void ScaleGate::reclaim(Writer& mine) {
   const std::uint64_t slowest = readers_.slowest(std::numeric_limits<std::uint64_t>::max());
   if (slowest == std::numeric_limits<std::uint64_t>::max()) return;  // nobody reads
   std::uint64_t bound = slowest;
+  // seq_cst: set before a reader leaves, so a look at the readers that misses the reader does not miss this.
+  if (const std::uint64_t floor = floor_position_.load(std::memory_order_seq_cst); floor != 0) {
+    bound = std::min(bound, floor);
+  }
   for (const Writer& other : writers_) {
     if (!other.open.load(std::memory_order_acquire)) continue;  // pairs with add_source
     const Node* low = other.low.load(std::memory_order_acquire);  // pairs with the store in `insert`
@@ -190,8 +194,8 @@ bool ScaleGate::stand_still() noexcept {
 }
 
 const ScaleGate::Node* ScaleGate::furthest() noexcept {
-  const Node* result = &head_;
-  std::uint64_t position = 0;
+  std::uint64_t position = floor_position_.load(std::memory_order_relaxed);  // relaxed: written under the flag
+  const Node* result = position != 0 ? floor_ : &head_;
   for (int r = 0; r < kMaxLogReaders; ++r) {
     if (!readers_.active(r) || cursor(r).position <= position) continue;
     result = cursor(r).node;
@@ -329,6 +333,7 @@ bool ScaleGate::advance() noexcept {
   bool news = false;
   while (flag_.enter()) {
     flag_.begin_pass();
+    drop_floor();
     if (news_.exchange(false, std::memory_order_seq_cst)) news = true;  // pairs with the store in `publish`
     if (waiting_controls_.load(std::memory_order_seq_cst) > 0) {
       insert_controls();
@@ -370,8 +375,23 @@ void ScaleGate::add_reader_at(int reader, int like) {
 
 void ScaleGate::remove_reader(int reader) {
   flag_.enter_waiting();
+  const Cursor& at = cursor(reader);
+  if (at.position > floor_position_.load(std::memory_order_relaxed)) {  // relaxed: written under the flag
+    floor_ = at.node;
+    floor_position_.store(at.position, std::memory_order_seq_cst);  // pairs with the load in `reclaim`
+  }
   readers_.remove(reader);
   flag_.leave();
+}
+
+void ScaleGate::drop_floor() noexcept {
+  const std::uint64_t floor = floor_position_.load(std::memory_order_relaxed);  // relaxed: written under the flag
+  if (floor == 0) return;
+  for (int r = 0; r < kMaxLogReaders; ++r) {
+    if (!readers_.active(r) || readers_.passed(r) < floor) continue;
+    floor_position_.store(0, std::memory_order_seq_cst);  // that reader is the furthest now, or another
+    return;
+  }
 }
 
 void ScaleGate::walk(Cursor& at) noexcept {

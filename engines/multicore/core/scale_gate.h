@@ -111,6 +111,7 @@ class ScaleGate final : public TupleBuffer {
   void grow(Writer& mine);
   void walk(Cursor& at) noexcept;
   const Node* furthest() noexcept;
+  void drop_floor() noexcept;
   bool stand_still() noexcept;
   bool insert_controls();
   bool all_closed() const noexcept;
@@ -122,6 +123,10 @@ class ScaleGate final : public TupleBuffer {
   std::vector<Cursor> cursors_;
   Node head_;
   MergeFlag flag_;
+  // Where the furthest reader stood that has left, as long as no other has come so far: what it has seen is not to
+  // be changed. Under the flag; the position is read by sources, 0: none.
+  const Node* floor_ = nullptr;
+  std::atomic<std::uint64_t> floor_position_{0};
   // Readers stand still. Written by the holder of the flag, read by readers (a store/load pair with `walking`).
   alignas(kCacheLine) std::atomic<bool> pause_{false};
   // Something was published, or inserted, since the last `advance`.

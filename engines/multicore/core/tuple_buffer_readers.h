@@ -67,6 +67,11 @@ class LogReaders {
     return slot(reader).next.load(std::memory_order_relaxed);  // relaxed: own store, or handed over with the slot
   }
 
+  // The reader's position, as others see it.
+  std::uint64_t passed(int reader) const noexcept {
+    return slot(reader).next.load(std::memory_order_acquire);  // pairs with the store in `release`
+  }
+
   // Moves the reader past `runs`, to `next`. Its own thread.
   void release(int reader, std::span<const LogRun> runs, std::uint64_t next) noexcept {
     Slot& mine = slot(reader);

@@ -391,7 +391,6 @@ int main() {
     for (const auto& [sources, readers] : {std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}, {3, 3}, {4, 4}, {8, 8}}) {
       for (const std::int64_t batch : {1, 64}) {
         for (int round = 0; round < rounds; ++round) {
-          if (std::getenv("V")) std::fprintf(stderr, "%s %dx%d batch %d\n", form.c_str(), sources, readers, int(batch));
           Case what{form, sources, readers, batch, {}};
           what.options.entries = round % 2 == 0 ? 16 : 4096;
           what.options.ring_rows = round % 2 == 0 ? 64 : 4096;
