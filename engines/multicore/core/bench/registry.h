@@ -16,5 +16,6 @@ extern const Bench mailbox_synchronize;
 extern const Bench output_append;         // sink_bench.cc
 extern const Bench output_merge;
 extern const Bench parker_notify;         // parker_bench.cc
+std::span<const Bench> tuple_buffer_benches() noexcept;  // tuple_buffer_bench.cc: three forms, sizes, batches
 
 }  // namespace lab::bench
