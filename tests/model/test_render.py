@@ -8,9 +8,12 @@ from click.testing import CliRunner
 from lab.cli.check import check
 from lab.cli.plan import plan as plan_command
 from lab.cli.plan import plan_for_parameters
+from workloads.model import DGSProgram, ModelError
 from workloads.model.picture import plan_svg
 from workloads.model.render import plan_dot, plan_text
 from workloads.registry import NAMES, workload
+
+PLANNED = [name for name in NAMES if isinstance(workload(name).program, DGSProgram)]
 
 
 def plan_of(name: str, workers: int, **params: object):
@@ -45,7 +48,7 @@ def test_shapes_beyond_the_limit_are_counted():
     assert text.splitlines()[-1].startswith("and 10 more shapes for ")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PLANNED)
 def test_dot_and_svg_name_every_worker_with_work(name):
     plan = plan_of(name, 4)
     workers = {n.worker for t in plan.trees for n in t.root.walk() if not n.children}
@@ -131,3 +134,8 @@ def test_lab_check_says_what_it_could_not_find(name, message):
     result = CliRunner().invoke(check, [name])
     assert result.exit_code == 2
     assert message in " ".join(result.output.split())
+
+
+def test_a_query_has_no_plan_and_the_error_says_so():
+    with pytest.raises(ModelError, match="workload forward is a query of operators"):
+        plan_of("forward", 2)

@@ -1,12 +1,12 @@
 """The laws that `check` tests on queries of operators O+, each as a function that raises.
 
 Each draws an input, runs the query on it by the interpreter, and raises a counterexample when the
-law does not hold.
+law does not hold. Engines rest on them: a mapping of keys to instances may change at any time.
 """
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -14,18 +14,16 @@ from hypothesis import strategies as st
 
 from workloads.model.errors import ProgramError
 from workloads.model.laws import BrokenLawError
-from workloads.model.merged import merge
 from workloads.model.operator import Join, Operator, Query
 from workloads.model.oplus import QueryRun
 from workloads.model.records import tuple_type
-from workloads.model.strategies import inputs
-from workloads.model.stream import Input
+from workloads.model.strategies import tuples
 from workloads.model.wires import Draw
 
 Rows = list[tuple[Any, ...]]
 
-MAX_TUPLES = 8
-"""Most tuples of one stream; there are up to three."""
+MAX_TUPLES = 10
+"""Most tuples of an input."""
 
 MAX_INSTANCES = 4
 
@@ -65,7 +63,7 @@ def outputs_are_declared(query: Query, draw: Draw) -> None:
     Engines leave out what nothing is said to need: room for outputs, or outputs of update at all.
     """
     counted = replace(query, operators=tuple(_counting(operator) for operator in query.operators))
-    _run(counted, draw(_inputs(query)))
+    _run(counted, draw(_histories(query)))
 
 
 def instances_do_not_matter(query: Query, draw: Draw) -> None:
@@ -73,18 +71,18 @@ def instances_do_not_matter(query: Query, draw: Draw) -> None:
 
     Outputs of one time may come in any order, so a following operator must not mind either.
     """
-    data = draw(_inputs(query))
+    history = draw(_histories(query))
     instances: int = draw(st.integers(2, MAX_INSTANCES))
     seed: int = draw(st.integers(0, 2**16))
-    alone = _run(query, data)
+    alone = _run(query, history)
 
     def owner(bucket: int) -> int:
         return (bucket * 0x9E3779B1 + seed) // 7 % instances
 
-    together = _run(query, data, instances=instances, owner=owner)
+    together = _run(query, history, instances=instances, owner=owner)
     if Counter(alone) != Counter(together):
         lines = [
-            *_input_words(query, data),
+            *history.words(query),
             f"one instance: {alone}",
             f"{instances} instances: {together}",
         ]
@@ -95,49 +93,65 @@ def instances_do_not_matter(query: Query, draw: Draw) -> None:
 
 def runs_repeat(query: Query, draw: Draw) -> None:
     """Repeat: the same input gives the same answer; functions keep nothing outside the windows."""
-    data = draw(_inputs(query))
-    first, second = _run(query, data), _run(query, data)
+    history = draw(_histories(query))
+    first, second = _run(query, history), _run(query, history)
     if first != second:
-        lines = [*_input_words(query, data), f"first: {first}", f"again: {second}"]
+        lines = [*history.words(query), f"first: {first}", f"again: {second}"]
         raise BrokenLawError("a second run gives another answer", tuple(lines))
 
 
 def outputs_are_sorted(query: Query, draw: Draw) -> None:
     """Sorted: outputs leave in the order of their time, so that they are their own watermarks."""
-    data = draw(_inputs(query))
-    rows = _run(query, data)
+    history = draw(_histories(query))
+    rows = _run(query, history)
     for before, after in pairwise(rows):
         if after[0] < before[0]:
-            lines = [*_input_words(query, data), f"output {after} after {before}"]
+            lines = [*history.words(query), f"output {after} after {before}"]
             raise BrokenLawError("an output is timed before an earlier one", tuple(lines))
 
 
-def _inputs(query: Query) -> st.SearchStrategy[Input]:
-    return inputs(query, max_events=MAX_TUPLES)
+@dataclass(frozen=True, slots=True)
+class _History:
+    """Tuples in order of time, and where the input is cut off, if it is."""
+
+    tuples: list[Any]
+    until_ts: int | None
+
+    def words(self, query: Query) -> list[str]:
+        """Return the tuples in words, one to a line."""
+        lines = [_words(query, 0, t) for t in self.tuples]
+        return lines if self.until_ts is None else [*lines, f"until {self.until_ts}"]
 
 
-def _run(query: Query, data: Input, **how: Any) -> Rows:
+def _histories(query: Query) -> st.SearchStrategy[_History]:
+    """Return a strategy for inputs; half of them end long enough after the last tuple."""
+    after = 1 + sum(operator.window.size for operator in query.operators)
+    cut = st.sampled_from([None, after])
+
+    def history(drawn: list[Any], cut: int | None) -> _History:
+        until_ts = None if cut is None or not drawn else drawn[-1].ts + cut
+        return _History(drawn, until_ts)
+
+    return st.builds(history, tuples(query, max_size=MAX_TUPLES), cut)
+
+
+def _run(query: Query, history: _History, **how: Any) -> Rows:
     rows: Rows = []
     run = QueryRun(query, rows.append, **how)
-    for t in merge(data, query).events(query):
+    for t in history.tuples:
         run.process(t)
-    run.finish(data.until_ts)
+    run.finish(history.until_ts)
     return rows
 
 
 def _tuples_of(query: Query, index: int, draw: Draw) -> list[Any]:
     """Return tuples as operator `index` sees them: what the operators before it forward."""
-    data = draw(_inputs(query))
+    history = draw(_histories(query))
     if index == 0:
-        return list(merge(data, query).events(query))
+        return list(history.tuples)
     before = replace(query, operators=query.operators[:index])
     make = tuple_type(query.operators[index].fields.names or ())._make
-    return [make((row[0], 0, *row[1:])) for row in _run(before, data)]
-
-
-def _input_words(query: Query, data: Input) -> list[str]:
-    lines = [_words(query, 0, t) for t in merge(data, query).events(query)]
-    return lines if data.until_ts is None else [*lines, f"until {data.until_ts}"]
+    return [make((row[0], 0, *row[1:])) for row in _run(before, history)]
 
 
 def _words(query: Query, index: int, t: Any) -> str:

@@ -6,6 +6,7 @@ lie on and beside the boundaries of its windows.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from workloads.model.lists import ListColumn
 from workloads.model.operator import Query
 from workloads.model.program import DGSProgram
+from workloads.model.records import tuple_type
 from workloads.model.stream import Input, Stream
 from workloads.model.tag import Alphabet
 from workloads.model.workload import Program
@@ -93,6 +95,38 @@ def _streams(
         for field, dtype in program.operators[0].lists.items():
             payload[field] = ListColumn.of(draw(st.lists(IDS, min_size=n, max_size=n)), dtype)
     return Stream(name=name, kinds=kinds, ts=np.array(ts, dtype=np.int64), tag=tag, payload=payload)
+
+
+def tuples(query: Query, *, max_size: int) -> st.SearchStrategy[list[Any]]:
+    """Return a strategy for what the first operator of a query is given, in order of time.
+
+    Faster than `inputs`, and shrinks better, where streams do not matter.
+    """
+    first = query.operators[0]
+    fields = {name: first.fields[name] for name in first.fields.names or ()}
+    make = tuple_type((*fields, *first.lists))._make
+    kinds = []
+    for index, part in enumerate(first.inputs):
+        own = {*(part.fields.names or ()), *(name for name, _ in part.lists)}
+        # What its own input does not carry reads as 0, or as an empty list.
+        values = [_small(fields[name]) if name in own else st.just(0) for name in fields]
+        lists = [IDS.map(tuple) if name in own else st.just(()) for name in first.lists]
+        kinds.append(st.tuples(_times(query, max_size), st.just(index), *values, *lists))
+    return st.lists(st.one_of(kinds).map(make), max_size=max_size).map(_by_time)
+
+
+def _by_time(drawn: list[Any]) -> list[Any]:
+    return sorted(drawn, key=lambda t: int(t.ts))
+
+
+def _small(dtype: np.dtype[Any]) -> st.SearchStrategy[Any]:
+    if dtype.kind == "b":
+        return st.booleans()
+    return st.integers(0, 3) if dtype.kind == "u" else SMALL.map(dtype.type).map(_plain)
+
+
+def _plain(value: np.generic) -> Any:
+    return value.item()
 
 
 def _times(program: Program, max_events: int) -> st.SearchStrategy[int]:

@@ -1,0 +1,110 @@
+"""The reference engine on queries: under a load, at the end of the input, and as an engine."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engines.errors import EngineCrashError
+from engines.paced import Pacer
+from engines.protocol import OfferedLoad
+from engines.reference.adapter import PreparedReference
+from tests.engines.clock import FakeClock
+from tests.model import naive
+from tests.model.naive import Tuple
+from tests.model.test_oplus import chain
+from workloads.model import Input, Query, Window
+from workloads.model.oplus import answer
+
+MS = 1_000_000
+TUMBLING = Window(advance=10, size=10)
+
+
+def due_every(data: Input, gap_ms: int) -> OfferedLoad:
+    """A load in which the only stream's events are due one after another."""
+    none = (np.empty(0, dtype=np.int64),)
+    due_ns = np.arange(data.events) * gap_ms * MS
+    return OfferedLoad(
+        due_ns=(due_ns,),
+        heartbeat_ts=none,
+        heartbeat_due_ns=none,
+        warm_up_ns=0,
+        end_ns=int(due_ns.max(initial=0)),
+    )
+
+
+def at(*times: int, until_ts: int | None = None) -> Input:
+    return naive.input_of([[Tuple(ts, 0, (4,), 1) for ts in times]], 1, until_ts)
+
+
+@settings(deadline=None, max_examples=40)
+@given(naive.inputs(1), st.booleans())
+def test_catch_up_and_load_give_what_the_interpreter_says(drawn, paced):
+    _, ordered, until = drawn
+    data = naive.input_of([ordered], 1, until)
+    query = chain(Window(advance=2, size=5), TUMBLING)
+    clock = FakeClock()
+    prepared = PreparedReference(
+        query,
+        data,
+        due_every(data, 1) if paced else None,
+        pacer=partial(Pacer, clock=clock.now, sleep=clock.sleep),
+    )
+    measured = prepared.run()
+    found, expected = prepared.answer(), answer(query, data)
+    # Without any tuple there is nobody whom the end of the input could be counted for.
+    if ordered:
+        assert {n: c.tolist() for n, c in found.items()} == {
+            n: c.tolist() for n, c in expected.items()
+        }
+    assert measured.events == len(ordered)
+    if measured.progress is not None:
+        assert measured.progress.outputs.sum() == len(found["ts"])
+
+
+def latencies(query: Query, data: Input, clock: FakeClock) -> list[int]:
+    """The latencies, in ms, of a run in which an event is due every 10 ms."""
+    prepared = PreparedReference(
+        query,
+        data,
+        due_every(data, 10),
+        pacer=partial(Pacer, clock=clock.now, sleep=clock.sleep),
+    )
+    latency = prepared.run().latency
+    assert latency is not None
+    return sorted(np.repeat(np.rint(latency.values_ns / MS).astype(int), latency.counts).tolist())
+
+
+def test_an_output_is_as_late_as_the_tuple_whose_processing_emitted_it():
+    clock = FakeClock()
+    slow = naive.counting(TUMBLING)
+    update = slow.update
+    assert update is not None
+
+    def taking_15_ms(w, t, out):
+        clock.pass_ns(15 * MS)
+        update(w, t, out)
+
+    object.__setattr__(slow, "update", taking_15_ms)
+    # Due at 0, 10, 20; done at 15, 30, 45. The window of the first is let go by the third, 25 ms
+    # after it was due, and that of the others by nobody.
+    assert latencies(naive.query(slow), at(0, 1, 10), clock) == [25]
+
+
+def test_what_the_end_of_the_input_lets_go_counts_for_the_last_tuple():
+    query = naive.query(naive.counting(TUMBLING))
+    assert answer(query, at(0, 1, 10))["ts"].tolist() == [10]
+    assert answer(query, at(0, 1, 10, until_ts=20))["ts"].tolist() == [10]
+    assert answer(query, at(0, 1, 10, until_ts=21))["ts"].tolist() == [10, 20]
+    assert latencies(query, at(0, 1, 10, until_ts=21), FakeClock()) == [0, 0]
+
+
+def test_a_failing_function_is_a_crash_that_names_query_and_cause():
+    operator = naive.counting(TUMBLING)
+    object.__setattr__(operator, "update", lambda w, t, out: w[1].count)
+    prepared = PreparedReference(naive.query(operator), at(0))
+    with pytest.raises(EngineCrashError, match="program query raised IndexError") as caught:
+        prepared.run()
+    assert isinstance(caught.value.__cause__, IndexError)
