@@ -1,7 +1,8 @@
-// ordered_log_bench FORM SOURCES READERS BATCH TUPLES [RUN]: one threaded trial of an ordered log.
+// ordered_log_bench FORM SOURCES READERS BATCH TUPLES [RUN [ENTRIES]]: one threaded trial of an ordered log.
 //
-// Prints tuples/s from the first publish until the last reader has had everything. Timestamps are columns in memory;
-// RUN rows (default 1) of one source are followed by RUN of the next. Readers merge, sum all timestamps and look at
+// Prints tuples/s from the first publish until the last reader has had everything, and the CPU time of all threads
+// per tuple in ns, which says more on a machine that others use. Timestamps are columns in memory;
+// RUN rows (default 1) of one source are followed by RUN of the next; ENTRIES is the size of the log's ring. Readers merge, sum all timestamps and look at
 // the order; the program fails when a reader has not had every tuple once, in order.
 #include <algorithm>
 #include <atomic>
@@ -12,6 +13,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <time.h>
 
 #include "clock.h"
 #include "parker.h"
@@ -25,6 +28,7 @@ struct Trial {
   std::vector<lab::Parker> sources;
   std::vector<lab::Parker> readers;
   std::int32_t spins = 0;
+  bool contiguous = false;
   std::atomic<bool> go{false};  // set once, after all threads have started
 };
 
@@ -67,6 +71,11 @@ void publish_all(Trial& trial, int source, std::int64_t batch) {
 std::int64_t read_all(Trial& trial, int reader) {
   lab::Parker& parker = trial.readers[static_cast<std::size_t>(reader)];
   lab::Backoff backoff(trial.spins, 4);
+  std::vector<const lab::LogColumns*> columns;  // looked up once: the log's function is virtual
+  for (int s = 0; s < static_cast<int>(trial.ts.size()); ++s) {
+    // All sources are of kind 0, and a contiguous log has runs of that only.
+    columns.push_back(&trial.log->columns(trial.contiguous ? 0 : s));
+  }
   std::int64_t sum = 0;
   std::int64_t last = -1;
   bool ordered = true;
@@ -75,7 +84,7 @@ std::int64_t read_all(Trial& trial, int reader) {
     if (!runs.empty()) {
       backoff.reset();
       for (const lab::LogRun& run : runs) {
-        const lab::LogColumns& from = trial.log->columns(run.source);
+        const lab::LogColumns& from = *columns[static_cast<std::size_t>(run.source)];
         ordered = ordered && from.ts[static_cast<std::uint64_t>(run.begin) & from.mask] > last;
         for (std::int64_t i = run.begin; i < run.end; ++i) sum += from.ts[static_cast<std::uint64_t>(i) & from.mask];
         last = from.ts[static_cast<std::uint64_t>(run.end - 1) & from.mask];
@@ -104,11 +113,24 @@ std::int64_t read_all(Trial& trial, int reader) {
   return ordered ? sum : -1;
 }
 
-double run(const std::string& form, int sources, int readers, std::int64_t batch, std::int64_t tuples,
-           std::int64_t run_rows) {
+std::int64_t cpu_ns() {
+  timespec spent{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+  return spent.tv_sec * 1'000'000'000 + spent.tv_nsec;
+}
+
+struct Result {
+  double rate_eps;
+  double cpu_ns;  // per tuple
+};
+
+Result run(const std::string& form, int sources, int readers, std::int64_t batch, std::int64_t tuples,
+           std::int64_t run_rows, std::int64_t entries) {
   Trial trial;
   lab::LogOptions options;
   options.watermarks = false;
+  if (entries > 0) options.entries = entries;
+  trial.contiguous = form == "contiguous";
   trial.log = lab::make_tuple_buffer(form, options);
   trial.sources = std::vector<lab::Parker>(static_cast<std::size_t>(sources));
   trial.readers = std::vector<lab::Parker>(static_cast<std::size_t>(readers));
@@ -126,30 +148,34 @@ double run(const std::string& form, int sources, int readers, std::int64_t batch
     threads.emplace_back([&trial, &sums, r] { sums[static_cast<std::size_t>(r)] = read_all(trial, r); });
   }
   for (int s = 0; s < sources; ++s) threads.emplace_back([&trial, s, batch] { publish_all(trial, s, batch); });
+  const std::int64_t cpu_start = cpu_ns();
   const std::int64_t start = lab::now_ns();
   trial.go.store(true, std::memory_order_release);  // pairs with the load in `publish_all`
   for (std::thread& thread : threads) thread.join();
   const auto spent = static_cast<double>(lab::now_ns() - start);
+  const auto cpu = static_cast<double>(cpu_ns() - cpu_start);
   for (const std::int64_t sum : sums) {
     if (sum != tuples * (tuples - 1) / 2) throw std::logic_error("a reader has not had every tuple once, in order");
   }
-  return static_cast<double>(tuples) * 1e9 / spent;
+  return {static_cast<double>(tuples) * 1e9 / spent, cpu / static_cast<double>(tuples)};
 }
 
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count < 6 || count > 7) {
-    std::fputs("usage: ordered_log_bench FORM SOURCES READERS BATCH TUPLES [RUN]\n", stderr);
+  if (count < 6 || count > 8) {
+    std::fputs("usage: ordered_log_bench FORM SOURCES READERS BATCH TUPLES [RUN [ENTRIES]]\n", stderr);
     return 2;
   }
   try {
     const std::int64_t batch = std::stoll(arguments[4]);
     const std::int64_t tuples = std::stoll(arguments[5]);
-    const std::int64_t run_rows = count == 7 ? std::stoll(arguments[6]) : 1;
+    const std::int64_t run_rows = count >= 7 ? std::stoll(arguments[6]) : 1;
     const int sources = std::stoi(arguments[2]);
     if (sources < 1 || batch < 1 || tuples < 1 || run_rows < 1) throw std::invalid_argument("a number below 1");
-    std::printf("%.0f\n", run(arguments[1], sources, std::stoi(arguments[3]), batch, tuples, run_rows));
+    const Result result = run(arguments[1], sources, std::stoi(arguments[3]), batch, tuples, run_rows,
+                              count == 8 ? std::stoll(arguments[7]) : 0);
+    std::printf("%.0f %.2f\n", result.rate_eps, result.cpu_ns);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "ordered_log_bench: %s\n", error.what());
