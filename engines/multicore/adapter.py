@@ -14,7 +14,7 @@ from workloads.model import DGSProgram, Query
 
 __all__ = ["MulticoreEngine", "MulticoreRun"]
 
-DGS, VSN = "dgs", "vsn"
+DGS, VSN, SN = "dgs", "vsn", "sn"
 VARIANTS = (
     Variant(
         name=DGS,
@@ -28,6 +28,12 @@ VARIANTS = (
         uses_batch=True,
         takes_load=True,
     ),
+    Variant(
+        name=SN,
+        summary="shared-nothing: queues, copies and a state for each instance; operators O+",
+        uses_batch=True,
+        takes_load=True,
+    ),
 )
 MAX_WORKERS = 64
 LOAD_RING_BLOCKS = 1 << 14
@@ -38,10 +44,8 @@ MAX_RING_BLOCKS = 1 << 20
 CEILING_EVENTS = 20_000_000
 """Events for measuring the generator's ceiling: about a second at batch 1."""
 _COMMON = {"pin": bool, "ring_blocks": int, "measure": bool}
-_OPTIONS = {
-    DGS: _COMMON,
-    VSN: {**_COMMON, "tuple_buffer": str, "max_instances": int, "controller": dict},
-}
+_ELASTIC = {**_COMMON, "tuple_buffer": str, "max_instances": int, "controller": dict}
+_OPTIONS = {DGS: _COMMON, VSN: _ELASTIC, SN: _ELASTIC}
 TUPLE_BUFFERS = ("order", "scalegate")
 
 
@@ -68,7 +72,7 @@ class MulticoreEngine:
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
         """Return PIP1 to PIP3, which hold by construction of the models."""
-        if variant == VSN:
+        if variant != DGS:
             return {
                 "PIP1": Property(holds=True, why="the operator does not mention its instances"),
                 "PIP2": Property(holds=True, why="the mapping of buckets, not the operator, does"),
@@ -117,6 +121,7 @@ class MulticoreEngine:
             task.dataset.load(),
             instances=task.workers,
             most=_most_instances(task),
+            shared_nothing=task.variant == SN,
             tuple_buffer=str(task.options.get("tuple_buffer", TUPLE_BUFFERS[0])),
             controller=controller if isinstance(controller, Mapping) else None,
             **common,  # type: ignore[arg-type]
@@ -129,6 +134,11 @@ def _wrong_program(task: Task) -> str | None:
         return f"{task.workload.name} is a query of operators O+; give variants = ['{VSN}']"
     if task.variant != DGS and not isinstance(program, Query):
         return f"{task.workload.name} is a DGS program; give variants = ['{DGS}']"
+    if task.variant == SN and isinstance(program, Query) and program.operators[0].join is not None:
+        return (
+            f"{task.workload.name} is a join of all pairs, whose window is the shared log; "
+            "shared-nothing instances run keyed operators"
+        )
     return None
 
 

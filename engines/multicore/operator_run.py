@@ -19,6 +19,7 @@ from engines.multicore.kernels.operators import (
     columns_of,
     entry_bytes,
     layout_of,
+    shapes_of,
 )
 from engines.multicore.results import (
     LAG,
@@ -50,6 +51,7 @@ class OperatorRun:
         batch: tuples per unit of hand-over.
         ring_blocks: blocks that a source may be ahead of the log.
         tuple_buffer: which log: `order` or `scalegate`.
+        shared_nothing: queues and a state for each instance, instead of one log and one state.
         pin: pin threads to cores; None: where there is a core for each.
         load: when tuples are due; None: all at once.
         measure: False leaves out latency and counts over time.
@@ -70,6 +72,7 @@ class OperatorRun:
         batch: int,
         ring_blocks: int,
         tuple_buffer: str = "order",
+        shared_nothing: bool = False,
         pin: bool | None = None,
         load: OfferedLoad | None = None,
         measure: bool = True,
@@ -84,6 +87,7 @@ class OperatorRun:
         self._load = load
         self._measure = measure
         self._instances = instances
+        self._shared_nothing = shared_nothing
         self._kernels = OperatorKernels(self._operator)
         available = sorted(os.sched_getaffinity(0))
         pinned = 1 < most <= len(available) if pin is None else pin
@@ -95,6 +99,7 @@ class OperatorRun:
                 batch=batch,
                 ring_blocks=ring_blocks,
                 tuple_buffer=tuple_buffer,
+                shared_nothing=shared_nothing,
                 itemsizes=[self._output[name].itemsize for name in self._output.names or ()],
                 cores=available if pinned else [],
                 oversubscribed=most > len(available),
@@ -234,9 +239,13 @@ class OperatorRun:
             layout = layout_of(operator, stream)
             process = 0 if operator.join is not None else self._kernels.process(layout)
             columns = columns_of(operator, stream)
+            route = self._kernels.route(layout) if self._shared_nothing else 0
+            shapes = shapes_of(operator)
             if self._load is None:
                 beats = np.ascontiguousarray(stream.heartbeats, dtype=np.int64)
-                self._core.add_stream(stream.ts, columns, beats, layout.input, process)
+                self._core.add_stream(
+                    stream.ts, columns, beats, layout.input, process, route, shapes
+                )
                 continue
             self._core.add_stream(
                 stream.ts,
@@ -244,6 +253,8 @@ class OperatorRun:
                 self._load.heartbeat_ts[index],
                 layout.input,
                 process,
+                route,
+                shapes,
                 self._load.due_ns[index],
                 self._load.heartbeat_due_ns[index],
             )

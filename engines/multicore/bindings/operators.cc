@@ -21,7 +21,8 @@ class OperatorCore {
   OperatorCore(OperatorOptions options, OperatorSpec spec) : runtime_(std::move(options), spec) {}
 
   std::int32_t add_stream(const Array<std::int64_t>& ts, const std::vector<std::optional<AnyArray>>& columns,
-                          const Array<std::int64_t>& heartbeats, std::int32_t input, Address process,
+                          const Array<std::int64_t>& heartbeats, std::int32_t input, Address process, Address route,
+                          const std::vector<std::pair<std::int32_t, bool>>& shapes,
                           const std::optional<Array<std::int64_t>>& due,
                           const std::optional<Array<std::int64_t>>& heartbeat_due) {
     StreamView stream;
@@ -42,7 +43,10 @@ class OperatorCore {
       stream.heartbeat_due = view(*heartbeat_due);
       kept_.push_back(nb::cast(*heartbeat_due));
     }
-    return runtime_.add_stream(std::move(stream), input, reinterpret_cast<ProcessKernel>(process));
+    std::vector<ColumnShape> columns_shapes;
+    for (const auto& [itemsize, is_list] : shapes) columns_shapes.push_back({itemsize, is_list});
+    return runtime_.add_stream(std::move(stream), input, reinterpret_cast<ProcessKernel>(process),
+                               reinterpret_cast<RouteKernel>(route), std::move(columns_shapes));
   }
 
   void map(std::vector<std::int32_t> owner) { runtime_.map(std::move(owner)); }
@@ -126,7 +130,7 @@ void bind_operators(nb::module_& m) {
       .def(
           "__init__",
           [](OperatorCore* self, std::int32_t instances, std::int32_t most_instances, std::int64_t batch,
-             std::uint64_t ring_blocks, const std::string& tuple_buffer, const std::vector<std::int32_t>& itemsizes,
+             std::uint64_t ring_blocks, const std::string& tuple_buffer, bool shared_nothing, const std::vector<std::int32_t>& itemsizes,
              const std::vector<std::int32_t>& cores, bool oversubscribed, const Load& load, bool spare_core,
              std::int64_t reserved_rows, bool measure, const std::optional<std::int64_t>& end_watermark,
              std::int64_t advance, std::int64_t size, bool single, std::int32_t inputs, std::int64_t entry_bytes,
@@ -138,6 +142,7 @@ void bind_operators(nb::module_& m) {
             options.batch = batch;
             options.ring_blocks = ring_blocks;
             options.tuple_buffer = tuple_buffer;
+            options.shared_nothing = shared_nothing;
             options.output_itemsizes = itemsizes;
             options.cores = cores;
             options.oversubscribed = oversubscribed;
@@ -160,12 +165,12 @@ void bind_operators(nb::module_& m) {
             new (self) OperatorCore(std::move(options), spec);
           },
           nb::kw_only(), "instances"_a, "most_instances"_a, "batch"_a, "ring_blocks"_a, "tuple_buffer"_a,
-          "itemsizes"_a, "cores"_a, "oversubscribed"_a, "load"_a.none(), "spare_core"_a, "reserved_rows"_a,
+          "shared_nothing"_a, "itemsizes"_a, "cores"_a, "oversubscribed"_a, "load"_a.none(), "spare_core"_a, "reserved_rows"_a,
           "measure"_a, "end_watermark"_a.none(), "advance"_a, "size"_a, "single"_a, "inputs"_a, "entry_bytes"_a,
           "buckets"_a, "expire"_a, "max_outputs"_a, "emits_on_update"_a, "match_by_left"_a, "match_by_right"_a,
           "emit_pairs"_a)
       .def("add_stream", &OperatorCore::add_stream, "ts"_a.noconvert(), "columns"_a, "heartbeats"_a.noconvert(),
-           "input"_a, "process"_a, "due"_a.none().noconvert() = nb::none(),
+           "input"_a, "process"_a, "route"_a, "shapes"_a, "due"_a.none().noconvert() = nb::none(),
            "heartbeat_due"_a.none().noconvert() = nb::none())
       .def("map", &OperatorCore::map, "owner"_a)
       .def("start", &OperatorCore::start)

@@ -50,6 +50,15 @@ void KeyedInstance::stand_like(const OperatorInstance& other) {
   set_expiry();
 }
 
+void KeyedInstance::settle(std::int64_t watermark) {
+  advance(watermark);
+  started_ = true;
+  watermark_ = std::max(watermark_, watermark);
+  left_ = std::max(left_, spec_.window.earliest(watermark));
+  if (live_ == 0) left_ = spec_.window.earliest(watermark);
+  set_expiry();
+}
+
 void KeyedInstance::count_live() {
   live_ = 0;
   for (const std::int32_t b : own_) {
@@ -92,7 +101,7 @@ void KeyedInstance::process(std::span<const LogRun> runs) {
   for (const LogRun& part : runs) {
     const auto s = static_cast<std::size_t>(part.source);
     run(streams_[s], part.begin, part.end);
-    seen_[s] = part.end;
+    seen_[s] += part.end - part.begin;  // rows may lie in a ring
   }
 }
 

@@ -96,6 +96,9 @@ class alignas(kCacheLine) OperatorInstance {
     stamp_ = other.stamp_;
   }
 
+  // Time has passed up to `watermark` for all instances, whether or not this one has seen a tuple. At a barrier.
+  virtual void settle(std::int64_t watermark) { advance(watermark); }
+
   std::int64_t watermark() const noexcept { return watermark_; }
   std::int64_t tuples() const noexcept { return stamp_; }           // position in the log
   std::int64_t processed(std::int32_t input) const noexcept {       // tuples of one input
@@ -140,6 +143,7 @@ class KeyedInstance final : public OperatorInstance {
   void advance(std::int64_t watermark) override;
   void adopt(const std::int32_t* owner) override;
   void stand_like(const OperatorInstance& other) override;
+  void settle(std::int64_t watermark) override;
 
  private:
   static void* find(void* self, std::int64_t key, std::int64_t bucket, std::int64_t left, std::int64_t stamp);

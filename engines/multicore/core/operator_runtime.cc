@@ -15,9 +15,6 @@ namespace {
 constexpr std::int32_t kSpins = 50;  // see runtime.cc
 constexpr std::int32_t kYields = 20;
 
-// Rows of one source that are moved into the log before the others get their turn.
-constexpr std::int64_t kFeedRows = 4096;
-
 }  // namespace
 
 OperatorRuntime::OperatorRuntime(OperatorOptions options, OperatorSpec spec)
@@ -41,8 +38,10 @@ OperatorRuntime::OperatorRuntime(OperatorOptions options, OperatorSpec spec)
   spec_.max_outputs = std::max<std::int64_t>(1, spec_.max_outputs);
   // A block must fit into the log whole.
   options_.log.rows_in_flight = std::max(options_.log.rows_in_flight, options_.batch);
-  log_ = make_tuple_buffer(options_.tuple_buffer, options_.log);
-  if (!spec_.is_join()) state_ = std::make_unique<WindowState>(spec_.window, spec_.buckets);
+  static_cast<void>(make_tuple_buffer(options_.tuple_buffer, options_.log));  // says what is wrong with them
+  if (options_.shared_nothing && spec_.is_join()) {
+    throw std::invalid_argument("shared-nothing instances run keyed operators");
+  }
   const auto count = static_cast<std::size_t>(options_.most_instances);
   workers_ = std::vector<Worker>(count);
   parkers_ = std::vector<Parker>(count);
@@ -67,7 +66,8 @@ OperatorRuntime::~OperatorRuntime() {
   if (go_ != nullptr) abandon();
 }
 
-std::int32_t OperatorRuntime::add_stream(StreamView stream, std::int32_t input, ProcessKernel kernel) {
+std::int32_t OperatorRuntime::add_stream(StreamView stream, std::int32_t input, ProcessKernel kernel,
+                                         RouteKernel router, std::vector<ColumnShape> shapes) {
   if (input < 0 || input >= spec_.inputs) throw std::invalid_argument("no such input");
   const bool due = options_.load.has_value();
   check_stream(stream, sources_.size(), due);
@@ -76,10 +76,13 @@ std::int32_t OperatorRuntime::add_stream(StreamView stream, std::int32_t input, 
   const StreamView& view = views_.back();
   sources_.push_back(std::make_unique<Source>(view, options_.batch, options_.ring_blocks,
                                               due && options_.load->whole_blocks, options_.measure));
-  streams_.push_back({&view, input, kernel, nullptr});
+  streams_.push_back({&view, input, kernel, router});
+  shapes_.push_back(std::move(shapes));
   Source* source = sources_.back().get();
-  feeds_.push_back({source, source->ring.add_reader(), 0, false});
-  if (view.size() != 0) last_ts_ = views_.size() == 1 ? view.ts.back() : std::max(last_ts_, view.ts.back());
+  Feed& feed = feeds_.emplace_back();
+  feed.source = source;
+  feed.reader = source->ring.add_reader();
+  feed.pumped = !due;
   return view.index;
 }
 
@@ -94,20 +97,26 @@ void OperatorRuntime::map(std::vector<std::int32_t> owner) {
 void OperatorRuntime::start() {
   if (go_ != nullptr) throw std::logic_error("a runtime starts once");
   if (epochs_.empty()) throw std::logic_error("map before start");
-  for (std::size_t s = 0; s < streams_.size(); ++s) {
-    log_->add_source(streams_[s].view->ts.data(), ~std::uint64_t{0}, std::numeric_limits<std::int64_t>::min());
+  if (options_.shared_nothing) {
+    handover_ = std::make_unique<Queues>(spec_, options_.tuple_buffer, options_.log, streams_, shapes_, feeds_);
+  } else {
+    auto state = spec_.is_join() ? nullptr : std::make_unique<WindowState>(spec_.window, spec_.buckets);
+    auto log = make_tuple_buffer(options_.tuple_buffer, options_.log);
+    handover_ = std::make_unique<SharedLog>(std::move(log), streams_, feeds_, std::move(state));
   }
+  handover_->start(options_.most_instances, options_.instances);
+  owner_.store(&epochs_.front().owner, std::memory_order_relaxed);  // relaxed: threads start after it
   const std::int32_t active = options_.instances;
   active_.store(active, std::memory_order_relaxed);  // relaxed: threads start after it
   for (std::int32_t i = 0; i < options_.most_instances; ++i) {
     Worker& worker = workers_[static_cast<std::size_t>(i)];
     if (spec_.is_join()) {
-      worker.instance = std::make_unique<JoinInstance>(i, spec_, streams_, *worker.out, *worker.recorder);
+      worker.instance = std::make_unique<JoinInstance>(i, spec_, handover_->streams(i), *worker.out, *worker.recorder);
     } else {
-      worker.instance = std::make_unique<KeyedInstance>(i, spec_, streams_, *worker.out, *worker.recorder, *state_);
+      worker.instance = std::make_unique<KeyedInstance>(i, spec_, handover_->streams(i), *worker.out,
+                                                        *worker.recorder, *handover_->state(i));
     }
     worker.instance->adopt(epochs_.front().owner.data());
-    if (i < active) log_->add_reader();
     worker.active.store(i < active, std::memory_order_relaxed);  // relaxed: threads start after it
   }
   go_ = std::make_unique<std::latch>(1);
@@ -226,19 +235,29 @@ bool OperatorRuntime::turn(std::int32_t index) {
   if (!worker.active.load(std::memory_order_seq_cst)) return false;
   if (worker.done.load(std::memory_order_relaxed)) return false;  // relaxed: own store
   if (read(index)) return true;
-  if (log_->ended(index)) {
-    end(index);
+  TupleBuffer& log = handover_->log(index);
+  const int reader = handover_->reader(index);
+  if (log.ended(reader)) {
+    // A switch by decree is everybody's, also of those that have no tuple left behind it.
+    std::int64_t until = 0;
+    if (worker.pending >= 0 && handover_->decreed(&until)) {
+      meet(index);
+    } else {
+      end(index);
+    }
     return true;
   }
-  const bool fed = feed(worker);
-  const bool merged = log_->advance();
-  if (merged) notify_all();
-  return fed || merged || !log_->read(index).empty();
+  const bool fed = handover_->feed(*worker.recorder, owner_.load(std::memory_order_relaxed)->data(),
+                                   active_.load(std::memory_order_relaxed));
+  if (fed) notify_all();
+  return fed || !log.read(reader).empty();
 }
 
 bool OperatorRuntime::read(std::int32_t index) {
   Worker& worker = workers_[static_cast<std::size_t>(index)];
-  const std::span<const LogRun> runs = log_->read(index);
+  TupleBuffer& log = handover_->log(index);
+  const int reader = handover_->reader(index);
+  const std::span<const LogRun> runs = log.read(reader);
   if (runs.empty()) return false;
   worker.batch.clear();
   std::int64_t rows = 0;
@@ -252,6 +271,10 @@ bool OperatorRuntime::read(std::int32_t index) {
       worker.pending = part.begin;
       worker.gamma = worker.instance->watermark();
       worker.any = worker.instance->tuples() != 0;
+      if (handover_->decreed(&worker.gamma)) {
+        worker.any = true;
+        at_switch = part.end > worker.gamma;  // nothing up to there is to come
+      }
       continue;
     }
     if (part.source == kWatermarkEntry) {
@@ -267,25 +290,37 @@ bool OperatorRuntime::read(std::int32_t index) {
     part.begin += worker.skip;
     worker.skip = 0;
     if (worker.pending >= 0) {
-      const std::int64_t* ts = streams_[static_cast<std::size_t>(part.source)].view->ts.data();
-      const std::int64_t* first = ts + part.begin;
-      if (worker.any) first = std::upper_bound(ts + part.begin, ts + part.end, worker.gamma);
-      if (first != ts + part.end) {
+      const std::int64_t before = rows_until(index, part, worker.any, worker.gamma);
+      if (before != part.end) {
         at_switch = true;
-        worker.skip = (first - ts) - runs[taken].begin;
-        part.end = first - ts;
+        worker.skip = before - runs[taken].begin;
+        part.end = before;
       }
     }
-    if (part.begin < part.end) {
-      worker.batch.push_back(part);
-      rows += part.end - part.begin;
+    while (part.begin < part.end) {  // in pieces that lie in one piece
+      const LogRun piece = handover_->place(part);
+      worker.batch.push_back(piece);
+      rows += piece.end - piece.begin;
+      part.begin += piece.end - piece.begin;
     }
     if (at_switch) break;
   }
   process(worker, worker.batch);
-  log_->release(index, taken);
+  log.release(reader, taken);
   if (at_switch) meet(index);
   return true;
+}
+
+std::int64_t OperatorRuntime::rows_until(std::int32_t index, LogRun part, bool any, std::int64_t until) {
+  if (!any) return part.begin;
+  const std::int64_t* ts = handover_->streams(index)[static_cast<std::size_t>(part.source)].view->ts.data();
+  while (part.begin < part.end) {
+    const LogRun piece = handover_->place(part);
+    const std::int64_t* first = std::upper_bound(ts + piece.begin, ts + piece.end, until);
+    part.begin += first - (ts + piece.begin);
+    if (first != ts + piece.end) break;
+  }
+  return part.begin;
 }
 
 void OperatorRuntime::process(Worker& worker, std::span<const LogRun> runs) {
@@ -297,7 +332,10 @@ void OperatorRuntime::process(Worker& worker, std::span<const LogRun> runs) {
   worker.instance->process(runs);
   if (!options_.measure) return;
   const std::int64_t after = worker.recorder->tick();
-  worker.recorder->consumed(static_cast<double>(rows) / active_.load(std::memory_order_relaxed));
+  std::int64_t unused = 0;
+  if (!handover_->decreed(&unused)) {  // queues count what they hand over
+    worker.recorder->consumed(static_cast<double>(rows) / active_.load(std::memory_order_relaxed));
+  }
   const std::int64_t step = std::clamp<std::int64_t>((after - start_ns_) / Recorder::kStepNs, 0, options_.grid_steps - 1);
   LoadStep& load = worker.steps.get()[step];
   load.busy_ns += after - before;
@@ -316,47 +354,6 @@ void OperatorRuntime::publish_counts(Worker& worker) noexcept {
     worker.processed[at].store(worker.instance->processed(i), std::memory_order_relaxed);
     worker.windows[at].store(worker.instance->in_window(i), std::memory_order_relaxed);
   }
-}
-
-bool OperatorRuntime::feed(Worker& worker) {
-  // Nobody waits: whoever holds the flag looks at every source after taking it. An instance that finds it taken and
-  // goes to sleep is woken by what the holder merges; and the holder, awake, looks again before it sleeps itself.
-  if (feeding_.test_and_set(std::memory_order_acquire)) return false;  // acquire: pairs with the clear below
-  bool progress = false;
-  for (Feed& one : feeds_) progress |= feed_one(worker, one);
-  feeding_.clear(std::memory_order_release);
-  return progress;
-}
-
-bool OperatorRuntime::feed_one(Worker& worker, Feed& one) {
-  if (one.closed) return false;
-  BlockRing& ring = one.source->ring;
-  const auto s = one.source->stream().index;
-  const StreamView& view = one.source->stream();
-  bool progress = false;
-  std::int64_t moved = 0;
-  while (moved < kFeedRows && !one.closed) {
-    if (ring.published() == one.next && (generator_ != nullptr || !one.source->pump())) break;
-    const Block block = ring.at(one.next);
-    const std::int64_t count = block.end - block.begin;
-    if (count > log_->room(s)) break;
-    const bool last = block.bound_ts == kEndOfTime;
-    std::int64_t frontier = block.bound_ts;
-    if (last) frontier = view.size() == 0 ? std::numeric_limits<std::int64_t>::min() : view.ts.back();
-    if (count != 0 || !last) log_->publish(s, block.end, frontier);
-    if (last) {
-      log_->close(s);
-      one.closed = true;
-    }
-    ++one.next;
-    ring.advance(one.reader, one.next);
-    moved += count;
-    progress = true;
-  }
-  if (moved != 0) {
-    if (generator_ == nullptr) worker.recorder->emitted(moved);
-  }
-  return progress;
 }
 
 void OperatorRuntime::meet(std::int32_t index) {
@@ -402,15 +399,23 @@ void OperatorRuntime::apply(std::int32_t index, std::int64_t number) {
   Epoch& epoch = epochs_[static_cast<std::size_t>(number)];
   const std::int32_t before = active_.load(std::memory_order_relaxed);
   const std::int32_t after = epoch.instances;
-  for (std::int32_t i = after; i < before; ++i) log_->remove_reader(i);
+  std::vector<OperatorInstance*> instances;
+  for (const Worker& worker : workers_) instances.push_back(worker.instance.get());
+  Change change;
+  change.before = before;
+  change.after = after;
+  change.performer = index;
+  change.old_owner = owner_.load(std::memory_order_relaxed);
+  change.new_owner = &epoch.owner;
+  epoch.done.moved_bytes = handover_->change(change, instances);
   for (std::int32_t i = before; i < after; ++i) {
     Worker& joining = workers_[static_cast<std::size_t>(i)];
-    joining.instance->stand_like(*me.instance);
-    joining.skip = me.skip;
+    std::int64_t unused = 0;
+    joining.skip = handover_->decreed(&unused) ? 0 : me.skip;
     joining.pending = -1;
     publish_counts(joining);
-    log_->add_reader_at(i, index);
   }
+  owner_.store(&epoch.owner, std::memory_order_relaxed);
   active_.store(after, std::memory_order_relaxed);
   for (std::int32_t i = 0; i < std::max(before, after); ++i) {
     workers_[static_cast<std::size_t>(i)].instance->adopt(epoch.owner.data());
@@ -449,6 +454,8 @@ std::int64_t OperatorRuntime::reconfigure(std::int32_t instances, std::vector<st
     if (instance < 0 || instance >= instances) throw std::invalid_argument("a bucket of no active instance");
   }
   std::int64_t number = 0;
+  std::int64_t unused = 0;
+  if (called_ > 0 && handover_->decreed(&unused)) static_cast<void>(await(called_));  // one at a time
   {
     const std::lock_guard lock(epochs_mutex_);
     number = static_cast<std::int64_t>(epochs_.size());
@@ -457,8 +464,8 @@ std::int64_t OperatorRuntime::reconfigure(std::int32_t instances, std::vector<st
     called.after = instances;
     epochs_.push_back({instances, std::move(owner), called});
   }
-  if (!log_->control(number)) return -1;
-  log_->advance();
+  if (!handover_->call(number)) return -1;
+  called_ = number;
   notify_all();
   return number;
 }
@@ -540,6 +547,8 @@ std::vector<Switch> OperatorRuntime::switches() const {
 }
 
 std::int64_t OperatorRuntime::events() const noexcept {
+  const std::int64_t delivered = handover_ ? handover_->delivered() : 0;
+  if (delivered >= 0) return delivered;
   std::int64_t least = -1;
   for (std::int32_t i = 0; i < active_.load(std::memory_order_relaxed); ++i) {
     const std::int64_t read = workers_[static_cast<std::size_t>(i)].instance->tuples();

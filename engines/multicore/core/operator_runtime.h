@@ -1,4 +1,4 @@
-// A run of one operator O+ with virtual shared-nothing instances: streams, log, instances and their mapping, driven
+// A run of one operator O+, with virtual shared-nothing or shared-nothing instances (handover.h): streams, log, instances and their mapping, driven
 // from start to end, and reconfigured in between (Algorithms 3 to 6).
 //
 // Who does what. Tuples are handed over by sources (source.h): at full speed by whichever instance runs out of work,
@@ -25,8 +25,10 @@
 #include <vector>
 
 #include "generator.h"
+#include "handover.h"
 #include "operator_instance.h"
 #include "parker.h"
+#include "queues.h"
 #include "runtime.h"
 
 namespace lab {
@@ -37,6 +39,7 @@ struct OperatorOptions {
   std::int64_t batch = 1;            // events per block
   std::uint64_t ring_blocks = 64;    // blocks that a source may be ahead of the log
   std::string tuple_buffer = "order";
+  bool shared_nothing = false;       // queues instead of one log, a state for each instance
   LogOptions log;
   std::vector<std::int32_t> output_itemsizes;
   std::vector<std::int32_t> cores;   // instance i is pinned to cores[i mod size]; empty: not pinned
@@ -85,7 +88,10 @@ class OperatorRuntime {
   OperatorRuntime& operator=(const OperatorRuntime&) = delete;
 
   // Adds a stream; its index is the number of streams added before. Throws as Runtime::add_stream.
-  std::int32_t add_stream(StreamView stream, std::int32_t input, ProcessKernel process);
+  // `process` and `route` are null for joins; `route` and `shapes`, those of the columns behind the timestamp, are
+  // for shared-nothing instances only.
+  std::int32_t add_stream(StreamView stream, std::int32_t input, ProcessKernel process, RouteKernel route = nullptr,
+                          std::vector<ColumnShape> shapes = {});
 
   // The mapping at the start: bucket b belongs to instance owner[b], below `instances`.
   void map(std::vector<std::int32_t> owner);
@@ -145,19 +151,11 @@ class OperatorRuntime {
     std::atomic<bool> active{false};
     std::atomic<bool> done{false};  // has read everything; written by the owner
   };
-  struct alignas(kCacheLine) Feed {
-    Source* source;
-    std::size_t reader;
-    std::uint64_t next = 0;  // first block not yet in the log
-    bool closed = false;
-  };
-
   void work(std::int32_t index);
   bool turn(std::int32_t index);
   bool read(std::int32_t index);
   void process(Worker& worker, std::span<const LogRun> runs);
-  bool feed(Worker& worker);
-  bool feed_one(Worker& worker, Feed& feed);
+  std::int64_t rows_until(std::int32_t index, LogRun part, bool any, std::int64_t until);
   void meet(std::int32_t index);
   void apply(std::int32_t index, std::int64_t number);
   void end(std::int32_t index);
@@ -176,15 +174,15 @@ class OperatorRuntime {
   std::vector<OperatorStream> streams_;
   std::vector<std::unique_ptr<Source>> sources_;
   std::deque<Feed> feeds_;
-  std::unique_ptr<TupleBuffer> log_;
-  std::unique_ptr<WindowState> state_;
+  std::vector<std::vector<ColumnShape>> shapes_;  // by stream
+  std::unique_ptr<Handover> handover_;
   std::vector<Worker> workers_;
   std::vector<Parker> parkers_;
   std::unique_ptr<Generator> generator_;
   std::thread generator_thread_;
   std::int64_t start_ns_ = 0;
   std::unique_ptr<std::latch> go_;
-  std::int64_t last_ts_ = 0;
+  std::int64_t called_ = 0;              // number of the last switch called for; the caller's
 
   mutable std::mutex epochs_mutex_;      // guards `epochs_`: its growth against its readers
   std::condition_variable switched_;     // with `epochs_mutex_`: a switch was applied, or none will be any more
@@ -192,7 +190,8 @@ class OperatorRuntime {
   std::atomic<std::int32_t> active_{0};  // written at a barrier only; relaxed, the barrier orders it
   alignas(kCacheLine) std::atomic<std::int32_t> arrived_{0};     // at the barrier
   alignas(kCacheLine) std::atomic<std::int64_t> applied_{0};     // epoch in force; pairs in `meet`
-  alignas(kCacheLine) std::atomic_flag feeding_ = ATOMIC_FLAG_INIT;
+  // Mapping in force. Written at a barrier; relaxed, the barrier orders it.
+  alignas(kCacheLine) std::atomic<const std::vector<std::int32_t>*> owner_{nullptr};
   alignas(kCacheLine) std::atomic<std::int32_t> ended_{0};       // active instances that have read everything
   std::atomic<bool> over_{false};
   std::atomic<bool> failed_{false};

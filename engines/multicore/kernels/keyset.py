@@ -196,6 +196,6 @@ def _add(out: Any, key: Any) -> Any:
     to_bucket = out.to_bucket
 
     def add(out: Any, key: Any) -> None:
-        _append(out, np.int64(key), to_bucket(np.int64(key)))  # type: ignore[call-arg]
+        _append(out, np.int64(key), to_bucket(np.int64(key)))
 
     return add

@@ -77,6 +77,12 @@ def columns_of(operator: Operator, stream: Stream) -> list[np.ndarray[Any, Any] 
     return columns
 
 
+def shapes_of(operator: Operator) -> list[tuple[int, bool]]:
+    """Return (bytes of an element, whether it is a list) of each payload column, in that order."""
+    scalars = [(operator.fields[name].itemsize, False) for name in operator.fields.names or ()]
+    return scalars + [(dtype.itemsize, True) for dtype in operator.lists.values()]
+
+
 def window_dtype(operator: Operator) -> np.dtype[np.void]:
     """Return the record of one window instance: key, left boundary, state; padded to 8 bytes."""
     fields: list[tuple[str, Any]] = [("key", np.int64), ("left", np.int64)]

@@ -1,0 +1,71 @@
+#include <limits>
+
+#include "handover.h"
+
+namespace lab {
+namespace {
+
+// Rows of one source that are moved into the log before the others get their turn.
+constexpr std::int64_t kFeedRows = 4096;
+
+}  // namespace
+
+void SharedLog::start(std::int32_t, std::int32_t active) {
+  for (const OperatorStream& stream : streams_) {
+    log_->add_source(stream.view->ts.data(), ~std::uint64_t{0}, std::numeric_limits<std::int64_t>::min());
+  }
+  for (std::int32_t i = 0; i < active; ++i) log_->add_reader();
+}
+
+bool SharedLog::feed(Recorder& recorder, const std::int32_t*, std::int32_t) {
+  bool progress = false;
+  for (Feed& one : feeds_) {
+    if (one.taken.test_and_set(std::memory_order_acquire)) continue;  // acquire: pairs with the clear below
+    if (!one.closed) progress |= feed_one(one, recorder);
+    one.taken.clear(std::memory_order_release);
+  }
+  return log_->advance() || progress;
+}
+
+bool SharedLog::feed_one(Feed& one, Recorder& recorder) {
+  const StreamView& view = one.source->stream();
+  std::int64_t moved = 0;
+  bool progress = false;
+  while (moved < kFeedRows && !one.closed) {
+    const Block* block = one.block();
+    if (block == nullptr) break;
+    const std::int64_t count = block->end - block->begin;
+    if (count > log_->room(view.index)) break;
+    const bool last = block->bound_ts == kEndOfTime;
+    std::int64_t frontier = block->bound_ts;
+    if (last) frontier = view.size() == 0 ? std::numeric_limits<std::int64_t>::min() : view.ts.back();
+    if (count != 0 || !last) log_->publish(view.index, block->end, frontier);
+    if (last) {
+      log_->close(view.index);
+      one.closed = true;
+    }
+    one.pass();
+    moved += count;
+    progress = true;
+  }
+  if (one.pumped) recorder.emitted(moved);
+  return progress;
+}
+
+bool SharedLog::call(std::int64_t number) {
+  if (!log_->control(number)) return false;
+  log_->advance();
+  return true;
+}
+
+std::int64_t SharedLog::change(const Change& change, std::span<OperatorInstance* const> instances) {
+  const auto performer = static_cast<std::size_t>(change.performer);
+  for (std::int32_t i = change.after; i < change.before; ++i) log_->remove_reader(i);
+  for (std::int32_t i = change.before; i < change.after; ++i) {
+    instances[static_cast<std::size_t>(i)]->stand_like(*instances[performer]);
+    log_->add_reader_at(i, change.performer);
+  }
+  return 0;
+}
+
+}  // namespace lab
