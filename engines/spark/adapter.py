@@ -12,21 +12,23 @@ from engines.errors import EngineCrashError, EngineError, UnsupportedError
 from engines.protocol import Measured, OfferedLoad, Property, Sent, Task, Variant
 from engines.spark.layout import Layout, layout
 from engines.spark.properties import properties
-from workloads.model import Columns
+from engines.spark.refusal import FORMS, OPTIONS, forms, refusal
+from workloads.model import Columns, Query
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from engines.spark.operators.run import Asked
     from engines.spark.streaming.open_loop import OpenLoop
 
-WORKLOADS = ("event_window", "fraud_detection", "keyed_counter", "page_view_join")
-FORMS = {"streaming": ("packed", "rows"), "batch": ("buckets", "ordered")}
-"""Per variant, the default form first; the others are slower and kept for comparison."""
-OPTIONS = {"file_ms", "form", "micro_batches", "warm_up_events", "warm_up_rounds"}
+__all__ = ["FORMS", "OPTIONS", "SparkEngine", "SparkPrepared"]
+
 FILE_MS = 250
 """About as long as a stateful micro-batch takes; with less, files come sooner, answers do not."""
 MICRO_BATCH_EVENTS = 8_000_000
 """Large, since a stateful micro-batch costs 0.25-0.35 s whatever its size; some 200 MB."""
+MICRO_BATCH_TUPLES = 1_000_000
+"""Of queries of operators: what a join copies into its state is many times the input."""
 OPEN_COST_BYTES, LOAD_OPEN_COST_BYTES = 4 << 20, 1 << 18
 """What a file counts for besides its bytes when files are put into tasks: Spark's own default, and
 less under a load, so that the small files that wait share tasks."""
@@ -46,7 +48,7 @@ _CONF = {
 
 
 class SparkEngine:
-    """Runs the four workloads on Spark in local mode."""
+    """Runs DGS programs and queries of operators on Spark in local mode."""
 
     name: ClassVar[str] = "spark"
 
@@ -59,35 +61,15 @@ class SparkEngine:
         return (
             Variant(
                 name="streaming",
-                summary="Structured Streaming, one stateful operator",
+                summary="Structured Streaming in micro-batches",
                 takes_load=True,
             ),
-            Variant(name="batch", summary="Spark SQL over the whole input, broadcast bucket join"),
+            Variant(name="batch", summary="Spark SQL over the whole input"),
         )
 
     def unsupported(self, task: Task) -> str | None:
         """Return why a task cannot be run, or None."""
-        if task.workload.name not in WORKLOADS:
-            return f"spark has no query for {task.workload.name}; it has {', '.join(WORKLOADS)}"
-        if task.variant not in FORMS:
-            return f"spark has no variant {task.variant!r}; it has {', '.join(FORMS)}"
-        unknown = sorted(set(task.options) - OPTIONS)
-        if unknown:
-            return f"spark has no option {', '.join(unknown)}; it has {', '.join(sorted(OPTIONS))}"
-        form = task.options.get("form", FORMS[task.variant][0])
-        if form not in FORMS[task.variant]:
-            forms = ", ".join(FORMS[task.variant])
-            return f"spark {task.variant} has no form {form!r}; it has {forms}"
-        for name in sorted(OPTIONS - {"form"}):
-            given = task.options.get(name, 1)
-            lowest = 1 if name in ("file_ms", "micro_batches") else 0
-            if not isinstance(given, int) or given < lowest:
-                return f"spark option {name} must be a whole number from {lowest}, got {given!r}"
-        if task.load is not None and task.variant == "batch":
-            return "spark batch takes no load: a batch query reads its whole input, nothing arrives"
-        if task.load is not None and form == "rows":
-            return "spark streaming takes a load in form packed only, not in form 'rows'"
-        return None
+        return refusal(task)
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
         """Return the platform-independence properties."""
@@ -144,11 +126,12 @@ class SparkPrepared:
         self._task = task
         self._session: SparkSession | None = session
         self._owned = owned
-        self._form = str(task.options.get("form", FORMS[task.variant][0]))
+        self._form = str(task.options.get("form", forms(task.workload.name, task.variant)[0]))
         self._plan = layout(task.dataset)
         self._columns: Columns = {}
         output = task.workload.program.output
         self._output = {name: output[name].name for name in output.names or ()}
+        self._asked = self._query_asked()
         total = sum(stream.path.stat().st_size for stream in self._plan.streams)
         for name, value in _CONF.items():
             session.conf.set(name, value)
@@ -160,7 +143,8 @@ class SparkPrepared:
         session.conf.set("spark.sql.files.openCostInBytes", str(opening))
         self._open_loop: OpenLoop | None = None
         if task.load is None:
-            files = self._number("micro_batches", -(-task.dataset.events // MICRO_BATCH_EVENTS))
+            most = MICRO_BATCH_EVENTS if self._asked is None else MICRO_BATCH_TUPLES
+            files = self._number("micro_batches", -(-task.dataset.events // most))
             self._input = self._cut(self._plan, "input", max(1, files))
 
     def open(self) -> None:
@@ -242,10 +226,23 @@ class SparkPrepared:
         assert isinstance(given, int)
         return given
 
+    def _query_asked(self) -> "Asked | None":
+        """Return what is asked of a query of operators; None for a DGS program."""
+        task = self._task
+        if not isinstance(task.workload.program, Query):
+            return None
+        from engines.spark.operators import run as operators
+
+        return operators.asked(task.workload, self._output, self._form, task.workers)
+
     def _cut(self, plan: Layout, folder: str, files: int) -> tuple[Any, Path]:
         path = self._task.scratch / folder
         if self._task.variant == "batch":
             return None, path
+        if self._asked is not None:
+            from engines.spark.operators import run as operators
+
+            return operators.cut(plan, self._asked, path, files), path
         from engines.spark.streaming.query import describe
         from engines.spark.streaming.split import split
 
@@ -292,7 +289,10 @@ class SparkPrepared:
             raise EngineError("the spark session is closed; prepare the task again")
         workload = self._task.workload.name
         try:
-            if self._task.variant == "batch":
+            if self._asked is not None:
+                columns, events, counters = self._run_relation(self._asked, plan, cut, name)
+                self._columns, form = columns, self._form
+            elif self._task.variant == "batch":
                 from engines.spark.batch import query as batch
 
                 self._columns, form = batch.run(self._session, plan, workload, self._form)
@@ -310,3 +310,17 @@ class SparkPrepared:
         except PySparkException as error:
             raise EngineCrashError(f"spark failed while it ran {workload}: {error}") from error
         return Measured(events=events, plan=f"{self._task.variant}, form {form}", counters=counters)
+
+    def _run_relation(
+        self, asked: "Asked", plan: Layout, cut: tuple[Any, Path], name: str
+    ) -> tuple[Columns, int, dict[str, float]]:
+        from engines.spark.operators import run as operators
+
+        assert self._session is not None
+        if self._task.variant == "batch":
+            rows = sum(stream.rows for stream in plan.streams)
+            return operators.batch(self._session, plan, asked), rows, {}
+        checkpoint = self._task.scratch / f"checkpoint-{name}"
+        ran = operators.streaming(self._session, asked, cut[0], checkpoint)
+        counters = {"micro_batches": ran.micro_batches, "state_rows_peak": ran.state_rows_peak}
+        return ran.columns, ran.rows, {name: float(value) for name, value in counters.items()}

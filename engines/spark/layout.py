@@ -1,24 +1,30 @@
 """Which streams carry the events that synchronize, and how Spark reads a stream.
 
-In all four workloads a few *markers* (barriers, rules, updates, read-resets: kind 1) cut the many
-*bulk* events (kind 0) into runs; bulk events depend on markers only. Everything here rests on that
-shape.
+In all four DGS programs a few *markers* (barriers, rules, updates, read-resets: kind 1) cut the
+many *bulk* events (kind 0) into runs; bulk events depend on markers only. What is said of markers
+here rests on that shape, and means nothing for queries of operators (`operators/`).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from workloads.datasets.dataset import Dataset, DatasetStream
+from workloads.model import ColumnType, ListType, column_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 BULK, MARKER = 0, 1
 
-SQL_TYPES = {"int8": "byte", "int16": "short", "int32": "int", "int64": "long"}
+SQL_TYPES = {
+    "int8": "byte",
+    "int16": "short",
+    "int32": "int",
+    "int64": "long",
+    "float32": "float",
+    "float64": "double",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,4 +92,10 @@ def read_rows(stream: DatasetStream) -> "pa.Table":
 
 def ddl(columns: Sequence[tuple[str, str]]) -> str:
     """Return columns as a Spark schema; given, it saves the job that infers it."""
-    return ", ".join(f"`{name}` {SQL_TYPES[np.dtype(dtype).name]}" for name, dtype in columns)
+    return ", ".join(f"`{name}` {_sql_type(column_type(dtype))}" for name, dtype in columns)
+
+
+def _sql_type(of: ColumnType) -> str:
+    if isinstance(of, ListType):
+        return f"array<{SQL_TYPES[of.element.name]}>"
+    return SQL_TYPES[of.name]

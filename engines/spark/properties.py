@@ -41,6 +41,24 @@ _PIP2 = {
         "group by page would satisfy the principle and leave two pages to two instances at most",
     ),
 }
+_KEYED = Property(
+    holds=True,
+    why="grouped by window and key alone; Spark assigns groups to instances by hash",
+)
+_JOINED = Property(
+    holds=False,
+    why="joins are spread over instances by equality alone, so the query itself copies right "
+    "tuples into buckets of time; the answer does not depend on them",
+)
+_FLAT = Property(holds=True, why="each tuple by itself; Spark assigns ranges of files as it likes")
+_OPERATORS = {
+    "forward": _FLAT,
+    "longest_tweet_per_hashtag": _KEYED,
+    "nyse_hedge": _JOINED,
+    "paircount": _KEYED,
+    "scale_join": _JOINED,
+    "wordcount": _KEYED,
+}
 _BATCH = Property(
     holds=True,
     why="markers are broadcast; Spark assigns ranges of files to instances as it likes",
@@ -49,4 +67,5 @@ _BATCH = Property(
 
 def properties(workload: str, variant: str) -> Mapping[str, Property]:
     """Return PIP1, PIP2 and PIP3 of a workload's query."""
-    return {"PIP1": _PIP1, "PIP2": _PIP2.get((workload, variant), _BATCH), "PIP3": _PIP3[variant]}
+    partitioned = _OPERATORS.get(workload) or _PIP2.get((workload, variant), _BATCH)
+    return {"PIP1": _PIP1, "PIP2": partitioned, "PIP3": _PIP3[variant]}

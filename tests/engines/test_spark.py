@@ -15,12 +15,13 @@ from engines.spark.adapter import FORMS, OPTIONS, SparkEngine
 from engines.spark.batch import windows
 from engines.spark.batch.markers import Markers
 from engines.spark.layout import layout
+from engines.spark.refusal import PROGRAMS
 from engines.spark.streaming.split import END, split
 from engines.spark.streaming.spread import labels, murmur3
 from workloads.datasets.session import spark
 from workloads.model import Alphabet, Input, Stream
 from workloads.model.trace import compare
-from workloads.registry import NAMES, workload
+from workloads.registry import workload
 
 ALL_FORMS = [(variant, form) for variant, forms in FORMS.items() for form in forms]
 CHEAP = {"warm_up_rounds": 0}
@@ -86,7 +87,7 @@ def random_input(name, seed, *, mixed=False, keys=3):
 
 @pytest.mark.spark
 @pytest.mark.parametrize(("variant", "form"), ALL_FORMS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_the_answer_is_the_oracles_with_ties_and_unaligned_streams(
     name, variant, form, session, tmp_path
 ):
@@ -98,7 +99,7 @@ def test_the_answer_is_the_oracles_with_ties_and_unaligned_streams(
 
 @pytest.mark.spark
 @pytest.mark.parametrize("variant", FORMS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_streams_that_mix_bulk_events_with_markers_give_the_oracles_answer(
     name, variant, session, tmp_path
 ):
@@ -108,7 +109,7 @@ def test_streams_that_mix_bulk_events_with_markers_give_the_oracles_answer(
 
 @pytest.mark.spark
 @pytest.mark.parametrize("variant", FORMS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_generated_input_gives_the_oracles_answer_after_a_warm_up(name, variant, session, tmp_path):
     given = task(
         name,
@@ -123,7 +124,7 @@ def test_generated_input_gives_the_oracles_answer_after_a_warm_up(name, variant,
 
 @pytest.mark.spark
 @pytest.mark.parametrize("variant", FORMS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_an_empty_input_gives_an_empty_answer(name, variant, session, tmp_path):
     data = random_input(name, seed=1)
     empty = replace(data, streams=tuple(cut(stream, 0) for stream in data.streams))
@@ -220,7 +221,7 @@ def test_an_unknown_workload_is_refused_with_the_list_of_known_ones(tmp_path):
 
 
 @pytest.mark.parametrize("variant", FORMS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_every_query_declares_the_three_properties_with_reasons(name, variant):
     declared = SparkEngine().properties(name, variant)
     assert set(declared) == {"PIP1", "PIP2", "PIP3"}

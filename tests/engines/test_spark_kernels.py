@@ -5,13 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engines.spark.refusal import PROGRAMS
 from engines.spark.streaming.chunk import Pending, separate
 from engines.spark.streaming.kernels import KERNELS
 from engines.spark.streaming.query import PAYLOADS, PER_STREAM
 from engines.spark.streaming.split import END
 from workloads.model.strategies import inputs
 from workloads.model.trace import compare
-from workloads.registry import NAMES, workload
+from workloads.registry import workload
 
 WIDE = st.integers(-3, 3) | st.integers(-(10**9), 10**9)
 
@@ -60,7 +61,7 @@ def run_group(name, data, group, cuts):
     return outputs
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_any_cut_into_micro_batches_gives_the_oracles_answer(name):
     found = workload(name)
     names = found.program.output.names

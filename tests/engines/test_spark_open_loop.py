@@ -16,6 +16,7 @@ from engines.protocol import OfferedLoad, Task
 from engines.small_dataset import write_dataset
 from engines.spark.adapter import SparkEngine
 from engines.spark.layout import layout
+from engines.spark.refusal import PROGRAMS
 from engines.spark.streaming import dropper
 from engines.spark.streaming.chunk import Pending
 from engines.spark.streaming.dropper import Dropper
@@ -25,7 +26,7 @@ from workloads.datasets.cut import before, event_times
 from workloads.datasets.session import spark
 from workloads.model import Alphabet, Input, Stream
 from workloads.model.trace import compare
-from workloads.registry import NAMES, workload
+from workloads.registry import workload
 
 MS = 1_000_000
 
@@ -111,7 +112,7 @@ def run(name, dataset, folder, load, **options):
 
 @pytest.mark.spark
 @pytest.mark.parametrize("mixed", [False, True])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_the_answer_is_the_oracles_whatever_files_a_micro_batch_takes(
     name, mixed, session, tmp_path
 ):

@@ -35,11 +35,16 @@ PER_STREAM = frozenset({"page_view_join"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """Output in the order of emission, rows read, and the number of micro-batches."""
+    """Output in the order of emission, rows read, and the number of micro-batches.
+
+    Attributes:
+        state_rows_peak: most rows in Spark's state after a micro-batch, where Spark keeps them.
+    """
 
     columns: Columns
     rows: int
     micro_batches: int
+    state_rows_peak: int = 0
 
 
 def describe(

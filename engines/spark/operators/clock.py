@@ -1,0 +1,62 @@
+"""Event time as Spark's timestamps.
+
+Times of these workloads are whole milliseconds, from anywhere in int64. Spark keeps microseconds
+since 1970 and starts its watermark at 1970, dropping what is earlier as late. So time is moved: a
+first event falls at least one window advance after 1970. Windows keep their places, as it is moved
+by a multiple of their advance.
+"""
+
+from dataclasses import dataclass
+
+from engines.spark.layout import Layout
+
+_LATEST_MS = (2**63 - 1) // 1000
+"""The last millisecond of a timestamp in microseconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clock:
+    """How event times become timestamps, and when the input ends.
+
+    Attributes:
+        origin: the event time that stands at the beginning of 1970.
+        end: the last instant known to have passed: that of the last event, or the one before the
+            cut. What a watermark closes, it closes up to here.
+    """
+
+    origin: int
+    end: int
+
+    def time(self, column: str) -> str:
+        """Return the SQL of a column of event times as timestamps."""
+        return f"timestamp_millis({self.since(column)})"
+
+    def since(self, column: str) -> str:
+        """Return the SQL of a column of event times as milliseconds since the origin, above 0."""
+        return f"({column} - ({self.origin}L))"
+
+    def back(self, timestamp: str) -> str:
+        """Return the SQL of a timestamp as event time."""
+        return f"(unix_millis({timestamp}) + ({self.origin}L))"
+
+
+def clock(plan: Layout, advance: int) -> Clock:
+    """Return the clock of an input for windows that advance by so much."""
+    filled = [stream for stream in plan.streams if stream.rows]
+    if not filled:
+        return Clock(origin=0, end=0)
+    first = min(stream.ts_min for stream in filled)
+    end = max(stream.ts_max for stream in filled) if plan.until_ts is None else plan.until_ts - 1
+    return Clock(origin=(first // advance - 1) * advance, end=end)
+
+
+def beyond(plan: Layout, advance: int, size: int) -> str | None:
+    """Return why an input does not fit Spark's timestamps, or None."""
+    times = clock(plan, advance)
+    lasts = times.end - times.origin + 2 * size
+    if lasts > _LATEST_MS or times.origin <= -(2**63):
+        return (
+            f"spark keeps timestamps in 64 bits of microseconds: windows of {size} ms on event "
+            f"times from {times.origin} to {times.end} ms do not fit"
+        )
+    return None

@@ -1,0 +1,169 @@
+"""Runs the relation of a query: on whole files, or on files that arrive in micro-batches."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
+from pyspark.sql.streaming.listener import StreamingQueryProgress
+
+from engines.spark.batch.markers import scan
+from engines.spark.layout import Layout, ddl
+from engines.spark.operators.clock import Clock, clock
+from engines.spark.operators.registry import relation
+from engines.spark.operators.relation import Inputs
+from engines.spark.operators.split import Part, parts, split
+from engines.spark.streaming.query import Ran
+from workloads.model import Columns, Params, Query, Workload
+
+TASKS_PER_WORKER = 4
+"""Of a join's table: buckets differ in size, and several even out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is to be run.
+
+    Attributes:
+        workload: its name.
+        query: its program.
+        params: the query's parameters.
+        output: (name, dtype) of the program's output.
+        form: one of the workload's forms.
+        workers: degree of parallelism.
+    """
+
+    workload: str
+    query: Query
+    params: Params
+    output: tuple[tuple[str, str], ...]
+    form: str
+    workers: int
+
+    @property
+    def schema(self) -> pa.Schema:
+        """What a sink takes."""
+        fields = (*self.output, ("src", "int16"))
+        return pa.schema([(name, pa.from_numpy_dtype(dtype)) for name, dtype in fields])
+
+
+def asked(workload: Workload, output: Mapping[str, str], form: str, workers: int) -> Asked:
+    """Return what is asked for by a workload whose program is a query of operators."""
+    query = workload.program
+    assert isinstance(query, Query)
+    return Asked(
+        workload=workload.name,
+        query=query,
+        params=workload.query_params,
+        output=tuple(output.items()),
+        form=form,
+        workers=workers,
+    )
+
+
+def batch(session: SparkSession, plan: Layout, what: Asked) -> Columns:
+    """Return the output of the whole input, unordered."""
+    times = _clock(plan, what)
+    frames = []
+    for part in parts(plan, what.query):
+        frame = scan(session, plan, part.src)
+        if "tag" in frame.columns:
+            frame = frame.where(F.expr(f"tag % {plan.n_kinds} = {part.kind}"))
+        frames.append((part, frame))
+    table = _related(frames, what, times, streaming=False).toArrow().cast(what.schema)
+    return {name: table[name].to_numpy() for name in what.schema.names}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Files:
+    """An input in files that arrive one after the other, by part."""
+
+    parts: tuple[Part, ...]
+    folder: Path
+    clock: Clock
+    heartbeats: int
+
+
+def cut(plan: Layout, what: Asked, folder: Path, files: int) -> Files:
+    """Cut an input into the files of micro-batches."""
+    found, times = relation(what.workload), _clock(plan, what)
+    return Files(
+        parts=split(
+            plan,
+            what.query,
+            folder,
+            files,
+            aligned=found.aligned,
+            closing=times.end if found.closes else None,
+        ),
+        folder=folder,
+        clock=times,
+        heartbeats=len(parts(plan, what.query)) if found.closes else 0,
+    )
+
+
+def streaming(session: SparkSession, what: Asked, files: Files, checkpoint: Path) -> Ran:
+    """Run the query until all files are processed; `rows` are events, without heartbeats.
+
+    Each micro-batch takes one file of every part. Its output is a relation, without an order: the
+    sink hands it to the driver and sorts it by time. A repeated micro-batch replaces its output.
+    """
+    frames = []
+    for part in files.parts:
+        reader = session.readStream.schema(ddl(part.columns)).option("maxFilesPerTrigger", 1)
+        frames.append((part, reader.parquet(str(files.folder / part.name))))
+    answers: dict[int, pa.Table] = {}
+
+    def sink(frame: DataFrame, batch: int) -> None:
+        answers[batch] = frame.toArrow().cast(what.schema).sort_by("ts")
+
+    related = _related(frames, what, files.clock, streaming=True)
+    writer = related.writeStream.outputMode("append").foreachBatch(sink)
+    started = (
+        writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
+    )
+    started.awaitTermination()
+    tables = [answers[batch] for batch in sorted(answers)]
+    whole = pa.concat_tables([what.schema.empty_table(), *tables])
+    reports = started.recentProgress
+    return Ran(
+        columns={name: whole[name].to_numpy() for name in what.schema.names},
+        rows=sum(report["numInputRows"] for report in reports) - files.heartbeats,
+        micro_batches=len(answers),
+        state_rows_peak=max(map(_state_rows, reports), default=0),
+    )
+
+
+def _state_rows(report: StreamingQueryProgress) -> int:
+    return sum(operator["numRowsTotal"] for operator in report["stateOperators"])
+
+
+def _clock(plan: Layout, what: Asked) -> Clock:
+    return clock(plan, what.query.operators[0].window.advance)
+
+
+def _related(
+    frames: list[tuple[Part, DataFrame]], what: Asked, times: Clock, *, streaming: bool
+) -> DataFrame:
+    found = relation(what.workload)
+    kinds: dict[str, list[DataFrame]] = {name: [] for name in what.query.kinds}
+    for part, frame in frames:
+        source = F.lit(part.src).cast("short").alias("src")
+        frame = frame.select("ts", source, *part.fields)
+        if found.delay_ms is not None:
+            frame = frame.withColumn("time", F.expr(times.time("ts")))
+            # Of each part by itself: Spark then goes by the one that is furthest behind.
+            frame = frame.withWatermark("time", f"{found.delay_ms} milliseconds")
+        kinds[what.query.kinds[part.kind]].append(frame)
+    inputs = Inputs(
+        kinds={name: reduce(DataFrame.unionAll, parts) for name, parts in kinds.items()},
+        params=what.params,
+        clock=times,
+        form=what.form,
+        tasks=TASKS_PER_WORKER * what.workers,
+        streaming=streaming,
+    )
+    return found.build(inputs)

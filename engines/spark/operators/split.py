@@ -1,0 +1,114 @@
+"""Cuts streams into the files of micro-batches: a part for each stream and kind of tuple in it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from engines.spark.layout import Layout, read_rows
+from engines.spark.streaming.split import ROW_GROUP, stamp
+from workloads.model import Query
+
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """The tuples of one kind in one stream.
+
+    Attributes:
+        src, kind: indices of the stream and of the kind.
+        fields: the columns of the kind beside `ts`.
+        columns: (name, type) of the columns in its files.
+    """
+
+    src: int
+    kind: int
+    fields: tuple[str, ...]
+    columns: tuple[tuple[str, str], ...]
+
+    @property
+    def name(self) -> str:
+        """The folder of its files."""
+        return f"stream-{self.src}-kind-{self.kind}"
+
+
+def parts(plan: Layout, query: Query) -> tuple[Part, ...]:
+    """Return the parts of an input, by stream, then kind."""
+    found = []
+    for src, stream in enumerate(plan.streams):
+        types = dict(stream.columns)
+        for kind in stream.kinds:
+            given = query.operators[0].inputs[kind]
+            fields = (*(given.fields.names or ()), *(name for name, _ in given.lists))
+            columns = tuple((name, types[name]) for name in ("ts", *fields))
+            found.append(Part(src=src, kind=kind, fields=fields, columns=columns))
+    return tuple(found)
+
+
+def split(
+    plan: Layout,
+    query: Query,
+    folder: Path,
+    files: int,
+    *,
+    aligned: bool,
+    closing: int | None,
+) -> tuple[Part, ...]:
+    """Write every part as `files` files, in order, and return the parts.
+
+    Args:
+        plan: the streams.
+        query: whose input they are.
+        folder: for a folder of each part; does not exist.
+        files: how many of each part.
+        aligned: whether the i-th files of all parts end at the same event time; otherwise each
+            part's files have equal numbers of rows.
+        closing: event time of a last row of each part, a heartbeat, whose other columns are null;
+            None: there is none.
+    """
+    bounds = _bounds(plan, files) if aligned else None
+    found = parts(plan, query)
+    for part in found:
+        table = _tuples(plan, part)
+        if bounds is None:
+            cuts = np.arange(files + 1) * len(table) // files
+        else:
+            cuts = np.searchsorted(table["ts"].to_numpy(), bounds)
+            cuts = np.concatenate([[0], cuts, [len(table)]])
+        _write(table, folder / part.name, cuts.tolist(), closing)
+    return found
+
+
+def _tuples(plan: Layout, part: Part) -> pa.Table:
+    table = read_rows(plan.streams[part.src])
+    if "tag" in table.column_names:
+        table = table.take(np.flatnonzero(table["tag"].to_numpy() % plan.n_kinds == part.kind))
+    names = [name for name, _ in part.columns]
+    # A heartbeat has nulls.
+    schema = pa.schema([table.schema.field(name).with_nullable(True) for name in names])
+    return table.select(names).cast(schema)
+
+
+def _bounds(plan: Layout, files: int) -> Rows:
+    """Return event times between which there are about equally many tuples of all streams."""
+    whole = np.concatenate([read_rows(stream)["ts"].to_numpy() for stream in plan.streams])
+    whole.sort()
+    return whole[np.arange(1, files) * len(whole) // files] if len(whole) else whole
+
+
+def _write(table: pa.Table, folder: Path, cuts: Sequence[int], closing: int | None) -> None:
+    folder.mkdir(parents=True)
+    for place, (begin, end) in enumerate(pairwise(cuts)):
+        rows = table.slice(begin, end - begin)
+        if closing is not None and place == len(cuts) - 2:
+            beat = [{name: closing if name == "ts" else None for name in table.column_names}]
+            rows = pa.concat_tables([rows, pa.Table.from_pylist(beat, schema=table.schema)])
+        path = folder / f"part-{place:05d}.parquet"
+        pq.write_table(rows, path, row_group_size=ROW_GROUP)
+        stamp(path, place)

@@ -1,0 +1,52 @@
+"""Tweets: sliding windows over the exploded keys of each tweet.
+
+The keys of a tweet are a set, so arrays are made distinct before they are exploded; pairs of words
+are made by SQL's functions on arrays. No Python runs on tweets.
+"""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
+
+from engines.spark.operators.relation import Inputs, Relation
+from workloads.paircount.program import FIRST
+
+
+def _word_counts(inputs: Inputs) -> DataFrame:
+    found = _windows(inputs, "words", F.count(F.lit(1)))
+    return found.selectExpr("ts", "key as word", "value as count", "src")
+
+
+def _pair_counts(inputs: Inputs) -> DataFrame:
+    found = _windows(inputs, _pairs(int(inputs.params["distance"])), F.count(F.lit(1)))
+    return found.selectExpr("ts", "key as pair", "value as count", "src")
+
+
+def _longest(inputs: Inputs) -> DataFrame:
+    found = _windows(inputs, "hashtags", F.max("chars"))
+    return found.selectExpr("ts", "key as hashtag", "value as chars", "src")
+
+
+def _pairs(distance: int) -> str:
+    """Return the SQL of all pairs of words at most `distance` apart; 0: any two."""
+    near = f"slice(words, at + 2, {distance})" if distance else "slice(words, at + 2, size(words))"
+    pair = f"cast(first as bigint) * {FIRST}L + second"
+    return f"flatten(transform(words, (first, at) -> transform({near}, second -> {pair})))"
+
+
+def _windows(inputs: Inputs, keys: str, value: Column) -> DataFrame:
+    """Return `ts`, `key`, `value` of every key in every window that the end of the input closes."""
+    advance, size = (f"{inputs.params[name]} milliseconds" for name in ("wa_ms", "ws_ms"))
+    keyed = inputs.kinds["tweet"].select(
+        "time", "chars", F.explode(F.expr(f"array_distinct({keys})")).alias("key")
+    )
+    window = F.window("time", size, advance).alias("window")
+    found = keyed.groupBy(window, "key").agg(value.alias("value"))
+    right = F.expr(inputs.clock.back("window.end")).alias("ts")
+    found = found.select(right, "key", "value", F.lit(0).cast("short").alias("src"))
+    # The watermark of a stream closes windows up to the end and no further; a table has none.
+    return found if inputs.streaming else found.where(F.col("ts") <= inputs.clock.end)
+
+
+WORDCOUNT = Relation(build=_word_counts, delay_ms=0, closes=True)
+PAIRCOUNT = Relation(build=_pair_counts, delay_ms=0, closes=True)
+LONGEST_TWEET_PER_HASHTAG = Relation(build=_longest, delay_ms=0, closes=True)

@@ -1,0 +1,76 @@
+"""What Spark can be asked for, and why not when it cannot."""
+
+from engines.protocol import Task
+from engines.spark.layout import layout
+from engines.spark.operators import registry
+from engines.spark.operators.clock import beyond
+from workloads.model import Query
+
+PROGRAMS = ("event_window", "fraud_detection", "keyed_counter", "page_view_join")
+"""Workloads with a DGS program."""
+WORKLOADS = (*PROGRAMS, *registry.FORMS)
+FORMS = {"streaming": ("packed", "rows"), "batch": ("buckets", "ordered")}
+"""Of DGS programs, by variant, the default form first; the others are kept for comparison."""
+OPTIONS = {"file_ms", "form", "micro_batches", "warm_up_events", "warm_up_rounds"}
+MOST_OVERLAPS = 256
+"""Spark's `window` writes each overlap out as an expression of its own: the plan grows with them.
+
+Where tuples are to be in more windows than this, a plan takes longer to compile than to run.
+"""
+
+
+def forms(workload: str, variant: str) -> tuple[str, ...]:
+    """Return the forms of a workload in a variant, the default first."""
+    return registry.FORMS.get(workload) or FORMS[variant]
+
+
+def refusal(task: Task) -> str | None:
+    """Return why a task cannot be run, or None. Starts nothing."""
+    name = task.workload.name
+    if name not in WORKLOADS:
+        return f"spark has no query for {name}; it has {', '.join(WORKLOADS)}"
+    if task.variant not in FORMS:
+        return f"spark has no variant {task.variant!r}; it has {', '.join(FORMS)}"
+    unknown = sorted(set(task.options) - OPTIONS)
+    if unknown:
+        return f"spark has no option {', '.join(unknown)}; it has {', '.join(sorted(OPTIONS))}"
+    known = forms(name, task.variant)
+    form = task.options.get("form", known[0])
+    if form not in known:
+        which = name if name in registry.FORMS else task.variant
+        return f"spark {which} has no form {form!r}; it has {', '.join(known)}"
+    for option in sorted(OPTIONS - {"form"}):
+        given = task.options.get(option, 1)
+        lowest = 1 if option in ("file_ms", "micro_batches") else 0
+        if not isinstance(given, int) or given < lowest:
+            return f"spark option {option} must be a whole number from {lowest}, got {given!r}"
+    if task.load is not None and task.variant == "batch":
+        return "spark batch takes no load: a batch query reads its whole input, nothing arrives"
+    if task.load is not None and form == "rows":
+        return "spark streaming takes a load in form packed only, not in form 'rows'"
+    if isinstance(task.workload.program, Query):
+        return _refused_query(task, task.workload.program)
+    return None
+
+
+def _refused_query(task: Task, query: Query) -> str | None:
+    if task.load is not None:
+        return (
+            f"spark streaming takes no load for {query.name}: its own windows and joins neither "
+            "acknowledge tuples nor say which tuple caused an output, so that no latency could be "
+            "told; it runs at full speed only"
+        )
+    held = {query.kinds[kind] for stream in task.dataset.streams for kind in stream.kinds}
+    for kind in query.kinds:
+        if kind not in held:
+            return f"spark {query.name} needs a stream of kind {kind}; the dataset has none"
+    window = query.operators[0].window
+    if task.workload.name in registry.TIMELESS:
+        return None
+    overlaps = -(-window.size // window.advance)
+    if window.type == "multi" and overlaps > MOST_OVERLAPS:
+        return (
+            f"spark writes a tuple's {overlaps:,} windows of {window.size} ms every "
+            f"{window.advance} ms into the plan, one by one; at most {MOST_OVERLAPS} are taken"
+        )
+    return beyond(layout(task.dataset), window.advance, window.size)
