@@ -65,7 +65,9 @@ def write_dictionary(rows: "DataFrame", dictionary: Dictionary, folder: Path) ->
     )
     task = _DictionaryTask(folder / f"{dictionary.name}.parquet")
     ordered = numbered.repartition(1).sortWithinPartitions("id")
-    return int(ordered.mapInArrow(task, "entries long").collect()[0].entries)
+    records = ordered.mapInArrow(task, "entries long").collect()
+    # As above: no task for no texts at all, such as hashtags where nobody uses them.
+    return int(records[0].entries) if records else task.write(iter(()))
 
 
 def encode(rows: "DataFrame", dictionary: Dictionary, entries: "DataFrame") -> "DataFrame":
@@ -118,6 +120,12 @@ class _DictionaryTask:
 
     def __call__(self, batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
         import pyarrow as pa  # in the worker
+
+        yield pa.RecordBatch.from_pydict({"entries": pa.array([self.write(batches)], pa.int64())})
+
+    def write(self, batches: "Iterator[pa.RecordBatch]") -> int:
+        """Write the file; returns how many entries it has."""
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
         schema = pa.schema([("id", pa.int32()), ("text", pa.string())])
@@ -126,4 +134,4 @@ class _DictionaryTask:
             for batch in batches:
                 writer.write_table(pa.Table.from_batches([batch]).cast(schema))
                 entries += batch.num_rows
-        yield pa.RecordBatch.from_pydict({"entries": pa.array([entries], pa.int64())})
+        return entries
