@@ -1,5 +1,6 @@
 """The programming models: streams, data-trace types, programs with DGS, and the operator O+."""
 
+from workloads.model.aggregates import aggregate, aggregate_plus, equi_join
 from workloads.model.errors import ModelError, PlanError, ProgramError
 from workloads.model.lists import ColumnType, ListColumn, ListType, column_type, type_of
 from workloads.model.operator import InputType, Operator, Query, Window, join
@@ -43,7 +44,10 @@ __all__ = [
     "Tag",
     "Window",
     "Workload",
+    "aggregate",
+    "aggregate_plus",
     "column_type",
+    "equi_join",
     "join",
     "type_of",
 ]
