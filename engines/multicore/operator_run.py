@@ -24,6 +24,7 @@ from engines.multicore.kernels.operators import (
 from engines.multicore.results import (
     LAG,
     LATENCY_UNDER_LOAD,
+    SERVICE,
     elasticity,
     histogram,
     progress,
@@ -297,6 +298,7 @@ class OperatorRun:
         return {
             "latency": histogram(core.latency(), LATENCY_UNDER_LOAD),
             "warm_up_latency": histogram(core.warm_up(), LATENCY_UNDER_LOAD),
+            "service_latency": histogram(core.service(), SERVICE),
             "sent": sent,
         }
 

@@ -187,6 +187,7 @@ void bind_operators(nb::module_& m) {
       .def("emitted", [](const OperatorCore& core) { return core.runtime_.emitted(); })
       .def("latency", [](const OperatorCore& core) { return sparse(core.runtime_.latency_counts()); })
       .def("warm_up", [](const OperatorCore& core) { return sparse(core.runtime_.warm_up_counts()); })
+      .def("service", [](const OperatorCore& core) { return sparse(core.runtime_.service_counts()); })
       .def("lag", [](const OperatorCore& core) { return sparse(core.runtime_.lag_counts()); })
       .def("progress", [](const OperatorCore& core) { return columns_of(core.runtime_.progress()); });
 }

@@ -23,6 +23,7 @@ void JoinInstance::stand_like(const OperatorInstance& other) {
 }
 
 void JoinInstance::process(std::span<const LogRun> runs) {
+  taken_ns_ = recorder_.now();
   // The rows of one stream follow each other, so the tuples at hand are two ranges; which of them came first only
   // matters between the two, and there timestamps tell.
   Rows fresh[2] = {{seen_[0], seen_[0]}, {seen_[1], seen_[1]}};
@@ -40,7 +41,7 @@ void JoinInstance::process(std::span<const LogRun> runs) {
   join(fresh);
 }
 
-void JoinInstance::advance(std::int64_t watermark) { watermark_ = std::max(watermark_, watermark); }
+void JoinInstance::advance(std::int64_t watermark, std::int64_t) { watermark_ = std::max(watermark_, watermark); }
 
 void JoinInstance::join(const Rows (&fresh)[2]) {
   const std::int64_t count = (fresh[0].end - fresh[0].begin) + (fresh[1].end - fresh[1].begin);
@@ -154,9 +155,7 @@ void JoinInstance::emit() {
       for (std::int64_t k = at; k < next; ++k) {
         const Pair& pair = pairs_[static_cast<std::size_t>(k)];
         const std::size_t later = later_is_left(pair) ? 0 : 1;
-        const std::span<const std::int64_t> due = streams_[later].view->due;
-        const std::int64_t row = later == 0 ? pair.left : pair.right;
-        if (!due.empty()) recorder_.output(recorder_.start() + due[static_cast<std::size_t>(row)], 1);
+        account(1, due_of(streams_[later], later == 0 ? pair.left : pair.right));
       }
     }
     at = next;

@@ -50,8 +50,8 @@ void KeyedInstance::stand_like(const OperatorInstance& other) {
   set_expiry();
 }
 
-void KeyedInstance::settle(std::int64_t watermark) {
-  advance(watermark);
+void KeyedInstance::settle(std::int64_t watermark, std::int64_t due_ns) {
+  advance(watermark, due_ns);
   started_ = true;
   watermark_ = std::max(watermark_, watermark);
   left_ = std::max(left_, spec_.window.earliest(watermark));
@@ -98,6 +98,7 @@ void* KeyedInstance::find(void* self, std::int64_t key, std::int64_t bucket, std
 }
 
 void KeyedInstance::process(std::span<const LogRun> runs) {
+  taken_ns_ = recorder_.now();
   for (const LogRun& part : runs) {
     const auto s = static_cast<std::size_t>(part.source);
     run(streams_[s], part.begin, part.end);
@@ -115,16 +116,14 @@ void KeyedInstance::run(const OperatorStream& stream, std::int64_t begin, std::i
   std::int64_t room = spec_.max_outputs;
   while (begin < end) {
     if (ts[static_cast<std::size_t>(begin)] >= view_.expire_at) {
-      trigger_ = &stream;
-      trigger_row_ = begin;
-      advance(ts[static_cast<std::size_t>(begin)]);
+      advance(ts[static_cast<std::size_t>(begin)], due_of(stream, begin));
     }
     view_.stamp = stamp_;
     Emit* emit = out_.open(std::min(room, out_.chunk_rows()));
     const std::int64_t next = stream.process(&view_, stream.view->columns.data(), begin, end, emit) - 1;
     ++kernel_calls_;
     if (next < begin) throw std::runtime_error("keys or update raised an exception");
-    account(out_.close(index_, index_, 0, false), stream, begin);
+    account_each(stream, begin, next, *emit, out_.close(index_, index_, 0, false));
     stamp_ += next - begin;
     if (next == begin && ts[static_cast<std::size_t>(begin)] < view_.expire_at) {
       if (keys_.refused != 0) {
@@ -144,8 +143,30 @@ void KeyedInstance::run(const OperatorStream& stream, std::int64_t begin, std::i
   if (end > 0) watermark_ = ts[static_cast<std::size_t>(end) - 1];
 }
 
-void KeyedInstance::advance(std::int64_t watermark) {
+void KeyedInstance::account_each(const OperatorStream& stream, std::int64_t begin, std::int64_t end, const Emit& emit,
+                                 std::int64_t added) noexcept {
+  if (added == 0 || !recorder_.on()) return;
+  recorder_.tick();
+  if (stream.view->due.empty()) return;
+  // An output carries the end of its tuple's window, so a merge by time finds the tuple; of tuples in one window
+  // the first counts, which errs on the slow side.
+  const auto* ts = static_cast<const std::int64_t*>(emit.columns[0]) + (emit.count - added);
+  const WindowShape& window = spec_.window;
+  std::int64_t row = begin;
+  std::int64_t done = 0;
+  while (done < added) {
+    const std::int64_t left = ts[done] - window.size;
+    while (row + 1 < end && window.earliest(stream.view->ts[static_cast<std::size_t>(row)]) < left) ++row;
+    std::int64_t same = done + 1;
+    while (same < added && ts[same] == ts[done]) ++same;
+    account(same - done, due_of(stream, row));
+    done = same;
+  }
+}
+
+void KeyedInstance::advance(std::int64_t watermark, std::int64_t due_ns) {
   if (!started_) return;
+  cause_due_ns_ = due_ns;
   watermark_ = std::max(watermark_, watermark);
   if (lazy_ && spec_.window.single) return;
   while (left_ + spec_.window.size <= watermark) {
@@ -175,7 +196,8 @@ std::int64_t KeyedInstance::expire_table(WindowTable& table, std::int64_t left) 
       ++kernel_calls_;
       if (next < at) throw std::runtime_error("expire or slide raised an exception");
       const std::int64_t added = out_.close(index_, index_, 0, false);
-      if (trigger_ != nullptr) account(added, *trigger_, trigger_row_);
+      if (added != 0) recorder_.tick();
+      account(added, cause_due_ns_);
       at = next;
     }
   }

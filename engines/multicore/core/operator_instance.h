@@ -4,7 +4,9 @@
 // one log; each updates the keys of the buckets that the mapping gives it. Which those are changes only while all
 // of them stand at a barrier.
 #pragma once
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -44,6 +46,29 @@ struct OperatorSpec {
   bool is_join() const noexcept { return match_by_left != nullptr; }
 };
 
+// With a load: when it is due, in ns after the start, that no tuple below `watermark` is to come, by events,
+// heartbeats, or the end of each stream; -1 without one. The streams are those of the sources.
+inline std::int64_t due_of_watermark(std::span<const OperatorStream> streams, std::int64_t watermark) noexcept {
+  std::int64_t result = -1;
+  for (const OperatorStream& stream : streams) {
+    const StreamView& view = *stream.view;
+    const auto event = std::lower_bound(view.ts.begin(), view.ts.end(), watermark) - view.ts.begin();
+    const auto beat =
+        std::lower_bound(view.heartbeats.begin(), view.heartbeats.end(), watermark - 1) - view.heartbeats.begin();
+    constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
+    std::int64_t due = kNone;
+    if (event < std::ssize(view.due)) due = view.due[static_cast<std::size_t>(event)];
+    if (beat < std::ssize(view.heartbeat_due)) due = std::min(due, view.heartbeat_due[static_cast<std::size_t>(beat)]);
+    if (due == kNone) {  // its end, with the last of both
+      due = -1;
+      if (!view.due.empty()) due = view.due.back();
+      if (!view.heartbeat_due.empty()) due = std::max(due, view.heartbeat_due.back());
+    }
+    result = std::max(result, due);
+  }
+  return result;
+}
+
 // The window instances of all keys: a table for each bucket and each window that may be alive.
 class WindowState {
  public:
@@ -81,8 +106,9 @@ class alignas(kCacheLine) OperatorInstance {
   // fails.
   virtual void process(std::span<const LogRun> runs) = 0;
 
-  // Time is known to have passed up to `watermark`: windows that end by then expire.
-  virtual void advance(std::int64_t watermark) = 0;
+  // Time is known to have passed up to `watermark`, which with a load was to be known `due_ns` after the start:
+  // windows that end by then expire.
+  virtual void advance(std::int64_t watermark, std::int64_t due_ns) = 0;
 
   // A new mapping holds from here on: bucket b is this instance's iff owner[b] is its index. With all instances at a
   // barrier.
@@ -96,8 +122,8 @@ class alignas(kCacheLine) OperatorInstance {
     stamp_ = other.stamp_;
   }
 
-  // Time has passed up to `watermark` for all instances, whether or not this one has seen a tuple. At a barrier.
-  virtual void settle(std::int64_t watermark) { advance(watermark); }
+  // As `advance`, for all instances, whether or not this one has seen a tuple. At a barrier.
+  virtual void settle(std::int64_t watermark, std::int64_t due_ns) { advance(watermark, due_ns); }
 
   std::int64_t watermark() const noexcept { return watermark_; }
   std::int64_t tuples() const noexcept { return stamp_; }           // position in the log
@@ -111,22 +137,25 @@ class alignas(kCacheLine) OperatorInstance {
   std::int64_t kernel_calls() const noexcept { return kernel_calls_; }
 
  protected:
-  // What one emitted batch was caused by.
-  void account(std::int64_t added, const OperatorStream& stream, std::int64_t row) noexcept {
-    if (added == 0 || !recorder_.on()) return;
-    recorder_.tick();
-    const std::span<const std::int64_t> due = stream.view->due;
-    if (due.empty()) return;
-    recorder_.output(recorder_.start() + due[static_cast<std::size_t>(row)], added);
+  // Outputs have appeared whose cause was due `due_ns` after the start; without a load there is no such time.
+  void account(std::int64_t added, std::int64_t due_ns) noexcept {
+    if (added == 0 || due_ns < 0) return;
+    recorder_.output(recorder_.start() + due_ns, added);
+    recorder_.served(recorder_.start() + due_ns, taken_ns_, added);
+  }
+
+  static std::int64_t due_of(const OperatorStream& stream, std::int64_t row) noexcept {
+    return stream.view->due.empty() ? -1 : stream.view->due[static_cast<std::size_t>(row)];
   }
 
   const std::int32_t index_;
   const OperatorSpec& spec_;
   const std::span<const OperatorStream> streams_;
+  std::int64_t taken_ns_ = 0;       // when the tuples at hand were taken
   OutputBuffer& out_;
   Recorder& recorder_;
   std::vector<std::int64_t> seen_;  // rows of each stream that have been read
-  std::int64_t watermark_ = 0;      // of the latest tuple; meaningless before the first
+  std::int64_t watermark_ = std::numeric_limits<std::int64_t>::min();
   std::int64_t stamp_ = 0;          // tuples read
   std::int64_t compared_ = 0;
   std::int64_t kernel_calls_ = 0;
@@ -140,16 +169,18 @@ class KeyedInstance final : public OperatorInstance {
                 Recorder& recorder, WindowState& state);
 
   void process(std::span<const LogRun> runs) override;
-  void advance(std::int64_t watermark) override;
+  void advance(std::int64_t watermark, std::int64_t due_ns) override;
   void adopt(const std::int32_t* owner) override;
   void stand_like(const OperatorInstance& other) override;
-  void settle(std::int64_t watermark) override;
+  void settle(std::int64_t watermark, std::int64_t due_ns) override;
 
  private:
   static void* find(void* self, std::int64_t key, std::int64_t bucket, std::int64_t left, std::int64_t stamp);
   void run(const OperatorStream& stream, std::int64_t begin, std::int64_t end);
   void expire(std::int64_t left);
   std::int64_t expire_table(WindowTable& table, std::int64_t left);
+  void account_each(const OperatorStream& stream, std::int64_t begin, std::int64_t end, const Emit& emit,
+                    std::int64_t added) noexcept;
   void count_live();
   void grow_keys(std::int64_t wanted);
   void set_expiry() noexcept;
@@ -164,8 +195,7 @@ class KeyedInstance final : public OperatorInstance {
   bool lazy_;                 // windows expire without a trace: nothing to do then
   std::int64_t left_ = 0;     // no window that began before it is alive
   std::int64_t live_ = 0;     // entries of own buckets
-  const OperatorStream* trigger_ = nullptr;  // the tuple that made windows expire
-  std::int64_t trigger_row_ = 0;
+  std::int64_t cause_due_ns_ = -1;  // when it was due that windows expire now
 };
 
 // A join of all pairs of two inputs, each one stream. The streams' columns are the window store: nothing is copied,
@@ -181,7 +211,7 @@ class JoinInstance final : public OperatorInstance {
                Recorder& recorder);
 
   void process(std::span<const LogRun> runs) override;
-  void advance(std::int64_t watermark) override;
+  void advance(std::int64_t watermark, std::int64_t due_ns) override;
   void adopt(const std::int32_t* owner) override { owner_ = owner; }
   void stand_like(const OperatorInstance& other) override;
 

@@ -83,6 +83,7 @@ std::int32_t OperatorRuntime::add_stream(StreamView stream, std::int32_t input, 
   feed.source = source;
   feed.reader = source->ring.add_reader();
   feed.pumped = !due;
+  if (view.size() != 0) last_ts_ = std::max(last_ts_, view.ts.back());
   return view.index;
 }
 
@@ -130,7 +131,7 @@ void OperatorRuntime::start() {
       for (const auto& source : sources_) generator_->add(source.get(), everybody);
       generator_thread_ = std::thread([this] {
         go_->wait();
-        generator_->run(start_ns_, parkers_, failed_);
+        generator_->run(start_ns(), parkers_, failed_);
       });
     }
   } catch (...) {
@@ -157,7 +158,7 @@ std::int64_t OperatorRuntime::run() {
   if (go_ == nullptr) start();
   if (!workers_.front().thread.joinable()) throw std::logic_error("a runtime runs once");
   const std::int64_t begin = now_ns();
-  start_ns_ = begin;
+  start_ns_.store(begin, std::memory_order_relaxed);  // relaxed: those who wait are released after it
   const std::int64_t warm_up_ns = options_.load ? options_.load->warm_up_ns : 0;
   for (Worker& worker : workers_) worker.recorder->begin(begin, warm_up_ns);
   go_->count_down();  // release: publishes the above; pairs with the waits
@@ -173,6 +174,11 @@ std::int64_t OperatorRuntime::run() {
                              " records beyond max_outputs; raise it in the operator");
   }
   return finish - begin;
+}
+
+std::int64_t OperatorRuntime::since_start() const noexcept {
+  const std::int64_t start = start_ns();
+  return start == 0 ? 0 : now_ns() - start;
 }
 
 void OperatorRuntime::notify_all() noexcept {
@@ -284,7 +290,7 @@ bool OperatorRuntime::read(std::int32_t index) {
         at_switch = true;
         break;
       }
-      worker.instance->advance(part.end);
+      advance(worker, part.end);
       continue;
     }
     part.begin += worker.skip;
@@ -336,7 +342,7 @@ void OperatorRuntime::process(Worker& worker, std::span<const LogRun> runs) {
   if (!handover_->decreed(&unused)) {  // queues count what they hand over
     worker.recorder->consumed(static_cast<double>(rows) / active_.load(std::memory_order_relaxed));
   }
-  const std::int64_t step = std::clamp<std::int64_t>((after - start_ns_) / Recorder::kStepNs, 0, options_.grid_steps - 1);
+  const std::int64_t step = std::clamp<std::int64_t>((after - start_ns()) / Recorder::kStepNs, 0, options_.grid_steps - 1);
   LoadStep& load = worker.steps.get()[step];
   load.busy_ns += after - before;
   load.compared += worker.instance->compared() - compared;
@@ -344,6 +350,13 @@ void OperatorRuntime::process(Worker& worker, std::span<const LogRun> runs) {
   // relaxed: statistics, one writer.
   worker.busy_ns.store(worker.busy_ns.load(std::memory_order_relaxed) + after - before, std::memory_order_relaxed);
   publish_counts(worker);
+}
+
+void OperatorRuntime::advance(Worker& worker, std::int64_t watermark) {
+  // Promises may reach beyond the last tuple, the watermark does not, but to where the input is known to end.
+  const std::int64_t reached = std::min(watermark, options_.end_watermark.value_or(last_ts_));
+  worker.recorder->tick();
+  worker.instance->advance(reached, due_of_watermark(streams_, reached));
 }
 
 void OperatorRuntime::publish_counts(Worker& worker) noexcept {
@@ -422,7 +435,7 @@ void OperatorRuntime::apply(std::int32_t index, std::int64_t number) {
   }
   epoch.done.before = before;
   epoch.done.event_ts = me.gamma;
-  epoch.done.done_ns = now_ns() - start_ns_;
+  epoch.done.done_ns = since_start();
   arrived_.store(0, std::memory_order_relaxed);  // relaxed: published by the store below
   // seq_cst, each with a notify behind it: pairs with the loads in `turn` and `meet`.
   for (std::int32_t i = 0; i < std::max(before, after); ++i) {
@@ -435,7 +448,7 @@ void OperatorRuntime::apply(std::int32_t index, std::int64_t number) {
 
 void OperatorRuntime::end(std::int32_t index) {
   Worker& worker = workers_[static_cast<std::size_t>(index)];
-  if (options_.end_watermark && worker.instance->tuples() != 0) worker.instance->advance(*options_.end_watermark);
+  if (options_.end_watermark && worker.instance->tuples() != 0) advance(worker, *options_.end_watermark);
   worker.done.store(true, std::memory_order_relaxed);  // relaxed: own
   // All instances read the same switches before the end, so `active_` is final here.
   if (ended_.fetch_add(1, std::memory_order_acq_rel) == active_.load(std::memory_order_relaxed) - 1) {
@@ -460,7 +473,7 @@ std::int64_t OperatorRuntime::reconfigure(std::int32_t instances, std::vector<st
     const std::lock_guard lock(epochs_mutex_);
     number = static_cast<std::int64_t>(epochs_.size());
     Switch called;
-    called.called_ns = now_ns() - start_ns_;
+    called.called_ns = since_start();
     called.after = instances;
     epochs_.push_back({instances, std::move(owner), called});
   }
@@ -481,7 +494,7 @@ std::optional<Switch> OperatorRuntime::await(std::int64_t number) {
 std::optional<Snapshot> OperatorRuntime::snapshot() const {
   if (over() || failed_.load(std::memory_order_seq_cst)) return std::nullopt;
   Snapshot result;
-  result.time_ns = now_ns() - start_ns_;
+  result.time_ns = since_start();
   result.instances = active_.load(std::memory_order_relaxed);  // relaxed: statistics, all of it
   result.processed.assign(static_cast<std::size_t>(spec_.inputs), 0);
   if (spec_.is_join()) result.windows.assign(static_cast<std::size_t>(spec_.inputs), 0);
@@ -519,6 +532,8 @@ std::vector<std::int64_t> OperatorRuntime::sum(Histogram Recorder::*of) const {
 
 std::vector<std::int64_t> OperatorRuntime::latency_counts() const { return sum(&Recorder::steady); }
 std::vector<std::int64_t> OperatorRuntime::warm_up_counts() const { return sum(&Recorder::warm_up); }
+
+std::vector<std::int64_t> OperatorRuntime::service_counts() const { return sum(&Recorder::service); }
 
 std::vector<std::int64_t> OperatorRuntime::lag_counts() const {
   return generator_ ? generator_->lag().counts() : std::vector<std::int64_t>{};

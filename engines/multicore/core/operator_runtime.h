@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <deque>
 #include <latch>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -114,6 +115,7 @@ class OperatorRuntime {
   void collect(std::span<void* const> columns) const;
   std::vector<std::int64_t> latency_counts() const;
   std::vector<std::int64_t> warm_up_counts() const;
+  std::vector<std::int64_t> service_counts() const;
   std::vector<std::int64_t> lag_counts() const;
   std::int64_t emitted() const noexcept { return generator_ ? generator_->emitted() : 0; }
   bool real_time_generator() const noexcept { return generator_ && generator_->real_time(); }
@@ -160,8 +162,12 @@ class OperatorRuntime {
   void apply(std::int32_t index, std::int64_t number);
   void end(std::int32_t index);
   bool over() const noexcept { return over_.load(std::memory_order_seq_cst); }
+  // relaxed: threads of the run wait for what comes after the store; others only take differences to it.
+  std::int64_t start_ns() const noexcept { return start_ns_.load(std::memory_order_relaxed); }
+  std::int64_t since_start() const noexcept;  // 0 before
   void notify_all() noexcept;
   void wake_waiter() noexcept;
+  void advance(Worker& worker, std::int64_t watermark);
   void publish_counts(Worker& worker) noexcept;
   void fail(std::int32_t index, const std::string& what) noexcept;
   void abandon();
@@ -180,7 +186,8 @@ class OperatorRuntime {
   std::vector<Parker> parkers_;
   std::unique_ptr<Generator> generator_;
   std::thread generator_thread_;
-  std::int64_t start_ns_ = 0;
+  std::atomic<std::int64_t> start_ns_{0};  // 0: not yet. Written by `run`; a controller may look before it
+  std::int64_t last_ts_ = std::numeric_limits<std::int64_t>::min();  // of all streams
   std::unique_ptr<std::latch> go_;
   std::int64_t called_ = 0;              // number of the last switch called for; the caller's
 

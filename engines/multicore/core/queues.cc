@@ -283,7 +283,7 @@ std::int64_t Queues::change(const Change& change, std::span<OperatorInstance* co
   // a window would move to an instance that has passed it.
   if (until_ != std::numeric_limits<std::int64_t>::min()) {
     for (std::int32_t i = 0; i < std::max(change.before, change.after); ++i) {
-      instances[static_cast<std::size_t>(i)]->settle(until_);
+      instances[static_cast<std::size_t>(i)]->settle(until_, due_of_watermark(streams_, until_));
     }
   }
   std::int64_t moved = 0;

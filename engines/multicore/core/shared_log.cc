@@ -8,11 +8,14 @@ namespace {
 // Rows of one source that are moved into the log before the others get their turn.
 constexpr std::int64_t kFeedRows = 4096;
 
+constexpr std::int64_t kNoTimes[1] = {0};  // of a stream without rows, which may be nowhere
+
 }  // namespace
 
 void SharedLog::start(std::int32_t, std::int32_t active) {
   for (const OperatorStream& stream : streams_) {
-    log_->add_source(stream.view->ts.data(), ~std::uint64_t{0}, std::numeric_limits<std::int64_t>::min());
+    const std::int64_t* ts = stream.view->size() == 0 ? kNoTimes : stream.view->ts.data();
+    log_->add_source(ts, ~std::uint64_t{0}, std::numeric_limits<std::int64_t>::min());
   }
   for (std::int32_t i = 0; i < active; ++i) log_->add_reader();
 }
