@@ -8,6 +8,8 @@ from engines.errors import UnsupportedError
 from engines.multicore import _core
 from engines.multicore.dgs_run import RING_BLOCKS, MulticoreRun
 from engines.multicore.elastic.controller import make
+from engines.multicore.join_runs import JOINS, JoinRun, no_join
+from engines.multicore.join_runs import properties as join_properties
 from engines.multicore.operator_run import OperatorRun
 from engines.protocol import Prepared, Property, Task, Variant
 from workloads.model import DGSProgram, Query
@@ -34,6 +36,10 @@ VARIANTS = (
         uses_batch=True,
         takes_load=True,
     ),
+    *(
+        Variant(name=name, summary=summary, uses_batch=True, takes_load=True)
+        for name, summary in JOINS.items()
+    ),
 )
 MAX_WORKERS = 64
 LOAD_RING_BLOCKS = 1 << 14
@@ -45,7 +51,7 @@ CEILING_EVENTS = 20_000_000
 """Events for measuring the generator's ceiling: about a second at batch 1."""
 _COMMON = {"pin": bool, "ring_blocks": int, "measure": bool}
 _ELASTIC = {**_COMMON, "tuple_buffer": str, "max_instances": int, "controller": dict}
-_OPTIONS = {DGS: _COMMON, VSN: _ELASTIC, SN: _ELASTIC}
+_OPTIONS = {DGS: _COMMON, VSN: _ELASTIC, SN: _ELASTIC, **dict.fromkeys(JOINS, _COMMON)}
 TUPLE_BUFFERS = ("order", "scalegate")
 
 
@@ -72,6 +78,8 @@ class MulticoreEngine:
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
         """Return PIP1 to PIP3, which hold by construction of the models."""
+        if variant in JOINS:
+            return join_properties(variant)
         if variant != DGS:
             return {
                 "PIP1": Property(holds=True, why="the operator does not mention its instances"),
@@ -107,6 +115,14 @@ class MulticoreEngine:
             "load": task.load,
             "measure": bool(task.options.get("measure", True)),
         }
+        if task.variant in JOINS:
+            return JoinRun(
+                task.variant,
+                task.workload,
+                task.dataset.load(),
+                workers=task.workers,
+                **common,  # type: ignore[arg-type]
+            )
         program = task.workload.program
         if isinstance(program, DGSProgram):
             return MulticoreRun(
@@ -129,6 +145,8 @@ class MulticoreEngine:
 
 
 def _wrong_program(task: Task) -> str | None:
+    if task.variant in JOINS:
+        return no_join(task.workload, task.variant, task.workers)
     program = task.workload.program
     if task.variant == DGS and not isinstance(program, DGSProgram):
         return f"{task.workload.name} is a query of operators O+; give variants = ['{VSN}']"

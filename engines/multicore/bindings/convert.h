@@ -61,5 +61,7 @@ inline std::vector<std::vector<std::int64_t>> columns_of(const std::vector<Progr
 
 // The face of operators, in operators.cc.
 void bind_operators(nb::module_& m);
+// And of hand-written joins, in joins.cc.
+void bind_joins(nb::module_& m);
 
 }  // namespace lab::python

@@ -211,6 +211,7 @@ NB_MODULE(_core, m) {
       .def("progress", &Core::progress)
       .def("sync", &Core::sync);
   bind_operators(m);
+  bind_joins(m);
   m.attr("STEP_NS") = lab::Recorder::kStepNs;
   m.def(
       "try_generator",

@@ -1,0 +1,263 @@
+#include "join_run.h"
+
+#include <algorithm>
+#include <exception>
+#include <stdexcept>
+
+#include "band_join.h"
+#include "clock.h"
+#include "indexed_join.h"
+
+namespace lab {
+namespace {
+
+constexpr std::int32_t kSpins = 50;  // see runtime.cc
+constexpr std::int32_t kYields = 20;
+
+// Tuples that a thread processes before it gives log space back.
+constexpr std::int64_t kBatchRows = 4096;
+
+const std::vector<std::int32_t> kOutput = {8, 4, 4, 4, 4, 8, 1};  // ts, x, y, a, b, c, d
+
+void check(const JoinOptions& options) {
+  if (options.threads < 1 || options.threads > kMaxLogReaders) {
+    throw std::invalid_argument("threads must be between 1 and " + std::to_string(kMaxLogReaders));
+  }
+  if (options.kind != JoinKind::kAdHoc && options.threads != 1) {
+    throw std::invalid_argument("a join without a log has one thread");
+  }
+  if (options.window < 0) throw std::invalid_argument("window must not be negative");
+  if (options.band < 0 || options.band > kWidestBand) {
+    throw std::invalid_argument("band must be between 0 and " + std::to_string(kWidestBand));
+  }
+  if (options.batch < 1) throw std::invalid_argument("batch must be at least 1");
+  if (options.grid_steps < 1) throw std::invalid_argument("grid_steps must be at least 1");
+  check_ring_blocks(options.ring_blocks);
+  if (options.load) check_load(*options.load);
+}
+
+}  // namespace
+
+JoinRun::JoinRun(JoinOptions options) : options_(std::move(options)) {
+  check(options_);
+  inputs_.window = options_.window;
+  inputs_.band = options_.band;
+  const auto count = static_cast<std::size_t>(options_.threads);
+  workers_ = std::vector<Worker>(count);
+  parkers_ = std::vector<Parker>(count);
+  for (Worker& worker : workers_) {
+    worker.out = std::make_unique<OutputBuffer>(kOutput, 1);
+    worker.out->reserve(options_.reserved_rows);
+    worker.recorder = std::make_unique<Recorder>(options_.measure, options_.grid_steps);
+  }
+  if (!options_.load) return;
+  generator_ = std::make_unique<Generator>(*options_.load, options_.spare_core, options_.measure, options_.grid_steps);
+}
+
+JoinRun::~JoinRun() {
+  if (go_ != nullptr) abandon();
+}
+
+void JoinRun::add_stream(StreamView stream) {
+  if (views_.size() == 2) throw std::invalid_argument("a band join has two streams");
+  const std::size_t index = views_.size();
+  if (stream.columns.size() != (index == 0 ? 3 : 5)) throw std::invalid_argument("columns are ts, x, y and ts, a, b, c, d");
+  check_stream(stream, index, options_.load.has_value());
+  stream.index = static_cast<std::int32_t>(index);
+  views_.push_back(std::move(stream));
+  const StreamView& view = views_.back();
+  inputs_.view[index] = &view;
+  sources_.push_back(std::make_unique<Source>(view, options_.batch, options_.ring_blocks,
+                                              options_.load && options_.load->whole_blocks, options_.measure));
+  streams_.push_back({&view, view.index, nullptr, nullptr});
+  Feed& feed = feeds_.emplace_back();
+  feed.source = sources_.back().get();
+  feed.reader = feed.source->ring.add_reader();
+  feed.pumped = !generator_;
+}
+
+void JoinRun::start() {
+  if (go_ != nullptr) throw std::logic_error("a run starts once");
+  if (views_.size() != 2) throw std::logic_error("a band join has two streams");
+  if (options_.kind == JoinKind::kAdHoc) {
+    LogOptions log = options_.log;
+    log.watermarks = false;  // no window closes with an output
+    log.rows_in_flight = std::max(log.rows_in_flight, options_.batch);  // a block must fit into the log whole
+    order_ = std::make_unique<LoggedOrder>(streams_, feeds_, options_.threads, log);
+  } else {
+    order_ = std::make_unique<MergedOrder>(feeds_, kBatchRows);
+  }
+  for (std::int32_t i = 0; i < options_.threads; ++i) {
+    Worker& worker = workers_[static_cast<std::size_t>(i)];
+    if (options_.kind == JoinKind::kIndexed) {
+      worker.consumer = std::make_unique<IndexedJoin>(inputs_, *worker.out, *worker.recorder);
+    } else {
+      worker.consumer = std::make_unique<BandJoin>(i, options_.threads, inputs_, *worker.out, *worker.recorder);
+    }
+  }
+  go_ = std::make_unique<std::latch>(1);
+  try {
+    for (std::int32_t i = 0; i < options_.threads; ++i) {
+      workers_[static_cast<std::size_t>(i)].thread = std::thread([this, i] { work(i); });
+    }
+    if (!generator_) return;
+    std::vector<std::int32_t> everybody;
+    for (std::int32_t i = 0; i < options_.threads; ++i) everybody.push_back(i);
+    for (const auto& source : sources_) generator_->add(source.get(), everybody);
+    generator_thread_ = std::thread([this] {
+      go_->wait();
+      generator_->run(start_ns_, parkers_, failed_);
+    });
+  } catch (...) {
+    abandon();
+    throw;
+  }
+}
+
+void JoinRun::abandon() {
+  if (!workers_.front().thread.joinable()) return;
+  failed_.store(true, std::memory_order_seq_cst);  // pairs with the loads in `stopped` and Generator::run
+  go_->count_down();
+  join();
+}
+
+void JoinRun::join() {
+  for (Worker& worker : workers_) {
+    if (worker.thread.joinable()) worker.thread.join();
+  }
+  if (generator_thread_.joinable()) generator_thread_.join();
+}
+
+std::int64_t JoinRun::run() {
+  if (go_ == nullptr) start();
+  if (!workers_.front().thread.joinable()) throw std::logic_error("a run runs once");
+  const std::int64_t begin = now_ns();
+  start_ns_ = begin;
+  const std::int64_t warm_up_ns = options_.load ? options_.load->warm_up_ns : 0;
+  for (Worker& worker : workers_) worker.recorder->begin(begin, warm_up_ns);
+  go_->count_down();  // release: publishes the above; pairs with the waits
+  join();
+  const std::int64_t finish = now_ns();
+  for (const Worker& worker : workers_) {
+    if (!worker.error.empty()) throw std::runtime_error(worker.error);
+  }
+  return finish - begin;
+}
+
+void JoinRun::notify_all() noexcept {
+  for (Parker& parker : parkers_) parker.notify();
+}
+
+// seq_cst: who is about to sleep must see a failure whose notify did not see it asleep.
+bool JoinRun::stopped() const noexcept { return failed_.load(std::memory_order_seq_cst); }
+
+void JoinRun::work(std::int32_t index) {
+  Worker& worker = workers_[static_cast<std::size_t>(index)];
+  Parker& parker = parkers_[static_cast<std::size_t>(index)];
+  pin_thread(options_.cores, index);
+  go_->wait();
+  try {
+    Backoff backoff(options_.oversubscribed ? 0 : kSpins, kYields);
+    while (!worker.done && !stopped()) {
+      if (turn(index)) {
+        backoff.reset();
+        continue;
+      }
+      const Backoff::Step step = backoff.next();
+      if (step == Backoff::Step::kSpin) {
+        spin_pause();
+      } else if (step == Backoff::Step::kYield) {
+        ++worker.counters.yields;
+        std::this_thread::yield();
+      } else {
+        const std::uint32_t ticket = parker.prepare();
+        if (turn(index) || stopped()) {
+          parker.cancel();
+        } else {
+          ++worker.counters.sleeps;
+          parker.commit(ticket);
+        }
+      }
+    }
+  } catch (const std::exception& error) {
+    worker.error = "thread " + std::to_string(index) + ": " + error.what();
+    failed_.store(true, std::memory_order_seq_cst);  // pairs with the loads in `stopped`
+    notify_all();
+  }
+}
+
+bool JoinRun::turn(std::int32_t index) {
+  Worker& worker = workers_[static_cast<std::size_t>(index)];
+  const std::span<const LogRun> runs = order_->read(index);
+  if (runs.empty()) {
+    worker.done = order_->ended(index);
+    if (worker.done) return true;
+    const bool fed = order_->feed(*worker.recorder);
+    if (fed) notify_all();
+    // The end may come without a tuple, and another thread may have merged.
+    return fed || !order_->read(index).empty() || order_->ended(index);
+  }
+  std::size_t taken = 0;
+  std::int64_t rows = 0;
+  while (taken < runs.size() && rows < kBatchRows) {
+    rows += runs[taken].end - runs[taken].begin;
+    ++taken;
+  }
+  worker.consumer->process(runs.first(taken));
+  order_->release(index, taken);
+  worker.recorder->tick();
+  worker.recorder->consumed(static_cast<double>(rows) / options_.threads);
+  return true;
+}
+
+std::int64_t JoinRun::rows() const noexcept {
+  std::int64_t total = 0;
+  for (const Worker& worker : workers_) total += worker.out->rows();
+  return total;
+}
+
+void JoinRun::collect(std::span<void* const> columns) const {
+  std::vector<const OutputBuffer*> buffers;
+  for (const Worker& worker : workers_) buffers.push_back(worker.out.get());
+  merge_outputs(buffers, columns);
+}
+
+std::vector<std::int64_t> JoinRun::sum(Histogram Recorder::*of) const {
+  std::vector<const Histogram*> all;
+  for (const Worker& worker : workers_) all.push_back(&((*worker.recorder).*of));
+  return sum_counts(all);
+}
+
+std::vector<std::int64_t> JoinRun::lag_counts() const {
+  return generator_ ? generator_->lag().counts() : std::vector<std::int64_t>{};
+}
+
+std::vector<Progress> JoinRun::progress() const {
+  std::vector<const Recorder*> all;
+  for (const Worker& worker : workers_) all.push_back(worker.recorder.get());
+  if (generator_) all.push_back(&generator_->recorder);
+  return sum_progress(all);
+}
+
+std::int64_t JoinRun::events() const noexcept {
+  std::int64_t least = workers_.front().consumer->tuples();
+  for (const Worker& worker : workers_) least = std::min(least, worker.consumer->tuples());
+  return least;
+}
+
+std::int64_t JoinRun::looked_at() const noexcept {
+  std::int64_t total = 0;
+  for (const Worker& worker : workers_) total += worker.consumer->looked_at();
+  return total;
+}
+
+Counters JoinRun::counters() const noexcept {
+  Counters total;
+  for (const Worker& worker : workers_) {
+    total.sleeps += worker.counters.sleeps;
+    total.yields += worker.counters.yields;
+  }
+  return total;
+}
+
+}  // namespace lab

@@ -1,0 +1,209 @@
+"""Runs the band join of `scale_join` with hand-written code: what its O+ is compared with.
+
+The partners of STRETCH's figure 8, and an index beside them. They compute what the program of
+`scale_join` computes, but not from it: the predicate and the output are written in C++
+(core/band_match.h, core/pair_consumer.h), and only the window and the band are taken from the
+workload. `comparisons` counts what the O+ counts: pairs in the window, each once. `indexed` does not
+compare them; what it looks at is counted as `candidates`.
+"""
+
+import os
+from typing import Any
+
+import numpy as np
+
+from engines.errors import EngineCrashError, EngineError, UnsupportedError
+from engines.multicore import _core
+from engines.multicore.operator_run import FARTHEST, RESERVED_ROWS
+from engines.multicore.results import LAG, LATENCY_UNDER_LOAD, histogram, progress
+from engines.protocol import FULL, Measured, OfferedLoad, Property, Sent
+from workloads.model import Columns, DGSProgram, Input, Workload
+from workloads.scale_join.generate import LEFT, RIGHT
+from workloads.scale_join.program import BAND
+
+ADHOC, SINGLE, INDEXED = "adhoc", "1t", "indexed"
+JOINS = {
+    ADHOC: "ScaleJoin written on the ordered log, every pair compared; scale_join only",
+    SINGLE: "one thread without a log, every pair compared; scale_join only",
+    INDEXED: "one thread with a grid: fewer comparisons, same answer; scale_join only",
+}
+"""The variants and what they are."""
+
+WORKLOAD = "scale_join"
+_PLANS = {
+    ADHOC: "{threads} threads over the ordered log, tuples kept round-robin",
+    SINGLE: "one thread, streams merged without a log",
+    INDEXED: "one thread, streams merged without a log, a grid of cells twice the band wide",
+}
+
+
+def properties(variant: str) -> dict[str, Property]:
+    """Return PIP1 to PIP3: what hand-written code gives up."""
+    if variant != ADHOC:
+        one = Property(holds=True, why="one thread, which nothing is placed on or hidden from")
+        return {"PIP1": one, "PIP2": one, "PIP3": one}
+    return {
+        "PIP1": Property(holds=False, why="the code deals tuples to its threads, by their number"),
+        "PIP2": Property(holds=False, why="which thread keeps a tuple follows from its position"),
+        "PIP3": Property(holds=False, why="threads share the log and each other's columns by hand"),
+    }
+
+
+def no_join(workload: Workload, variant: str, workers: int) -> str | None:
+    """Return why a variant cannot run a workload with so many workers, or None."""
+    if workload.name != WORKLOAD or isinstance(workload.program, DGSProgram):
+        return (
+            f"variant {variant} is hand-written for workload {WORKLOAD}; {workload.name} has no "
+            "such implementation"
+        )
+    if variant != ADHOC and workers != 1:
+        return f"variant {variant} has one thread; give workers = 1, not {workers}"
+    return None
+
+
+class JoinRun:
+    """One run of a hand-written band join, on columns in memory.
+
+    Args:
+        variant: `adhoc`, `1t` or `indexed`.
+        workload: `scale_join`, with its query parameters bound.
+        data: on which input: one left and one right stream.
+        workers: threads; 1 but for `adhoc`.
+        batch: tuples per unit of hand-over.
+        ring_blocks: blocks that a source may be ahead.
+        pin: pin threads to cores; None: where there is a core for each.
+        load: when tuples are due; None: all at once.
+        measure: False leaves out latency and counts over time.
+
+    Raises:
+        UnsupportedError: another workload, more streams, or times beyond 2^61.
+        EngineError: an option is out of range.
+    """
+
+    def __init__(
+        self,
+        variant: str,
+        workload: Workload,
+        data: Input,
+        *,
+        workers: int,
+        batch: int,
+        ring_blocks: int,
+        pin: bool | None = None,
+        load: OfferedLoad | None = None,
+        measure: bool = True,
+    ) -> None:
+        reason = no_join(workload, variant, workers)
+        if reason is not None or isinstance(workload.program, DGSProgram):
+            raise UnsupportedError(reason or "")
+        window = workload.program.operators[0].window.size
+        reason = _not_two_streams(data, window)
+        if reason is not None:
+            raise UnsupportedError(reason)
+        self._plan = _PLANS[variant].format(threads=workers)
+        self._output = workload.program.output
+        self._load = load
+        self._measure = measure
+        available = sorted(os.sched_getaffinity(0))
+        pinned = 1 < workers <= len(available) if pin is None else pin
+        try:
+            self._core: Any = _core.JoinCore(
+                kind=variant,
+                threads=workers,
+                window=window,
+                band=BAND,
+                batch=batch,
+                ring_blocks=ring_blocks,
+                cores=available if pinned else [],
+                oversubscribed=workers > len(available),
+                load=None
+                if load is None
+                else (load.warm_up_ns, load.end_ns, load.batching == FULL),
+                spare_core=workers < len(available),
+                reserved_rows=0 if load is None else RESERVED_ROWS,
+                measure=measure,
+            )
+            self._add_streams(data)
+            self._core.start()
+        except (ValueError, TypeError) as error:
+            raise EngineError(f"the core refused the run: {error}") from error
+        except RuntimeError as error:
+            raise EngineCrashError(f"multicore: {error}") from error
+
+    def run(self) -> Measured:
+        """Process the whole input.
+
+        Raises:
+            EngineCrashError: a thread failed; the message says how.
+        """
+        core = self._open()
+        try:
+            core.run()
+        except RuntimeError as error:
+            raise EngineCrashError(f"multicore: {error}") from error
+        return Measured(
+            events=core.events(),
+            progress=progress(core) if self._measure else None,
+            plan=self._plan,
+            counters={name: float(value) for name, value in core.counters().items()},
+            **self._under_load(core),
+        )
+
+    def answer(self) -> Columns:
+        """Return all outputs, merged by event time; see `Prepared.answer`."""
+        core = self._open()
+        rows = core.rows()
+        columns: Columns = {
+            name: np.empty(rows, dtype=self._output[name]) for name in self._output.names or ()
+        }
+        core.collect([column.ctypes.data for column in columns.values()])
+        return columns
+
+    def close(self) -> None:
+        """Release the core, its threads and the input."""
+        self._core = None
+
+    def _open(self) -> Any:
+        if self._core is None:
+            raise EngineError("this run is closed")
+        return self._core
+
+    def _add_streams(self, data: Input) -> None:
+        for index, (stream, fields) in enumerate(zip(data.streams, (LEFT, RIGHT), strict=True)):
+            columns = [
+                np.ascontiguousarray(stream.payload[name], dtype=fields[name])
+                for name in fields.names or ()
+            ]
+            if self._load is None:
+                beats = np.ascontiguousarray(stream.heartbeats, dtype=np.int64)
+                self._core.add_stream(stream.ts, columns, beats)
+                continue
+            self._core.add_stream(
+                stream.ts,
+                columns,
+                self._load.heartbeat_ts[index],
+                self._load.due_ns[index],
+                self._load.heartbeat_due_ns[index],
+            )
+
+    def _under_load(self, core: Any) -> dict[str, Any]:
+        if not self._measure or self._load is None:
+            return {}
+        return {
+            "latency": histogram(core.latency(), LATENCY_UNDER_LOAD),
+            "warm_up_latency": histogram(core.warm_up(), LATENCY_UNDER_LOAD),
+            "sent": Sent(events=core.emitted(), lag=histogram(core.lag(), LAG), own_thread=True),
+        }
+
+
+def _not_two_streams(data: Input, window: int) -> str | None:
+    kinds = [stream.kinds for stream in data.streams]
+    if kinds != [(0,), (1,)] or any(stream.tag is not None for stream in data.streams):
+        return (
+            "a band join reads one left and one right stream without tags, in this order; this "
+            f"input has streams of the kinds {kinds}; generate it with streams = 1"
+        )
+    for stream in data.streams:
+        if len(stream) and max(-int(stream.ts[0]), int(stream.ts[-1])) + window > FARTHEST:
+            return f"stream {stream.name}: event times reach beyond 2^61 with the window's size"
+    return None
