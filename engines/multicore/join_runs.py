@@ -3,8 +3,8 @@
 The partners of STRETCH's figure 8, and an index beside them. They compute what the program of
 `scale_join` computes, but not from it: the predicate and the output are written in C++
 (core/band_match.h, core/pair_consumer.h), and only the window and the band are taken from the
-workload. `comparisons` counts what the O+ counts: pairs in the window, each once. `indexed` does not
-compare them; what it looks at is counted as `candidates`.
+workload. `comparisons` counts what the O+ counts: pairs in the window, each once. `indexed` does
+not compare them; what it looks at is counted as `candidates`.
 """
 
 import os
