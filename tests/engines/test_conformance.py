@@ -29,7 +29,7 @@ SPARK = {
 # A Spark case costs its start-up, so every case runs once for a variant, on workloads in turn; the
 # batch form shares its reading and its answer with the streaming form and takes every second case.
 PROGRAMS = [name for name in NAMES if isinstance(workload(name).program, DGSProgram)]
-"""Spark runs no queries of operators."""
+"""Spark takes queries of operators in test_spark_operators_conformance.py."""
 SPARK_CASES = [
     pytest.param(variant, PROGRAMS[index % len(PROGRAMS)], case, id=f"{variant}-{case.name}")
     for variant, step in (("streaming", 1), ("batch", 2))
