@@ -1,10 +1,12 @@
-"""Measures what the figures need, and nothing else: the lab's matrices, Numba loops, generators.
+"""Measures what the figures need, and nothing else: the lab's matrices, and this folder's programs.
 
 The trials are the lab's own: fresh processes, interleaved, each with a verified answer. The Numba
-loop and the generator run in fresh processes, too, the loop before and after the trials.
+loop, the generator, the ordered log and reconfigurations run in fresh processes, too, the loop
+before and after the trials.
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -12,20 +14,32 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.figures import Evidence, Target
+from benchmarks import ordered_log
+from benchmarks.figures import ORDER, Evidence, Setting, Target
+from lab.cells import expand
+from lab.gate.build import build_path
 from lab.gate.instructions import compare_counts, count_tree
 from lab.gate.outcome import Word
+from lab.matrix import read_matrix
+from results.schema import VERIFIED
 from results.store import Row, read_run
+from workloads.datasets.catalog import Catalog
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
-MATRICES = {name: HERE / f"{name}.toml" for name in ("matrix", "latency")}
-"""By file name: catch-up cells, and a search for a sustainable rate."""
+MATRICES = tuple(HERE / f"{name}.toml" for name in ("matrix", "latency", "operators"))
+"""A cell of a figure is in one of them."""
 
 LOOPS = 3
 """Numba loops on each side of the runs: six processes in all."""
 GENERATORS = 5
 """Processes in which the generator is tried."""
+LOGS = 7
+"""Processes of each form of the ordered log, in turn."""
+LOG_TUPLES = 16_000_000
+"""At 600 M tuples/s, 27 ms."""
+SWITCHES = 3
+"""Processes in which instances are changed."""
 SUITES = 5
 """Times that all instructions are counted without a change, besides the first."""
 PLANT_PERCENT = 5.0
@@ -56,16 +70,16 @@ def gather(targets: Sequence[Target], runs: Sequence[Path] = ()) -> tuple[Eviden
     loops = _loops() if "share" in kinds else []
     rows: list[Row] = []
     code = 0
-    for name, cells in _cells_by_matrix(targets).items():
-        if runs:
-            continue
-        run_dir, ended = _run_matrix(MATRICES[name], cells)
+    for matrix, cells in {} if runs else cells_by_matrix(targets).items():
+        run_dir, ended = _run_matrix(matrix, cells)
         rows += read_run(run_dir).rows
         code = max(code, ended)
     for run_dir in runs:
         rows += read_run(run_dir).rows
     loops += _loops() if "share" in kinds else []
     tries = _generators() if kinds & {"generator", "send_lag"} else []
+    if "log" in kinds or "log_ratio" in kinds:
+        _build_log_program()
     alarms, seen = _count_gate() if kinds & {"false_alarms", "power"} else ([], [])
     evidence = Evidence(
         rows=rows,
@@ -74,18 +88,28 @@ def gather(targets: Sequence[Target], runs: Sequence[Path] = ()) -> tuple[Eviden
         send_lags_ns=[found["send_lag_p99_ns"] for found in tries],
         alarms=alarms,
         seen=seen,
+        lists=list_values(targets, rows),
+        logs_eps=log_rates(targets),
+        switches_ns=switch_times(targets),
     )
     return evidence, code
 
 
-def _cells_by_matrix(targets: Sequence[Target]) -> dict[str, list[str]]:
-    """Return by matrix the cells that are needed; of latencies, the search's."""
-    needed: dict[str, list[str]] = {}
+def cells_by_matrix(targets: Sequence[Target]) -> dict[Path, list[str]]:
+    """Return by matrix the cells that are needed.
+
+    Raises:
+        ValueError: no matrix has a cell.
+    """
+    known = {cell.id: path for path in reversed(MATRICES) for cell in expand(read_matrix(path))}
+    needed: dict[Path, list[str]] = {}
     for target in targets:
         for cell in target.cells:
-            matrix = "latency" if target.kind == "latency" else "matrix"
-            if cell not in needed.setdefault(matrix, []):
-                needed[matrix].append(cell)
+            if cell not in known:
+                names = ", ".join(path.name for path in MATRICES)
+                raise ValueError(f"{target.name}: no cell {cell} in {names}")
+            if cell not in needed.setdefault(known[cell], []):
+                needed[known[cell]].append(cell)
     return needed
 
 
@@ -111,6 +135,96 @@ def _generators() -> list[dict[str, Any]]:
     return [json.loads(_said("benchmarks.generator")) for _ in range(GENERATORS)]
 
 
+def list_values(targets: Sequence[Target], rows: Sequence[Row]) -> dict[tuple[str, str], int]:
+    """Return by dataset and list column how many values its lists have, as figures need them.
+
+    Raises:
+        DatasetError: the input of a trial is no longer in the catalogue.
+    """
+    wanted = {(t.cell, t.list_column) for t in targets if t.list_column}
+    needed = {
+        (row["dataset"], column)
+        for cell, column in wanted
+        for row in rows
+        if row["cell"] == cell and row["status"] in VERIFIED
+    }
+    found = {}
+    for dataset, column in sorted(needed):
+        lists = [s.payload[column] for s in Catalog.default().get(dataset).load().streams]
+        found[dataset, column] = sum(len(part.packed().values) for part in lists)
+    return found
+
+
+def log_rates(
+    targets: Sequence[Target], tuples: int = LOG_TUPLES
+) -> dict[tuple[str, Setting], list[float]]:
+    """Return the rates of the ordered log's forms in the settings that figures need.
+
+    A setting in which a process fails has none.
+    """
+    needed = {(ORDER, t.setting): None for t in targets if t.ways}
+    needed |= {(t.form, t.setting): None for t in targets if t.form}
+    found: dict[tuple[str, Setting], list[float]] = {key: [] for key in needed}
+    failed = set()
+    for _ in range(LOGS):
+        for form, setting in found.keys() - failed:
+            ways, batch, run = setting
+            try:
+                rate, _ = ordered_log.trial(ordered_log.PROGRAM, form, ways, batch, tuples, run)
+            except subprocess.SubprocessError as error:
+                print(f"ordered log: {error}", file=sys.stderr)
+                failed.add((form, setting))
+            else:
+                found[form, setting].append(rate)
+    return {key: [] if key in failed else rates for key, rates in found.items()}
+
+
+def switch_times(targets: Sequence[Target], *options: str) -> dict[tuple[int, int], list[float]]:
+    """Return p99 of the reconfiguration time in each process, by instances before and after.
+
+    Both directions have none when a process fails: the answer was wrong, or changes are missing.
+
+    Args:
+        targets: the figures.
+        options: further ones of `benchmarks.reconfiguration`.
+    """
+    changes = {(t.before, t.after) for t in targets if t.kind == "reconfiguration"}
+    pairs = sorted({(min(change), max(change)) for change in changes})
+    found: dict[tuple[int, int], list[float]] = {}
+    failed = set()
+    for _ in range(SWITCHES):
+        for low, high in (pair for pair in pairs if pair not in failed):
+            try:
+                said = json.loads(
+                    _said("benchmarks.reconfiguration", str(low), str(high), *options)
+                )
+            except subprocess.CalledProcessError:  # it has said why
+                failed.add((low, high))
+                continue
+            for change in ((low, high), (high, low)):
+                p99_ns = said[f"{change[0]} -> {change[1]}"]["p99_ns"]
+                found.setdefault(change, []).append(p99_ns)
+    bad = failed | {(high, low) for low, high in failed}
+    return {change: times for change, times in found.items() if change not in bad}
+
+
+def _build_log_program() -> None:
+    """Build the program of the ordered log, with this environment's CMake.
+
+    Raises:
+        subprocess.CalledProcessError: it does not build; what is wrong has been printed.
+    """
+    name = ordered_log.PROGRAM.name
+    for step in (["--preset"], ["--build", "--target", name, "--preset"]):
+        subprocess.run(
+            ["cmake", *step, "release"],
+            check=True,
+            cwd=ROOT,
+            env={**os.environ, "PATH": build_path()},
+            stdout=sys.stderr,
+        )
+
+
 def _count_gate() -> tuple[list[bool], list[bool]]:
     """Return whether the gate on counts failed each unchanged suite, and called each plant."""
     with tempfile.TemporaryDirectory(prefix="lab-counts-") as folder:
@@ -123,6 +237,6 @@ def _count_gate() -> tuple[list[bool], list[bool]]:
     return [any(calls) for calls in called], seen
 
 
-def _said(module: str) -> str:
-    command = [sys.executable, "-m", module]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+def _said(module: str, *arguments: str) -> str:
+    command = [sys.executable, "-m", module, *arguments]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout

@@ -6,7 +6,7 @@ Pure functions of what was measured (`benchmarks.evidence`); the kinds are told 
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from statistics import median
@@ -20,23 +20,35 @@ AT_LEAST, AT_MOST = "at least", "at most"
 LEVEL = "level"
 """What a sustainable-rate search calls the trials in which it measures latency."""
 
+ORDER = "order"
+"""The form of the ordered log that the figures are of, as `benchmarks.ordered_log` calls it."""
+
+Setting = tuple[int, int, int]
+"""Of a trial of the ordered log: sources and readers, batch, rows of a source at a time."""
+
 # By kind: the bound, and the keys besides name, kind and wanted.
 KINDS: Mapping[str, tuple[str, frozenset[str]]] = {
     "rate": (AT_LEAST, frozenset({"cell"})),
     "ratio": (AT_LEAST, frozenset({"cell", "over"})),
     "share": (AT_LEAST, frozenset({"cell"})),
     "counter": (AT_MOST, frozenset({"cell", "counter"})),
+    "counter_rate": (AT_LEAST, frozenset({"cell", "counter"})),
+    "counter_ratio": (AT_LEAST, frozenset({"cell", "over", "counter"})),
+    "list_rate": (AT_LEAST, frozenset({"cell", "list_column"})),
     "latency": (AT_MOST, frozenset({"cell", "column"})),
     "generator": (AT_LEAST, frozenset()),
     "send_lag": (AT_MOST, frozenset()),
     "false_alarms": (AT_MOST, frozenset()),
     "power": (AT_LEAST, frozenset()),
+    "log": (AT_LEAST, frozenset({"ways", "batch", "run"})),
+    "log_ratio": (AT_LEAST, frozenset({"ways", "batch", "run", "form"})),
+    "reconfiguration": (AT_MOST, frozenset({"before", "after"})),
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """One figure; the keys are those of targets.toml, empty where a kind has no such key."""
+    """One figure; the keys are those of targets.toml, empty or 0 where a kind has no such key."""
 
     name: str
     kind: str
@@ -45,6 +57,13 @@ class Target:
     over: str = ""
     counter: str = ""
     column: str = ""
+    list_column: str = ""
+    ways: int = 0
+    batch: int = 0
+    run: int = 0
+    form: str = ""
+    before: int = 0
+    after: int = 0
 
     @property
     def bound(self) -> str:
@@ -55,6 +74,11 @@ class Target:
     def cells(self) -> tuple[str, ...]:
         """The cells that must be run for it."""
         return tuple(cell for cell in (self.cell, self.over) if cell)
+
+    @property
+    def setting(self) -> Setting:
+        """In which the ordered log must be tried for it."""
+        return self.ways, self.batch, self.run
 
     def reached(self, value: float) -> bool:
         """Return whether a value is good enough."""
@@ -67,6 +91,10 @@ class Evidence:
 
     Attributes:
         rows: of all runs.
+        lists: by dataset and name of a list column, the values of all its lists.
+        logs_eps: by form of the ordered log and (ways, batch, run), tuples/s of each process.
+        switches_ns: by numbers of instances before and after, the 99th percentile of the
+            reconfiguration time in each process.
         loops_eps: rates of the Numba loop, events/s.
         generators_eps: rates of the generator into a null engine, events/s.
         send_lags_ns: 99th percentiles of its send lag at 1 M events/s.
@@ -80,6 +108,9 @@ class Evidence:
     send_lags_ns: Sequence[float] = ()
     alarms: Sequence[bool] = ()
     seen: Sequence[bool] = ()
+    lists: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    logs_eps: Mapping[tuple[str, Setting], Sequence[float]] = field(default_factory=dict)
+    switches_ns: Mapping[tuple[int, int], Sequence[float]] = field(default_factory=dict)
 
 
 def read_targets(path: Path, only: Sequence[str] = ()) -> tuple[Target, ...]:
@@ -123,21 +154,58 @@ def measured(target: Target, evidence: Evidence) -> float | None:
             return _share(evidence.seen)
         case "latency":
             return _latency(target, evidence.rows)
+        case "log":
+            return _log(target, evidence, ORDER)
+        case "log_ratio":
+            return _quotient(_log(target, evidence, ORDER), _log(target, evidence, target.form))
+        case "reconfiguration":
+            return _median(evidence.switches_ns.get((target.before, target.after), ()))
+    return _of_cells(target, evidence)
+
+
+def _of_cells(target: Target, evidence: Evidence) -> float | None:
+    """Return a value that comes from catch-up cells."""
     cells = {summary.cell: summary for summary in by_cell(evidence.rows)}
     mine = _throughput(cells, target.cell)
     if mine is None:
         return None
     match target.kind:
         case "share":
-            loop = _median(evidence.loops_eps)
-            return None if loop is None else mine / loop
+            return _quotient(mine, _median(evidence.loops_eps))
         case "ratio":
-            other = _throughput(cells, target.over)
-            return mine / other if other else None
+            return _quotient(mine, _throughput(cells, target.over))
         case "counter":
             rows = cells[target.cell].rows
             return _median([json.loads(row["counters"])[target.counter] for row in rows])
+        case "counter_rate":
+            return _counter_rate(cells, target.cell, target.counter)
+        case "counter_ratio":
+            return _quotient(
+                _counter_rate(cells, target.cell, target.counter),
+                _counter_rate(cells, target.over, target.counter),
+            )
+        case "list_rate":
+            values = [_list_rate(row, target, evidence.lists) for row in cells[target.cell].rows]
+            return _median(values)
     return mine
+
+
+def _counter_rate(cells: Mapping[str, CellSummary], cell: str, counter: str) -> float | None:
+    """Return the median of a counter in a second of the timed part."""
+    if _throughput(cells, cell) is None:
+        return None
+    rows = cells[cell].rows
+    return _median([json.loads(row["counters"])[counter] / row["duration_s"] for row in rows])
+
+
+def _list_rate(row: Row, target: Target, lists: Mapping[tuple[str, str], int]) -> float:
+    """Return how many values of a list column a trial took in a second on each of its workers."""
+    values: float = lists[row["dataset"], target.list_column]
+    return values / float(row["duration_s"]) / int(row["workers"])
+
+
+def _log(target: Target, evidence: Evidence, form: str) -> float | None:
+    return _median(evidence.logs_eps.get((form, target.setting), ()))
 
 
 def _latency(target: Target, rows: Sequence[Row]) -> float | None:
@@ -152,6 +220,10 @@ def _latency(target: Target, rows: Sequence[Row]) -> float | None:
 def _throughput(cells: Mapping[str, CellSummary], cell: str) -> float | None:
     spread = cells[cell].spread("throughput_eps") if cell in cells else None
     return spread.median if spread else None
+
+
+def _quotient(mine: float | None, other: float | None) -> float | None:
+    return mine / other if mine is not None and other else None
 
 
 def _share(found: Sequence[bool]) -> float | None:

@@ -5,13 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.evidence import HERE, MATRICES
-from benchmarks.figures import AT_MOST, KINDS, Evidence, Target, measured, read_targets
+from benchmarks.evidence import HERE, MATRICES, cells_by_matrix
+from benchmarks.figures import AT_MOST, KINDS, ORDER, Evidence, Target, measured, read_targets
 from benchmarks.generator import percentile_ns
+from benchmarks.ordered_log import FORMS
 from benchmarks.targets import in_short
 from lab.cells import expand
 from lab.matrix import parse_matrix
 from results import schema
+from workloads.registry import workload
 
 CELL = "event_window/multicore/dgs/w2/b4096"
 
@@ -40,6 +42,55 @@ def test_ratio_and_share_divide_medians():
 def test_counter_is_the_median_of_the_engines_own():
     rows = [row(counters=json.dumps({"sync": value}), throughput_eps=1.0) for value in (5, 7, 6)]
     assert measured(target("counter", counter="sync"), Evidence(rows=rows)) == 6
+
+
+def operator_row(cell=CELL, duration_s=1.0, **columns):
+    found = {"throughput_eps": 1.0, "duration_s": duration_s, "workers": 2, "dataset": "d"}
+    return row(cell, **found, **columns)
+
+
+def comparing(cell, pairs, duration_s):
+    return operator_row(cell, duration_s, counters=json.dumps({"comparisons": pairs}))
+
+
+def test_a_counters_rate_is_the_median_of_the_processes_own():
+    rows = [comparing(CELL, 8, 2.0), comparing(CELL, 8, 1.0), comparing(CELL, 10, 2.0)]
+    assert measured(target("counter_rate", counter="comparisons"), Evidence(rows=rows)) == 5.0
+
+
+def test_a_counters_ratio_divides_the_medians_of_rates():
+    rows = [comparing(CELL, 8, 1.0), comparing("other", 8, 2.0)]
+    wanted = target("counter_ratio", over="other", counter="comparisons")
+    assert measured(wanted, Evidence(rows=rows)) == 2.0
+    assert measured(wanted, Evidence(rows=rows[:1])) is None
+    wrong = row("other", status="wrong_output", duration_s=1.0)
+    assert measured(wanted, Evidence(rows=[*rows, wrong])) is None
+
+
+def test_a_lists_rate_is_of_the_values_in_the_input_on_each_worker():
+    rows = [operator_row(duration_s=seconds) for seconds in (1.0, 2.0, 4.0)]
+    evidence = Evidence(rows=rows, lists={("d", "words"): 120, ("d", "hashtags"): 8})
+    assert measured(target("list_rate", list_column="words"), evidence) == 30.0
+
+
+def test_the_logs_figures_are_medians_over_processes_of_their_own_setting():
+    rates = {
+        (ORDER, (2, 64, 1)): [30.0, 10.0, 20.0],
+        (ORDER, (2, 64, 8)): [1.0],
+        ("scalegate", (2, 64, 1)): [5.0, 1.0, 2.0],
+    }
+    evidence = Evidence(logs_eps=rates)
+    setting = {"cell": "", "ways": 2, "batch": 64, "run": 1}
+    assert measured(target("log", **setting), evidence) == 20.0
+    assert measured(target("log_ratio", **setting, form="scalegate"), evidence) == 10.0
+    assert measured(target("log_ratio", **setting, form="contiguous"), evidence) is None
+    assert measured(target("log", **setting), Evidence()) is None
+
+
+def test_a_reconfigurations_figure_is_that_of_its_direction():
+    evidence = Evidence(switches_ns={(1, 2): [3.0, 1.0, 2.0], (2, 1): [9.0]})
+    assert measured(target("reconfiguration", cell="", before=1, after=2), evidence) == 2.0
+    assert measured(target("reconfiguration", cell="", before=2, after=16), evidence) is None
 
 
 def test_latency_is_that_of_the_searchs_level_and_of_no_other_probe():
@@ -117,16 +168,22 @@ def test_a_pattern_that_matches_no_figure_lists_those_that_exist(tmp_path):
         read_targets(path, ["x"])
 
 
-def test_every_figure_names_cells_that_its_matrix_has():
-    cells = {
-        name: {cell.id for cell in expand(parse_matrix(path.read_text(), str(path)))}
-        for name, path in MATRICES.items()
+def test_every_figure_names_cells_and_columns_that_there_are():
+    figures = read_targets(Path(HERE) / "targets.toml")
+    matrices = cells_by_matrix(figures)
+    assert set(matrices) == set(MATRICES)
+    searched = {
+        cell.id
+        for path in MATRICES
+        for cell in expand(parse_matrix(path.read_text(), str(path)))
+        if cell.search is not None
     }
-    for figure in read_targets(Path(HERE) / "targets.toml"):
-        matrix = "latency" if figure.kind == "latency" else "matrix"
-        assert set(figure.cells) <= cells[matrix], figure.name
-        if figure.column:
-            assert figure.column in schema.NAMES
+    inputs = dict(workload("wordcount").streams({"streams": 1}, 1)[0].lists)
+    for figure in figures:
+        assert all((cell in searched) == (figure.kind == "latency") for cell in figure.cells)
+        assert not figure.column or figure.column in schema.NAMES
+        assert not figure.list_column or figure.list_column in inputs
+        assert not figure.form or figure.form in FORMS
 
 
 def test_percentile_is_the_top_of_the_bucket_in_which_the_share_is_reached():

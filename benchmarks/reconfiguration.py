@@ -1,0 +1,166 @@
+"""How long an operator takes to change its number of instances, under a load.
+
+    python -m benchmarks.reconfiguration 1 2
+
+runs `scale_join` on virtual shared-nothing instances, and changes from the first number to the
+second and back, 1,000 times each. Prints one JSON object: of each direction, the changes made and
+the 99th percentile of the time from the call to the switch, in ns. The answer is compared with the
+oracle's first; a wrong one fails.
+
+At the rate offered here comparing takes about a sixth of one core. 20 units of event time pass in
+a millisecond: instances switch where time advances, and waiting for that is part of what is
+measured. Pauses between changes are random, so that they keep no step with heartbeats.
+"""
+
+import argparse
+import json
+import random
+import sys
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+
+from benchmarks.generator import percentile_ns
+from engines.multicore.adapter import LOAD_RING_BLOCKS
+from engines.multicore.elastic.mapping import balanced_mapping
+from engines.multicore.operator_run import OperatorRun
+from lab.load.arrivals import expected_events
+from lab.load.schedule import offer
+from lab.load.spec import LoadSpec
+from workloads.datasets.build import ensure
+from workloads.datasets.dataset import Dataset
+from workloads.datasets.oracle_cache import expected
+from workloads.model import Query, Workload
+from workloads.model.trace import compare
+from workloads.registry import workload
+
+RATE_EPS = 40_000.0
+"""Both sides together; their event time has 2,000 tuples in a second."""
+WINDOW_MS = 20_000
+"""20,000 tuples of each side: 0.8 G comparisons/s."""
+BATCH = 64
+WARM_UP_S = 2.0
+"""The windows are full after 1 s."""
+LENGTH_S = 25.0
+ROUNDS = 1000
+"""Changes in each direction."""
+PAUSE_S = (0.001, 0.003)
+SPARE_EVENTS = 1000
+"""A load is refused when its input is not a little longer."""
+SEED = 1
+
+
+class TooFewError(Exception):
+    """The input ended before all changes were made."""
+
+
+def input_of(spec: LoadSpec) -> tuple[Workload, Dataset]:
+    """Return the workload and an input for a load, generated now if the catalogue lacks it."""
+    found = workload("scale_join").bound({"ws_ms": WINDOW_MS})
+    return found, ensure(found, {}, round(expected_events(spec)) + SPARE_EVENTS, SEED)
+
+
+def switch_times_ns(
+    found: Workload, dataset: Dataset, spec: LoadSpec, before: int, after: int, rounds: int
+) -> dict[tuple[int, int], list[int]]:
+    """Run once, and after the warm-up change `rounds` times from `before` to `after` and back.
+
+    Args:
+        found: what to compute: a query of one operator.
+        dataset: on which input.
+        spec: the load.
+        before: instances at the start.
+        after: instances to change to.
+        rounds: changes in each direction.
+
+    Returns:
+        By (instances before, after), the ns from each call to its switch.
+
+    Raises:
+        TooFewError: the input ended before.
+        ValueError: the answer is wrong.
+    """
+    offered = offer(spec, dataset, grid=found.output.grid)
+    assert isinstance(found.program, Query)
+    run = OperatorRun(
+        found.program,
+        offered.dataset.load(),
+        instances=before,
+        most=max(before, after),
+        batch=BATCH,
+        ring_blocks=LOAD_RING_BLOCKS,
+        load=offered.load,
+    )
+    try:
+        changer = threading.Thread(target=_change, args=(run, spec, before, after, rounds))
+        changer.start()
+        run.run()
+        changer.join()
+        taken: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for called_ns, done_ns, had, got, _, _ in run.switches():
+            if done_ns >= 0:
+                taken[had, got].append(done_ns - called_ns)
+        answer = run.answer()
+    finally:
+        run.close()
+    difference = compare(expected(found, offered.dataset), answer, found.output)
+    if not difference.equal:
+        raise ValueError(f"the answer is wrong: {difference.render()}")
+    for direction in ((before, after), (after, before)):
+        if len(taken[direction]) < rounds:
+            raise TooFewError(
+                f"{len(taken[direction])} of {rounds} changes {_named(direction)} in "
+                f"{spec.window_s:g} s; raise --length or lower --rounds"
+            )
+    return dict(taken)
+
+
+def _change(run: OperatorRun, spec: LoadSpec, before: int, after: int, rounds: int) -> None:
+    """Change there and back, until the rounds are over or the run is."""
+    pauses = random.Random(SEED)
+    time.sleep(spec.warm_up_s)
+    for _ in range(rounds):
+        for instances in (after, before):
+            time.sleep(pauses.uniform(*PAUSE_S))
+            mapping = balanced_mapping(len(run.mapping), instances, run.mapping)
+            if run.reconfigure(instances, mapping) is None:
+                return
+
+
+def _named(direction: tuple[int, int]) -> str:
+    return f"{direction[0]} -> {direction[1]}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print JSON, return the exit code."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("before", type=int, help="instances at the start")
+    parser.add_argument("after", type=int, help="instances to change to, and back")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="changes in each direction")
+    parser.add_argument(
+        "--length", type=float, default=LENGTH_S, metavar="S", help="of the load, besides warm-up"
+    )
+    given = parser.parse_args(arguments)
+    if given.before < 1 or given.after < 1 or given.before == given.after:
+        parser.error(f"two different numbers of instances, not {given.before} and {given.after}")
+    spec = LoadSpec(rate_eps=RATE_EPS, warm_up_s=WARM_UP_S, window_s=given.length)
+    try:
+        changes = given.before, given.after, given.rounds
+        taken = switch_times_ns(*input_of(spec), spec, *changes)
+    except (TooFewError, ValueError) as error:
+        print(f"reconfiguration: {error}", file=sys.stderr)
+        return 1
+    found = {
+        _named(direction): {
+            "changes": len(times),
+            "p99_ns": percentile_ns(sorted(times), [1] * len(times), 0.99),
+        }
+        for direction, times in taken.items()
+    }
+    print(json.dumps(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
