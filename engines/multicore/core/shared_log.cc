@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 
 #include "handover.h"
@@ -37,17 +38,20 @@ bool SharedLog::feed_one(Feed& one, Recorder& recorder) {
   while (moved < kFeedRows && !one.closed) {
     const Block* block = one.block();
     if (block == nullptr) break;
-    const std::int64_t count = block->end - block->begin;
-    if (count > log_->room(view.index)) break;
-    const bool last = block->bound_ts == kEndOfTime;
-    std::int64_t frontier = block->bound_ts;
+    // Blocks may go in parts: a log may have room for some rows, and say so until these have come.
+    const std::int64_t count = std::min(block->end - one.row, log_->room(view.index));
+    if (count == 0 && one.row != block->end) break;
+    one.row += count;
+    const bool whole = one.row == block->end;
+    const bool last = whole && block->bound_ts == kEndOfTime;
+    std::int64_t frontier = whole ? block->bound_ts : view.ts[static_cast<std::size_t>(one.row)];
     if (last) frontier = view.size() == 0 ? std::numeric_limits<std::int64_t>::min() : view.ts.back();
-    if (count != 0 || !last) log_->publish(view.index, block->end, frontier);
+    if (count != 0 || !last) log_->publish(view.index, one.row, frontier);
     if (last) {
       log_->close(view.index);
       one.closed = true;
     }
-    one.pass();
+    if (whole) one.pass();
     moved += count;
     progress = true;
   }

@@ -5,9 +5,12 @@
 // Join: tuples with values at most 2 apart make a pair, `max_outputs` records of it.
 #pragma once
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -31,8 +34,16 @@ struct Behaviour {
   bool slides = false;
   std::int64_t raises_at = -1;  // kernels fail at this value
   bool expire_raises = false;
+  std::int64_t holds_at = -1;   // kernels wait at this value until `gate` is open
 };
 inline Behaviour behaviour;
+inline std::atomic<bool> gate{true};
+
+inline void hold_at(std::int64_t value) {
+  if (value != behaviour.holds_at) return;
+  // acquire: pairs with whoever opens the gate
+  while (!gate.load(std::memory_order_acquire)) std::this_thread::yield();
+}
 
 struct Tuples {
   std::int32_t input = 0;
@@ -85,6 +96,7 @@ std::int64_t process(const InstanceView* view, const void* const* columns, std::
   for (std::int64_t i = begin; i < end; ++i) {
     if (ts[i] >= view->expire_at) return i + 1;
     if (value[i] == behaviour.raises_at) return 0;
+    hold_at(value[i]);
     keys.count = keys.refused = 0;
     for (std::int64_t k = 0; k < count[i]; ++k) add_key(keys, base[i] + k);
     if (count[i] != 0) add_key(keys, base[i]);
@@ -149,6 +161,7 @@ std::int64_t match(const void* const* probe, std::int64_t begin, std::int64_t en
   std::int64_t found = 0;
   for (std::int64_t i = begin; i < end; ++i) {
     if (a[i] == behaviour.raises_at) return 0;
+    hold_at(a[i]);
     for (std::int64_t j = first; j < last; ++j) {
       if (!pairs_up(a[i], b[j])) continue;
       if (found < capacity) pairs[found] = kByLeft ? Pair{i, j} : Pair{j, i};
