@@ -79,7 +79,7 @@ std::int64_t ContiguousLog::consumed(int source) {
   return merged_[static_cast<std::size_t>(source)].rows.load(std::memory_order_seq_cst);
 }
 
-std::int64_t ContiguousLog::room(int source) {
+std::int64_t ContiguousLog::room(int source, std::int64_t) {
   const std::int64_t end = line(source).end.load(std::memory_order_relaxed);  // relaxed: own store
   return std::max<std::int64_t>(0, consumed(source) + rows_in_flight(source) - end);
 }

@@ -23,7 +23,7 @@ class ContiguousLog final : public OrderLog {
  public:
   explicit ContiguousLog(const LogOptions& options);
 
-  std::int64_t room(int source) override;
+  std::int64_t room(int source, std::int64_t wanted) override;
   std::int64_t consumed(int source) override;
   const LogColumns& columns(std::int32_t source) const override {
     return kinds_[static_cast<std::size_t>(source)].view;

@@ -109,10 +109,10 @@ std::int64_t OrderLog::rows_in_flight(int source) const noexcept {
   return std::min(ring, options_.rows_in_flight);
 }
 
-std::int64_t OrderLog::room(int source) {
+std::int64_t OrderLog::room(int source, std::int64_t wanted) {
   SourceLine& mine = line(source);
   const std::int64_t end = mine.end.load(std::memory_order_relaxed);  // relaxed: own store
-  if (mine.room_end > end) return mine.room_end - end;
+  if (mine.room_end - end >= wanted) return mine.room_end - end;
   const std::int64_t released = readers_.released(source, end);
   std::int64_t bound = released + rows_in_flight(source);
   if (options_.windows) {

@@ -27,7 +27,7 @@ class OrderLog : public TupleBuffer {
   using TupleBuffer::add_source;
   int add_source(const LogColumns& rows, std::int64_t from_ts) override;
   void publish(int source, std::int64_t end_row, std::int64_t frontier) override;
-  std::int64_t room(int source) override;
+  std::int64_t room(int source, std::int64_t wanted) override;
   void close(int source) override;
   void remove_source(int source) override { close(source); }
   std::int64_t consumed(int source) override;

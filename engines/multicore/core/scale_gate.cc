@@ -169,9 +169,9 @@ std::int64_t ScaleGate::consumed(int source) {
   return options_.windows ? std::min(released, readers_.discarded(source, end)) : released;
 }
 
-std::int64_t ScaleGate::room(int source) {
+std::int64_t ScaleGate::room(int source, std::int64_t wanted) {
   Writer& mine = writer(source);
-  if (mine.room_end > mine.end) return mine.room_end - mine.end;
+  if (mine.room_end - mine.end >= wanted) return mine.room_end - mine.end;
   mine.room_end = readers_.released(source, mine.end) + options_.rows_in_flight;
   const std::uint64_t mask = rows_[static_cast<std::size_t>(source)].mask;
   if (mask < static_cast<std::uint64_t>(kEndOfTime)) {

@@ -87,8 +87,10 @@ class TupleBuffer {
   // below kEndOfTime. The same end_row as before: a heartbeat, always allowed. Neither may decrease. Owner only.
   virtual void publish(int source, std::int64_t end_row, std::int64_t frontier) = 0;
 
-  // Returns how many rows past those published may be published now. Bounded by the slowest reader. Owner only.
-  virtual std::int64_t room(int source) = 0;
+  // Returns how many rows past those published may be published now. Bounded by the slowest reader. An answer below
+  // `wanted` is what there is; one from there on may be what there was before. Owner only.
+  virtual std::int64_t room(int source, std::int64_t wanted) = 0;
+  std::int64_t room(int source) { return room(source, 1); }
 
   // No more rows. Owner only.
   virtual void close(int source) = 0;
