@@ -24,6 +24,7 @@ from lab.matrix import read_matrix
 from results.schema import VERIFIED
 from results.store import Row, read_run
 from workloads.datasets.catalog import Catalog
+from workloads.model import ListColumn
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -140,6 +141,7 @@ def list_values(targets: Sequence[Target], rows: Sequence[Row]) -> dict[tuple[st
 
     Raises:
         DatasetError: the input of a trial is no longer in the catalogue.
+        ValueError: a column holds no lists.
     """
     wanted = {(t.cell, t.list_column) for t in targets if t.list_column}
     needed = {
@@ -148,10 +150,14 @@ def list_values(targets: Sequence[Target], rows: Sequence[Row]) -> dict[tuple[st
         for row in rows
         if row["cell"] == cell and row["status"] in VERIFIED
     }
-    found = {}
+    found: dict[tuple[str, str], int] = {}
     for dataset, column in sorted(needed):
-        lists = [s.payload[column] for s in Catalog.default().get(dataset).load().streams]
-        found[dataset, column] = sum(len(part.packed().values) for part in lists)
+        for stream in Catalog.default().get(dataset).load().streams:
+            lists = stream.payload[column]
+            if not isinstance(lists, ListColumn):
+                raise ValueError(f"column {column} of stream {stream.name} holds no lists")
+            count = found.get((dataset, column), 0)
+            found[dataset, column] = count + len(lists.packed().values)
     return found
 
 
@@ -165,7 +171,7 @@ def log_rates(
     needed = {(ORDER, t.setting): None for t in targets if t.ways}
     needed |= {(t.form, t.setting): None for t in targets if t.form}
     found: dict[tuple[str, Setting], list[float]] = {key: [] for key in needed}
-    failed = set()
+    failed: set[tuple[str, Setting]] = set()
     for _ in range(LOGS):
         for form, setting in found.keys() - failed:
             ways, batch, run = setting
@@ -191,7 +197,7 @@ def switch_times(targets: Sequence[Target], *options: str) -> dict[tuple[int, in
     changes = {(t.before, t.after) for t in targets if t.kind == "reconfiguration"}
     pairs = sorted({(min(change), max(change)) for change in changes})
     found: dict[tuple[int, int], list[float]] = {}
-    failed = set()
+    failed: set[tuple[int, int]] = set()
     for _ in range(SWITCHES):
         for low, high in (pair for pair in pairs if pair not in failed):
             try:
