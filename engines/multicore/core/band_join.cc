@@ -16,6 +16,7 @@ BandJoin::BandJoin(std::int32_t index, std::int32_t threads, const BandInputs& i
                    Recorder& recorder)
     : PairConsumer(index, inputs, out, recorder), threads_(threads), match_(band_match()) {
   pairs_.reserve(1024);
+  limits_.reserve(kProbeRows);
 }
 
 void BandJoin::process(std::span<const LogRun> runs) {
@@ -45,6 +46,12 @@ void BandJoin::join(const Rows (&fresh)[2]) {
   }
   for (std::size_t prober = 0; prober < 2; ++prober) {
     const Rows& stored = fresh[1 - prober];
+    const BandColumns probe = inputs_.band_columns(prober);
+    limits_.clear();
+    for (std::int64_t p = fresh[prober].begin; p < fresh[prober].end; ++p) {
+      limits_.push_back(band_limits(probe.first[p], probe.second[p], inputs_.band));
+    }
+    limits_from_ = fresh[prober].begin;
     probe_all(prober, fresh[prober], {first_[1 - prober], stored.begin}, true);
     probe_all(prober, fresh[prober], {std::max(first_[1 - prober], stored.begin), stored.end}, false);
   }
@@ -103,14 +110,15 @@ void BandJoin::at_edge(std::size_t prober, Rows probes, Rows stored) {
 // `whole`: every probe makes a pair with every stored row; else those in its reach count.
 void BandJoin::compare(std::size_t prober, Rows probes, Rows stored, bool whole) {
   const BandColumns probe = inputs_.band_columns(prober), keep = inputs_.band_columns(1 - prober);
-  match_(probe, probes.begin, probes.end, keep, stored.begin, stored.end, inputs_.band, hit_);
+  const auto limits = [this](std::int64_t p) { return limits_.data() + (p - limits_from_); };
+  match_(limits(probes.begin), probes.size(), keep, stored.begin, stored.end, inputs_.band, hit_);
   for (std::int64_t p = probes.begin; p < probes.end; ++p) {
     if (hit_[p - probes.begin] == 0) continue;
     const Rows rows = whole ? stored : reach_[p - probes.begin];
     for (std::int64_t from = rows.begin; from < rows.end; from += kCloseRows) {
       const std::int64_t to = std::min(rows.end, from + kCloseRows);
       std::uint8_t close = 0;
-      match_(probe, p, p + 1, keep, from, to, inputs_.band, &close);
+      match_(limits(p), 1, keep, from, to, inputs_.band, &close);
       if (close == 0) continue;
       for (std::int64_t row = from; row < to; ++row) {
         if (!band_matches(probe, p, keep, row, inputs_.band)) continue;

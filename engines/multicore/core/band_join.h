@@ -12,7 +12,7 @@ namespace lab {
 
 class BandJoin final : public PairConsumer {
  public:
-  static constexpr std::int64_t kShareRows = 128;
+  static constexpr std::int64_t kShareRows = 512;
   static constexpr std::int64_t kTileRows = 1024;
   static constexpr std::int64_t kProbeRows = 256;
 
@@ -38,6 +38,8 @@ class BandJoin final : public PairConsumer {
   const BandMatch match_;
   std::int64_t first_[2] = {0, 0};  // first row of each input that a tuple to come can match
   std::vector<Pair> pairs_;         // of the tuples at hand
+  std::vector<BandLimits> limits_;  // of the probes at hand
+  std::int64_t limits_from_ = 0;    // the first of them
   std::uint8_t hit_[kProbeRows];
   Rows reach_[kProbeRows];          // of each probe, at an edge: the stored rows that it makes pairs with
 };

@@ -28,10 +28,18 @@ inline bool band_matches(const BandColumns& one, std::int64_t i, const BandColum
   return first <= band && -first <= band && std::fabs(one.second[i] - other.second[j]) <= static_cast<float>(band);
 }
 
-// Sets hit[i - begin] for each row i of `probe` in [begin, end): 0 when no row of `stored` in [first, last) matches it,
-// else 1 when one may. `band` is between 0 and kWidestBand.
-using BandMatch = void (*)(const BandColumns& probe, std::int64_t begin, std::int64_t end, const BandColumns& stored,
-                           std::int64_t first, std::int64_t last, std::int32_t band, std::uint8_t* hit);
+// What a probe looks for; made once, as it is compared with many tiles.
+struct BandLimits {
+  std::uint32_t from;  // first attribute: from .. from + 2 x band, modulo 2^32
+  float low, high;     // second attribute
+};
+
+// The limits of a tuple (first, second); `band` is between 0 and kWidestBand.
+BandLimits band_limits(std::int32_t first, float second, std::int32_t band) noexcept;
+
+// Sets hit[i] for each of `count` probes: 0 when no row of `stored` in [first, last) matches it, else 1 when one may.
+using BandMatch = void (*)(const BandLimits* probes, std::int64_t count, const BandColumns& stored, std::int64_t first,
+                           std::int64_t last, std::int32_t band, std::uint8_t* hit);
 
 // The widest that this machine runs.
 BandMatch band_match() noexcept;
