@@ -186,31 +186,52 @@ class OperatorCore:
     def progress(self) -> list[list[int]]: ...
 
 class JoinCore:
-    def __init__(self, *, kind: str, threads: int, window: int, band: int, batch: int, ring_blocks: int, cores: Sequence[int], oversubscribed: bool, load: tuple[int, int, bool] | None, spare_core: bool, reserved_rows: int, measure: bool) -> None: ...
-
-    def add_stream(self, ts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Sequence[object], heartbeats: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, heartbeat_due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        kind: str,
+        threads: int,
+        window: int,
+        band: int,
+        batch: int,
+        ring_blocks: int,
+        cores: Sequence[int],
+        oversubscribed: bool,
+        load: tuple[int, int, bool] | None,
+        spare_core: bool,
+        reserved_rows: int,
+        measure: bool,
+    ) -> None: ...
+    def add_stream(
+        self,
+        ts: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        columns: Sequence[object],
+        heartbeats: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        due: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None = None,
+        heartbeat_due: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None = None,
+    ) -> None:
         """First x, y of the left input, then a, b, c, d of the right one."""
 
     def start(self) -> None: ...
-
     def run(self) -> int: ...
-
     def collect(self, columns: Sequence[int]) -> None: ...
-
     def counters(self) -> dict: ...
-
     def rows(self) -> int: ...
-
     def events(self) -> int: ...
-
     def emitted(self) -> int: ...
-
     def latency(self) -> tuple[bytes, bytes]: ...
-
     def warm_up(self) -> tuple[bytes, bytes]: ...
-
     def lag(self) -> tuple[bytes, bytes]: ...
-
     def progress(self) -> list[list[int]]: ...
 
 STEP_NS: int = 100000000
