@@ -225,4 +225,10 @@ def _due_before(
     since = answer["ts"].astype(np.int64) - delay
     at = np.searchsorted(ts, since, side="left")
     earliest = due[np.minimum(at, len(ts) - 1)]
+    # A heartbeat may show it before the next event does; here all streams have the same ones.
+    beat_ts, beat_due = load.heartbeat_ts[0], load.heartbeat_due_ns[0]
+    if len(beat_ts):
+        at = np.searchsorted(beat_ts, since - 1, side="left")
+        shown = beat_due[np.minimum(at, len(beat_ts) - 1)]
+        earliest = np.where(at < len(beat_ts), np.minimum(earliest, shown), earliest)
     return int((latest < load.warm_up_ns).sum()), int((earliest < load.warm_up_ns).sum())

@@ -10,7 +10,7 @@ from engines.multicore.dgs_run import RING_BLOCKS, MulticoreRun
 from engines.multicore.elastic.controller import make
 from engines.multicore.join_runs import JOINS, JoinRun, no_join
 from engines.multicore.join_runs import properties as join_properties
-from engines.multicore.operator_run import OperatorRun
+from engines.multicore.operator_run import OperatorRun, mixed
 from engines.protocol import Prepared, Property, Task, Variant
 from workloads.model import DGSProgram, Query
 
@@ -157,6 +157,10 @@ def _wrong_program(task: Task) -> str | None:
             f"{task.workload.name} is a join of all pairs, whose window is the shared log; "
             "shared-nothing instances run keyed operators"
         )
+    if isinstance(program, Query):
+        for stream in task.dataset.streams:
+            if len(stream.kinds) != 1:
+                return mixed(stream.name)
     return None
 
 

@@ -303,6 +303,11 @@ class OperatorRun:
         }
 
 
+def mixed(stream: str) -> str:
+    """Return why a stream with tuples of several inputs is refused."""
+    return f"stream {stream} carries several inputs; give each input streams of its own"
+
+
 def refusal(query: Query, data: Input) -> str | None:
     """Return why the core cannot run a query on an input, or None."""
     if len(query.operators) != 1:
@@ -314,8 +319,8 @@ def refusal(query: Query, data: Input) -> str | None:
             "of all pairs only; use the reference engine"
         )
     for stream in data.streams:
-        if stream.tag is not None or len(stream.kinds) != 1:
-            return f"stream {stream.name} carries tags; give each input streams of its own"
+        if len(stream.kinds) != 1:
+            return mixed(stream.name)
         if len(stream) and max(-int(stream.ts[0]), int(stream.ts[-1])) + operator.window.size > (
             FARTHEST
         ):

@@ -179,13 +179,13 @@ class OperatorKernels:
             functions["user_expire"] = ("expire", operator.expire)
             calls.append("user_expire(w, out)")
         if operator.window.type == SINGLE:
-            if operator.slide is not None:
-                functions["user_slide"] = ("slide", operator.slide)
-                calls.append("user_slide(w)")
             calls += [
                 f"w[{i}].left = left + {operator.window.advance}"
                 for i in range(len(operator.inputs))
             ]
+            if operator.slide is not None:  # of windows that have advanced
+                functions["user_slide"] = ("slide", operator.slide)
+                calls.append("user_slide(w)")
         source = _EXPIRE_SOURCE.format(
             size=operator.window.size,
             stride=entry_bytes(operator),

@@ -118,7 +118,7 @@ void round_of(unsigned seed, Totals& totals) {
 }  // namespace
 
 int main() {
-  const int rounds = lab::test::stress_rounds(20) * 8;
+  const int rounds = lab::test::stress_rounds(20) * 5;
   Totals totals;
   for (int round = 0; round < rounds; ++round) round_of(static_cast<unsigned>(round), totals);
   std::printf("%d rounds, %lld switches called, %lld applied, %lld sleeps\n", rounds,

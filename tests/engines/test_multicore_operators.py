@@ -1,0 +1,236 @@
+"""Operators O+ on the multicore engine: the conformance suite, random windows, and determinism."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engines.conformance import CASES, Setting, ordinary_input, run_case
+from engines.conformance_load import LOAD_CASES, run_load_case
+from engines.multicore.operator_run import OperatorRun, refusal
+from engines.registry import engine
+from workloads.model import Alphabet, Input, InputType, Operator, Query, Window, join
+from workloads.model.operator import SINGLE
+from workloads.model.oplus import answer
+from workloads.model.strategies import inputs
+from workloads.registry import NAMES, workload
+
+QUERIES = [name for name in NAMES if isinstance(workload(name).program, Query)]
+VSN = Setting(variant="vsn", workers=2, batch=64)
+SCALEGATE = Setting(variant="vsn", workers=3, batch=1, options={"tuple_buffer": "scalegate"})
+SEVERAL = "carries several inputs; give each input streams of its own"
+
+
+@pytest.mark.parametrize("setting", [VSN, SCALEGATE], ids=["order", "scalegate"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("name", QUERIES)
+def test_queries_conform(name, case, setting, tmp_path):
+    found = run_case(engine("multicore"), workload(name), case, setting, tmp_path)
+    assert found.problems == ()
+    if found.unsupported is not None:
+        # Joins read one stream for each input, so that all of them in one stream is refused.
+        assert case.name == "a single stream" and SEVERAL in found.unsupported
+
+
+@pytest.mark.parametrize("case", LOAD_CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("name", QUERIES)
+def test_queries_conform_under(name, case, tmp_path):
+    found = run_load_case(engine("multicore"), workload(name), case, VSN, tmp_path)
+    assert (found.unsupported, found.problems) == (None, ())
+
+
+# Operators whose windows, types and functions vary; at module level, so that kernels are cached.
+def ids_of(t, out):
+    for key in t.ids:
+        out.add(key)
+    out.add(t.x % 3)
+
+
+def count_up(w, t, out):
+    w[t.input].sum += t.x
+    w[t.input].count += 1
+
+
+def emit_sums(w, out):
+    out.emit(w[0].key, w[0].sum, w[-1].count)
+
+
+def count_and_emit(w, t, out):
+    w[t.input].sum += t.x
+    w[t.input].count += 1
+    out.emit(w[0].key, w[0].sum, w[-1].count)
+
+
+def halve(w):
+    for part in w:
+        part.sum = 0
+        part.count //= 2
+
+
+def move_by_left(w):
+    w[0].sum = w[0].left
+    w[0].count -= w[0].count
+
+
+FIRST = InputType(
+    name="first",
+    fields=np.dtype([("x", np.int64)]),
+    lists=(("ids", np.dtype(np.int32)),),
+)
+SECOND = replace(FIRST, name="second")
+OUTPUT = np.dtype([("ts", np.int64), ("key", np.int64), ("sum", np.int64), ("count", np.int64)])
+STATE = np.dtype([("sum", np.int64), ("count", np.int32)])
+
+
+def query(name, window, **functions):
+    operator = Operator(
+        name=name,
+        inputs=(FIRST, SECOND),
+        window=window,
+        output=OUTPUT,
+        state=STATE,
+        keys=ids_of,
+        buckets=7,
+        **{"update": count_up, **functions},
+    )
+    return Query(name=name, operators=(operator,))
+
+
+def close(left, right):
+    return abs(left.x - right.y) <= 1
+
+
+def both(left, right, out):
+    out.emit(left.x, right.y)
+
+
+PAIRS = np.dtype([("ts", np.int64), ("x", np.int32), ("y", np.int32)])
+JOIN = Query(
+    name="pairs",
+    operators=(
+        join(
+            name="pairs",
+            left=InputType(name="left", fields=np.dtype([("x", np.int32)])),
+            right=InputType(name="right", fields=np.dtype([("y", np.int32)])),
+            size=4,
+            output=PAIRS,
+            match=close,
+            emit=both,
+            shares=5,
+        ),
+    ),
+)
+RANDOM = {
+    "tumbling": query("tumbling", Window(advance=3, size=3), expire=emit_sums),
+    "sliding": query("sliding", Window(advance=2, size=5), expire=emit_sums),
+    "emitting": query(
+        "emitting", Window(advance=4, size=4), update=count_and_emit, emits_on_update=True
+    ),
+    "single": query(
+        "single", Window(advance=2, size=6, type=SINGLE), expire=emit_sums, slide=halve
+    ),
+    "lazy": query(
+        "lazy",
+        Window(advance=3, size=5, type=SINGLE),
+        update=count_and_emit,
+        emits_on_update=True,
+    ),
+    "left": query(
+        "left", Window(advance=3, size=5, type=SINGLE), expire=emit_sums, slide=move_by_left
+    ),
+    "pairs": JOIN,
+}
+
+
+def columns(query, data, *, instances=1, batch=1, tuple_buffer="order"):
+    run = OperatorRun(
+        query,
+        data,
+        instances=instances,
+        most=instances,
+        batch=batch,
+        ring_blocks=16,
+        tuple_buffer=tuple_buffer,
+        pin=False,
+    )
+    try:
+        assert run.run().events == data.events
+        return run.answer()
+    finally:
+        run.close()
+
+
+def rows(answered):
+    return sorted(zip(*(answered[name].tolist() for name in answered), strict=True))
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_random_inputs_are_answered_as_by_the_interpreter(name):
+    asked = RANDOM[name]
+    layouts = [(("left",), ("right",))] if asked is JOIN else None
+    if layouts is None:
+        one = st.sampled_from([("first",), ("second",)])
+        drawn = st.lists(one, min_size=1, max_size=3).map(tuple)
+    else:
+        drawn = st.just(layouts[0])
+
+    @settings(
+        max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    )
+    @given(data=st.data())
+    def check(data):
+        given_input = data.draw(inputs(asked, layouts=[data.draw(drawn)]))
+        wanted = rows(answer(asked, given_input))
+        instances = data.draw(st.sampled_from([1, 2, 5]))
+        buffer = data.draw(st.sampled_from(["order", "scalegate"]))
+        batch = data.draw(st.sampled_from([1, 64]))
+        got = columns(asked, given_input, instances=instances, batch=batch, tuple_buffer=buffer)
+        assert (np.diff(got["ts"]) >= 0).all()
+        assert rows(got) == wanted
+
+    check()
+
+
+@pytest.mark.parametrize("instances", [1, 2, 4, 8])
+@pytest.mark.parametrize("name", ["wordcount", "scale_join"])
+def test_one_number_of_instances_gives_one_sequence(name, instances):
+    found = workload(name)
+    data = ordinary_input(found)
+    seen = set()
+    for tuple_buffer in ("order", "scalegate"):
+        for batch in (1, 64):
+            for _ in range(2):
+                got = columns(
+                    found.program,
+                    data,
+                    instances=instances,
+                    batch=batch,
+                    tuple_buffer=tuple_buffer,
+                )
+                seen.add(b"".join(column.tobytes() for column in got.values()))
+    assert len(seen) == 1
+
+
+def test_what_the_core_cannot_run_is_refused_with_a_reason():
+    stored = Query(
+        name="stored",
+        operators=(
+            Operator(
+                name="stored",
+                inputs=(FIRST,),
+                window=Window(advance=1, size=2, type=SINGLE),
+                output=OUTPUT,
+                state=STATE,
+                keys=ids_of,
+                stores=True,
+            ),
+        ),
+    )
+    reason = refusal(stored, _nothing(stored))
+    assert reason is not None and "use the reference engine" in reason
+
+
+def _nothing(query):
+    return Input(alphabet=Alphabet(kinds=query.kinds), streams=())
