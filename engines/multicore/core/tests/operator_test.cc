@@ -30,10 +30,10 @@ OperatorOptions options_of(std::int32_t instances, std::int64_t batch, const cha
 // Runs `each(instances, batch, log)`. The machine has fewer cores than most of these have instances.
 template <typename Each>
 void for_all_ways(Each each) {
-  for (const std::int32_t instances : {1, 2, 3, 8}) {
-    for (const std::int64_t batch : {1, 64}) {
-      for (const char* log : {"order", "scalegate"}) each(options_of(instances, batch, log));
-    }
+  for (const std::int32_t instances : {1, 3, 8}) {
+    each(options_of(instances, 1, "order"));
+    each(options_of(instances, 64, "order"));
+    each(options_of(instances, instances == 3 ? 1 : 64, "scalegate"));
   }
 }
 
@@ -78,7 +78,7 @@ void keyed_operators_give_the_sequential_answer() {
   };
   int seed = 0;
   for (const Behaviour& what : all) {
-    for (int i = 0; i < 3; ++i) keyed(what, seed++, 300, i == 2 ? 60 : 5);
+    for (int i = 0; i < 2; ++i) keyed(what, seed++, 300, i == 1 ? 60 : 5);
   }
 }
 
