@@ -203,7 +203,7 @@ class KeyedInstance final : public OperatorInstance {
 // take turns over the buckets; the instance that owns the share of the earlier tuple of a pair compares it.
 class JoinInstance final : public OperatorInstance {
  public:
-  static constexpr std::int64_t kShareRows = 128;
+  static constexpr std::int64_t kShareRows = 512;
   static constexpr std::int64_t kTileRows = 1024;   // compared in one kernel call: stays in the first-level cache
   static constexpr std::int64_t kProbeRows = 256;   // new tuples that are compared together, at most
 

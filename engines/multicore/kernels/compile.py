@@ -22,6 +22,7 @@ from numba.core.errors import NumbaError
 
 from engines.errors import EngineError
 from engines.multicore.kernels import emitter, memory
+from engines.multicore.kernels import widths as _widths  # noqa: F401  tells Numba
 from engines.multicore.kernels.fingerprint import UnstableError, fingerprint
 from engines.multicore.kernels.source import EventLayout, fork_source, join_source, run_source
 from workloads.model import DGSProgram, ForkJoin, StateType

@@ -204,14 +204,17 @@ class OperatorKernels:
         """
         assert self._operator.join is not None
         probe, stored = (left, right) if by_left else (right, left)
+        call = "user({}, s)" if by_left else "user(s, {})"
         source = _MATCH_SOURCE.format(
             probe_pointers=self._pointers("probes", "p_", probe),
             stored_pointers=self._pointers("others", "s_", stored),
-            probe=self._tuple_source("i", "p_", probe),
+            **{f"probe_{n}": self._tuple_source(f"(i + {n})", "p_", probe) for n in range(4)},
+            **{f"call_{n}": call.format(f"p{n}") for n in range(4)},
+            probe=self._tuple_source("k", "p_", probe),
             stored=self._tuple_source("j", "s_", stored),
-            call="user(p, s)" if by_left else "user(s, p)",
-            left="i" if by_left else "j",
-            right="j" if by_left else "i",
+            call=call.format("p"),
+            left="k" if by_left else "j",
+            right="j" if by_left else "k",
         )
         functions: _Functions = {"user": ("match", self._operator.join.match)}
         return self._address("match", functions, source, _MATCH, (left, right, by_left))
@@ -417,26 +420,44 @@ def expire(entries, begin, end, left, out_address):
     return i + 1
 """
 
+# Four probes at a time share the loads of the kept tuples. Whether any pair matches is a vector loop
+# over masks.
 _MATCH_SOURCE = """\
 @kernel
 def match(probes, begin, end, others, first, last, pairs, capacity):
 {probe_pointers}
 {stored_pointers}
     found = 0
-    for i in range(begin, end):
-        p = {probe}
-        hits = int32(0)
-        for j in range(first, last):
-            s = {stored}
-            hits += int32({call})
-        if hits != 0:
+    i = begin
+    while i < end:
+        width = min(4, end - i)
+        hit = False
+        if width == 4:
+            p0 = {probe_0}
+            p1 = {probe_1}
+            p2 = {probe_2}
+            p3 = {probe_3}
             for j in range(first, last):
                 s = {stored}
-                if {call}:
-                    if found < capacity:
-                        store_word(pairs, 2 * found, {left})
-                        store_word(pairs, 2 * found + 1, {right})
-                    found += 1
+                hit |= bool({call_0}) | bool({call_1}) | bool({call_2}) | bool({call_3})
+        else:
+            hit = True
+        if hit:
+            for k in range(i, i + width):
+                p = {probe}
+                some = False
+                for j in range(first, last):
+                    s = {stored}
+                    some |= bool({call})
+                if some:
+                    for j in range(first, last):
+                        s = {stored}
+                        if {call}:
+                            if found < capacity:
+                                store_word(pairs, 2 * found, {left})
+                                store_word(pairs, 2 * found + 1, {right})
+                            found += 1
+        i += width
     return found + 1
 """
 
