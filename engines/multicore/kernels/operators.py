@@ -420,8 +420,8 @@ def expire(entries, begin, end, left, out_address):
     return i + 1
 """
 
-# Four probes at a time share the loads of the kept tuples. Whether any pair matches is a vector loop
-# over masks.
+# Four probes at a time share the loads of the kept tuples. Whether any pair matches is a vector
+# loop over masks.
 _MATCH_SOURCE = """\
 @kernel
 def match(probes, begin, end, others, first, last, pairs, capacity):
