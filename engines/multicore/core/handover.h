@@ -40,6 +40,18 @@ struct alignas(kCacheLine) Feed {
   }
 };
 
+// Gives the flag of a feed back.
+class FeedGuard {
+ public:
+  explicit FeedGuard(Feed& feed) noexcept : feed_(feed) {}
+  ~FeedGuard() { feed_.taken.clear(std::memory_order_release); }  // release: pairs with who takes it
+  FeedGuard(const FeedGuard&) = delete;
+  FeedGuard& operator=(const FeedGuard&) = delete;
+
+ private:
+  Feed& feed_;
+};
+
 // A change of the mapping, made while all instances stand at a barrier.
 struct Change {
   std::int32_t before = 0;              // active instances
@@ -70,8 +82,11 @@ class Handover {
   // Has every active instance find switch `number` in its log. False: the run is over.
   virtual bool call(std::int64_t number) = 0;
 
-  // Up to which event time the old mapping holds, where that is the same for all instances by decree; else the
-  // watermark that the instance has where it reads the switch.
+  // Whether a switch holds from an event time that is decreed for all instances, one switch at a time; else from the
+  // watermark that each has where it reads the switch, which is the same.
+  virtual bool by_decree() const noexcept = 0;
+
+  // That event time, for who has read the switch; false without a decree.
   virtual bool decreed(std::int64_t* until) const noexcept = 0;
 
   // Tuples that have gone to the instances that they concern; -1 where all instances read all of them.
@@ -95,6 +110,7 @@ class SharedLog final : public Handover {
   LogRun place(const LogRun& part) const noexcept override { return part; }
   bool feed(Recorder& recorder, const std::int32_t* owner, std::int32_t active) override;
   bool call(std::int64_t number) override;
+  bool by_decree() const noexcept override { return false; }
   bool decreed(std::int64_t*) const noexcept override { return false; }
   std::int64_t delivered() const noexcept override { return -1; }
   std::int64_t change(const Change& change, std::span<OperatorInstance* const> instances) override;

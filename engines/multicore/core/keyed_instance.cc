@@ -52,10 +52,10 @@ void KeyedInstance::stand_like(const OperatorInstance& other) {
 
 void KeyedInstance::settle(std::int64_t watermark, std::int64_t due_ns) {
   advance(watermark, due_ns);
+  const std::int64_t earliest = spec_.window.earliest(watermark);
+  left_ = started_ ? std::max(left_, earliest) : earliest;
+  watermark_ = started_ ? std::max(watermark_, watermark) : watermark;
   started_ = true;
-  watermark_ = std::max(watermark_, watermark);
-  left_ = std::max(left_, spec_.window.earliest(watermark));
-  if (live_ == 0) left_ = spec_.window.earliest(watermark);
   set_expiry();
 }
 

@@ -125,6 +125,7 @@ class alignas(kCacheLine) OperatorInstance {
   // As `advance`, for all instances, whether or not this one has seen a tuple. At a barrier.
   virtual void settle(std::int64_t watermark, std::int64_t due_ns) { advance(watermark, due_ns); }
 
+  bool started() const noexcept { return started_; }                // whether the watermark means anything
   std::int64_t watermark() const noexcept { return watermark_; }
   std::int64_t tuples() const noexcept { return stamp_; }           // position in the log
   std::int64_t processed(std::int32_t input) const noexcept {       // tuples of one input

@@ -45,6 +45,7 @@ OperatorRuntime::OperatorRuntime(OperatorOptions options, OperatorSpec spec)
   const auto count = static_cast<std::size_t>(options_.most_instances);
   workers_ = std::vector<Worker>(count);
   parkers_ = std::vector<Parker>(count);
+  pool_ = std::vector<Parker>(count);
   for (Worker& worker : workers_) {
     worker.out = std::make_unique<OutputBuffer>(options_.output_itemsizes, spec_.max_outputs);
     worker.out->reserve(options_.reserved_rows);
@@ -183,6 +184,13 @@ std::int64_t OperatorRuntime::since_start() const noexcept {
 
 void OperatorRuntime::notify_all() noexcept {
   for (Parker& parker : parkers_) parker.notify();
+  for (Parker& parker : pool_) parker.notify();
+}
+
+void OperatorRuntime::notify_active() noexcept {
+  // relaxed: who joins or leaves meanwhile is told by `apply`.
+  const std::int32_t active = active_.load(std::memory_order_relaxed);
+  for (std::int32_t i = 0; i < active; ++i) parkers_[static_cast<std::size_t>(i)].notify();
 }
 
 void OperatorRuntime::fail(std::int32_t index, const std::string& what) noexcept {
@@ -199,7 +207,6 @@ void OperatorRuntime::wake_waiter() noexcept {
 
 void OperatorRuntime::work(std::int32_t index) {
   Worker& worker = workers_[static_cast<std::size_t>(index)];
-  Parker& parker = parkers_[static_cast<std::size_t>(index)];
   pin_thread(options_.cores, index);
   go_->wait();
   try {
@@ -219,6 +226,9 @@ void OperatorRuntime::work(std::int32_t index) {
           std::this_thread::yield();
           break;
         case Backoff::Step::kSleep: {
+          // In the pool it sleeps where only changes, the end and failures wake it.
+          std::vector<Parker>& place = worker.active.load(std::memory_order_seq_cst) ? parkers_ : pool_;
+          Parker& parker = place[static_cast<std::size_t>(index)];
           const std::uint32_t ticket = parker.prepare();
           if (turn(index) || over() || failed_.load(std::memory_order_seq_cst)) {
             parker.cancel();
@@ -245,8 +255,7 @@ bool OperatorRuntime::turn(std::int32_t index) {
   const int reader = handover_->reader(index);
   if (log.ended(reader)) {
     // A switch by decree is everybody's, also of those that have no tuple left behind it.
-    std::int64_t until = 0;
-    if (worker.pending >= 0 && handover_->decreed(&until)) {
+    if (worker.pending >= 0 && handover_->by_decree()) {
       meet(index);
     } else {
       end(index);
@@ -255,7 +264,7 @@ bool OperatorRuntime::turn(std::int32_t index) {
   }
   const bool fed = handover_->feed(*worker.recorder, owner_.load(std::memory_order_relaxed)->data(),
                                    active_.load(std::memory_order_relaxed));
-  if (fed) notify_all();
+  if (fed) notify_active();
   return fed || !log.read(reader).empty();
 }
 
@@ -338,8 +347,7 @@ void OperatorRuntime::process(Worker& worker, std::span<const LogRun> runs) {
   worker.instance->process(runs);
   if (!options_.measure) return;
   const std::int64_t after = worker.recorder->tick();
-  std::int64_t unused = 0;
-  if (!handover_->decreed(&unused)) {  // queues count what they hand over
+  if (!handover_->by_decree()) {  // queues count what they hand over
     worker.recorder->consumed(static_cast<double>(rows) / active_.load(std::memory_order_relaxed));
   }
   const std::int64_t step = std::clamp<std::int64_t>((after - start_ns()) / Recorder::kStepNs, 0, options_.grid_steps - 1);
@@ -354,6 +362,7 @@ void OperatorRuntime::process(Worker& worker, std::span<const LogRun> runs) {
 
 void OperatorRuntime::advance(Worker& worker, std::int64_t watermark) {
   // Promises may reach beyond the last tuple, the watermark does not, but to where the input is known to end.
+  if (last_ts_ == std::numeric_limits<std::int64_t>::min()) return;  // there are no tuples
   const std::int64_t reached = std::min(watermark, options_.end_watermark.value_or(last_ts_));
   worker.recorder->tick();
   worker.instance->advance(reached, due_of_watermark(streams_, reached));
@@ -423,8 +432,7 @@ void OperatorRuntime::apply(std::int32_t index, std::int64_t number) {
   epoch.done.moved_bytes = handover_->change(change, instances);
   for (std::int32_t i = before; i < after; ++i) {
     Worker& joining = workers_[static_cast<std::size_t>(i)];
-    std::int64_t unused = 0;
-    joining.skip = handover_->decreed(&unused) ? 0 : me.skip;
+    joining.skip = handover_->by_decree() ? 0 : me.skip;
     joining.pending = -1;
     publish_counts(joining);
   }
@@ -448,7 +456,8 @@ void OperatorRuntime::apply(std::int32_t index, std::int64_t number) {
 
 void OperatorRuntime::end(std::int32_t index) {
   Worker& worker = workers_[static_cast<std::size_t>(index)];
-  if (options_.end_watermark && worker.instance->tuples() != 0) advance(worker, *options_.end_watermark);
+  // Time has passed up to the last tuple for all, also for those that had no part in it.
+  advance(worker, options_.end_watermark.value_or(last_ts_));
   worker.done.store(true, std::memory_order_relaxed);  // relaxed: own
   // All instances read the same switches before the end, so `active_` is final here.
   if (ended_.fetch_add(1, std::memory_order_acq_rel) == active_.load(std::memory_order_relaxed) - 1) {
@@ -467,8 +476,9 @@ std::int64_t OperatorRuntime::reconfigure(std::int32_t instances, std::vector<st
     if (instance < 0 || instance >= instances) throw std::invalid_argument("a bucket of no active instance");
   }
   std::int64_t number = 0;
-  std::int64_t unused = 0;
-  if (called_ > 0 && handover_->decreed(&unused)) static_cast<void>(await(called_));  // one at a time
+  if (handover_ == nullptr) throw std::logic_error("start before reconfigure");
+  if (called_ > 0 && handover_->by_decree()) static_cast<void>(await(called_));  // one at a time
+  if (over() || failed_.load(std::memory_order_seq_cst)) return -1;
   {
     const std::lock_guard lock(epochs_mutex_);
     number = static_cast<std::int64_t>(epochs_.size());
@@ -479,7 +489,7 @@ std::int64_t OperatorRuntime::reconfigure(std::int32_t instances, std::vector<st
   }
   if (!handover_->call(number)) return -1;
   called_ = number;
-  notify_all();
+  notify_active();
   return number;
 }
 
@@ -488,7 +498,8 @@ std::optional<Switch> OperatorRuntime::await(std::int64_t number) {
   const auto applied = [&] { return applied_.load(std::memory_order_relaxed) >= number; };  // relaxed: the mutex orders
   switched_.wait(lock, [&] { return applied() || over() || failed_.load(std::memory_order_seq_cst); });
   if (!applied()) return std::nullopt;
-  return epochs_[static_cast<std::size_t>(number)].done;
+  // One that was overtaken was not applied: the later one was, in its stead.
+  return epochs_[static_cast<std::size_t>(applied_.load(std::memory_order_relaxed))].done;
 }
 
 std::optional<Snapshot> OperatorRuntime::snapshot() const {

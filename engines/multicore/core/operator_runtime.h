@@ -166,6 +166,7 @@ class OperatorRuntime {
   std::int64_t start_ns() const noexcept { return start_ns_.load(std::memory_order_relaxed); }
   std::int64_t since_start() const noexcept;  // 0 before
   void notify_all() noexcept;
+  void notify_active() noexcept;
   void wake_waiter() noexcept;
   void advance(Worker& worker, std::int64_t watermark);
   void publish_counts(Worker& worker) noexcept;
@@ -183,7 +184,8 @@ class OperatorRuntime {
   std::vector<std::vector<ColumnShape>> shapes_;  // by stream
   std::unique_ptr<Handover> handover_;
   std::vector<Worker> workers_;
-  std::vector<Parker> parkers_;
+  std::vector<Parker> parkers_;  // of active instances: hand-over
+  std::vector<Parker> pool_;     // of the others: a switch, the end, a failure
   std::unique_ptr<Generator> generator_;
   std::thread generator_thread_;
   std::atomic<std::int64_t> start_ns_{0};  // 0: not yet. Written by `run`; a controller may look before it

@@ -167,9 +167,9 @@ bool Queues::feed(Recorder& recorder, const std::int32_t* owner, std::int32_t ac
   bool progress = false;
   for (std::size_t s = 0; s < feeds_.size(); ++s) {
     Feed& one = feeds_[s];
-    if (one.taken.test_and_set(std::memory_order_acquire)) continue;  // acquire: pairs with the clear below
+    if (one.taken.test_and_set(std::memory_order_acquire)) continue;  // acquire: pairs with the release below
+    const FeedGuard release(one);                                     // also when a kernel fails
     if (!one.closed) progress |= route(s, owner, active, recorder);
-    one.taken.clear(std::memory_order_release);
   }
   for (std::int32_t i = 0; i < active; ++i) progress |= receivers_[static_cast<std::size_t>(i)].log->advance();
   return progress;
@@ -180,9 +180,13 @@ bool Queues::route(std::size_t s, const std::int32_t* owner, std::int32_t active
   Router& router = routers_[s];
   if (router.halted) return false;
   const StreamView& view = *streams_[s].view;
-  const Block* block = one.block();
-  if (block == nullptr) return false;
   const bool switching = number_ >= 0;
+  const Block* block = one.block();
+  if (block == nullptr) {
+    if (!switching || router.frontier <= until_) return false;
+    halt(s, active);  // it has said enough already
+    return true;
+  }
   std::int64_t end = std::min(block->end, one.row + kRouteRows);
   if (switching) end = std::upper_bound(view.ts.data() + one.row, view.ts.data() + end, until_) - view.ts.data();
   const std::int64_t routed = one.row < end ? route_rows(s, one.row, end, owner) : one.row;
@@ -279,11 +283,17 @@ std::int64_t Queues::delivered() const noexcept {
 
 std::int64_t Queues::change(const Change& change, std::span<OperatorInstance* const> instances) {
   const auto stride = static_cast<std::size_t>(spec_.entry_bytes);
-  // All are done with the tuples up to `until_`, each with the windows up to its own last one: now the same for all, or
-  // a window would move to an instance that has passed it.
-  if (until_ != std::numeric_limits<std::int64_t>::min()) {
+  // All are done with the tuples up to `until_`, but each with the windows up to where promises have brought it, which
+  // may be further. Every source has promised that much: it holds for all, or a window would move to an instance that
+  // has passed it.
+  std::int64_t passed = until_;
+  for (std::int32_t i = 0; i < change.before; ++i) {
+    const OperatorInstance& one = *instances[static_cast<std::size_t>(i)];
+    if (one.started()) passed = std::max(passed, one.watermark());
+  }
+  if (passed != std::numeric_limits<std::int64_t>::min()) {
     for (std::int32_t i = 0; i < std::max(change.before, change.after); ++i) {
-      instances[static_cast<std::size_t>(i)]->settle(until_, due_of_watermark(streams_, until_));
+      instances[static_cast<std::size_t>(i)]->settle(passed, due_of_watermark(streams_, passed));
     }
   }
   std::int64_t moved = 0;
@@ -304,6 +314,15 @@ std::int64_t Queues::change(const Change& change, std::span<OperatorInstance* co
         std::memcpy(wire.data() + at, &WindowTable::kNoStamp, sizeof WindowTable::kNoStamp);
       }
       taken[t].assign(wire, stride);
+    }
+  }
+  // Who joins hears what the sources promised while it was away.
+  for (std::int32_t i = change.before; i < change.after; ++i) {
+    Receiver& receiver = receivers_[static_cast<std::size_t>(i)];
+    for (std::size_t s = 0; s < feeds_.size(); ++s) {
+      const std::int64_t frontier = routers_[s].frontier;
+      if (feeds_[s].closed || frontier == std::numeric_limits<std::int64_t>::min()) continue;
+      receiver.log->publish(static_cast<int>(s), receiver.queues[s].rows(), frontier);
     }
   }
   number_ = -1;  // no flags: who feeds stands at the barrier, and `call` waits for the switch before

@@ -73,6 +73,7 @@ class Queues final : public Handover {
   LogRun place(const LogRun& part) const noexcept override;
   bool feed(Recorder& recorder, const std::int32_t* owner, std::int32_t active) override;
   bool call(std::int64_t number) override;
+  bool by_decree() const noexcept override { return true; }
   bool decreed(std::int64_t* until) const noexcept override {
     *until = until_;
     return true;
@@ -111,7 +112,7 @@ class Queues final : public Handover {
   std::deque<Feed>& feeds_;
   std::deque<Receiver> receivers_;
   std::vector<Router> routers_;
-  // Written with all flags held or by the performer of a switch; read under a flag.
+  // Written with all flags held or by the performer of a switch; read under a flag, or behind the entry of the switch.
   std::int64_t number_ = -1;               // switch under way
   std::int64_t until_ = std::numeric_limits<std::int64_t>::min();
   std::atomic<std::int32_t> halted_{0};    // sources; the last one tells the instances

@@ -24,9 +24,9 @@ void SharedLog::start(std::int32_t, std::int32_t active) {
 bool SharedLog::feed(Recorder& recorder, const std::int32_t*, std::int32_t) {
   bool progress = false;
   for (Feed& one : feeds_) {
-    if (one.taken.test_and_set(std::memory_order_acquire)) continue;  // acquire: pairs with the clear below
+    if (one.taken.test_and_set(std::memory_order_acquire)) continue;  // acquire: pairs with the release below
+    const FeedGuard release(one);
     if (!one.closed) progress |= feed_one(one, recorder);
-    one.taken.clear(std::memory_order_release);
   }
   return log_->advance() || progress;
 }
