@@ -368,6 +368,15 @@ class OperatorRunCase {
   OperatorRuntime runtime_;
 };
 
+// Waits until every active instance is done with so many tuples of the first input, or the run is over.
+inline void wait_for(const OperatorRuntime& runtime, std::int64_t tuples) {
+  for (;;) {
+    const std::optional<Snapshot> seen = runtime.snapshot();
+    if (!seen || seen->processed[0] >= tuples) return;
+    std::this_thread::yield();
+  }
+}
+
 inline std::vector<Record> sorted(std::vector<Record> records) {
   std::sort(records.begin(), records.end());
   return records;

@@ -181,7 +181,7 @@ void a_failure_releases_who_waits_for_a_switch() {
   bool failed = false;
   try {
     run.run([](lab::OperatorRuntime& runtime) {
-      while (runtime.snapshot() && runtime.snapshot()->processed[0] == 0) std::this_thread::yield();
+      lab::test::wait_for(runtime, 1);
       const std::int64_t number = runtime.reconfigure(1, {0, 0});
       if (number > 0) CHECK(!runtime.await(number));
     });

@@ -97,7 +97,7 @@ void switches_take_place_at_negative_times() {
     OperatorRunCase run(streams, options_of(log, 2), join);
     std::optional<lab::Switch> done;
     const auto answer = run.run([&](OperatorRuntime& runtime) {
-      while (runtime.snapshot() && runtime.snapshot()->processed[0] < 10) std::this_thread::yield();
+      lab::test::wait_for(runtime, 10);
       const std::int64_t number = runtime.reconfigure(7, spread(7));
       lab::test::gate.store(true, std::memory_order_release);
       if (number > 0) done = runtime.await(number);
@@ -115,7 +115,7 @@ void a_switch_called_at_the_end_never_happens_and_nobody_waits_for_it() {
     const auto streams = steps(300, 7, 0);
     OperatorRunCase run(streams, options_of(log, 3), join);
     const auto answer = run.run([&](OperatorRuntime& runtime) {
-      while (runtime.snapshot() && runtime.snapshot()->processed[0] == 0) std::this_thread::yield();
+      lab::test::wait_for(runtime, 1);
       const std::int64_t number = runtime.reconfigure(1, spread(1));
       if (number > 0) CHECK(!runtime.await(number));
     });
