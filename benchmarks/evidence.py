@@ -173,7 +173,7 @@ def log_rates(
     found: dict[tuple[str, Setting], list[float]] = {key: [] for key in needed}
     failed: set[tuple[str, Setting]] = set()
     for _ in range(LOGS):
-        for form, setting in found.keys() - failed:
+        for form, setting in (key for key in needed if key not in failed):
             ways, batch, run = setting
             try:
                 rate, _ = ordered_log.trial(ordered_log.PROGRAM, form, ways, batch, tuples, run)
