@@ -20,6 +20,7 @@ from workloads.registry import NAMES, workload
 QUERIES = [name for name in NAMES if isinstance(workload(name).program, Query)]
 VSN = Setting(variant="vsn", workers=2, batch=64)
 SCALEGATE = Setting(variant="vsn", workers=3, batch=1, options={"tuple_buffer": "scalegate"})
+SN = Setting(variant="sn", workers=3, batch=7)
 SEVERAL = "carries several inputs; give each input streams of its own"
 
 
@@ -32,6 +33,25 @@ def test_queries_conform(name, case, setting, tmp_path):
     if found.unsupported is not None:
         # Joins read one stream for each input, so that all of them in one stream is refused.
         assert case.name == "a single stream" and SEVERAL in found.unsupported
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("name", QUERIES)
+def test_shared_nothing_conforms(name, case, tmp_path):
+    found = run_case(engine("multicore"), workload(name), case, SN, tmp_path)
+    assert found.problems == ()
+    if found.unsupported is not None:
+        program = workload(name).program
+        assert isinstance(program, Query)
+        several = case.name == "a single stream" and SEVERAL in found.unsupported
+        assert several or program.operators[0].join is not None
+
+
+@pytest.mark.parametrize("case", LOAD_CASES[:3], ids=lambda case: case.name)
+@pytest.mark.parametrize("name", ["wordcount", "forward"])
+def test_shared_nothing_conforms_under(name, case, tmp_path):
+    found = run_load_case(engine("multicore"), workload(name), case, SN, tmp_path)
+    assert (found.unsupported, found.problems) == (None, ())
 
 
 @pytest.mark.parametrize("case", LOAD_CASES, ids=lambda case: case.name)

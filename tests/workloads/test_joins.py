@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
+import engines.multicore.kernels.widths  # noqa: F401  what int32 means to the compiler
 from tests.workloads.streams import generated, in_order, rows
 from workloads.model import Input, ModelError, Workload
 from workloads.model.oplus import answer

@@ -554,7 +554,19 @@ std::vector<Progress> OperatorRuntime::progress() const {
   std::vector<const Recorder*> all;
   for (const Worker& worker : workers_) all.push_back(worker.recorder.get());
   if (generator_) all.push_back(&generator_->recorder);
-  return sum_progress(all);
+  std::vector<Progress> steps = sum_progress(all);
+  if (handover_ == nullptr || !handover_->by_decree()) return steps;
+  // Queues count a tuple when they route it, which may be a moment before the generator notes that it has sent it.
+  std::int64_t waiting = 0;
+  std::int64_t behind = 0;
+  for (Progress& step : steps) {
+    waiting += step.emitted;
+    behind += step.consumed;
+    step.consumed = &step == &steps.back() ? behind : std::min(behind, waiting);
+    waiting -= step.consumed;
+    behind -= step.consumed;
+  }
+  return steps;
 }
 
 std::vector<std::vector<LoadStep>> OperatorRuntime::load_steps() const {
