@@ -24,6 +24,9 @@ from workloads.model.strategies import inputs
 from workloads.model.trace import compare
 from workloads.registry import NAMES, workload
 
+PROGRAMS = [name for name in NAMES if isinstance(workload(name).program, DGSProgram)]
+"""Queries of operators are in test_multicore_operators.py."""
+
 
 def generated(name, events, seed=3, **given):
     found = workload(name)
@@ -56,7 +59,7 @@ def answer_of(found, data, **options):
         run.close()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_it_equals_the_oracle_on_any_small_input(name):
     found = workload(name)
 
@@ -75,7 +78,7 @@ def test_it_equals_the_oracle_on_any_small_input(name):
     holds()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("workers", [1, 2, 3, 8, 64])
 def test_generated_input_gives_one_answer_at_any_parallelism(name, workers):
     found = workload(name)
@@ -456,7 +459,8 @@ def test_a_payload_of_another_type_is_refused():
     [
         ({"workers": 0}, "between 1 and 64"),
         ({"workers": 65}, "between 1 and 64"),
-        ({"variant": "vsn"}, "no variant 'vsn'"),
+        ({"variant": "nosuch"}, "no variant 'nosuch'"),
+        ({"variant": "vsn"}, "is a DGS program; give variants = ['dgs']"),
         ({"options": {"pinn": True}}, "no option 'pinn'"),
         ({"options": {"pin": 1}}, "takes bool"),
         ({"options": {"ring_blocks": 0}}, "between 1 and"),

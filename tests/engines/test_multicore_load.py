@@ -12,8 +12,12 @@ from engines.small_dataset import write_dataset
 from lab.load.schedule import offer
 from lab.load.spec import BURSTS, CONSTANT, POISSON, LoadSpec
 from tests.workloads.streams import generated
+from workloads.model import DGSProgram
 from workloads.model.trace import compare
 from workloads.registry import NAMES, workload
+
+PROGRAMS = [name for name in NAMES if isinstance(workload(name).program, DGSProgram)]
+"""Queries of operators are in test_multicore_operators.py."""
 
 RATE_EPS = 400_000.0
 
@@ -36,7 +40,7 @@ def run_under(found, data, load, **options):
         run.close()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("workers, batch", [(1, 64), (2, 1), (3, 64)])
 @pytest.mark.parametrize("batching", ["adaptive", "full"])
 def test_an_offered_load_gives_the_oracles_answer_and_loses_nothing(
