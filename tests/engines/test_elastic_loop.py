@@ -140,7 +140,9 @@ def test_stopping_does_not_wait_for_the_next_look():
 
 
 def test_a_loop_that_never_started_stops():
-    loop_of(Operator()).stop()
+    loop = loop_of(Operator())
+    loop.stop()
+    assert (loop.looks, loop.reconfigurations) == (0, [])
 
 
 class Broken(Operator):
