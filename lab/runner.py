@@ -151,6 +151,7 @@ def _run_all(
         recorded=Recorder(run_dir=run_dir),
     )
     while (wanted := searches.next()) is not None:
+        time.sleep(wanted.pause_s)
         searches.record(
             do(
                 Trial(

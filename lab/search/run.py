@@ -1,5 +1,6 @@
 """Drives the searches of a run side by side, from the rows that their trials leave."""
 
+import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +9,7 @@ from typing import Any
 from lab.cells import Cell
 from lab.load.spec import LoadSpec
 from lab.search.errors import SearchError
-from lab.search.plan import replay
+from lab.search.plan import INVALID_VOTES, replay
 from lab.search.state import CRASH, FAIL, INVALID, PASS, STOP, TOO_SHORT, State, Step, Vote
 from results import schema
 
@@ -37,6 +38,8 @@ class SearchTrial:
         purpose, probe, vote, rate_eps: as in `lab.search.state.Step`.
         repetition: which trial of the cell, from 1.
         load: the cell's, at this rate.
+        pause_s: how long to leave the machine alone before, in seconds: what disturbed the votes
+            before this one may be over by then.
     """
 
     cell: Cell
@@ -46,14 +49,21 @@ class SearchTrial:
     rate_eps: float
     repetition: int
     load: LoadSpec
+    pause_s: float
+
+
+INVALID_PAUSE_S = 5.0
+"""Pause after a vote that was invalid, doubled with each further one in a row. A process with gigabytes
+of memory is felt for some ten seconds after its end on a virtual machine, whose host takes it back."""
 
 
 class Searches:
     """All searches of a run.
 
-    Trials of different cells take turns: the next one belongs to the cell that has had the fewest,
-    so that a drift of the machine falls on all alike. What comes next depends on the rows alone; a
-    resumed run goes on as if it had not been interrupted.
+    Trials of different cells take turns: the next one belongs to a cell that has had the fewest, so
+    that a drift of the machine falls on all alike. Within a round the order is drawn anew each time,
+    so that what a trial leaves behind does not fall on the same cell always. What comes next depends
+    on the rows alone; a resumed run goes on as if it had not been interrupted.
     """
 
     def __init__(
@@ -93,15 +103,11 @@ class Searches:
 
     def next(self) -> SearchTrial | None:
         """Return the next trial, the same until its row is recorded; None when all are over."""
-        waiting = [
-            (len(self._votes[id_]), place, id_, state.next)
-            for place, (id_, state) in enumerate(self._states.items())
-            if state.next is not None
-        ]
+        waiting = [id_ for id_, state in self._states.items() if state.next is not None]
         if not waiting:
             return None
-        done, _, id_, step = min(waiting)
-        cell = self._cells[id_]
+        id_ = min(waiting, key=lambda id_: (len(self._votes[id_]), _drawn(id_, self._votes[id_])))
+        cell, step, done = self._cells[id_], self._states[id_].next, len(self._votes[id_])
         assert step is not None and cell.load is not None
         return SearchTrial(
             cell=cell,
@@ -111,6 +117,7 @@ class Searches:
             rate_eps=step.rate_eps,
             repetition=done + 1,
             load=replace(cell.load, rate_eps=step.rate_eps),
+            pause_s=_pause_s(self._votes[id_]),
         )
 
     def record(self, row: Row) -> None:
@@ -143,6 +150,18 @@ class Searches:
         settings = self._cells[id_].search
         assert settings is not None
         return replay(settings, self._votes[id_], feasible_eps=self._feasible.get(id_))
+
+
+def _drawn(id_: str, votes: Sequence[Vote]) -> bytes:
+    """Return a cell's place in a round: as good as random, the same whenever it is asked for."""
+    return hashlib.sha256(f"{len(votes)} {id_}".encode()).digest()
+
+
+def _pause_s(votes: Sequence[Vote]) -> float:
+    invalid = 0
+    while invalid < len(votes) and votes[-1 - invalid].verdict == INVALID:
+        invalid += 1
+    return INVALID_PAUSE_S * 2 ** (invalid - 1) if 0 < invalid < INVALID_VOTES else 0.0
 
 
 def vote_of(row: Row) -> Vote:

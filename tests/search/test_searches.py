@@ -13,7 +13,7 @@ from lab.search.errors import SearchError
 from lab.search.record import Recorder, read_searches
 from lab.search.run import Searches, vote_of
 from lab.search.settings import SearchSettings
-from lab.search.state import CRASH, FAIL, INVALID, PASS, STOP, TOO_SHORT, VERDICTS
+from lab.search.state import CRASH, FAIL, INVALID, PASS, STOP, TOO_SHORT, VERDICTS, Vote
 from results import schema
 from tests.search.engine import Synthetic
 
@@ -74,7 +74,19 @@ def run_all(rows=(), most=None, **more):
 def test_trials_of_all_searches_take_turns():
     _, rows = run_all()
     engines = [row["cell"].split("/")[1] for row in rows]
-    assert engines[:6] == ["slow", "fast", "middling"] * 2
+    rounds = [tuple(engines[at : at + 3]) for at in range(0, 12, 3)]
+    assert all(sorted(turn) == ["fast", "middling", "slow"] for turn in rounds)
+    assert len(set(rounds)) > 1, "what a trial leaves behind would fall on the same cell always"
+
+
+def test_a_vote_after_invalid_ones_waits_longer_each_time():
+    searches = Searches(CELLS[:1])
+    pauses = []
+    for verdict in (INVALID, INVALID, PASS, PASS):
+        trial = searches.next()
+        pauses.append(trial.pause_s)
+        searches.record(row(trial, Vote(verdict=verdict)))
+    assert pauses == [0, 5, 10, 0]
 
 
 def test_every_search_ends_with_its_own_bracket():
@@ -102,9 +114,9 @@ def test_the_next_trial_stays_the_same_until_its_row_is_recorded():
 
 def test_repetitions_count_the_trials_of_a_cell():
     searches, rows = run_all(most=7)
-    assert searches.next().repetition == 3
-    assert searches.next().cell.engine == "fast"
-    assert [row["cell"] for row in rows].count(CELLS[1].id) == 2
+    next_ = searches.next()
+    assert next_.repetition == 3
+    assert [row["cell"] for row in rows].count(next_.cell.id) == 2
 
 
 def test_a_row_that_the_search_did_not_ask_for_is_refused():
