@@ -53,17 +53,18 @@ class SearchTrial:
 
 
 INVALID_PAUSE_S = 5.0
-"""Pause after a vote that was invalid, doubled with each further one in a row. A process with gigabytes
-of memory is felt for some ten seconds after its end on a virtual machine, whose host takes it back."""
+"""Pause after a vote that was invalid, doubled with each further one in a row. A process with
+gigabytes of memory is felt for some ten seconds after its end on a virtual machine, whose host
+takes it back."""
 
 
 class Searches:
     """All searches of a run.
 
-    Trials of different cells take turns: the next one belongs to a cell that has had the fewest, so
-    that a drift of the machine falls on all alike. Within a round the order is drawn anew each time,
-    so that what a trial leaves behind does not fall on the same cell always. What comes next depends
-    on the rows alone; a resumed run goes on as if it had not been interrupted.
+    Trials of different cells take turns: the next one belongs to a cell that has had the fewest,
+    so that a drift of the machine falls on all alike. Within a round the order is drawn anew each
+    time, so that what a trial leaves behind does not fall on the same cell always. What comes next
+    depends on the rows alone; a resumed run goes on as if it had not been interrupted.
     """
 
     def __init__(

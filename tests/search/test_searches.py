@@ -126,7 +126,7 @@ def test_a_row_that_the_search_did_not_ask_for_is_refused():
 
 
 def test_a_row_at_another_rate_is_refused():
-    _, rows = run_all(most=1)
+    _, rows = run_all(most=3)
     changed = (cell("slow", start_eps=500.0), *CELLS[1:])
     with pytest.raises(SearchError, match="run at 10,000 events/s, the search asks for 500"):
         Searches(changed, rows)
