@@ -1,6 +1,5 @@
 """Reads what happened over time in a trial: its 100 ms series, and its reconfigurations."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,9 +72,9 @@ def read_course(run: Run, row: Row) -> Course | None:
     )
 
 
-def mean(values: Values, where: npt.NDArray[np.bool_]) -> float | None:
-    """Return the mean of the rows that have a value; None without any."""
-    found = values[where]
+def mean(values: Values, where: npt.NDArray[np.bool_] | None = None) -> float | None:
+    """Return the mean of those rows, default all, that have a value; None without any."""
+    found = values if where is None else values[where]
     found = found[~np.isnan(found)]
     return float(found.mean()) if len(found) else None
 
@@ -113,11 +112,6 @@ def longest_above(values: Values, bound: float) -> float:
         else:
             current = 0
     return longest * STEP_S
-
-
-def durations_ms(courses: Sequence[Course]) -> list[float]:
-    """Return how long each reconfiguration took."""
-    return [change.duration_ns * 1e-6 for course in courses for change in course.changes]
 
 
 def _changes(run: Run, row: Row) -> tuple[Reconfiguration, ...]:

@@ -1,6 +1,16 @@
 """The figures of STRETCH: Virtual Shared-Nothing Parallelism (section 8, appendix F)."""
 
-from lab.figures.stretch import abrupt, counts, elastic, forward, scale_join, trading_day
+from lab.figures.stretch import (
+    abrupt,
+    counts,
+    forward,
+    rise,
+    scale_join,
+    step_course,
+    step_times,
+    table_4,
+    trading_day,
+)
 from lab.figures.stretch.shared import facts
 
 __all__ = ["FIGURES", "facts"]
@@ -9,8 +19,11 @@ FIGURES = (
     counts.FIGURE,
     forward.FIGURE,
     scale_join.FIGURE,
-    *elastic.FIGURES,
-    *abrupt.FIGURES[:2],
+    table_4.FIGURE,
+    step_times.FIGURE,
+    step_course.FIGURE,
+    abrupt.ONE_EXECUTION,
+    rise.FIGURE,
     trading_day.FIGURE,
-    *abrupt.FIGURES[2:],
+    abrupt.THREE_EXECUTIONS,
 )

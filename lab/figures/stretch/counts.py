@@ -14,6 +14,7 @@ from lab.figures.options import Options
 from lab.figures.stretch.shared import (
     SN,
     VSN,
+    asked,
     engine,
     facts,
     notes,
@@ -79,14 +80,8 @@ def _outcome_6(options: Options, runs: Runs) -> Outcome:
         ):
             fact = facts().one(figure="6", panel=panel, quantity=quantity)
             better = "not slower than" if quantity == "throughput" else "not later than"
-            ratio = Asked(
-                text=f"{panel}: VSN/SN ratio of {quantity}",
-                published=fact.text,
-                source=fact.source,
-            )
-            order = Asked(
-                text=f"{panel}: VSN is {better} SN", published=fact.text, source=fact.source
-            )
+            ratio = asked(f"{panel}: VSN/SN ratio of {quantity}", fact)
+            order = asked(f"{panel}: VSN is {better} SN", fact)
             claims.append(order.shape(value, low, high, "x"))
             claims.append(ratio.near(value, fact.low, fact.high, shaped, "x"))
     best = [found[key, VSN][0].highest(options.within) for _, key, _ in COUNTS]

@@ -12,11 +12,13 @@ from lab.figures.options import Options
 from lab.figures.stretch.shared import (
     SN,
     VSN,
+    asked,
     engine,
     facts,
     lone,
     notes,
     numbers,
+    plain,
     points,
     run_table,
 )
@@ -74,16 +76,12 @@ def _outcome_7(options: Options, runs: Runs) -> Outcome:
     late = {s: facts().one(figure="7", panel="latency", series=s) for s in ("VSN", "SN")}
     known = [g for g in gain if g is not None]
     claims = (
-        Asked(
-            text="VSN forwards more than SN at every number of instances",
-            published=gain_fact.text,
-            source=gain_fact.source,
-        ).shape(min(known, default=None), 1.0, float("inf"), "x"),
-        Asked(
-            text="VSN/SN ratio of throughput, at its least",
-            published=gain_fact.text,
-            source=gain_fact.source,
-        ).near(min(known, default=None), gain_fact.low, gain_fact.high, 0.2, "x"),
+        asked("VSN forwards more than SN at every number of instances", gain_fact).shape(
+            min(known, default=None), 1.0, float("inf"), "x"
+        ),
+        asked("VSN/SN ratio of throughput, at its least", gain_fact).near(
+            min(known, default=None), gain_fact.low, gain_fact.high, 0.2, "x"
+        ),
         Asked(
             text=f"VSN's input rate does not grow with instances ({least} to {most})",
             published="120,000 to 100,000 t/s",
@@ -96,13 +94,13 @@ def _outcome_7(options: Options, runs: Runs) -> Outcome:
             source="section 8.2",
             blocked=blocked,
         ).shape(quotient(vsn_change, sn_change), 1.0, float("inf"), "x"),
-        Asked(
-            text="VSN's latency", published=late["VSN"].text, source=late["VSN"].source
-        ).at_most(vsn_ms.highest(options.within), late["VSN"].high, "ms"),
-        Asked(
-            text="SN's latency", published=late["SN"].text, source=late["SN"].source
-        ).at_least(sn_ms.lowest(options.within), late["SN"].low, "ms"),
-    )  # fmt: skip
+        asked("VSN's latency", late["VSN"]).at_most(
+            vsn_ms.highest(options.within), late["VSN"].high, "ms"
+        ),
+        asked("SN's latency", late["SN"]).at_least(
+            sn_ms.lowest(options.within), late["SN"].low, "ms"
+        ),
+    )
     said = notes(
         options,
         _scale_7(options),
@@ -152,7 +150,7 @@ def _outcome_7(options: Options, runs: Runs) -> Outcome:
                             ],
                             log_y=True,
                             ticks=options.instances,
-                            write=lambda value: f"{value:g}",
+                            write=plain,
                         ),
                     ]
                 ],

@@ -13,11 +13,13 @@ from lab.figures.options import Options
 from lab.figures.stretch.shared import (
     PAPER_CORES,
     VSN,
+    asked,
     engine,
     facts,
     lone,
     notes,
     numbers,
+    plain,
     points,
     run_table,
 )
@@ -93,25 +95,17 @@ def _outcome_8(options: Options, runs: Runs) -> Outcome:
             source=linear.source,
             blocked=lone(options, counted),
         ).shape(per_instance, 0.8, 1.2, "of linear"),
-        Asked(
-            text="VSN/ad-hoc ratio of comparisons/s, at its least",
-            published=match.text,
-            source=match.source,
-        ).near(worst, 1.0, max(1.0, worst or 1.0), 0.1, "x"),
-        Asked(
-            text="VSN/1T ratio of comparisons/s at one instance",
-            published=single.text,
-            source=single.source,
-        ).near(quotient(vsn.at(1), one.at(1)), 1.0, 1.0, 0.15, "x"),
-        Asked(
-            text="latency of VSN above that of ad-hoc, at its most",
-            published=extra.text,
-            source=extra.source,
-        ).at_most(max(overheads, default=None), extra.high, "ms"),
-        Asked(
-            text="comparisons per output", published=pairs.text, source=pairs.source
-        ).near(_per_output(runs), pairs.low, pairs.high, 0.15),
-    )  # fmt: skip
+        asked("VSN/ad-hoc ratio of comparisons/s, at its least", match).near(
+            worst, 1.0, max(1.0, worst or 1.0), 0.1, "x"
+        ),
+        asked("VSN/1T ratio of comparisons/s at one instance", single).near(
+            quotient(vsn.at(1), one.at(1)), 1.0, 1.0, 0.15, "x"
+        ),
+        asked("latency of VSN above that of ad-hoc, at its most", extra).at_most(
+            max(overheads, default=None), extra.high, "ms"
+        ),
+        asked("comparisons per output", pairs).near(_per_output(runs), pairs.low, pairs.high, 0.15),
+    )
     said = notes(
         options,
         _scale_8(options),
@@ -176,7 +170,7 @@ def _panel_8(
         words=words,
         log_y=log,
         ticks=options.instances,
-        write=(lambda value: f"{value:g}") if log else None,
+        write=plain if log else None,
     )
 
 

@@ -8,8 +8,9 @@ from lab.figures.figure import Plan, Runs
 from lab.figures.measured import Series, troubles
 from lab.figures.options import Options
 from lab.figures.toml import Tree
+from lab.figures.verdict import Asked, Claim
 from reports.figures.paper import Point
-from reports.published import Facts, published
+from reports.published import Fact, Facts, published
 from results.query import by_cell
 from results.schema import VERIFIED
 
@@ -19,6 +20,8 @@ PAPER_CORES = 36
 LATENCY_SHARE = 0.7
 """Latency is measured at this share of a cell's own highest rate: queues are short, work is not."""
 LATENCY_LOAD = "at70"
+ALONE = "one instance is all there is"
+"""Why nothing can be said of changing numbers of instances."""
 _LONGEST_S, _WARM_UP_SHARE, _INPUT_SHARE = 60.0, 0.25, 0.9
 
 
@@ -122,6 +125,22 @@ def numbers(**named: Series) -> Mapping[str, Any]:
         }
         for name, found in named.items()
     }
+
+
+def plain(value: float) -> str:
+    """Write a tick as it is, without a unit."""
+    return f"{value:g}"
+
+
+def asked(text: str, fact: Fact, blocked: str | None = None) -> Asked:
+    """Return the claim that a published fact makes, before it is judged; see `Asked`."""
+    return Asked(text=text, published=fact.text, source=fact.source, blocked=blocked)
+
+
+def longest_reconfiguration(text: str, ms: float | None, blocked: str | None = None) -> Claim:
+    """Judge a reconfiguration time by what figure 9 says of all of them."""
+    took = facts().one(figure="9", series="all", quantity="duration")
+    return asked(text, took, blocked).at_most(ms, took.high, "ms")
 
 
 def lone(options: Options, found: Iterable[int]) -> str | None:

@@ -1,14 +1,14 @@
 """Figure 13 of STRETCH: a trading day's bursts on a self-join that looks for hedges."""
 
-from math import ceil, inf
+from math import ceil
 
 import numpy as np
 
 from lab.figures.course import Course, longest_above, mean
 from lab.figures.figure import Figure, Outcome, Plan, Runs, Stage
 from lab.figures.options import Options
-from lab.figures.stretch.abrupt import courses, panels, part
-from lab.figures.stretch.shared import VSN, engine, facts, notes, run_table
+from lab.figures.stretch.over_time import NO_SERIES, courses, panels, part, side_by_side
+from lab.figures.stretch.shared import ALONE, VSN, asked, engine, facts, notes, run_table
 from lab.figures.stretch.steps import controller, window_ms
 from lab.figures.verdict import SHAPE, Asked
 from reports.figures.paper import Layout, Mark, Panel, draw
@@ -69,8 +69,8 @@ def _plan(options: Options, runs: Runs) -> Plan:
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
     share = scale(options)
-    course = courses(options, runs, [LABEL]).get(LABEL)
-    blocked = None if course is not None else "there is no verified trial with a series"
+    course = courses(runs, [LABEL]).get(LABEL)
+    blocked = None if course is not None else NO_SERIES
     peak, in_peak, of_day = (
         facts().one(figure="13", quantity=q)
         for q in ("peak", "mean in the peak", "mean of the day")
@@ -79,29 +79,24 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     least = None
     if course is not None and not np.isnan(course.instances).all():
         least = float(np.nanmean(course.instances == np.nanmin(course.instances)))
-    few = "one instance is all there is" if max(options.instances) == 1 else None
+    few = ALONE if max(options.instances) == 1 else None
     claims = (
-        Asked(
-            text="trades in the peak second", published=peak.text, source=peak.source,
-            blocked=blocked,
-        ).near(None if course is None else _peak_eps(course) / 2, peak.low, peak.high, 0.1, "t/s"),
+        asked("trades in the peak second", peak, blocked).near(
+            None if course is None else _peak_eps(course) / 2, peak.low, peak.high, 0.1, "t/s"
+        ),
         Asked(
             text="share of the time with the fewest instances",
             published="most of the time",
             source="section 8.6",
             blocked=blocked or few,
         ).at_least(least, 0.5, kind=SHAPE),
-        Asked(
-            text="mean latency around the peak", published=in_peak.text, source=in_peak.source,
-            blocked=blocked,
-        ).at_most(None if view is None else mean(view.latency_ms, view.between(0, inf)),
-                  in_peak.high * 1.5, "ms"),
-        Asked(
-            text="mean latency of the day", published=of_day.text, source=of_day.source,
-            blocked=blocked,
-        ).at_most(None if course is None else mean(course.latency_ms, course.between(0, inf)),
-                  of_day.high * 1.5, "ms"),
-    )  # fmt: skip
+        asked("mean latency around the peak", in_peak, blocked).at_most(
+            None if view is None else mean(view.latency_ms), in_peak.high * 1.5, "ms"
+        ),
+        asked("mean latency of the day", of_day, blocked).at_most(
+            None if course is None else mean(course.latency_ms), of_day.high * 1.5, "ms"
+        ),
+    )
     told = notes(
         options,
         share,
@@ -110,20 +105,15 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         "rates are the paper's. The published data is not public.",
         "Latency: medians of 100 ms, averaged; from due times.",
     )
-    rows = [[Panel(title="", y_label="", empty="no verified trial with a series")]]
+    columns: list[list[Panel]] = []
     if course is not None and view is not None:
-        rows = [
-            list(row)
-            for row in zip(
-                panels(course, title="the day", per_instance=None, marks_ms=[
-                    Mark(name="mean of the day", low=of_day.low, high=of_day.high)]),
-                panels(view, title="around the peak", per_instance=None, marks_ms=[
-                    Mark(name="mean around the peak", low=in_peak.low, high=in_peak.high,
-                         colour=1)]),
-                strict=True,
-            )
-        ]  # fmt: skip
-        rows[0][0] = _with_peak(rows[0][0], peak.low)
+        day = Mark(name="mean of the day", low=of_day.low, high=of_day.high)
+        near = Mark(name="mean around the peak", low=in_peak.low, high=in_peak.high, colour=1)
+        columns = [
+            panels(course, title="the day", per_instance=None, marks_ms=[day]),
+            panels(view, title="around the peak", per_instance=None, marks_ms=[near]),
+        ]
+        columns[0][0] = _with_peak(columns[0][0], peak.low)
     return Outcome(
         claims=claims,
         notes=told,
@@ -131,14 +121,14 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         if course is None
         else {
             "peak_eps": _peak_eps(course),
-            "mean_latency_ms": mean(course.latency_ms, course.between(0, inf)),
+            "mean_latency_ms": mean(course.latency_ms),
             "seconds_above_peak_mean": longest_above(course.latency_ms, in_peak.high),
             "reconfigurations": len(course.changes),
         },
         draw=lambda: draw(
             Layout(
                 title="STRETCH, figure 13: a trading day",
-                rows=rows,
+                rows=side_by_side(columns),
                 notes=told,
                 height_in=1.1,
                 width_in=3.8,

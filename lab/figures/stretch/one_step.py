@@ -1,0 +1,50 @@
+"""What table IV and figures 9 and 10 share: single reconfigurations."""
+
+from collections.abc import Mapping, Sequence
+
+from lab.figures.figure import Runs
+from lab.figures.measured import middle
+from lab.figures.options import Options
+from lab.figures.stretch.shared import VSN, notes
+from lab.figures.stretch.steps import (
+    ADHOC,
+    DECOMMISSION,
+    PROVISION,
+    Step,
+    scale,
+    steps,
+    window_ms,
+)
+from reports.figures.paper import Point
+
+BOTH = (PROVISION, DECOMMISSION)
+COLOURS = {PROVISION: 0, DECOMMISSION: 1}
+NEEDS = ("scale_join", VSN, ADHOC)
+
+
+def said(options: Options, runs: Runs, *more: str) -> tuple[str, ...]:
+    """Return the notes of the figures with a step."""
+    ws_s = window_ms(scale(options)) / 1000
+    return notes(
+        options,
+        scale(options),
+        runs,
+        f"ScaleJoin, window {ws_s:g} s; at the start 70 % of what the instances can do, then "
+        "120 % or 30 %; the window's population stays, so that work is linear in the rate.",
+        *more,
+    )
+
+
+def elastic(options: Options, runs: Runs) -> tuple[Step, ...]:
+    """Return the verified trials of the elastic operator."""
+    return tuple(step for step in steps(options, runs) if step.elastic)
+
+
+def by_start(found: Mapping[int, Sequence[float]], options: Options) -> list[Point]:
+    """Return what was measured from each number of instances: median, smallest and largest."""
+    return [Point(n, middle(v) or 0.0, min(v), max(v), n > options.cores) for n, v in found.items()]
+
+
+def too_many(options: Options, instances: int) -> str:
+    """Return why so many instances are not judged."""
+    return f"{instances} instances are more than the {options.cores} cores"

@@ -1,0 +1,158 @@
+"""What figures 10 to 13 and 16 to 18 share: trials over time, one panel below the other."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lab.figures.course import Course, Values, binned, mean, read_course
+from lab.figures.figure import Runs
+from lab.figures.stretch.phases import Phase
+from lab.figures.stretch.shared import plain
+from reports.figures.paper import Line, Mark, Panel, Point, Shade
+from results.query import by_cell
+from results.schema import VERIFIED
+
+NO_SERIES = "there is no verified trial with a series"
+
+
+def courses(runs: Runs, labels: Sequence[str]) -> dict[str, Course]:
+    """Return the first verified trial of each label that has a series."""
+    found: dict[str, Course] = {}
+    for cell in by_cell(runs[-1].rows):
+        if cell.status not in VERIFIED or cell.label is None or cell.label not in labels:
+            continue
+        for row in cell.rows:
+            course = read_course(runs[-1], row)
+            if course is not None:
+                found.setdefault(cell.label, course)
+    return found
+
+
+def part(course: Course, begin_s: float, end_s: float) -> Course:
+    """Return a stretch of a course."""
+    where = course.between(begin_s, end_s)
+    return Course(
+        t_s=course.t_s[where],
+        offered_eps=course.offered_eps[where],
+        consumed_eps=course.consumed_eps[where],
+        comparisons_per_s=course.comparisons_per_s[where],
+        instances=course.instances[where],
+        latency_ms=course.latency_ms[where],
+        load_cov=course.load_cov[where],
+        changes=tuple(c for c in course.changes if begin_s <= c.at_ns * 1e-9 < end_s),
+    )
+
+
+def line(
+    course: Course, values: Values, name: str = "measured", colour: int = 0, style: str = "plain"
+) -> Line:
+    """Return values of a course as a line without marks; `steps` for what is counted."""
+    found = binned(course.t_s, values, last=style == "steps")
+    return Line(name=name, points=[Point(t, v, v, v) for t, v in found], colour=colour, style=style)
+
+
+def panels(
+    course: Course,
+    *,
+    title: str,
+    per_instance: float | None,
+    marks_ms: Sequence[Mark] = (),
+    shades: Sequence[Shade] = (),
+    phases: Sequence[Phase] = (),
+) -> list[Panel]:
+    """Return rate, instances, throughput with the capacity of the instances, and latency.
+
+    Args:
+        course: of the trial.
+        title: of the column.
+        per_instance: comparisons a second that one instance can do; None: no band.
+        marks_ms: published latencies.
+        shades: in all panels.
+        phases: what was to be offered, drawn beside what was.
+    """
+    throughput = [line(course, course.comparisons_per_s)]
+    if per_instance is not None:
+        throughput.insert(0, _capacity(course, per_instance))
+    rates = [line(course, course.offered_eps)]
+    if phases:
+        rates.insert(0, _asked_for(phases))
+    return [
+        Panel(title=title, y_label="(a) input rate, tuples/s", lines=rates, shades=shades),
+        Panel(
+            title="",
+            y_label="(b) instances",
+            lines=[line(course, course.instances, style="steps")],
+            shades=shades,
+            write=plain,
+            whole=True,
+        ),
+        Panel(
+            title="",
+            y_label="(c) comparisons/s",
+            lines=throughput,
+            shades=shades,
+            empty="comparisons were not counted",
+        ),
+        Panel(
+            title="",
+            y_label="(d) latency p50, ms",
+            x_label="seconds",
+            lines=[line(course, course.latency_ms)],
+            marks=marks_ms,
+            shades=shades,
+            log_y=True,
+            write=plain,
+        ),
+    ]
+
+
+def side_by_side(columns: Sequence[Sequence[Panel]], empty: str = NO_SERIES) -> list[list[Panel]]:
+    """Return columns of panels as rows; without any, one panel that says why it is `empty`."""
+    if not columns:
+        return [[Panel(title="", y_label="", empty=empty)]]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def summary(course: Course) -> dict[str, object]:
+    """Return the means of a course, and its reconfigurations, as JSON values."""
+    return {
+        "mean_latency_ms": mean(course.latency_ms),
+        "mean_offered_eps": mean(course.offered_eps),
+        "mean_instances": mean(course.instances),
+        "reconfigurations": [
+            {
+                "at_s": change.at_ns * 1e-9,
+                "duration_ms": change.duration_ns * 1e-6,
+                "before": change.before,
+                "after": change.after,
+            }
+            for change in course.changes
+        ],
+    }
+
+
+def _capacity(course: Course, per_instance: float) -> Line:
+    top = course.instances * per_instance
+    band = [Point(t, v * 0.75, v * 0.7, v * 0.8) for t, v in binned(course.t_s, top, last=True)]
+    return Line(name="70 to 80 % of capacity", points=band, colour=4, style="band", band=True)
+
+
+def _asked_for(phases: Sequence[Phase]) -> Line:
+    begins = np.cumsum([0.0, *(phase.length_s for phase in phases)]).tolist()
+    rates = [phase.rate_eps for phase in phases]
+    points = [Point(t, v, v, v) for t, v in zip(begins, [*rates, rates[-1]], strict=True)]
+    return Line(name="asked for", points=points, colour=3, style="steps")
+
+
+_NONE = np.zeros(0)
+NOTHING = Course(
+    t_s=_NONE,
+    offered_eps=_NONE,
+    consumed_eps=_NONE,
+    comparisons_per_s=_NONE,
+    instances=_NONE,
+    latency_ms=_NONE,
+    load_cov=_NONE,
+    changes=(),
+)
+"""The course of a trial that is not there."""

@@ -1,0 +1,180 @@
+"""Figure 10 of STRETCH: one provisioning and one decommissioning over time."""
+
+from collections.abc import Sequence
+from math import inf
+
+import numpy as np
+
+from lab.figures.course import mean
+from lab.figures.figure import Figure, Outcome, Runs
+from lab.figures.measured import quotient
+from lab.figures.options import Options
+from lab.figures.stretch.one_step import BOTH, NEEDS, said, too_many
+from lab.figures.stretch.over_time import line, side_by_side
+from lab.figures.stretch.shared import asked, facts, plain
+from lab.figures.stretch.steps import DECOMMISSION, PROVISION, STAGES, Step, steps
+from lab.figures.verdict import Asked, Claim
+from reports.figures.paper import Layout, Line, Mark, Panel, Shade, draw
+
+
+def _outcome(options: Options, runs: Runs) -> Outcome:
+    found = steps(options, runs)
+    claims: list[Claim] = []
+    columns: list[list[Panel]] = []
+    for direction in BOTH:
+        both = _pair(found, direction)
+        if both is None:
+            claims.append(
+                Asked(
+                    text=f"{direction}: elastic beside static",
+                    published="",
+                    source="section 8.4",
+                    blocked="there is no verified pair of trials",
+                ).near(None, 1, 1, 0.1)
+            )
+            continue
+        claims += _claims(direction, *both, options)
+        columns.append(_column(direction, *both))
+    told = said(options, runs, "Static: the ad-hoc ScaleJoin with the instances of the start. The "
+                 "paper starts at 18 instances.")  # fmt: skip
+    return Outcome(
+        claims=tuple(claims),
+        notes=told,
+        numbers={
+            f"{step.direction}-{'elastic' if step.elastic else 'static'}-{step.start}": {
+                "after": step.after,
+                "duration_ms": step.duration_ms,
+                "consumed_eps": _after(step, "consumed_eps"),
+                "latency_ms": _after(step, "latency_ms"),
+            }
+            for step in found
+        },
+        draw=lambda: draw(
+            Layout(
+                title="STRETCH, figure 10: one provisioning, one decommissioning",
+                rows=side_by_side(columns, "no verified pair of trials"),
+                notes=told,
+                height_in=1.15,
+                width_in=3.4,
+            )
+        ),
+    )
+
+
+def _claims(direction: str, elastic: Step, static: Step, options: Options) -> tuple[Claim, Claim]:
+    """Judge throughput and latency after the step, elastic by static."""
+    most = max(elastic.start, elastic.after or 0)
+    blocked = too_many(options, most) if most > options.cores else None
+    rate, late = (
+        quotient(_after(elastic, name), _after(static, name))
+        for name in ("consumed_eps", "latency_ms")
+    )
+    if direction == PROVISION:
+        return (
+            Asked(
+                text="provision: more is processed than without new instances",
+                published="higher rates are sustained",
+                source="section 8.4",
+                blocked=blocked,
+            ).shape(rate, 1.02, inf, "x"),
+            Asked(
+                text="provision: latency afterwards, against without new instances",
+                published="without affecting the latency",
+                source="section 8.4",
+                blocked=blocked,
+            ).shape(late, 0.0, 1.0, "x"),
+        )
+    fact = facts().one(figure="10", series=DECOMMISSION, quantity="elastic/static")
+    return (
+        asked("decommission: throughput of elastic/static", fact, blocked).near(
+            rate, fact.low, fact.high, 0.05, "x"
+        ),
+        Asked(
+            text="decommission: latency of elastic/static is lower",
+            published="lower latency",
+            source="section 8.4",
+            blocked=blocked,
+        ).shape(late, 0.0, 1.0, "x"),
+    )
+
+
+def _column(direction: str, elastic: Step, static: Step) -> list[Panel]:
+    """Return rate, instances, throughput and latency of one direction, from top to bottom."""
+    end_s = float(elastic.course.t_s[-1]) if len(elastic.course.t_s) else 1.0
+    shade = Shade(name="after the step", begin=elastic.at_s, end=end_s)
+    before = elastic.at_s * 0.5
+    known = mean(elastic.course.offered_eps, elastic.course.between(before, elastic.at_s))
+    after_step, before_step = (
+        facts().one(figure="10", series=direction, quantity=quantity).low
+        for quantity in ("rate after", "rate before")
+    )
+    rate_eps = (known or 0.0) * after_step / before_step
+    marks = [Mark(name="rate after the step", low=rate_eps, high=rate_eps)] if known else []
+
+    def lines(name: str) -> list[Line]:
+        return [
+            line(elastic.course, getattr(elastic.course, name), "elastic", 0),
+            line(static.course, getattr(static.course, name), "static", 2),
+        ]
+
+    counted = bool(np.isfinite(elastic.course.comparisons_per_s).any())
+    changes = line(elastic.course, elastic.course.instances, "elastic", 0, "steps")
+    return [
+        Panel(
+            title=f"{direction} from {elastic.start}",
+            y_label="input rate, tuples/s",
+            lines=lines("offered_eps")[:1],
+            marks=marks,
+            shades=[shade],
+        ),
+        Panel(
+            title="",
+            y_label="instances",
+            lines=[changes],
+            shades=[shade],
+            write=plain,
+            whole=True,
+        ),
+        Panel(
+            title="",
+            y_label="comparisons/s" if counted else "tuples processed/s",
+            lines=lines("comparisons_per_s" if counted else "consumed_eps"),
+            shades=[shade],
+        ),
+        Panel(
+            title="",
+            y_label="latency p50, ms",
+            x_label="seconds",
+            lines=lines("latency_ms"),
+            shades=[shade],
+            log_y=True,
+            write=plain,
+        ),
+    ]
+
+
+def _pair(found: Sequence[Step], direction: str) -> tuple[Step, Step] | None:
+    """Return an elastic and a static trial of the same direction and start."""
+    static = next((s for s in found if s.direction == direction and not s.elastic), None)
+    if static is None:
+        return None
+    same = (direction, static.start)
+    elastic = next((s for s in found if s.elastic and (s.direction, s.start) == same), None)
+    return None if elastic is None else (elastic, static)
+
+
+def _after(step: Step, name: str) -> float | None:
+    """Return the mean over the last two thirds of the time after the step, while it was offered."""
+    end_s = step.at_s * 2
+    where = step.course.between(step.at_s + (end_s - step.at_s) / 3, end_s)
+    return mean(getattr(step.course, name), where)
+
+
+FIGURE = Figure(
+    id="stretch:10",
+    title="one provisioning and one decommissioning over time",
+    shows="input rate, instances, throughput and latency, elastic against static",
+    needs=NEEDS,
+    stages=STAGES,
+    outcome=_outcome,
+)

@@ -1,0 +1,125 @@
+"""Figure 9 of STRETCH: how long reconfigurations take, and how even the load is before them."""
+
+from collections.abc import Sequence
+
+from lab.figures.course import mean
+from lab.figures.figure import Figure, Outcome, Runs
+from lab.figures.options import Options
+from lab.figures.stretch.one_step import BOTH, COLOURS, NEEDS, by_start, elastic, said
+from lab.figures.stretch.shared import asked, facts, longest_reconfiguration, plain
+from lab.figures.stretch.steps import PROVISION, STAGES, Step
+from reports.figures.paper import Layout, Line, Mark, Panel, draw
+
+_LARGE = 52
+"""Instances after the only reconfiguration whose time the text gives."""
+
+
+def _outcome(options: Options, runs: Runs) -> Outcome:
+    found = elastic(options, runs)
+    limit = facts().one(figure="9", series="all", quantity="duration")
+    spread = facts().one(figure="9", quantity="coefficient of variation")
+    at_30 = facts().one(figure="9", series=PROVISION)
+    took = {direction: _durations(found, direction) for direction in BOTH}
+    covs = _covs(found)
+    within = [v for all_ in took.values() for n, v in all_.items() if n <= options.cores]
+    judged = [ms for v in within for ms in v]
+    several = [c for n, v in covs.items() if 1 < n <= options.cores for c in v]
+    claims = (
+        longest_reconfiguration("longest reconfiguration", max(judged, default=None)),
+        asked(
+            "imbalance before a reconfiguration, at its most",
+            spread,
+            None if several else "one instance alone has no imbalance",
+        ).at_most(max(several, default=None), spread.high, "%"),
+        asked(
+            "provisioning from 30 instances",
+            at_30,
+            None if options.cores >= _LARGE else f"{options.cores} cores",
+        ).at_most(max(took[PROVISION].get(int(at_30.x), []), default=None), at_30.high * 1.5, "ms"),
+    )
+    told = said(options, runs, "Imbalance: of the instances' busy time, between 80 % of the time "
+                 "before the step and the step.")  # fmt: skip
+    starts = sorted({step.start for step in found}) or [1, 2]
+    return Outcome(
+        claims=claims,
+        notes=told,
+        numbers={
+            "duration_ms": {d: {str(n): v for n, v in all_.items()} for d, all_ in took.items()},
+            "cov_percent": {str(n): v for n, v in covs.items()},
+        },
+        draw=lambda: draw(
+            Layout(
+                title="STRETCH, figure 9: reconfiguration times and imbalance",
+                rows=[
+                    [
+                        Panel(
+                            title="Reconfiguration time",
+                            y_label="ms",
+                            x_label="instances at the start",
+                            lines=[
+                                Line(
+                                    name=d,
+                                    points=by_start(took[d], options),
+                                    colour=COLOURS[d],
+                                    style="marks",
+                                )
+                                for d in BOTH
+                            ],
+                            marks=[Mark(name="always lower than 40 ms", low=0, high=limit.high)],
+                            words=[f"{at_30.text} at 30 instances in the paper"],
+                            ticks=starts,
+                            log_y=True,
+                            write=plain,
+                        ),
+                        Panel(
+                            title="Imbalance before it",
+                            y_label="coefficient of variation, %",
+                            x_label="instances at the start",
+                            lines=[
+                                Line(
+                                    name="load",
+                                    points=by_start(covs, options),
+                                    colour=2,
+                                    style="marks",
+                                )
+                            ],
+                            marks=[Mark(name="at most 2 %", low=0, high=spread.high)],
+                            ticks=starts,
+                            write=plain,
+                        ),
+                    ]
+                ],
+                notes=told,
+            )
+        ),
+    )
+
+
+def _durations(found: Sequence[Step], direction: str) -> dict[int, list[float]]:
+    """Return the reconfiguration times of one direction in ms, by start."""
+    by_number: dict[int, list[float]] = {}
+    for step in found:
+        if step.direction == direction and step.duration_ms is not None:
+            by_number.setdefault(step.start, []).append(step.duration_ms)
+    return dict(sorted(by_number.items()))
+
+
+def _covs(found: Sequence[Step]) -> dict[int, list[float]]:
+    """Return the imbalance in percent before the step, by start; one instance has none."""
+    by_number: dict[int, list[float]] = {}
+    for step in found:
+        where = step.course.between(step.at_s * 0.8, step.at_s)
+        cov = mean(step.course.load_cov, where)
+        if cov is not None and step.start > 1:
+            by_number.setdefault(step.start, []).append(cov * 100)
+    return dict(sorted(by_number.items()))
+
+
+FIGURE = Figure(
+    id="stretch:9",
+    title="reconfiguration times and imbalance",
+    shows="duration of reconfigurations, and coefficient of variation of the instances' load",
+    needs=NEEDS,
+    stages=STAGES,
+    outcome=_outcome,
+)

@@ -1,0 +1,111 @@
+"""Table IV of STRETCH: how many instances there are after one reconfiguration."""
+
+from collections.abc import Sequence
+
+from lab.figures.figure import Figure, Outcome, Runs
+from lab.figures.measured import middle
+from lab.figures.options import Options
+from lab.figures.stretch.one_step import BOTH, COLOURS, NEEDS, by_start, elastic, said, too_many
+from lab.figures.stretch.shared import facts, plain
+from lab.figures.stretch.steps import PROVISION, STAGES, Step, expected_after
+from lab.figures.verdict import SHAPE, Asked, Claim
+from reports.figures.paper import Layout, Line, Mark, Panel, draw
+
+
+def _outcome(options: Options, runs: Runs) -> Outcome:
+    found = elastic(options, runs)
+    claims: list[Claim] = []
+    panels = []
+    for direction in BOTH:
+        afters = _afters(found, direction)
+        published = {int(fact.x): fact for fact in facts().of(figure="T4", series=direction)}
+        for start, values in afters.items():
+            expected = expected_after(direction, start)
+            fact = published.get(start)
+            got = middle(values)
+            beyond = start > options.cores or expected > options.cores
+            claims.append(
+                Asked(
+                    text=f"{direction} from {start}: instances after it",
+                    published=f"{fact.low:g}" if fact else f"{expected} by the paper's rule",
+                    source=fact.source if fact else "section 8.4",
+                    blocked=too_many(options, max(start, expected)) if beyond else None,
+                ).near(got, expected, expected, 0.0)
+            )
+            claims.append(
+                Asked(
+                    text=f"{direction} from {start}: there are {_direction(direction)} afterwards",
+                    published=_direction(direction),
+                    source="section 8.4",
+                    blocked=too_many(options, start) if start > options.cores else None,
+                ).at_least(
+                    None if got is None else (got - start) * (1 if direction == PROVISION else -1),
+                    1,
+                    kind=SHAPE,
+                )
+            )
+        left = [n for n in published if n not in afters]
+        if left:
+            claims.append(
+                Asked(
+                    text=f"{direction} from {', '.join(map(str, left))}",
+                    published=", ".join(f"{published[n].low:g}" for n in left),
+                    source="table IV",
+                    blocked=f"there were no such starts on {options.cores} cores",
+                ).near(None, 1, 1, 0.0)
+            )
+        panels.append(
+            Panel(
+                title=direction,
+                y_label="instances afterwards",
+                x_label="instances at the start",
+                lines=[
+                    Line(
+                        name="measured",
+                        points=by_start(afters, options),
+                        colour=COLOURS[direction],
+                        style="marks",
+                    )
+                ],
+                marks=[
+                    Mark(name="table IV", x=float(n), low=fact.low, high=fact.high)
+                    for n, fact in published.items()
+                ],
+                write=plain,
+                whole=True,
+                empty="no reconfiguration was measured",
+            )
+        )
+    told = said(options, runs)
+    return Outcome(
+        claims=tuple(claims),
+        notes=told,
+        numbers={d: {str(n): v for n, v in _afters(found, d).items()} for d in BOTH},
+        draw=lambda: draw(
+            Layout(title="STRETCH, table IV: instances before and after", rows=[panels], notes=told)
+        ),
+    )
+
+
+def _afters(found: Sequence[Step], direction: str) -> dict[int, list[int]]:
+    by_number: dict[int, list[int]] = {}
+    for step in found:
+        if step.direction == direction:
+            by_number.setdefault(step.start, []).append(
+                step.start if step.after is None else step.after
+            )
+    return dict(sorted(by_number.items()))
+
+
+def _direction(direction: str) -> str:
+    return "more instances" if direction == PROVISION else "fewer instances"
+
+
+FIGURE = Figure(
+    id="stretch:T4",
+    title="instances before and after one reconfiguration",
+    shows="instances after provisioning and decommissioning, for each number at the start",
+    needs=NEEDS,
+    stages=STAGES,
+    outcome=_outcome,
+)
