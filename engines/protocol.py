@@ -5,7 +5,7 @@ The lab calls it in a fresh process per trial: `unsupported`, `prepare` (not tim
 start, warm up), then `run` (timed by the lab's own clock), `answer`, `close`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Protocol
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workloads.datasets.dataset import Dataset
-from workloads.model import Columns, Workload
+from workloads.model import Columns, DGSProgram, Program, Query, Workload
 
 IntArray = npt.NDArray[np.int64]
 
@@ -22,6 +22,12 @@ ADAPTIVE = "adaptive"
 FULL = "full"
 BATCHINGS = (ADAPTIVE, FULL)
 """How a source cuts an offered load into units of hand-over (see `OfferedLoad.batching`)."""
+
+MODELS: Mapping[type[Program], str] = {
+    DGSProgram: "DGS programs",
+    Query: "queries of operators O+",
+}
+"""The programming models of workloads, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,13 +97,29 @@ class Property:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """A way in which an engine runs workloads, e.g. Spark's `streaming` and `batch`."""
+    """A way in which an engine runs workloads, e.g. Spark's `streaming` and `batch`.
+
+    Attributes:
+        name: as in a matrix.
+        summary: one line for people.
+        uses_batch: whether `Task.batch` means something to it.
+        takes_load: whether it can be driven at an offered rate (`Task.load`).
+        models: the programming models that it runs, keys of MODELS.
+        source: name of the generator of its offered loads, where variants of one engine share one;
+            None: its own.
+    """
 
     name: str
     summary: str
     uses_batch: bool = False
     takes_load: bool = False
-    """Whether the variant can be driven at an offered rate (`Task.load`)."""
+    models: tuple[type[Program], ...] = tuple(MODELS)
+    source: str | None = None
+
+
+def default_variant(variants: Sequence[Variant], model: type[Program]) -> Variant:
+    """Return the first variant that runs programs of a model; the first of all where none does."""
+    return next((variant for variant in variants if model in variant.models), variants[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,7 +268,7 @@ class Engine(Protocol):
         """Return the engine's version, for provenance."""
 
     def variants(self) -> tuple[Variant, ...]:
-        """Return the variants, the default first."""
+        """Return the variants; the first that runs a workload's model is its default."""
 
     def unsupported(self, task: Task) -> str | None:
         """Return why the task cannot be run, or None when it can. Must not start anything heavy."""

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from engines.protocol import Variant
+from engines.protocol import Variant, default_variant
 from engines.registry import engine as find_engine
 from lab.errors import MatrixError
 from lab.inputs import bound
@@ -105,6 +105,7 @@ def expand(matrix: Matrix, only: Sequence[str] = ()) -> tuple[Cell, ...]:
     Raises:
         MatrixError: an unknown variant, two cells with one id, or a pattern that matches nothing.
         EngineError: an unknown engine.
+        ModelError: an unknown workload or a bad query parameter.
     """
     variants = {entry.name: find_engine(entry.name).variants() for entry in matrix.engines}
     cells = [
@@ -112,7 +113,7 @@ def expand(matrix: Matrix, only: Sequence[str] = ()) -> tuple[Cell, ...]:
         for entry in matrix.workloads
         for number, engine in enumerate(matrix.engines, 1)
         if engine.takes(entry)
-        for variant in _variants(matrix, number, engine, variants[engine.name])
+        for variant in _variants(matrix, number, engine, entry, variants[engine.name])
         for offer in _offers(matrix, entry, engine, variant)
         for cell in _cells(entry, engine, variant, offer)
     ]
@@ -177,10 +178,14 @@ def describe(cell: Cell) -> dict[str, Any]:
 
 
 def _variants(
-    matrix: Matrix, number: int, engine: EngineEntry, known: tuple[Variant, ...]
+    matrix: Matrix,
+    number: int,
+    engine: EngineEntry,
+    entry: WorkloadEntry,
+    known: tuple[Variant, ...],
 ) -> tuple[Variant, ...]:
     if engine.variants is None:
-        return known[:1]
+        return (default_variant(known, type(bound(entry).program)),)
     by_name = {variant.name: variant for variant in known}
     for name in engine.variants:
         if name not in by_name:

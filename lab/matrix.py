@@ -23,7 +23,7 @@ label = "small"            # tells apart several inputs of one workload
 
 [[engine]]
 name = "multicore"
-variants = ["dgs"]         # default: the engine's first
+variants = ["dgs"]         # default: the engine's first that runs the workload's model
 workers = [1, 2]           # default: 1
 batch = [4096]             # default: 4096; only for variants that use it
 options = {}               # passed to the engine
@@ -82,7 +82,7 @@ class WorkloadEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineEntry:
-    """One `[[engine]]`; `variants` None stands for the engine's first, `workloads` None for all."""
+    """One `[[engine]]`; `variants` None: each workload's default; `workloads` None: all."""
 
     name: str
     variants: tuple[str, ...] | None = None

@@ -12,34 +12,33 @@ from engines.multicore.join_runs import JOINS, JoinRun, no_join
 from engines.multicore.join_runs import properties as join_properties
 from engines.multicore.operator_run import OperatorRun, mixed
 from engines.protocol import Prepared, Property, Task, Variant
-from workloads.model import DGSProgram, Query
+from workloads.model import DGSProgram, Program, Query
 
 __all__ = ["MulticoreEngine", "MulticoreRun"]
 
 DGS, VSN, SN = "dgs", "vsn", "sn"
+_QUERIES = {
+    VSN: "virtual shared-nothing: instances share state and an ordered log; operators O+",
+    SN: "shared-nothing: queues, copies and a state for each instance; operators O+",
+    **JOINS,
+}
+
+
+def _variant(name: str, summary: str, model: type[Program]) -> Variant:
+    """Return a variant; one generator (core/generator.h) serves them all."""
+    return Variant(
+        name=name,
+        summary=summary,
+        uses_batch=True,
+        takes_load=True,
+        models=(model,),
+        source="generator",
+    )
+
+
 VARIANTS = (
-    Variant(
-        name=DGS,
-        summary="synchronization plans over shared memory; programs with DGS",
-        uses_batch=True,
-        takes_load=True,
-    ),
-    Variant(
-        name=VSN,
-        summary="virtual shared-nothing: instances share state and an ordered log; operators O+",
-        uses_batch=True,
-        takes_load=True,
-    ),
-    Variant(
-        name=SN,
-        summary="shared-nothing: queues, copies and a state for each instance; operators O+",
-        uses_batch=True,
-        takes_load=True,
-    ),
-    *(
-        Variant(name=name, summary=summary, uses_batch=True, takes_load=True)
-        for name, summary in JOINS.items()
-    ),
+    _variant(DGS, "synchronization plans over shared memory; programs with DGS", DGSProgram),
+    *(_variant(name, summary, Query) for name, summary in _QUERIES.items()),
 )
 MAX_WORKERS = 64
 LOAD_RING_BLOCKS = 1 << 14
@@ -65,7 +64,7 @@ class MulticoreEngine:
         return version("stream-lab")
 
     def variants(self) -> tuple[Variant, ...]:
-        """Return the variants."""
+        """Return the variants: by default `dgs` runs DGS programs, `vsn` queries."""
         return VARIANTS
 
     def unsupported(self, task: Task) -> str | None:

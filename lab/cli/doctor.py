@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from lab.doctor.generator import SourceCeiling
 
 COLOURS = {"ok": "green", "warn": "yellow", "missing": "red"}
-CEILING_ROW = "{:<24}{:>7}  {:>14}  {:>14}"
+CEILING_ROW = "{:<40}{:>7}  {:>14}  {:>14}"
 
 
 @click.command()
@@ -58,11 +58,11 @@ def _show_ceilings(found: "Iterable[SourceCeiling]", as_json: bool) -> None:
 
     click.echo(CEILING_ROW.format("source of", "batch", "to null engine", "can be claimed"))
     for ceiling in found:
-        name = f"{ceiling.engine}/{ceiling.variant}".rstrip("/")
+        name = f"{ceiling.engine}/{','.join(ceiling.variants)}".rstrip("/")
         batch = "-" if ceiling.batch is None else str(ceiling.batch)
         if ceiling.ceiling_eps is not None and ceiling.claimable_eps is not None:
             rates = rate(ceiling.ceiling_eps).text, rate(ceiling.claimable_eps).text
             click.echo(CEILING_ROW.format(name, batch, *rates))
         else:
             why = "virtual source: no ceiling" if ceiling.virtual else f"unknown: {ceiling.reason}"
-            click.echo(f"{name:<24}{batch:>7}  {why}")
+            click.echo(f"{name:<40}{batch:>7}  {why}")

@@ -39,6 +39,7 @@ def _workloads() -> Iterator[str]:
 
 def _engines() -> Iterator[str]:
     from engines.errors import EngineError
+    from engines.protocol import MODELS, default_variant
     from engines.registry import engine, names
 
     if not names():
@@ -50,9 +51,13 @@ def _engines() -> Iterator[str]:
             yield f"{name}  not usable: {error}"
             continue
         yield f"{name}  {found.version()}"
-        for variant in found.variants():
+        variants = found.variants()
+        for variant in variants:
+            of = [words for model, words in MODELS.items()
+                  if default_variant(variants, model) is variant]  # fmt: skip
+            default = f", default for {' and '.join(of)}" if of else ""
             batch = ", takes a batch size" if variant.uses_batch else ""
-            yield f"    {variant.name}  {variant.summary}{batch}"
+            yield f"    {variant.name}  {variant.summary}{batch}{default}"
 
 
 def _figures() -> Iterator[str]:

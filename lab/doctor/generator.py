@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engines.errors import EngineError
-from engines.protocol import Engine
+from engines.protocol import Engine, Variant
 from engines.registry import engine, names
 from lab.generators import CEILING_TIMEOUT_S, SAFE_SHARE
 from lab.spawn import run_trial
@@ -29,7 +29,8 @@ class SourceCeiling:
     """What one source can do.
 
     Attributes:
-        engine, variant: whose source.
+        engine: whose source.
+        variants: of the engine, that share it.
         batch: events per unit of hand-over; None where the variant uses no batch.
         ceiling_eps: events/s into a null engine; None: see `virtual` and `reason`.
         claimable_eps: the highest rate that can be claimed with it.
@@ -38,7 +39,7 @@ class SourceCeiling:
     """
 
     engine: str
-    variant: str
+    variants: tuple[str, ...]
     batch: int | None
     ceiling_eps: float | None = None
     claimable_eps: float | None = None
@@ -47,7 +48,7 @@ class SourceCeiling:
 
 
 def ceilings(only: tuple[str, ...] | None = None) -> Iterator[SourceCeiling]:
-    """Measure the sources of all engines, each in a fresh process, one after the other.
+    """Measure the different sources of all engines, each in a fresh process, one after the other.
 
     Args:
         only: names of engines; None: all that are installed.
@@ -56,24 +57,27 @@ def ceilings(only: tuple[str, ...] | None = None) -> Iterator[SourceCeiling]:
         try:
             adapter = engine(name)
         except EngineError as error:
-            yield SourceCeiling(engine=name, variant="", batch=None, reason=str(error))
+            yield SourceCeiling(engine=name, variants=(), batch=None, reason=str(error))
             continue
         yield from _of_engine(adapter)
 
 
 def _of_engine(adapter: Engine) -> Iterator[SourceCeiling]:
+    sources: dict[str, list[Variant]] = {}
     for variant in adapter.variants():
-        if not variant.takes_load:
-            continue
-        batches: tuple[int | None, ...] = BATCHES if variant.uses_batch else (None,)
+        if variant.takes_load:
+            sources.setdefault(variant.source or f"of {variant.name}", []).append(variant)
+    for sharing in sources.values():
+        batches: tuple[int | None, ...] = BATCHES if sharing[0].uses_batch else (None,)
         for batch in batches:
-            yield _measure(adapter.name, variant.name, batch)
+            yield _measure(adapter.name, tuple(variant.name for variant in sharing), batch)
 
 
-def _measure(name: str, variant: str, batch: int | None) -> SourceCeiling:
+def _measure(name: str, variants: tuple[str, ...], batch: int | None) -> SourceCeiling:
+    """Measure the source that these variants share, by the first of them."""
     spec = TrialSpec(
         engine=name,
-        variant=variant,
+        variant=variants[0],
         workers=1,
         batch=batch or 1,
         options={},
@@ -85,11 +89,11 @@ def _measure(name: str, variant: str, batch: int | None) -> SourceCeiling:
         ended = run_trial(spec, log=Path(folder) / "log", timeout_s=CEILING_TIMEOUT_S)
     if ended.result.get("status") is not None:
         reason = str(ended.result.get("reason"))
-        return SourceCeiling(engine=name, variant=variant, batch=batch, reason=reason)
+        return SourceCeiling(engine=name, variants=variants, batch=batch, reason=reason)
     eps = ended.result.get("generator_ceiling_eps")
     return SourceCeiling(
         engine=name,
-        variant=variant,
+        variants=variants,
         batch=batch,
         ceiling_eps=eps,
         claimable_eps=None if eps is None else SAFE_SHARE * eps,

@@ -9,6 +9,7 @@ from lab.cells import Trial, describe, expand, interleave
 from lab.errors import MatrixError
 from lab.matrix import parse_matrix
 from lab.real_data import KNOWN, as_tables
+from workloads.model import DGSProgram
 
 SMALL = """
 [run]
@@ -63,6 +64,44 @@ def test_variant_with_batches_gets_a_cell_for_each():
         ("event_window/multicore/dgs/w1/b1", 1),
         ("event_window/multicore/dgs/w1/b64", 64),
     ]
+
+
+def test_default_variant_is_the_engines_first_that_runs_the_workloads_model():
+    found = cells(
+        '[[workload]]\nname = "event_window"\n[[workload]]\nname = "wordcount"\n'
+        '[[workload]]\nname = "scale_join"\n'
+        '[[engine]]\nname = "multicore"\n[[engine]]\nname = "spark"\n[[engine]]\nname = "fake"\n'
+    )
+    assert [cell.id for cell in found] == [
+        "event_window/multicore/dgs/w1/b4096",
+        "event_window/spark/streaming/w1",
+        "event_window/fake/correct/w1",
+        "wordcount/multicore/vsn/w1/b4096",
+        "wordcount/spark/streaming/w1",
+        "wordcount/fake/correct/w1",
+        "scale_join/multicore/vsn/w1/b4096",
+        "scale_join/spark/streaming/w1",
+        "scale_join/fake/correct/w1",
+    ]
+
+
+def test_engine_without_a_variant_for_a_model_gets_its_first_and_says_itself_why_not(monkeypatch):
+    class Programs(FakeEngine):
+        def variants(self):
+            return (
+                Variant(name="lose", summary="", models=()),
+                Variant(name="correct", summary="", models=(DGSProgram,)),
+            )
+
+    monkeypatch.setattr("lab.cells.find_engine", lambda name: Programs())
+    both = '[[workload]]\nname = "event_window"\n[[workload]]\nname = "wordcount"\n'
+    assert [cell.variant for cell in cells(both + E)] == ["correct", "lose"]
+
+
+def test_variants_that_are_given_are_taken_whatever_the_workload_is():
+    text = '[[workload]]\nname = "wordcount"\n[[engine]]\nname = "multicore"\n'
+    (cell,) = cells(text + 'variants = ["dgs"]\n')
+    assert cell.variant == "dgs"
 
 
 def test_engine_table_overrides_what_the_run_says():

@@ -118,6 +118,23 @@ def test_a_run_verifies_each_query_and_records_it(capsys, matrix, tmp_path):
     assert run.meta["cells"]["forward@x3/reference/sequential/w1"]["query"] == {"copies": 3}
 
 
+def test_without_variants_programs_and_queries_run_each_in_its_own(capsys, matrix, tmp_path):
+    ids = [publish(Catalog.default(), name).id[:12] for name in ("event_window", "forward")]
+    path = tmp_path / "mixed.toml"
+    path.write_text(
+        f'[run]\nenergy = "none"\n'
+        f'[[workload]]\nname = "event_window"\nlabel = "a"\ndataset = "{ids[0]}"\n'
+        f'[[workload]]\nname = "forward"\nlabel = "b"\ndataset = "{ids[1]}"\n'
+        '[[engine]]\nname = "multicore"\n'
+    )
+    assert call(["run", str(path)]) == EXIT_OK
+    run = read_run(Path(capsys.readouterr().out.splitlines()[-1]))
+    assert {row["cell"]: row["status"] for row in run.rows} == {
+        "event_window@a/multicore/dgs/w1/b4096": "ok",
+        "forward@b/multicore/vsn/w1/b4096": "ok",
+    }
+
+
 def test_a_bad_query_is_a_user_error(capsys, matrix):
     matrix.write_text(matrix.read_text().replace("copies = 3", "copies = -3"))
     assert call(["run", str(matrix)]) == EXIT_USER_ERROR
