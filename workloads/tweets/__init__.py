@@ -3,7 +3,6 @@
 One input for all three: a dataset that was generated or imported serves each of them.
 """
 
-from workloads.tweets.generate import PARAMETERS, generate, keys, streams
-from workloads.tweets.schema import INPUT, TWEET
+from workloads.tweets.declare import for_each_key, on_tweets, window_parameters
 
-__all__ = ["INPUT", "PARAMETERS", "TWEET", "generate", "keys", "streams"]
+__all__ = ["for_each_key", "on_tweets", "window_parameters"]

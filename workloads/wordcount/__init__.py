@@ -2,48 +2,25 @@
 
 from functools import partial
 
-from workloads.model import Bound, OutputType, Parameter, Params, Workload
-from workloads.tweets import INPUT, PARAMETERS, generate, keys, streams
+from workloads.model import Bound, Params
+from workloads.tweets import for_each_key, on_tweets, window_parameters
 from workloads.wordcount.oracle import oracle
 from workloads.wordcount.program import program
 
-QUERY = {
-    "wa_ms": Parameter(default=60_000, help="window advance (event time)", minimum=1),
-    "ws_ms": Parameter(default=120_000, help="window size (event time)", minimum=1),
-}
-
-OUTPUT = OutputType(
-    kinds=("count",),
-    depends=lambda a, b: a.key == b.key,
-    key_field="word",
-    sorted=True,
-)
+QUERY = window_parameters(60_000, 120_000)
+OUTPUT = for_each_key("count", key_field="word")
 
 
 def bind(query: Params) -> Bound:
     """Return what is computed for these windows."""
-    wa_ms, ws_ms = int(query["wa_ms"]), int(query["ws_ms"])
-    return Bound(
-        program=program(wa_ms, ws_ms),
-        output=OUTPUT,
-        oracle=partial(oracle, wa_ms=wa_ms, ws_ms=ws_ms),
-    )
+    given = {name: int(query[name]) for name in QUERY}
+    return Bound(program=program(**given), output=OUTPUT, oracle=partial(oracle, **given))
 
 
-_DEFAULT = bind({name: parameter.default for name, parameter in QUERY.items()})
-
-WORKLOAD = Workload(
+WORKLOAD = on_tweets(
     name="wordcount",
     title="How many tweets hold each word, over sliding windows",
     paper="STRETCH, section 8.1, Operator 14",
-    program=_DEFAULT.program,
-    output=_DEFAULT.output,
-    parameters=PARAMETERS,
-    keys=keys,
-    streams=streams,
-    generate=generate,
-    oracle=_DEFAULT.oracle,
     query=QUERY,
     bind=bind,
-    input=INPUT,
 )
