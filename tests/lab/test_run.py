@@ -37,6 +37,7 @@ from tests.lab.published import publish
 from workloads.datasets.catalog import Catalog
 
 ROOT = Path(lab.cli.__file__).parents[2]
+PATIENCE_S = 120
 
 
 @pytest.fixture
@@ -351,8 +352,14 @@ def test_rate_above_half_of_the_generators_ceiling_is_warned_of():
     ]
 
 
-def interrupted(path, tmp_path, after_trials):
-    """Start `lab run` as a person would, press Ctrl-C after some trials; process and run."""
+def interrupted(path, tmp_path):
+    """Start `lab run` as a person would, press Ctrl-C in a later trial than the first.
+
+    The trial is one that has begun and is not recorded, whichever a busy machine shows.
+
+    Returns:
+        The exit code, the lines of standard output, and standard error.
+    """
     process = subprocess.Popen(
         [sys.executable, "-m", "lab", "run", str(path)],
         cwd=tmp_path,
@@ -361,15 +368,21 @@ def interrupted(path, tmp_path, after_trials):
         stderr=subprocess.PIPE,
         text=True,
     )
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
+
+    def under_way() -> bool:
         logs = list((tmp_path / "runs").glob("*/logs/event_window*.log"))
-        if len(logs) > after_trials and any("# phase: run" in log.read_text() for log in logs):
-            break
+        # After the logs: a trial that ended meanwhile is known.
+        known = {record.stem for record in (tmp_path / "runs").glob("*/trials/*.json")}
+        current = [log for log in logs if log.stem not in known]
+        return len(known) > 0 and any("# phase: run" in log.read_text() for log in current)
+
+    deadline = time.monotonic() + PATIENCE_S
+    while not under_way():
         assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < deadline, "no trial after the first one has begun"
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE_S)
     return process.returncode, out.splitlines(), err
 
 
@@ -377,9 +390,9 @@ def test_interrupted_run_stops_cleanly_and_is_completed_by_resume(
     capsys, matrix, tmp_path, same_source
 ):
     path = matrix(["correct"], repetitions=3, options="{ rate_eps = 1_000 }")
-    code, out, err = interrupted(path, tmp_path, after_trials=1)
+    code, out, err = interrupted(path, tmp_path)
+    assert code == EXIT_INTERRUPTED, err
     run_dir = Path(out[-1])
-    assert code == EXIT_INTERRUPTED
     assert f"lab run --resume {run_dir}" in err
     before = finished(run_dir)
     assert 1 <= len(before) < 3
@@ -439,6 +452,9 @@ def test_resume_with_another_matrix_is_refused(capsys, matrix):
     [
         ("workloads", "page_view_join"),
         ("engines", "fake  1"),
+        ("engines", "programs with DGS, takes a batch size, default for DGS programs\n"),
+        ("engines", "log; operators O+, takes a batch size, default for queries of operators O+\n"),
+        ("engines", "answer, default for DGS programs and queries of operators O+\n"),
         ("figures", "stretch:6"),
         ("runs", "no runs in"),
     ],
