@@ -5,9 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lab.errors import MatrixError
-
-LARGEST_SEED = 2**63 - 1
-"""Results keep seeds as signed 64-bit numbers."""
+from workloads.datasets.catalog import LARGEST_SEED
 
 
 class TomlTable:

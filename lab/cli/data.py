@@ -10,6 +10,7 @@ from rich.table import Table
 from lab.cli.catalogue import catalog_at, master_option, root_option, step_bar
 from lab.cli.data_import import ImportGroup
 from lab.cli.data_view import as_record, origin_words, print_dataset, print_id
+from workloads.datasets.catalog import LARGEST_SEED
 from workloads.datasets.manifest import ID_SHOWN
 
 
@@ -21,7 +22,13 @@ def data() -> None:
 @data.command()
 @click.argument("workload_name", metavar="WORKLOAD")
 @click.option("--param", "params", multiple=True, metavar="K=V", help="A generator parameter.")
-@click.option("--seed", default=1, show_default=True, help="Seed of the random numbers.")
+@click.option(
+    "--seed",
+    default=1,
+    show_default=True,
+    type=click.IntRange(0, LARGEST_SEED),
+    help="Seed of the random numbers.",
+)
 @click.option(
     "--events",
     default=1_000_000,

@@ -62,18 +62,20 @@ def _run(
     command: Sequence[str], mark: str, *, log: Path, timeout_s: float, env: Mapping[str, str]
 ) -> Outcome:
     oom_before = oom_kills()
-    with log.open("ab") as output:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            env={**os.environ, **env, MARK: mark},
-        )
     timed_out = False
     left: tuple[str, ...] = ()
+    process: subprocess.Popen[bytes] | None = None
     try:
+        # An interrupt may come when the process is there, but not yet its Popen.
+        with log.open("ab") as output:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env={**os.environ, **env, MARK: mark},
+            )
         try:
             process.wait(timeout=timeout_s)
             left = _outliving(mark)
@@ -81,6 +83,7 @@ def _run(
             timed_out = True
     finally:
         _kill_all(mark, process)
+    assert process is not None  # else an exception has left
     return Outcome(
         returncode=process.returncode,
         timed_out=timed_out,
@@ -119,7 +122,7 @@ def _outliving(mark: str) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _kill_all(mark: str, process: subprocess.Popen[bytes]) -> None:
+def _kill_all(mark: str, process: subprocess.Popen[bytes] | None) -> None:
     """Kill every marked process, until there is none: one may fork while others are killed."""
     while alive := marked(mark):
         for victim in alive:
@@ -128,8 +131,12 @@ def _kill_all(mark: str, process: subprocess.Popen[bytes]) -> None:
             except psutil.Error:
                 continue
         # Waiting for the child itself is left to `process`, which would miss its exit status.
-        psutil.wait_procs([p for p in alive if p.pid != process.pid], timeout=SETTLE_S)
-        process.poll()
+        own = None if process is None else process.pid
+        psutil.wait_procs([p for p in alive if p.pid != own], timeout=SETTLE_S)
+        if process is not None:
+            process.poll()
+    if process is None:
+        return
     if process.poll() is None:
         # It had not reached exec yet, and so carried no mark.
         os.kill(process.pid, signal.SIGKILL)

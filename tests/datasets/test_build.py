@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from lab.cli import EXIT_INTERRUPTED
 from tests.workloads.streams import generated
 from workloads.datasets.build import build, ensure
 from workloads.datasets.catalog import Catalog
@@ -91,6 +92,9 @@ def test_bad_requests_leave_the_catalogue_as_it_was(spark: SparkSession, catalog
     chosen = workload("page_view_join")
     with pytest.raises(DatasetError, match="events is -1"):
         build(chosen, {}, -1, 1, catalog=catalog)
+    for seed in (-1, 2**63):
+        with pytest.raises(DatasetError, match=f"seed is {seed}; give 0 to {2**63 - 1}"):
+            build(chosen, {}, 10, seed, catalog=catalog)
     with pytest.raises(ModelError, match="no parameter pags"):
         build(chosen, {"pags": 2}, 10, 1, catalog=catalog)
     with pytest.raises(DatasetError, match="ValueError: cannot convert NaN"):
@@ -113,6 +117,7 @@ def test_an_interrupt_leaves_nothing_behind(catalog: Catalog):
         time.sleep(0.2)
     os.kill(process.pid, signal.SIGINT)
     said, _ = process.communicate(timeout=60)  # ends when all that hold the pipe have ended
-    assert process.returncode != 0
-    assert "Traceback" not in said
+    assert process.returncode == EXIT_INTERRUPTED
+    assert said.splitlines()[-1] == "lab: interrupted"
+    assert "Traceback" not in said and "KeyboardInterrupt" not in said
     assert list(catalog.root.iterdir()) == []

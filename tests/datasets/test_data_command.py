@@ -70,3 +70,18 @@ def test_requests_that_make_no_sense_are_refused(tmp_path: Path):
     result = CliRunner().invoke(data, ["build", "event_window", "--param", "streams"])
     assert result.exit_code == 2
     assert "'streams' is not of the form K=V" in result.output
+
+
+@pytest.mark.parametrize("seed", ["-1", str(2**63), "1" * 60, "x"])
+def test_a_seed_that_cannot_be_kept_is_refused_before_anything_starts(seed: str, tmp_path: Path):
+    arguments = ["build", "event_window", "--seed", seed, "--root", str(tmp_path / "none")]
+    result = CliRunner().invoke(data, arguments)
+    assert result.exit_code == 2
+    assert "'--seed'" in result.output
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_largest_seed_is_taken(tmp_path: Path):
+    largest = str(2**63 - 1)
+    made = run(tmp_path, "build", "keyed_counter", "--events", "50", "--seed", largest).strip()
+    assert json.loads(run(tmp_path, "show", made, "--json"))["origin"]["seed"] == 2**63 - 1

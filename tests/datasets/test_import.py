@@ -34,7 +34,7 @@ def texts(catalog: Catalog, dataset: Dataset, name: str) -> list[str]:
     return table["text"]
 
 
-def refused(catalog: Catalog, kind: str, file: Path, match: str, **options: object) -> None:
+def assert_refused(catalog: Catalog, kind: str, file: Path, match: str, **options: object) -> None:
     with pytest.raises(DatasetError, match=match):
         imported(catalog, kind, file, **options)
     assert not catalog.root.exists() or list(catalog.root.iterdir()) == []
@@ -159,7 +159,7 @@ def test_a_bad_edit_is_shown_with_its_number(reason: str, tmp_path: Path):
 
 def test_as_many_bad_lines_as_allowed_are_left_out_and_told(catalog: Catalog, tmp_path: Path):
     file = log_file(tmp_path, "bad", log_line(1, "/a", "1"), "worse", log_line(2, "/a", "1"))
-    refused(catalog, "access-log", file, "2 of 5 lines are bad.*--max-bad 2", max_bad=1)
+    assert_refused(catalog, "access-log", file, "2 of 5 lines are bad.*--max-bad 2", max_bad=1)
     dataset = imported(catalog, "access-log", file, max_bad=2)
     assert dataset.streams[0].rows == 2
     assert dataset.origin["bad_rows"] == 2
@@ -169,12 +169,18 @@ def test_as_many_bad_lines_as_allowed_are_left_out_and_told(catalog: Catalog, tm
 def test_text_that_is_not_utf8_is_a_bad_row(catalog: Catalog, tmp_path: Path):
     file = tmp_path / "log.tsv"
     file.write_bytes(log_line(1, "/\xe9", "1").encode("latin-1") + b"\n")
-    refused(catalog, "access-log", file, r"log\.tsv:1: not UTF-8 at byte")
+    assert_refused(catalog, "access-log", file, r"log\.tsv:1: not UTF-8 at byte")
+    file.write_bytes(
+        log_line(1, "/\xe9", "1").encode("latin-1") + b"\n" + f"{log_line(2, '/é', '1')}\n".encode()
+    )
+    dataset = imported(catalog, "access-log", file, max_bad=1)
+    assert texts(catalog, dataset, "pages") == ["/é"]
+    assert dataset.origin["bad_rows"] == 1
 
 
 def test_unsorted_files_are_refused_and_sorted_on_request(catalog: Catalog, tmp_path: Path):
     file = log_file(tmp_path, *(log_line(ts, f"/{ts}", "1") for ts in (5, 3, 4, 3)))
-    refused(catalog, "access-log", file, r"log\.tsv:3: time 3 is before 5 at .*:2;.*--sort")
+    assert_refused(catalog, "access-log", file, r"log\.tsv:3: time 3 is before 5 at .*:2;.*--sort")
     views, _ = imported(catalog, "access-log", file, sort=True).load().streams
     assert views.ts.tolist() == [3, 3, 4, 5]
     assert views.tag is not None
@@ -189,17 +195,21 @@ def test_truncated_and_damaged_files_are_told_apart_from_bad_rows(
     whole = compress(text)
     file = tmp_path / "log"
     file.write_bytes(whole[: len(whole) // 2])
-    refused(catalog, "access-log", file, "is truncated after line", max_bad=10**6)
+    assert_refused(catalog, "access-log", file, "is truncated after line", max_bad=10**6)
     file.write_bytes(whole[:100] + bytes(100) + whole[200:])
-    refused(catalog, "access-log", file, "is damaged after line", max_bad=10**6)
+    assert_refused(catalog, "access-log", file, "is damaged after line", max_bad=10**6)
+    file.write_bytes(whole)
+    assert imported(catalog, "access-log", file).streams[0].rows == 20_000
 
 
 def test_files_without_content_are_refused(catalog: Catalog, tmp_path: Path):
-    refused(catalog, "access-log", tmp_path / "none", "none: no such file")
-    refused(catalog, "access-log", tmp_path, "is not a file")
-    refused(catalog, "access-log", text_file(tmp_path / "empty"), "empty is empty")
-    refused(catalog, "access-log", text_file(tmp_path / "empty.gz"), "no rows")
-    refused(catalog, "access-log", log_file(tmp_path), "no rows")
+    assert_refused(catalog, "access-log", tmp_path / "none", "none: no such file")
+    assert_refused(catalog, "access-log", tmp_path, "is not a file")
+    assert_refused(catalog, "access-log", text_file(tmp_path / "empty"), "empty is empty")
+    assert_refused(catalog, "access-log", text_file(tmp_path / "empty.gz"), "no rows")
+    assert_refused(catalog, "access-log", log_file(tmp_path), "no rows")
+    least = log_file(tmp_path, log_line(1, "/a", "1"))
+    assert imported(catalog, "access-log", least).streams[0].rows == 1
 
 
 def test_the_nasa_log_becomes_one_view_per_request(catalog: Catalog):
@@ -226,7 +236,7 @@ def test_the_nasa_log_becomes_one_view_per_request(catalog: Catalog):
 
 def test_the_wikipedia_file_is_refused_unsorted_and_complete_when_sorted(catalog: Catalog):
     file = real("pageviews/wikiticker-2015-09-12-sampled.json.gz")
-    refused(catalog, "wikipedia-edits", file, r":2: time \d+ is before .*--sort")
+    assert_refused(catalog, "wikipedia-edits", file, r":2: time \d+ is before .*--sort")
     dataset = imported(catalog, "wikipedia-edits", file, sort=True)
     assert dataset.streams[0].rows == 39_244
     assert dataset.alphabet.keys == 35_143

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workloads.datasets.catalog import Catalog, Recipe
+from workloads.datasets.catalog import LARGEST_SEED, Catalog, Recipe
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.manifest import Content, WrittenStream
@@ -79,11 +79,13 @@ def build(
     """Generate a dataset of at least `events` events, whether or not it is in the catalogue.
 
     Raises:
-        DatasetError: a negative size, Spark does not start, or the catalogue cannot be written.
+        DatasetError: a bad size or seed, Spark does not start, or the catalogue cannot be written.
         ModelError: a parameter is unknown or out of range.
     """
     if events < 0:
         raise DatasetError(f"events is {events}; give 0 or more")
+    if not 0 <= seed <= LARGEST_SEED:
+        raise DatasetError(f"seed is {seed}; give 0 to {LARGEST_SEED}")
     complete = workload.params(params)
     specs = workload.streams(complete, events)
     where = catalog or Catalog.default()

@@ -28,6 +28,8 @@ from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
 
 ROOT_VARIABLE = "LAB_DATA"
+LARGEST_SEED = 2**63 - 1
+"""Results keep seeds as signed 64-bit numbers, and NumPy takes none below 0."""
 _BUILDING = ".building-"
 _SHORTEST_PREFIX = 4
 

@@ -1,17 +1,24 @@
 """Starts and stops Spark, quietly and with bounded memory."""
 
-import logging
 import os
 import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import psutil
+
 from workloads.datasets.errors import DatasetError
+from workloads.datasets.interrupt import (
+    interrupts_after,
+    interrupts_as_before,
+    quiet_py4j,
+    was_interrupted,
+)
 from workloads.datasets.java import find_java
 
 if TYPE_CHECKING:
@@ -60,55 +67,97 @@ def spark_session(
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     settings = SparkConf().setAppName(app).setMaster(master)
     settings.setAll([*{**_DEFAULTS, **conf}.items()])
-    log = Path(tempfile.gettempdir()) / f"lab-spark-{os.getpid()}.log"
+    log = _log()
+    starts_java = SparkContext._gateway is None
     try:
-        if SparkContext._gateway is None and quiet:
-            with log.open("wb") as sink:
-                streams = {"stdout": sink, "stderr": subprocess.STDOUT}
-                SparkContext._ensure_initialized(gateway=_launch(settings, streams))
-        session = SparkSession.builder.config(conf=settings).getOrCreate()
+        with interrupts_as_before():
+            if starts_java and quiet:
+                with log.open("wb") as sink:
+                    streams = {"stdout": sink, "stderr": subprocess.STDOUT}
+                    SparkContext._ensure_initialized(gateway=_launch(settings, streams))
+            session = SparkSession.builder.config(conf=settings).getOrCreate()
     except (PySparkException, OSError) as error:
         said = log.read_text(errors="replace") if log.exists() else ""
         log.unlink(missing_ok=True)
         causes = [line for line in said.splitlines() if "Exception" in line or "Error" in line]
         why = causes[0] if causes else str(error)
         raise DatasetError(f"Spark does not start with master {master!r}: {why}") from error
+    except BaseException:
+        if starts_java:
+            with interrupts_after():
+                _end_java()
+        raise
     session.sparkContext.setLogLevel("ERROR" if quiet else "WARN")
     return session
 
 
+def _log() -> Path:
+    """Return where a quiet Java process of this process prints to."""
+    return Path(tempfile.gettempdir()) / f"lab-spark-{os.getpid()}.log"
+
+
 def _launch(settings: "SparkConf", streams: dict[str, Any]) -> Any:
-    """Start the Java process with its output going to `streams`."""
+    """Start the Java process with its output going to `streams`; it is ended when that fails."""
     from pyspark.java_gateway import launch_gateway
 
-    return launch_gateway(settings, streams)  # type: ignore[no-untyped-call]  # pyspark's gap
+    try:
+        return launch_gateway(settings, streams)  # type: ignore[no-untyped-call]  # pyspark's gap
+    except BaseException:
+        with interrupts_after():
+            _kill_launched()
+        raise
+
+
+def _kill_launched() -> None:
+    """Kill the Java process that nobody has a handle of yet.
+
+    It would stay: it looks at its pipe, with which it ends, only after it has written its address,
+    and the folder for that is gone.
+    """
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            if "_PYSPARK_DRIVER_CONN_INFO_PATH" in process.environ():
+                process.kill()
+                found.append(process)
+    psutil.wait_procs(found, timeout=_STOP_TIMEOUT_S)
 
 
 def stop_spark(session: "SparkSession") -> None:
     """Stop a session and its Java process, so that nothing of it is left. May be called twice."""
+    try:
+        session.stop()
+    finally:
+        _end_java()
+
+
+def _end_java() -> None:
+    """End the Java process and remove its log; nothing where there is none."""
     from pyspark import SparkContext
 
-    session.stop()
     gateway = SparkContext._gateway
-    if gateway is None:
-        return
-    gateway.shutdown()
-    process = getattr(gateway, "proc", None)
-    if process is not None:
-        process.stdin.close()  # the Java process ends when this pipe does
-        try:
-            process.wait(timeout=_STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
     SparkContext._gateway = None
     SparkContext._jvm = None
-    (Path(tempfile.gettempdir()) / f"lab-spark-{os.getpid()}.log").unlink(missing_ok=True)
+    try:
+        if gateway is not None:
+            gateway.shutdown()
+    finally:
+        process = getattr(gateway, "proc", None)
+        if process is not None:
+            process.stdin.close()  # the Java process ends when this pipe does
+            try:
+                process.wait(timeout=_STOP_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        _log().unlink(missing_ok=True)
 
 
 @contextmanager
 def spark(app: str, *, master: str, conf: Mapping[str, str]) -> "Iterator[SparkSession]":
     """Give a session for a while: the running one, else one that is stopped at the end.
+
+    A Ctrl-C at any moment ends in a KeyboardInterrupt, after Spark has been stopped.
 
     Raises:
         DatasetError: Spark does not start, or a job fails in the block.
@@ -118,22 +167,21 @@ def spark(app: str, *, master: str, conf: Mapping[str, str]) -> "Iterator[SparkS
     from pyspark.sql import SparkSession
 
     running = SparkSession.getActiveSession()
-    session = running or spark_session(app, master=master, conf=conf)
-    root = logging.getLogger()
-    root.addFilter(_not_from_py4j)
-    try:
-        yield session
-    except (PySparkException, Py4JError) as error:
-        raise DatasetError(f"Spark failed in {app!r}: {_reason(str(error))}") from error
-    finally:
-        if running is None:
-            stop_spark(session)
-        root.removeFilter(_not_from_py4j)
-
-
-def _not_from_py4j(record: logging.LogRecord) -> bool:
-    """Drop what py4j logs to the root logger: it raises the same, and an interrupt is no error."""
-    return "py4j" not in Path(record.pathname).parts
+    with quiet_py4j():
+        try:
+            session = running or spark_session(app, master=master, conf=conf)
+            try:
+                yield session
+            finally:
+                if running is None:
+                    with interrupts_after():
+                        stop_spark(session)
+        except Exception as error:
+            if was_interrupted(error):
+                raise KeyboardInterrupt from None
+            if not isinstance(error, PySparkException | Py4JError):
+                raise
+            raise DatasetError(f"Spark failed in {app!r}: {_reason(str(error))}") from error
 
 
 def _reason(message: str) -> str:

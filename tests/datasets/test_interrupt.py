@@ -1,0 +1,128 @@
+"""Ctrl-C around Spark, without Spark: what is raised, and when."""
+
+import logging
+import signal
+import threading
+
+import pytest
+from py4j.protocol import Py4JError
+
+from workloads.datasets import session
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.interrupt import (
+    interrupts_after,
+    interrupts_as_before,
+    quiet_py4j,
+    was_interrupted,
+)
+
+
+@pytest.fixture(autouse=True)
+def handler():
+    """The handler of Python itself, whatever other tests have left."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    assert signal.signal(signal.SIGINT, before) is signal.default_int_handler
+
+
+def test_an_interrupt_waits_for_the_end_of_the_block():
+    done = []
+    with pytest.raises(KeyboardInterrupt), interrupts_after():
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        done.append("all of it")
+    assert done == ["all of it"]
+
+
+def test_without_an_interrupt_nothing_is_raised():
+    with interrupts_after():
+        pass
+
+
+def test_in_another_thread_the_block_runs_and_handlers_stay():
+    done = []
+
+    def block():
+        with interrupts_after(), interrupts_as_before():
+            done.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=block)
+    thread.start()
+    thread.join()
+    assert done == [signal.default_int_handler]
+
+
+def test_a_handler_that_the_block_sets_does_not_stay():
+    with interrupts_as_before():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_only_an_error_that_comes_of_an_interrupt_is_one():
+    assert not was_interrupted(ValueError())
+    assert was_interrupted(interrupted_error())
+
+
+def interrupted_error(error=None):
+    try:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            raise error or Py4JError("the connection is gone")  # noqa: B904  its context is meant
+    except Py4JError as raised:
+        return raised
+
+
+class Session:
+    """Notes that it was stopped, and fails at that as Spark does when its connection is gone."""
+
+    stopped = False
+
+    def stop(self):
+        self.stopped = True
+        raise Py4JError("cannot stop")
+
+
+@pytest.fixture
+def started(monkeypatch):
+    made = Session()
+    monkeypatch.setattr(session, "spark_session", lambda app, master, conf: made)
+    return made
+
+
+def test_an_interrupt_is_one_although_spark_fails_to_stop(started):
+    with pytest.raises(KeyboardInterrupt), session.spark("x", master="local[1]", conf={}):
+        raise KeyboardInterrupt
+    assert started.stopped
+
+
+def test_an_error_in_place_of_an_interrupt_is_an_interrupt(started):
+    with pytest.raises(KeyboardInterrupt), session.spark("x", master="local[1]", conf={}):
+        raise interrupted_error()
+
+
+def test_any_other_error_of_spark_is_told(started):
+    with (
+        pytest.raises(DatasetError, match="Spark failed in 'x'"),
+        session.spark("x", master="local[1]", conf={}),
+    ):
+        raise Py4JError("out of ideas")
+
+
+def test_what_py4j_logs_is_dropped_in_the_block_alone(caplog):
+    def log():
+        logging.getLogger("py4j.java_gateway").error("of its own logger")
+        fields = {
+            "pathname": "/site-packages/py4j/java_gateway.py",
+            "msg": "of the root",
+            "levelno": logging.ERROR,
+            "levelname": "ERROR",
+        }
+        logging.getLogger().handle(logging.makeLogRecord(fields))
+        logging.getLogger("workloads").error("of others")
+
+    with quiet_py4j():
+        log()
+    assert caplog.messages == ["of others"]
+    log()
+    assert len(caplog.messages) == 4
