@@ -317,7 +317,7 @@ def kill_during(process: "subprocess.Popen[str]", runs: Path, *, trials: int, ph
     return run_dir
 
 
-def wait_for_nothing(left: Callable[[], list[str]]) -> None:
+def assert_nothing_left(left: Callable[[], list[str]]) -> None:
     deadline = time.monotonic() + 15
     while (found := left()) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -341,17 +341,21 @@ def assert_resume_completes(run_dir: Path, trials: int) -> None:
 
 
 def test_no_process_of_a_trial_survives_a_killed_lab(matrix, tmp_path):
+    scratch = tmp_path / "scratch"
     process = start(matrix(["hang"], timeout_s=60))
-    kill_during(process, tmp_path / "runs", trials=0, phase="run")
+    reach(process, tmp_path / "runs", trials=0, phase="run")
     # The trial, and its child in a session of its own.
-    wait_for_nothing(lambda: trials_of(tmp_path / "scratch"))
-    wait_for_nothing(lambda: [path.name for path in (tmp_path / "scratch").iterdir()])
+    wait_until(lambda: len(trials_of(scratch)) >= 2, process)
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=PATIENCE_S)
+    assert_nothing_left(lambda: trials_of(scratch))
+    assert_nothing_left(lambda: [path.name for path in scratch.iterdir()])
 
 
 def test_run_of_a_killed_lab_is_completed_by_resume(matrix, tmp_path):
     process = start(matrix(["correct"], options=SLOW, repetitions=3))
     run_dir = kill_during(process, tmp_path / "runs", trials=1, phase="run")
-    wait_for_nothing(lambda: trials_of(tmp_path / "scratch"))
+    assert_nothing_left(lambda: trials_of(tmp_path / "scratch"))
     assert_resume_completes(run_dir, 3)
 
 
@@ -361,6 +365,6 @@ def test_no_container_survives_a_killed_lab_and_resume_completes_its_run(
     run = f'isolate = "container"\ncontainer = {{ image = "{image}" }}'
     process = start(matrix(["correct"], options=SLOW, repetitions=3, run=run))
     run_dir = kill_during(process, tmp_path / "runs", trials=1, phase="run")
-    wait_for_nothing(podman_engine.containers)
-    wait_for_nothing(lambda: [path.name for path in (tmp_path / "scratch").iterdir()])
+    assert_nothing_left(podman_engine.containers)
+    assert_nothing_left(lambda: [path.name for path in (tmp_path / "scratch").iterdir()])
     assert_resume_completes(run_dir, 3)
