@@ -14,7 +14,8 @@ import numpy as np
 
 from engines.errors import EngineCrashError, EngineError, UnsupportedError
 from engines.multicore import _core
-from engines.multicore.operator_run import FARTHEST, RESERVED_ROWS
+from engines.multicore.operator_refusal import FARTHEST
+from engines.multicore.operator_run import RESERVED_ROWS
 from engines.multicore.results import LAG, LATENCY_UNDER_LOAD, histogram, progress
 from engines.protocol import FULL, Measured, OfferedLoad, Property, Sent
 from workloads.model import Columns, DGSProgram, Input, Workload

@@ -1,8 +1,11 @@
-"""Runs one operator O+ on the native core: virtual shared-nothing instances over an ordered log."""
+"""Runs queries of operators O+ on the native core.
+
+Instances are virtual shared-nothing, over ordered logs, or shared-nothing, over queues.
+"""
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,11 +19,13 @@ from engines.multicore.elastic.mapping import balanced_mapping
 from engines.multicore.elastic.observation import RawSnapshot
 from engines.multicore.kernels.operators import (
     OperatorKernels,
+    TupleLayout,
     columns_of,
     entry_bytes,
     layout_of,
     shapes_of,
 )
+from engines.multicore.operator_refusal import fixed_only, mixed, refusal
 from engines.multicore.results import (
     LAG,
     LATENCY_UNDER_LOAD,
@@ -30,25 +35,26 @@ from engines.multicore.results import (
     progress,
 )
 from engines.protocol import FULL, Measured, OfferedLoad, Sent
-from workloads.model import Columns, Input, ListColumn, Operator, Query
+from workloads.model import Columns, Input, Operator, Query
 from workloads.model.operator import SINGLE
+
+__all__ = ["OperatorRun", "mixed", "refusal"]
 
 IntArray = npt.NDArray[np.int64]
 
 RESERVED_ROWS = 1 << 20
 """With a load: output rows of each instance for which memory is touched before the clock starts."""
-FARTHEST = 1 << 61
-"""Event times beyond this would leave the range of int64 in window arithmetic."""
 
 
 class OperatorRun:
-    """One run of a query of one operator, on columns in memory.
+    """One run of a query, on columns in memory.
 
     Args:
         query: what to compute.
         data: on which input.
-        instances: active at the start.
-        most: threads, at least as many as are ever active.
+        instances: of every operator, active at the start.
+        most: threads, at least as many as are ever active. With several operators, thread i runs
+            instance i of each, and their number stays.
         batch: tuples per unit of hand-over.
         ring_blocks: blocks that a source may be ahead of the log.
         tuple_buffer: which log: `order` or `scalegate`.
@@ -57,9 +63,11 @@ class OperatorRun:
         load: when tuples are due; None: all at once.
         measure: False leaves out latency and counts over time.
         controller: options of an elasticity controller; None: the number of instances stays.
+        link_rows: rows that an instance may be ahead in the log between two operators, a power of
+            two; what is beyond waits in memory. None: the core's default.
 
     Raises:
-        UnsupportedError: the core cannot run this operator on this input.
+        UnsupportedError: the core cannot run this query on this input, or not this way.
         EngineError: a function does not compile, or an option is out of range.
     """
 
@@ -78,10 +86,20 @@ class OperatorRun:
         load: OfferedLoad | None = None,
         measure: bool = True,
         controller: Mapping[str, object] | None = None,
+        link_rows: int | None = None,
     ) -> None:
-        reason = refusal(query, data)
+        reason = refusal(query, data) or fixed_only(
+            query,
+            instances=instances,
+            most=most,
+            shared_nothing=shared_nothing,
+            controlled=controller is not None,
+        )
+        if reason is None and controller is not None and not measure:
+            reason = "a controller decides by what is measured; leave out measure = false"
         if reason is not None:
             raise UnsupportedError(reason)
+        self._operators = query.operators
         self._operator = query.operators[0]
         self._output = query.output
         self._data = data
@@ -89,7 +107,7 @@ class OperatorRun:
         self._measure = measure
         self._instances = instances
         self._shared_nothing = shared_nothing
-        self._kernels = OperatorKernels(self._operator)
+        self._kernels = [OperatorKernels(operator) for operator in query.operators]
         available = sorted(os.sched_getaffinity(0))
         pinned = 1 < most <= len(available) if pin is None else pin
         self.mapping = balanced_mapping(self._operator.buckets, instances)
@@ -101,7 +119,7 @@ class OperatorRun:
                 ring_blocks=ring_blocks,
                 tuple_buffer=tuple_buffer,
                 shared_nothing=shared_nothing,
-                itemsizes=[self._output[name].itemsize for name in self._output.names or ()],
+                itemsizes=_itemsizes(self._operator),
                 cores=available if pinned else [],
                 oversubscribed=most > len(available),
                 load=None
@@ -111,10 +129,14 @@ class OperatorRun:
                 reserved_rows=0 if load is None else RESERVED_ROWS,
                 measure=measure,
                 end_watermark=None if data.until_ts is None else data.until_ts - 1,
-                **self._spec(),
+                link_rows=link_rows,
+                spec=_spec(self._operator, self._kernels[0], self._layouts()),
             )
+            self._add_operators()
             self._add_streams()
-            self._core.map(self.mapping.astype(np.int32).tolist())
+            for index, operator in enumerate(self._operators):
+                mapping = balanced_mapping(operator.buckets, instances)
+                self._core.map(mapping.astype(np.int32).tolist(), index)
             self._core.start()
         except (ValueError, TypeError) as error:
             raise EngineError(f"the core refused the run: {error}") from error
@@ -138,9 +160,9 @@ class OperatorRun:
         finally:
             if self._loop is not None:
                 self._loop.stop()
-        plan = (
-            f"{self._operator.name}: {self._instances} instances, "
-            f"{self._operator.buckets} buckets of keys"
+        plan = " -> ".join(
+            f"{operator.name}: {self._instances} instances, {operator.buckets} buckets of keys"
+            for operator in self._operators
         )
         counters = {name: float(value) for name, value in core.counters().items()}
         if self._operator.join is None:
@@ -209,38 +231,26 @@ class OperatorRun:
             raise EngineError("this run is closed")
         return self._core
 
-    def _spec(self) -> dict[str, Any]:
-        operator, kernels = self._operator, self._kernels
-        spec: dict[str, Any] = {
-            "advance": operator.window.advance,
-            "size": operator.window.size,
-            "single": operator.window.type == SINGLE,
-            "inputs": len(operator.inputs),
-            "entry_bytes": entry_bytes(operator),
-            "buckets": operator.buckets,
-            "expire": 0,
-            "max_outputs": operator.max_outputs,
-            "emits_on_update": operator.emits_on_update,
-            "match_by_left": 0,
-            "match_by_right": 0,
-            "emit_pairs": 0,
-        }
-        if operator.join is None:
-            spec["expire"] = kernels.expire()
-            return spec
-        left, right = (layout_of(operator, stream) for stream in self._data.streams)
-        spec["match_by_left"] = kernels.match(left, right, by_left=True)
-        spec["match_by_right"] = kernels.match(left, right, by_left=False)
-        spec["emit_pairs"] = kernels.pairs(left, right)
-        return spec
+    def _layouts(self) -> list[TupleLayout]:
+        return [layout_of(self._operator, stream) for stream in self._data.streams]
+
+    def _add_operators(self) -> None:
+        """Add the operators behind the first: each reads all fields that the one before emits."""
+        for operator, kernels in zip(self._operators[1:], self._kernels[1:], strict=True):
+            layout = TupleLayout(input=0, fields=operator.fields.names or (), lists=())
+            self._core.add_operator(
+                spec=_spec(operator, kernels, [layout]),
+                process=kernels.process(layout),
+                itemsizes=_itemsizes(operator),
+            )
 
     def _add_streams(self) -> None:
-        operator = self._operator
+        operator, kernels = self._operator, self._kernels[0]
         for index, stream in enumerate(self._data.streams):
             layout = layout_of(operator, stream)
-            process = 0 if operator.join is not None else self._kernels.process(layout)
+            process = 0 if operator.join is not None else kernels.process(layout)
             columns = columns_of(operator, stream)
-            route = self._kernels.route(layout) if self._shared_nothing else 0
+            route = kernels.route(layout) if self._shared_nothing else 0
             shapes = shapes_of(operator)
             if self._load is None:
                 beats = np.ascontiguousarray(stream.heartbeats, dtype=np.int64)
@@ -303,54 +313,37 @@ class OperatorRun:
         }
 
 
-def mixed(stream: str) -> str:
-    """Return why a stream with tuples of several inputs is refused."""
-    return f"stream {stream} carries several inputs; give each input streams of its own"
+def _itemsizes(operator: Operator) -> list[int]:
+    return [operator.output[name].itemsize for name in operator.output.names or ()]
 
 
-def refusal(query: Query, data: Input) -> str | None:
-    """Return why the core cannot run a query on an input, or None."""
-    if len(query.operators) != 1:
-        return f"query {query.name} has {len(query.operators)} operators; the core runs one"
-    operator = query.operators[0]
-    if operator.join is None and (operator.stores or operator.update is None):
-        return (
-            f"operator {operator.name} stores tuples with its keys; the core does that for joins "
-            "of all pairs only; use the reference engine"
-        )
-    for stream in data.streams:
-        if len(stream.kinds) != 1:
-            return mixed(stream.name)
-        if len(stream) and max(-int(stream.ts[0]), int(stream.ts[-1])) + operator.window.size > (
-            FARTHEST
-        ):
-            return f"stream {stream.name}: event times reach beyond 2^61 with the window's size"
-        reason = _mistyped(operator, stream.name, stream.payload)
-        if reason is not None:
-            return reason
+def _spec(
+    operator: Operator, kernels: OperatorKernels, layouts: Sequence[TupleLayout]
+) -> _core.OperatorSpec:
+    """Return what the core must know of an operator.
+
+    Args:
+        operator: the operator.
+        kernels: its compiled functions.
+        layouts: of its streams; two for joins.
+    """
+    join: dict[str, int] = {}
     if operator.join is not None:
-        kinds = [stream.kinds[0] for stream in data.streams]
-        if kinds != [0, 1]:
-            return (
-                f"operator {operator.name}: a join reads one stream for each of its two inputs, in "
-                f"their order; this input has streams of the inputs {kinds}"
-            )
-    return None
-
-
-def _mistyped(operator: Operator, where: str, payload: Mapping[str, Any]) -> str | None:
-    for name, column in payload.items():
-        lists = isinstance(column, ListColumn)
-        declared = operator.lists if lists else dict(_scalars(operator))
-        if name in declared and column.dtype != declared[name]:
-            return (
-                f"stream {where}: column {name} is {column.dtype}, operator {operator.name} "
-                f"declares {declared[name]}"
-            )
-        if name in (*(operator.fields.names or ()), *operator.lists) and name not in declared:
-            return f"stream {where}: column {name} is {'a list' if lists else 'no list'}"
-    return None
-
-
-def _scalars(operator: Operator) -> list[tuple[str, np.dtype[Any]]]:
-    return [(name, operator.fields[name]) for name in operator.fields.names or ()]
+        left, right = layouts
+        join = {
+            "match_by_left": kernels.match(left, right, by_left=True),
+            "match_by_right": kernels.match(left, right, by_left=False),
+            "emit_pairs": kernels.pairs(left, right),
+        }
+    return _core.OperatorSpec(
+        advance=operator.window.advance,
+        size=operator.window.size,
+        single=operator.window.type == SINGLE,
+        inputs=len(operator.inputs),
+        entry_bytes=entry_bytes(operator),
+        buckets=operator.buckets,
+        expire=0 if operator.join is not None else kernels.expire(),
+        max_outputs=operator.max_outputs,
+        emits_on_update=operator.emits_on_update,
+        **join,
+    )

@@ -18,7 +18,11 @@ using namespace nb::literals;
 // An OperatorRuntime together with the Python arrays that it borrows.
 class OperatorCore {
  public:
-  OperatorCore(OperatorOptions options, OperatorSpec spec) : runtime_(std::move(options), spec) {}
+  OperatorCore(OperatorOptions options, const OperatorSpec& spec) : runtime_(std::move(options), spec) {}
+
+  void add_operator(const OperatorSpec& spec, Address process, std::vector<std::int32_t> itemsizes) {
+    runtime_.add_operator(spec, reinterpret_cast<ProcessKernel>(process), std::move(itemsizes));
+  }
 
   std::int32_t add_stream(const Array<std::int64_t>& ts, const std::vector<std::optional<AnyArray>>& columns,
                           const Array<std::int64_t>& heartbeats, std::int32_t input, Address process, Address route,
@@ -49,7 +53,7 @@ class OperatorCore {
                                reinterpret_cast<RouteKernel>(route), std::move(columns_shapes));
   }
 
-  void map(std::vector<std::int32_t> owner) { runtime_.map(std::move(owner)); }
+  void map(std::vector<std::int32_t> owner, std::size_t op) { runtime_.map(std::move(owner), op); }
   void start() { runtime_.start(); }
 
   std::int64_t run() {
@@ -126,16 +130,35 @@ class OperatorCore {
 }  // namespace
 
 void bind_operators(nb::module_& m) {
+  nb::class_<OperatorSpec>(m, "OperatorSpec")
+      .def(
+          "__init__",
+          [](OperatorSpec* self, std::int64_t advance, std::int64_t size, bool single, std::int32_t inputs,
+             std::int64_t entry_bytes, std::int32_t buckets, Address expire, std::int64_t max_outputs,
+             bool emits_on_update, Address match_by_left, Address match_by_right, Address emit_pairs) {
+            OperatorSpec spec;
+            spec.window = {advance, size, single};
+            spec.inputs = inputs;
+            spec.entry_bytes = entry_bytes;
+            spec.buckets = buckets;
+            spec.expire = reinterpret_cast<ExpireKernel>(expire);
+            spec.max_outputs = max_outputs;
+            spec.emits_on_update = emits_on_update;
+            spec.match_by_left = reinterpret_cast<MatchKernel>(match_by_left);
+            spec.match_by_right = reinterpret_cast<MatchKernel>(match_by_right);
+            spec.emit_pairs = reinterpret_cast<PairKernel>(emit_pairs);
+            new (self) OperatorSpec(spec);
+          },
+          nb::kw_only(), "advance"_a, "size"_a, "single"_a, "inputs"_a, "entry_bytes"_a, "buckets"_a, "expire"_a,
+          "max_outputs"_a, "emits_on_update"_a, "match_by_left"_a = 0, "match_by_right"_a = 0, "emit_pairs"_a = 0);
   nb::class_<OperatorCore>(m, "OperatorCore")
       .def(
           "__init__",
-          [](OperatorCore* self, std::int32_t instances, std::int32_t most_instances, std::int64_t batch,
-             std::uint64_t ring_blocks, const std::string& tuple_buffer, bool shared_nothing, const std::vector<std::int32_t>& itemsizes,
-             const std::vector<std::int32_t>& cores, bool oversubscribed, const Load& load, bool spare_core,
-             std::int64_t reserved_rows, bool measure, const std::optional<std::int64_t>& end_watermark,
-             std::int64_t advance, std::int64_t size, bool single, std::int32_t inputs, std::int64_t entry_bytes,
-             std::int32_t buckets, Address expire, std::int64_t max_outputs, bool emits_on_update,
-             Address match_by_left, Address match_by_right, Address emit_pairs) {
+          [](OperatorCore* self, const OperatorSpec& spec, std::int32_t instances, std::int32_t most_instances,
+             std::int64_t batch, std::uint64_t ring_blocks, const std::string& tuple_buffer, bool shared_nothing,
+             const std::vector<std::int32_t>& itemsizes, const std::vector<std::int32_t>& cores, bool oversubscribed,
+             const Load& load, bool spare_core, std::int64_t reserved_rows, bool measure,
+             const std::optional<std::int64_t>& end_watermark, std::optional<std::int64_t> link_rows) {
             OperatorOptions options;
             options.instances = instances;
             options.most_instances = most_instances;
@@ -151,28 +174,17 @@ void bind_operators(nb::module_& m) {
             options.reserved_rows = reserved_rows;
             options.measure = measure;
             options.end_watermark = end_watermark;
-            OperatorSpec spec;
-            spec.window = {advance, size, single};
-            spec.inputs = inputs;
-            spec.entry_bytes = entry_bytes;
-            spec.buckets = buckets;
-            spec.expire = reinterpret_cast<ExpireKernel>(expire);
-            spec.max_outputs = max_outputs;
-            spec.emits_on_update = emits_on_update;
-            spec.match_by_left = reinterpret_cast<MatchKernel>(match_by_left);
-            spec.match_by_right = reinterpret_cast<MatchKernel>(match_by_right);
-            spec.emit_pairs = reinterpret_cast<PairKernel>(emit_pairs);
+            if (link_rows) options.link_rows = *link_rows;
             new (self) OperatorCore(std::move(options), spec);
           },
-          nb::kw_only(), "instances"_a, "most_instances"_a, "batch"_a, "ring_blocks"_a, "tuple_buffer"_a,
-          "shared_nothing"_a, "itemsizes"_a, "cores"_a, "oversubscribed"_a, "load"_a.none(), "spare_core"_a, "reserved_rows"_a,
-          "measure"_a, "end_watermark"_a.none(), "advance"_a, "size"_a, "single"_a, "inputs"_a, "entry_bytes"_a,
-          "buckets"_a, "expire"_a, "max_outputs"_a, "emits_on_update"_a, "match_by_left"_a, "match_by_right"_a,
-          "emit_pairs"_a)
+          nb::kw_only(), "spec"_a, "instances"_a, "most_instances"_a, "batch"_a, "ring_blocks"_a, "tuple_buffer"_a,
+          "shared_nothing"_a, "itemsizes"_a, "cores"_a, "oversubscribed"_a, "load"_a.none(), "spare_core"_a,
+          "reserved_rows"_a, "measure"_a, "end_watermark"_a.none(), "link_rows"_a.none() = nb::none())
+      .def("add_operator", &OperatorCore::add_operator, "spec"_a, "process"_a, "itemsizes"_a)
       .def("add_stream", &OperatorCore::add_stream, "ts"_a.noconvert(), "columns"_a, "heartbeats"_a.noconvert(),
            "input"_a, "process"_a, "route"_a, "shapes"_a, "due"_a.none().noconvert() = nb::none(),
            "heartbeat_due"_a.none().noconvert() = nb::none())
-      .def("map", &OperatorCore::map, "owner"_a)
+      .def("map", &OperatorCore::map, "owner"_a, "op"_a = 0)
       .def("start", &OperatorCore::start)
       .def("run", &OperatorCore::run)
       .def("reconfigure", &OperatorCore::reconfigure, "instances"_a, "owner"_a)

@@ -1,7 +1,7 @@
 // How tuples come from sources to the instances of an operator, and what a change of the mapping takes.
 //
 // `SharedLog` is virtual shared-nothing: one log that all instances read, one state that all share; a change moves
-// nothing. `Queues` (queues.h) is shared-nothing.
+// nothing. `Queues` (queues.h) is shared-nothing. `ChainLog` (chain_log.h) is the log between two operators.
 #pragma once
 #include <atomic>
 #include <cstdint>

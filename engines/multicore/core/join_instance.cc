@@ -126,8 +126,7 @@ void JoinInstance::tile(std::size_t prober, Rows probes, Rows stored, bool whole
 void JoinInstance::emit() {
   if (pairs_.empty()) return;
   // In the order in which the later tuples came, then the earlier ones: the same however tuples were cut up.
-  const auto later_is_left = [this](const Pair& pair) { return before(1, pair.right, 0, pair.left); };
-  std::sort(pairs_.begin(), pairs_.end(), [&](const Pair& a, const Pair& b) {
+  std::sort(pairs_.begin(), pairs_.end(), [this](const Pair& a, const Pair& b) {
     const bool left_a = later_is_left(a), left_b = later_is_left(b);
     const std::int64_t time_a = left_a ? ts(0, a.left) : ts(1, a.right);
     const std::int64_t time_b = left_b ? ts(0, b.left) : ts(1, b.right);
@@ -149,16 +148,24 @@ void JoinInstance::emit() {
                                                pairs_.data(), times_.data(), at, total, emit) - 1;
     ++kernel_calls_;
     if (next <= at) throw std::runtime_error("emit raised an exception");
-    out_.close(index_, index_, 0, false);
-    if (recorder_.on()) {
-      recorder_.tick();
-      for (std::int64_t k = at; k < next; ++k) {
-        const Pair& pair = pairs_[static_cast<std::size_t>(k)];
-        const std::size_t later = later_is_left(pair) ? 0 : 1;
-        account(1, due_of(streams_[later], later == 0 ? pair.left : pair.right));
-      }
-    }
+    account_each(at, next, *emit, out_.close(index_, index_, 0, false));
     at = next;
+  }
+}
+
+// Pairs may give any number of records, so a record finds its pair by its time; among pairs of one time they go in
+// order, as far as there are pairs.
+void JoinInstance::account_each(std::int64_t begin, std::int64_t end, const Emit& emit, std::int64_t added) {
+  if (added == 0 || !recorder_.on()) return;
+  recorder_.tick();
+  if (streams_[0].view->due.empty()) return;
+  const auto* times = static_cast<const std::int64_t*>(emit.columns[0]) + (emit.count - added);
+  std::int64_t k = begin;
+  for (std::int64_t row = 0; row < added; ++row) {
+    if (row != 0 && k + 1 < end && times_[static_cast<std::size_t>(k) + 1] == times[row]) ++k;
+    while (k + 1 < end && times_[static_cast<std::size_t>(k)] < times[row]) ++k;
+    const Pair& pair = pairs_[static_cast<std::size_t>(k)];
+    account(1, later_is_left(pair) ? due_of(streams_[0], pair.left) : due_of(streams_[1], pair.right));
   }
 }
 

@@ -144,7 +144,7 @@ void KeyedInstance::run(const OperatorStream& stream, std::int64_t begin, std::i
 }
 
 void KeyedInstance::account_each(const OperatorStream& stream, std::int64_t begin, std::int64_t end, const Emit& emit,
-                                 std::int64_t added) noexcept {
+                                 std::int64_t added) {
   if (added == 0 || !recorder_.on()) return;
   recorder_.tick();
   if (stream.view->due.empty()) return;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cacheline.h"
+#include "causes.h"
 #include "operator_kernel.h"
 #include "recorder.h"
 #include "sink.h"
@@ -110,6 +111,9 @@ class alignas(kCacheLine) OperatorInstance {
   // windows that end by then expire.
   virtual void advance(std::int64_t watermark, std::int64_t due_ns) = 0;
 
+  // Whether `advance` would have windows expire, so that its `due_ns` matters.
+  virtual bool expires_by(std::int64_t) const noexcept { return false; }
+
   // A new mapping holds from here on: bucket b is this instance's iff owner[b] is its index. With all instances at a
   // barrier.
   virtual void adopt(const std::int32_t* owner) = 0;
@@ -125,6 +129,10 @@ class alignas(kCacheLine) OperatorInstance {
   // As `advance`, for all instances, whether or not this one has seen a tuple. At a barrier.
   virtual void settle(std::int64_t watermark, std::int64_t due_ns) { advance(watermark, due_ns); }
 
+  // Another operator is behind: its outputs, not these, are accounted for, so each is to say what caused it. Before
+  // the run.
+  void forward_causes(Causes& causes) noexcept { causes_ = &causes; }
+
   bool started() const noexcept { return started_; }                // whether the watermark means anything
   std::int64_t watermark() const noexcept { return watermark_; }
   std::int64_t tuples() const noexcept { return stamp_; }           // position in the log
@@ -139,8 +147,13 @@ class alignas(kCacheLine) OperatorInstance {
 
  protected:
   // Outputs have appeared whose cause was due `due_ns` after the start; without a load there is no such time.
-  void account(std::int64_t added, std::int64_t due_ns) noexcept {
-    if (added == 0 || due_ns < 0) return;
+  void account(std::int64_t added, std::int64_t due_ns) {
+    if (added == 0) return;
+    if (causes_ != nullptr) {
+      causes_->add(added, due_ns);
+      return;
+    }
+    if (due_ns < 0) return;
     recorder_.output(recorder_.start() + due_ns, added);
     recorder_.served(recorder_.start() + due_ns, taken_ns_, added);
   }
@@ -155,6 +168,7 @@ class alignas(kCacheLine) OperatorInstance {
   std::int64_t taken_ns_ = 0;       // when the tuples at hand were taken
   OutputBuffer& out_;
   Recorder& recorder_;
+  Causes* causes_ = nullptr;
   std::vector<std::int64_t> seen_;  // rows of each stream that have been read
   std::int64_t watermark_ = std::numeric_limits<std::int64_t>::min();
   std::int64_t stamp_ = 0;          // tuples read
@@ -171,6 +185,9 @@ class KeyedInstance final : public OperatorInstance {
 
   void process(std::span<const LogRun> runs) override;
   void advance(std::int64_t watermark, std::int64_t due_ns) override;
+  bool expires_by(std::int64_t watermark) const noexcept override {
+    return started_ && live_ != 0 && left_ + spec_.window.size <= watermark;
+  }
   void adopt(const std::int32_t* owner) override;
   void stand_like(const OperatorInstance& other) override;
   void settle(std::int64_t watermark, std::int64_t due_ns) override;
@@ -181,7 +198,7 @@ class KeyedInstance final : public OperatorInstance {
   void expire(std::int64_t left);
   std::int64_t expire_table(WindowTable& table, std::int64_t left);
   void account_each(const OperatorStream& stream, std::int64_t begin, std::int64_t end, const Emit& emit,
-                    std::int64_t added) noexcept;
+                    std::int64_t added);
   void count_live();
   void grow_keys(std::int64_t wanted);
   void set_expiry() noexcept;
@@ -229,6 +246,8 @@ class JoinInstance final : public OperatorInstance {
   void join(const Rows (&fresh)[2]);
   void tile(std::size_t prober, Rows probes, Rows stored, bool whole);
   void emit();
+  void account_each(std::int64_t begin, std::int64_t end, const Emit& emit, std::int64_t added);
+  bool later_is_left(const Pair& pair) const noexcept { return before(1, pair.right, 0, pair.left); }
   std::int64_t ts(std::size_t input, std::int64_t row) const noexcept {
     return streams_[input].view->ts[static_cast<std::size_t>(row)];
   }

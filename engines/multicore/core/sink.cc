@@ -20,6 +20,9 @@ namespace {
 constexpr std::size_t kPage = std::size_t{2} << 20;
 constexpr std::size_t kChunkBytes = 2 * kPage;
 
+// Chunks that are kept when their rows were taken: more are given back.
+constexpr std::size_t kSpares = 2;
+
 std::size_t row_bytes(std::span<const std::int32_t> itemsizes) {
   std::size_t total = 0;
   for (const std::int32_t size : itemsizes) total += static_cast<std::size_t>(size);
@@ -76,6 +79,19 @@ void OutputBuffer::grow() {
   emit_.columns = chunks_.back().columns.data();
   emit_.count = 0;
   emit_.capacity = chunk_rows_;
+}
+
+void OutputBuffer::take(std::int64_t rows) {
+  taken_ += rows;
+  front_ += rows;
+  if (front_ != (chunks_.size() == 1 ? emit_.count : chunks_.front().rows)) return;
+  front_ = 0;
+  if (chunks_.size() == 1) {
+    emit_.count = 0;  // the next outputs come to lie where these were, which is in the cache
+    return;
+  }
+  if (spare_.size() < kSpares) spare_.push_back(std::move(chunks_.front().memory));
+  chunks_.erase(chunks_.begin());
 }
 
 void OutputBuffer::note(std::int32_t mailbox, std::int32_t stream, std::int64_t first_event, std::int64_t added,

@@ -6,6 +6,9 @@
 // was emitted late has the key of the latest row before it in its sequence, so disorder stays visible instead
 // of being sorted away. Ties go by stream, then by the position of the segment's first event: no segment spans
 // an ordering event, so between dependent rows that position decides.
+//
+// Between two operators of a query nothing is merged afterwards: outputs are taken while the run goes on
+// (chain_log.h).
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -43,6 +46,21 @@ class alignas(kCacheLine) OutputBuffer {
     return added;
   }
 
+  // Instead of `merge_outputs`: another takes the outputs while more come, oldest first, between kernel calls. Memory
+  // of what was taken is used again.
+  struct Piece {
+    void* const* columns;  // one array per field
+    std::int64_t row;      // rows [row, row + rows) of them
+    std::int64_t rows;
+  };
+  std::int64_t waiting() const noexcept { return rows_ - taken_; }
+  Piece oldest() const noexcept {  // only when something waits
+    const Chunk& chunk = chunks_.front();
+    const std::int64_t end = chunks_.size() == 1 ? emit_.count : chunk.rows;
+    return {chunk.columns.data(), front_, end - front_};
+  }
+  void take(std::int64_t rows);  // at most those of `oldest`
+
   std::int64_t rows() const noexcept { return rows_; }
   std::int64_t refused() const noexcept { return emit_.refused; }
   std::int64_t chunk_rows() const noexcept { return chunk_rows_; }
@@ -75,7 +93,9 @@ class alignas(kCacheLine) OutputBuffer {
   std::vector<Chunk> chunks_;
   std::vector<Memory> spare_;  // touched, for `grow`
   std::vector<Segment> segments_;
-  std::int64_t rows_ = 0;  // booked rows
+  std::int64_t rows_ = 0;   // booked rows
+  std::int64_t taken_ = 0;  // of these
+  std::int64_t front_ = 0;  // first row of the first chunk that is not taken
   Emit emit_{};
   std::int64_t before_ = 0;
 };

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "check.h"
+#include "clock.h"
 #include "operator_runtime.h"
 
 namespace lab::test {
@@ -34,6 +35,7 @@ struct Behaviour {
   bool slides = false;
   std::int64_t raises_at = -1;  // kernels fail at this value
   bool expire_raises = false;
+  std::int64_t expire_takes_ns = 0;
   std::int64_t holds_at = -1;   // kernels wait at this value until `gate` is open
 };
 inline Behaviour behaviour;
@@ -130,6 +132,9 @@ inline std::int64_t expire(void* entries, std::int64_t begin, std::int64_t end, 
   };
   static_assert(sizeof(Entry) == 56);
   if (behaviour.expire_raises) return 0;
+  if (behaviour.expire_takes_ns != 0) {
+    for (const std::int64_t until = now_ns() + behaviour.expire_takes_ns; now_ns() < until;) spin_pause();
+  }
   auto* all = static_cast<Entry*>(entries);
   for (std::int64_t i = begin; i < end; ++i) {
     if (out->capacity - out->count < behaviour.max_outputs) return i + 1;
@@ -288,10 +293,11 @@ inline JoinAnswer join_oracle(const std::vector<Tuples>& streams) {
   return answer;
 }
 
-// One run of the operator that `behaviour` describes.
+// One run of the operator that `behaviour` describes; `add` may put others behind it (chain_cases.h).
 class OperatorRunCase {
  public:
-  OperatorRunCase(const std::vector<Tuples>& streams, OperatorOptions options, bool join = false)
+  OperatorRunCase(const std::vector<Tuples>& streams, OperatorOptions options, bool join = false,
+                  const std::function<void(OperatorRuntime&, std::int32_t)>& add = {})
       : streams_(streams), instances_(options.instances), runtime_(with_outputs(std::move(options)), spec(join)) {
     for (const Tuples& one : streams_) {
       StreamView view;
@@ -303,10 +309,16 @@ class OperatorRunCase {
       view.heartbeat_due = one.heartbeat_due;
       runtime_.add_stream(std::move(view), one.input, join ? nullptr : one.input == 0 ? &process<0> : &process<1>);
     }
-    std::vector<std::int32_t> owner;
-    for (std::int64_t b = 0; b < behaviour.buckets; ++b) owner.push_back(static_cast<std::int32_t>(b) % instances_);
-    runtime_.map(owner);
+    runtime_.map(owners(behaviour.buckets, instances_));
+    if (add) add(runtime_, instances_);
     runtime_.start();
+  }
+
+  // Buckets in turn.
+  static std::vector<std::int32_t> owners(std::int64_t buckets, std::int32_t instances) {
+    std::vector<std::int32_t> owner;
+    for (std::int64_t b = 0; b < buckets; ++b) owner.push_back(static_cast<std::int32_t>(b) % instances);
+    return owner;
   }
 
   // Runs with `meanwhile` on a thread beside it. Returns the outputs in their order; checks that times ascend.

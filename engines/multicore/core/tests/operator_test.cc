@@ -354,6 +354,50 @@ void promises_beyond_the_last_tuple_close_nothing() {
   }
 }
 
+// The windows' only end is told by heartbeats: no tuple is processed then.
+void the_time_of_expiry_counts_as_busy() {
+  constexpr std::int64_t kMs = 1'000'000;
+  behaviour = {.window = {10, 10, false}, .expire_takes_ns = 30 * kMs};
+  auto streams = silence();
+  for (Tuples& one : streams) one.due[1] = 100 * kMs;
+  OperatorOptions options = options_of(1, 1, "order");
+  options.load = lab::LoadOptions{0, 0, false};
+  options.ring_blocks = 1024;
+  OperatorRunCase run(streams, options);
+  CHECK_EQ(run.run().size(), std::size_t{1});
+  std::int64_t busy_ns = 0;
+  const auto steps = run.runtime().load_steps();
+  for (const lab::LoadStep& step : steps.at(0)) busy_ns += step.busy_ns;
+  CHECK(busy_ns >= 30 * kMs);
+}
+
+// Who waits for tuples to be processed, as a controller may, need not have anything measured.
+void tuples_are_counted_though_nothing_is_measured() {
+  behaviour = {.window = {10, 10, false}, .holds_at = 77};
+  std::vector<Tuples> streams(1);
+  for (std::int64_t i = 0; i < 100; ++i) {
+    streams[0].ts.push_back(i);
+    streams[0].base.push_back(i);
+    streams[0].count.push_back(1);
+    streams[0].value.push_back(i == 50 ? 77 : 1);
+  }
+  OperatorOptions options = options_of(1, 1, "order");
+  options.measure = false;
+  options.log.rows_in_flight = 8;  // so that they are read piece by piece
+  lab::test::gate.store(false, std::memory_order_release);  // pairs with the load in `hold_at`
+  OperatorRunCase run(streams, options);
+  std::int64_t seen = 0;
+  run.run([&](lab::OperatorRuntime& runtime) {
+    for (const std::int64_t until = lab::now_ns() + 20'000'000'000; seen == 0 && lab::now_ns() < until;) {
+      const std::optional<lab::Snapshot> now = runtime.snapshot();  // the run is held: it is not over
+      if (now) seen = now->processed[0];
+      std::this_thread::yield();
+    }
+    lab::test::gate.store(true, std::memory_order_release);
+  });
+  CHECK(seen > 0 && seen <= 50);
+}
+
 void options_out_of_range_are_refused() {
   behaviour = {.window = {10, 10, false}};
   const std::vector<Tuples> streams(1);
@@ -391,5 +435,7 @@ int main() {
   a_load_gives_the_same_answer_and_each_output_has_a_latency();
   windows_close_while_sources_are_silent();
   promises_beyond_the_last_tuple_close_nothing();
+  the_time_of_expiry_counts_as_busy();
+  tuples_are_counted_though_nothing_is_measured();
   options_out_of_range_are_refused();
 }

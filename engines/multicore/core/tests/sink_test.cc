@@ -1,6 +1,7 @@
 // Outputs of several workers merge by event time; a row that was emitted late stays late.
 #include "sink.h"
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -114,9 +115,52 @@ void empty_buffers_merge_to_nothing() {
   CHECK(merged({&a}).empty());
 }
 
+// What another takes while more comes, over several chunks: every row once, in order, whatever is left in between.
+void rows_may_be_taken_while_more_come() {
+  lab::OutputBuffer a({8, 4});
+  const std::int64_t chunk = a.chunk_rows();
+  std::int64_t sent = 0, taken = 0;
+  const auto send = [&](std::int64_t rows) {
+    for (std::int64_t i = 0; i < rows; ++i, ++sent) {
+      emit(a, 0, 0, false, {{sent, static_cast<std::int32_t>(sent % 1000)}});
+    }
+  };
+  const auto take = [&](std::int64_t rows) {
+    while (rows > 0) {
+      CHECK_EQ(a.waiting(), sent - taken);
+      const lab::OutputBuffer::Piece piece = a.oldest();
+      const std::int64_t count = std::min(rows, piece.rows);
+      CHECK(count > 0);
+      for (std::int64_t i = piece.row; i < piece.row + count; ++i, ++taken) {
+        CHECK_EQ(static_cast<const std::int64_t*>(piece.columns[0])[i], taken);
+        CHECK_EQ(static_cast<const std::int32_t*>(piece.columns[1])[i], taken % 1000);
+      }
+      a.take(count);
+      rows -= count;
+    }
+  };
+  send(5);
+  take(2);
+  take(3);
+  CHECK_EQ(a.waiting(), 0);
+  send(3 * chunk + 7);
+  take(chunk + 1);
+  send(chunk);
+  take(a.waiting());
+  send(10);
+  take(10);
+  send(chunk);  // fills a chunk to the last row
+  take(chunk);
+  send(1);
+  take(1);
+  CHECK_EQ(a.waiting(), 0);
+  CHECK_EQ(a.rows(), sent);
+}
+
 }  // namespace
 
 int main() {
+  rows_may_be_taken_while_more_come();
   streams_merge_by_time_then_stream();
   one_worker_may_interleave_streams();
   late_row_is_not_sorted_back();
