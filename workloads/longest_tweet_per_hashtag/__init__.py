@@ -13,8 +13,12 @@ OUTPUT = for_each_key("longest", key_field="hashtag")
 
 def bind(query: Params) -> Bound:
     """Return what is computed for these windows."""
-    given = {name: int(query[name]) for name in QUERY}
-    return Bound(program=program(**given), output=OUTPUT, oracle=partial(oracle, **given))
+    wa_ms, ws_ms = (int(query[name]) for name in QUERY)
+    return Bound(
+        program=program(wa_ms, ws_ms),
+        output=OUTPUT,
+        oracle=partial(oracle, wa_ms=wa_ms, ws_ms=ws_ms),
+    )
 
 
 WORKLOAD = on_tweets(

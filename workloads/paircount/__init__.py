@@ -21,8 +21,12 @@ OUTPUT = for_each_key("count", key_field="pair")
 
 def bind(query: Params) -> Bound:
     """Return what is computed for these windows and this distance."""
-    given = {name: int(query[name]) for name in QUERY}
-    return Bound(program=program(**given), output=OUTPUT, oracle=partial(oracle, **given))
+    wa_ms, ws_ms, distance = (int(query[name]) for name in QUERY)
+    return Bound(
+        program=program(wa_ms, ws_ms, distance),
+        output=OUTPUT,
+        oracle=partial(oracle, wa_ms=wa_ms, ws_ms=ws_ms, distance=distance),
+    )
 
 
 WORKLOAD = on_tweets(
