@@ -213,17 +213,18 @@ bool Queues::route(std::size_t s, const std::int32_t* owner, std::int32_t active
 
 std::int64_t Queues::route_rows(std::size_t s, std::int64_t begin, std::int64_t end, const std::int32_t* owner) {
   Router& router = routers_[s];
-  router.columns[0] = router.keys.data();
-  router.columns[1] = router.buckets.data();
-  router.set = {router.columns, 0, static_cast<std::int64_t>(router.keys.size()), 0, owner, -1};
-  const std::int64_t known =
-      streams_[s].route(&router.set, streams_[s].view->columns.data(), begin, end, router.masks.data()) - 1;
-  if (known < begin) throw std::runtime_error("keys raised an exception");
-  if (known == begin) {  // more keys than there is room for
-    const auto wanted = static_cast<std::size_t>(2 * (router.set.count + router.set.refused));
-    router.keys.resize(wanted);
-    router.buckets.resize(wanted);
-    return begin;
+  std::int64_t known = begin;
+  while (known == begin) {
+    router.columns[0] = router.keys.data();
+    router.columns[1] = router.buckets.data();
+    router.set = {router.columns, 0, static_cast<std::int64_t>(router.keys.size()), 0, owner, -1};
+    known = streams_[s].route(&router.set, streams_[s].view->columns.data(), begin, end, router.masks.data()) - 1;
+    if (known < begin) throw std::runtime_error("keys raised an exception");
+    if (known == begin) {  // more keys than there is room for
+      const auto wanted = static_cast<std::size_t>(2 * (router.set.count + router.set.refused));
+      router.keys.resize(wanted);
+      router.buckets.resize(wanted);
+    }
   }
   for (std::int64_t row = begin; row < known; ++row) {
     const std::uint64_t mask = router.masks[static_cast<std::size_t>(row - begin)];

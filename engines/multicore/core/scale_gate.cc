@@ -399,12 +399,14 @@ void ScaleGate::walk(Cursor& at) noexcept {
     const Node* anchor = at.node->anchor;
     // Past a source's latest node its next row may still come. seq_cst: a reader that sleeps after this (parker.h);
     // acquires the source's nodes up to the one that was written.
-    if (anchor->source >= 0 && writer(anchor->source).written.load(std::memory_order_seq_cst) == anchor) return;
+    const bool latest = anchor->source >= 0 && writer(anchor->source).written.load(std::memory_order_seq_cst) == anchor;
     Node* next = at.node->next[0].load(std::memory_order_acquire);  // pairs with the CAS in `insert`
     if (next == nullptr || next->ts == kEndOfTime) return;
+    if (latest && next->anchor != anchor) return;  // control entries stand right behind it: no row comes in between
     at.node = next;
+    // A control entry has the position of its anchor, which who stands behind it looks at: that is not to be reclaimed.
     // relaxed: all readers store the same; who reclaims has acquired the position of the slowest.
-    next->position.store(++at.position, std::memory_order_relaxed);
+    if (next->anchor == next) next->position.store(++at.position, std::memory_order_relaxed);
     if (next->sequence == 0) {
       at.bound = next->ts;
       const std::int32_t kind = rows_[static_cast<std::size_t>(next->source)].kind;

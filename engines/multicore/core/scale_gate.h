@@ -65,7 +65,7 @@ class ScaleGate final : public TupleBuffer {
     std::int32_t sequence = 0;    // below 0: a frontier, before the row of the same order; above 0: control entries
     std::int32_t height = 1;
     const Node* anchor = this;    // of a control entry: the node that it stands behind
-    std::atomic<std::uint64_t> position{0};  // in the total order, from 1; 0: no reader has passed it
+    std::atomic<std::uint64_t> position{0};  // in the total order, from 1; 0: no reader was there, or a control entry
     std::array<std::atomic<Node*>, kLevels> next{};  // set before the node is linked, then by CAS
   };
 
@@ -92,7 +92,7 @@ class ScaleGate final : public TupleBuffer {
     std::atomic<bool> walking{false};
     // The reader's own (and, while it does not walk, the holder's of the flag).
     const Node* node = nullptr;        // the last node passed
-    std::uint64_t position = 0;        // of that node
+    std::uint64_t position = 0;        // of that node's anchor
     std::int64_t bound = std::numeric_limits<std::int64_t>::min();  // no later row is below
     std::array<LogRun, kReadAtOnce> runs{};
     std::array<std::uint64_t, kReadAtOnce> positions{};
