@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from engines.multicore.kernels.tables import too_many_tables
 from workloads.model import Input, ListColumn, Operator, Query
 
 FARTHEST = 1 << 61
@@ -24,6 +25,9 @@ def refusal(query: Query, data: Input) -> str | None:
                 f"operator {operator.name} stores tuples with its keys; the core does that for "
                 "joins of all pairs only; use the reference engine"
             )
+        reason = too_many_tables(operator)
+        if reason is not None:
+            return reason
     operator = query.operators[0]
     reach = sum(each.window.size for each in query.operators)
     for stream in data.streams:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import cache as memoize
 from pathlib import Path
-from types import ModuleType
+from types import CellType, FunctionType, ModuleType
 from typing import Any
 
 import llvmlite
@@ -19,11 +19,12 @@ import numba
 import numpy as np
 from numba import carray, cfunc, njit, types
 from numba.core.errors import NumbaError
+from numba.core.registry import cpu_target
 
 from engines.errors import EngineError
 from engines.multicore.kernels import emitter, memory
 from engines.multicore.kernels import widths as _widths  # noqa: F401  tells Numba
-from engines.multicore.kernels.fingerprint import UnstableError, fingerprint
+from engines.multicore.kernels.fingerprint import UnstableError, fingerprint, names_of
 from engines.multicore.kernels.source import EventLayout, fork_source, join_source, run_source
 from workloads.model import DGSProgram, ForkJoin, StateType
 
@@ -156,8 +157,48 @@ def compile_kernel(
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Return a user's function as Numba compiles it into kernels."""
+    """Return a user's function as Numba compiles it into kernels, with the functions it calls.
+
+    Numba itself takes a function that another one reads, as a global or from around it, only where
+    it knows it already; the constructions of `workloads.model.aggregates` are made of such.
+    """
+    if isinstance(function, FunctionType):
+        return _inlined(function, {})
     return function if hasattr(function, "py_func") else njit(**_USER_OPTIONS)(function)
+
+
+def _inlined(function: FunctionType, made: dict[int, Any]) -> Any:
+    """Compile a function; `made` holds what has been, by id, and None for what is under way."""
+    made[id(function)] = None
+    around = function.__globals__
+    helpers = {name: _helper(around.get(name), made) for name in names_of(function.__code__)}
+    cells = [_helper(cell.cell_contents, made) for cell in function.__closure__ or ()]
+    twin = function
+    if any(helper is not None for helper in (*helpers.values(), *cells)):
+        twin = FunctionType(
+            function.__code__,
+            around | {name: helper for name, helper in helpers.items() if helper is not None},
+            function.__name__,
+            function.__defaults__,
+            tuple(
+                cell if helper is None else CellType(helper)
+                for cell, helper in zip(function.__closure__ or (), cells, strict=True)
+            ),
+        )
+        twin.__kwdefaults__ = function.__kwdefaults__
+    made[id(function)] = njit(**_USER_OPTIONS)(twin)
+    return made[id(function)]
+
+
+def _helper(value: object, made: dict[int, Any]) -> Any:
+    """Return a plain function compiled; None for what is none, or what Numba has a meaning for."""
+    if not isinstance(value, FunctionType):
+        return None
+    known = cpu_target.typing_context
+    known.refresh()
+    if known._lookup_global(value) is not None:
+        return None
+    return made[id(value)] if id(value) in made else _inlined(value, made)
 
 
 def _explain(

@@ -46,7 +46,7 @@ def _function(function: FunctionType, seen: set[int]) -> Iterator[bytes]:
     seen.add(id(function))
     yield from _code(function.__code__)
     yield repr((function.__defaults__, function.__kwdefaults__)).encode()
-    for name in sorted(_names(function.__code__)):
+    for name in sorted(names_of(function.__code__)):
         if name in function.__globals__:
             yield name.encode()
             yield from _value(name, function.__globals__[name], seen)
@@ -55,11 +55,12 @@ def _function(function: FunctionType, seen: set[int]) -> Iterator[bytes]:
         yield from _value(name, cell.cell_contents, seen)
 
 
-def _names(code: CodeType) -> set[str]:
+def names_of(code: CodeType) -> set[str]:
+    """Return the names that a function's code reads: globals, and attributes."""
     names = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            names |= _names(constant)
+            names |= names_of(constant)
     return names
 
 

@@ -171,21 +171,23 @@ bucket_at = _element("buckets", types.int32)
 def _append(typingctx: Any, keys: Any, key: Any, bucket: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         proxy = cgutils.create_struct_proxy(keys)(context, builder, value=args[0])
-        zero, one = ir.Constant(ir.IntType(64), 0), ir.Constant(ir.IntType(64), 1)
+        zero = ir.Constant(ir.IntType(64), 0)
         everybody = builder.icmp_signed("<", proxy.me, zero)
         owner = builder.sext(builder.load(builder.gep(proxy.owner, [args[2]])), ir.IntType(64))
         mine = builder.or_(everybody, builder.icmp_signed("==", owner, proxy.me))
-        with builder.if_then(mine):
-            count = builder.load(proxy.count)
-            fits = builder.icmp_signed("<", count, proxy.capacity)
-            with builder.if_else(fits, likely=True) as (room, full):
-                with room:
-                    builder.store(args[1], builder.gep(proxy.keys, [count]))
-                    narrow = builder.trunc(args[2], ir.IntType(32))
-                    builder.store(narrow, builder.gep(proxy.buckets, [count]))
-                    builder.store(builder.add(count, one), proxy.count)
-                with full:
-                    builder.store(builder.add(builder.load(proxy.refused), one), proxy.refused)
+        count = builder.load(proxy.count)
+        fits = builder.icmp_signed("<", count, proxy.capacity)
+        one_if_mine = builder.zext(mine, ir.IntType(64))
+        with builder.if_else(fits, likely=True) as (room, full):
+            with room:
+                # Written whosever it is, and kept if it is ours: a branch on that is a coin's toss.
+                builder.store(args[1], builder.gep(proxy.keys, [count]))
+                narrow = builder.trunc(args[2], ir.IntType(32))
+                builder.store(narrow, builder.gep(proxy.buckets, [count]))
+                builder.store(builder.add(count, one_if_mine), proxy.count)
+            with full:
+                refused = builder.add(builder.load(proxy.refused), one_if_mine)
+                builder.store(refused, proxy.refused)
         return context.get_dummy_value()
 
     return types.void(keys, types.int64, types.int64), codegen

@@ -186,6 +186,7 @@ class OperatorKernels:
             if operator.slide is not None:  # of windows that have advanced
                 functions["user_slide"] = ("slide", operator.slide)
                 calls.append("user_slide(w)")
+            calls += _zero_source(operator)
         source = _EXPIRE_SOURCE.format(
             size=operator.window.size,
             stride=entry_bytes(operator),
@@ -314,6 +315,25 @@ class OperatorKernels:
             for i in range(len(self._operator.inputs))
         ]
         return f"({', '.join(parts)},)"
+
+
+def _zero_source(operator: Operator) -> list[str]:
+    """Return the lines that make states which are zero by value zero in every byte.
+
+    The core removes the keys of such states; a float may be -0.0. Other states keep theirs.
+    """
+    bases = {name: operator.state[name].base for name in operator.state.names or ()}
+    if all(base.kind not in "fc" for base in bases.values()):
+        return []
+    parts = []
+    targets = []
+    for i in range(len(operator.inputs)):
+        for name, base in bases.items():
+            array = operator.state[name].subdtype is not None
+            parts.append(f"w[{i}].{name}.any()" if array else f"w[{i}].{name} != 0")
+            if base.kind in "fc":
+                targets.append(f"    w[{i}].{name}{'[:]' if array else ''} = 0")
+    return [f"if not ({' or '.join(parts)}):", *targets]
 
 
 @intrinsic
