@@ -3,7 +3,7 @@
 from engines.protocol import Task
 from engines.spark.layout import layout
 from engines.spark.operators import registry
-from engines.spark.operators.clock import beyond
+from engines.spark.operators.clock import beyond, out_of_range
 from workloads.model import Query
 
 PROGRAMS = ("event_window", "fraud_detection", "keyed_counter", "page_view_join")
@@ -63,13 +63,15 @@ def _refused_query(task: Task, query: Query) -> str | None:
     for kind in query.kinds:
         if kind not in held:
             return f"spark {query.name} needs a stream of kind {kind}; the dataset has none"
+    plan = layout(task.dataset)
+    reason = out_of_range(plan, query)
+    if reason is not None or task.workload.name in registry.TIMELESS:
+        return reason
     window = query.operators[0].window
-    if task.workload.name in registry.TIMELESS:
-        return None
     overlaps = -(-window.size // window.advance)
     if window.type == "multi" and overlaps > MOST_OVERLAPS:
         return (
             f"spark writes a tuple's {overlaps:,} windows of {window.size} ms every "
             f"{window.advance} ms into the plan, one by one; at most {MOST_OVERLAPS} are taken"
         )
-    return beyond(layout(task.dataset), window.advance, window.size)
+    return beyond(plan, window.advance, window.size)

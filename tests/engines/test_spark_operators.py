@@ -16,7 +16,8 @@ from engines.spark.operators.registry import FORMS
 from engines.spark.operators.split import split
 from workloads.datasets.cut import before, event_times
 from workloads.datasets.session import spark
-from workloads.model import Alphabet, Input, ListColumn, Query, Stream
+from workloads.model import Alphabet, Input, ListColumn, ModelError, Query, Stream
+from workloads.model.oplus import answer
 from workloads.model.trace import compare
 from workloads.registry import NAMES, workload
 
@@ -206,15 +207,33 @@ def test_windows_that_overlap_too_much_for_a_plan_are_refused(tmp_path):
     assert SparkEngine().unsupported(given) is None
 
 
-def test_event_times_that_no_timestamp_holds_are_refused_where_time_is_used(tmp_path):
-    def far(name, folder):
-        data = random_input(name, seed=1)
-        late = replace(head(data.streams[0], 1), ts=np.array([2**62]))
-        return task(name, replace(data, streams=(late, *data.streams[1:])), tmp_path / folder)
+def far(name, ts, folder):
+    data = random_input(name, seed=1)
+    moved = replace(head(data.streams[0], 1), ts=np.array([ts]))
+    return task(name, replace(data, streams=(moved, *data.streams[1:])), folder)
 
+
+def test_event_times_that_no_timestamp_holds_are_refused_where_time_is_used(tmp_path):
     for name in ("wordcount", "scale_join"):
-        assert "64 bits of microseconds" in SparkEngine().unsupported(far(name, name))
-    assert SparkEngine().unsupported(far("forward", "forward")) is None
+        given = far(name, 2**60, tmp_path / name)
+        assert "64 bits of microseconds" in SparkEngine().unsupported(given)
+    assert SparkEngine().unsupported(far("forward", 2**60, tmp_path / "forward")) is None
+
+
+@pytest.mark.parametrize("name", ["forward", "wordcount"])
+def test_event_times_that_the_model_refuses_are_refused_as_by_the_reference(name, tmp_path):
+    given = far(name, 2**62 - 1, tmp_path / "late")
+    reason = SparkEngine().unsupported(given)
+    with pytest.raises(ModelError) as error:
+        answer(given.workload.program, given.dataset.load())
+    assert reason == str(error.value)
+    assert f"stream stream-0 with times up to {2**62 - 1} from 0" in reason
+    early = far(name, -(2**62), tmp_path / "early")
+    assert "go beyond 2**62" in SparkEngine().unsupported(early)
+    # Where a dataset is cut counts as much.
+    cut = replace(far(name, 5, tmp_path / "cut").dataset, until_ts=2**62)
+    reason = SparkEngine().unsupported(replace(given, dataset=cut))
+    assert f"the end of the input, {2**62}" in reason
 
 
 def test_an_input_without_a_stream_of_a_kind_is_refused(tmp_path):

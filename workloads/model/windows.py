@@ -6,7 +6,7 @@ steps of WA. Divisions round down, so that times below zero behave as those abov
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -44,15 +44,29 @@ def check_times(query: Query, data: Input) -> None:
     Raises:
         ModelError: it does not hold; names the stream.
     """
+    spans = [(s.name, int(s.ts[0]), int(s.ts[-1])) for s in data.streams if len(s)]
+    check_spans(query, spans, data.until_ts)
+
+
+def check_spans(query: Query, spans: Iterable[tuple[str, int, int]], until_ts: int | None) -> None:
+    """Do as `check_times` where no input is in memory.
+
+    Args:
+        query: what is asked of the input.
+        spans: name, first and last event time of each stream that has events.
+        until_ts: where the input is cut; None: nowhere.
+
+    Raises:
+        ModelError: as `check_times`.
+    """
     reach = sum(operator.window.size for operator in query.operators)
-    if data.until_ts is not None and abs(data.until_ts) + reach >= LARGEST_TIME:
-        raise ModelError(_too_large(query, f"the end of the input, {data.until_ts}", reach))
-    for stream in data.streams:
-        if len(stream):
-            furthest = max(-int(stream.ts[0]), int(stream.ts[-1]))
-            if furthest + reach >= LARGEST_TIME:
-                where = f"stream {stream.name} with times up to {furthest} from 0"
-                raise ModelError(_too_large(query, where, reach))
+    if until_ts is not None and abs(until_ts) + reach >= LARGEST_TIME:
+        raise ModelError(_too_large(query, f"the end of the input, {until_ts}", reach))
+    for name, first, last in spans:
+        furthest = max(-first, last)
+        if furthest + reach >= LARGEST_TIME:
+            where = f"stream {name} with times up to {furthest} from 0"
+            raise ModelError(_too_large(query, where, reach))
 
 
 def _too_large(query: Query, where: str, reach: int) -> str:

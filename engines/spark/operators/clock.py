@@ -9,6 +9,8 @@ by a multiple of their advance.
 from dataclasses import dataclass
 
 from engines.spark.layout import Layout
+from workloads.model import ModelError, Query
+from workloads.model.windows import check_spans
 
 _LATEST_MS = (2**63 - 1) // 1000
 """The last millisecond of a timestamp in microseconds."""
@@ -59,4 +61,14 @@ def beyond(plan: Layout, advance: int, size: int) -> str | None:
             f"spark keeps timestamps in 64 bits of microseconds: windows of {size} ms on event "
             f"times from {times.origin} to {times.end} ms do not fit"
         )
+    return None
+
+
+def out_of_range(plan: Layout, query: Query) -> str | None:
+    """Return why event times are beyond what any engine takes for a query, or None."""
+    spans = [(s.name, s.ts_min, s.ts_max) for s in plan.streams if s.rows]
+    try:
+        check_spans(query, spans, plan.until_ts)
+    except ModelError as error:
+        return str(error)
     return None
