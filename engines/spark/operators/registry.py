@@ -15,7 +15,7 @@ FORMS = {
 }
 """By workload, the default form first, for both variants alike."""
 TIMELESS = frozenset({"forward"})
-"""Workloads whose relation makes no timestamps of event times: any that the model allows will do."""
+"""Workloads whose relation makes no timestamps of event times: any that the model allows do."""
 
 
 def relation(workload: str) -> "Relation":
