@@ -146,13 +146,17 @@ void a_later_switch_overtakes_an_earlier_one() {
 // What an instance has in its scratch, skipped rows and own buckets must not survive its time in the pool.
 void instances_leave_and_join_again() {
   for_all_kinds([](bool join, const char* log) {
-    const auto streams = steps(3000, -50);
+    auto streams = steps(3000, -50);
+    for (Tuples& one : streams) one.value[1000] = kHeld;  // so that the run is not over before the first call
+    behaviour.holds_at = kHeld;
+    lab::test::gate.store(false, std::memory_order_release);  // pairs with the load in `hold_at`
     OperatorRunCase run(streams, options_of(log, 4), join);
     int applied = 0;
     const auto answer = run.run([&](OperatorRuntime& runtime) {
       for (int i = 0;; ++i) {
         const std::int32_t instances = i % 2 == 0 ? 1 : 1 + i % 8;
         const std::int64_t number = runtime.reconfigure(instances, spread(instances, i));
+        lab::test::gate.store(true, std::memory_order_release);
         if (number < 0 || !runtime.await(number)) return;
         ++applied;
       }
