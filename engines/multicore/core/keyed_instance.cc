@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <stdexcept>
 
@@ -61,8 +62,15 @@ void KeyedInstance::settle(std::int64_t watermark, std::int64_t due_ns) {
 
 void KeyedInstance::count_live() {
   live_ = 0;
+  words_ = (spec_.buckets + 63) / 64;
+  filled_.assign(static_cast<std::size_t>(words_ * state_.slots()), 0);
   for (const std::int32_t b : own_) {
-    for (const WindowTable& table : state_.of(b)) live_ += static_cast<std::int64_t>(table.count());
+    const std::span<const WindowTable> tables = state_.of(b);
+    for (std::size_t slot = 0; slot < tables.size(); ++slot) {
+      if (tables[slot].count() == 0) continue;
+      live_ += static_cast<std::int64_t>(tables[slot].count());
+      filled(static_cast<std::int64_t>(slot), b / 64) |= std::uint64_t{1} << (b % 64);
+    }
   }
 }
 
@@ -84,7 +92,10 @@ void* KeyedInstance::find(void* self, std::int64_t key, std::int64_t bucket, std
     std::memcpy(found.entry, &stamp, sizeof stamp);
     const std::size_t width = (stride - WindowTable::kKeyOffset) / static_cast<std::size_t>(me.spec_.inputs);
     if (found.created || (me.lazy_ && me.spec_.window.single)) {
-      if (found.created) ++me.live_;
+      if (found.created) {
+        ++me.live_;
+        me.filled(me.state_.slot(left), bucket / 64) |= std::uint64_t{1} << (bucket % 64);
+      }
       for (std::int32_t i = 0; i < me.spec_.inputs; ++i) {
         std::byte* at = found.entry + WindowTable::kKeyOffset + static_cast<std::size_t>(i) * width;
         std::memcpy(at, &key, sizeof key);
@@ -181,9 +192,15 @@ void KeyedInstance::advance(std::int64_t watermark, std::int64_t due_ns) {
 }
 
 void KeyedInstance::expire(std::int64_t left) {
-  for (const std::int32_t b : own_) {
-    WindowTable& table = state_.table(b, left);
-    if (table.count() != 0) live_ -= expire_table(table, left);
+  const std::int64_t slot = state_.slot(left);
+  for (std::int64_t word = 0; word < words_; ++word) {
+    std::uint64_t kept = 0;
+    for (std::uint64_t rest = filled(slot, word); rest != 0; rest &= rest - 1) {
+      WindowTable& table = state_.table(word * 64 + std::countr_zero(rest), left);
+      live_ -= expire_table(table, left);
+      if (table.count() != 0) kept |= rest & -rest;
+    }
+    filled(slot, word) = kept;
   }
 }
 

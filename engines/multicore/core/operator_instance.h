@@ -78,10 +78,13 @@ class WindowState {
         window_(window),
         tables_(static_cast<std::size_t>(slots_) * static_cast<std::size_t>(buckets)) {}
 
+  std::int64_t slots() const noexcept { return slots_; }
+  // Which of a bucket's tables holds the window that begins at `left`.
+  std::int64_t slot(std::int64_t left) const noexcept {
+    return slots_ == 1 ? 0 : WindowShape::floor_mod(WindowShape::floor_div(left, window_.advance), slots_);
+  }
   WindowTable& table(std::int64_t bucket, std::int64_t left) noexcept {
-    const std::int64_t slot =
-        slots_ == 1 ? 0 : WindowShape::floor_mod(WindowShape::floor_div(left, window_.advance), slots_);
-    return tables_[static_cast<std::size_t>(bucket * slots_ + slot)];
+    return tables_[static_cast<std::size_t>(bucket * slots_ + slot(left))];
   }
   // All tables of a bucket.
   std::span<WindowTable> of(std::int64_t bucket) noexcept {
@@ -200,11 +203,18 @@ class KeyedInstance final : public OperatorInstance {
   void account_each(const OperatorStream& stream, std::int64_t begin, std::int64_t end, const Emit& emit,
                     std::int64_t added);
   void count_live();
+  std::uint64_t& filled(std::int64_t slot, std::int64_t word) noexcept {
+    return filled_[static_cast<std::size_t>(slot * words_ + word)];
+  }
   void grow_keys(std::int64_t wanted);
   void set_expiry() noexcept;
 
   WindowState& state_;
   std::vector<std::int32_t> own_;  // buckets
+  // A bit for each bucket, in rows of `words_` by slot: which of the own tables have entries. Windows that hold few
+  // keys, as sparse input has them, then expire without a look at every bucket.
+  std::vector<std::uint64_t> filled_;
+  std::int64_t words_ = 0;
   std::vector<std::int64_t> key_column_;
   std::vector<std::int32_t> bucket_column_;
   void* key_columns_[2] = {nullptr, nullptr};
