@@ -92,6 +92,10 @@ class Handover {
   // Tuples that have gone to the instances that they concern; -1 where all instances read all of them.
   virtual std::int64_t delivered() const noexcept = 0;
 
+  // Those of one source, for any thread during the run; with a decree only. Up to a queue's length of each instance's
+  // is still to be processed.
+  virtual std::int64_t delivered_of(std::size_t) const noexcept { return 0; }
+
   // Returns the bytes of state that were serialised.
   virtual std::int64_t change(const Change& change, std::span<OperatorInstance* const> instances) = 0;
 };

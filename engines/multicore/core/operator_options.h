@@ -48,7 +48,7 @@ struct Snapshot {
   std::int32_t instances = 0;             // active
   std::vector<std::int64_t> busy_ns;      // by thread, with all operators; 0 when nothing is measured
   // Of the first operator.
-  std::vector<std::int64_t> processed;    // by input, tuples that every active instance is done with
+  std::vector<std::int64_t> processed;    // by input, tuples that every active instance is done with, or has a copy of
   std::vector<std::int64_t> windows;      // by input, tuples in the window; joins only
   std::int64_t compared = 0;
 };

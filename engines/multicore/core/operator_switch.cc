@@ -120,11 +120,16 @@ void OperatorStage::wake_waiter() noexcept {
 void OperatorStage::look(Snapshot& into) const {
   into.instances = active_count();  // statistics, as all of it
   into.processed.assign(static_cast<std::size_t>(spec_.inputs), 0);
+  // An instance with a queue of its own sees only its own tuples, and each of them as often as it has instances.
+  const bool queues = handover_ && handover_->by_decree();
+  for (std::size_t s = 0; queues && s < input_.streams.size(); ++s) {
+    into.processed[static_cast<std::size_t>(input_.streams[s].input)] += handover_->delivered_of(s);
+  }
   if (spec_.is_join()) into.windows.assign(static_cast<std::size_t>(spec_.inputs), 0);
   for (std::int32_t w = 0; w < options_.most_instances; ++w) {
     const Worker& worker = at(w);
     into.compared += worker.compared.load(std::memory_order_relaxed);
-    if (w >= into.instances) continue;
+    if (w >= into.instances || queues) continue;
     for (std::size_t i = 0; i < into.processed.size(); ++i) {
       const std::int64_t processed = worker.processed[i].load(std::memory_order_relaxed);
       into.processed[i] = w == 0 ? processed : std::min(into.processed[i], processed);

@@ -147,6 +147,7 @@ void Queues::start(std::int32_t most, std::int32_t) {
     receiver.log->add_reader();
   }
   routers_.resize(streams_.size());
+  routed_ = std::make_unique<std::atomic<std::int64_t>[]>(streams_.size());
   for (Router& router : routers_) {
     router.keys.resize(kFirstKeys);
     router.buckets.resize(kFirstKeys);
@@ -192,6 +193,7 @@ bool Queues::route(std::size_t s, const std::int32_t* owner, std::int32_t active
   const std::int64_t routed = one.row < end ? route_rows(s, one.row, end, owner) : one.row;
   const std::int64_t moved = routed - one.row;
   one.row = routed;
+  routed_[s].store(routed, std::memory_order_relaxed);  // relaxed: a statistic
   if (moved != 0) router.last_ts = view.ts[static_cast<std::size_t>(routed) - 1];
   if (one.pumped) recorder.emitted(moved);
   recorder.consumed(static_cast<double>(moved));

@@ -79,6 +79,9 @@ class Queues final : public Handover {
     return true;
   }
   std::int64_t delivered() const noexcept override;
+  std::int64_t delivered_of(std::size_t source) const noexcept override {
+    return routed_[source].load(std::memory_order_relaxed);  // relaxed: a statistic
+  }
   std::int64_t change(const Change& change, std::span<OperatorInstance* const> instances) override;
 
  private:
@@ -112,6 +115,7 @@ class Queues final : public Handover {
   std::deque<Feed>& feeds_;
   std::deque<Receiver> receivers_;
   std::vector<Router> routers_;
+  std::unique_ptr<std::atomic<std::int64_t>[]> routed_;  // rows by source; under its feed's flag, read by all
   // Written with all flags held or by the performer of a switch; read under a flag, or behind the entry of the switch.
   std::int64_t number_ = -1;               // switch under way
   std::int64_t until_ = std::numeric_limits<std::int64_t>::min();

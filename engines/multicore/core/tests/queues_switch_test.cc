@@ -72,6 +72,10 @@ void a_switch_halts_the_sources_at_the_latest_tuple_handed_over() {
       CHECK(rig.of(i).switches == std::vector<std::int64_t>{1});
     }
     CHECK(!rig.feed());  // it halts
+    // Each tuple once, whatever number of instances has a copy: 0 to 20, 5 to 25, 1.
+    CHECK_EQ(rig.queues().delivered_of(0), 3);
+    CHECK_EQ(rig.queues().delivered_of(1), 5);
+    CHECK_EQ(rig.queues().delivered_of(2), 1);
 
     rig.standing(0).stand_at(25);
     rig.standing(1).stand_at(26);  // promises have brought it further
