@@ -276,20 +276,7 @@ std::vector<Progress> OperatorRuntime::progress() const {
   std::vector<const Recorder*> all;
   for (const auto& meter : threads_.meters()) all.push_back(&meter->recorder);
   if (generator_) all.push_back(&generator_->recorder);
-  std::vector<Progress> steps = sum_progress(all);
-  const Handover* handover = stages_.front()->handover();
-  if (handover == nullptr || !handover->by_decree()) return steps;
-  // Queues count a tuple when they route it, which may be a moment before the generator notes that it has sent it.
-  std::int64_t waiting = 0;
-  std::int64_t behind = 0;
-  for (Progress& step : steps) {
-    waiting += step.emitted;
-    behind += step.consumed;
-    step.consumed = &step == &steps.back() ? behind : std::min(behind, waiting);
-    waiting -= step.consumed;
-    behind -= step.consumed;
-  }
-  return steps;
+  return sum_progress(all);
 }
 
 std::vector<std::vector<LoadStep>> OperatorRuntime::load_steps() const {

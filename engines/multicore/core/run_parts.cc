@@ -111,6 +111,16 @@ std::vector<Progress> sum_progress(std::span<const Recorder* const> all) {
       if (total.p99_ns < 0 && below != 0 && below * 100 >= total.outputs * 99) total.p99_ns = CoarseLatency::highest_in(k);
     }
   }
+  // An event may be done a moment before who handed it over notes that it has: it counts when both are known.
+  std::int64_t waiting = 0;
+  std::int64_t behind = 0;
+  for (Progress& step : result) {
+    waiting += step.emitted;
+    behind += step.consumed;
+    step.consumed = &step == &result.back() ? behind : std::min(behind, waiting);
+    waiting -= step.consumed;
+    behind -= step.consumed;
+  }
   return result;
 }
 
