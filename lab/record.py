@@ -19,6 +19,8 @@ def engine_columns(measured: Measured) -> Result:
         "plan": measured.plan,
         "counters": json.dumps({k: float(v) for k, v in measured.counters.items()}),
     }
+    if "comparisons" in measured.counters:
+        columns["comparisons"] = int(measured.counters["comparisons"])
     if measured.latency is not None:
         found = percentiles(measured.latency)
         columns |= {

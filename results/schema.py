@@ -140,6 +140,7 @@ COLUMNS = (
     Column("purpose", "string", "cell, or in a search: double, bisect, confirm, refute, level"),
     Column("probe", "int64", "number of the search's probe, from 1"),
     Column("vote", "int64", "which repetition of the probe, from 1"),
+    Column("comparisons", "int64", "pairs that a join compared; null where they are not counted"),
     # Elasticity; all null where the number of instances cannot change.
     Column("reconfiguration_count", "int64", "changes of the number of instances or of their keys"),
     Column("reconfiguration_p50_ns", "int64", "from the call to its completion; null without any"),
@@ -147,7 +148,6 @@ COLUMNS = (
     Column("reconfiguration_max_ns", "int64", "the longest; null without any"),
     Column("instances_min", "int64", "fewest active at the end of a 100 ms step"),
     Column("instances_max", "int64", "most active at the end of a 100 ms step"),
-    Column("comparisons", "int64", "pairs that a join compared; null for other operators"),
     Column("load_cov", "float64", "median over the steps with work of the instances' load CoV"),
     # Energy. Null with the reason where no counter can be read, never 0.
     Column("energy_source", "string", "pyrapl, powercap, perf, hwmon, or none"),

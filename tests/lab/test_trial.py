@@ -68,6 +68,13 @@ def test_right_answer_is_ok_and_has_a_rate(trial, workload):
     assert row["startup_s"] > 0 and row["prepare_s"] > 0
 
 
+@pytest.mark.parametrize("variant", ["vsn", "adhoc", "1t"])
+def test_comparisons_of_a_join_are_a_column(trial, variant):
+    row = trial(variant, workload="scale_join", engine="multicore")
+    assert row["status"] in VERIFIED, row["reason"]
+    assert row["comparisons"] == json.loads(row["counters"])["comparisons"] > 0
+
+
 @pytest.mark.parametrize("workload", NAMES_OF_WORKLOADS)
 @pytest.mark.parametrize(
     ("variant", "column", "count"),
