@@ -32,7 +32,7 @@ ONE_THREAD = "multicore/1t"
 
 
 def _scale_8(options: Options) -> float:
-    return options.scaled(0.2, 0.05)
+    return options.scaled(0.4, 0.2)
 
 
 def _tree_8(options: Options) -> Plan:
