@@ -208,6 +208,16 @@ def test_the_steps_are_a_matrix_with_one_cell_a_start_and_a_static_one(row, make
     assert up.params["factor"] == pytest.approx(1.2 / 0.7)
 
 
+@pytest.mark.parametrize(("number", "stage"), [("9", 1), ("11", 1), ("13", 0)])
+def test_an_operator_that_may_be_scaled_up_has_the_threads_for_it(row, make_run, number, stage):
+    runs = (joins(row, make_run),) if stage else ()
+    _, matrix = parsed(find(f"stretch:{number}"), stage, TWO, runs)
+    scaled = [entry.options for entry in matrix.engines if "controller" in entry.options]
+    assert scaled
+    for options in scaled:
+        assert options["max_instances"] == options["controller"]["max"] == 2
+
+
 def test_one_instance_alone_can_neither_grow_nor_shrink(row, make_run):
     with pytest.raises(FigureError, match="--workers 1,2"):
         find("stretch:9").stages[1].plan(

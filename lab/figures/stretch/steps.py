@@ -94,10 +94,11 @@ def highest_eps(runs: Runs, ws_ms: int) -> dict[int, float]:
 
 
 def controller(kind: str, options: Options, **more: Any) -> dict[str, Any]:
-    """Return the engine option that scales up to the most instances that were asked for."""
+    """Return the engine options that scale up to the most instances that were asked for."""
+    most = max(options.instances)
     return {
-        "controller": {"kind": kind, "min": 1, "max": max(options.instances), "period_ms": 100}
-        | more
+        "max_instances": most,
+        "controller": {"kind": kind, "min": 1, "max": most, "period_ms": 100} | more,
     }
 
 
