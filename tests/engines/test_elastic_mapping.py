@@ -64,6 +64,16 @@ def test_the_same_number_of_instances_moves_nothing_that_is_balanced(change):
     assert np.array_equal(balanced_mapping(len(previous), instances, mapping), mapping)
 
 
+def test_neighbouring_buckets_are_spread_over_the_instances():
+    mapping = balanced_mapping(1000, 1)
+    for instances in (2, 1, 2, 3, 4, 3, 2, 4, 1, 4):
+        mapping = balanced_mapping(1000, instances, mapping)
+        for first in range(0, 1000, 10):
+            near = np.bincount(mapping[first : first + 40], minlength=instances)
+            fair = min(40, 1000 - first) / instances
+            assert (near >= 0.5 * fair - 1).all(), (instances, first, near)
+
+
 def test_the_mapping_before_is_left_as_it_was():
     previous = balanced_mapping(10, 2)
     balanced_mapping(10, 5, previous)

@@ -11,7 +11,8 @@ def balanced_mapping(buckets: int, instances: int, previous: IntArray | None = N
 
     Numbers of buckets of any two instances differ by at most 1. No balanced mapping leaves more
     buckets where they are in `previous`. Where there is none, bucket b goes to b mod instances, as
-    in the paper's evaluation.
+    in the paper's evaluation. Neighbouring buckets are spread over the instances, since a join's
+    window may lie in few of them, one beside the other.
 
     Args:
         buckets: their number, at least 1.
@@ -42,8 +43,14 @@ def balanced_mapping(buckets: int, instances: int, previous: IntArray | None = N
     of = previous[order]
     first = np.searchsorted(of, of, side="left")
     rank = np.arange(buckets, dtype=np.int64) - first  # among the buckets of its instance
-    allowed = np.append(quota, np.int64(0))[np.minimum(of, instances)]
-    moving = np.sort(order[rank >= allowed])
+    count = np.bincount(of)[of]
+    allowed = np.minimum(np.append(quota, np.int64(0))[np.minimum(of, instances)], count)
+    # Those that stay are spread over those that are held, and so are those that each one gets.
+    stays = (rank + 1) * allowed // count > rank * allowed // count
+    moving = np.sort(order[~stays])
+    wanted = np.maximum(quota - held, 0)
+    taker = np.repeat(np.arange(instances), wanted)
+    nth = np.arange(len(taker)) - np.repeat(np.cumsum(wanted) - wanted, wanted)
     mapping = previous.astype(np.int64)
-    mapping[moving] = np.repeat(np.arange(instances), np.maximum(quota - held, 0))
+    mapping[moving] = taker[np.argsort((nth + 0.5) / wanted[taker], kind="stable")]
     return mapping
