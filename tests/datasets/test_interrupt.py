@@ -36,7 +36,9 @@ def test_an_interrupt_waits_for_the_end_of_the_block():
 
 def test_without_an_interrupt_nothing_is_raised():
     with interrupts_after():
-        pass
+        within = signal.getsignal(signal.SIGINT)
+    assert within is not signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_in_another_thread_the_block_runs_and_handlers_stay():
