@@ -72,7 +72,6 @@ class OperatorStage {
   std::vector<Switch> switches() const;
 
   const OutputBuffer& outputs(std::int32_t index) const noexcept { return *at(index).out; }
-  const Handover* handover() const noexcept { return handover_.get(); }  // null before the start
   std::int64_t events() const noexcept;  // tuples that every instance active at the end has read
   std::int64_t compared() const noexcept;
   std::int64_t kernel_calls() const noexcept;
