@@ -336,6 +336,7 @@ def _spec(
             "emit_pairs": kernels.pairs(left, right),
         }
     return _core.OperatorSpec(
+        name=operator.name,
         advance=operator.window.advance,
         size=operator.window.size,
         single=operator.window.type == SINGLE,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engines.errors import UnsupportedError
+from engines.errors import EngineCrashError, UnsupportedError
 from engines.multicore.operator_run import OperatorRun, refusal
 from engines.small_load import small_load
 from workloads.model import (
@@ -93,6 +93,15 @@ def emit_total(w, out):
 
 def pass_on(w, t, out):
     out.emit(w[0].key, t.count, t.id)
+
+
+def pass_on_twice(w, t, out):
+    out.emit(w[0].key, t.count, t.id)
+    out.emit(w[0].key, t.count, t.id)
+
+
+def divide_by_zero(w, t, out):
+    w[0].total += t.count // (t.id - t.id)
 
 
 def forget(w):
@@ -311,6 +320,19 @@ def test_a_plan_names_all_operators():
     assert plan == (
         "counting: 2 instances, 7 buckets of keys -> totalling: 2 instances, 5 buckets of keys"
     )
+
+
+@pytest.mark.parametrize(
+    ("update", "emits", "message"),
+    [
+        (divide_by_zero, False, "operator totalling: keys or update raised an exception"),
+        (pass_on_twice, True, r"operator totalling: functions emitted \d+ records beyond max_outp"),
+    ],
+)
+def test_an_error_names_the_operator(update, emits, message):
+    second = totalling(Window(advance=5, size=5), update=update, emits_on_update=emits)
+    with pytest.raises(EngineCrashError, match=message):
+        columns(query("fails", SLIDING, second), readings(50, 1, 0), instances=2)
 
 
 SCRIPT = {"kind": "script", "period_ms": 10.0, "steps": [[0.05, 2]]}

@@ -133,10 +133,12 @@ void bind_operators(nb::module_& m) {
   nb::class_<OperatorSpec>(m, "OperatorSpec")
       .def(
           "__init__",
-          [](OperatorSpec* self, std::int64_t advance, std::int64_t size, bool single, std::int32_t inputs,
-             std::int64_t entry_bytes, std::int32_t buckets, Address expire, std::int64_t max_outputs,
-             bool emits_on_update, Address match_by_left, Address match_by_right, Address emit_pairs) {
+          [](OperatorSpec* self, std::string name, std::int64_t advance, std::int64_t size, bool single,
+             std::int32_t inputs, std::int64_t entry_bytes, std::int32_t buckets, Address expire,
+             std::int64_t max_outputs, bool emits_on_update, Address match_by_left, Address match_by_right,
+             Address emit_pairs) {
             OperatorSpec spec;
+            spec.name = std::move(name);
             spec.window = {advance, size, single};
             spec.inputs = inputs;
             spec.entry_bytes = entry_bytes;
@@ -149,8 +151,9 @@ void bind_operators(nb::module_& m) {
             spec.emit_pairs = reinterpret_cast<PairKernel>(emit_pairs);
             new (self) OperatorSpec(spec);
           },
-          nb::kw_only(), "advance"_a, "size"_a, "single"_a, "inputs"_a, "entry_bytes"_a, "buckets"_a, "expire"_a,
-          "max_outputs"_a, "emits_on_update"_a, "match_by_left"_a = 0, "match_by_right"_a = 0, "emit_pairs"_a = 0);
+          nb::kw_only(), "name"_a, "advance"_a, "size"_a, "single"_a, "inputs"_a, "entry_bytes"_a, "buckets"_a,
+          "expire"_a, "max_outputs"_a, "emits_on_update"_a, "match_by_left"_a = 0, "match_by_right"_a = 0,
+          "emit_pairs"_a = 0);
   nb::class_<OperatorCore>(m, "OperatorCore")
       .def(
           "__init__",

@@ -9,6 +9,7 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "cacheline.h"
@@ -32,6 +33,7 @@ struct OperatorStream {
 };
 
 struct OperatorSpec {
+  std::string name;                  // what errors call it
   WindowShape window;
   std::int32_t inputs = 1;
   std::int64_t entry_bytes = 0;      // of a window table's entry; keyed operators

@@ -29,6 +29,12 @@ OperatorOptions checked(OperatorOptions options) {
   return options;
 }
 
+// How errors of an operator begin.
+std::string called(const OperatorStage& stage) {
+  const std::string& name = stage.spec().name;
+  return name.empty() ? name : "operator " + name + ": ";
+}
+
 }  // namespace
 
 OperatorRuntime::OperatorRuntime(OperatorOptions options, const OperatorSpec& spec)
@@ -167,14 +173,14 @@ std::int64_t OperatorRuntime::run() {
   go_->count_down();  // release: publishes the above; pairs with the waits
   join();
   const std::int64_t finish = now_ns();
-  std::int64_t refused = 0;
-  for (std::int32_t i = 0; i < options_.most_instances; ++i) {
-    const std::string& error = workers_[static_cast<std::size_t>(i)].error;
-    if (!error.empty()) throw std::runtime_error(error);
-    for (const auto& stage : stages_) refused += stage->outputs(i).refused();
+  for (const Worker& worker : workers_) {
+    if (!worker.error.empty()) throw std::runtime_error(worker.error);
   }
-  if (refused != 0) {
-    throw std::runtime_error("functions emitted " + std::to_string(refused) +
+  for (const auto& stage : stages_) {
+    std::int64_t refused = 0;
+    for (std::int32_t i = 0; i < options_.most_instances; ++i) refused += stage->outputs(i).refused();
+    if (refused == 0) continue;
+    throw std::runtime_error(called(*stage) + "functions emitted " + std::to_string(refused) +
                              " records beyond max_outputs; raise it in the operator");
   }
   return finish - begin;
@@ -224,7 +230,11 @@ void OperatorRuntime::work(std::int32_t index) {
 
 bool OperatorRuntime::turn(std::int32_t index) {
   for (auto stage = stages_.rbegin(); stage != stages_.rend(); ++stage) {
-    if ((*stage)->turn(index)) return true;
+    try {
+      if ((*stage)->turn(index)) return true;
+    } catch (const std::exception& error) {
+      throw std::runtime_error(called(**stage) + error.what());
+    }
   }
   return false;
 }

@@ -77,6 +77,7 @@ std::int64_t expire_link(void* entries, std::int64_t begin, std::int64_t end, st
 inline OperatorSpec spec_of(int index) {
   const Link& link = links[static_cast<std::size_t>(index)];
   OperatorSpec result;
+  result.name = "link " + std::to_string(index);
   result.window = link.window;
   result.entry_bytes = 8 + sizeof(Sums);
   result.buckets = static_cast<std::int32_t>(link.buckets);

@@ -264,7 +264,7 @@ void a_kernel_that_fails_ends_the_run_with_an_error() {
     } catch (const std::runtime_error& failure) {
       error = failure.what();
     }
-    CHECK(error.find("keys or update raised an exception") != std::string::npos);
+    CHECK(error.find("operator link 1: keys or update raised an exception") != std::string::npos);
     CHECK(!run.runtime().snapshot());
   });
 }
