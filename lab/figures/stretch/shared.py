@@ -20,6 +20,11 @@ PAPER_CORES = 36
 LATENCY_SHARE = 0.7
 """Latency is measured at this share of a cell's own highest rate: queues are short, work is not."""
 LATENCY_LOAD = "at70"
+SEND_LAG_MS = 10.0
+LAG_NOTE = (
+    f"Where instances may take every core, the generator may lag by {SEND_LAG_MS:g} ms (p99): "
+    "latency, from due times, contains it."
+)
 ALONE = "one instance is all there is"
 """Why nothing can be said of changing numbers of instances."""
 _LONGEST_S, _WARM_UP_SHARE, _INPUT_SHARE = 60.0, 0.25, 0.9

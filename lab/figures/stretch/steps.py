@@ -14,7 +14,7 @@ from lab.figures.errors import FigureError
 from lab.figures.figure import Plan, Runs, Stage
 from lab.figures.measured import comparisons_per_s, per_row, series, troubles
 from lab.figures.options import Options
-from lab.figures.stretch.shared import VSN, engine, run_table
+from lab.figures.stretch.shared import SEND_LAG_MS, VSN, engine, run_table
 from results.query import CellSummary, Spread, by_cell
 from results.schema import VERIFIED
 from results.store import Row
@@ -152,6 +152,7 @@ def _steps(options: Options, runs: Runs) -> Plan:
                 {
                     "label": label,
                     "arrival": "step",
+                    "send_lag_ms": SEND_LAG_MS,
                     "rate_eps": float(f"{2 * side * START:.6g}"),
                     "at_s": settled_s,
                     "factor": FACTORS[direction],
