@@ -10,6 +10,7 @@ from lab.figures.measured import (
 )
 from lab.figures.options import Options
 from lab.figures.stretch.shared import (
+    LAG_NOTE,
     SN,
     VSN,
     asked,
@@ -107,6 +108,7 @@ def _outcome_7(options: Options, runs: Runs) -> Outcome:
         runs,
         "Published rates are those of a Java engine on another machine: drawn, never judged.",
         "Input is generated tuples on two streams; as many copies are forwarded as instances.",
+        LAG_NOTE,
     )
     return Outcome(
         claims=claims,

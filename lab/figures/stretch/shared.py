@@ -59,10 +59,11 @@ def notes(options: Options, scale: float, runs: Runs, *more: str) -> tuple[str, 
     return (*found, *more, *failed[:6])
 
 
-def latency_plan(first: Tree, runs: Runs) -> Plan:
+def latency_plan(options: Options, first: Tree, runs: Runs) -> Plan:
     """Return the stage that offers every cell of the stage before LATENCY_SHARE of its rate.
 
     Args:
+        options: of the figure.
         first: the tree of the stage before; the same cells get a load each.
         runs: the run of that stage.
 
@@ -88,6 +89,7 @@ def latency_plan(first: Tree, runs: Runs) -> Plan:
                 "engines": [f"{cell.engine}/{cell.variant}"],
                 "workloads": [f"{cell.workload}@{cell.label}" if cell.label else cell.workload],
             }
+            | ({"send_lag_ms": SEND_LAG_MS} if cell.workers >= options.cores else {})
         )
         ids.append(f"{cell.cell}/{label}")
     if not loads:
