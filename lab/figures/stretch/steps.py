@@ -29,6 +29,8 @@ START, UP, DOWN = 0.7, 1.2, 0.3
 PROVISION, DECOMMISSION = "provision", "decommission"
 FACTORS = {PROVISION: UP / START, DECOMMISSION: DOWN / START}
 STATIC = "static"
+_LOOKS_FROM = 0.9
+"""Of the time before the step: while the window fills, the controller would see too little work."""
 _WARM_UP = 0.8
 """Of the time before the step; what is left of it is in the window, to be seen."""
 
@@ -142,7 +144,8 @@ def _steps(options: Options, runs: Runs) -> Plan:
                 "query": {"ws_ms": ws_ms},
             }
         )
-        options_of = controller("thresholds", options, removal="table")
+        from_s = float(f"{settled_s * _LOOKS_FROM:.4g}")
+        options_of = controller("thresholds", options, removal="table", from_s=from_s)
         engines.append(engine(VSN, options, workers=[n], workloads=[key], options=options_of))
         for direction, numbers in starts.items():
             if n not in numbers:
