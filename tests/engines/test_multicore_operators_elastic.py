@@ -50,6 +50,13 @@ def test_a_script_is_followed_and_changes_no_answer(name):
         assert one.duration_ns >= 0 and one.moved_bytes == 0
 
 
+def test_without_a_change_the_instances_are_those_of_the_start():
+    script = {"kind": "script", "period_ms": 10.0, "steps": [[60.0, 3]]}
+    measured, _ = run_under("scale_join", script, instances=2)
+    assert measured.elasticity.reconfigurations == ()
+    assert set(measured.elasticity.instances.tolist()) == {2}
+
+
 @pytest.mark.parametrize("name", ["wordcount", "scale_join"])
 def test_thresholds_change_no_answer(name):
     controller = {"kind": "thresholds", "period_ms": 10.0, "min": 1, "max": 4}

@@ -22,7 +22,10 @@ from results.store import Row
 ADHOC = "multicore/adhoc"
 WS_MS = 300_000
 SIDE_EPS = 1000
-"""Event-time rate of each side of scale_join where the rate itself is looked for."""
+"""Event-time rate of each side of scale_join where the rate itself is looked for, at least."""
+WINDOW_TUPLES = 60_000
+"""Of each side, at least: in shorter windows a tuple itself weighs more than its comparisons, and
+what is found would be less than what the windows of the rate that is found allow."""
 SETTLED_S = 360.0
 """After 6 minutes, when the window is full and the system is stable, the rate steps."""
 START, UP, DOWN = 0.7, 1.2, 0.3
@@ -47,14 +50,15 @@ def window_ms(share: float, ws_ms: int = WS_MS) -> int:
 
 def rates_tree(options: Options, ws_ms: int, instances: tuple[int, ...]) -> Plan:
     """Return the stage that finds what each number of instances can do with full windows."""
+    side_eps = max(SIDE_EPS, -(-WINDOW_TUPLES * 1000 // ws_ms))
     return Plan(
         tree={
             "run": run_table(options, timeout_s=900, repetitions=3),
             "workload": [
                 {
                     "name": "scale_join",
-                    "events": max(1000, 4 * 2 * SIDE_EPS * ws_ms // 1000),
-                    "params": {"left_eps": SIDE_EPS, "right_eps": SIDE_EPS},
+                    "events": max(1000, 4 * 2 * side_eps * ws_ms // 1000),
+                    "params": {"left_eps": side_eps, "right_eps": side_eps},
                     "query": {"ws_ms": ws_ms},
                 }
             ],
@@ -93,6 +97,15 @@ def highest_eps(runs: Runs, ws_ms: int) -> dict[int, float]:
         why = "; ".join(troubles(runs)) or ("" if counted else "comparisons were not counted")
         raise FigureError(f"{runs[0].path}: no number of instances has a rate: {why}")
     return {n: max(s.median for s in spreads) for n, spreads in found.by_workers.items()}
+
+
+def horizons(share: float) -> dict[str, float]:
+    """Return the model controller's times, a second in the paper's lengths, for a scale.
+
+    Not below two looks, within which a rate is no rate.
+    """
+    length_s = max(0.2, share)
+    return dict.fromkeys(("ahead_s", "drain_s", "rate_s", "hold_s"), length_s)
 
 
 def controller(kind: str, options: Options, **more: Any) -> dict[str, Any]:

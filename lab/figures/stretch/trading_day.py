@@ -19,7 +19,7 @@ from lab.figures.stretch.shared import (
     notes,
     run_table,
 )
-from lab.figures.stretch.steps import controller, window_ms
+from lab.figures.stretch.steps import controller, horizons, window_ms
 from lab.figures.verdict import SHAPE, Asked
 from reports.figures.paper import Layout, Mark, Panel, draw
 
@@ -60,7 +60,12 @@ def _plan(options: Options, runs: Runs) -> Plan:
                 }
             ],
             "engine": [
-                engine(VSN, options, workers=[1], options=controller("model", options))
+                engine(
+                    VSN,
+                    options,
+                    workers=[1],
+                    options=controller("model", options, **horizons(share)),
+                )
             ],
             "load": [
                 {
