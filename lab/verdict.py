@@ -57,6 +57,8 @@ def conclude(driven: Driven, task: Task, spec: TrialSpec, result: Result) -> Non
         doubts.insert(0, f"the engine counted {events} events, the input has {due}")
     else:
         result["status"] = schema.OK
+        if result["expected_outputs"] == 0:
+            doubts.append("the expected answer is empty, so that nothing was compared; more events")
         doubts += rates(result, offered=task.load is not None)
         if task.load is None:
             result |= steadiness(driven.measured.progress, driven.end_ns - driven.start_ns)

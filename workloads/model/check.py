@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
+from workloads.model.errors import place_of
 from workloads.model.laws import (
     BrokenLawError,
     cut_commutes,
@@ -197,7 +198,7 @@ def _search(
     except BrokenLawError as broken:
         return Violation(condition=condition, where=where, law=broken.law, lines=broken.lines)
     except Exception as error:  # whatever the program's own functions raise
-        text = f"{type(error).__name__}: {error}"
+        text = f"{type(error).__name__}: {error}, in {place_of(error)}"
         law_text = "a function of the program raised on a reachable state"
         return Violation(condition=condition, where=where, law=law_text, lines=(text,))
     return None

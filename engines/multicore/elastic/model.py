@@ -20,10 +20,10 @@ class Model:
         W = r_0 w_1' + r_1 w_0' + (p_0 w_1 + p_1 w_0 + p_0 p_1) / d
 
     where w_i' = w_i + p_i + (r_i h - l_i) / 2 is the mean window over that time, l_i being the
-    tuples that leave it: those that arrived between now - WS and now - WS + h, which are r_i (h - WS)
-    yet to come where h is above WS. So a window follows a change of rate over WS as it really will,
-    and the terms r_i h / 2 add up to r_0 r_1 h for the pairs within h. What is pending is to be done
-    within d = `drain_s`.
+    tuples that leave it: those that arrived between now - WS and now - WS + h, of which r_i (h -
+    WS) are yet to come where h is above WS. So a window follows a change of rate over WS as it
+    really will, and the terms r_i h / 2 add up to r_0 r_1 h for the pairs within h. What is pending
+    is to be done within d = `drain_s`.
 
     Capacity of n instances at a load of f, in comparisons per second:
 
