@@ -12,7 +12,7 @@ from engines.multicore.join_runs import JOINS, JoinRun, no_join
 from engines.multicore.join_runs import properties as join_properties
 from engines.multicore.operator_run import OperatorRun, mixed
 from engines.protocol import Prepared, Property, Task, Variant
-from workloads.model import DGSProgram, Program, Query
+from workloads.model import DGSProgram, Pipeline, Program, Query
 
 __all__ = ["MulticoreEngine", "MulticoreRun"]
 
@@ -147,6 +147,8 @@ def _wrong_program(task: Task) -> str | None:
     if task.variant in JOINS:
         return no_join(task.workload, task.variant, task.workers)
     program = task.workload.program
+    if isinstance(program, Pipeline):
+        return f"{task.workload.name} is an ordered pipeline, which no variant runs yet"
     if task.variant == DGS and not isinstance(program, DGSProgram):
         return f"{task.workload.name} is a query of operators O+; give variants = ['{VSN}']"
     if task.variant != DGS and not isinstance(program, Query):

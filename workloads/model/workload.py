@@ -8,11 +8,12 @@ import numpy as np
 
 from workloads.model.errors import ModelError
 from workloads.model.operator import Query
+from workloads.model.pipeline import Pipeline
 from workloads.model.program import DGSProgram
 from workloads.model.stream import Block, Columns, Input
 from workloads.model.tag import Tag
 
-Program = DGSProgram | Query
+Program = DGSProgram | Query | Pipeline
 """What a workload computes, in one of the programming models."""
 
 ParamValue = int | float | str
