@@ -9,10 +9,13 @@ NAMES = (
     "forward",
     "fraud_detection",
     "keyed_counter",
+    "linear_road_new_seg",
+    "linear_road_pos_rep",
     "longest_tweet_per_hashtag",
     "nyse_hedge",
     "page_view_join",
     "paircount",
+    "parametric",
     "scale_join",
     "wordcount",
 )

@@ -8,7 +8,8 @@ of the answer; latency and open-loop runs rest on it. All are tested on generate
 pass is evidence, not proof; a failure is a counterexample, shrunk. How C1 is read, and why not
 literally, is in `docs/decisions/0002-consistency-checker.md`.
 
-For queries of operators O+: what virtual shared-nothing parallelism rests on, see `query_laws`.
+For queries of operators O+: what virtual shared-nothing parallelism rests on, see `query_laws`. For
+ordered pipelines: what lets several workers be at one operator, see `pipeline_laws`.
 """
 
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
+from workloads.model import pipeline_laws
 from workloads.model.laws import (
     BrokenLawError,
     cut_commutes,
@@ -28,6 +30,7 @@ from workloads.model.laws import (
     outputs_carry_time,
 )
 from workloads.model.operator import Query
+from workloads.model.pipeline import PARTITIONED, STATELESS, Pipeline
 from workloads.model.program import DGSProgram
 from workloads.model.query_laws import (
     instances_do_not_matter,
@@ -46,7 +49,7 @@ class Violation:
 
     Attributes:
         condition: `C1`, `C2`, `C3`, `time` or `cut`; of a query `keys`, `emits`, `split`, `repeat`
-            or `sorted`.
+            or `sorted`; of a pipeline `keys`, `apart`, `order`, `emits` or `repeat`.
         where: the fork-join, the state type, the operator or the program.
         law: the equation that fails.
         lines: the counterexample: the history, the step, and both sides.
@@ -106,6 +109,8 @@ def check(program: Program, *, examples: int = 200, seed: int = 0) -> Report:
     """
     if isinstance(program, Query):
         return check_query(program, examples=examples, seed=seed)
+    if isinstance(program, Pipeline):
+        return check_pipeline(program, examples=examples, seed=seed)
     return check_program(program, examples=examples, seed=seed)
 
 
@@ -128,6 +133,30 @@ def check_query(query: Query, *, examples: int = 200, seed: int = 0) -> Report:
         ("sorted", query.name, partial(outputs_are_sorted, query)),
     ]
     return _report(query.name, laws, (), examples, seed)
+
+
+def check_pipeline(pipeline: Pipeline, *, examples: int = 200, seed: int = 0) -> Report:
+    """Test that operators mind only what they may: their record, and the history of its key.
+
+    Args:
+        pipeline: the pipeline.
+        examples: inputs to try for each law.
+        seed: same seed, same inputs.
+    """
+    laws: list[tuple[str, str, Callable[[Draw], None]]] = []
+    for index, stage in enumerate(pipeline.stages):
+        if stage.kind == PARTITIONED:
+            keys = partial(pipeline_laws.keys_are_pure, pipeline, index)
+            apart = partial(pipeline_laws.keys_are_apart, pipeline, index)
+            laws += [("keys", stage.name, keys), ("apart", stage.name, apart)]
+        elif stage.kind == STATELESS:
+            order = partial(pipeline_laws.order_does_not_matter, pipeline, index)
+            laws.append(("order", stage.name, order))
+    laws += [
+        ("emits", pipeline.name, partial(pipeline_laws.outputs_are_declared, pipeline)),
+        ("repeat", pipeline.name, partial(pipeline_laws.runs_repeat, pipeline)),
+    ]
+    return _report(pipeline.name, laws, (), examples, seed)
 
 
 def check_program(program: DGSProgram, *, examples: int = 200, seed: int = 0) -> Report:

@@ -37,7 +37,9 @@ class Merged:
     stream: IntArray
     order: IntArray
 
-    def events(self, program: DGSProgram | Query | Pipeline, *, chunk: int = _CHUNK) -> Iterator[Any]:
+    def events(
+        self, program: DGSProgram | Query | Pipeline, *, chunk: int = _CHUNK
+    ) -> Iterator[Any]:
         """Yield all events in total order, as the program sees them; lists as Python tuples.
 
         Args:
