@@ -62,7 +62,10 @@ PARAMETERS = {
         default=2, help="physical streams, dealt vehicles in turn", minimum=1, maximum=512
     ),
     "trip_reports": Parameter(
-        default=40, help="records of a trip; then a vehicle enters elsewhere", minimum=2, maximum=99
+        default=40,
+        help="records of a trip; then a vehicle enters elsewhere",
+        minimum=2,
+        maximum=1000,
     ),
     "slowest_mph": Parameter(default=18, help="lowest pace of a trip", minimum=10, maximum=95),
     "fastest_mph": Parameter(default=59, help="highest pace of a trip", minimum=10, maximum=95),
