@@ -5,6 +5,7 @@ random numbers. With what it compares to, and the numbers beside it, both of its
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -16,6 +17,7 @@ MOST = 64
 """Of the constants of one pipeline, the smallest are taken: others are mostly masks."""
 
 
+@lru_cache(maxsize=16)
 def constants(pipeline: Pipeline) -> tuple[int, ...]:
     """Return the constants of all functions and of what these call or read, ascending.
 

@@ -62,7 +62,7 @@ def outputs_are_declared(pipeline: Pipeline, draw: Draw) -> None:
     for row in _run(pipeline, draw(records(pipeline, max_size=MAX_RECORDS))):
         for of, value in zip(types, row, strict=True):
             try:
-                of(value)
+                of(value.item() if isinstance(value, np.generic) else value)
             except (OverflowError, ValueError, TypeError) as error:
                 raise ProgramError(
                     f"operator {last}: {value!r} does not fit its output's {of.__name__}: {error}"

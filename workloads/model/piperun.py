@@ -118,7 +118,8 @@ def _chained(pipeline: Pipeline, index: int, process: Callable[[Any], None]) -> 
 
 def _narrowed(before: str, of: type[np.generic], value: Any) -> Any:
     try:
-        return of(value).item()
+        # NumPy wraps its own scalars, such as elements of a state's array, and refuses plain ones.
+        return of(value.item() if isinstance(value, np.generic) else value).item()
     except (OverflowError, ValueError, TypeError) as error:
         raise ProgramError(
             f"operator {before}: {value!r} does not fit its output's {of.__name__}: {error}"
