@@ -80,8 +80,8 @@ def ordinary_input(workload: Workload) -> Input:
         dense = {name: EVENTS_PER_SYNC for name in workload.parameters if "_per_" in name}
     elif isinstance(program, Pipeline):
         dense = {name: FEW for name in COUNTS_OF_KEYS if name in workload.parameters}
-    params = workload.params(dense)
-    specs = workload.streams(params, EVENTS)
+    params = workload.params({**dense, **workload.small})
+    specs = workload.streams(params, max(EVENTS, workload.small_events))
     streams = []
     for index, spec in enumerate(specs):
         columns = dict(workload.generate(params, SEED, specs, index, 0, spec.events))

@@ -111,6 +111,9 @@ class Workload:
         query_params: the values that `program`, `output` and `oracle` are for.
         input: name of the input that it takes, by which datasets are kept; None: its own name. All
             workloads of one input have the same parameters, generator, kinds and streams.
+        small: the generator parameters of a small input that has answers, where it has none by
+            default; for tests.
+        small_events: number of its events, where it must be more than a few thousand.
     """
 
     name: str
@@ -129,6 +132,8 @@ class Workload:
     bind: Callable[[Params], Bound] | None = None
     query_params: Params = field(default_factory=dict)
     input: str | None = None
+    small: Params = field(default_factory=dict)
+    small_events: int = 0
 
     @property
     def input_name(self) -> str:
