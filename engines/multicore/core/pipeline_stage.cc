@@ -75,7 +75,8 @@ std::int64_t PipelineStage::run(const StageCall& call, std::int64_t begin, std::
   ++worker.counts.kernel_calls;
   const std::int64_t next = spec_.process(&call, begin, end, &out) - 1;
   if (next < begin) {
-    throw std::runtime_error(called() + "its function raised an exception; run it on the reference engine to see which");
+    throw std::runtime_error(called() +
+                             "its function raised an exception; run it on the reference engine to see which");
   }
   if (out.refused != 0) {
     throw std::runtime_error(called() + "its function emitted " + std::to_string(out.refused) +

@@ -64,7 +64,8 @@ class PipelineStage final : public Operate {
   std::int64_t fill(StageCall& call, std::int64_t begin, std::int64_t end, RecordBuffer& buffer,
                     PipelineWorker& worker);
   std::int64_t room_for(std::int64_t records) const noexcept;
-  std::int64_t run(const StageCall& call, std::int64_t begin, std::int64_t end, Emit& out, PipelineWorker& worker) const;
+  std::int64_t run(const StageCall& call, std::int64_t begin, std::int64_t end, Emit& out,
+                   PipelineWorker& worker) const;
   void whole(Unit& unit, StageCall& call, PipelineWorker& worker);
   void part(Group& group, StageCall& call, PipelineWorker& worker);
   void complete(Unit& unit, std::int64_t made, PipelineWorker& worker);

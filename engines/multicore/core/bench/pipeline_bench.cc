@@ -1,7 +1,7 @@
 // pipeline_bench KINDS WORKERS BATCH RECORDS [NAME=VALUE ...]: one run of an ordered pipeline with native operators.
 //
-// KINDS has a letter for each operator: l stateless, p partitioned, f stateful. What they do is as little as possible, so
-// that what is seen is what the runtime costs: they pass records on; with states they add to one. Names: scheduler,
+// KINDS has a letter for each operator: l stateless, p partitioned, f stateful. What they do is as little as possible,
+// so that what is seen is what the runtime costs: they pass records on; with states they add to one. Names: scheduler,
 // worklist, reordering, window, slice_us, partitions, keys, spins (of each record in each operator), measure (0 or 1).
 //
 // Prints the wall time and the CPU time of all threads per input record in ns, and the scheduler's share of the latter
@@ -77,7 +77,8 @@ int run(int count, char** arguments) {
   const std::int64_t records = std::stoll(arguments[4]);
   options.input_itemsizes = {8, 8};
   options.oversubscribed = options.workers > static_cast<int>(std::thread::hardware_concurrency());
-  options.window = std::max<std::int64_t>({16, 4 * options.workers, std::min<std::int64_t>(8192 / options.batch, 1024)});
+  const std::int64_t likely = std::min<std::int64_t>(8192 / options.batch, 1024);
+  options.window = std::max<std::int64_t>({16, 4 * options.workers, likely});
   std::int32_t partitions = 100;
   for (int i = 5; i < count; ++i) {
     const std::string_view given = arguments[i];

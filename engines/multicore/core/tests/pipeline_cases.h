@@ -67,7 +67,8 @@ void apply(const Behaviour& how, const Record& record, Kept* kept, Emit emit) {
   }
   if (static_cast<std::int64_t>(mixed(record.value + 11) % 10) >= how.tenths) return;
   for (std::int64_t n = 0; n < how.copies; ++n) {
-    emit(Record{record.ts, record.key + n, static_cast<std::int32_t>(record.mark * 2 + n), record.value * 5 + seen + n});
+    const auto mark = static_cast<std::int32_t>(record.mark * 2 + n);
+    emit(Record{record.ts, record.key + n, mark, record.value * 5 + seen + n});
   }
 }
 
@@ -84,8 +85,9 @@ std::int64_t process(const StageCall* call, std::int64_t begin, std::int64_t end
     const std::int64_t row = call->base + k;
     const Record record{ts[row], key[row], mark[row], value[row]};
     if (record.value == how.raises_at) return 0;
-    Kept* kept = static_cast<Kept*>(call->state);
-    if (how.kind == StageSpec::Kind::kPartitioned) kept = static_cast<Kept*>(call->find(call->state, key_in(how, record)));
+    void* state = call->state;
+    if (how.kind == StageSpec::Kind::kPartitioned) state = call->find(state, key_in(how, record));
+    Kept* kept = static_cast<Kept*>(state);
     volatile std::int64_t burnt = 0;
     for (std::int64_t s = 0; s < how.spins; ++s) burnt = burnt + s;
     std::int64_t emitted = 0;
@@ -177,8 +179,9 @@ inline std::vector<Place> total_order(const std::vector<Rows>& streams) {
   for (std::size_t s = 0; s < streams.size(); ++s) {
     for (std::size_t r = 0; r < streams[s].ts.size(); ++r) order.push_back({s, r});
   }
+  const auto ts_of = [&](const Place& place) { return streams[place.stream].ts[place.row]; };
   std::stable_sort(order.begin(), order.end(),
-                   [&](const Place& a, const Place& b) { return streams[a.stream].ts[a.row] < streams[b.stream].ts[b.row]; });
+                   [&](const Place& a, const Place& b) { return ts_of(a) < ts_of(b); });
   return order;
 }
 
