@@ -48,9 +48,7 @@ class TestImport:
         data = generated(WORKLOADS[0], {"vehicles": 60, "streams": 2}, 4000, seed=1)
         wanted = records(data)
         in_order = sorted(row for stream in wanted for row in stream)
-        commas = [
-            ",".join(map(str, (kind, ts // 1000, *more, -1))) for ts, kind, *more in in_order
-        ]
+        commas = [",".join(map(str, (kind, ts // 1000, *more, -1))) for ts, kind, *more in in_order]
         file = text_file(tmp_path / "road.csv.gz", HEADER, *commas)
         dataset = imported(catalog, file, streams=2)
         assert dataset.workload == "linear_road"
@@ -94,8 +92,12 @@ class TestImport:
     def test_a_bad_line_is_told_with_its_file_and_can_be_left_out(
         self, catalog: Catalog, tmp_path: Path
     ):
-        file = text_file(tmp_path / "road.txt", "1 1 30 0 1 0 0", "31 1 30 0 9 0 0", "61 1 2 0 1 0 9")
-        with pytest.raises(DatasetError, match=r"road\.txt:2: column lane is 9, above 4.*--max-bad"):
+        file = text_file(
+            tmp_path / "road.txt", "1 1 30 0 1 0 0", "31 1 30 0 9 0 0", "61 1 2 0 1 0 9"
+        )
+        with pytest.raises(
+            DatasetError, match=r"road\.txt:2: column lane is 9, above 4.*--max-bad"
+        ):
             imported(catalog, file)
         assert imported(catalog, file, max_bad=1).events == 2
 

@@ -172,7 +172,7 @@ def test_errors_name_the_operator():
     with pytest.raises(ProgramError, match=r"operator few: out.emit got 1 fields \(1,\)"):
         answer(pipeline(replace(TWICE, name="few", apply=lambda t, out: out.emit(1))), one(1))
     wide = replace(TWICE, name="wide", apply=lambda t, out: out.emit(2**31, 0))
-    with pytest.raises(ProgramError, match="operator wide: 2147483648 does not fit .* int32"):
+    with pytest.raises(ProgramError, match=r"operator wide: 2147483648 does not fit .* int32"):
         answer(pipeline(wide, BY_KEY), one(1))
 
 
@@ -184,7 +184,7 @@ def test_elements_of_a_states_array_do_not_wrap():
         out.emit(s.sums[0], 0)
 
     first = stateful(name="sums", output=PAIR, state=state, apply=apply)
-    with pytest.raises(ProgramError, match="operator sums: .*1099511627776.* does not fit"):
+    with pytest.raises(ProgramError, match=r"operator sums: .*1099511627776.* does not fit"):
         answer(pipeline(first, BY_KEY), one(1))
 
 
@@ -210,7 +210,7 @@ def test_a_pipeline_is_told_from_programs_of_other_models():
         dgs_program(piped)
     with pytest.raises(ModelError, match="keyed_counter is an ordered pipeline, not a query of"):
         query(piped)
-    with pytest.raises(ModelError, match="is a program with .*, not an ordered pipeline"):
+    with pytest.raises(ModelError, match=r"is a program with .*, not an ordered pipeline"):
         narrowed(counter)
 
 

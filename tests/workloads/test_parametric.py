@@ -169,7 +169,12 @@ def test_known_rows_stay_what_they_are():
     assert {name: values.tolist() for name, values in made.items()} == KNOWN
 
 
-KNOWN: dict[str, list[int]] = {}
+KNOWN = {
+    "ts": [5, 5, 5],
+    "id": [500, 501, 502],
+    "key": [23_504, 44_279, 39_049],
+    "x0": [860_645_161, 920_624_941, 29_767_066],
+}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Records of Linear Road (Arasu et al.: Linear Road: A Stream Data Management Benchmark, VLDB 2004).
+"""Records of Linear Road (Arasu and others, Linear Road: A Stream Data Management Benchmark, 2004).
 
 Vehicles report their position every 30 s. Directions are 0 (east) and 1 (west); positions are feet
 from the western end, and a segment is a mile of them. Beside reports there are requests, whose

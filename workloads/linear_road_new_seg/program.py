@@ -36,7 +36,5 @@ PROGRAM = Pipeline(
     name="linear_road_new_seg",
     record=RECORD,
     event=FIELDS,
-    stages=(
-        partitioned(name="new_seg", output=OUTPUT, key=vehicle, state=STATE, apply=new_seg),
-    ),
+    stages=(partitioned(name="new_seg", output=OUTPUT, key=vehicle, state=STATE, apply=new_seg),),
 )

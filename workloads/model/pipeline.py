@@ -12,6 +12,7 @@ engine compiles them with Numba.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,7 @@ class Stage:
         if self.max_outputs < 1:
             raise ProgramError(f"{where}: max_outputs is {self.max_outputs}; at least 1")
         bounds = self.bounds
-        if bounds is not None and any(a >= b for a, b in zip(bounds, bounds[1:], strict=False)):
+        if bounds is not None and any(a >= b for a, b in pairwise(bounds)):
             raise ProgramError(f"{where}: bounds must ascend, got {bounds}")
 
     @property

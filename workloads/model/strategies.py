@@ -124,17 +124,17 @@ def records(pipeline: Pipeline, *, max_size: int) -> st.SearchStrategy[list[Any]
     """Return a strategy for what the first operator of a pipeline is given, in order of time."""
     names = pipeline.event.names or ()
     make = record_type(names)._make
-    fields = [_values(pipeline, pipeline.event[name]) for name in names]
     dtypes = [pipeline.event[name] for name in names]
+    rows = st.tuples(_steps(pipeline), *(_values(pipeline, dtype) for dtype in dtypes))
 
-    def one(ts: int) -> st.SearchStrategy[Any]:
-        return st.tuples(*fields).map(
-            lambda row: make((ts, *(_plain(of.type(v)) for of, v in zip(dtypes, row, strict=True))))
-        )
+    def built(drawn: list[tuple[int, ...]]) -> list[Any]:
+        times = accumulate(row[0] for row in drawn)
+        return [
+            make((ts, *(_plain(of.type(v)) for of, v in zip(dtypes, row[1:], strict=True))))
+            for ts, row in zip(times, drawn, strict=True)
+        ]
 
-    return _sorted_times(pipeline, max_size).flatmap(
-        lambda times: st.tuples(*(one(ts) for ts in times)).map(list)
-    )
+    return st.lists(rows, max_size=max_size).map(built)
 
 
 def _by_time(drawn: list[Any]) -> list[Any]:
@@ -163,14 +163,17 @@ def _values(program: Program, dtype: np.dtype[Any]) -> st.SearchStrategy[int]:
 
 
 def _sorted_times(program: Program, max_events: int) -> st.SearchStrategy[list[int]]:
-    """Return the times of a stream; a pipeline's are a few steps apart, or a constant of it."""
+    """Return the times of a stream."""
     if not isinstance(program, Pipeline):
         return st.lists(_times(program, max_events), max_size=max_events).map(sorted)
+    return st.lists(_steps(program), max_size=max_events).map(lambda steps: [*accumulate(steps)])
+
+
+def _steps(pipeline: Pipeline) -> st.SearchStrategy[int]:
+    """Return by how much a time is above the one before: not, hardly, or by about a constant."""
+    near = {value + beside for value in constants(pipeline) for beside in (-1, 0, 1) if value > 0}
     step = st.integers(0, 2)
-    gaps = [value + beside for value in constants(program) for beside in (-1, 0, 1) if value > 0]
-    if gaps:
-        step |= st.sampled_from(gaps)
-    return st.lists(step, max_size=max_events).map(lambda steps: list(accumulate(steps)))
+    return step | st.sampled_from(sorted(near)) if near else step
 
 
 def _times(program: Program, max_events: int) -> st.SearchStrategy[int]:

@@ -2,9 +2,9 @@
 
 As in the paper's experiment with skew (7.2.1), x is drawn from N(0, sigma), kept if it lies in
 [-1, 1], and scaled to the space of keys: with a large `sigma` keys are uniform, with a small one
-most are near the middle, and so in few partitions where these are ranges. Only `keys` different ones
-occur, evenly spaced; their probabilities are the density in the middle of each key's share of
-[-1, 1], computed in decimal arithmetic, so that every machine makes the same data.
+most are near the middle, and so in few partitions where these are ranges. Only `keys` different
+ones occur, each in the middle of its share of the space. They are as frequent as the density there,
+computed in decimal arithmetic, so that every machine makes the same data.
 """
 
 from decimal import Context, Decimal
@@ -68,7 +68,7 @@ def generate(
     return {
         "ts": number * 1000 // int(params["rate_eps"]),
         "id": number,
-        "key": chosen * KEY_SPACE // different,
+        "key": (2 * chosen + 1) * KEY_SPACE // (2 * different),
         "x0": below(draw(seed, index, _WORD, begin, end), MASK + 1),
     }
 

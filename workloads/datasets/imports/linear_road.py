@@ -2,7 +2,7 @@
 
 - Separated by commas, as the benchmark's own generator writes them: `Type,Time,VID,Spd,XWay,Lane,
   Dir,Seg,Pos`, and whatever follows. Types are 0, 2, 3 and 4. A first line with these names is
-  skipped. Of requests (2, 3, 4) only type, time and vehicle must be there; what else is empty is -1.
+  skipped. Of requests (2, 3, 4) only type, time and vehicle must be there; what is empty is -1.
 - Separated by blanks: time, vehicle, speed, expressway, lane, direction, position; all are reports,
   and the segment is the mile of the position.
 
