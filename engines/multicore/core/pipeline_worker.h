@@ -35,7 +35,7 @@ struct alignas(kCacheLine) PipelineWorker {
   Recorder& recorder;
   FastClock clock;
   PipelineCounts counts;
-  Histogram processing;                 // of units that are timed: from when the first operator took one until it was out
+  Histogram processing;                 // of timed units: from when the first operator took one until it was out
   std::vector<std::int64_t> rows;       // by operator, records that it has read since these were last reported
   std::vector<std::int64_t> outputs;    // and made
   std::vector<std::int64_t> cursor;     // by operator, the partition where the worker goes on; -1: not yet

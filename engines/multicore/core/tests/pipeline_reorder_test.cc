@@ -112,7 +112,7 @@ class Meeting {
 // The lost wake-up: one thread adds the unit that is next and sends, the other adds the one behind it just as the
 // first clears the flag. After both have returned, nothing that could be sent may be left.
 void no_unit_stays_behind_when_adders_have_gone() {
-  const int rounds = lab::test::stress_rounds(20) * 10'000;
+  const int rounds = lab::test::stress_rounds(20) * 2'000;
   for (const std::int64_t most_sends : {std::int64_t{1}, lab::NonBlockingReordering::kMostSends}) {
     Line line;
     lab::NonBlockingReordering order(2, line, most_sends);
@@ -180,7 +180,7 @@ void all_is_sent_at_the_end_of_the_stream() {
           }
           Unit& unit = units[static_cast<std::size_t>(mine % window)];
           unit.serial = mine;
-          for (unsigned k = random() % 3; k > 0; --k) std::this_thread::yield();
+          for (auto k = random() % 3; k > 0; --k) std::this_thread::yield();
           order->add(unit, *worker);
         }
         while (order->resume(*worker)) continue;
