@@ -226,12 +226,12 @@ def _search(
     except BrokenLawError as broken:
         return Violation(condition=condition, where=where, law=broken.law, lines=broken.lines)
     except Exception as error:  # whatever the program's own functions raise
-        for broken in getattr(error, "exceptions", ()):
+        for part in getattr(error, "exceptions", ()):
             # A function that remembers its calls does not break the law again when it is tried
             # again, which Hypothesis reports in this way.
-            if isinstance(broken, BrokenLawError):
-                lines = (*broken.lines, "when the same was tried again, the law held")
-                return Violation(condition=condition, where=where, law=broken.law, lines=lines)
+            if isinstance(part, BrokenLawError):
+                lines = (*part.lines, "when the same was tried again, the law held")
+                return Violation(condition=condition, where=where, law=part.law, lines=lines)
         text = f"{type(error).__name__}: {error}"
         law_text = "a function of the program raised on a reachable state"
         return Violation(condition=condition, where=where, law=law_text, lines=(text,))

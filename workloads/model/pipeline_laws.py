@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from workloads.model.errors import ProgramError
 from workloads.model.laws import BrokenLawError
 from workloads.model.pipeline import Pipeline, Stage
-from workloads.model.piperun import PipelineRun
+from workloads.model.piperun import PipelineRun, narrowed
 from workloads.model.records import record_type
 from workloads.model.strategies import records
 from workloads.model.wires import Draw
@@ -39,8 +39,8 @@ def keys_are_pure(pipeline: Pipeline, index: int, draw: Draw) -> None:
     for place in [*range(len(seen)), *reversed(range(len(seen)))]:
         made = key(seen[place])
         if not isinstance(made, int | np.integer) or int(made) not in _WORD:
-            lines = (_words(pipeline, index, seen[place]), f"key: {made!r}")
-            raise BrokenLawError("a key is not an integer of 64 bits", lines)
+            wrong = (_words(pipeline, index, seen[place]), f"key: {made!r}")
+            raise BrokenLawError("a key is not an integer of 64 bits", wrong)
         if found.setdefault(place, made) != made:
             lines = (
                 *(_words(pipeline, index, t) for t in seen),
@@ -62,7 +62,7 @@ def outputs_are_declared(pipeline: Pipeline, draw: Draw) -> None:
     for row in _run(pipeline, draw(records(pipeline, max_size=MAX_RECORDS))):
         for of, value in zip(types, row, strict=True):
             try:
-                of(value.item() if isinstance(value, np.generic) else value)
+                narrowed(of, value)
             except (OverflowError, ValueError, TypeError) as error:
                 raise ProgramError(
                     f"operator {last}: {value!r} does not fit its output's {of.__name__}: {error}"
@@ -166,10 +166,10 @@ def _records_of(pipeline: Pipeline, index: int, draw: Draw) -> list[Any]:
     )
     event = pipeline.input_of(index)
     names = event.names or ()
-    types = [np.int64, *(event[name].type for name in names)]
+    types: list[type[np.generic]] = [np.int64, *(event[name].type for name in names)]
     make = record_type(names)._make
     return [
-        make([of(value).item() for of, value in zip(types, row, strict=True)])
+        make([narrowed(of, value) for of, value in zip(types, row, strict=True)])
         for row in _run(before, drawn)
     ]
 

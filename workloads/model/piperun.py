@@ -110,16 +110,26 @@ def _chained(pipeline: Pipeline, index: int, process: Callable[[Any], None]) -> 
 
     def forward(row: Row) -> None:
         # What is emitted takes the width of its field before the next operator reads it.
-        values = [_narrowed(before, of, v) for of, v in zip(types, row[1:], strict=True)]
+        values = [_forwarded(before, of, v) for of, v in zip(types, row[1:], strict=True)]
         process(make((row[0], *values)))
 
     return forward
 
 
-def _narrowed(before: str, of: type[np.generic], value: Any) -> Any:
+def narrowed(of: type[np.generic], value: Any) -> Any:
+    """Return a value as its field holds it.
+
+    Raises:
+        OverflowError, ValueError, TypeError: it does not fit.
+    """
+    # NumPy wraps its own scalars, such as elements of a state's array, and refuses plain ones.
+    made: Any = of
+    return made(value.item() if isinstance(value, np.generic) else value).item()
+
+
+def _forwarded(before: str, of: type[np.generic], value: Any) -> Any:
     try:
-        # NumPy wraps its own scalars, such as elements of a state's array, and refuses plain ones.
-        return of(value.item() if isinstance(value, np.generic) else value).item()
+        return narrowed(of, value)
     except (OverflowError, ValueError, TypeError) as error:
         raise ProgramError(
             f"operator {before}: {value!r} does not fit its output's {of.__name__}: {error}"

@@ -131,6 +131,5 @@ def _made(source: str, name: str) -> Callable[..., Any]:
     """Return a function of source text: fields are attributes, so their number is in the code."""
     namespace: dict[str, Any] = {}
     exec(compile(source, f"<parametric {name}>", "exec"), namespace)
-    function = namespace[name]
-    assert callable(function)
+    function: Callable[..., Any] = namespace[name]
     return function

@@ -80,7 +80,8 @@ def _of_commas(fields: list[str]) -> Row:
     vehicle = _number("VID", fields[2], _INT32_MAX)
     read = _number if kind == REPORT else _optional
     checked = zip(COMMAS[3:], fields[3:], _HIGHEST, strict=False)
-    return time * 1000, kind, vehicle, *(read(*column) for column in checked)
+    speed, xway, lane, direction, segment, position = (read(*column) for column in checked)
+    return time * 1000, kind, vehicle, speed, xway, lane, direction, segment, position
 
 
 def _number(column: str, text: str, limit: int) -> int:
