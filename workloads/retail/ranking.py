@@ -30,9 +30,7 @@ RANKED = np.dtype(
 """A place of a list; `since` is when the hour began that the list was made in."""
 
 
-def before(
-    count: Any, item_1: Any, item_2: Any, other: Any, other_1: Any, other_2: Any
-) -> Any:
+def before(count: Any, item_1: Any, item_2: Any, other: Any, other_1: Any, other_2: Any) -> Any:
     """Return whether a pair comes before another one in a list."""
     if count != other:
         return count > other
