@@ -34,10 +34,9 @@ def oracle(
     rows: list[tuple[int, ...]] = []
     listed: list[tuple[int, ...]] = []
     for hour, found in groupby(pairs, key=lambda pair: pair[0] // hour_ms):
-        ts, first = next(found)
-        rows += [(ts, *row) for row in listed]
-        counts = Counter([first])
-        counts.update(pair for _, pair in found)
+        here = list(found)
+        rows += [(here[0][0], *row) for row in listed]
+        counts = Counter(pair for _, pair in here)
         often = [(-count, *pair) for pair, count in counts.items() if count > more_than]
         listed = [
             (hour * hour_ms, rank, item_1, item_2, -count)
