@@ -68,14 +68,14 @@ def ordinary_input(workload: Workload) -> Input:
     """Return a small input from a workload's generator.
 
     That of a program has a synchronization every few events; event times of a query's are drawn
-    apart until its windows open and close often.
+    apart until its windows open and close often; `Workload.small` has the last word.
     """
     program = workload.program
     dense: dict[str, object] = {}
     if isinstance(program, DGSProgram):
         dense = {name: EVENTS_PER_SYNC for name in workload.parameters if "_per_" in name}
-    params = workload.params(dense)
-    specs = workload.streams(params, EVENTS)
+    params = workload.params({**dense, **workload.small})
+    specs = workload.streams(params, max(EVENTS, workload.small_events))
     streams = []
     for index, spec in enumerate(specs):
         columns = dict(workload.generate(params, SEED, specs, index, 0, spec.events))

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workloads.datasets.dataset import Dataset
-from workloads.model import Columns, DGSProgram, Program, Query, Workload
+from workloads.model import Columns, DGSProgram, Pipeline, Program, Query, Workload
 
 IntArray = npt.NDArray[np.int64]
 
@@ -26,6 +26,7 @@ BATCHINGS = (ADAPTIVE, FULL)
 MODELS: Mapping[type[Program], str] = {
     DGSProgram: "DGS programs",
     Query: "queries of operators O+",
+    Pipeline: "ordered pipelines",
 }
 """The programming models of workloads, in words."""
 

@@ -5,14 +5,22 @@ from importlib import import_module
 from workloads.model import ModelError, Workload
 
 NAMES = (
+    "cart_abandonment",
+    "declining_categories",
     "event_window",
     "forward",
     "fraud_detection",
+    "items_sold_together",
+    "items_viewed_together",
     "keyed_counter",
+    "last_views_before_purchase",
+    "linear_road_new_seg",
+    "linear_road_pos_rep",
     "longest_tweet_per_hashtag",
     "nyse_hedge",
     "page_view_join",
     "paircount",
+    "parametric",
     "scale_join",
     "wordcount",
 )

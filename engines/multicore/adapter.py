@@ -11,12 +11,15 @@ from engines.multicore.elastic.controller import Settings, make
 from engines.multicore.join_runs import JOINS, JoinRun, no_join
 from engines.multicore.join_runs import properties as join_properties
 from engines.multicore.operator_run import OperatorRun, mixed
+from engines.multicore.pipeline_options import KINDS as PIPELINE_KINDS
+from engines.multicore.pipeline_options import pipeline_options, wrong_options
+from engines.multicore.pipeline_run import PipelineRun
 from engines.protocol import Prepared, Property, Task, Variant
-from workloads.model import DGSProgram, Program, Query
+from workloads.model import DGSProgram, Pipeline, Program, Query
 
 __all__ = ["MulticoreEngine", "MulticoreRun"]
 
-DGS, VSN, SN = "dgs", "vsn", "sn"
+DGS, VSN, SN, ORDERED = "dgs", "vsn", "sn", "ordered"
 _QUERIES = {
     VSN: "virtual shared-nothing: instances share state and an ordered log; operators O+",
     SN: "shared-nothing: queues, copies and a state for each instance; operators O+",
@@ -39,6 +42,7 @@ def _variant(name: str, summary: str, model: type[Program]) -> Variant:
 VARIANTS = (
     _variant(DGS, "synchronization plans over shared memory; programs with DGS", DGSProgram),
     *(_variant(name, summary, Query) for name, summary in _QUERIES.items()),
+    _variant(ORDERED, "workers scheduled on operators, outputs in order; pipelines", Pipeline),
 )
 MAX_WORKERS = 64
 LOAD_RING_BLOCKS = 1 << 14
@@ -50,12 +54,18 @@ CEILING_EVENTS = 20_000_000
 """Events for measuring the generator's ceiling: about a second at batch 1."""
 _COMMON = {"pin": bool, "ring_blocks": int, "measure": bool}
 _ELASTIC = {**_COMMON, "tuple_buffer": str, "max_instances": int, "controller": dict}
-_OPTIONS = {DGS: _COMMON, VSN: _ELASTIC, SN: _ELASTIC, **dict.fromkeys(JOINS, _COMMON)}
+_OPTIONS: Mapping[str, Mapping[str, type[object]]] = {
+    DGS: _COMMON,
+    VSN: _ELASTIC,
+    SN: _ELASTIC,
+    ORDERED: {**_COMMON, **PIPELINE_KINDS},
+    **dict.fromkeys(JOINS, _COMMON),
+}
 TUPLE_BUFFERS = ("order", "scalegate")
 
 
 class MulticoreEngine:
-    """Runs DGS programs and operators O+ natively on the cores of one machine."""
+    """Runs DGS programs, operators O+ and ordered pipelines natively on one machine's cores."""
 
     name: ClassVar[str] = "multicore"
 
@@ -64,7 +74,7 @@ class MulticoreEngine:
         return version("stream-lab")
 
     def variants(self) -> tuple[Variant, ...]:
-        """Return the variants: by default `dgs` runs DGS programs, `vsn` queries."""
+        """Return the variants: `dgs` for programs, `vsn` by default for queries, `ordered`."""
         return VARIANTS
 
     def unsupported(self, task: Task) -> str | None:
@@ -79,6 +89,12 @@ class MulticoreEngine:
         """Return PIP1 to PIP3, which hold by construction of the models."""
         if variant in JOINS:
             return join_properties(variant)
+        if variant == ORDERED:
+            return {
+                "PIP1": Property(holds=True, why="operators do not mention workers or partitions"),
+                "PIP2": Property(holds=True, why="workers go to operators as they are needed"),
+                "PIP3": Property(holds=True, why="the order is the runtime's; operators only emit"),
+            }
         if variant != DGS:
             return {
                 "PIP1": Property(holds=True, why="the operator does not mention its instances"),
@@ -130,6 +146,14 @@ class MulticoreEngine:
                 workers=task.workers,
                 **common,  # type: ignore[arg-type]
             )
+        if isinstance(program, Pipeline):
+            return PipelineRun(
+                program,
+                task.dataset.load(),
+                workers=task.workers,
+                options=pipeline_options(task.options),
+                **common,  # type: ignore[arg-type]
+            )
         controller = task.options.get("controller")
         return OperatorRun(
             program,
@@ -147,6 +171,13 @@ def _wrong_program(task: Task) -> str | None:
     if task.variant in JOINS:
         return no_join(task.workload, task.variant, task.workers)
     program = task.workload.program
+    if isinstance(program, Pipeline) != (task.variant == ORDERED):
+        if isinstance(program, Pipeline):
+            return f"{task.workload.name} is an ordered pipeline; give variants = ['{ORDERED}']"
+        other = DGS if isinstance(program, DGSProgram) else VSN
+        return f"{task.workload.name} is no ordered pipeline; give variants = ['{other}']"
+    if isinstance(program, Pipeline):
+        return None
     if task.variant == DGS and not isinstance(program, DGSProgram):
         return f"{task.workload.name} is a query of operators O+; give variants = ['{VSN}']"
     if task.variant != DGS and not isinstance(program, Query):
@@ -175,6 +206,8 @@ def _wrong_options(task: Task) -> str | None:
         return f"tuple_buffer is one of {', '.join(TUPLE_BUFFERS)}, got {buffer!r}"
     if task.load is not None and not task.options.get("measure", True):
         return "measure = false is for catch-up: an offered load is there to be measured"
+    if task.variant == ORDERED:
+        return wrong_options(task.options)
     if "controller" in task.options:
         try:
             make(task.options["controller"])

@@ -18,7 +18,7 @@ from engines.multicore.operator_refusal import FARTHEST
 from engines.multicore.operator_run import RESERVED_ROWS
 from engines.multicore.results import LAG, LATENCY_UNDER_LOAD, histogram, progress
 from engines.protocol import FULL, Measured, OfferedLoad, Property, Sent
-from workloads.model import Columns, DGSProgram, Input, Workload
+from workloads.model import Columns, Input, Query, Workload
 from workloads.scale_join.generate import LEFT, RIGHT
 from workloads.scale_join.program import BAND
 
@@ -52,7 +52,7 @@ def properties(variant: str) -> dict[str, Property]:
 
 def no_join(workload: Workload, variant: str, workers: int) -> str | None:
     """Return why a variant cannot run a workload with so many workers, or None."""
-    if workload.name != WORKLOAD or isinstance(workload.program, DGSProgram):
+    if workload.name != WORKLOAD or not isinstance(workload.program, Query):
         return (
             f"variant {variant} is hand-written for workload {WORKLOAD}; {workload.name} has no "
             "such implementation"
@@ -95,7 +95,7 @@ class JoinRun:
         measure: bool = True,
     ) -> None:
         reason = no_join(workload, variant, workers)
-        if reason is not None or isinstance(workload.program, DGSProgram):
+        if reason is not None or not isinstance(workload.program, Query):
             raise UnsupportedError(reason or "")
         window = workload.program.operators[0].window.size
         reason = _not_two_streams(data, window)

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from workloads.model import DGSProgram, Input, Program, Query
+from workloads.model import DGSProgram, Input, Pipeline, Program, Query
 from workloads.model.merged import merge
 from workloads.model.oplus import QueryRun
+from workloads.model.piperun import PipelineRun
 from workloads.model.records import Emitter, initial_state
 
 
@@ -29,6 +30,10 @@ def apply(
     """
     if isinstance(program, Query):
         _apply_query(program, events, out, count, until_ts)
+    elif isinstance(program, Pipeline):
+        process = PipelineRun(program, out.rows.append).process
+        for t in events:
+            process(t)
     elif program.keyed:
         _apply_keyed(program, program.states[0].update, events, out)
     else:

@@ -32,6 +32,10 @@ def check(program: str, examples: int, seed: int) -> int:
     was declared, and keep nothing outside the windows; the answer does not depend on how keys are
     split over instances; outputs are sorted by time.
 
+    Of an ordered pipeline: keys depend on the record alone; a stateless operator forwards the same
+    for a record whatever came before it, a partitioned one what the records of the same key say;
+    functions forward what was declared, and keep nothing outside the states.
+
     Prints a shrunk counterexample for each law that fails, and then leaves with code 2.
     """
     from workloads.model.check import check as check_laws
@@ -47,7 +51,7 @@ def find_program(name: str) -> "Program":
     Raises:
         click.BadParameter: it cannot be found, or is neither a program nor a workload.
     """
-    from workloads.model import DGSProgram, ModelError, Operator, Query, Workload
+    from workloads.model import DGSProgram, ModelError, Operator, Pipeline, Query, Workload
     from workloads.registry import workload
 
     module, colon, attribute = name.partition(":")
@@ -66,10 +70,11 @@ def find_program(name: str) -> "Program":
         raise click.BadParameter(f"cannot get {attribute!r} from {module!r}: {error}") from error
     if isinstance(found, Workload):
         return found.program
-    if isinstance(found, DGSProgram | Query):
+    if isinstance(found, DGSProgram | Query | Pipeline):
         return found
     if isinstance(found, Operator):
         return Query(name=found.name, operators=(found,))
     raise click.BadParameter(
-        f"{name} is a {type(found).__name__}, not a DGSProgram, Query, Operator or Workload"
+        f"{name} is a {type(found).__name__}, not a DGSProgram, Query, Operator, Pipeline or "
+        "Workload"
     )

@@ -26,11 +26,15 @@ def list_things(what: str, out: Path | None) -> int:
 
 
 def _workloads() -> Iterator[str]:
+    from workloads.model import Pipeline
     from workloads.registry import NAMES, workload
 
     for name in NAMES:
         found = workload(name)
         yield f"{name}  {found.title} ({found.paper})"
+        if isinstance(found.program, Pipeline):
+            stages = [f"{stage.name} ({stage.kind})" for stage in found.program.stages]
+            yield f"    ordered pipeline: {' -> '.join(stages)}"
         for parameter, spec in found.parameters.items():
             yield f"    {parameter} = {spec.default!r}  {spec.help}"
         for parameter, spec in found.query.items():

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.datasets.random import below, draw, zipf, zipf_thresholds
+from workloads.datasets.random import below, draw, draw_at, zipf, zipf_thresholds
 
 
 def test_bits_are_those_of_splitmix64():
@@ -59,3 +59,17 @@ def test_thresholds_ascend_to_below_one():
     assert len(bounds) == 999
     assert np.all(bounds[1:] >= bounds[:-1])
     assert int(bounds[-1]) < 2**63
+
+
+@given(st.integers(), st.lists(st.integers(0, 500)))
+def test_rows_in_any_order_draw_what_they_draw_in_a_range(seed: int, rows: list[int]):
+    whole = draw(seed, 3, 1, 0, 501)
+    drawn = draw_at(seed, 3, 1, np.array(rows, dtype=np.int64))
+    assert drawn.tolist() == [whole[row] for row in rows]
+
+
+def test_rows_before_the_first_are_rows_too():
+    rows = np.array([-3, -2, -1, 0], dtype=np.int64)
+    assert draw_at(7, 2, 1, rows)[3] == draw(7, 2, 1, 0, 1)[0]
+    assert len(set(draw_at(7, 2, 1, rows).tolist())) == 4
+    assert rows.tolist() == [-3, -2, -1, 0]

@@ -33,8 +33,9 @@ ELSEWHERE = {
     "adhoc": "test_multicore_joins.py",
     "1t": "test_multicore_joins.py",
     "indexed": "test_multicore_joins.py",
+    "ordered": "test_multicore_pipelines_conformance.py",
 }
-"""Variants of the multicore engine for queries of operators, and where they are tried."""
+"""Variants of the multicore engine for other programs than those with DGS: where they are tried."""
 # A Spark case costs its start-up, so every case runs once for a variant, on workloads in turn; the
 # batch form shares its reading and its answer with the streaming form and takes every second case.
 PROGRAMS = [name for name in NAMES if isinstance(workload(name).program, DGSProgram)]

@@ -33,8 +33,9 @@ WIDE = st.integers(-3, 3) | st.integers(-(10**9), 10**9)
 
 
 def values(found: Workload) -> st.SearchStrategy[int]:
-    """Any values, but for lengths of text, which are never negative."""
-    return WIDE.map(abs) if "chars" in (found.program.event.names or ()) else WIDE
+    """Any values, but for lengths of text and keys of outputs, which are never negative."""
+    plain = {"chars", "vid"}.isdisjoint(found.program.event.names or ())
+    return WIDE if plain else WIDE.map(abs)
 
 
 @pytest.mark.parametrize("name", NAMES)

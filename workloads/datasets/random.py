@@ -32,11 +32,20 @@ def draw(seed: int, stream: int, lane: int, begin: int, end: int) -> Bits:
         begin: first row.
         end: one past the last row.
     """
+    return _mixed(seed, stream, lane, np.arange(begin + 1, end + 1, dtype=np.uint64))
+
+
+def draw_at(seed: int, stream: int, lane: int, rows: npt.NDArray[np.int64]) -> Bits:
+    """Return what `draw` gives for each of these rows, in any order; negative ones are rows too."""
+    return _mixed(seed, stream, lane, rows.astype(np.uint64) + np.uint64(1))
+
+
+def _mixed(seed: int, stream: int, lane: int, bits: Bits) -> Bits:
+    """Turn counters, the rows plus 1, into random bits, in place."""
     start = seed & _MASK
     for part in (stream, lane):
         start = _mix_one((start + _GAMMA) & _MASK) ^ part
     start = _mix_one((start + _GAMMA) & _MASK)
-    bits = np.arange(begin + 1, end + 1, dtype=np.uint64)
     bits *= np.uint64(_GAMMA)
     bits += np.uint64(start)
     for shift, factor in _MIX:

@@ -4,6 +4,7 @@ from workloads.model.aggregates import aggregate, aggregate_plus, equi_join
 from workloads.model.errors import ModelError, PlanError, ProgramError
 from workloads.model.lists import ColumnType, ListColumn, ListType, column_type, type_of
 from workloads.model.operator import InputType, Operator, Query, Window, join
+from workloads.model.pipeline import Pipeline, Stage, partitioned, stateful, stateless
 from workloads.model.program import DGSProgram, ForkJoin, StateType
 from workloads.model.stream import Block, Columns, Input, Stream
 from workloads.model.tag import Alphabet, Tag
@@ -34,10 +35,12 @@ __all__ = [
     "OutputType",
     "Parameter",
     "Params",
+    "Pipeline",
     "PlanError",
     "Program",
     "ProgramError",
     "Query",
+    "Stage",
     "StateType",
     "Stream",
     "StreamSpec",
@@ -49,5 +52,8 @@ __all__ = [
     "column_type",
     "equi_join",
     "join",
+    "partitioned",
+    "stateful",
+    "stateless",
     "type_of",
 ]

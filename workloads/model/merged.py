@@ -10,8 +10,9 @@ import numpy.typing as npt
 from workloads.model.errors import ModelError
 from workloads.model.lists import ListColumn
 from workloads.model.operator import Query
+from workloads.model.pipeline import Pipeline
 from workloads.model.program import DGSProgram
-from workloads.model.records import event_type, tuple_type
+from workloads.model.records import event_type, record_type, tuple_type
 from workloads.model.stream import Columns, Input, IntArray, Stream
 from workloads.model.windows import check_times
 
@@ -36,7 +37,9 @@ class Merged:
     stream: IntArray
     order: IntArray
 
-    def events(self, program: DGSProgram | Query, *, chunk: int = _CHUNK) -> Iterator[Any]:
+    def events(
+        self, program: DGSProgram | Query | Pipeline, *, chunk: int = _CHUNK
+    ) -> Iterator[Any]:
         """Yield all events in total order, as the program sees them; lists as Python tuples.
 
         Args:
@@ -47,6 +50,9 @@ class Merged:
             payload = (*(program.event.names or ()), *self.lists)
             make = tuple_type(payload)._make
             names = ("ts", "kind", *(program.event.names or ()))
+        elif isinstance(program, Pipeline):
+            make = record_type(program.event.names or ())._make
+            names = ("ts", *(program.event.names or ()))
         else:
             make = event_type(program.event)._make
             names = ("ts", "kind", "key", *(program.event.names or ()))
@@ -57,7 +63,7 @@ class Merged:
             yield from map(make, zip(*columns, strict=True))
 
 
-def merge(data: Input, program: DGSProgram | Query) -> Merged:
+def merge(data: Input, program: DGSProgram | Query | Pipeline) -> Merged:
     """Put all events of an input in total order.
 
     Raises:

@@ -2,33 +2,51 @@
 
 from workloads.model.errors import ModelError
 from workloads.model.operator import Query
+from workloads.model.pipeline import Pipeline
 from workloads.model.program import DGSProgram
-from workloads.model.workload import Workload
+from workloads.model.workload import Program, Workload
+
+WORDS: dict[type[Program], str] = {
+    DGSProgram: "a program with dependency-guided synchronization",
+    Query: "a query of operators O+",
+    Pipeline: "an ordered pipeline",
+}
+"""The programming models, in words for one program."""
 
 
 def dgs_program(workload: Workload) -> DGSProgram:
     """Return the program of a workload with dependency-guided synchronization.
 
     Raises:
-        ModelError: it is a query of operators O+.
+        ModelError: it is of another model.
     """
     if isinstance(workload.program, DGSProgram):
         return workload.program
-    raise ModelError(
-        f"workload {workload.name} is a query of operators O+, not a program with "
-        "dependency-guided synchronization: it has no synchronization plan"
-    )
+    raise _other(workload, DGSProgram, ": it has no synchronization plan")
 
 
 def query(workload: Workload) -> Query:
     """Return the query of a workload.
 
     Raises:
-        ModelError: it is a program with dependency-guided synchronization.
+        ModelError: it is of another model.
     """
     if isinstance(workload.program, Query):
         return workload.program
-    raise ModelError(
-        f"workload {workload.name} is a program with dependency-guided synchronization, "
-        "not a query of operators O+"
-    )
+    raise _other(workload, Query)
+
+
+def pipeline(workload: Workload) -> Pipeline:
+    """Return the pipeline of a workload.
+
+    Raises:
+        ModelError: it is of another model.
+    """
+    if isinstance(workload.program, Pipeline):
+        return workload.program
+    raise _other(workload, Pipeline)
+
+
+def _other(workload: Workload, wanted: type[Program], more: str = "") -> ModelError:
+    found = WORDS[type(workload.program)]
+    return ModelError(f"workload {workload.name} is {found}, not {WORDS[wanted]}{more}")

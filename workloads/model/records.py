@@ -133,6 +133,12 @@ def tuple_type(names: tuple[str, ...]) -> Any:
 
 
 @lru_cache(maxsize=64)
+def record_type(names: tuple[str, ...]) -> Any:
+    """Return the named-tuple class of a pipeline's records: `ts`, then `names`."""
+    return namedtuple("record", ("ts", *names))
+
+
+@lru_cache(maxsize=64)
 def _cached(name: str, dtype: np.dtype[np.void]) -> RecordType:
     return RecordType(name, dtype)
 

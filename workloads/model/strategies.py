@@ -2,20 +2,24 @@
 
 For tests of programs, of engines and of oracles. Values are small by default, so that sums stay
 exact and collisions (equal payloads, equal residues) are frequent. Event times of a query's input
-lie on and beside the boundaries of its windows.
+lie on and beside the boundaries of its windows. Values and gaps in the input of a pipeline are also
+the constants of its functions, and the numbers beside them.
 """
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
+from workloads.model.constants import constants
 from workloads.model.lists import ListColumn
 from workloads.model.operator import Query
+from workloads.model.pipeline import Pipeline
 from workloads.model.program import DGSProgram
-from workloads.model.records import tuple_type
+from workloads.model.records import record_type, tuple_type
 from workloads.model.stream import Input, Stream
 from workloads.model.tag import Alphabet
 from workloads.model.workload import Program
@@ -34,7 +38,7 @@ def inputs(
     layouts: Sequence[Sequence[tuple[str, ...]]] | None = None,
     max_keys: int = 3,
     max_events: int = 12,
-    values: st.SearchStrategy[int] = SMALL,
+    values: st.SearchStrategy[int] | None = None,
 ) -> Input:
     """Draw an input; a query's may be cut off some time after its last event.
 
@@ -45,7 +49,7 @@ def inputs(
             with any non-empty set of kinds.
         max_keys: most keys; unkeyed programs have one.
         max_events: most events of one stream.
-        values: payload values.
+        values: payload values; None: small ones, and those that a pipeline mentions.
     """
     keyed = isinstance(program, DGSProgram) and program.keyed
     keys = draw(st.integers(1, max_keys)) if keyed else 1
@@ -76,10 +80,10 @@ def _streams(
     name: str,
     names: tuple[str, ...],
     max_events: int,
-    values: st.SearchStrategy[int],
+    values: st.SearchStrategy[int] | None,
 ) -> Stream:
     kinds = tuple(sorted(program.kind_indices(names)))
-    ts = sorted(draw(st.lists(_times(program, max_events), max_size=max_events)))
+    ts = draw(_sorted_times(program, max_events))
     n = len(ts)
     tag = None
     if len(kinds) > 1 or alphabet.keys > 1:
@@ -89,7 +93,8 @@ def _streams(
     payload: dict[str, npt.NDArray[np.generic] | ListColumn] = {}
     for field in program.event.names or ():
         dtype = program.event[field]
-        column = draw(st.lists(values, min_size=n, max_size=n))
+        chosen = _values(program, dtype) if values is None else values
+        column = draw(st.lists(chosen, min_size=n, max_size=n))
         payload[field] = np.array(column, dtype=np.int64).astype(dtype)
     if isinstance(program, Query):
         for field, dtype in program.operators[0].lists.items():
@@ -115,6 +120,23 @@ def tuples(query: Query, *, max_size: int) -> st.SearchStrategy[list[Any]]:
     return st.lists(st.one_of(kinds).map(make), max_size=max_size).map(_by_time)
 
 
+def records(pipeline: Pipeline, *, max_size: int) -> st.SearchStrategy[list[Any]]:
+    """Return a strategy for what the first operator of a pipeline is given, in order of time."""
+    names = pipeline.event.names or ()
+    make = record_type(names)._make
+    dtypes = [pipeline.event[name] for name in names]
+    rows = st.tuples(_steps(pipeline), *(_values(pipeline, dtype) for dtype in dtypes))
+
+    def built(drawn: list[tuple[int, ...]]) -> list[Any]:
+        times = accumulate(row[0] for row in drawn)
+        return [
+            make((ts, *(_plain(of.type(v)) for of, v in zip(dtypes, row[1:], strict=True))))
+            for ts, row in zip(times, drawn, strict=True)
+        ]
+
+    return st.lists(rows, max_size=max_size).map(built)
+
+
 def _by_time(drawn: list[Any]) -> list[Any]:
     return sorted(drawn, key=lambda t: int(t.ts))
 
@@ -127,6 +149,31 @@ def _small(dtype: np.dtype[Any]) -> st.SearchStrategy[Any]:
 
 def _plain(value: np.generic) -> Any:
     return value.item()
+
+
+def _values(program: Program, dtype: np.dtype[Any]) -> st.SearchStrategy[int]:
+    """Return small values, and for a pipeline those at and beside its constants, that fit."""
+    if not isinstance(program, Pipeline) or dtype.kind not in "iuf":
+        return SMALL
+    limits = np.iinfo(dtype if dtype.kind in "iu" else np.int32)
+    near = {value + beside for value in constants(program) for beside in (-1, 0, 1)}
+    fitting = sorted(value for value in near if limits.min <= value <= limits.max)
+    small = st.integers(0, 3) if dtype.kind == "u" else SMALL
+    return small | st.sampled_from(fitting) if fitting else small
+
+
+def _sorted_times(program: Program, max_events: int) -> st.SearchStrategy[list[int]]:
+    """Return the times of a stream."""
+    if not isinstance(program, Pipeline):
+        return st.lists(_times(program, max_events), max_size=max_events).map(sorted)
+    return st.lists(_steps(program), max_size=max_events).map(lambda steps: [*accumulate(steps)])
+
+
+def _steps(pipeline: Pipeline) -> st.SearchStrategy[int]:
+    """Return by how much a time is above the one before: not, hardly, or by about a constant."""
+    near = {value + beside for value in constants(pipeline) for beside in (-1, 0, 1) if value > 0}
+    step = st.integers(0, 2)
+    return step | st.sampled_from(sorted(near)) if near else step
 
 
 def _times(program: Program, max_events: int) -> st.SearchStrategy[int]:

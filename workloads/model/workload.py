@@ -8,11 +8,12 @@ import numpy as np
 
 from workloads.model.errors import ModelError
 from workloads.model.operator import Query
+from workloads.model.pipeline import Pipeline
 from workloads.model.program import DGSProgram
 from workloads.model.stream import Block, Columns, Input
 from workloads.model.tag import Tag
 
-Program = DGSProgram | Query
+Program = DGSProgram | Query | Pipeline
 """What a workload computes, in one of the programming models."""
 
 ParamValue = int | float | str
@@ -110,6 +111,9 @@ class Workload:
         query_params: the values that `program`, `output` and `oracle` are for.
         input: name of the input that it takes, by which datasets are kept; None: its own name. All
             workloads of one input have the same parameters, generator, kinds and streams.
+        small: the generator parameters of a small input that has answers, where it has none by
+            default; for tests.
+        small_events: number of its events, where it must be more than a few thousand.
     """
 
     name: str
@@ -128,6 +132,8 @@ class Workload:
     bind: Callable[[Params], Bound] | None = None
     query_params: Params = field(default_factory=dict)
     input: str | None = None
+    small: Params = field(default_factory=dict)
+    small_events: int = 0
 
     @property
     def input_name(self) -> str:

@@ -63,5 +63,7 @@ inline std::vector<std::vector<std::int64_t>> columns_of(const std::vector<Progr
 void bind_operators(nb::module_& m);
 // And of hand-written joins, in joins.cc.
 void bind_joins(nb::module_& m);
+// And of ordered pipelines, in pipelines.cc.
+void bind_pipelines(nb::module_& m);
 
 }  // namespace lab::python

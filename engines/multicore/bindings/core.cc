@@ -212,6 +212,7 @@ NB_MODULE(_core, m) {
       .def("sync", &Core::sync);
   bind_operators(m);
   bind_joins(m);
+  bind_pipelines(m);
   m.attr("STEP_NS") = lab::Recorder::kStepNs;
   m.def(
       "try_generator",

@@ -3,12 +3,22 @@
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.imports.access_log import ACCESS_LOG
 from workloads.datasets.imports.kind import ImportKind
+from workloads.datasets.imports.linear_road import LINEAR_ROAD
+from workloads.datasets.imports.retail import RETAIL
 from workloads.datasets.imports.trades import TRADES
 from workloads.datasets.imports.tweets import TWEETS
 from workloads.datasets.imports.wikipedia_comments import WIKIPEDIA_COMMENTS
 from workloads.datasets.imports.wikipedia_edits import WIKIPEDIA_EDITS
 
-KINDS = (ACCESS_LOG, TWEETS, WIKIPEDIA_COMMENTS, TRADES, WIKIPEDIA_EDITS)
+KINDS = (
+    ACCESS_LOG,
+    LINEAR_ROAD,
+    RETAIL,
+    TWEETS,
+    WIKIPEDIA_COMMENTS,
+    TRADES,
+    WIKIPEDIA_EDITS,
+)
 
 
 def import_kind(name: str) -> ImportKind:

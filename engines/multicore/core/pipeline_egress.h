@@ -1,0 +1,44 @@
+// What is behind the last operator: outputs are appended in order, and counted.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "cacheline.h"
+#include "pipeline_reorder.h"
+#include "sink.h"
+
+namespace lab {
+
+class PipelineEgress {
+ public:
+  // `due`: with a load and something measured, so that units say when their records were due.
+  PipelineEgress(std::vector<std::int32_t> itemsizes, bool due) : due_(due), out_(std::move(itemsizes)) {}
+
+  void reserve(std::int64_t rows) { out_.reserve(rows); }
+  // Once, before the run.
+  void begin(std::int64_t start_ns) noexcept { start_ns_ = start_ns; }
+
+  // Takes the next unit in order. One thread at a time: whoever is at the last operator's exit.
+  void take(Unit& unit, PipelineWorker& worker);
+
+  // Units that are out: all before this serial number. seq_cst: pairs with the store in `take`; also acquire: their
+  // memory may be used again.
+  std::int64_t done() const noexcept { return done_.load(std::memory_order_seq_cst); }
+
+  const OutputBuffer& outputs() const noexcept { return out_; }
+  std::int64_t events() const noexcept { return events_; }
+
+ private:
+  void append(const Unit& unit);
+  void note_latency(const Unit& unit, PipelineWorker& worker) const;
+
+  const bool due_;
+  std::int64_t start_ns_ = 0;
+  OutputBuffer out_;                             // these three: whoever is at the exit
+  std::int64_t events_ = 0;
+  alignas(kCacheLine) std::atomic<std::int64_t> done_{0};  // written at the exit, never decreases
+};
+
+}  // namespace lab

@@ -1,0 +1,68 @@
+// Where units come from: makes them of what the sources have handed over, in total order, while there is room.
+//
+// One stream: a block is a unit, a view of the stream's columns. Several: the ordered log (tuple_buffer.h) says how
+// their records follow each other; long runs of one stream are views, short ones are copied into a unit until it is
+// full or nothing more is ready.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cacheline.h"
+#include "handover.h"
+#include "pipeline_reorder.h"
+#include "pipeline_unit.h"
+#include "total_order.h"
+
+namespace lab {
+
+class PipelineEntry {
+ public:
+  struct Options {
+    std::int64_t batch = 1;                // records of a unit at most
+    std::vector<std::int32_t> itemsizes;   // of the input, timestamp first
+    std::int64_t timed_every = 1;          // one unit of so many is timed
+  };
+
+  // `streams` and `feeds` as the log wants them, one of each for each stream.
+  PipelineEntry(Options options, std::span<Unit> units, std::span<const OperatorStream> streams,
+                std::deque<Feed>& feeds);
+
+  // Admits up to `most` units, as far as units before `done` are out of the pipeline and sources have something. Each
+  // goes to `to` at once, in order; without it they are left in `worker.admitted`, in order. Returns how many; 0 also
+  // where another thread is at it. Any thread.
+  std::int64_t admit(std::int64_t done, std::int64_t most, PipelineExit* to, PipelineWorker& worker);
+
+  // Units in all, once the input is over; -1 before.
+  std::int64_t end() const noexcept { return end_.load(std::memory_order_seq_cst); }  // pairs with the store in `admit`
+
+ private:
+  enum class Found { kUnit, kNothing, kEnd };
+
+  Found make(Unit& unit, PipelineWorker& worker);
+  Found from_block(Unit& unit, PipelineWorker& worker);
+  Found from_log(Unit& unit, PipelineWorker& worker);
+  const LogRun* run(PipelineWorker& worker);
+  void pass(std::int64_t rows) noexcept;
+  void show(Unit& unit, const StreamView& view, std::int64_t begin, std::int64_t rows) const noexcept;
+
+  const Options options_;
+  const std::span<Unit> units_;
+  const std::span<const OperatorStream> streams_;
+  std::deque<Feed>& feeds_;
+
+  // Guarded by the flag.
+  std::unique_ptr<LoggedOrder> order_;  // several streams
+  std::span<const LogRun> runs_;        // of it, at hand
+  std::size_t at_ = 0;                  // of these, done
+  std::int64_t skip_ = 0;               // rows of the next that are done
+  std::int64_t serial_ = 0;             // of the next unit
+
+  alignas(kCacheLine) std::atomic<bool> taken_{false};   // true: some thread admits
+  alignas(kCacheLine) std::atomic<std::int64_t> end_{-1};  // written by who admits, once
+};
+
+}  // namespace lab

@@ -1,0 +1,44 @@
+// Records in columns of memory of their own, which is kept when it is used again, and grows.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace lab {
+
+class RecordBuffer {
+ public:
+  // Makes room for `rows` records of these item sizes, which must stay where they are; what was in it is lost.
+  void shape(std::span<const std::int32_t> itemsizes, std::int64_t rows);
+
+  // Makes room for `rows` records; keeps the first `used`.
+  void grow(std::int64_t used, std::int64_t rows);
+
+  // Writes to all its memory, so that its pages are there.
+  void touch() noexcept;
+
+  void* const* columns() const noexcept { return columns_.data(); }
+  std::int32_t* sources() const noexcept { return sources_; }  // a number for each record
+  std::int64_t capacity() const noexcept { return capacity_; }
+
+ private:
+  std::size_t bytes_for(std::int64_t rows) const noexcept;
+  void allocate(std::size_t bytes);
+  void place(std::int64_t rows);
+
+  std::span<const std::int32_t> itemsizes_;
+  std::unique_ptr<std::byte[]> memory_;
+  std::byte* begin_ = nullptr;  // of whole cache lines
+  std::size_t bytes_ = 0;
+  std::int64_t capacity_ = 0;
+  std::vector<void*> columns_;
+  std::int32_t* sources_ = nullptr;
+};
+
+// Copies `rows` records, from record `from` of one set of columns to record `to` of another.
+void copy_records(std::span<const std::int32_t> itemsizes, const void* const* source, std::int64_t from,
+                  void* const* target, std::int64_t to, std::int64_t rows) noexcept;
+
+}  // namespace lab

@@ -1,0 +1,162 @@
+// A run of an ordered pipeline: operators in a row, whose outputs come in the order of sequential execution however
+// many workers there are. docs/decisions/0010-ordered-pipelines.md says how and why so.
+//
+// Who does what. There are no threads but the workers, and with a load the generator's. A worker asks the scheduler for
+// an operator, works on what waits for it, for about a time slice, and gives what it has finished to the operator's
+// reordering buffer; whoever finds the exit behind it free sends units on, to the next operator's worklist or out.
+// Units are admitted by whoever looks for work.
+//
+// Bounded memory, and no deadlock. At most `window` units are admitted and not yet out. Every worklist and reordering
+// buffer has room for all of them, so nobody ever waits for room. The oldest unit that is not out is always in a
+// worker's hands, in a worklist, or next at an exit: so somebody can go on.
+//
+// Set-up and results are for one thread.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <latch>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "generator.h"
+#include "handover.h"
+#include "operator_threads.h"
+#include "pipeline_egress.h"
+#include "pipeline_entry.h"
+#include "pipeline_idle.h"
+#include "pipeline_reorder.h"
+#include "pipeline_scheduler.h"
+#include "pipeline_stage.h"
+#include "pipeline_worker.h"
+#include "run_parts.h"
+
+namespace lab {
+
+struct PipelineOptions {
+  std::int32_t workers = 1;
+  std::int64_t batch = 1;                    // records of a unit at most; above 65,536 counts as that
+  std::int64_t window = 128;                 // units under way; rounded up to a power of two
+  std::uint64_t ring_blocks = 64;            // blocks that a source may be ahead of the entry
+  std::string scheduler = "ct";              // see pipeline_heuristic.cc
+  std::string worklist = "hybrid";           // of partitioned operators, see pipeline_worklist.h
+  std::string reordering = "nonblocking";    // see pipeline_reorder.h
+  std::int64_t slice_ns = 100'000;           // for how long a worker stays at an operator
+  std::int64_t window_ns = 10'000'000;       // w of CT: over which the time spent on operators is counted
+  std::int64_t capacity = 0;                 // C of QST, in records; 0: half of what may be under way
+  std::vector<std::int32_t> input_itemsizes; // of the input, the int64 timestamp first
+  std::vector<std::int32_t> cores;           // worker i is pinned to cores[i mod size]; empty: not pinned
+  bool oversubscribed = false;               // more workers than cores: do not spin
+  std::optional<LoadOptions> load;
+  bool spare_core = false;
+  std::int64_t reserved_rows = 0;            // output rows for which memory is touched before the run
+  std::int64_t grid_steps = Recorder::kSteps;
+  bool measure = true;
+};
+
+class PipelineRuntime : private PipelineStage::Next {
+ public:
+  // Throws std::invalid_argument on options out of range.
+  explicit PipelineRuntime(PipelineOptions options);
+  ~PipelineRuntime() override;
+  PipelineRuntime(const PipelineRuntime&) = delete;
+  PipelineRuntime& operator=(const PipelineRuntime&) = delete;
+
+  // Adds the next operator: it reads the input, or what the one before forwards. Throws std::invalid_argument.
+  void add_stage(StageSpec spec);
+
+  // Adds a stream; its index, which breaks ties in time, is the number of streams added before. `stream.columns` are
+  // those of the input's item sizes. Throws std::invalid_argument.
+  std::int32_t add_stream(StreamView stream);
+
+  // Creates the threads; they wait for `run`. Once.
+  void start();
+
+  // Runs to the end of all streams. Returns the duration in ns. Throws std::runtime_error when an operator failed.
+  std::int64_t run();
+
+  std::int64_t rows() const noexcept { return egress_->outputs().rows(); }
+  void collect(std::span<void* const> columns) const;
+  std::int64_t events() const noexcept { return egress_->events(); }  // input records whose outputs are out
+  std::int64_t emitted() const noexcept { return generator_ ? generator_->emitted() : 0; }
+  bool real_time_generator() const noexcept { return generator_ && generator_->real_time(); }
+
+  std::vector<std::int64_t> latency_counts() const;
+  std::vector<std::int64_t> warm_up_counts() const;
+  std::vector<std::int64_t> service_counts() const;
+  std::vector<std::int64_t> lag_counts() const;
+  // From when the first operator took a unit until its outputs were out: one unit in every 64 records, all of them
+  // with a load.
+  std::vector<std::int64_t> processing_counts() const;
+  std::vector<Progress> progress() const;
+  StageTotals totals(std::size_t stage) const noexcept { return scheduler_.totals(stage); }
+  std::size_t stages() const noexcept { return stages_.size(); }
+  const StageSpec& spec(std::size_t stage) const noexcept { return stages_[stage]->spec(); }
+  PipelineCounts counts() const noexcept;
+  Counters sleeps_and_yields() const noexcept;
+  std::int64_t window() const noexcept { return static_cast<std::int64_t>(units_.size()); }
+
+ private:
+  // Leads to operator `to`; to one past the last: out.
+  struct Exit final : PipelineExit {
+    Exit(PipelineRuntime& runtime, std::size_t to) : runtime_(runtime), to_(to) {}
+    void send(Unit& unit, PipelineWorker& worker) override { runtime_.deliver(to_, unit, worker); }
+    void offer(PipelineWorker&) override { runtime_.wake_one(); }
+    PipelineRuntime& runtime_;
+    std::size_t to_;
+  };
+  struct Line {  // of one operator
+    std::unique_ptr<Worklist> list;
+    std::unique_ptr<Exit> exit;  // behind it
+    std::unique_ptr<Reordering> order;
+  };
+  struct Slot {
+    std::unique_ptr<PipelineWorker> worker;
+    std::string error;
+    std::thread thread;
+    std::vector<OperatorLoad> table;
+  };
+
+  void completed(std::size_t stage, Unit& unit, PipelineWorker& worker) override;
+  void deliver(std::size_t to, Unit& unit, PipelineWorker& worker);
+  void wake_one() noexcept {
+    if (idle_.any()) idle_.wake_one(threads_.parkers());
+  }
+
+  void set_up();
+  void touch_units();
+  void work(std::int32_t index);
+  bool turn(Slot& slot, bool any);
+  bool admit(PipelineWorker& worker);
+  bool schedule(Slot& slot, bool any);
+  bool over() const noexcept;
+  void abandon();
+  void join();
+  std::vector<std::int64_t> sum(Histogram Recorder::*of) const;
+
+  PipelineOptions options_;
+  OperatorThreads threads_;
+  PipelineScheduler scheduler_;
+  std::vector<std::unique_ptr<PipelineStage>> stages_;
+  std::vector<Line> lines_;
+  Line front_;                         // before the first operator, where it is partitioned
+  Exit entrance_{*this, 0};
+  std::vector<Unit> units_;
+  std::unique_ptr<PipelineEntry> entry_;
+  std::unique_ptr<PipelineEgress> egress_;
+  IdleWorkers idle_;
+  std::vector<Slot> slots_;
+
+  std::deque<StreamView> views_;
+  std::vector<OperatorStream> streams_;
+  std::vector<std::unique_ptr<Source>> sources_;
+  std::deque<Feed> feeds_;
+  std::unique_ptr<Generator> generator_;
+  std::thread generator_thread_;
+  std::unique_ptr<std::latch> go_;
+};
+
+}  // namespace lab

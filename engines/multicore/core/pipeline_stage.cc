@@ -1,0 +1,211 @@
+#include "pipeline_stage.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "pipeline_worker.h"
+#include "run_parts.h"
+
+namespace lab {
+namespace {
+
+// An entry of a key table is a stamp, the key, and the state (window_table.h).
+constexpr std::size_t kHeadBytes = 16;
+
+// Up to so many outputs of a record, a group writes where they belong at once; else by way of the worker's scratch.
+constexpr std::int64_t kFewOutputs = 4;
+
+StageSpec checked(StageSpec spec) {
+  using Kind = StageSpec::Kind;
+  const std::string where = "operator " + spec.name + ": ";
+  check_output(spec.itemsizes);
+  if (spec.process == nullptr) throw std::invalid_argument(where + "it has no function");
+  if (spec.max_outputs < 1) throw std::invalid_argument(where + "max_outputs must be at least 1");
+  if ((spec.kind == Kind::kStateless) != (spec.state_bytes == 0) || spec.state_bytes < 0) {
+    throw std::invalid_argument(where + "an operator has a state unless it is stateless");
+  }
+  if (spec.kind == Kind::kPartitioned && (spec.partitions < 1 || spec.partition == nullptr)) {
+    throw std::invalid_argument(where + "a partitioned operator has partitions, at least 1");
+  }
+  return spec;
+}
+
+// Notes when the first operator took a unit: its first group counts.
+void note_taken(Unit& unit, std::size_t stage, PipelineWorker& worker) noexcept {
+  if (stage != 0 || !unit.timed) return;
+  std::int64_t none = 0;
+  if (unit.taken_ns.load(std::memory_order_relaxed) != 0) return;
+  unit.taken_ns.compare_exchange_strong(none, worker.clock.now(), std::memory_order_relaxed);  // see Unit
+}
+
+}  // namespace
+
+PipelineStage::PipelineStage(StageSpec spec, std::size_t index, bool track, Next& next,
+                             const PipelineScheduler& scheduler, const std::atomic<bool>& stop)
+    : spec_(checked(std::move(spec))),
+      index_(index),
+      track_(track),
+      next_(next),
+      scheduler_(scheduler),
+      stop_(stop) {
+  const std::size_t words = (static_cast<std::size_t>(spec_.state_bytes) + 7) / 8;
+  if (spec_.kind == StageSpec::Kind::kStateful) state_.resize(words, 0);
+  if (!partitioned()) return;
+  keys_ = std::vector<Keys>(static_cast<std::size_t>(spec_.partitions));
+  for (Keys& keys : keys_) keys.stride = kHeadBytes + words * 8;
+}
+
+void* PipelineStage::find(void* keys, std::int64_t key) {
+  auto* of = static_cast<Keys*>(keys);
+  return of->table.find(key, of->stride).entry + kHeadBytes;
+}
+
+// Records that this operator is likely to make of so many, and never less than one record may need.
+std::int64_t PipelineStage::room_for(std::int64_t records) const noexcept {
+  const auto most = static_cast<double>(records) * static_cast<double>(spec_.max_outputs);
+  const double likely = static_cast<double>(records) * scheduler_.selectivity(index_) * 1.25 + 16;
+  return static_cast<std::int64_t>(std::min(most, likely + static_cast<double>(spec_.max_outputs)));
+}
+
+std::int64_t PipelineStage::run(const StageCall& call, std::int64_t begin, std::int64_t end, Emit& out,
+                                PipelineWorker& worker) const {
+  ++worker.counts.kernel_calls;
+  const std::int64_t next = spec_.process(&call, begin, end, &out) - 1;
+  if (next < begin) {
+    throw std::runtime_error(called() +
+                             "its function raised an exception; run it on the reference engine to see which");
+  }
+  if (out.refused != 0) {
+    throw std::runtime_error(called() + "its function emitted " + std::to_string(out.refused) +
+                             " records beyond max_outputs; raise it in the operator");
+  }
+  return next;
+}
+
+// Processes entries [begin, end) into a buffer, which grows. Returns how many records there are in it then.
+std::int64_t PipelineStage::fill(StageCall& call, std::int64_t begin, std::int64_t end, RecordBuffer& buffer,
+                                 PipelineWorker& worker) {
+  Emit out{};
+  std::int64_t at = begin;
+  for (;;) {
+    out.columns = buffer.columns();
+    out.capacity = buffer.capacity();
+    call.sources = buffer.sources();
+    const std::int64_t next = run(call, at, end, out, worker);
+    if (next >= end) break;
+    if (next == at && out.capacity - out.count >= spec_.max_outputs) {
+      throw std::runtime_error(called() + "its function makes no progress");
+    }
+    at = next;
+    if (out.count > std::numeric_limits<std::int32_t>::max() / 2) {
+      throw std::runtime_error(called() + "more than 2^30 records of one unit; give a smaller batch");
+    }
+    buffer.grow(out.count, out.count + std::max(out.count / 2, room_for(end - at)));
+  }
+  return out.count;
+}
+
+void PipelineStage::group(Unit& unit, PipelineWorker& worker) const {
+  if (!make_groups(unit, {spec_.partition, spec_.partitions}, worker)) {
+    throw std::runtime_error(called() + "its key function raised an exception; run it on the reference engine to see "
+                                        "which");
+  }
+  if (unit.group_count == 1) return;  // it will write where whole units do
+  const std::int64_t most = spec_.max_outputs;
+  unit.part_room = most <= kFewOutputs
+                       ? most
+                       : std::min(most, static_cast<std::int64_t>(std::ceil(scheduler_.selectivity(index_))) + 1);
+  unit.buffers[Unit::parts].shape(spec_.itemsizes, unit.records * unit.part_room);
+}
+
+void PipelineStage::operate(Unit& unit, PipelineWorker& worker) {
+  StageCall call{};
+  call.columns = unit.columns;
+  call.base = unit.base;
+  if (!state_.empty()) call.state = state_.data();
+  whole(unit, call, worker);
+}
+
+void PipelineStage::operate_group(Group& group, PipelineWorker& worker) {
+  Unit& unit = *group.unit;
+  StageCall call{};
+  call.columns = unit.columns;
+  call.base = unit.base;
+  call.order = unit.order.data();
+  call.state = &keys_[static_cast<std::size_t>(group.partition)];
+  call.find = &PipelineStage::find;
+  if (unit.group_count == 1) return whole(unit, call, worker);
+  part(group, call, worker);
+  // acq_rel: releases what this group has written, acquires what the others have.
+  if (unit.groups_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  complete(unit, join_groups(unit, spec_.itemsizes, worker), worker);
+}
+
+void PipelineStage::whole(Unit& unit, StageCall& call, PipelineWorker& worker) {
+  note_taken(unit, index_, worker);
+  RecordBuffer& out = unit.buffers[unit.out];
+  out.shape(spec_.itemsizes, room_for(unit.records));
+  const std::int64_t records = unit.records;
+  const std::int64_t made = fill(call, 0, records, out, worker);
+  worker.rows[index_] += records;
+  worker.outputs[index_] += made;
+  complete(unit, made, worker);
+}
+
+void PipelineStage::part(Group& group, StageCall& call, PipelineWorker& worker) {
+  Unit& unit = *group.unit;
+  note_taken(unit, index_, worker);
+  const RecordBuffer& parts = unit.buffers[Unit::parts];
+  const std::int64_t room = (group.end - group.begin) * unit.part_room;
+  const std::int64_t first = group.begin * unit.part_room;
+  const auto place = [&] {
+    worker.columns.resize(spec_.itemsizes.size());
+    for (std::size_t c = 0; c < worker.columns.size(); ++c) {
+      worker.columns[c] = static_cast<std::byte*>(parts.columns()[c]) +
+                          static_cast<std::size_t>(first) * static_cast<std::size_t>(spec_.itemsizes[c]);
+    }
+  };
+  if (spec_.max_outputs <= kFewOutputs) {
+    place();
+    Emit out{};
+    out.columns = worker.columns.data();
+    out.capacity = room;  // as much as its records may need
+    call.sources = parts.sources() + first;
+    if (run(call, group.begin, group.end, out, worker) != group.end) {
+      throw std::runtime_error(called() + "its function makes no progress");
+    }
+    group.made = out.count;
+  } else {
+    worker.made.shape(spec_.itemsizes, room_for(group.end - group.begin));
+    group.made = fill(call, group.begin, group.end, worker.made, worker);
+    if (group.made <= room) {
+      place();
+      copy_records(spec_.itemsizes, worker.made.columns(), 0, worker.columns.data(), 0, group.made);
+      std::copy_n(worker.made.sources(), group.made, parts.sources() + first);
+    } else {
+      group.apart = std::make_unique<RecordBuffer>(std::move(worker.made));
+      worker.made = RecordBuffer();
+    }
+  }
+  worker.rows[index_] += group.end - group.begin;
+  worker.outputs[index_] += group.made;
+}
+
+void PipelineStage::complete(Unit& unit, std::int64_t made, PipelineWorker& worker) {
+  RecordBuffer& out = unit.buffers[unit.out];
+  if (track_ && unit.origins != nullptr) {
+    std::int32_t* sources = out.sources();
+    for (std::int64_t i = 0; i < made; ++i) sources[i] = unit.origins[sources[i]];
+  }
+  unit.columns = out.columns();
+  unit.base = 0;
+  unit.records = made;
+  unit.origins = track_ ? out.sources() : nullptr;
+  std::swap(unit.in, unit.out);
+  next_.completed(index_, unit, worker);
+}
+
+}  // namespace lab

@@ -1,0 +1,137 @@
+// What the workers of a pipeline do.
+#include <algorithm>
+#include <exception>
+
+#include "pipeline_runtime.h"
+
+namespace lab {
+namespace {
+
+// What is admitted before somebody looks whether there is other work: units, and records in them.
+constexpr std::int64_t kAdmitUnits = 64;
+constexpr std::int64_t kAdmitRecords = 1 << 14;
+
+}  // namespace
+
+bool PipelineRuntime::over() const noexcept {
+  // seq_cst, both: whoever makes the later of the two true sees the other here.
+  const std::int64_t end = entry_->end();
+  return end >= 0 && egress_->done() == end;
+}
+
+void PipelineRuntime::work(std::int32_t index) {
+  pin_thread(options_.cores, index);
+  go_->wait();
+  Slot& slot = slots_[static_cast<std::size_t>(index)];
+  Counters& counters = threads_.meter(index).counters;
+  try {
+    Backoff backoff = threads_.backoff();
+    while (!threads_.failed() && !threads_.over()) {
+      if (turn(slot, false)) {
+        backoff.reset();
+        continue;
+      }
+      switch (backoff.next()) {
+        case Backoff::Step::kSpin:
+          spin_pause();
+          break;
+        case Backoff::Step::kYield:
+          ++counters.yields;
+          std::this_thread::yield();
+          break;
+        case Backoff::Step::kSleep: {
+          Parker& parker = threads_.parkers()[static_cast<std::size_t>(index)];
+          const std::uint32_t ticket = parker.prepare();
+          idle_.announce(index);
+          if (turn(slot, true) || threads_.over() || threads_.failed()) {
+            parker.cancel();
+          } else {
+            ++counters.sleeps;
+            parker.commit(ticket);
+          }
+          idle_.withdraw(index);
+          break;
+        }
+      }
+    }
+  } catch (const std::exception& error) {
+    slot.error = "worker " + std::to_string(index) + ": " + error.what();
+    threads_.fail();
+  }
+}
+
+bool PipelineRuntime::turn(Slot& slot, bool any) {
+  PipelineWorker& worker = *slot.worker;
+  bool did = front_.order != nullptr && front_.order->resume(worker);
+  for (Line& line : lines_) did |= line.order->resume(worker);
+  did |= admit(worker);
+  if (over()) {
+    threads_.finish();
+    return true;
+  }
+  did |= schedule(slot, any);
+  if (!did) ++worker.counts.vain_looks;
+  return did;
+}
+
+bool PipelineRuntime::admit(PipelineWorker& worker) {
+  const std::int64_t most = std::clamp<std::int64_t>(kAdmitRecords / options_.batch, 1, kAdmitUnits);
+  if (front_.order == nullptr) return entry_->admit(egress_->done(), most, &entrance_, worker) != 0;
+  // What has to be grouped first passes through a reordering buffer, like what an operator has made.
+  const bool some = entry_->admit(egress_->done(), most, nullptr, worker) != 0;
+  for (Unit* unit : worker.admitted) {
+    stages_.front()->group(*unit, worker);
+    front_.order->add(*unit, worker);
+  }
+  worker.admitted.clear();
+  return some;
+}
+
+bool PipelineRuntime::schedule(Slot& slot, bool any) {
+  PipelineWorker& worker = *slot.worker;
+  std::uint64_t skip = 0;
+  std::int64_t asked_ns = worker.clock.now();
+  for (;;) {
+    const Assignment given = scheduler_.choose(asked_ns, skip, any, slot.table);
+    if (given.stage < 0) return false;
+    if (given.more) wake_one();
+    const std::int64_t begin_ns = worker.clock.now();
+    worker.recorder.saw(begin_ns);
+    const auto index = static_cast<std::size_t>(given.stage);
+    const std::int64_t done = lines_[index].list->work(given.records, *stages_[index], worker);
+    const std::int64_t end_ns = worker.clock.now();
+    scheduler_.leave(given.stage, end_ns - begin_ns, worker.rows[index], worker.outputs[index]);
+    worker.rows[index] = 0;
+    worker.outputs[index] = 0;
+    if (done != 0) {
+      ++worker.counts.decisions;
+      worker.counts.decision_ns += begin_ns - asked_ns;
+      return true;
+    }
+    skip |= std::uint64_t{1} << index;
+    asked_ns = end_ns;
+  }
+}
+
+void PipelineRuntime::completed(std::size_t stage, Unit& unit, PipelineWorker& worker) {
+  if (stage + 1 < stages_.size() && unit.records != 0 && stages_[stage + 1]->partitioned()) {
+    stages_[stage + 1]->group(unit, worker);
+  }
+  lines_[stage].order->add(unit, worker);
+}
+
+void PipelineRuntime::deliver(std::size_t to, Unit& unit, PipelineWorker& worker) {
+  if (to == stages_.size()) {
+    egress_->take(unit, worker);
+    return;
+  }
+  if (unit.records == 0) {  // nothing to do for the operator; but its place in the order is kept
+    lines_[to].order->add(unit, worker);
+    return;
+  }
+  lines_[to].list->push(unit);
+  // A sleeper that could not join would look in vain.
+  if (idle_.any() && scheduler_.has_room(to)) wake_one();
+}
+
+}  // namespace lab

@@ -1,0 +1,518 @@
+// The parts of the ordered-pipeline runtime, each alone: queues, worklists, groups, heuristics, the scheduler.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "check.h"
+#include "pipeline_groups.h"
+#include "pipeline_heuristic.h"
+#include "pipeline_idle.h"
+#include "pipeline_scheduler.h"
+#include "pipeline_worker.h"
+#include "pipeline_worklist.h"
+
+namespace {
+
+using lab::Group;
+using lab::OperatorLoad;
+using lab::PipelineWorker;
+using lab::Unit;
+
+std::unique_ptr<PipelineWorker> a_worker(std::int32_t index = 0, std::size_t stages = 1) {
+  static lab::Recorder silent(false);
+  return std::make_unique<PipelineWorker>(index, silent, stages);
+}
+
+void a_ring_gives_each_item_to_one_consumer_in_order() {
+  constexpr std::int64_t kItems = 40'000;
+  for (const std::int64_t most : {1, 8}) {
+    lab::ItemRing<std::int64_t> ring(static_cast<std::uint64_t>(kItems));  // room for all, as in a pipeline
+    std::vector<std::vector<std::int64_t>> seen(3);
+    std::vector<std::thread> consumers;
+    std::atomic<bool> over{false};
+    for (auto& mine : seen) {
+      consumers.emplace_back([&] {
+        std::int64_t items[8];
+        for (;;) {
+          const bool last = over.load(std::memory_order_acquire);
+          const std::int64_t count = ring.pop(items, most);
+          mine.insert(mine.end(), items, items + count);
+          if (count == 0 && last) return;
+          if (count == 0) std::this_thread::yield();
+        }
+      });
+    }
+    for (std::int64_t i = 0; i < kItems; ++i) {
+      ring.put(i);
+      if (i % 3 == 0) ring.publish();
+    }
+    ring.publish();
+    over.store(true, std::memory_order_release);
+    for (std::thread& consumer : consumers) consumer.join();
+    std::vector<std::int64_t> all;
+    for (const auto& mine : seen) {
+      CHECK(std::is_sorted(mine.begin(), mine.end()));
+      all.insert(all.end(), mine.begin(), mine.end());
+    }
+    std::sort(all.begin(), all.end());
+    CHECK_EQ(static_cast<std::int64_t>(all.size()), kItems);
+    for (std::int64_t i = 0; i < kItems; ++i) CHECK_EQ(all[static_cast<std::size_t>(i)], i);
+    CHECK(ring.empty());
+  }
+}
+
+void a_ring_is_used_again_and_shows_nothing_before_it_is_published() {
+  lab::ItemRing<std::int32_t> ring(3);  // room for 4
+  std::int32_t items[8];
+  for (std::int32_t round = 0; round < 50; ++round) {
+    for (std::int32_t i = 0; i < 4; ++i) ring.put(4 * round + i);
+    CHECK(ring.empty());
+    CHECK_EQ(ring.pop(items, 8), 0);
+    ring.publish();
+    CHECK(!ring.empty());
+    CHECK_EQ(ring.pop(items, 8), 2);  // half
+    CHECK_EQ(ring.pop(items + 2, 8), 1);
+    CHECK_EQ(ring.pop(items + 3, 1), 1);
+    for (std::int32_t i = 0; i < 4; ++i) CHECK_EQ(items[i], 4 * round + i);
+  }
+}
+
+// Units of groups as a worklist sees them; `partition_of[u]` lists the partitions of unit u's groups, one each.
+struct Units {
+  explicit Units(const std::vector<std::vector<std::int32_t>>& partition_of) : units(partition_of.size()) {
+    for (std::size_t u = 0; u < units.size(); ++u) {
+      Unit& unit = units[u];
+      unit.serial = static_cast<std::int64_t>(u);
+      unit.records = static_cast<std::int64_t>(partition_of[u].size());
+      unit.groups.resize(partition_of[u].size());
+      unit.group_count = static_cast<std::int32_t>(partition_of[u].size());
+      for (std::size_t g = 0; g < partition_of[u].size(); ++g) {
+        Group& group = unit.groups[g];
+        group.unit = &unit;
+        group.partition = partition_of[u][g];
+        group.begin = static_cast<std::int32_t>(g);
+        group.end = group.begin + 1;
+      }
+    }
+  }
+  std::vector<Unit> units;
+};
+
+// Notes which groups come, and that no two of a partition come at once.
+class Watch final : public lab::Operate {
+ public:
+  explicit Watch(std::size_t partitions, int yields = 0) : inside_(partitions), seen(partitions), yields_(yields) {}
+  void operate(Unit& unit, PipelineWorker&) override {
+    const std::lock_guard lock(mutex_);
+    units.push_back(unit.serial);
+  }
+  void operate_group(Group& group, PipelineWorker&) override {
+    const auto partition = static_cast<std::size_t>(group.partition);
+    CHECK_EQ(inside_[partition].fetch_add(1, std::memory_order_relaxed), 0);
+    seen[partition].push_back(group.unit->serial);  // unsynchronised: the list promises that one thread is here
+    for (int i = 0; i < yields_; ++i) std::this_thread::yield();
+    CHECK_EQ(inside_[partition].fetch_sub(1, std::memory_order_relaxed), 1);
+    done.fetch_add(1, std::memory_order_relaxed);
+  }
+  bool stopped() const noexcept override { return false; }
+
+ private:
+  std::vector<std::atomic<int>> inside_;
+
+ public:
+  std::vector<std::vector<std::int64_t>> seen;  // by partition
+  std::atomic<std::int64_t> done{0};
+  std::vector<std::int64_t> units;
+
+ private:
+  std::mutex mutex_;
+  int yields_;
+};
+
+void groups_of_a_partition_come_one_at_a_time_and_in_order() {
+  constexpr std::int32_t kPartitions = 5;
+  std::mt19937 random(3);
+  for (const char* name : {"hybrid", "partitioned", "shared"}) {
+    for (const int threads : {1, 2, 4}) {
+      for (const bool hot : {false, true}) {
+        std::vector<std::vector<std::int32_t>> partition_of(512);
+        std::int64_t total = 0;
+        for (auto& mine : partition_of) {
+          for (std::int32_t p = 0; p < kPartitions; ++p) {
+            if (hot ? p == 2 : random() % 2 == 0) mine.push_back(p);
+          }
+          std::shuffle(mine.begin(), mine.end(), random);
+          total += static_cast<std::int64_t>(mine.size());
+        }
+        Units units(partition_of);
+        const auto list = lab::make_group_list(name, 512, kPartitions, threads, 0);
+        Watch watch(kPartitions, 1);
+        CHECK(list->empty());
+        std::vector<std::thread> workers;
+        for (int i = 0; i < threads; ++i) {
+          workers.emplace_back([&, i] {
+            const auto worker = a_worker(i);
+            while (watch.done.load(std::memory_order_relaxed) < total) {
+              if (list->work(1 + i * 7, watch, *worker) == 0) std::this_thread::yield();
+            }
+          });
+        }
+        for (Unit& unit : units.units) {
+          if (unit.records != 0) list->push(unit);
+        }
+        for (std::thread& worker : workers) worker.join();
+        std::vector<std::vector<std::int64_t>> expected(kPartitions);
+        for (std::size_t u = 0; u < partition_of.size(); ++u) {
+          for (const std::int32_t p : partition_of[u]) {
+            expected[static_cast<std::size_t>(p)].push_back(static_cast<std::int64_t>(u));
+          }
+        }
+        CHECK(watch.seen == expected);
+        CHECK(list->empty());
+        CHECK_EQ(list->queued(), 0);
+      }
+    }
+  }
+}
+
+void the_hybrid_list_leaves_a_group_to_the_worker_that_is_at_its_partition() {
+  // Worker 0 is at the partition until the other has taken a token of it.
+  Units units({{0}, {0}, {1}});
+  const auto list = lab::make_group_list("hybrid", 4, 2, 2, 0);
+  for (Unit& unit : units.units) list->push(unit);
+  struct Slow final : lab::Operate {
+    void operate(Unit&, PipelineWorker&) override {}
+    void operate_group(Group& group, PipelineWorker& worker) override {
+      by[group.unit->serial] = worker.index;
+      if (group.unit->serial != 0) return;
+      inside.store(true, std::memory_order_release);
+      while (!left.load(std::memory_order_acquire)) std::this_thread::yield();
+    }
+    bool stopped() const noexcept override { return false; }
+    std::array<int, 3> by{-1, -1, -1};
+    std::atomic<bool> inside{false}, left{false};
+  } slow;
+  std::thread first([&] {
+    const auto worker = a_worker(0);
+    CHECK_EQ(list->work(1, slow, *worker), 2);  // its own, and the one that was left to it
+  });
+  while (!slow.inside.load(std::memory_order_acquire)) std::this_thread::yield();
+  const auto worker = a_worker(1);
+  CHECK_EQ(list->work(1, slow, *worker), 1);
+  CHECK_EQ(worker->counts.delegated, 1);
+  slow.left.store(true, std::memory_order_release);
+  first.join();
+  CHECK(slow.by == (std::array<int, 3>{0, 0, 1}));
+}
+
+void a_list_that_would_be_too_large_is_refused() {
+  CHECK_THROWS(lab::make_group_list("hybrid", 1 << 12, 1 << 13, 1, 0), std::invalid_argument);
+  CHECK_THROWS(lab::make_group_list("heap", 4, 4, 1, 0), std::invalid_argument);
+}
+
+void whole_units_come_in_order() {
+  Units units(std::vector<std::vector<std::int32_t>>(20, {0, 0, 0}));
+  lab::UnitList list(20);
+  for (Unit& unit : units.units) list.push(unit);
+  CHECK_EQ(list.queued(), 60);
+  Watch watch(1);
+  const auto worker = a_worker();
+  CHECK_EQ(list.work(1, watch, *worker), 3);  // at least one
+  while (list.work(10, watch, *worker) != 0) continue;
+  CHECK_EQ(static_cast<int>(watch.units.size()), 20);
+  CHECK(std::is_sorted(watch.units.begin(), watch.units.end()));
+  CHECK_EQ(list.queued(), 0);
+}
+
+// Partition of a record: its value modulo the number of partitions.
+std::int64_t by_value(const void* const* columns, std::int64_t base, std::int64_t records, std::int64_t partitions,
+                      std::int32_t* result) {
+  const auto* value = static_cast<const std::int64_t*>(columns[1]);
+  for (std::int64_t i = 0; i < records; ++i) {
+    if (value[base + i] < 0) return 0;
+    result[i] = static_cast<std::int32_t>(value[base + i] % partitions);
+  }
+  return records + 1;
+}
+
+void what_groups_make_is_put_together_in_the_order_of_its_records() {
+  const std::vector<std::int32_t> itemsizes{8, 1, 2, 4, 16};
+  std::mt19937 random(1);
+  const auto worker = a_worker();
+  Unit unit;  // used again and again, as in a pipeline
+  for (int round = 0; round < 200; ++round) {
+    const auto records = static_cast<std::int64_t>(1 + random() % 40);
+    const auto partitions = static_cast<std::int32_t>(1 + random() % 9);
+    constexpr std::int64_t kBase = 5;
+    std::vector<std::int64_t> ts(static_cast<std::size_t>(kBase + records)), value(ts.size());
+    for (auto& each : value) each = static_cast<std::int64_t>(random() % 30);
+    const void* columns[] = {ts.data(), value.data()};
+    unit.columns = columns;
+    unit.base = kBase;
+    unit.records = records;
+    CHECK(lab::make_groups(unit, {&by_value, partitions}, *worker));
+    // Each record is in one group, in order, and that of its partition.
+    std::set<std::int32_t> seen;
+    for (std::int32_t g = 0; g < unit.group_count; ++g) {
+      const Group& group = unit.groups[static_cast<std::size_t>(g)];
+      CHECK(group.begin < group.end);
+      for (std::int32_t i = group.begin; i < group.end; ++i) {
+        const std::int32_t record = unit.order[static_cast<std::size_t>(i)];
+        CHECK(seen.insert(record).second);
+        CHECK_EQ(value[static_cast<std::size_t>(kBase + record)] % partitions, group.partition);
+        if (i > group.begin) CHECK(unit.order[static_cast<std::size_t>(i - 1)] < record);
+      }
+    }
+    CHECK_EQ(static_cast<std::int64_t>(seen.size()), records);
+    // Record r makes r % 4 outputs, each marked with r and its number; now and then a group writes apart.
+    const auto marked = [](void* const* into, std::int64_t at, std::int64_t record, std::int64_t n) {
+      static_cast<std::int64_t*>(into[0])[at] = 100 * record + n;
+      static_cast<std::int8_t*>(into[1])[at] = static_cast<std::int8_t>(record);
+      static_cast<std::int16_t*>(into[2])[at] = static_cast<std::int16_t>(record * 7 + n);
+      static_cast<std::int32_t*>(into[3])[at] = static_cast<std::int32_t>(-record);
+      static_cast<std::int64_t*>(into[4])[2 * at] = record;
+      static_cast<std::int64_t*>(into[4])[2 * at + 1] = n;
+    };
+    unit.part_room = 3;
+    unit.buffers[Unit::parts].shape(itemsizes, records * unit.part_room);
+    for (std::int32_t g = 0; g < unit.group_count; ++g) {
+      Group& group = unit.groups[static_cast<std::size_t>(g)];
+      lab::RecordBuffer* into = &unit.buffers[Unit::parts];
+      std::int64_t at = group.begin * unit.part_room;
+      if (random() % 4 == 0) {
+        group.apart = std::make_unique<lab::RecordBuffer>();
+        group.apart->shape(itemsizes, 4 * records);
+        into = group.apart.get();
+        at = 0;
+      }
+      for (std::int32_t i = group.begin; i < group.end; ++i) {
+        const std::int32_t record = unit.order[static_cast<std::size_t>(i)];
+        for (std::int64_t n = 0; n < record % 4; ++n, ++at, ++group.made) {
+          marked(into->columns(), at, record, n);
+          into->sources()[at] = record;
+        }
+      }
+    }
+    const std::int64_t made = lab::join_groups(unit, itemsizes, *worker);
+    const lab::RecordBuffer& out = unit.buffers[unit.out];
+    lab::RecordBuffer expected;
+    expected.shape(itemsizes, 4 * records);
+    std::int64_t at = 0;
+    for (std::int64_t record = 0; record < records; ++record) {
+      for (std::int64_t n = 0; n < record % 4; ++n, ++at) {
+        marked(expected.columns(), at, record, n);
+        CHECK_EQ(out.sources()[at], record);
+      }
+    }
+    CHECK_EQ(made, at);
+    for (std::size_t c = 0; c < itemsizes.size(); ++c) {
+      const auto* wanted = static_cast<const char*>(expected.columns()[c]);
+      CHECK(std::equal(wanted, wanted + made * itemsizes[c], static_cast<const char*>(out.columns()[c])));
+    }
+  }
+  std::vector<std::int64_t> negative{0, -1};
+  const void* columns[] = {negative.data(), negative.data()};
+  unit.columns = columns;
+  unit.base = 0;
+  unit.records = 2;
+  CHECK(!lab::make_groups(unit, {&by_value, 2}, *worker));  // its kernel raised
+}
+
+void a_buffer_keeps_what_is_in_it_when_it_grows() {
+  const std::vector<std::int32_t> itemsizes{8, 2};
+  lab::RecordBuffer buffer;
+  buffer.shape(itemsizes, 3);
+  for (std::int64_t i = 0; i < 3; ++i) {
+    static_cast<std::int64_t*>(buffer.columns()[0])[i] = i;
+    static_cast<std::int16_t*>(buffer.columns()[1])[i] = static_cast<std::int16_t>(-i);
+    buffer.sources()[i] = static_cast<std::int32_t>(10 * i);
+  }
+  buffer.grow(3, 1000);
+  CHECK_EQ(buffer.capacity(), 1000);
+  for (std::int64_t i = 0; i < 3; ++i) {
+    CHECK_EQ(static_cast<std::int64_t*>(buffer.columns()[0])[i], i);
+    CHECK_EQ(static_cast<std::int16_t*>(buffer.columns()[1])[i], -i);
+    CHECK_EQ(buffer.sources()[i], 10 * i);
+  }
+  CHECK_EQ(reinterpret_cast<std::uintptr_t>(buffer.columns()[1]) % 64, std::uintptr_t{0});
+}
+
+OperatorLoad load_of(double queued, double cost_ns, double selectivity, double window_ns = 0, double workers = 0) {
+  OperatorLoad load;
+  load.schedulable = true;
+  load.queued = queued;
+  load.cost_ns = cost_ns;
+  load.selectivity = selectivity;
+  load.window_ns = window_ns;
+  load.workers = workers;
+  load.limit = 9;
+  return load;
+}
+
+std::int32_t pick(const char* name, std::vector<OperatorLoad> loads, double slice_ns = 10, double capacity = 100) {
+  return lab::make_heuristic(name, {slice_ns, capacity})->pick(loads);
+}
+
+void heuristics_follow_the_papers_formulas() {
+  OperatorLoad none = load_of(0, 1, 1);
+  none.schedulable = false;
+  for (const std::string& name : lab::heuristic_names()) {
+    CHECK_EQ(pick(name.c_str(), {none, none}), -1);
+    CHECK_EQ(pick(name.c_str(), {none, load_of(5, 1, 1)}), 1);
+    CHECK_EQ(pick(name.c_str(), {load_of(5, 1, 1), none}), 0);
+    CHECK_EQ(pick(name.c_str(), {load_of(5, 1, 0), load_of(5, 1, 0)}) >= 0, true);  // nothing forwarded so far
+  }
+  CHECK_EQ(pick("lp", {load_of(900, 1, 1), load_of(1, 1, 1), none}), 1);
+
+  // (1): cs = 2, 1, 1, so T = 50, 25, 25 of a capacity of 100.
+  CHECK_EQ(pick("qst", {load_of(9, 1, 2), load_of(49, 1, 0.5), load_of(9, 1, 1)}), 0);
+  CHECK_EQ(pick("qst", {load_of(9, 1, 2), load_of(50, 1, 0.5), load_of(24, 1, 1)}), 1);
+  CHECK_EQ(pick("qst", {load_of(9, 1, 2), load_of(50, 1, 0.5), load_of(25, 1, 1)}), 2);  // nothing waits behind it
+  CHECK_EQ(pick("qst", {load_of(9, 1, 2), load_of(50, 1, 0.5), none}), 1);  // queues behind the last are empty
+  OperatorLoad busy = none;
+  busy.queued = 60;
+  CHECK_EQ(pick("qst", {load_of(9, 1, 2), busy, none}), -1);  // declines: others are at the second
+
+  // (2): I c / (w + 1) = 50, 60, 40.
+  CHECK_EQ(pick("et", {load_of(50, 1, 1), load_of(30, 4, 1, 0, 1), load_of(40, 1, 1)}), 1);
+  CHECK_EQ(pick("et", {load_of(50, 1, 1), load_of(30, 4, 1, 0, 2), load_of(40, 1, 1)}), 0);
+
+  // (3): (T + w s) / (c cs) with s = 10: 100 / (1 x 2) = 50, (30 + 10) / (1 x 1) = 40, 90 / (2 x 1) = 45.
+  CHECK_EQ(pick("ct", {load_of(9, 1, 2, 100), load_of(9, 1, 0.5, 30, 1), load_of(9, 2, 1, 90)}), 1);
+  // By what arrives: 100 / 1, (90 + 10) / (1 x 2), 90 / (2 x 1).
+  CHECK_EQ(pick("ct_input", {load_of(9, 1, 2, 100), load_of(9, 1, 0.5, 90, 1), load_of(9, 2, 1, 90)}), 2);
+  // An operator that forwards nothing is the last choice of one, not of the other.
+  CHECK_EQ(pick("ct", {load_of(9, 1, 1, 50), load_of(9, 1, 0, 10)}), 0);
+  CHECK_EQ(pick("ct_input", {load_of(9, 1, 1, 50), load_of(9, 1, 0, 10)}), 1);
+}
+
+void an_unknown_heuristic_is_an_error_that_lists_them() {
+  std::string message;
+  try {
+    lab::make_heuristic("fifo", {});
+  } catch (const std::invalid_argument& error) {
+    message = error.what();
+  }
+  CHECK_EQ(message, std::string("there is no scheduler fifo; there are ct, ct_input, lp, et, qst"));
+}
+
+void the_scheduler_measures_costs_and_keeps_to_limits() {
+  lab::PipelineScheduler scheduler(lab::make_heuristic("lp", {}), 1000, 1'000'000);
+  lab::UnitList first(8), second(8);
+  scheduler.add(first, 4);
+  scheduler.add(second, 1);
+  std::vector<OperatorLoad> table;
+  CHECK_EQ(scheduler.choose(0, 0, true, table).stage, -1);
+  Units units({{0, 0}, {0, 0}, {0, 0}});
+  first.push(units.units[0]);
+  second.push(units.units[1]);
+  const lab::Assignment one = scheduler.choose(0, 0, false, table);
+  CHECK_EQ(one.stage, 1);
+  CHECK_EQ(one.records, 1);  // the cost is not known
+  CHECK(one.more);           // the other operator
+  CHECK(!scheduler.has_room(1));
+  const lab::Assignment two = scheduler.choose(0, 0, false, table);
+  CHECK_EQ(two.stage, 0);  // the second takes one worker only
+  CHECK_EQ(scheduler.choose(0, 1, true, table).stage, -1);
+  scheduler.leave(1, 200, 2, 6);
+  CHECK_EQ(scheduler.selectivity(1), 3.0);
+  const lab::Assignment three = scheduler.choose(0, 0, false, table);
+  CHECK_EQ(three.stage, 1);
+  CHECK_EQ(three.records, 10);  // 1,000 ns of 100 ns each
+  scheduler.leave(1, 0, 0, 0);
+  scheduler.leave(0, 50, 1, 0);
+  CHECK_EQ(scheduler.totals(1).rows, 2);
+  CHECK_EQ(scheduler.totals(1).busy_ns, 200);
+  CHECK_EQ(scheduler.selectivity(0), 0.0);
+  // What was measured two windows ago does not count any more.
+  for (int window = 1; window <= 2; ++window) {
+    scheduler.choose(window * 1'000'001, 3, true, table);
+    CHECK(scheduler.choose(window * 1'000'001, 1, true, table).stage == 1);
+    scheduler.leave(1, 40, 2, 1);
+  }
+  const lab::Assignment four = scheduler.choose(3'000'010, 1, true, table);
+  CHECK_EQ(four.records, 50);
+  CHECK_EQ(scheduler.selectivity(1), 0.5);
+  scheduler.leave(1, 0, 0, 0);
+}
+
+void a_heuristic_that_declines_is_overruled_before_a_worker_sleeps() {
+  lab::HeuristicOptions options;
+  options.capacity = 1;
+  lab::PipelineScheduler scheduler(lab::make_heuristic("qst", options), 1000, 1000);
+  lab::UnitList first(8), second(8);
+  scheduler.add(first, 4);
+  scheduler.add(second, 1);
+  Units units({{0}, {0}});
+  first.push(units.units[0]);
+  second.push(units.units[1]);
+  std::vector<OperatorLoad> table;
+  CHECK_EQ(scheduler.choose(0, 0, false, table).stage, 1);
+  CHECK_EQ(scheduler.choose(0, 0, false, table).stage, -1);
+  CHECK_EQ(scheduler.choose(0, 0, true, table).stage, 0);
+}
+
+void one_sleeper_is_woken_for_one_piece_of_work() {
+  const int rounds = lab::test::stress_rounds(20) * 200;
+  constexpr int kSleepers = 3;
+  std::vector<lab::Parker> parkers(kSleepers);
+  lab::IdleWorkers idle;
+  std::atomic<int> work{0};
+  std::atomic<int> done{0};
+  std::vector<std::thread> threads;
+  for (int me = 0; me < kSleepers; ++me) {
+    threads.emplace_back([&, me] {
+      lab::Parker& parker = parkers[static_cast<std::size_t>(me)];
+      while (done.load(std::memory_order_seq_cst) < rounds) {
+        int there = work.load(std::memory_order_seq_cst);
+        if (there > 0) {
+          if (work.compare_exchange_strong(there, there - 1, std::memory_order_seq_cst)) {
+            if (done.fetch_add(1, std::memory_order_seq_cst) + 1 == rounds) {
+              for (lab::Parker& other : parkers) other.notify();
+            }
+          }
+          continue;
+        }
+        const std::uint32_t ticket = parker.prepare();
+        idle.announce(me);
+        if (work.load(std::memory_order_seq_cst) > 0 || done.load(std::memory_order_seq_cst) >= rounds) {
+          parker.cancel();
+        } else {
+          parker.commit(ticket);
+        }
+        idle.withdraw(me);
+      }
+    });
+  }
+  for (int round = 0; round < rounds; ++round) {
+    work.fetch_add(1, std::memory_order_seq_cst);
+    if (idle.any()) idle.wake_one(parkers);
+    while (round % 4 == 0 && work.load(std::memory_order_relaxed) > 0) std::this_thread::yield();
+  }
+  for (std::thread& thread : threads) thread.join();  // a lost wake-up hangs here
+  CHECK_EQ(done.load(), rounds);
+}
+
+}  // namespace
+
+int main() {
+  a_ring_gives_each_item_to_one_consumer_in_order();
+  a_ring_is_used_again_and_shows_nothing_before_it_is_published();
+  groups_of_a_partition_come_one_at_a_time_and_in_order();
+  the_hybrid_list_leaves_a_group_to_the_worker_that_is_at_its_partition();
+  a_list_that_would_be_too_large_is_refused();
+  whole_units_come_in_order();
+  what_groups_make_is_put_together_in_the_order_of_its_records();
+  a_buffer_keeps_what_is_in_it_when_it_grows();
+  heuristics_follow_the_papers_formulas();
+  an_unknown_heuristic_is_an_error_that_lists_them();
+  the_scheduler_measures_costs_and_keeps_to_limits();
+  a_heuristic_that_declines_is_overruled_before_a_worker_sleeps();
+  one_sleeper_is_woken_for_one_piece_of_work();
+}

@@ -1,0 +1,274 @@
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from lab.cli.data import data
+from workloads.datasets.catalog import Catalog
+from workloads.datasets.dataset import Dataset
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.imports.kind import BadRowError, ImportOptions
+from workloads.datasets.imports.products import product_columns
+from workloads.datasets.imports.registry import import_kind
+from workloads.datasets.imports.retail_fields import cents, whole
+from workloads.datasets.imports.run import import_files
+from workloads.datasets.manifest import dictionaries
+from workloads.model.piperun import answer
+from workloads.registry import workload
+
+COLUMNS = {
+    "ts": "time",
+    "ticket": "basket",
+    "item": "product",
+    "net_paid": "sales_value",
+    "store": "shop",
+    "quantity": "qty",
+}
+HEADER = "shop,basket,product,qty,sales_value,time"
+LINES = (
+    "10,31198570044,7,2,3.86,2017-01-01 11:53:26",  # later than the next ones
+    "10,31198570044,9,1,1.005,2017-01-01 11:53:26",
+    "20,31198570047,7,1,-0.50,2017-01-01 07:30:00.250",
+    "20,31198570047,12,0,0,2017-01-01 07:30:00.250",
+)
+PRODUCTS = "product,department\n7,GROCERY\n9,PASTRY\n8,GROCERY\n7,GROCERY\n"
+EARLY_MS = 1_483_255_800_250
+NOON_MS = 1_483_271_606_000
+
+
+def csv(folder: Path, *lines: str, name: str = "sales.csv") -> Path:
+    path = folder / name
+    path.write_text("\n".join((HEADER, *lines, "")))
+    return path
+
+
+def products(folder: Path, text: str = PRODUCTS) -> dict[str, Any]:
+    path = folder / "products.csv"
+    path.write_text(text)
+    return {"products": str(path), "product-columns": "item=product,category=department"}
+
+
+def options(*files: Path, columns: dict[str, str] = COLUMNS, **more: Any) -> ImportOptions:
+    settings = {name.replace("_", "-"): value for name, value in more.pop("settings", {}).items()}
+    return ImportOptions(files=files, columns=columns, settings=settings, **more)
+
+
+def imported(catalog: Catalog, *files: Path, **chosen: Any) -> Dataset:
+    return import_files(import_kind("retail"), options(*files, **chosen), catalog=catalog)
+
+
+def categories(catalog: Catalog, dataset: Dataset) -> list[str]:
+    path = dictionaries(catalog.folder(dataset.id))["categories"]
+    return pq.read_table(path)["text"].to_pylist()
+
+
+def sold(dataset: Dataset) -> list[tuple[int, ...]]:
+    """Rows of all streams: ts, ticket, item, category, store, quantity, net_paid."""
+    names = ("ticket", "item", "category", "store", "quantity", "net_paid")
+    found: list[tuple[int, ...]] = []
+    for stream in dataset.load().streams:
+        columns = [stream.ts, *(stream.payload[name] for name in names)]
+        found += zip(*(column.tolist() for column in columns), strict=True)
+    return found
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+class TestImport:
+    def test_lines_are_sorted_and_categories_looked_up(self, catalog: Catalog, tmp_path: Path):
+        dataset = imported(catalog, csv(tmp_path, *LINES), settings=products(tmp_path))
+        # By first appearance in the file; item 12 is in no table.
+        assert categories(catalog, dataset) == ["GROCERY", "PASTRY", "unknown"]
+        assert sold(dataset) == [
+            (EARLY_MS, 31198570047, 7, 0, 20, 1, -50),
+            (EARLY_MS, 31198570047, 12, 2, 20, 0, 0),
+            (NOON_MS, 31198570044, 7, 0, 10, 2, 386),
+            (NOON_MS, 31198570044, 9, 1, 10, 1, 101),
+        ]
+        assert dataset.workload == "store_sales"
+        assert dataset.origin["settings"]["products"]["name"] == "products.csv"
+
+    def test_parquet_gives_what_csv_gives(self, catalog: Catalog, tmp_path: Path):
+        one = imported(catalog, csv(tmp_path, *LINES), settings=products(tmp_path))
+        rows = [line.split(",") for line in LINES]
+        sales = tmp_path / "sales.parquet"
+        times = [datetime.fromisoformat(row[5]).replace(tzinfo=UTC) for row in rows]
+        money = [Decimal(row[4]).quantize(Decimal("0.001")) for row in rows]
+        table = pa.table(
+            {
+                "shop": pa.array([int(row[0]) for row in rows], pa.int16()),
+                "basket": [int(row[1]) for row in rows],
+                "product": [float(row[2]) for row in rows],
+                "qty": pa.array([row[3] for row in rows]).dictionary_encode(),
+                "sales_value": money,
+                "time": pa.array(times, pa.timestamp("ns", "UTC")),
+                "not wanted": [[1]] * 4,
+            }
+        )
+        pq.write_table(table, sales, row_group_size=3)
+        known = tmp_path / "products.parquet"
+        names = ["GROCERY", "PASTRY"]
+        pq.write_table(pa.table({"product": [7, 9], "department": names}), known)
+        settings = products(tmp_path) | {"products": str(known)}
+        two = imported(catalog, sales, settings=settings)
+        assert two.id == one.id
+
+    def test_streams_are_dealt_to_in_turn_and_a_column_can_name_the_category(
+        self, catalog: Catalog, tmp_path: Path
+    ):
+        columns = {"ts": "1", "ticket": "2", "item": "3", "net_paid": "4", "category": "5"}
+        path = tmp_path / "plain.csv"
+        path.write_text("5,1,7,1.10,B\n6,1,8,2,A\n7,2,7,3.5,B\n8,2,9,4, \n")
+        dataset = imported(catalog, path, columns=columns, streams=2, settings={"time": "ms"})
+        assert [stream.name for stream in dataset.streams] == ["sale-0", "sale-1"]
+        assert sold(dataset) == [
+            (5, 1, 7, 0, 0, 1, 110),
+            (7, 2, 7, 0, 0, 1, 350),
+            (6, 1, 8, 1, 0, 1, 200),
+            (8, 2, 9, 2, 0, 1, 400),
+        ]
+        assert categories(catalog, dataset) == ["B", "A", "unknown"]
+
+    @pytest.mark.parametrize("name", ["items_sold_together", "declining_categories"])
+    def test_imported_sales_are_answered_as_the_oracle_says(
+        self, name: str, catalog: Catalog, tmp_path: Path
+    ):
+        lines = [
+            f"{1 + n % 3},{n // 5},{n * n % 11},1,{1 + n * 7 % 50},2017-01-{1 + n // 40:02} "
+            f"{n // 5 % 24:02}:00:00"
+            for n in range(1000)
+        ]
+        dataset = imported(catalog, csv(tmp_path, *lines))
+        query = {"stores": "all"}
+        if name == "items_sold_together":
+            query |= {"categories": "all", "more_than": 0}
+        else:
+            query |= {"first_day": "2017-01-01"}
+        chosen, given = workload(name).bound(query), dataset.load()
+        expected, found = chosen.oracle(given), answer(chosen.program, given)
+        assert len(expected["ts"]) > 3
+        assert {key: part.tolist() for key, part in found.items()} == {
+            key: part.tolist() for key, part in expected.items()
+        }
+
+    def test_a_bad_row_is_told_with_its_place_and_can_be_left_out(
+        self, catalog: Catalog, tmp_path: Path
+    ):
+        bad = csv(tmp_path, *LINES, "10,1,x,1,1,2017-01-01")
+        with pytest.raises(DatasetError, match=r"sales.csv:6: column item is 'x', not a whole"):
+            imported(catalog, bad)
+        assert imported(catalog, bad, max_bad=1).origin["bad_rows"] == 1
+        path = tmp_path / "sales.parquet"
+        table = {name: [1, None] for name in COLUMNS.values()}
+        pq.write_table(pa.table(table), path)
+        with pytest.raises(DatasetError, match=r"sales.parquet: row 2: '' is not a time"):
+            imported(catalog, path)
+
+    def test_a_table_of_products_that_contradicts_itself_is_refused(
+        self, catalog: Catalog, tmp_path: Path
+    ):
+        twice = products(tmp_path, PRODUCTS + "9,GROCERY\n")
+        message = r"products.csv:6: item 9 is in category 'GROCERY', and in 'PASTRY' above"
+        with pytest.raises(DatasetError, match=message):
+            imported(catalog, csv(tmp_path, *LINES), settings=twice)
+        with pytest.raises(DatasetError, match=r"products.csv:2: column item is 'seven', not a"):
+            imported(
+                catalog,
+                csv(tmp_path, *LINES),
+                settings=products(tmp_path, "product,department\nseven,A\n"),
+            )
+        with pytest.raises(DatasetError, match=r"products\.csv has no products"):
+            imported(
+                catalog,
+                csv(tmp_path, *LINES),
+                settings=products(tmp_path, "product,department\n"),
+            )
+
+    def test_the_command_imports(self, tmp_path: Path):
+        path = csv(tmp_path, *LINES)
+        pairs = ",".join(f"{role}={column}" for role, column in COLUMNS.items())
+        found = CliRunner().invoke(
+            data,
+            [
+                "import", "retail", "--file", str(path), "--columns", pairs,
+                "--products", products(tmp_path)["products"],
+                "--product-columns", "item=product,category=department",
+                "--root", str(tmp_path / "data"),
+            ],
+            catch_exceptions=False,
+        )  # fmt: skip
+        assert found.exit_code == 0, found.output
+        (dataset,) = Catalog(root=tmp_path / "data").list().datasets
+        assert dataset.id[:16] in found.output
+        assert len(sold(dataset)) == 4
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"columns": {"ts": "time"}}, "does not say which column is ticket, item, net_paid"),
+        ({"settings": {"time": "noon"}}, "--time is 'noon'; give one of auto, iso"),
+        ({"settings": {"product_columns": "item=a,category=b"}}, "--products, which is missing"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(more: dict[str, Any], message: str, tmp_path: Path):
+    with pytest.raises(DatasetError, match=message):
+        cells_of(csv(tmp_path, *LINES), **more)
+
+
+def cells_of(path: Path, **chosen: Any) -> list[tuple[str, Any]]:
+    kind = import_kind("retail")
+    return list(kind.read(path, kind.complete(options(path, **chosen)), lambda position: None))
+
+
+def test_categories_come_from_one_place_only(tmp_path: Path):
+    path, columns = csv(tmp_path, *LINES), COLUMNS | {"category": "shop"}
+    with pytest.raises(DatasetError, match="a column of categories or --products, not both"):
+        cells_of(path, columns=columns, settings=products(tmp_path))
+
+
+@pytest.mark.parametrize("text", ["", "item=a", "item=a,category=", "item=a,category=b,name=c"])
+def test_product_columns_are_item_and_category(text: str):
+    with pytest.raises(DatasetError, match=r"--product-columns is .*give item=COLUMN"):
+        product_columns(text)
+
+
+def test_a_parquet_file_without_the_column_or_broken_is_told(tmp_path: Path):
+    path = tmp_path / "sales.parquet"
+    pq.write_table(pa.table({name: [1] for name in COLUMNS.values() if name != "qty"}), path)
+    with pytest.raises(DatasetError, match=r"no column qty; there are time, basket, product"):
+        cells_of(path)
+    nested = {name: [[1]] if name == "qty" else [1] for name in COLUMNS.values()}
+    pq.write_table(pa.table(nested), path)
+    with pytest.raises(DatasetError, match=r"column qty is of type list.*, which is no quantity"):
+        cells_of(path)
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(DatasetError, match=r"sales.parquet cannot be read as Parquet after row 0"):
+        cells_of(path)
+
+
+def test_whole_numbers_and_amounts_in_their_forms():
+    assert whole("item", " 12 ", bits=32) == 12
+    assert whole("item", "12.00", bits=32) == 12
+    assert whole("ticket", str(2**63 - 1), bits=64) == 2**63 - 1
+    assert whole("quantity", "-3", bits=32, lowest=-(2**31)) == -3
+    assert cents("net_paid", "1.005") == 101, "which it would not be in binary fractions"
+    assert cents("net_paid", "-1.005") == -101
+    assert cents("net_paid", " 1e2 ") == 10_000
+
+
+@pytest.mark.parametrize("text", ["", "x", "1.5", "-1", "2147483648", "1e3", "٣"])
+def test_what_is_no_item_is_a_bad_row(text: str):
+    with pytest.raises(BadRowError, match="column item is"):
+        whole("item", text, bits=32)
+
+
+@pytest.mark.parametrize("text", ["", "x", "nan", "inf", "1e400", "90071992547409.92", "$3"])
+def test_what_is_no_amount_is_a_bad_row(text: str):
+    with pytest.raises(BadRowError, match="column net_paid is"):
+        cents("net_paid", text)

@@ -1,0 +1,34 @@
+"""TPCx-BB query 4: how many pages a session has whose shopping cart was abandoned."""
+
+from functools import partial
+
+from workloads.cart_abandonment.oracle import oracle
+from workloads.cart_abandonment.program import program
+from workloads.model import Bound, Parameter, Params
+from workloads.retail import STRICT, on_clicks
+from workloads.retail.schema import HOUR_MS
+
+QUERY = {
+    "gap_ms": Parameter(
+        default=HOUR_MS,
+        help="a session ends when its user is idle for longer (event time)",
+        minimum=0,
+        maximum=2**40,
+    ),
+}
+
+
+def bind(params: Params) -> Bound:
+    """Return the pipeline and its oracle for query parameters."""
+    gap_ms = int(params["gap_ms"])
+    return Bound(program=program(gap_ms), output=STRICT, oracle=partial(oracle, gap_ms=gap_ms))
+
+
+WORKLOAD = on_clicks(
+    name="cart_abandonment",
+    title="Pages in sessions whose shopping cart was abandoned, on average (TPCx-BB query 4)",
+    paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 4",
+    query=QUERY,
+    bind=bind,
+    small={"visits_per_hour": 10},
+)

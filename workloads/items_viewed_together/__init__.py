@@ -1,0 +1,48 @@
+"""TPCx-BB query 2: the items that are viewed most often together with one item."""
+
+from functools import partial
+
+from workloads.items_viewed_together.oracle import oracle
+from workloads.items_viewed_together.program import program
+from workloads.model import Bound, Parameter, Params
+from workloads.retail import STRICT, on_clicks
+from workloads.retail.schema import HOUR_MS
+
+QUERY = {
+    "item": Parameter(default=10_001, help="the item that the others are viewed with", minimum=0),
+    "gap_ms": Parameter(
+        default=HOUR_MS,
+        help="a session ends when its user is idle for longer (event time)",
+        minimum=0,
+        maximum=2**40,
+    ),
+    "top": Parameter(default=30, help="length of the list", minimum=1, maximum=1000),
+    "hour_ms": Parameter(
+        default=HOUR_MS,
+        help="the list is forwarded so often (event time)",
+        minimum=1,
+        maximum=2**40,
+    ),
+    "most_items": Parameter(
+        default=32,
+        help="so many different items of a session count, the first ones",
+        minimum=2,
+        maximum=1024,
+    ),
+}
+
+
+def bind(params: Params) -> Bound:
+    """Return the pipeline and its oracle for query parameters."""
+    given = {name: int(params[name]) for name in QUERY}
+    return Bound(program=program(**given), output=STRICT, oracle=partial(oracle, **given))
+
+
+WORKLOAD = on_clicks(
+    name="items_viewed_together",
+    title="Items viewed most often in one session with a given one (TPCx-BB query 2)",
+    paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 2",
+    query=QUERY,
+    bind=bind,
+    small={"visits_per_hour": 10, "fixed_percent": 60, "popular_percent": 0},
+)

@@ -1,0 +1,55 @@
+"""The expected lists: sessions by sorting all clicks, then a list of all counts at every hour."""
+
+from collections import Counter
+from heapq import nsmallest
+
+import numpy as np
+
+from workloads.datasets.total_order import total_order
+from workloads.model import Columns, Input
+from workloads.model.records import rows_to_columns
+from workloads.retail.ranking import RANKED
+from workloads.retail.schema import CLICK
+from workloads.retail.sessions import closed_sessions
+
+
+def oracle(
+    data: Input, /, *, item: int, gap_ms: int, top: int, hour_ms: int, most_items: int
+) -> Columns:
+    """Return (ts, since, rank, item_1, item_2, count), by hour, then rank.
+
+    A list has the time of the first pair in a later hour; that of the last hour is left out.
+    """
+    rows, counts, hour = [], Counter[int](), None
+    for ts, other in _pairs(data, item, gap_ms, most_items):
+        if hour is not None and ts // hour_ms != hour:
+            best = nsmallest(top, counts.items(), key=lambda found: (-found[1], found[0]))
+            for rank, (seen, count) in enumerate(best, start=1):
+                rows.append((ts, hour * hour_ms, rank, item, seen, count))
+        hour = ts // hour_ms
+        counts[other] += 1
+    return rows_to_columns(rows, RANKED)
+
+
+def _pairs(data: Input, item: int, gap_ms: int, most_items: int) -> list[tuple[int, int]]:
+    """Return (time, other item) of the pairs of all sessions that ended and hold the item."""
+    import pandas as pd  # heavy
+
+    clicks = total_order(data, CLICK)
+    known = clicks.payload["user"] != 0
+    ts = clicks.ts[known]
+    found = closed_sessions(clicks.payload["user"][known].astype(np.int64), ts, gap_ms)
+    viewed = pd.DataFrame(
+        {
+            "session": found.session,
+            "item": clicks.payload["item"][known][found.row],
+            "closed_by": found.closed_by,
+        }
+    ).drop_duplicates(["session", "item"])
+    viewed = viewed.assign(nth=viewed.groupby("session").cumcount())
+    viewed = viewed[viewed["nth"] < most_items]
+    holding = viewed.loc[viewed["item"] == item, "session"]
+    viewed = viewed[viewed["session"].isin(holding) & (viewed["item"] != item)]
+    viewed = viewed.sort_values(["closed_by", "nth"])
+    times = ts[viewed["closed_by"].to_numpy(np.int64)]
+    return list(zip(times.tolist(), viewed["item"].tolist(), strict=True))

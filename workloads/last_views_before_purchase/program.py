@@ -1,0 +1,82 @@
+"""TPCx-BB query 3 as a pipeline: clicks -> SL relevant -> PS last views -> PS counts.
+
+- `relevant` keeps, of known users, views of items in the wanted categories (clicks without a sale)
+  and purchases of the wanted item.
+- `last views`, by user, keeps the last `views` of them; a new one takes the place of the oldest. A
+  purchase forwards those that are at most `within_ms` old, the oldest first, and keeps them: the
+  next purchase may forward them again.
+- `counts`, by item, forwards every new count. The query lists the 30 items with the highest counts;
+  the paper's pipeline ends with the counts, each partition its own, and so does this.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from workloads.model import Pipeline, partitioned, stateless
+from workloads.retail.ids import Ids
+from workloads.retail.schema import CLICK
+
+STEP = np.dtype([("ts", np.int64), ("user", np.int32), ("item", np.int32), ("bought", np.int8)])
+VIEWED = np.dtype([("ts", np.int64), ("item", np.int32)])
+OUTPUT = np.dtype([("ts", np.int64), ("item", np.int32), ("count", np.int64)])
+COUNT = np.dtype([("count", np.int64)])
+
+
+def program(item: int, categories: Ids, views: int, within_ms: int) -> Pipeline:
+    """Return the pipeline; the arguments are the query parameters of the workload."""
+    every, some = categories.every, categories.among
+
+    def relevant(t: Any, out: Any) -> None:
+        if t.user != 0:
+            if t.sale == 0:
+                if every or t.category in some:
+                    out.emit(t.user, t.item, 0)
+            elif t.item == item:
+                out.emit(t.user, t.item, 1)
+
+    def last_views(s: Any, t: Any, out: Any) -> None:
+        if t.bought == 0:
+            s.items[s.seen % views] = t.item
+            s.times[s.seen % views] = t.ts
+            s.seen += 1
+        else:
+            for view in range(max(0, s.seen - views), s.seen):
+                if t.ts - s.times[view % views] <= within_ms:
+                    out.emit(s.items[view % views])
+
+    state = np.dtype(
+        [("seen", np.int64), ("items", np.int32, (views,)), ("times", np.int64, (views,))]
+    )
+    return Pipeline(
+        name="last_views_before_purchase",
+        record="click",
+        event=CLICK,
+        stages=(
+            stateless(name="relevant", output=STEP, apply=relevant),
+            partitioned(
+                name="last views",
+                output=VIEWED,
+                key=_user,
+                state=state,
+                apply=last_views,
+                max_outputs=views,
+            ),
+            partitioned(name="counts", output=OUTPUT, key=_item, state=COUNT, apply=_count),
+        ),
+    )
+
+
+def _user(t: Any) -> int:
+    user: int = t.user
+    return user
+
+
+def _item(t: Any) -> int:
+    item: int = t.item
+    return item
+
+
+def _count(s: Any, t: Any, out: Any) -> None:
+    s.count += 1
+    out.emit(t.item, s.count)

@@ -1,0 +1,1 @@
+"""Linear Road's input, and what the workloads on it share."""

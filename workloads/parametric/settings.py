@@ -1,0 +1,179 @@
+"""What the operators of the parametric pipeline are to be like, read from query parameters."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+from typing import TypeVar
+
+from workloads.model import ModelError, Parameter, Params
+from workloads.model.pipeline import PARTITIONED, STATEFUL, STATELESS
+
+KINDS = {"sl": STATELESS, "ps": PARTITIONED, "sf": STATEFUL}
+"""Abbreviations, as in table 1 of the paper."""
+
+MOST_COPIES = 2**20
+"""Of all operators together: ids of copies must fit 64 bits."""
+
+WORD_BYTES = 8
+LEAST_TUPLE_BYTES = 4 * WORD_BYTES
+"""ts, id, key and one word of payload."""
+MOST_TUPLE_BYTES = 1024
+MOST_STATE_BYTES = 1 << 16
+
+RANGE, HASH = "range", "hash"
+
+QUERY = {
+    "operators": Parameter(
+        default="sl,ps",
+        help="the operators, in order: sl (stateless), ps (partitioned), sf (stateful)",
+    ),
+    "iterations": Parameter(
+        default="10",
+        help="matrix products for each record: one number for all operators, or one each: 10,200",
+    ),
+    "selectivity": Parameter(
+        default="1",
+        help="records forwarded for one, for all operators or for each: a whole number of copies, "
+        "or the share that is kept, below 1",
+    ),
+    "state_bytes": Parameter(
+        default="64",
+        help=f"size of each state, a multiple of {WORD_BYTES}; all of it is read and written for "
+        "each record",
+    ),
+    "tuple_bytes": Parameter(
+        default=32,
+        help=f"size of a forwarded record with its time, a multiple of {WORD_BYTES}",
+        minimum=LEAST_TUPLE_BYTES,
+        maximum=MOST_TUPLE_BYTES,
+    ),
+    "partitioning": Parameter(
+        default=RANGE, help=f"of keys to partitions: {RANGE}, which keeps the skew, or {HASH}"
+    ),
+    "partitions": Parameter(
+        default=100,
+        help="of each partitioned operator; does not change the answer",
+        minimum=1,
+        maximum=10_000,
+    ),
+}
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One operator.
+
+    Attributes:
+        name: its abbreviation and its place, such as `ps-1`.
+        kind: `stateless`, `partitioned` or `stateful`.
+        index: its place in the pipeline, from 0.
+        iterations: matrix products for each record.
+        copies: records forwarded for each one that is not left out.
+        kept: so many of 2^32 records are not left out; with several copies, all of them.
+        state_words: int64 words of a state; 0 for stateless operators.
+        tuple_words: int64 words of payload of a forwarded record, beside ts, id and key.
+        partitions: number of partitions.
+        by_range: whether keys are partitioned by range, else by hash.
+    """
+
+    name: str
+    kind: str
+    index: int
+    iterations: int
+    copies: int
+    kept: int
+    state_words: int
+    tuple_words: int
+    partitions: int
+    by_range: bool
+
+
+def settings_of(params: Params) -> tuple[Setting, ...]:
+    """Return the operators that query parameters describe.
+
+    Raises:
+        ModelError: a description cannot be read, has not as many entries as there are operators,
+            or makes more copies than can be numbered.
+    """
+    names = [name.strip() for name in str(params["operators"]).split(",")]
+    unknown = sorted(set(names) - set(KINDS))
+    if unknown:
+        raise ModelError(
+            f"parametric: operators is {params['operators']!r}; give one or more of "
+            f"{', '.join(KINDS)}, with commas between them"
+        )
+    iterations = _each("iterations", params, len(names), _count)
+    selectivity = _each("selectivity", params, len(names), _selectivity)
+    state_bytes = _each("state_bytes", params, len(names), _size)
+    partitioning, tuple_bytes = params["partitioning"], int(params["tuple_bytes"])
+    if partitioning not in (RANGE, HASH):
+        raise ModelError(f"parametric: partitioning is {partitioning!r}; give {RANGE} or {HASH}")
+    if tuple_bytes % WORD_BYTES:
+        raise ModelError(
+            f"parametric: tuple_bytes is {tuple_bytes}; give a multiple of {WORD_BYTES}"
+        )
+    copies = prod(copies for copies, _ in selectivity)
+    if copies > MOST_COPIES:
+        raise ModelError(
+            f"parametric: selectivity is {params['selectivity']!r}: {copies} copies of a record; "
+            f"the most is {MOST_COPIES}"
+        )
+    return tuple(
+        Setting(
+            name=f"{name}-{index}",
+            kind=KINDS[name],
+            index=index,
+            iterations=iterations[index],
+            copies=selectivity[index][0],
+            kept=selectivity[index][1],
+            state_words=0 if KINDS[name] == STATELESS else state_bytes[index] // WORD_BYTES,
+            tuple_words=tuple_bytes // WORD_BYTES - 3,
+            partitions=int(params["partitions"]),
+            by_range=partitioning == RANGE,
+        )
+        for index, name in enumerate(names)
+    )
+
+
+def _each(name: str, params: Params, count: int, read: Callable[[str], T]) -> list[T]:
+    texts = [text.strip() for text in str(params[name]).split(",")]
+    if len(texts) not in (1, count):
+        raise ModelError(
+            f"parametric: {name} is {params[name]!r}, with {len(texts)} entries for {count} "
+            "operators; give one for all or one for each"
+        )
+    try:
+        found = [read(text) for text in texts]
+    except ValueError as error:
+        raise ModelError(f"parametric: {name} is {params[name]!r}: {error}") from error
+    return found * count if len(found) == 1 else found
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) >= 2**31:
+        raise ValueError(f"{text!r} is not a whole number below 2^31")
+    return int(text)
+
+
+def _size(text: str) -> int:
+    size = _count(text)
+    if size % WORD_BYTES or not WORD_BYTES <= size <= MOST_STATE_BYTES:
+        raise ValueError(
+            f"{text} is not a multiple of {WORD_BYTES} from {WORD_BYTES} to {MOST_STATE_BYTES}"
+        )
+    return size
+
+
+def _selectivity(text: str) -> tuple[int, int]:
+    """Return how many copies are made, and how many of 2^32 records are kept at all."""
+    if text.isdecimal() and int(text) > 0:
+        return int(text), 2**32
+    try:
+        share = float(text)
+    except ValueError:
+        share = 0.0
+    if not 0.0 < share < 1.0:
+        raise ValueError(f"{text!r} is neither a whole number above 0 nor between 0 and 1")
+    return 1, round(share * 2**32)
