@@ -29,7 +29,7 @@ from reports.figures.paper import Layout, Line, Mark, Panel, draw
 from results.query import Spread
 
 _TUPLES = 40_000_000
-"""The input. As many as the paper's tweets, 4.3 M, would be over within a tenth of a second here."""
+"""The input. As many as the paper's tweets, 4.3 M, would last a tenth of a second here."""
 
 
 def _tuples(options: Options) -> int:
@@ -109,8 +109,8 @@ def _outcome_7(options: Options, runs: Runs) -> Outcome:
         1.0,
         runs,
         "Published rates are those of a Java engine on another machine: drawn, never judged.",
-        f"Input is {_tuples(options):,} generated tuples on two streams; as many copies are forwarded "
-        "as instances.",
+        f"Input is {_tuples(options):,} generated tuples on two streams; as many copies are "
+        "forwarded as instances.",
         LAG_NOTE,
     )
     return Outcome(
