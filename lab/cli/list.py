@@ -58,7 +58,7 @@ def _engines() -> Iterator[str]:
         variants = found.variants()
         for variant in variants:
             of = [words for model, words in MODELS.items()
-                  if default_variant(variants, model) is variant]  # fmt: skip
+                  if model in variant.models and default_variant(variants, model) is variant]  # fmt: skip
             default = f", default for {' and '.join(', '.join(of).rsplit(', ', 1))}" if of else ""
             batch = ", takes a batch size" if variant.uses_batch else ""
             yield f"    {variant.name}  {variant.summary}{batch}{default}"
