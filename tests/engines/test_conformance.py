@@ -115,7 +115,11 @@ def test_a_variant_takes_a_load_or_refuses_it(tmp_path):
                 setting = Setting(variant=variant.name, workers=1)
                 case = LOAD_CASES[0]
                 found = run_load_case(
-                    engine(name), workload("event_window"), case, setting, tmp_path / name / variant.name
+                    engine(name),
+                    workload("event_window"),
+                    case,
+                    setting,
+                    tmp_path / name / variant.name,
                 )
                 assert found.unsupported, (name, variant.name)
 
