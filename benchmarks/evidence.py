@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import ordered_log
-from benchmarks.figures import ORDER, Evidence, Setting, Target
+from benchmarks import ordered_log, reordering
+from benchmarks.figures import ORDER, UNORDERED, Evidence, Setting, Target
 from lab.cells import expand
 from lab.gate.build import build_path
 from lab.gate.instructions import compare_counts, count_tree
@@ -28,7 +28,7 @@ from workloads.model import ListColumn
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
-MATRICES = tuple(HERE / f"{name}.toml" for name in ("matrix", "latency", "operators"))
+MATRICES = tuple(HERE / f"{name}.toml" for name in ("matrix", "latency", "operators", "pipelines"))
 """A cell of a figure is in one of them."""
 
 LOOPS = 3
@@ -39,6 +39,10 @@ LOGS = 7
 """Processes of each form of the ordered log, in turn."""
 LOG_TUPLES = 16_000_000
 """At 600 M tuples/s, 27 ms."""
+REORDERINGS = 9
+"""Processes of each reordering scheme, in turn."""
+REORDERED_UNITS = 4_000_000
+"""At 15 ns, 60 ms."""
 SWITCHES = 3
 """Processes in which instances are changed."""
 SUITES = 5
@@ -79,8 +83,10 @@ def gather(targets: Sequence[Target], runs: Sequence[Path] = ()) -> tuple[Eviden
         rows += read_run(run_dir).rows
     loops += _loops() if "share" in kinds else []
     tries = _generators() if kinds & {"generator", "send_lag"} else []
-    if "log" in kinds or "log_ratio" in kinds:
-        _build_log_program()
+    if kinds & {"log", "log_ratio"}:
+        _build_program(ordered_log.PROGRAM)
+    if "reordering" in kinds:
+        _build_program(reordering.PROGRAM)
     alarms, seen = _count_gate() if kinds & {"false_alarms", "power"} else ([], [])
     evidence = Evidence(
         rows=rows,
@@ -92,6 +98,7 @@ def gather(targets: Sequence[Target], runs: Sequence[Path] = ()) -> tuple[Eviden
         lists=list_values(targets, rows),
         logs_eps=log_rates(targets),
         switches_ns=switch_times(targets),
+        reordering_ns=reordering_costs(targets),
     )
     return evidence, code
 
@@ -214,14 +221,36 @@ def switch_times(targets: Sequence[Target], *options: str) -> dict[tuple[int, in
     return {change: times for change, times in found.items() if change not in bad}
 
 
-def _build_log_program() -> None:
-    """Build the program of the ordered log, with this environment's CMake.
+def reordering_costs(
+    targets: Sequence[Target], units: int = REORDERED_UNITS
+) -> dict[tuple[str, int], list[float]]:
+    """Return CPU ns per unit of the reordering schemes, and of none, as figures need them.
+
+    A setting in which a process fails has none.
+    """
+    asked = [(t.scheme, t.threads) for t in targets if t.kind == "reordering"]
+    needed = dict.fromkeys(key for s, n in asked for key in ((UNORDERED, n), (s, n)))
+    found: dict[tuple[str, int], list[float]] = {key: [] for key in needed}
+    failed: set[tuple[str, int]] = set()
+    for _ in range(REORDERINGS):
+        for scheme, threads in (key for key in needed if key not in failed):
+            try:
+                cpu_ns = reordering.trial(reordering.PROGRAM, scheme, threads, units)
+            except subprocess.SubprocessError as error:
+                print(f"reordering: {error}", file=sys.stderr)
+                failed.add((scheme, threads))
+            else:
+                found[scheme, threads].append(cpu_ns)
+    return {key: [] if key in failed else costs for key, costs in found.items()}
+
+
+def _build_program(program: Path) -> None:
+    """Build one of the core's benchmark programs, with this environment's CMake.
 
     Raises:
         subprocess.CalledProcessError: it does not build; what is wrong has been printed.
     """
-    name = ordered_log.PROGRAM.name
-    for step in (["--preset"], ["--build", "--target", name, "--preset"]):
+    for step in (["--preset"], ["--build", "--target", program.name, "--preset"]):
         subprocess.run(
             ["cmake", *step, "release"],
             check=True,

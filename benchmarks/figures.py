@@ -23,6 +23,9 @@ LEVEL = "level"
 ORDER = "order"
 """The form of the ordered log that the figures are of, as `benchmarks.ordered_log` calls it."""
 
+UNORDERED = "none"
+"""The reordering scheme that others are compared with, as `benchmarks.reordering` calls it."""
+
 Setting = tuple[int, int, int]
 """Of a trial of the ordered log: sources and readers, batch, rows of a source at a time."""
 
@@ -34,6 +37,7 @@ KINDS: Mapping[str, tuple[str, frozenset[str]]] = {
     "counter": (AT_MOST, frozenset({"cell", "counter"})),
     "counter_rate": (AT_LEAST, frozenset({"cell", "counter"})),
     "counter_ratio": (AT_LEAST, frozenset({"cell", "over", "counter"})),
+    "counter_share": (AT_MOST, frozenset({"cell", "over", "counter"})),
     "list_rate": (AT_LEAST, frozenset({"cell", "list_column"})),
     "latency": (AT_MOST, frozenset({"cell", "column"})),
     "generator": (AT_LEAST, frozenset()),
@@ -43,6 +47,7 @@ KINDS: Mapping[str, tuple[str, frozenset[str]]] = {
     "log": (AT_LEAST, frozenset({"ways", "batch", "run"})),
     "log_ratio": (AT_LEAST, frozenset({"ways", "batch", "run", "form"})),
     "reconfiguration": (AT_MOST, frozenset({"before", "after"})),
+    "reordering": (AT_MOST, frozenset({"scheme", "threads", "batch"})),
 }
 
 
@@ -64,6 +69,8 @@ class Target:
     form: str = ""
     before: int = 0
     after: int = 0
+    scheme: str = ""
+    threads: int = 0
 
     @property
     def bound(self) -> str:
@@ -95,6 +102,7 @@ class Evidence:
         logs_eps: by form of the ordered log and (ways, batch, run), tuples/s of each process.
         switches_ns: by numbers of instances before and after, the 99th percentile of the
             reconfiguration time in each process.
+        reordering_ns: by reordering scheme and threads, CPU ns per unit of each process.
         loops_eps: rates of the Numba loop, events/s.
         generators_eps: rates of the generator into a null engine, events/s.
         send_lags_ns: 99th percentiles of its send lag at 1 M events/s.
@@ -111,6 +119,7 @@ class Evidence:
     lists: Mapping[tuple[str, str], int] = field(default_factory=dict)
     logs_eps: Mapping[tuple[str, Setting], Sequence[float]] = field(default_factory=dict)
     switches_ns: Mapping[tuple[int, int], Sequence[float]] = field(default_factory=dict)
+    reordering_ns: Mapping[tuple[str, int], Sequence[float]] = field(default_factory=dict)
 
 
 def read_targets(path: Path, only: Sequence[str] = ()) -> tuple[Target, ...]:
@@ -160,6 +169,8 @@ def measured(target: Target, evidence: Evidence) -> float | None:
             return _quotient(_log(target, evidence, ORDER), _log(target, evidence, target.form))
         case "reconfiguration":
             return _median(evidence.switches_ns.get((target.before, target.after), ()))
+        case "reordering":
+            return _reordering(target, evidence)
     return _of_cells(target, evidence)
 
 
@@ -175,8 +186,12 @@ def _of_cells(target: Target, evidence: Evidence) -> float | None:
         case "ratio":
             return _quotient(mine, _throughput(cells, target.over))
         case "counter":
-            rows = cells[target.cell].rows
-            return _median([json.loads(row["counters"])[target.counter] for row in rows])
+            return _counter(cells, target.cell, target.counter)
+        case "counter_share":
+            return _quotient(
+                _counter(cells, target.cell, target.counter),
+                _counter(cells, target.over, target.counter),
+            )
         case "counter_rate":
             return _counter_rate(cells, target.cell, target.counter)
         case "counter_ratio":
@@ -188,6 +203,13 @@ def _of_cells(target: Target, evidence: Evidence) -> float | None:
             values = [_list_rate(row, target, evidence.lists) for row in cells[target.cell].rows]
             return _median(values)
     return mine
+
+
+def _counter(cells: Mapping[str, CellSummary], cell: str, counter: str) -> float | None:
+    """Return the median of a counter."""
+    if _throughput(cells, cell) is None:
+        return None
+    return _median([json.loads(row["counters"])[counter] for row in cells[cell].rows])
 
 
 def _counter_rate(cells: Mapping[str, CellSummary], cell: str, counter: str) -> float | None:
@@ -206,6 +228,13 @@ def _list_rate(row: Row, target: Target, lists: Mapping[tuple[str, str], int]) -
 
 def _log(target: Target, evidence: Evidence, form: str) -> float | None:
     return _median(evidence.logs_eps.get((form, target.setting), ()))
+
+
+def _reordering(target: Target, evidence: Evidence) -> float | None:
+    """Return what a scheme takes beyond no order, in ns of CPU per record."""
+    mine = _median(evidence.reordering_ns.get((target.scheme, target.threads), ()))
+    none = _median(evidence.reordering_ns.get((UNORDERED, target.threads), ()))
+    return None if mine is None or none is None else (mine - none) / target.batch
 
 
 def _latency(target: Target, rows: Sequence[Row]) -> float | None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import evidence, ordered_log
-from benchmarks.figures import ORDER, Target
+from benchmarks import evidence, ordered_log, reordering
+from benchmarks.figures import ORDER, UNORDERED, Target
 from engines.small_dataset import write_dataset
 from tests.benchmarks.test_targets import row
 from tests.workloads.streams import generated
@@ -19,7 +19,7 @@ def target(kind, **more):
 
 
 def program(folder, script):
-    path = folder / "ordered_log_bench"
+    path = folder / "program"
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
     return path
@@ -50,6 +50,28 @@ def test_a_form_of_the_log_that_fails_has_no_rate(tmp_path, monkeypatch, capsys)
     assert found[ORDER, (1, 1, 1)] == [2.0] * evidence.LOGS
     assert found["scalegate", (1, 1, 1)] == []
     assert "scalegate 1 1 1" in capsys.readouterr().err.replace("', '", " ")
+
+
+def test_reordering_schemes_take_turns_with_no_order_and_one_that_fails_has_no_cost(
+    tmp_path, monkeypatch, capsys
+):
+    log = tmp_path / "log"
+    script = f'echo "$1 $2 $3 $4" >> {log}; [ "$1" = lock ] && exit 1; echo "9.0 $2.5"'
+    monkeypatch.setattr(reordering, "PROGRAM", program(tmp_path, script))
+    figures = [
+        target("reordering", scheme="nonblocking", threads=2, batch=1),
+        target("reordering", scheme="nonblocking", threads=2, batch=64),
+        target("reordering", scheme="lock", threads=2, batch=1),
+    ]
+    assert evidence.reordering_costs(figures, units=1000) == {
+        (UNORDERED, 2): [2.5] * evidence.REORDERINGS,
+        ("nonblocking", 2): [2.5] * evidence.REORDERINGS,
+        ("lock", 2): [],
+    }
+    rounds = ["none 2 1000 0", "nonblocking 2 1000 0"] * evidence.REORDERINGS
+    rounds.insert(2, "lock 2 1000 0")
+    assert log.read_text().splitlines() == rounds
+    assert "'lock', '2', '1000', '0'" in capsys.readouterr().err
 
 
 def test_a_reconfiguration_that_fails_has_no_time_in_either_direction(capfd):

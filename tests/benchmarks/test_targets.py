@@ -6,9 +6,19 @@ from pathlib import Path
 import pytest
 
 from benchmarks.evidence import HERE, MATRICES, cells_by_matrix
-from benchmarks.figures import AT_MOST, KINDS, ORDER, Evidence, Target, measured, read_targets
+from benchmarks.figures import (
+    AT_MOST,
+    KINDS,
+    ORDER,
+    UNORDERED,
+    Evidence,
+    Target,
+    measured,
+    read_targets,
+)
 from benchmarks.generator import percentile_ns
 from benchmarks.ordered_log import FORMS
+from benchmarks.reordering import SCHEMES
 from benchmarks.targets import in_short
 from lab.cells import expand
 from lab.matrix import parse_matrix
@@ -91,6 +101,26 @@ def test_a_reconfigurations_figure_is_that_of_its_direction():
     evidence = Evidence(switches_ns={(1, 2): [3.0, 1.0, 2.0], (2, 1): [9.0]})
     assert measured(target("reconfiguration", cell="", before=1, after=2), evidence) == 2.0
     assert measured(target("reconfiguration", cell="", before=2, after=16), evidence) is None
+
+
+def test_a_counters_share_divides_the_medians_of_counters():
+    rows = [comparing(CELL, pairs, 1.0) for pairs in (2, 90, 4)]
+    rows += [comparing("other", 8, 2.0)]
+    wanted = target("counter_share", over="other", counter="comparisons")
+    assert measured(wanted, Evidence(rows=rows)) == 0.5
+    assert measured(wanted, Evidence(rows=rows[:3])) is None
+
+
+def test_a_reordering_schemes_cost_is_beyond_no_order_and_shared_by_the_records_of_a_unit():
+    costs = {
+        ("nonblocking", 2): [15.0, 90.0, 13.0],
+        (UNORDERED, 2): [5.0, 3.0, 7.0],
+        ("nonblocking", 1): [1.0],
+    }
+    evidence = Evidence(reordering_ns=costs)
+    wanted = {"cell": "", "scheme": "nonblocking", "batch": 2}
+    assert measured(target("reordering", **wanted, threads=2), evidence) == 5.0
+    assert measured(target("reordering", **wanted, threads=1), evidence) is None
 
 
 def test_latency_is_that_of_the_searchs_level_and_of_no_other_probe():
@@ -184,6 +214,7 @@ def test_every_figure_names_cells_and_columns_that_there_are():
         assert not figure.column or figure.column in schema.NAMES
         assert not figure.list_column or figure.list_column in inputs
         assert not figure.form or figure.form in FORMS
+        assert not figure.scheme or figure.scheme in SCHEMES
 
 
 def test_percentile_is_the_top_of_the_bucket_in_which_the_share_is_reached():
