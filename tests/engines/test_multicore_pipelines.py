@@ -172,7 +172,7 @@ def columns(asked, data, *, workers=1, batch=1, load=None, measure=True, **optio
         run.close()
 
 
-def same(got, wanted):
+def assert_same(got, wanted):
     assert {n: c.dtype for n, c in got.items()} == {n: c.dtype for n, c in wanted.items()}
     for name, column in wanted.items():
         np.testing.assert_array_equal(got[name], column, err_msg=name)
@@ -210,7 +210,7 @@ def test_random_inputs_are_answered_as_by_the_interpreter(name):
             partitions=data.draw(st.sampled_from([None, 1, 4])),
             slice_us=data.draw(st.sampled_from([1, 100])),
         )
-        same(got, answer(asked, given_input))
+        assert_same(got, answer(asked, given_input))
 
     check()
 
@@ -252,7 +252,7 @@ def test_repeats_give_one_sequence(name, loaded, workers):
             worklist=("hybrid", "partitioned", "shared")[repeat_number % 3],
             reordering=("nonblocking", "lock")[repeat_number // 4],
         )
-        same(got, wanted)
+        assert_same(got, wanted)
 
 
 def test_fields_that_a_stream_does_not_carry_are_zero():
@@ -266,13 +266,13 @@ def test_fields_that_a_stream_does_not_carry_are_zero():
             Stream(name="b", kinds=(0,), ts=np.arange(3)),
         ),
     )
-    same(columns(asked, data, batch=4), answer(asked, data))
+    assert_same(columns(asked, data, batch=4), answer(asked, data))
 
 
 def test_without_measuring_the_answer_is_the_same():
     asked = PIPELINES["a filter, keys, a total"]
     data = readings(300, 1, 1)
-    same(columns(asked, data, workers=2, batch=16, measure=False), answer(asked, data))
+    assert_same(columns(asked, data, workers=2, batch=16, measure=False), answer(asked, data))
 
 
 def test_counters_tell_what_operators_cost_and_what_the_scheduler_did():

@@ -1,3 +1,4 @@
+import json
 from contextlib import ExitStack
 
 import pytest
@@ -5,6 +6,8 @@ import pytest
 from engines.conformance import kept, ordinary_input
 from engines.small_dataset import write_dataset
 from tests.lab.podman import NoEngineError, podman
+from tests.lab.published import publish
+from workloads.datasets.catalog import Catalog
 from workloads.registry import workload
 
 
@@ -46,3 +49,37 @@ def image(podman_engine, monkeypatch):
     name = podman_engine.import_image("lab-test")
     yield name
     assert podman_engine.containers() == []
+
+
+@pytest.fixture
+def dataset(tmp_path, monkeypatch):
+    """Id of a small event_window dataset in a catalogue of its own, made without Spark."""
+    monkeypatch.setenv("LAB_DATA", str(tmp_path / "catalogue"))
+    monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("COLUMNS", "200")
+    return publish(Catalog.default()).id
+
+
+@pytest.fixture
+def matrix(tmp_path, dataset):
+    """A function that writes a matrix of fake cells and returns its path."""
+
+    def write(variants, *, repetitions=1, options="{ rate_eps = 100_000 }", name="m", more=""):
+        path = tmp_path / f"{name}.toml"
+        path.write_text(
+            f"[run]\nrepetitions = {repetitions}\ntimeout_s = 60\n"
+            f'[[workload]]\nname = "event_window"\ndataset = "{dataset[:12]}"\nlabel = "small"\n'
+            f'[[engine]]\nname = "fake"\nvariants = {json.dumps(variants)}\n'
+            f"options = {options}\n{more}\n"
+        )
+        return path
+
+    return write
+
+
+@pytest.fixture
+def same_source(monkeypatch):
+    """One source revision from the run to its resumption, whoever edits the checkout meanwhile."""
+    pinned = {"commit": "1" * 40, "dirty_diff_sha256": None, "reason": None}
+    monkeypatch.setattr("lab.run_dir.revision", lambda: dict(pinned))
+    return pinned
