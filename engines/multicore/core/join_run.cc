@@ -54,10 +54,6 @@ JoinRun::JoinRun(JoinOptions options) : options_(std::move(options)) {
   generator_ = std::make_unique<Generator>(*options_.load, options_.spare_core, options_.measure, options_.grid_steps);
 }
 
-JoinRun::~JoinRun() {
-  if (go_ != nullptr) abandon();
-}
-
 void JoinRun::add_stream(StreamView stream) {
   if (views_.size() == 2) throw std::invalid_argument("a band join has two streams");
   const std::size_t index = views_.size();
@@ -77,7 +73,7 @@ void JoinRun::add_stream(StreamView stream) {
 }
 
 void JoinRun::start() {
-  if (go_ != nullptr) throw std::logic_error("a run starts once");
+  if (threads_.started()) throw std::logic_error("a run starts once");
   if (views_.size() != 2) throw std::logic_error("a band join has two streams");
   if (options_.kind == JoinKind::kAdHoc) {
     LogOptions log = options_.log;
@@ -95,53 +91,29 @@ void JoinRun::start() {
       worker.consumer = std::make_unique<BandJoin>(i, options_.threads, inputs_, *worker.out, *worker.recorder);
     }
   }
-  go_ = std::make_unique<std::latch>(1);
-  try {
-    for (std::int32_t i = 0; i < options_.threads; ++i) {
-      workers_[static_cast<std::size_t>(i)].thread = std::thread([this, i] { work(i); });
-    }
-    if (!generator_) return;
-    std::vector<std::int32_t> everybody;
-    for (std::int32_t i = 0; i < options_.threads; ++i) everybody.push_back(i);
-    for (const auto& source : sources_) generator_->add(source.get(), everybody);
-    generator_thread_ = std::thread([this] {
-      go_->wait();
-      generator_->run(start_ns_, parkers_, failed_);
-    });
-  } catch (...) {
-    abandon();
-    throw;
+  RunThreads::Plan plan;
+  plan.count = options_.threads;
+  plan.cores = options_.cores;
+  plan.called = "thread";
+  plan.body = [this](std::int32_t index) { work(index); };
+  plan.fail = [this] {
+    failed_.store(true, std::memory_order_seq_cst);  // pairs with the loads in `stopped` and Generator::run
+    notify_all();
+  };
+  if (generator_) {
+    generator_->feed_everybody(sources_, options_.threads);
+    plan.beside = [this] { generator_->run(start_ns_, parkers_, failed_); };
   }
-}
-
-void JoinRun::abandon() {
-  if (!workers_.front().thread.joinable()) return;
-  failed_.store(true, std::memory_order_seq_cst);  // pairs with the loads in `stopped` and Generator::run
-  go_->count_down();
-  join();
-}
-
-void JoinRun::join() {
-  for (Worker& worker : workers_) {
-    if (worker.thread.joinable()) worker.thread.join();
-  }
-  if (generator_thread_.joinable()) generator_thread_.join();
+  threads_.start(std::move(plan));
 }
 
 std::int64_t JoinRun::run() {
-  if (go_ == nullptr) start();
-  if (!workers_.front().thread.joinable()) throw std::logic_error("a run runs once");
-  const std::int64_t begin = now_ns();
-  start_ns_ = begin;
-  const std::int64_t warm_up_ns = options_.load ? options_.load->warm_up_ns : 0;
-  for (Worker& worker : workers_) worker.recorder->begin(begin, warm_up_ns);
-  go_->count_down();  // release: publishes the above; pairs with the waits
-  join();
-  const std::int64_t finish = now_ns();
-  for (const Worker& worker : workers_) {
-    if (!worker.error.empty()) throw std::runtime_error(worker.error);
-  }
-  return finish - begin;
+  if (!threads_.started()) start();
+  return threads_.run([this](std::int64_t begin_ns) {
+    start_ns_ = begin_ns;
+    const std::int64_t warm_up_ns = options_.load ? options_.load->warm_up_ns : 0;
+    for (Worker& worker : workers_) worker.recorder->begin(begin_ns, warm_up_ns);
+  });
 }
 
 void JoinRun::notify_all() noexcept {
@@ -153,37 +125,10 @@ bool JoinRun::stopped() const noexcept { return failed_.load(std::memory_order_s
 
 void JoinRun::work(std::int32_t index) {
   Worker& worker = workers_[static_cast<std::size_t>(index)];
-  Parker& parker = parkers_[static_cast<std::size_t>(index)];
-  pin_thread(options_.cores, index);
-  go_->wait();
-  try {
-    Backoff backoff(options_.oversubscribed ? 0 : kSpins, kYields);
-    while (!worker.done && !stopped()) {
-      if (turn(index)) {
-        backoff.reset();
-        continue;
-      }
-      const Backoff::Step step = backoff.next();
-      if (step == Backoff::Step::kSpin) {
-        spin_pause();
-      } else if (step == Backoff::Step::kYield) {
-        ++worker.counters.yields;
-        std::this_thread::yield();
-      } else {
-        const std::uint32_t ticket = parker.prepare();
-        if (turn(index) || stopped()) {
-          parker.cancel();
-        } else {
-          ++worker.counters.sleeps;
-          parker.commit(ticket);
-        }
-      }
-    }
-  } catch (const std::exception& error) {
-    worker.error = "thread " + std::to_string(index) + ": " + error.what();
-    failed_.store(true, std::memory_order_seq_cst);  // pairs with the loads in `stopped`
-    notify_all();
-  }
+  take_turns(
+      Backoff(options_.oversubscribed ? 0 : kSpins, kYields), worker.counters, [&](bool) { return turn(index); },
+      [&] { return worker.done || stopped(); }, [] { return false; },
+      [&]() -> Parker& { return parkers_[static_cast<std::size_t>(index)]; });
 }
 
 bool JoinRun::turn(std::int32_t index) {

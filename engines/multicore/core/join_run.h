@@ -8,18 +8,17 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
-#include <latch>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "generator.h"
 #include "pair_consumer.h"
 #include "parker.h"
 #include "run_parts.h"
+#include "run_threads.h"
 #include "runtime.h"
 #include "total_order.h"
 
@@ -52,7 +51,6 @@ class JoinRun {
  public:
   // Throws std::invalid_argument on options out of range.
   explicit JoinRun(JoinOptions options);
-  ~JoinRun();
   JoinRun(const JoinRun&) = delete;
   JoinRun& operator=(const JoinRun&) = delete;
 
@@ -83,8 +81,6 @@ class JoinRun {
     std::unique_ptr<Recorder> recorder;
     std::unique_ptr<PairConsumer> consumer;
     Counters counters;
-    std::string error;
-    std::thread thread;
     bool done = false;  // has read everything; its own thread only
   };
 
@@ -92,8 +88,6 @@ class JoinRun {
   bool turn(std::int32_t index);
   bool stopped() const noexcept;
   void notify_all() noexcept;
-  void abandon();
-  void join();
   std::vector<std::int64_t> sum(Histogram Recorder::*of) const;
 
   JoinOptions options_;
@@ -106,10 +100,9 @@ class JoinRun {
   std::vector<Worker> workers_;
   std::vector<Parker> parkers_;
   std::unique_ptr<Generator> generator_;
-  std::thread generator_thread_;
   std::int64_t start_ns_ = 0;
-  std::unique_ptr<std::latch> go_;
   std::atomic<bool> failed_{false};  // written by who fails, read by all; each store has a notify behind it
+  RunThreads threads_;
 };
 
 }  // namespace lab

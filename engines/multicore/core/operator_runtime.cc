@@ -39,8 +39,7 @@ std::string called(const OperatorStage& stage) {
 
 OperatorRuntime::OperatorRuntime(OperatorOptions options, const OperatorSpec& spec)
     : options_(checked(std::move(options))),
-      threads_(options_.most_instances, options_.oversubscribed, options_.measure, options_.grid_steps),
-      workers_(static_cast<std::size_t>(options_.most_instances)) {
+      threads_(options_.most_instances, options_.oversubscribed, options_.measure, options_.grid_steps) {
   if (options_.shared_nothing && spec.is_join()) {
     throw std::invalid_argument("shared-nothing instances run keyed operators");
   }
@@ -49,13 +48,9 @@ OperatorRuntime::OperatorRuntime(OperatorOptions options, const OperatorSpec& sp
   generator_ = std::make_unique<Generator>(*options_.load, options_.spare_core, options_.measure, options_.grid_steps);
 }
 
-OperatorRuntime::~OperatorRuntime() {
-  if (go_ != nullptr) abandon();
-}
-
 void OperatorRuntime::add_operator(const OperatorSpec& spec, ProcessKernel process,
                                    std::vector<std::int32_t> output_itemsizes) {
-  if (go_ != nullptr) throw std::logic_error("add operators before start");
+  if (run_threads_.started()) throw std::logic_error("add operators before start");
   if (options_.shared_nothing) throw std::invalid_argument("shared-nothing instances run one operator");
   if (options_.instances != options_.most_instances) {
     throw std::invalid_argument("the number of instances of several operators is fixed: most_instances must be " +
@@ -98,29 +93,25 @@ void OperatorRuntime::map(std::vector<std::int32_t> owner, std::size_t op) {
 }
 
 void OperatorRuntime::start() {
-  if (go_ != nullptr) throw std::logic_error("a runtime starts once");
+  if (run_threads_.started()) throw std::logic_error("a runtime starts once");
   for (const auto& stage : stages_) {
     if (!stage->mapped()) throw std::logic_error("map before start");
   }
   start_stages();
-  go_ = std::make_unique<std::latch>(1);
-  try {
-    for (std::int32_t i = 0; i < options_.most_instances; ++i) {
-      workers_[static_cast<std::size_t>(i)].thread = std::thread([this, i] { work(i); });
-    }
-    if (generator_) {
-      std::vector<std::int32_t> everybody;
-      for (std::int32_t i = 0; i < options_.most_instances; ++i) everybody.push_back(i);
-      for (const auto& source : sources_) generator_->add(source.get(), everybody);
-      generator_thread_ = std::thread([this] {
-        go_->wait();
-        generator_->run(threads_.start_ns(), threads_.parkers(), threads_.failure());
-      });
-    }
-  } catch (...) {
-    abandon();
-    throw;
+  RunThreads::Plan plan;
+  plan.count = options_.most_instances;
+  plan.cores = options_.cores;
+  plan.called = "instance";
+  plan.body = [this](std::int32_t index) { work(index); };
+  plan.fail = [this] {
+    threads_.fail();
+    stages_.front()->wake_waiter();
+  };
+  if (generator_) {
+    generator_->feed_everybody(sources_, options_.most_instances);
+    plan.beside = [this] { generator_->run(threads_.start_ns(), threads_.parkers(), threads_.failure()); };
   }
+  run_threads_.start(std::move(plan));
 }
 
 void OperatorRuntime::start_stages() {
@@ -151,31 +142,10 @@ void OperatorRuntime::start_stages() {
   stages_.back()->reserve(options_.reserved_rows);
 }
 
-void OperatorRuntime::abandon() {
-  if (!workers_.front().thread.joinable()) return;
-  threads_.fail();
-  go_->count_down();
-  join();
-}
-
-void OperatorRuntime::join() {
-  for (Worker& worker : workers_) {
-    if (worker.thread.joinable()) worker.thread.join();
-  }
-  if (generator_thread_.joinable()) generator_thread_.join();
-}
-
 std::int64_t OperatorRuntime::run() {
-  if (go_ == nullptr) start();
-  if (!workers_.front().thread.joinable()) throw std::logic_error("a runtime runs once");
-  const std::int64_t begin = now_ns();
-  threads_.begin(begin, options_.load ? options_.load->warm_up_ns : 0);
-  go_->count_down();  // release: publishes the above; pairs with the waits
-  join();
-  const std::int64_t finish = now_ns();
-  for (const Worker& worker : workers_) {
-    if (!worker.error.empty()) throw std::runtime_error(worker.error);
-  }
+  if (!run_threads_.started()) start();
+  const std::int64_t duration_ns = run_threads_.run(
+      [this](std::int64_t begin_ns) { threads_.begin(begin_ns, options_.load ? options_.load->warm_up_ns : 0); });
   for (const auto& stage : stages_) {
     std::int64_t refused = 0;
     for (std::int32_t i = 0; i < options_.most_instances; ++i) refused += stage->outputs(i).refused();
@@ -183,49 +153,14 @@ std::int64_t OperatorRuntime::run() {
     throw std::runtime_error(called(*stage) + "functions emitted " + std::to_string(refused) +
                              " records beyond max_outputs; raise it in the operator");
   }
-  return finish - begin;
-}
-
-void OperatorRuntime::fail(std::int32_t index, const std::string& what) noexcept {
-  workers_[static_cast<std::size_t>(index)].error = "instance " + std::to_string(index) + ": " + what;
-  threads_.fail();
-  stages_.front()->wake_waiter();
+  return duration_ns;
 }
 
 void OperatorRuntime::work(std::int32_t index) {
-  pin_thread(options_.cores, index);
-  go_->wait();
-  try {
-    Backoff backoff = threads_.backoff();
-    while (!threads_.failed() && !threads_.over()) {
-      if (turn(index)) {
-        backoff.reset();
-        continue;
-      }
-      switch (backoff.next()) {
-        case Backoff::Step::kSpin:
-          spin_pause();
-          break;
-        case Backoff::Step::kYield:
-          ++threads_.meter(index).counters.yields;
-          std::this_thread::yield();
-          break;
-        case Backoff::Step::kSleep: {
-          Parker& parker = threads_.place(index, stages_.front()->active(index));
-          const std::uint32_t ticket = parker.prepare();
-          if (turn(index) || threads_.over() || threads_.failed()) {
-            parker.cancel();
-          } else {
-            ++threads_.meter(index).counters.sleeps;
-            parker.commit(ticket);
-          }
-          break;
-        }
-      }
-    }
-  } catch (const std::exception& error) {
-    fail(index, error.what());
-  }
+  take_turns(
+      threads_.backoff(), threads_.meter(index).counters, [&](bool) { return turn(index); },
+      [&] { return threads_.failed() || threads_.over(); }, [] { return false; },
+      [&]() -> Parker& { return threads_.place(index, stages_.front()->active(index)); });
 }
 
 bool OperatorRuntime::turn(std::int32_t index) {

@@ -15,13 +15,11 @@
 #pragma once
 #include <cstdint>
 #include <deque>
-#include <latch>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "generator.h"
@@ -29,6 +27,7 @@
 #include "operator_stage.h"
 #include "operator_threads.h"
 #include "queues.h"
+#include "run_threads.h"
 #include "runtime.h"
 
 namespace lab {
@@ -37,7 +36,6 @@ class OperatorRuntime {
  public:
   // Throws std::invalid_argument on options out of range. `spec`: of the first operator.
   OperatorRuntime(OperatorOptions options, const OperatorSpec& spec);
-  ~OperatorRuntime();
   OperatorRuntime(const OperatorRuntime&) = delete;
   OperatorRuntime& operator=(const OperatorRuntime&) = delete;
 
@@ -86,17 +84,9 @@ class OperatorRuntime {
   Counters counters() const noexcept;  // of all operators
 
  private:
-  struct alignas(kCacheLine) Worker {
-    std::string error;
-    std::thread thread;
-  };
-
   void start_stages();
   void work(std::int32_t index);
   bool turn(std::int32_t index);
-  void fail(std::int32_t index, const std::string& what) noexcept;
-  void abandon();
-  void join();
   std::vector<std::int64_t> sum(Histogram Recorder::*of) const;
 
   OperatorOptions options_;
@@ -110,10 +100,8 @@ class OperatorRuntime {
   std::vector<std::vector<ColumnShape>> shapes_;  // by stream
   std::int64_t last_ts_ = std::numeric_limits<std::int64_t>::min();  // of all streams
   bool any_ = false;                              // whether there is a tuple
-  std::vector<Worker> workers_;
   std::unique_ptr<Generator> generator_;
-  std::thread generator_thread_;
-  std::unique_ptr<std::latch> go_;
+  RunThreads run_threads_;
 };
 
 }  // namespace lab

@@ -54,12 +54,8 @@ PipelineRuntime::PipelineRuntime(PipelineOptions options)
   generator_ = std::make_unique<Generator>(*options_.load, options_.spare_core, options_.measure, options_.grid_steps);
 }
 
-PipelineRuntime::~PipelineRuntime() {
-  if (go_ != nullptr) abandon();
-}
-
 void PipelineRuntime::add_stage(StageSpec spec) {
-  if (go_ != nullptr) throw std::logic_error("add operators before start");
+  if (run_threads_.started()) throw std::logic_error("add operators before start");
   if (stages_.size() == kMostStages) {
     throw std::invalid_argument("a pipeline has at most " + std::to_string(kMostStages) + " operators");
   }
@@ -85,7 +81,7 @@ void PipelineRuntime::add_stage(StageSpec spec) {
 }
 
 std::int32_t PipelineRuntime::add_stream(StreamView stream) {
-  if (go_ != nullptr) throw std::logic_error("add streams before start");
+  if (run_threads_.started()) throw std::logic_error("add streams before start");
   const bool due = options_.load.has_value();
   check_stream(stream, sources_.size(), due);
   if (sources_.size() == kMaxLogSources) {
@@ -109,27 +105,20 @@ std::int32_t PipelineRuntime::add_stream(StreamView stream) {
 }
 
 void PipelineRuntime::start() {
-  if (go_ != nullptr) throw std::logic_error("a runtime starts once");
+  if (run_threads_.started()) throw std::logic_error("a runtime starts once");
   if (stages_.empty()) throw std::logic_error("a pipeline needs an operator");
   set_up();
-  go_ = std::make_unique<std::latch>(1);
-  try {
-    for (std::int32_t i = 0; i < options_.workers; ++i) {
-      slots_[static_cast<std::size_t>(i)].thread = std::thread([this, i] { work(i); });
-    }
-    if (generator_) {
-      std::vector<std::int32_t> everybody;
-      for (std::int32_t i = 0; i < options_.workers; ++i) everybody.push_back(i);
-      for (const auto& source : sources_) generator_->add(source.get(), everybody);
-      generator_thread_ = std::thread([this] {
-        go_->wait();
-        generator_->run(threads_.start_ns(), threads_.parkers(), threads_.failure());
-      });
-    }
-  } catch (...) {
-    abandon();
-    throw;
+  RunThreads::Plan plan;
+  plan.count = options_.workers;
+  plan.cores = options_.cores;
+  plan.called = "worker";
+  plan.body = [this](std::int32_t index) { work(index); };
+  plan.fail = [this] { threads_.fail(); };
+  if (generator_) {
+    generator_->feed_everybody(sources_, options_.workers);
+    plan.beside = [this] { generator_->run(threads_.start_ns(), threads_.parkers(), threads_.failure()); };
   }
+  run_threads_.start(std::move(plan));
 }
 
 void PipelineRuntime::set_up() {
@@ -175,33 +164,12 @@ void PipelineRuntime::touch_units() {
   }
 }
 
-void PipelineRuntime::abandon() {
-  if (!slots_.front().thread.joinable()) return;
-  threads_.fail();
-  go_->count_down();
-  join();
-}
-
-void PipelineRuntime::join() {
-  for (Slot& slot : slots_) {
-    if (slot.thread.joinable()) slot.thread.join();
-  }
-  if (generator_thread_.joinable()) generator_thread_.join();
-}
-
 std::int64_t PipelineRuntime::run() {
-  if (go_ == nullptr) start();
-  if (!slots_.front().thread.joinable()) throw std::logic_error("a runtime runs once");
-  const std::int64_t begin = now_ns();
-  threads_.begin(begin, options_.load ? options_.load->warm_up_ns : 0);
-  egress_->begin(begin);
-  go_->count_down();  // release: publishes the above; pairs with the waits
-  join();
-  const std::int64_t finish = now_ns();
-  for (const Slot& slot : slots_) {
-    if (!slot.error.empty()) throw std::runtime_error(slot.error);
-  }
-  return finish - begin;
+  if (!run_threads_.started()) start();
+  return run_threads_.run([this](std::int64_t begin_ns) {
+    threads_.begin(begin_ns, options_.load ? options_.load->warm_up_ns : 0);
+    egress_->begin(begin_ns);
+  });
 }
 
 void PipelineRuntime::collect(std::span<void* const> columns) const {

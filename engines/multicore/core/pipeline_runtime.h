@@ -14,12 +14,10 @@
 #pragma once
 #include <cstdint>
 #include <deque>
-#include <latch>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "generator.h"
@@ -33,6 +31,7 @@
 #include "pipeline_stage.h"
 #include "pipeline_worker.h"
 #include "run_parts.h"
+#include "run_threads.h"
 
 namespace lab {
 
@@ -61,7 +60,6 @@ class PipelineRuntime : private PipelineStage::Next {
  public:
   // Throws std::invalid_argument on options out of range.
   explicit PipelineRuntime(PipelineOptions options);
-  ~PipelineRuntime() override;
   PipelineRuntime(const PipelineRuntime&) = delete;
   PipelineRuntime& operator=(const PipelineRuntime&) = delete;
 
@@ -115,8 +113,6 @@ class PipelineRuntime : private PipelineStage::Next {
   };
   struct Slot {
     std::unique_ptr<PipelineWorker> worker;
-    std::string error;
-    std::thread thread;
     std::vector<OperatorLoad> table;
   };
 
@@ -133,8 +129,6 @@ class PipelineRuntime : private PipelineStage::Next {
   bool admit(PipelineWorker& worker);
   bool schedule(Slot& slot, bool any);
   bool over() const noexcept;
-  void abandon();
-  void join();
   std::vector<std::int64_t> sum(Histogram Recorder::*of) const;
 
   PipelineOptions options_;
@@ -155,8 +149,7 @@ class PipelineRuntime : private PipelineStage::Next {
   std::vector<std::unique_ptr<Source>> sources_;
   std::deque<Feed> feeds_;
   std::unique_ptr<Generator> generator_;
-  std::thread generator_thread_;
-  std::unique_ptr<std::latch> go_;
+  RunThreads run_threads_;
 };
 
 }  // namespace lab

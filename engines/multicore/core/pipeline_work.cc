@@ -1,6 +1,5 @@
 // What the workers of a pipeline do.
 #include <algorithm>
-#include <exception>
 
 #include "pipeline_runtime.h"
 
@@ -20,44 +19,19 @@ bool PipelineRuntime::over() const noexcept {
 }
 
 void PipelineRuntime::work(std::int32_t index) {
-  pin_thread(options_.cores, index);
-  go_->wait();
   Slot& slot = slots_[static_cast<std::size_t>(index)];
-  Counters& counters = threads_.meter(index).counters;
-  try {
-    Backoff backoff = threads_.backoff();
-    while (!threads_.failed() && !threads_.over()) {
-      if (turn(slot, false)) {
-        backoff.reset();
-        continue;
-      }
-      switch (backoff.next()) {
-        case Backoff::Step::kSpin:
-          spin_pause();
-          break;
-        case Backoff::Step::kYield:
-          ++counters.yields;
-          std::this_thread::yield();
-          break;
-        case Backoff::Step::kSleep: {
-          Parker& parker = threads_.parkers()[static_cast<std::size_t>(index)];
-          const std::uint32_t ticket = parker.prepare();
-          idle_.announce(index);
-          if (turn(slot, true) || threads_.over() || threads_.failed()) {
-            parker.cancel();
-          } else {
-            ++counters.sleeps;
-            parker.commit(ticket);
-          }
-          idle_.withdraw(index);
-          break;
-        }
-      }
-    }
-  } catch (const std::exception& error) {
-    slot.error = "worker " + std::to_string(index) + ": " + error.what();
-    threads_.fail();
-  }
+  bool announced = false;
+  const auto turn_of = [&](bool last) {
+    if (announced) idle_.withdraw(index);  // it has slept, or found something at the last look
+    announced = last;
+    if (last) idle_.announce(index);
+    return turn(slot, last);
+  };
+  take_turns(
+      threads_.backoff(), threads_.meter(index).counters, turn_of,
+      [&] { return threads_.failed() || threads_.over(); }, [] { return false; },
+      [&]() -> Parker& { return threads_.parkers()[static_cast<std::size_t>(index)]; });
+  if (announced) idle_.withdraw(index);
 }
 
 bool PipelineRuntime::turn(Slot& slot, bool any) {

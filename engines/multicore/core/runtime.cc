@@ -1,7 +1,6 @@
 #include "runtime.h"
 
 #include <algorithm>
-#include <exception>
 #include <stdexcept>
 
 namespace lab {
@@ -39,25 +38,6 @@ Runtime::Runtime(RuntimeOptions options) : options_(std::move(options)) {
       std::make_unique<Generator>(*options_.load, options_.spare_core, options_.measure, options_.grid_steps);
 }
 
-Runtime::~Runtime() {
-  if (go_ != nullptr) abandon();
-}
-
-void Runtime::abandon() {
-  // All threads have ended, or all that could be created wait for `go_`.
-  if (!workers_.front().thread.joinable()) return;
-  failed_.store(true, std::memory_order_seq_cst);  // pairs with the loads in `work` and Generator::run
-  go_->count_down();
-  join();
-}
-
-void Runtime::join() {
-  for (Worker& worker : workers_) {
-    if (worker.thread.joinable()) worker.thread.join();
-  }
-  if (generator_thread_.joinable()) generator_thread_.join();
-}
-
 std::int32_t Runtime::add_stream(StreamView stream, std::int32_t owner) {
   if (owner < 0 || owner >= options_.workers) throw std::invalid_argument("no such worker");
   const bool due = options_.load.has_value();
@@ -93,7 +73,7 @@ void Runtime::add_lane(std::int32_t mailbox_index, std::int32_t stream, Lane lan
 }
 
 void Runtime::start() {
-  if (go_ != nullptr) throw std::logic_error("a runtime starts once");
+  if (threads_.started()) throw std::logic_error("a runtime starts once");
   for (const Entry& entry : mailboxes_) {
     for (Lane& lane : entry.mailbox->lanes) {
       lane.together = options_.load && !options_.load->whole_blocks;
@@ -110,16 +90,22 @@ void Runtime::start() {
       }
     }
   }
-  go_ = std::make_unique<std::latch>(1);
-  try {
-    for (std::int32_t w = 0; w < options_.workers; ++w) {
-      workers_[static_cast<std::size_t>(w)].thread = std::thread([this, w] { work(w); });
-    }
-    if (generator_) feed();
-  } catch (...) {  // fewer threads than a run needs would wait for each other for ever
-    abandon();
-    throw;
+  RunThreads::Plan plan;
+  plan.count = options_.workers;
+  plan.cores = options_.cores;
+  plan.called = "worker";
+  plan.body = [this](std::int32_t index) { work(index); };
+  plan.fail = [this] { fail(); };
+  if (generator_) {
+    feed();
+    plan.beside = [this] { generator_->run(start_ns_, parkers_, failed_); };
   }
+  threads_.start(std::move(plan));
+}
+
+void Runtime::fail() noexcept {
+  failed_.store(true, std::memory_order_seq_cst);  // pairs with the loads in `work` and Generator::run
+  for (Parker& parker : parkers_) parker.notify();
 }
 
 void Runtime::feed() {
@@ -134,75 +120,31 @@ void Runtime::feed() {
     }
     generator_->add(source.get(), std::move(readers));
   }
-  generator_thread_ = std::thread([this] {
-    go_->wait();
-    generator_->run(start_ns_, parkers_, failed_);
-  });
 }
 
 std::int64_t Runtime::run() {
-  if (go_ == nullptr) start();
-  if (!workers_.front().thread.joinable()) {
-    throw std::logic_error("a runtime runs once, and not when its threads could not be created");
-  }
-  const std::int64_t begin = now_ns();
-  start_ns_ = begin;
-  const std::int64_t warm_up_ns = options_.load ? options_.load->warm_up_ns : 0;
-  for (Worker& worker : workers_) worker.recorder->begin(begin, warm_up_ns);
-  go_->count_down();  // release: publishes the above; pairs with the waits in `work` and `feed`
-  join();
-  const std::int64_t end = now_ns();
+  if (!threads_.started()) start();
+  const std::int64_t duration_ns = threads_.run([this](std::int64_t begin_ns) {
+    start_ns_ = begin_ns;
+    const std::int64_t warm_up_ns = options_.load ? options_.load->warm_up_ns : 0;
+    for (Worker& worker : workers_) worker.recorder->begin(begin_ns, warm_up_ns);
+  });
   std::int64_t refused = 0;
-  for (const Worker& worker : workers_) {
-    if (!worker.error.empty()) throw std::runtime_error(worker.error);
-    refused += worker.out->refused();
-  }
+  for (const Worker& worker : workers_) refused += worker.out->refused();
   if (refused != 0) {
     throw std::runtime_error("update emitted " + std::to_string(refused) +
                              " records beyond max_outputs_per_event; raise it in the program");
   }
-  return end - begin;
+  return duration_ns;
 }
 
 void Runtime::work(std::int32_t index) {
   Worker& worker = workers_[static_cast<std::size_t>(index)];
-  Parker& parker = parkers_[static_cast<std::size_t>(index)];
-  pin_thread(options_.cores, index);
-  go_->wait();
-  try {
-    Backoff backoff(options_.oversubscribed ? 0 : kSpins, kYields);
-    // seq_cst: a worker about to sleep must see a failure whose notify did not see it asleep (parker.h).
-    while (!failed_.load(std::memory_order_seq_cst)) {
-      if (turn(worker)) {
-        backoff.reset();
-        continue;
-      }
-      if (done(worker)) return;
-      switch (backoff.next()) {
-        case Backoff::Step::kSpin:
-          spin_pause();
-          break;
-        case Backoff::Step::kYield:
-          ++worker.counters.yields;
-          std::this_thread::yield();
-          break;
-        case Backoff::Step::kSleep: {
-          const std::uint32_t ticket = parker.prepare();
-          if (turn(worker) || done(worker) || failed_.load(std::memory_order_seq_cst)) {
-            parker.cancel();
-          } else {
-            ++worker.counters.sleeps;
-            parker.commit(ticket);
-          }
-          break;
-        }
-      }
-    }
-  } catch (const std::exception& error) {
-    worker.error = std::string("worker ") + std::to_string(index) + ": " + error.what();
-    failed_.store(true, std::memory_order_seq_cst);  // pairs with the loads above
-    for (Parker& other : parkers_) other.notify();
-  }
+  take_turns(
+      Backoff(options_.oversubscribed ? 0 : kSpins, kYields), worker.counters, [&](bool) { return turn(worker); },
+      // seq_cst: a worker about to sleep must see a failure whose notify did not see it asleep (parker.h).
+      [&] { return failed_.load(std::memory_order_seq_cst); }, [&] { return done(worker); },
+      [&]() -> Parker& { return parkers_[static_cast<std::size_t>(index)]; });
 }
 
 bool Runtime::turn(Worker& worker) {

@@ -5,12 +5,10 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
-#include <latch>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "cacheline.h"
@@ -21,6 +19,7 @@
 #include "parker.h"
 #include "recorder.h"
 #include "run_parts.h"
+#include "run_threads.h"
 #include "sink.h"
 #include "source.h"
 
@@ -45,7 +44,6 @@ class Runtime {
  public:
   // Throws std::invalid_argument on options out of range.
   explicit Runtime(RuntimeOptions options);
-  ~Runtime();
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
@@ -99,8 +97,6 @@ class Runtime {
     std::unique_ptr<Recorder> recorder;
     Histogram sync;
     Counters counters;
-    std::string error;
-    std::thread thread;
   };
   struct Entry {
     std::unique_ptr<Mailbox> mailbox;
@@ -109,8 +105,7 @@ class Runtime {
 
   void work(std::int32_t index);
   void feed();
-  void abandon();
-  void join();
+  void fail() noexcept;
   bool turn(Worker& worker);
   bool pump(Worker::Owned& owned);
   std::vector<std::int64_t> sum(const Histogram& (*of)(const Worker&)) const;
@@ -124,10 +119,9 @@ class Runtime {
   std::vector<Worker> workers_;
   std::vector<Parker> parkers_;               // by worker
   std::unique_ptr<Generator> generator_;      // with a load
-  std::thread generator_thread_;
-  std::int64_t start_ns_ = 0;                 // written before `go_` is released, read after
-  std::unique_ptr<std::latch> go_;
+  std::int64_t start_ns_ = 0;                 // written before the threads are let go, read after
   std::atomic<bool> failed_{false};           // written by a failing worker, read by all: stop
+  RunThreads threads_;
 };
 
 }  // namespace lab
