@@ -35,16 +35,20 @@ COUNTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
 )
 """Panel, key in the matrix, query."""
 
+MORE = {"wordcount": 10, "paircount@L": 3}
+"""How many times as many tweets a panel takes: a cheap query would be over before it is steady."""
+
 
 def _scale_6(options: Options) -> float:
     return options.scaled(0.25, 0.02)
 
 
 def _tree_6(options: Options) -> Plan:
-    events = max(1000, round(TWEETS * _scale_6(options)))
     workloads = []
     for _, key, query in COUNTS:
         name, _, label = key.partition("@")
+        share = min(1.0, _scale_6(options) * MORE.get(key, 1))
+        events = max(1000, round(TWEETS * share))
         workloads.append(
             {"name": name, "events": events}
             | ({"query": query} if query else {})
