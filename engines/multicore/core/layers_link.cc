@@ -91,18 +91,16 @@ void LayerLink::publish() noexcept {
   line_.frontier.store(frontier_, std::memory_order_release);  // last: who sees it sees the rows before it
 }
 
-void LayerLink::promise(std::int64_t ts) noexcept { promised_ = std::max(promised_, ts); }
-
 // What may be said: what waits in the spill is still to come.
-std::int64_t LayerLink::promisable() const noexcept {
-  if (spilled_rows() == 0) return promised_;
+std::int64_t LayerLink::promisable(std::int64_t promised) const noexcept {
+  if (spilled_rows() == 0) return promised;
   const OutputBuffer::Piece first = spilled_->oldest();
-  return std::min(promised_, static_cast<const std::int64_t*>(first.columns[0])[first.row]);
+  return std::min(promised, static_cast<const std::int64_t*>(first.columns[0])[first.row]);
 }
 
-void LayerLink::wake(bool help) noexcept {
+void LayerLink::wake(std::int64_t promised, bool help) noexcept {
   if (closed_) return;
-  const std::int64_t said = promisable();
+  const std::int64_t said = promisable(promised);
   const bool last = said == kEndOfTime;
   if (kind_ != Kind::kUnordered && said > frontier_ && !last) {
     frontier_ = said;

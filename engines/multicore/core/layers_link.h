@@ -65,13 +65,11 @@ class LayerLink {
   // Shows what was appended to a consumer that is awake.
   void publish() noexcept;
 
-  // Later rows have ts >= `ts`; kEndOfTime: there are none. Said with the next `wake`, or as far as spilled rows let it.
-  void promise(std::int64_t ts) noexcept;
+  // Says that later rows have ts >= `promised`, as far as spilled rows let it (kEndOfTime: there are none, the link is
+  // closed), and wakes a consumer that sleeps and has something to do. `help`: merges also for one that is awake, where
+  // it is behind. Promises never decrease.
+  void wake(std::int64_t promised, bool help) noexcept;
   bool closed() const noexcept { return closed_; }
-
-  // Says what is promised, and wakes a consumer that sleeps and has something to do. `help`: merges for one that is
-  // awake, too, where it is behind.
-  void wake(bool help) noexcept;
 
   // Whether the thread may wait for room for a row of this time. False where all rows in the ring have that time: they
   // may be waiting for a promise that only this very thread could make possible, by going on. Then rows are spilled.
@@ -116,7 +114,7 @@ class LayerLink {
     if (full != kNobodyWaits && row - full >= room) producer_.notify();
   }
   std::int64_t released() noexcept;
-  std::int64_t promisable() const noexcept;
+  std::int64_t promisable(std::int64_t promised) const noexcept;
   std::int64_t ts_at(std::int64_t row) const noexcept { return rows_.ts[static_cast<std::uint64_t>(row) & rows_.mask]; }
   std::byte* slot(std::size_t column, std::int64_t row) const noexcept;
 
@@ -135,7 +133,6 @@ class LayerLink {
   alignas(kCacheLine) std::int64_t end_ = 0;       // first row not appended
   std::int64_t published_ = 0;                     // first row not published
   std::int64_t room_end_ = 0;                      // rows below this may be appended without a look at the consumer
-  std::int64_t promised_ = kNothingPromised;       // by the thread
   std::int64_t frontier_ = kNothingPromised;       // said on this link
   bool unsaid_ = false;                            // something since the last `wake`
   bool closed_ = false;

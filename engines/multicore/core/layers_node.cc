@@ -86,7 +86,7 @@ bool LayerInjector::next(Block& block) {
   // A heartbeat between this block and the next row says more than the block's last timestamp does.
   const std::int64_t following = view_.ts[static_cast<std::size_t>(block.end)];
   while (heartbeat_ < view_.heartbeats.size() && view_.heartbeats[heartbeat_] < following) {
-    block.bound_ts = std::max(block.bound_ts, view_.heartbeats[heartbeat_] + 1);
+    block.bound_ts = std::max(block.bound_ts, std::min(view_.heartbeats[heartbeat_] + 1, kLastPromise));
     ++heartbeat_;
   }
   return true;

@@ -81,13 +81,9 @@ void LayerOut::deal(const void* const* columns, std::int64_t from, std::int64_t 
   }
 }
 
-void LayerOut::promise(std::int64_t ts) noexcept {
-  for (const auto& link : links_) link->promise(ts);
-}
-
 void LayerOut::say() noexcept {
   unsaid_rows_ = 0;
-  for (const auto& link : links_) link->wake(true);
+  for (const auto& link : links_) link->wake(promised_, true);
 }
 
 bool LayerOut::settle() {

@@ -9,6 +9,7 @@
 // are timed t, and then Y does not wait: it spills (LayerLink::may_wait). Rows of one time beyond what a ring holds are
 // thus kept in memory that grows; that is what an order by (time, producer) costs.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -43,7 +44,7 @@ class LayerOut {
   void deal(const void* const* columns, std::int64_t from, std::int64_t rows, const std::int32_t* to);
 
   // Later rows, of all links, have ts >= `ts`; kEndOfTime: there are none.
-  void promise(std::int64_t ts) noexcept;
+  void promise(std::int64_t ts) noexcept { promised_ = std::max(promised_, ts); }
 
   // The thread has done `rows` more: now and then it says so.
   void did(std::int64_t rows) noexcept {
@@ -71,6 +72,7 @@ class LayerOut {
   const std::vector<std::unique_ptr<LayerLink>> links_;
   const std::int64_t unit_;
   const bool eager_;
+  std::int64_t promised_ = LayerLink::kNothingPromised;
   std::int64_t unsaid_rows_ = 0;
   std::vector<std::int64_t> dealt_;         // by link
   std::vector<std::int32_t> lists_;         // `unit` entries for each link

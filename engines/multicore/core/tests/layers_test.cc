@@ -55,12 +55,10 @@ void a_queue_keeps_rows_in_order_and_is_bounded() {
   CHECK_EQ(link.room(8), 3);
   CHECK(times_of(in, 100) == (std::vector<std::int64_t>{5, 6, 7, 8, 9}));
   CHECK(!in.ended());
-  link.promise(12);
-  link.wake(false);
+  link.wake(12, false);
   CHECK_EQ(in.next(1).rows, 0);
   CHECK_EQ(in.frontier(), 12);
-  link.promise(lab::kEndOfTime);
-  link.wake(false);
+  link.wake(lab::kEndOfTime, false);
   CHECK(link.closed());
   CHECK_EQ(in.next(1).rows, 0);
   CHECK(in.ended());
@@ -91,20 +89,15 @@ void what_is_ready_comes_in_order_and_promises_count() {
     second.append(two.columns.data(), 1, 1);
     second.publish();
     CHECK(times_of(*in, 9) == (std::vector<std::int64_t>{5}));
-    second.promise(6);  // later ones of the second come after 6 of the first
-    second.wake(false);
+    second.wake(6, false);  // later ones of the second come after 6 of the first
     CHECK(times_of(*in, 9) == (std::vector<std::int64_t>{6}));
-    first.promise(20);
-    second.promise(10);
-    first.wake(false);
-    second.wake(false);
+    first.wake(20, false);
+    second.wake(10, false);
     CHECK_EQ(in->next(9).rows, 0);
     CHECK_EQ(in->frontier(), 10);  // what a selective operator passes on
-    first.promise(lab::kEndOfTime);
-    second.promise(lab::kEndOfTime);
-    first.wake(false);
+    first.wake(lab::kEndOfTime, false);
     CHECK(!in->ended());
-    second.wake(false);
+    second.wake(lab::kEndOfTime, false);
     CHECK_EQ(in->next(9).rows, 0);
     CHECK(in->ended());
   }
@@ -121,14 +114,13 @@ void rows_of_one_time_are_spilled_where_waiting_would_be_for_ever() {
   CHECK(!merged.may_wait(7));  // not before it promises more
   merged.spill(rows.columns.data(), 4, 2);
   CHECK_EQ(merged.drain(), 0);
-  merged.promise(8);
-  merged.wake(false);
+  merged.wake(8, false);
   CHECK_EQ(merged.line().frontier.load(), 7);  // no more than what is spilled lets it
   merged.release(3);
   CHECK_EQ(merged.drain(), 2);
   CHECK_EQ(merged.spilled_rows(), 0);
   CHECK_EQ(merged.spilled_ever(), 2);
-  merged.wake(false);
+  merged.wake(8, false);
   CHECK_EQ(merged.line().frontier.load(), 8);
   LayerLink queue(LayerLink::Kind::kQueue, kTwo, 4, nullptr, producer, consumer);
   queue.append(rows.columns.data(), 0, 4);
