@@ -24,7 +24,6 @@ from workloads.model import (
     DGSProgram,
     Input,
     ListType,
-    Pipeline,
     Program,
     Query,
     Stream,
@@ -36,9 +35,6 @@ from workloads.model.trace import compare
 # Enough for many synchronizations, few enough for plain Python.
 EVENTS = 3_000
 EVENTS_PER_SYNC = 50
-FEW = 40
-COUNTS_OF_KEYS = ("keys", "vehicles")
-"""Parameters of inputs of pipelines that say how many keys there are: few, so that all recur."""
 WINDOWS = 6
 """How often the longest window of a query fits into the small input: many open, slide and close."""
 CLOSE_GRACE_S = 5.0
@@ -72,14 +68,12 @@ def ordinary_input(workload: Workload) -> Input:
     """Return a small input from a workload's generator.
 
     That of a program has a synchronization every few events; event times of a query's are drawn
-    apart until its windows open and close often; that of a pipeline has few keys.
+    apart until its windows open and close often; `Workload.small` has the last word.
     """
     program = workload.program
     dense: dict[str, object] = {}
     if isinstance(program, DGSProgram):
         dense = {name: EVENTS_PER_SYNC for name in workload.parameters if "_per_" in name}
-    elif isinstance(program, Pipeline):
-        dense = {name: FEW for name in COUNTS_OF_KEYS if name in workload.parameters}
     params = workload.params({**dense, **workload.small})
     specs = workload.streams(params, max(EVENTS, workload.small_events))
     streams = []

@@ -137,9 +137,7 @@ class PipelineRun:
         core = self._open()
         rows = core.rows()
         output = self._pipeline.output
-        columns: Columns = {
-            name: np.empty(rows, dtype=output[name]) for name in output.names or ()
-        }
+        columns: Columns = {name: np.empty(rows, dtype=output[name]) for name in output.names or ()}
         core.collect([column.ctypes.data for column in columns.values()])
         return columns
 
@@ -233,9 +231,7 @@ def partitions_of(stage: Stage, options: PipelineOptions) -> int:
     return stage.partitions if options.partitions is None else options.partitions
 
 
-def refusal(
-    pipeline: Pipeline, data: Input, options: PipelineOptions, window: int
-) -> str | None:
+def refusal(pipeline: Pipeline, data: Input, options: PipelineOptions, window: int) -> str | None:
     """Return why the core cannot run a pipeline on an input in this way, or None."""
     if len(data.streams) > MOST_STREAMS:
         return f"a pipeline reads at most {MOST_STREAMS} streams, got {len(data.streams)}"

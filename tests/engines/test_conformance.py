@@ -33,7 +33,7 @@ ELSEWHERE = {
     "adhoc": "test_multicore_joins.py",
     "1t": "test_multicore_joins.py",
     "indexed": "test_multicore_joins.py",
-    "ordered": "test_multicore_pipelines_adapter.py",
+    "ordered": "test_multicore_pipelines_conformance.py",
     "layers": "test_multicore_layers.py",
 }
 """Variants of the multicore engine for other programs than those with DGS: where they are tried."""

@@ -260,7 +260,9 @@ def test_fields_that_a_stream_does_not_carry_are_zero():
     data = Input(
         alphabet=Alphabet(kinds=("reading",)),
         streams=(
-            Stream(name="a", kinds=(0,), ts=np.arange(5), payload={"x": np.arange(5, dtype=np.int32)}),
+            Stream(
+                name="a", kinds=(0,), ts=np.arange(5), payload={"x": np.arange(5, dtype=np.int32)}
+            ),
             Stream(name="b", kinds=(0,), ts=np.arange(3)),
         ),
     )
@@ -350,9 +352,7 @@ def test_what_the_core_cannot_run_is_refused_with_a_reason():
 
 
 def test_a_closed_run_says_so():
-    run = PipelineRun(
-        PIPELINES["stateless"], readings(5, 1, 0), workers=1, batch=1, ring_blocks=4
-    )
+    run = PipelineRun(PIPELINES["stateless"], readings(5, 1, 0), workers=1, batch=1, ring_blocks=4)
     run.close()
     run.close()
     with pytest.raises(EngineError, match="this run is closed"):

@@ -18,8 +18,8 @@ SALES = {
     "net_paid": st.integers(-40, 200),
 }
 CLICKS = {
-    "user": st.integers(0, 3),
-    "item": st.integers(0, 5),
+    "user": st.sampled_from([0, 1, 1, 2]),
+    "item": st.sampled_from([0, 1, 1, 2, 3, 4]),
     "sale": st.sampled_from([0, 0, 0, 7, 8]),
     "category": st.integers(1, 4),
     "page": st.integers(0, 3),
@@ -48,7 +48,8 @@ def _inputs(
     streams = []
     row = st.tuples(st.sampled_from(gaps), *values.values())
     for _ in range(draw(st.integers(1, 2))):
-        drawn = draw(st.lists(row, max_size=40))
+        size = draw(st.integers(0, 60))  # lists of any size are mostly short
+        drawn = draw(st.lists(row, min_size=size, max_size=size))
         ts = first + np.cumsum([gap for gap, *_ in drawn], dtype=np.int64)
         table = [dict(zip(values, found, strict=True)) for _, *found in drawn]
         streams.append((ts.tolist(), table))

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workloads.datasets.random import draw
 from workloads.model import Columns, ModelError
 from workloads.registry import workload
 from workloads.retail.days import midnight_ms
-from workloads.retail.schema import HOUR_MS, PAGES
 from workloads.retail.scale import popular, sizes_of
-from workloads.datasets.random import draw
+from workloads.retail.schema import HOUR_MS, PAGES
 
 SALES, CLICKS = "declining_categories", "cart_abandonment"
 UNITS = {SALES: 15, CLICKS: 152}
@@ -92,16 +92,23 @@ def shares(values: np.ndarray) -> dict[int, float]:
     return dict(zip(found.tolist(), (count / len(values)).tolist(), strict=True))
 
 
+SOLD, CLICKED = 600_000, 152 * 4000
+
+
+@pytest.fixture(scope="module")
+def sold() -> Columns:
+    return table(SALES, SOLD, orders_per_hour=20_000)
+
+
+@pytest.fixture(scope="module")
+def clicked() -> Columns:
+    return table(CLICKS, CLICKED)
+
+
 class TestSales:
-    EVENTS = 600_000
-
-    @pytest.fixture(scope="class")
-    def sold(self) -> Columns:
-        return table(SALES, self.EVENTS, orders_per_hour=20_000)
-
     def test_orders_have_1_to_14_lines_each_number_as_often(self, sold: Columns):
         _, lines = np.unique(sold["ticket"], return_counts=True)
-        assert len(lines) == self.EVENTS / 7.5
+        assert len(lines) == SOLD / 7.5
         found = shares(lines)
         assert sorted(found) == list(range(1, 15))
         assert all(share == pytest.approx(1 / 14, rel=0.05) for share in found.values())
@@ -117,12 +124,12 @@ class TestSales:
     def test_event_time_begins_on_the_first_day_at_the_rate_asked_for(self, sold: Columns):
         assert sold["ts"][0] == FIRST_MS
         hours = (sold["ts"][-1] - FIRST_MS) / HOUR_MS
-        assert hours == pytest.approx(self.EVENTS / 7.5 / 20_000, rel=1e-3)
+        assert hours == pytest.approx(SOLD / 7.5 / 20_000, rel=1e-3)
         assert table(SALES, 9, first_day="1970-01-02")["ts"][0] == 86_400_000
 
     def test_40_percent_of_items_are_popular_and_5_fixed(self, sold: Columns):
         items = sold["item"]
-        assert 0 <= items.min() and items.max() == 17_999
+        assert items.min() >= 0 and items.max() == 17_999
         uniform = 0.55 / 18_000
         fixed = sum(share for item, share in shares(items).items() if 10_000 <= item <= 10_003)
         assert fixed == pytest.approx(0.05 + 4 * uniform, rel=0.03)
@@ -165,17 +172,11 @@ class TestSales:
 
 
 class TestClicks:
-    EVENTS = 152 * 4000
-
-    @pytest.fixture(scope="class")
-    def clicked(self) -> Columns:
-        return table(CLICKS, self.EVENTS)
-
     def test_a_tenth_of_the_rows_are_sales_of_1_to_14_items_at_one_time(self, clicked: Columns):
         sold = clicked["sale"] > 0
         assert sold.mean() == 15 / 152
         sale, lines = np.unique(clicked["sale"][sold], return_counts=True)
-        assert len(sale) == 2 * self.EVENTS / 152
+        assert len(sale) == 2 * CLICKED / 152
         found = shares(lines)
         assert sorted(found) == list(range(1, 15))
         assert all(share == pytest.approx(1 / 14, rel=0.12) for share in found.values())
@@ -270,5 +271,20 @@ def test_known_rows_stay_what_they_are():
     assert {name: values[-3:].tolist() for name, values in clicked.items()} == KNOWN_CLICKS
 
 
-KNOWN_SALES: dict[str, list[int]] = {}
-KNOWN_CLICKS: dict[str, list[int]] = {}
+KNOWN_SALES = {
+    "ts": [999388804788, 999388804788, 999388804788],
+    "ticket": [133, 133, 133],
+    "item": [15878, 13584, 13147],
+    "category": [9, 5, 8],
+    "store": [0, 0, 0],
+    "quantity": [33, 92, 94],
+    "net_paid": [118536, 59776, 68714],
+}
+KNOWN_CLICKS = {
+    "ts": [999389786842, 999389787828, 999389788815],
+    "user": [16868, 0, 3890],
+    "item": [4350, 10472, 16514],
+    "sale": [0, 0, 0],
+    "category": [1, 3, 5],
+    "page": [6, 1, 3],
+}

@@ -9,7 +9,7 @@ from workloads.retail.sessions import closed_sessions
 
 
 def oracle(data: Input, gap_ms: int) -> Columns:
-    """Return (ts, sessions, pages, average) after every abandoned session, in order of their ends."""
+    """Return (ts, sessions, pages, average) after every abandoned session, by their ends."""
     import pandas as pd  # heavy
 
     clicks = total_order(data, CLICK)

@@ -36,9 +36,7 @@ def bind(params: Params) -> Bound:
     """
     stores = parse_ids("stores", str(params["stores"]))
     categories = parse_ids("categories", str(params["categories"]))
-    limits = {
-        name: int(params[name]) for name in ("more_than", "top", "hour_ms", "most_items")
-    }
+    limits = {name: int(params[name]) for name in ("more_than", "top", "hour_ms", "most_items")}
     return Bound(
         program=program(stores, categories, **limits),
         output=STRICT,

@@ -1,15 +1,23 @@
-"""The expected lists: all pairs of all tickets by a join, counted by hour, and sorted."""
+"""The expected lists: the pairs of all tickets, counted hour by hour, and sorted."""
 
-import numpy as np
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from itertools import groupby
 
 from workloads.datasets.total_order import total_order
 from workloads.model import Columns, Input
+from workloads.model.records import rows_to_columns
 from workloads.retail.ids import Ids
+from workloads.retail.ranking import RANKED
 from workloads.retail.schema import SALE
+
+Pair = tuple[int, int]
 
 
 def oracle(
     data: Input,
+    /,
+    *,
     stores: Ids,
     categories: Ids,
     more_than: int,
@@ -22,41 +30,31 @@ def oracle(
     An hour's list has the time of the first pair in a later hour; the last has none and is left
     out.
     """
-    import pandas as pd  # heavy
+    pairs = _pairs(data, stores, categories, most_items)
+    rows: list[tuple[int, ...]] = []
+    listed: list[tuple[int, ...]] = []
+    for hour, found in groupby(pairs, key=lambda pair: pair[0] // hour_ms):
+        here = list(found)
+        rows += [(here[0][0], *row) for row in listed]
+        counts = Counter(pair for _, pair in here)
+        often = [(-count, *pair) for pair, count in counts.items() if count > more_than]
+        listed = [
+            (hour * hour_ms, rank, item_1, item_2, -count)
+            for rank, (count, item_1, item_2) in enumerate(sorted(often)[:top], start=1)
+        ]
+    return rows_to_columns(rows, RANKED)
 
+
+def _pairs(
+    data: Input, stores: Ids, categories: Ids, most_items: int
+) -> Iterator[tuple[int, Pair]]:
+    """Yield (time, pair) of each pair of different items of a ticket, when its later item comes."""
     sales = total_order(data, SALE)
     wanted = stores.mask(sales.payload["store"]) & categories.mask(sales.payload["category"])
-    lines = pd.DataFrame(
-        {
-            "ts": sales.ts[wanted],
-            "ticket": sales.payload["ticket"][wanted],
-            "item": sales.payload["item"][wanted].astype(np.int64),
-        }
-    )
-    items = lines.drop_duplicates(["ticket", "item"])
-    items = items.assign(nth=items.groupby("ticket").cumcount())
-    items = items[items["nth"] < most_items]
-    pairs = items.merge(items, on="ticket", suffixes=("_before", ""))
-    pairs = pairs[pairs["nth_before"] < pairs["nth"]]
-    pairs = pairs.assign(
-        item_1=pairs[["item_before", "item"]].min(axis=1),
-        item_2=pairs[["item_before", "item"]].max(axis=1),
-        hour=pairs["ts"] // hour_ms,
-    )
-    begins = pairs.groupby("hour")["ts"].min().sort_index()
-    left = {hour: later for hour, later in zip(begins.index, begins.iloc[1:], strict=False)}
-    counted = pairs.groupby(["hour", "item_1", "item_2"]).size().reset_index(name="count")
-    counted = counted[(counted["count"] > more_than) & counted["hour"].isin(list(left))]
-    listed = counted.sort_values(
-        ["hour", "count", "item_1", "item_2"], ascending=[True, False, True, True]
-    )
-    listed = listed.assign(rank=listed.groupby("hour").cumcount() + 1)
-    listed = listed[listed["rank"] <= top]
-    return {
-        "ts": np.array([left[hour] for hour in listed["hour"]], dtype=np.int64),
-        "since": listed["hour"].to_numpy(np.int64) * hour_ms,
-        "rank": listed["rank"].to_numpy(np.int32),
-        "item_1": listed["item_1"].to_numpy(np.int32),
-        "item_2": listed["item_2"].to_numpy(np.int32),
-        "count": listed["count"].to_numpy(np.int64),
-    }
+    columns = (sales.ts, sales.payload["ticket"], sales.payload["item"])
+    tickets: dict[int, set[int]] = defaultdict(set)
+    for ts, ticket, item in zip(*(column[wanted].tolist() for column in columns), strict=True):
+        items = tickets[ticket]
+        if item not in items and len(items) < most_items:
+            yield from ((ts, (min(item, other), max(item, other))) for other in items)
+            items.add(item)

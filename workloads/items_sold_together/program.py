@@ -80,9 +80,7 @@ def program(
                 max_outputs=most_items - 1,
             ),
             partitioned(name="counts", output=COUNTED, key=_pair, state=COUNT, apply=counts),
-            ranking(
-                name="ranking", top=top, more_than=more_than, every_ms=hour_ms, restart=True
-            ),
+            ranking(name="ranking", top=top, more_than=more_than, every_ms=hour_ms, restart=True),
         ),
     )
 

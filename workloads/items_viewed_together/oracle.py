@@ -14,7 +14,7 @@ from workloads.retail.sessions import closed_sessions
 
 
 def oracle(
-    data: Input, item: int, gap_ms: int, top: int, hour_ms: int, most_items: int
+    data: Input, /, *, item: int, gap_ms: int, top: int, hour_ms: int, most_items: int
 ) -> Columns:
     """Return (ts, since, rank, item_1, item_2, count), by hour, then rank.
 

@@ -49,9 +49,7 @@ def program(item: int, gap_ms: int, top: int, hour_ms: int, most_items: int) -> 
         if t.together == 1 and t.item != item:
             out.emit(item, t.item)
 
-    session = np.dtype(
-        [("last", np.int64), ("n", np.int32), ("items", np.int32, (most_items,))]
-    )
+    session = np.dtype([("last", np.int64), ("n", np.int32), ("items", np.int32, (most_items,))])
     return Pipeline(
         name="items_viewed_together",
         record="click",

@@ -8,7 +8,7 @@ from workloads.retail.ids import Ids
 from workloads.retail.schema import CLICK
 
 
-def oracle(data: Input, item: int, categories: Ids, views: int, within_ms: int) -> Columns:
+def oracle(data: Input, /, *, item: int, categories: Ids, views: int, within_ms: int) -> Columns:
     """Return (ts, item, count) of every view before a purchase, by purchase, then view."""
     import pandas as pd  # heavy
 

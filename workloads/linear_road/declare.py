@@ -32,4 +32,5 @@ def on_linear_road(
         generate=generate,
         oracle=oracle,
         input=INPUT,
+        small={"vehicles": 40},
     )

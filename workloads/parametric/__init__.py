@@ -33,4 +33,5 @@ WORKLOAD = Workload(
     generate=generate,
     query=QUERY,
     bind=bind,
+    small={"keys": 40},
 )

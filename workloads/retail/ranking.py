@@ -30,9 +30,7 @@ RANKED = np.dtype(
 """A place of a list; `since` is when the hour began that the list was made in."""
 
 
-def before(
-    count: Any, item_1: Any, item_2: Any, other: Any, other_1: Any, other_2: Any
-) -> Any:
+def before(count: Any, item_1: Any, item_2: Any, other: Any, other_1: Any, other_2: Any) -> Any:
     """Return whether a pair comes before another one in a list."""
     if count != other:
         return count > other
@@ -66,13 +64,9 @@ def ranking(*, name: str, top: int, more_than: int, every_ms: int, restart: bool
             s.hour = hour
         if t.count <= more_than:
             return
-        # A pair of a full list is at its end, or its new count is ahead of the end.
-        if (
-            s.n == top
-            and (s.item_1[last] != t.item_1 or s.item_2[last] != t.item_2)
-            and not before(
-                t.count, t.item_1, t.item_2, s.count[last], s.item_1[last], s.item_2[last]
-            )
+        # A pair that is listed has more than it had, and so comes before the last.
+        if s.n == top and not before(
+            t.count, t.item_1, t.item_2, s.count[last], s.item_1[last], s.item_2[last]
         ):
             return
         at = 0

@@ -74,9 +74,7 @@ def _normal(deviation: int) -> Bits:
     """
     twice = Decimal(2 * deviation * deviation)
     span = range(-_DEVIATIONS * deviation, _DEVIATIONS * deviation + 1)
-    weights = [
-        int(_CONTEXT.exp(_CONTEXT.divide(Decimal(-k * k), twice)) * 10**24) for k in span
-    ]
+    weights = [int(_CONTEXT.exp(_CONTEXT.divide(Decimal(-k * k), twice)) * 10**24) for k in span]
     total, cumulated = sum(weights), 0
     bounds = np.empty(len(weights) - 1, dtype=np.uint64)
     for index, weight in enumerate(weights[:-1]):

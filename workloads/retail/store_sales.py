@@ -37,11 +37,15 @@ PARAMETERS = {
     **bought.PARAMETERS,
     "first_day": FIRST_DAY_PARAMETER,
     "streams": Parameter(
-        default=1, help="physical streams, to which pairs of orders are dealt", minimum=1, maximum=512
+        default=1,
+        help="physical streams, to which pairs of orders are dealt",
+        minimum=1,
+        maximum=512,
     ),
 }
 
-_LENGTH, _STORE, _WHICH, _ITEM, _QUANTITY, _WHOLESALE, _MARKUP, _DISCOUNT, _COUPON, _PART = range(10)
+_LENGTH, _STORE, _WHICH, _ITEM, _QUANTITY = range(5)
+_WHOLESALE, _MARKUP, _DISCOUNT, _COUPON, _PART = range(5, 10)
 """Lanes of random numbers."""
 
 _SALES = 0  # rows draw as this stream, whichever physical one they are in

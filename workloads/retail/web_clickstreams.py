@@ -50,7 +50,10 @@ PARAMETERS = {
     **bought.PARAMETERS,
     "first_day": FIRST_DAY_PARAMETER,
     "streams": Parameter(
-        default=1, help="physical streams, to which groups of 152 rows are dealt", minimum=1, maximum=512
+        default=1,
+        help="physical streams, to which groups of 152 rows are dealt",
+        minimum=1,
+        maximum=512,
     ),
 }
 
@@ -62,10 +65,9 @@ _THIRD_CLICK, _LAST_CLICK = 66, 72
 
 _FIRST_BUYER, _SECOND_BUYER = 4, 5  # visits of a cycle
 
-(
-    _LINES, _FACTOR, _OFFSET, _SHIFT, _VISITORS, _BUYERS, _KNOWN, _USER, _POPULAR, _WHICH, _ITEM, _PAGE,
-) = range(0, 120, 10)  # fmt: skip
-"""Lanes of random numbers; the four pairs of visitors of a cycle take _VISITORS to _VISITORS + 3."""
+_LINES, _FACTOR, _OFFSET, _SHIFT, _BUYERS, _KNOWN, _USER, _POPULAR, _WHICH, _ITEM, _PAGE = range(11)
+_VISITORS = range(11, 15)
+"""Lanes of random numbers; those of visitors are for the four pairs of them in a cycle."""
 
 _CLICKS = 0  # rows draw as this stream, whichever physical one they are in
 
@@ -170,7 +172,7 @@ def _users(params: Params, seed: int, found: _Places) -> Ints:
     def drawn(lane: int, rows: Ints) -> Bits:
         return draw_at(seed, _CLICKS, lane, rows)
 
-    visitors = [11 + below(drawn(_VISITORS + k, found.cycle), 11) for k in range(4)]
+    visitors = [11 + below(drawn(lane, found.cycle), 11) for lane in _VISITORS]
     buyer = 3 + below(drawn(_BUYERS, found.cycle), 4)
     ends = (
         visitors[0], 32, 32 + visitors[1], 64, 64 + buyer, 73,

@@ -98,7 +98,7 @@ std::int32_t PipelineRuntime::add_stream(StreamView stream) {
   views_.push_back(std::move(stream));
   const StreamView& view = views_.back();
   sources_.push_back(std::make_unique<Source>(view, options_.batch, options_.ring_blocks,
-                                              due && options_.load->whole_blocks, options_.measure));
+                                              due && options_.load->whole_blocks, false));
   streams_.push_back({&view, 0, nullptr, nullptr});
   Source* source = sources_.back().get();
   Feed& feed = feeds_.emplace_back();

@@ -95,7 +95,8 @@ PartitionedGroups::PartitionedGroups(std::int64_t window, std::int32_t partition
       slots_(all_groups(window, partitions), nullptr) {}
 
 void PartitionedGroups::put(Unit& unit) {
-  for (std::int32_t g = 0; g < unit.group_count; ++g) {
+  const std::int32_t count = unit.group_count;  // with its last group the unit is another's
+  for (std::int32_t g = 0; g < count; ++g) {
     Group& group = unit.groups[static_cast<std::size_t>(g)];
     const auto partition = static_cast<std::size_t>(group.partition);
     Queue& queue = queues_[partition];
@@ -105,7 +106,7 @@ void PartitionedGroups::put(Unit& unit) {
   }
   // relaxed: one writer at a time. seq_cst: the producer looks for sleepers behind it (pipeline_idle.h).
   const std::int64_t pushed = pushed_groups_.load(std::memory_order_relaxed);
-  pushed_groups_.store(pushed + unit.group_count, std::memory_order_seq_cst);
+  pushed_groups_.store(pushed + count, std::memory_order_seq_cst);
 }
 
 std::int64_t PartitionedGroups::work(std::int64_t records, Operate& operate, PipelineWorker& worker) {

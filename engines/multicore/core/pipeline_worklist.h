@@ -36,9 +36,9 @@ class Worklist {
 
   // Adds a unit with records. The thread at the exit before only.
   void push(Unit& unit) {
-    put(unit);
-    // relaxed: statistics, one writer at a time.
+    // relaxed: statistics, one writer at a time. Before the unit goes: it is another's then.
     pushed_.store(pushed_.load(std::memory_order_relaxed) + unit.records, std::memory_order_relaxed);
+    put(unit);
   }
 
   // Takes and works on items of about `records` records in all, at least one item. Returns how many records there

@@ -126,9 +126,7 @@ class StageKernels:
 
     def _tuple_source(self) -> str:
         parts = ["load(ts_column, row, int64)"]
-        parts += [
-            f"load(column_{name}, row, TYPE_{name})" for name in self._fields.names or ()
-        ]
+        parts += [f"load(column_{name}, row, TYPE_{name})" for name in self._fields.names or ()]
         return f"Tuple({', '.join(parts)})"
 
 
@@ -156,12 +154,16 @@ def store_int32(typingctx: Any, address: Any, index: Any, value: Any) -> Any:
     return types.void(_P, types.intp, _I), codegen
 
 
+_struct: Any = cgutils.create_struct_proxy
+"""Numba's extension interface is typed in part only, this not."""
+
+
 @intrinsic
 def count_of(typingctx: Any, out: Any) -> Any:
     """`count_of(out)`: how many records there are in an open emitter."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        proxy = cgutils.create_struct_proxy(out)(context, builder, value=args[0])
+        proxy = _struct(out)(context, builder, value=args[0])
         return builder.load(proxy.count)
 
     return _I(out), codegen
@@ -172,7 +174,7 @@ def refuse(typingctx: Any, out: Any, records: Any) -> Any:
     """`refuse(out, records)`: count so many records of an open emitter as too many."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        proxy = cgutils.create_struct_proxy(out)(context, builder, value=args[0])
+        proxy = _struct(out)(context, builder, value=args[0])
         builder.store(builder.add(builder.load(proxy.refused), args[1]), proxy.refused)
         return context.get_dummy_value()
 

@@ -19,9 +19,9 @@ _ROWS = 1 << 14
 
 
 def read_table(path: Path, options: ImportOptions, at: At) -> Iterator[tuple[str, Cells]]:
-    """Yield (place, cells) of all rows of a Parquet file, else of all CSV records: `ImportKind.read`.
+    """Yield (place, cells) of all rows of a Parquet or CSV file: `ImportKind.read`.
 
-    The content tells which. CSV is read as `read_csv` says.
+    The content tells which it is. CSV is read as `read_csv` says.
 
     Raises:
         DatasetError: a column is missing or cannot be text, or the file cannot be read.

@@ -3,9 +3,9 @@
 - `--columns ts=...,ticket=...,item=...,net_paid=...`, and, where there are such columns,
   `store=...` (0 if there is none), `quantity=...` (1) and `category=...`.
 - Times are as `--time` says; event time is in milliseconds.
-- `ticket`, `item`, `store` and `quantity` are whole numbers, and stay as they are: at least 0 but for
-  the quantity, of 32 bits but for the ticket's 64. `net_paid`, for the whole quantity, is an amount
-  of money and becomes cents.
+- `ticket`, `item`, `store` and `quantity` are whole numbers, and stay as they are: at least 0 but
+  for the quantity, of 32 bits but for the ticket's 64. `net_paid`, for the whole quantity, is an
+  amount of money and becomes cents.
 - The category is a text, and becomes its number in the dictionary `categories`. Without a column it
   is looked up by item in `--products`, a CSV or Parquet file with `--product-columns
   item=...,category=...`; items that are not in it are in the category `unknown`, as is everything

@@ -5,7 +5,7 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 
 from workloads.datasets.imports.kind import BadRowError
 
-_WHOLE = re.compile(r"[+-]?\d{1,19}(\.0*)?")
+_WHOLE = re.compile(r"[+-]?\d{1,19}(\.0*)?", re.ASCII)
 _CENTS_BELOW = 2**53
 """Sums of a few hundred such amounts fit 64 bits, and each is exact as a double."""
 

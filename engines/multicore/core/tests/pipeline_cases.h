@@ -56,19 +56,24 @@ inline std::uint64_t mixed(std::int64_t a) {
   return x ^ (x >> 31);
 }
 
+// a * factor + b, modulo 2^64.
+inline std::int64_t wrapped(std::int64_t a, std::uint64_t factor, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * factor + static_cast<std::uint64_t>(b));
+}
+
 // Calls emit(record) for each output. `kept`: the state, null without one.
 template <typename Emit>
 void apply(const Behaviour& how, const Record& record, Kept* kept, Emit emit) {
   std::int64_t seen = 0;
   if (kept != nullptr) {
     kept->count += 1;
-    kept->sum = kept->sum * 3 + record.value;  // not commutative: the order shows
+    kept->sum = wrapped(kept->sum, 3, record.value);  // not commutative: the order shows
     seen = kept->sum ^ kept->count;
   }
   if (static_cast<std::int64_t>(mixed(record.value + 11) % 10) >= how.tenths) return;
   for (std::int64_t n = 0; n < how.copies; ++n) {
     const auto mark = static_cast<std::int32_t>(record.mark * 2 + n);
-    emit(Record{record.ts, record.key + n, mark, record.value * 5 + seen + n});
+    emit(Record{record.ts, record.key + n, mark, wrapped(record.value, 5, wrapped(seen, 1, n))});
   }
 }
 

@@ -46,6 +46,7 @@ void round_of(unsigned seed) {
   options.slice_ns = pick(0, 1) == 1 ? 1 : 50'000;
   options.window_ns = pick(0, 1) == 1 ? 1'000 : 10'000'000;
   options.measure = pick(0, 3) != 0;
+  options.grid_steps = 100;
   if (pick(0, 3) == 0) {
     options.load = lab::LoadOptions{0, 0, pick(0, 1) == 1};
     options.ring_blocks = 1024;

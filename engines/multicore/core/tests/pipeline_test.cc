@@ -30,6 +30,7 @@ PipelineOptions options_of(int workers, std::int64_t batch) {
   options.window = batch == 1 ? 64 : 8;
   options.oversubscribed = workers > 2;
   options.slice_ns = 20'000;
+  options.grid_steps = 100;  // memory for an hour is most of what a short run costs under a sanitizer
   return options;
 }
 
@@ -135,8 +136,8 @@ void a_small_window_does_not_block() {
                 Behaviour{.kind = Kind::kPartitioned, .keys = 50, .partitions = 3}};
   for (const char* worklist : kWorklists) {
     for (const char* scheduler : kSchedulers) {
-      for (const std::int64_t window : {1, 2, 3}) {
-        for (const int workers : {1, 2, 4}) {
+      for (const std::int64_t window : {1, 3}) {
+        for (const int workers : {1, 4}) {
           PipelineOptions options = options_of(workers, 16);
           options.window = window;
           options.worklist = worklist;
