@@ -80,7 +80,7 @@ class MulticoreEngine:
         return version("stream-lab")
 
     def variants(self) -> tuple[Variant, ...]:
-        """Return the variants; the defaults are `dgs`, `vsn` (queries) and `ordered` (pipelines)."""
+        """Return the variants; defaults: `dgs`, for queries `vsn`, for pipelines `ordered`."""
         return VARIANTS
 
     def unsupported(self, task: Task) -> str | None:

@@ -152,9 +152,7 @@ class LayersRun:
         core = self._open()
         rows = core.rows()
         output = self._pipeline.output
-        columns: Columns = {
-            name: np.empty(rows, dtype=output[name]) for name in output.names or ()
-        }
+        columns: Columns = {name: np.empty(rows, dtype=output[name]) for name in output.names or ()}
         core.collect([column.ctypes.data for column in columns.values()])
         return columns
 

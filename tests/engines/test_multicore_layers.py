@@ -1,4 +1,4 @@
-"""Variant `layers`: a thread for each part of the query, and order by channels, operators, or none."""
+"""Variant `layers`: threads for all parts of a query; order by channels, operators, or none."""
 
 from dataclasses import replace
 
@@ -335,9 +335,7 @@ def test_under_a_load_an_output_does_not_wait_for_a_stream_that_is_silent():
     data = replace(whole, streams=(whole.streams[0], quiet))
     load = load_of(data, 500_000)  # 0.2 s, with a heartbeat a millisecond
     for determinism in LAYERS:
-        got, measured = run(
-            asked, data, workers=2, batch=16, load=load, determinism=determinism
-        )
+        got, measured = run(asked, data, workers=2, batch=16, load=load, determinism=determinism)
         same_trace(got, asked, data, output)
         late = measured.latency.values_ns > 100_000_000
         # Without promises every output would wait for the end of the load, 100 ms on average.
@@ -437,9 +435,9 @@ def test_answers_that_depend_on_ties_between_instances_are_refused(task):
     assert refused is not None and "in the order of the 2 instances" in refused
     assert "run variant 'ordered'" in refused
     assert engine.unsupported(replace(strict, workers=1)) is None
-    two_keyed = pipeline("two", keyed(remember), stateful(
-        name="after", output=COUNTED, state=SEEN, apply=running
-    ))
+    two_keyed = pipeline(
+        "two", keyed(remember), stateful(name="after", output=COUNTED, state=SEEN, apply=running)
+    )
     refused = depends_on_ties(two_keyed, BY_KEY, 2)
     assert refused is not None and refused.startswith("operator after keeps a state")
     assert depends_on_ties(PIPELINES["keys first"][0], STRICT, 2) is not None

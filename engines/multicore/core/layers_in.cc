@@ -70,7 +70,8 @@ LayerPiece LogIn::next(std::int64_t most) {
     while (at_ < runs_.size() && runs_[at_].source < 0) frontier_ = std::max(frontier_, runs_[at_++].end);
     if (at_ < runs_.size()) {
       const LogRun& run = runs_[at_];
-      const LayerPiece piece = piece_of(*links_[static_cast<std::size_t>(run.source)], run.begin + skip_, run.end, most);
+      const LayerLink& link = *links_[static_cast<std::size_t>(run.source)];
+      const LayerPiece piece = piece_of(link, run.begin + skip_, run.end, most);
       rows_ = piece.rows;
       return piece;
     }

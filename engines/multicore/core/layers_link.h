@@ -144,7 +144,8 @@ class LayerLink {
 
   // Queues: first row not released. Written by the consumer, read by the producer; never decreases.
   alignas(kCacheLine) std::atomic<std::int64_t> released_{0};
-  // The producer waits for room: the value of `released` at which the ring is full. Written by it, read by the consumer.
+  // The producer waits for room: the value of `released` at which the ring is full. Written by it, read by the
+  // consumer.
   alignas(kCacheLine) std::atomic<std::int64_t> full_at_{kNobodyWaits};
 };
 

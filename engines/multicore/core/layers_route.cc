@@ -34,7 +34,7 @@ void RouteByTime::send(LayerOut& out, const void* const* columns, std::int64_t f
     return;
   }
   to_.resize(static_cast<std::size_t>(rows));
-  for (std::int64_t i = 0; i < rows; ++i) to_[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(consumer_of(ts[i]));
+  for (std::size_t i = 0; i < to_.size(); ++i) to_[i] = static_cast<std::int32_t>(consumer_of(ts[i]));
   out.deal(columns, from, rows, to_.data());
 }
 

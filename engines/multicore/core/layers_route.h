@@ -1,4 +1,4 @@
-// To which consumer each row goes. A function of the row alone, so that all producers agree and every run does the same.
+// To which consumer each row goes: a function of the row alone, so that all producers agree, and all runs.
 //
 // Rows without a key are dealt by event time: time is cut into slices, and each slice goes, as a whole, to one of the
 // consumers, by a hash. Rows of one time thus stay together whatever producer they come from, and keep their order;

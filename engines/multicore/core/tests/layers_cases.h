@@ -1,8 +1,8 @@
 // Query graphs for the tests, and the answer that they must give.
 //
 // The order (timestamp, producer, row) makes the answer a function of the input and of the number of instances: what
-// comes from one level to the next is in order of time, ties by instance. Dealing by time leaves all rows of one time to
-// one instance, so that of operators only partitioned ones show.
+// comes from one level to the next is in order of time, ties by instance. Dealing by time leaves all rows of one time
+// to one instance, so that of operators only partitioned ones show.
 #pragma once
 #include <string>
 

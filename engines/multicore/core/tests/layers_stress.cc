@@ -36,7 +36,8 @@ void round_of(unsigned seed) {
   // Gap 0: all rows of a stream have one time.
   auto streams = lab::test::random_streams(random, pick(1, 4), 400, 40, pick(0, 6));
   lab::LayersOptions options;
-  options.determinism = std::array{"operator", "communication", "communication", "none"}[static_cast<std::size_t>(pick(0, 3))];
+  const std::array layers{"operator", "communication", "communication", "none"};
+  options.determinism = layers[static_cast<std::size_t>(pick(0, 3))];
   options.workers = pick(1, 4);
   options.batch = pick(0, 1) == 1 ? 1 : pick(1, 100);
   options.channel_rows = pick(0, 1) == 1 ? pick(2, 8) : pick(2, 300);
@@ -81,7 +82,7 @@ void round_of(unsigned seed) {
 int main() {
   const int rounds = lab::test::stress_rounds(20) * 10;
   for (int round = 0; round < rounds; ++round) round_of(static_cast<unsigned>(round));
-  std::printf("%d rounds, %lld records, %lld sleeps, %lld waits for room, %lld rows spilled, %lld merges by producers\n",
+  std::printf("%d rounds, %lld records, %lld sleeps, %lld waits, %lld rows spilled, %lld merges by producers\n",
               rounds, static_cast<long long>(records), static_cast<long long>(sleeps), static_cast<long long>(waits),
               static_cast<long long>(spilled), static_cast<long long>(shared));
   CHECK(records > 50 * rounds);

@@ -21,7 +21,7 @@ struct Two {  // rows of two columns
   std::vector<std::int16_t> x;
   std::vector<const void*> columns;
   explicit Two(std::vector<std::int64_t> times) : ts(std::move(times)) {
-    for (std::size_t i = 0; i < ts.size(); ++i) x.push_back(static_cast<std::int16_t>(10 * ts[i] + static_cast<std::int64_t>(i)));
+    for (const std::int64_t time : ts) x.push_back(static_cast<std::int16_t>(10 * time));
     columns = {ts.data(), x.data()};
   }
 };
@@ -153,7 +153,8 @@ void slices_of_time_go_to_one_consumer_each_and_to_all_in_sum() {
 std::vector<Rows> input(int streams, int rows, int tie) {
   std::vector<Rows> result(static_cast<std::size_t>(streams));
   for (int s = 0; s < streams; ++s) {
-    for (int i = 0; i < rows; ++i) result[static_cast<std::size_t>(s)].add({i / tie, (i * 7 + s) % 23, i % 5, i * 3 - s});
+    Rows& mine = result[static_cast<std::size_t>(s)];
+    for (int i = 0; i < rows; ++i) mine.add({i / tie, (i * 7 + s) % 23, i % 5, i * 3 - s});
   }
   return result;
 }
