@@ -43,17 +43,17 @@ void a_queue_keeps_rows_in_order_and_is_bounded() {
   lab::QueueIn in({&link});
   Two rows({0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
   CHECK_EQ(link.room(1), 8);
-  const std::int32_t list[] = {0, 2, 5};
+  const std::int32_t list[] = {0, 2, 4};
   link.append(rows.columns.data(), 0, list, 3);
   CHECK_EQ(in.next(10).rows, 0);  // not published
   link.publish();
-  CHECK(times_of(in, 2) == (std::vector<std::int64_t>{0, 2, 5}));
-  CHECK_EQ(in.frontier(), 5);
+  CHECK(times_of(in, 2) == (std::vector<std::int64_t>{0, 2, 4}));
+  CHECK_EQ(in.frontier(), 4);
   CHECK_EQ(link.room(8), 8);
-  link.append(rows.columns.data(), 5, 5);  // wraps
+  link.append(rows.columns.data(), 4, 6);  // wraps
   link.publish();
-  CHECK_EQ(link.room(8), 3);
-  CHECK(times_of(in, 100) == (std::vector<std::int64_t>{5, 6, 7, 8, 9}));
+  CHECK_EQ(link.room(8), 2);
+  CHECK(times_of(in, 100) == (std::vector<std::int64_t>{4, 5, 6, 7, 8, 9}));
   CHECK(!in.ended());
   link.wake(12, false);
   CHECK_EQ(in.next(1).rows, 0);
