@@ -110,7 +110,7 @@ def _same(data: Input) -> Input:
     return data
 
 
-def _keep(data: Input, rows: Mapping[int, int]) -> Input:
+def kept(data: Input, rows: Mapping[int, int]) -> Input:
     """Keep the first `rows[i]` events of stream i, none of the streams that are not named."""
     return replace(
         data,
@@ -129,7 +129,7 @@ def _head(stream: Stream, rows: int) -> Stream:
 
 def _heartbeats_only(data: Input) -> Input:
     beats = np.arange(0, 100, 10, dtype=np.int64)
-    empty = _keep(data, {})
+    empty = kept(data, {})
     return replace(
         empty, streams=tuple(replace(stream, heartbeats=beats) for stream in empty.streams)
     )
@@ -164,11 +164,11 @@ def _one_stream(data: Input) -> Input:
 
 CASES = (
     Case(name="an ordinary input", derive=_same),
-    Case(name="an empty input", derive=lambda data: _keep(data, {})),
-    Case(name="one event in the first stream", derive=lambda data: _keep(data, {0: 1})),
+    Case(name="an empty input", derive=lambda data: kept(data, {})),
+    Case(name="one event in the first stream", derive=lambda data: kept(data, {0: 1})),
     Case(
         name="one event in the last stream",
-        derive=lambda data: _keep(data, {len(data.streams) - 1: 1}),
+        derive=lambda data: kept(data, {len(data.streams) - 1: 1}),
     ),
     Case(name="a single stream", derive=_one_stream),
     Case(name="ties in event time", derive=ties),

@@ -1,9 +1,12 @@
 """Starts a run's directory, or opens one to go on with it."""
 
+import fcntl
 import hashlib
 import json
+import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -16,6 +19,9 @@ from lab.host import comparable, host, revision, software
 from lab.matrix import Matrix
 from results.store import read_meta, write_meta
 from workloads.datasets.dataset import Dataset
+
+LOCK = ".lock"
+"""File of a run that the process that works on it has locked."""
 
 
 def now() -> str:
@@ -69,6 +75,34 @@ def start(root: Path, meta: dict[str, Any]) -> Path:
         write_meta(run_dir, meta)
         return run_dir
     raise LabError(f"{root} already has 100 runs called {stamp}-{meta['name']}; use another name")
+
+
+@contextmanager
+def hold(run_dir: Path) -> Iterator[None]:
+    """Keep other processes from working on a run; a process that dies lets go of it.
+
+    Raises:
+        ResumeError: another one works on it; the message names its process.
+    """
+    path = run_dir / LOCK
+    try:
+        lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise LabError(f"{run_dir}: cannot be worked on: {error}") from error
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = os.read(lock, 32).decode() or "unknown"
+            raise ResumeError(
+                f"{run_dir} is being worked on by process {owner}; wait for it or stop it, then "
+                "resume"
+            ) from None
+        os.truncate(lock, 0)
+        os.pwrite(lock, str(os.getpid()).encode(), 0)
+        yield
+    finally:
+        os.close(lock)
 
 
 def reopen(run_dir: Path, meta: Mapping[str, Any]) -> dict[str, Any]:

@@ -57,6 +57,8 @@ def conclude(driven: Driven, task: Task, spec: TrialSpec, result: Result) -> Non
         doubts.insert(0, f"the engine counted {events} events, the input has {due}")
     else:
         result["status"] = schema.OK
+        if result["expected_outputs"] == 0:
+            doubts.append("the expected answer is empty, so that nothing was compared; more events")
         doubts += rates(result, offered=task.load is not None)
         if task.load is None:
             result |= steadiness(driven.measured.progress, driven.end_ns - driven.start_ns)
@@ -71,10 +73,11 @@ def _judge_load(
     """Set the status by the criteria of a sustained rate; return why it is not ok, or limits."""
     from lab.load.objective import parse_objective
     from lab.measure.latency import percentiles
-    from lab.measure.sustained import judge
+    from lab.measure.sustained import Criteria, judge
 
     measured = driven.measured
-    asked = None if spec.load is None else spec.load.objective
+    assert spec.load is not None, "an offered load comes from one"
+    asked = spec.load.objective
     judgement = judge(
         measured.progress,
         load=load,
@@ -83,6 +86,7 @@ def _judge_load(
         latency=None if measured.latency is None else percentiles(measured.latency),
         duration_ns=driven.ran_ns - driven.start_ns,
         objective=None if asked is None else parse_objective(asked),
+        criteria=Criteria(most_send_lag_p99_ns=round(spec.load.send_lag_ms * 1e6)),
     )
     result |= judgement.columns
     result["status"] = judgement.status

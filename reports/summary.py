@@ -25,6 +25,8 @@ class Cell:
         engine, variant, workload, label, dataset, workers, batch: its place in the matrix; `label`
             tells apart several inputs of one workload, and has its query parameters; it may be
             empty; `batch` is None for variants without the notion.
+        tag: the label of the engine's table, which tells apart cells that differ in options only;
+            mostly empty.
         status: the worst of its trials.
         statuses: how many trials ended with which status.
         load: what was offered, and how it went; None for catch-up.
@@ -42,6 +44,7 @@ class Cell:
     label: str
     engine: str
     variant: str
+    tag: str
     workers: int
     batch: int | None
     dataset: str
@@ -73,9 +76,9 @@ class Cell:
         return self.status in VERIFIED
 
     @property
-    def series(self) -> tuple[str, str, int | None]:
-        """Return what a line in a figure joins: the same engine, variant and batch."""
-        return (self.engine, self.variant, self.batch)
+    def series(self) -> tuple[str, str, int | None, str]:
+        """Return what a line in a figure joins: the same engine, variant, batch and tag."""
+        return (self.engine, self.variant, self.batch, self.tag)
 
 
 def summarise(rows: Iterable[Row]) -> tuple[Cell, ...]:
@@ -92,6 +95,7 @@ def _cell(summary: CellSummary) -> Cell:
         label=_label(summary),
         engine=summary.engine,
         variant=summary.variant or "",
+        tag=_tag(summary),
         workers=summary.workers,
         batch=summary.batch,
         dataset=summary.dataset or "",
@@ -147,6 +151,14 @@ def _distinct(texts: Iterable[str | None]) -> tuple[str, ...]:
 def _json(text: str) -> Mapping[str, Any]:
     value = json.loads(text) if text else {}
     return value if isinstance(value, dict) else {"value": value}
+
+
+def _tag(summary: CellSummary) -> str:
+    """Return the label of the engine's table: what of the id is neither place nor load."""
+    places = 4 + (summary.batch is not None)  # workload, engine, variant, workers, batch
+    rest = summary.cell.split("/")[places:]
+    load = summary.rows[0].get("load_label")
+    return "/".join(rest[:-1] if load else rest)
 
 
 def _label(summary: CellSummary) -> str:

@@ -31,6 +31,7 @@ class HeadlineRow:
     dataset: str
     engine: str
     variant: str
+    tag: str
     workers: int
     batch: int | None
     oversubscribed: bool
@@ -126,13 +127,14 @@ def baseline(cells: Sequence[Cell]) -> Baseline | None:
         why = "its fastest cell" if len(spark) > 1 else "its only cell"
     else:
         eps, cell = min(rated, key=lambda item: item[0])
-        why = "the slowest cell, since Spark streaming has no number here"
+        asked = any((cell.engine, cell.variant) == BASELINE for cell in cells)
+        why = "the slowest cell" + (", since Spark streaming has no number here" if asked else "")
     return Baseline(cell=cell.name, label=label(cell), eps=eps, why=why)
 
 
 def label(cell: Cell) -> str:
     """Return a cell's engine, variant, batch and workers in words."""
-    parts = [f"{cell.engine} {cell.variant}".strip()]
+    parts = [f"{cell.engine} {cell.variant}".strip() + (f" ({cell.tag})" if cell.tag else "")]
     if cell.batch is not None:
         parts.append(f"batch {cell.batch:,}")
     parts.append(f"{cell.workers} worker{'' if cell.workers == 1 else 's'}")
@@ -163,6 +165,7 @@ def _row(cell: Cell, base: Baseline | None) -> HeadlineRow:
         dataset=cell.dataset,
         engine=cell.engine,
         variant=cell.variant,
+        tag=cell.tag,
         workers=cell.workers,
         batch=cell.batch,
         oversubscribed=cell.oversubscribed,

@@ -7,7 +7,7 @@ from typing import ClassVar
 from engines.errors import UnsupportedError
 from engines.multicore import _core
 from engines.multicore.dgs_run import RING_BLOCKS, MulticoreRun
-from engines.multicore.elastic.controller import make
+from engines.multicore.elastic.controller import Settings, make
 from engines.multicore.join_runs import JOINS, JoinRun, no_join
 from engines.multicore.join_runs import properties as join_properties
 from engines.multicore.operator_run import OperatorRun, mixed
@@ -230,6 +230,12 @@ def _wrong_sizes(task: Task) -> str | None:
         return (
             f"max_instances must be between workers ({task.workers}) and {MAX_WORKERS}, got {most}"
         )
+    settings = _settings(task)
+    if settings is not None and max(settings.minimum, settings.maximum or 0) > most:
+        return (
+            f"controller {settings.kind}: min is {settings.minimum} and max is {settings.maximum}, "
+            f"and there are threads for {most} instances; raise max_instances"
+        )
     return None
 
 
@@ -239,6 +245,17 @@ def _ring_blocks(task: Task) -> int:
     return given if isinstance(given, int) else default
 
 
+def _settings(task: Task) -> Settings | None:
+    """Return what the controller option says of the loop, which has been checked."""
+    return make(task.options["controller"])[1] if "controller" in task.options else None
+
+
 def _most_instances(task: Task) -> int:
-    given = task.options.get("max_instances", task.workers)
-    return given if isinstance(given, int) else task.workers
+    """Return for how many instances there are threads: by default as many as a controller's max."""
+    given = task.options.get("max_instances")
+    if isinstance(given, int):
+        return given
+    settings = _settings(task)
+    if settings is None or settings.maximum is None:
+        return task.workers
+    return max(task.workers, settings.maximum)

@@ -170,7 +170,10 @@ class OperatorRun:
         elastic = None
         if self._loop is not None and self._measure:
             elastic = elasticity(
-                core, self._loop.reconfigurations, join=self._operator.join is not None
+                core,
+                self._loop.reconfigurations,
+                start=self._instances,
+                join=self._operator.join is not None,
             )
         return Measured(
             events=core.events(),

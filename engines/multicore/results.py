@@ -41,12 +41,13 @@ def progress(core: Any) -> Progress:
     )
 
 
-def elasticity(core: Any, changes: list[Reconfiguration], *, join: bool) -> Elasticity:
+def elasticity(core: Any, changes: list[Reconfiguration], *, start: int, join: bool) -> Elasticity:
     """Return how an operator was scaled, on the grid of its progress.
 
     Args:
         core: an operator's, after its run.
         changes: the completed reconfigurations.
+        start: instances that were active at the start.
         join: whether it compares pairs.
     """
     steps = len(core.progress()[0])
@@ -58,7 +59,7 @@ def elasticity(core: Any, changes: list[Reconfiguration], *, join: bool) -> Elas
             busy[index, step] = busy_ns
             compared[step] += pairs_compared
     ends_ns = (np.arange(steps) + 1) * _core.STEP_NS
-    instances = np.full(steps, changes[0].before if changes else len(by_instance), dtype=np.int64)
+    instances = np.full(steps, start, dtype=np.int64)
     for change in changes:
         instances[ends_ns >= change.at_ns + change.duration_ns] = change.after
     cov = np.full(steps, np.nan)

@@ -17,6 +17,7 @@ from engines.protocol import IntArray, Measured, OfferedLoad, Property, Task, Va
 from engines.recorded import OpenRun, measured
 from engines.reference.sequential import apply, spec
 from workloads.model import Columns, Input, Program
+from workloads.model.errors import place_of
 from workloads.model.merged import merge
 from workloads.model.records import Emitter
 
@@ -115,8 +116,8 @@ class PreparedReference:
             spec(self._program, self._data, self._out)
         except Exception as error:
             raise EngineCrashError(
-                f"program {self._program.name} raised {type(error).__name__}: {error}; "
-                "run it under a debugger with this engine"
+                f"program {self._program.name} raised {type(error).__name__}: {error}, in "
+                f"{place_of(error)}; run it under a debugger with this engine"
             ) from error
         return Measured(events=self._data.events, plan=PLAN)
 

@@ -13,7 +13,7 @@ from engines.protocol import Measured, OfferedLoad, Property, Sent, Task, Varian
 from engines.spark.layout import Layout, layout
 from engines.spark.properties import properties
 from engines.spark.refusal import FORMS, OPTIONS, forms, refusal
-from workloads.model import Columns, Query
+from workloads.model import Columns, DGSProgram, Query
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,8 +63,13 @@ class SparkEngine:
                 name="streaming",
                 summary="Structured Streaming in micro-batches",
                 takes_load=True,
+                models=(DGSProgram, Query),
             ),
-            Variant(name="batch", summary="Spark SQL over the whole input"),
+            Variant(
+                name="batch",
+                summary="Spark SQL over the whole input",
+                models=(DGSProgram, Query),
+            ),
         )
 
     def unsupported(self, task: Task) -> str | None:

@@ -27,7 +27,7 @@ _COMMANDS = {
     "plan": ("lab.cli.plan:plan", "Show the synchronization plan of a workload."),
     "check": (
         "lab.cli.check:check",
-        "Check that a program's update, fork and join are consistent.",
+        "Check that a program keeps the laws of its programming model.",
     ),
     "doctor": ("lab.cli.doctor:doctor", "Say what this machine offers, with remedies."),
 }
@@ -55,7 +55,8 @@ class _LazyGroup(click.Group):
 def cli() -> None:
     """Benchmark suite and comparison lab for parallel stream processing.
 
-    Exit codes: 0 ok, 2 user error, 3 engine failure, 4 wrong output, 5 a gate failed.
+    Exit codes: 0 ok, 2 user error, 3 engine failure, 4 wrong output, 5 a gate failed, 130
+    interrupted.
     """
 
 

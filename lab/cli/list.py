@@ -57,9 +57,9 @@ def _engines() -> Iterator[str]:
         yield f"{name}  {found.version()}"
         variants = found.variants()
         for variant in variants:
-            of = [words for model, words in MODELS.items()
-                  if default_variant(variants, model) is variant]  # fmt: skip
-            default = f", default for {' and '.join(of)}" if of else ""
+            models = [model for model in MODELS if model in variant.models]
+            of = [MODELS[m] for m in models if default_variant(variants, m) is variant]
+            default = f", default for {' and '.join(', '.join(of).rsplit(', ', 1))}" if of else ""
             batch = ", takes a batch size" if variant.uses_batch else ""
             yield f"    {variant.name}  {variant.summary}{batch}{default}"
 

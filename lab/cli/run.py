@@ -3,7 +3,7 @@
 import signal
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -135,15 +135,30 @@ def execute(
     Raises:
         LabError, DatasetError, ResultsError: as `lab.inputs`, `lab.run_dir` and `lab.runner` say.
     """
+    with ExitStack() as held:
+        return _execute(matrix, asked, cells, resume=resume, out=out, master=master, held=held)
+
+
+def _execute(
+    matrix: Any,
+    asked: Asked,
+    cells: Sequence[Any],
+    *,
+    resume: Path | None,
+    out: Path,
+    master: str,
+    held: ExitStack,
+) -> Executed:
     from lab.cli.progress import TerminalWatcher, announce
     from lab.cli.table import print_results
     from lab.inputs import find_dataset
-    from lab.run_dir import new_meta, record_dataset, reopen, start
+    from lab.run_dir import hold, new_meta, record_dataset, reopen, start
     from lab.runner import run as run_trials
     from lab.session import surroundings
 
     meta = new_meta(matrix, asked.text, cells, asked.only, asked.keep_outputs)
     if resume is not None:
+        held.enter_context(hold(resume))
         meta = reopen(resume, meta)
     meta["container"] = surroundings(matrix.settings)
     datasets = {}
@@ -151,7 +166,11 @@ def execute(
         with announce(f"dataset of {entry.key}") as progress:
             datasets[entry.key] = find_dataset(entry, master=master, progress=progress)
         record_dataset(meta, entry.key, datasets[entry.key])
-    run_dir = resume if resume is not None else start(out, meta)
+    if resume is not None:
+        run_dir = resume
+    else:
+        run_dir = start(out, meta)
+        held.enter_context(hold(run_dir))
     began = time.monotonic()
     searched = any(cell.search is not None for cell in cells)
     total = None if searched else sum(cell.repetitions for cell in cells)

@@ -3,10 +3,14 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from textwrap import shorten
 
 from results.query import CellSummary, Spread, by_cell, spread
 from results.schema import VERIFIED
 from results.store import Row, Run
+
+_REASON = 160
+"""Characters of a reason that stand beside a figure."""
 
 Value = Callable[[CellSummary], Spread | None]
 
@@ -118,7 +122,8 @@ def _per(number: float | None, seconds: float | None) -> float | None:
 
 
 def _first(reason: str | None) -> str:
-    return (reason or "no reason given").splitlines()[0][:160]
+    """Return what fits beside a figure of what is wrong first: reasons are parted by `; `."""
+    return shorten((reason or "no reason given").splitlines()[0], _REASON, placeholder=" ...")
 
 
 def _key(cell: CellSummary) -> str:

@@ -14,12 +14,13 @@ import sys
 import sysconfig
 import tempfile
 import time
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from lab.gate.errors import GateError
 from lab.isolate.process import run_isolated
+from lab.load.spec import LoadSpec
 from lab.spawn import classify
 from lab.trial_spec import TrialSpec, dataset_to_json
 
@@ -129,7 +130,7 @@ def run_in(arm: Arm, spec: TrialSpec, *, log: Path, timeout_s: float) -> Result:
     return classify(outcome, result, said, timeout_s=timeout_s)
 
 
-def _request(spec: TrialSpec) -> dict[str, Any]:
+def _changed(spec: TrialSpec | LoadSpec) -> dict[str, Any]:
     """Return the fields that differ from their defaults; older revisions may lack the others."""
     content: dict[str, Any] = {}
     for field in fields(spec):
@@ -137,9 +138,15 @@ def _request(spec: TrialSpec) -> dict[str, Any]:
         default = field.default if field.default_factory is MISSING else field.default_factory()
         if default is MISSING or value != default:
             content[field.name] = value
+    return content
+
+
+def _request(spec: TrialSpec) -> dict[str, Any]:
+    """Return a trial's fields, as bootstrap.py reads them."""
+    content = _changed(spec)
     content["spawned_ns"] = time.monotonic_ns()
     content["options"] = dict(spec.options)
     content["dataset"] = dataset_to_json(spec.dataset)
     if spec.load is not None:
-        content["load"] = asdict(spec.load)
+        content["load"] = _changed(spec.load)
     return content

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from engines.protocol import ADAPTIVE
-from lab.load.spec import ARRIVALS, CONSTANT, REPLAY, LoadSpec
+from lab.load.spec import ARRIVALS, CONSTANT, REPLAY, SEND_LAG_MS, LoadSpec
 from lab.search.settings import SearchSettings
 
 CATCH_UP = "catch-up"
@@ -38,6 +38,7 @@ class LoadEntry:
     heartbeat_ms: float = 1.0
     params: Mapping[str, float] = field(default_factory=dict)
     objective: str | None = None
+    send_lag_ms: float = SEND_LAG_MS
     search: SearchSettings | None = None
     engines: tuple[str, ...] | None = None
     workloads: tuple[str, ...] | None = None
@@ -78,6 +79,7 @@ def _spec(entry: LoadEntry, rate_eps: float | None) -> LoadSpec:
         heartbeat_ms=entry.heartbeat_ms,
         params={**ARRIVALS[entry.arrival], **entry.params},
         objective=entry.objective,
+        send_lag_ms=entry.send_lag_ms,
     )
 
 

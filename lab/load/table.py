@@ -10,6 +10,7 @@ seed = 1                       # of poisson and phases
 batching = "adaptive"          # or "full"
 heartbeat_ms = 1
 objective = "p99 <= 10ms"      # p50 p90 p99 p99.9 max; ns us ms s
+send_lag_ms = 1                # most p99 of the generator's lag; not with search
 label = "day"                  # last part of the cells' ids
 engines = ["multicore/dgs"]    # patterns on `name` or `name/variant`; default: all that can
 workloads = ["event_*"]        # patterns on `name` or `name@label`; default: all
@@ -45,7 +46,7 @@ from engines.protocol import ADAPTIVE, BATCHINGS
 from lab.errors import MatrixError
 from lab.load.entry import CATCH_UP, OPEN, SEARCH, LoadEntry
 from lab.load.objective import EXPECTED, parse_objective
-from lab.load.spec import ARRIVALS, CONSTANT, REPLAY
+from lab.load.spec import ARRIVALS, CONSTANT, REPLAY, SEND_LAG_MS
 from lab.search.settings import SearchSettings
 from lab.toml_table import REQUIRED, TomlTable, is_finite
 
@@ -57,7 +58,7 @@ _ALWAYS = frozenset({"mode", "search", "label", "engines", "workloads"})
 _SEARCH_KEYS = tuple(field.name for field in fields(SearchSettings))
 _KEYS = (
     *("search", "mode", "label", "engines", "workloads", "arrival", "rate_eps", "warm_up_s"),
-    *("window_s", "seed", "batching", "heartbeat_ms", "objective"),
+    *("window_s", "seed", "batching", "heartbeat_ms", "objective", "send_lag_ms"),
     *dict.fromkeys(name for names in ARRIVALS.values() for name in names),
     *_SEARCH_KEYS,
 )
@@ -117,6 +118,8 @@ def _entry(table: TomlTable, content: Mapping[str, Any]) -> LoadEntry:
         raise table.error("arrival", f"is {arrival!r}", "one that has a rate to search for")
     if not search:
         _refuse(table, content, set(_SEARCH_KEYS), f'search = "{SEARCH}"')
+    if search:
+        _refuse(table, content, {"send_lag_ms"}, "rate_eps; a search keeps to its own criteria")
     if search or arrival == REPLAY:
         _refuse(table, content, {"rate_eps"}, "no rate: it is searched for, or what is recorded")
     else:
@@ -131,6 +134,7 @@ def _entry(table: TomlTable, content: Mapping[str, Any]) -> LoadEntry:
             "batching", f"one of {', '.join(BATCHINGS)}", lambda v: v in BATCHINGS, ADAPTIVE
         ),
         "heartbeat_ms": _number(table, "heartbeat_ms", 1.0, least=SHORTEST_HEARTBEAT_MS),
+        "send_lag_ms": _number(table, "send_lag_ms", SEND_LAG_MS),
         "params": _params(table, content, arrival),
         "objective": table.take("objective", EXPECTED, _objective, None),
     }

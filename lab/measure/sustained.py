@@ -223,7 +223,7 @@ def _objective_failure(objective: Objective, latency: Percentiles | None) -> str
 
 
 def _limits(load: OfferedLoad, columns: Mapping[str, object], rules: Criteria) -> list[str]:
-    """Return what makes the verdict a quick one."""
+    """Return what makes the verdict a quick one, or one by looser criteria."""
     found = []
     warm_up_s, window_s = load.warm_up_ns / 1e9, (load.end_ns - load.warm_up_ns) / 1e9
     if window_s < rules.shortest_window_s:
@@ -232,4 +232,7 @@ def _limits(load: OfferedLoad, columns: Mapping[str, object], rules: Criteria) -
         found.append(f"warm-up {warm_up_s:.4g} s, below {rules.shortest_warm_up_s:g} s")
     if columns.get("steady") == TOO_SHORT:
         found.append(f"steadiness not judged: {columns['steady_reason']}")
-    return [f"quick: {', '.join(found)}"] if found else []
+    limits = [f"quick: {', '.join(found)}"] if found else []
+    if rules.most_send_lag_p99_ns > Criteria().most_send_lag_p99_ns:
+        limits.append(f"send lag p99 up to {rules.most_send_lag_p99_ns / 1e6:g} ms was allowed")
+    return limits

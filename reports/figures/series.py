@@ -4,22 +4,24 @@ from collections.abc import Iterable, Mapping
 
 from reports.summary import Cell
 
-Series = tuple[str, str, int | None]
+Series = tuple[str, str, int | None, str]
 
 
 def short_names(cells: Iterable[Cell]) -> Mapping[Series, str]:
-    """Return a name per series: engine, and variant or batch only where these tell series apart."""
+    """Return a name per series: engine, its tag, and variant or batch where these tell it apart."""
     series = list(dict.fromkeys(cell.series for cell in cells))
     names: dict[Series, str] = {}
-    for engine, variant, batch in series:
-        variants = {v for e, v, _ in series if e == engine}
-        batches = {b for e, v, b in series if (e, v) == (engine, variant)}
+    for engine, variant, batch, tag in series:
+        variants = {v for e, v, _, _ in series if e == engine}
+        batches = {b for e, v, b, _ in series if (e, v) == (engine, variant)}
         parts = [engine]
         if len(variants) > 1:
             parts.append(variant)
         if len(batches) > 1 and batch is not None:
             parts.append(f"batch {batch:,}")
-        names[engine, variant, batch] = " ".join(parts)
+        if tag:
+            parts.append(f"({tag})")
+        names[engine, variant, batch, tag] = " ".join(parts)
     return names
 
 

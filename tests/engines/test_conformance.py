@@ -115,7 +115,11 @@ def test_a_variant_takes_a_load_or_refuses_it(tmp_path):
                 setting = Setting(variant=variant.name, workers=1)
                 case = LOAD_CASES[0]
                 found = run_load_case(
-                    engine(name), workload(NAMES[0]), case, setting, tmp_path / name / variant.name
+                    engine(name),
+                    workload("event_window"),
+                    case,
+                    setting,
+                    tmp_path / name / variant.name,
                 )
                 assert found.unsupported, (name, variant.name)
 
@@ -152,7 +156,7 @@ def test_engine_leaves_no_native_thread(engine_name, tmp_path):
 @pytest.mark.parametrize("engine_name", sorted([*NATIVE, "spark"]))
 def test_engine_refuses_a_variant_that_it_does_not_have(engine_name, tmp_path):
     setting = Setting(variant="nosuch", workers=1)
-    found = run_case(engine(engine_name), workload(NAMES[0]), CASES[0], setting, tmp_path)
+    found = run_case(engine(engine_name), workload("event_window"), CASES[0], setting, tmp_path)
     assert "nosuch" in found.unsupported
 
 

@@ -118,6 +118,15 @@ def test_bounds_that_the_operator_does_not_have_are_refused():
         loop_of(Operator(), {"kind": "model", "min": 5})
 
 
+def test_nothing_is_changed_before_the_controller_may():
+    option = {"kind": "script", "steps": [[0.002, 3], [0.012, 2]], "from_s": 0.006, "min": 2}
+    loop = run(loop_of(Operator(ends_after=20), option))
+    assert [(change.at_ns, change.after) for change in loop.reconfigurations] == [
+        (6 * MS, 3),
+        (12 * MS, 2),
+    ]
+
+
 FAST = {"kind": "script", "steps": [[0.002, 2]], "period_ms": 1}
 
 

@@ -132,6 +132,17 @@ def test_work_is_rate_by_rate_and_the_cross_terms_of_the_windows():
     assert wanted(looks, tuple_ns=0.001) == 27
 
 
+def test_looking_further_ahead_than_the_window_is_long_finds_the_same_window():
+    # Windows of half a second, full: 2 * 100 * 50 comparisons/s at 1 ms are 10 busy instances. The
+    # second ahead brings 100 tuples a side and takes 100 away.
+    looks = [
+        seen(float(t), (100 * t, 100 * t), windows=(50, 50), window_s=0.5, maximum=100)
+        for t in range(21)
+    ]
+    assert wanted(looks, tuple_ns=0.001) == math.ceil(10 / 0.8)
+    assert wanted(looks, tuple_ns=0.001, ahead_s=0.5) == math.ceil(10 / 0.8)
+
+
 def test_pending_work_is_to_be_done_within_the_given_time():
     looks = [seen(float(t), (0, 0), windows=(100, 200), pending=(30, 10)) for t in range(21)]
     # 30 * 200 + 10 * 100 + 30 * 10 = 7,300 pairs of 1 ms; a window of 110 after what is pending.

@@ -17,7 +17,7 @@ def from_toml(text):
 def test_a_table_of_a_matrix_makes_a_controller():
     controller, settings = from_toml(
         '{ kind = "thresholds", upper = 0.9, target = 0.7, lower = 0.4, min = 2, max = 8, '
-        "period_ms = 50 }"
+        "period_ms = 50, from_s = 2 }"
     )
     assert isinstance(controller, Thresholds)
     assert settings == Settings(
@@ -25,6 +25,7 @@ def test_a_table_of_a_matrix_makes_a_controller():
         minimum=2,
         maximum=8,
         period_ms=50.0,
+        from_s=2.0,
         options={"upper": 0.9, "target": 0.7, "lower": 0.4},
     )
 
@@ -33,6 +34,7 @@ def test_what_is_not_said_has_defaults():
     controller, settings = from_toml('{ kind = "model" }')
     assert isinstance(controller, Model)
     assert (settings.minimum, settings.maximum, settings.period_ms) == (1, None, 100.0)
+    assert settings.from_s == 0.0
     assert isinstance(from_toml('{ kind = "script", steps = [[0, 2], [1.5, 1]] }')[0], Script)
 
 
@@ -48,6 +50,7 @@ def test_what_is_not_said_has_defaults():
         ('{ kind = "model", min = 3, max = 2 }', "max is 2, below min, which is 3"),
         ('{ kind = "model", period_ms = 0.5 }', "period_ms is 0.5; expected a number of at least"),
         ('{ kind = "model", period_ms = inf }', "period_ms is inf"),
+        ('{ kind = "model", from_s = -1 }', "from_s is -1; expected a number of at least 0"),
         ('{ kind = "model", target = 0.7 }', r"option target \(= 0.7\) is unknown; it has upper, "),
         ('{ kind = "model", upper = "high" }', "option upper is 'high'; expected a finite number"),
         ('{ kind = "model", upper = nan }', "option upper is nan"),

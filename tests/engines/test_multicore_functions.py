@@ -289,6 +289,17 @@ def by_text(t, out):
     out.add(len(recursive(t.v)))
 
 
+def misspelt(w, t, out):
+    w[0].summ += t.v
+
+
+def test_a_field_that_is_not_there_is_named_with_the_function():
+    operator = replace(turning().operators[0], update=misspelt)
+    message = r"(?s)update function misspelt \(.*does not compile.*no field 'summ'"
+    with pytest.raises(EngineError, match=message):
+        native(asked(operator), numbers((0, 1.0)))
+
+
 def test_a_helper_that_does_not_compile_is_named_by_its_caller():
     operator = replace(turning().operators[0], keys=by_text)
     with pytest.raises(EngineError, match=r"keys function by_text \(.*does not compile"):

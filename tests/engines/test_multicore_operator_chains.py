@@ -95,13 +95,9 @@ def pass_on(w, t, out):
     out.emit(w[0].key, t.count, t.id)
 
 
-def pass_on_twice(w, t, out):
-    out.emit(w[0].key, t.count, t.id)
-    out.emit(w[0].key, t.count, t.id)
-
-
-def divide_by_zero(w, t, out):
-    w[0].total += t.count // (t.id - t.id)
+def refuse(w, t, out):
+    if t.count > 0:
+        raise ValueError("no counts")
 
 
 def forget(w):
@@ -322,15 +318,10 @@ def test_a_plan_names_all_operators():
     )
 
 
-@pytest.mark.parametrize(
-    ("update", "emits", "message"),
-    [
-        (divide_by_zero, False, "operator totalling: keys or update raised an exception"),
-        (pass_on_twice, True, r"operator totalling: functions emitted \d+ records beyond max_outp"),
-    ],
-)
-def test_an_error_names_the_operator(update, emits, message):
-    second = totalling(Window(advance=5, size=5), update=update, emits_on_update=emits)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_error_names_the_operator():
+    second = totalling(Window(advance=5, size=5), update=refuse)
+    message = "operator totalling: keys or update raised an exception"
     with pytest.raises(EngineCrashError, match=message):
         columns(query("fails", SLIDING, second), readings(50, 1, 0), instances=2)
 

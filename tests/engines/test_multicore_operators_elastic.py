@@ -1,10 +1,15 @@
 """Operators O+ under a load with a controller: the same answer, and changes that are reported."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from engines.conformance import ordinary_input
+from engines.multicore.adapter import MulticoreEngine
 from engines.multicore.operator_run import OperatorRun
+from engines.protocol import Task
+from engines.small_dataset import write_dataset
 from engines.small_load import small_load
 from workloads.model.trace import compare
 from workloads.registry import workload
@@ -50,9 +55,37 @@ def test_a_script_is_followed_and_changes_no_answer(name):
         assert one.duration_ns >= 0 and one.moved_bytes == 0
 
 
+def test_without_a_change_the_instances_are_those_of_the_start():
+    script = {"kind": "script", "period_ms": 10.0, "steps": [[60.0, 3]]}
+    measured, _ = run_under("scale_join", script, instances=2)
+    assert measured.elasticity.reconfigurations == ()
+    assert set(measured.elasticity.instances.tolist()) == {2}
+
+
 @pytest.mark.parametrize("name", ["wordcount", "scale_join"])
 def test_thresholds_change_no_answer(name):
     controller = {"kind": "thresholds", "period_ms": 10.0, "min": 1, "max": 4}
     measured, _ = run_under(name, controller, instances=4)
     # So little to do that instances are given up.
     assert [one.after for one in measured.elasticity.reconfigurations][:1] < [4]
+
+
+def test_there_are_threads_for_what_a_controller_may_ask(tmp_path):
+    found = workload("scale_join")
+    task = Task(
+        workload=found,
+        dataset=write_dataset(ordinary_input(found), "scale_join", tmp_path),
+        variant="vsn",
+        workers=1,
+        batch=16,
+        scratch=tmp_path,
+        options={"controller": {"kind": "thresholds", "max": 3}},
+    )
+    engine = MulticoreEngine()
+    assert engine.unsupported(task) is None
+    prepared = engine.prepare(task)
+    prepared.run()
+    assert compare(found.oracle(task.dataset.load()), prepared.answer(), found.output).equal
+    prepared.close()
+    reason = engine.unsupported(replace(task, options={**task.options, "max_instances": 2}))
+    assert "max is 3, and there are threads for 2 instances; raise max_instances" in str(reason)

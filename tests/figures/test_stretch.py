@@ -1,5 +1,7 @@
 """The figures of STRETCH: their experiments, and what they say of runs whose numbers are known."""
 
+import dataclasses
+
 import pytest
 
 from lab.cells import expand
@@ -189,9 +191,15 @@ def test_table_4_is_contradicted_when_nothing_is_provisioned(stepped):
     [(0.4, 0.01, (MET, MET)), (41.0, 0.01, (MISSED, MET)), (0.4, 0.03, (MET, MISSED))],
 )
 def test_figure_9_bounds_durations_and_imbalance(stepped, ms, cov, outcomes):
-    found = judged(find("stretch:9").outcome(TWO, stepped(ms=ms, cov=cov)))
+    spare_core = dataclasses.replace(TWO, cores=3, workers=(1, 2))
+    found = judged(find("stretch:9").outcome(spare_core, stepped(ms=ms, cov=cov)))
     assert found["longest reconfiguration"] == outcomes[0]
     assert found["imbalance before a reconfiguration, at its most"] == outcomes[1]
+
+
+def test_imbalance_is_not_judged_where_the_generator_has_no_core(stepped):
+    found = judged(find("stretch:9").outcome(TWO, stepped(cov=0.3)))
+    assert found["imbalance before a reconfiguration, at its most"] == NOT_COMPARABLE
 
 
 def test_figure_10_sets_elastic_beside_static(stepped):

@@ -39,7 +39,7 @@ def second(options, runs):
         raise FigureError("the second stage is broken")
     # The input lasts a hundredth of a second at these rates: too short for a window. The reference
     # engine's source is virtual, so that a busy machine cannot make it lag.
-    plan = latency_plan(first(options).tree, runs)
+    plan = latency_plan(options, first(options).tree, runs)
     plan = Plan(tree=plan.tree, only=tuple(i for i in plan.only if "reference" in i))
     for load in plan.tree["load"]:
         load |= {"rate_eps": 2000.0, "warm_up_s": 0.1, "window_s": 0.3}

@@ -2,7 +2,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from engines.conformance import ordinary_input
+from engines.conformance import kept, ordinary_input
 from engines.small_dataset import write_dataset
 from tests.lab.podman import NoEngineError, podman
 from workloads.registry import workload
@@ -18,8 +18,12 @@ def pytest_configure(config):
 def small_dataset(tmp_path):
     """A function from a workload's name to a small dataset of it, made without Spark."""
 
-    def make(name="event_window"):
-        return write_dataset(ordinary_input(workload(name)), name, tmp_path / "data" / name)
+    def make(name="event_window", *, events=None):
+        """Make one; with `events`, of only the first so many of the first stream."""
+        data = ordinary_input(workload(name))
+        if events is not None:
+            data = kept(data, {0: events})
+        return write_dataset(data, name, tmp_path / "data" / name)
 
     return make
 

@@ -440,6 +440,25 @@ def test_resume_is_refused_when_something_differs_and_names_it(
     assert named in err and "cannot be resumed" in err
 
 
+def test_a_run_that_another_process_works_on_is_not_resumed(capsys, matrix):
+    _, out, _ = run_lab(capsys, matrix(["correct"]))
+    run_dir = Path(out[-1])
+    before = read_meta(run_dir)
+    worker = (
+        "import sys, pathlib; from lab.run_dir import hold\n"
+        "with hold(pathlib.Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", worker, str(run_dir)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout.readline() == b"held\n"
+        code, _, err = run_lab(capsys, "--resume", out[-1])
+        assert code == EXIT_USER_ERROR
+        assert f"is being worked on by process {other.pid}; wait for it or stop it" in err
+        assert read_meta(run_dir) == before
+        other.stdin.close()
+    assert run_lab(capsys, "--resume", out[-1])[0] == EXIT_OK
+
+
 def test_resume_with_another_matrix_is_refused(capsys, matrix):
     _, out, _ = run_lab(capsys, matrix(["correct"]))
     code, _, err = run_lab(capsys, matrix(["correct", "lose"], name="n"), "--resume", out[-1])
@@ -454,7 +473,9 @@ def test_resume_with_another_matrix_is_refused(capsys, matrix):
         ("engines", "fake  1"),
         ("engines", "programs with DGS, takes a batch size, default for DGS programs\n"),
         ("engines", "log; operators O+, takes a batch size, default for queries of operators O+\n"),
-        ("engines", "answer, default for DGS programs and queries of operators O+\n"),
+        ("engines", "batches, default for DGS programs and queries of operators O+\n"),
+        ("engines", "pipelines, takes a batch size, default for ordered pipelines\n"),
+        ("engines", "answer, default for DGS programs, queries of operators O+ and ordered pipe"),
         ("figures", "stretch:6"),
         ("runs", "no runs in"),
     ],

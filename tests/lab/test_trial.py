@@ -33,6 +33,7 @@ def trial(tmp_path, small_dataset):
         load=None,
         planted_slowdown=0.0,
         estimate=None,
+        events=None,
         **options,
     ):
         spec = TrialSpec(
@@ -41,7 +42,7 @@ def trial(tmp_path, small_dataset):
             workers=1,
             batch=1,
             options=options,
-            dataset=small_dataset(workload),
+            dataset=small_dataset(workload, events=events),
             spawned_ns=0,
             series=tmp_path / "series.parquet",
             histograms=tmp_path / "trial.hlog",
@@ -53,6 +54,12 @@ def trial(tmp_path, small_dataset):
         return run_trial(spec, log=tmp_path / "trial.log", timeout_s=timeout_s).result
 
     return run
+
+
+def test_an_expected_answer_that_is_empty_is_said_to_have_compared_nothing(trial):
+    row = trial("correct", events=20)  # values without a barrier
+    assert (row["status"], row["expected_outputs"]) == ("ok", 0)
+    assert "the expected answer is empty, so that nothing was compared" in row["reason"]
 
 
 @pytest.mark.parametrize("workload", NAMES_OF_WORKLOADS)

@@ -42,9 +42,10 @@ def test_all_that_is_said_of_a_load_is_in_its_specification():
         one(
             'mode = "open"\narrival = "bursts"\nrate_eps = 5\nwarm_up_s = 0\nwindow_s = 2\n'
             'seed = 0\nbatching = "full"\nheartbeat_ms = 0.5\nobjective = "p99.9 <= 2.5us"\n'
-            "on_s = 1\noff_s = 0"
+            "on_s = 1\noff_s = 0\nsend_lag_ms = 5"
         )
     )
+    assert spec.send_lag_ms == 5.0
     assert (spec.warm_up_s, spec.window_s, spec.seed) == (0.0, 2.0, 0)
     assert (spec.batching, spec.heartbeat_ms, spec.objective) == (FULL, 0.5, "p99.9 <= 2.5us")
     assert spec.params == {"on_s": 1.0, "off_s": 0.0}
@@ -150,6 +151,11 @@ def test_several_tables_are_several_entries():
             "key objective is 'p99 < 1ms'; expected `<one of",
         ),
         ('rate_eps = 5\nobjective = "p95 <= 1ms"', "key objective is"),
+        ("rate_eps = 5\nsend_lag_ms = 0", "key send_lag_ms is 0; expected a finite number above"),
+        (
+            'search = "sustainable"\nsend_lag_ms = 5',
+            r"key send_lag_ms \(= 5\) is out of place here; expected rate_eps; a search keeps",
+        ),
         ('rate_eps = 5\nlabel = "a/b"', "key label is 'a/b'; expected letters"),
         ('rate_eps = 5\nengines = "fake"', "key engines is 'fake'; expected a list of"),
         (

@@ -172,6 +172,7 @@ def test_an_exception_in_the_program_is_reported_and_not_raised():
     report = check_program(with_update(EVENT_WINDOW, update))
     assert not report.ok
     assert "AttributeError" in report.render()
+    assert f", in update ({__file__}:" in report.render()
 
 
 def test_several_state_types_are_reached_through_their_forks():

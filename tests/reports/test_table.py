@@ -1,6 +1,8 @@
 import pytest
 
-from reports.table import headline_table, status_text
+from reports.figures.series import short_names
+from reports.summary import summarise
+from reports.table import baseline, headline_table, label, status_text
 from results.schema import COLUMNS
 
 
@@ -100,3 +102,24 @@ def test_cpu_time_is_given_per_million_events(rows, trial):
 def test_statuses_that_agree_are_said_once():
     assert status_text({"ok": 5}) == "ok"
     assert status_text({"crash": 1, "ok": 2, "timeout": 1}) == "ok 2 of 4, crash 1, timeout 1"
+
+
+def test_cells_that_differ_in_options_only_are_told_apart_by_their_tag(rows, trial):
+    place = "event_window/multicore/dgs/w1/b4096"
+    fast = trial() | {"cell": f"{place}/pinned"}
+    slow = trial(eps=1e8) | {"cell": f"{place}/floating/constant-1M", "load_label": "constant-1M"}
+    cells = summarise(rows(fast, slow))
+    assert [cell.tag for cell in cells] == ["pinned", "floating"]
+    assert [label(cell) for cell in cells] == [
+        "multicore dgs (pinned), batch 4,096, 1 worker",
+        "multicore dgs (floating), batch 4,096, 1 worker",
+    ]
+    assert sorted(short_names(cells).values()) == ["multicore (floating)", "multicore (pinned)"]
+
+
+def test_a_baseline_speaks_of_spark_only_where_spark_was_asked_for(rows, trial):
+    two = rows(trial(), trial(workers=2, eps=1e8))
+    assert baseline(summarise(two)).why == "the slowest cell"
+    failed = rows(trial("spark", variant="streaming", batch=None, status="crash", reason="x"))
+    why = baseline(summarise([*two, *failed])).why
+    assert why == "the slowest cell, since Spark streaming has no number here"

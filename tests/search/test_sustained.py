@@ -102,6 +102,16 @@ def test_a_generator_that_sent_late_makes_the_trial_invalid():
     assert judged.reasons == ("generator: send lag p99 2.5 ms, above 1 ms",)
 
 
+def test_a_load_may_allow_its_generator_more_lag_and_the_verdict_says_so():
+    trial = steady_trial()
+    criteria = Criteria(most_send_lag_p99_ns=3_000_000)
+    judged = trial.judged(sent=sent(trial.events, lag_ns=2_500_000), criteria=criteria)
+    assert (judged.status, judged.sustained) == ("ok", True)
+    assert judged.reasons == ("send lag p99 up to 3 ms was allowed",)
+    late = trial.judged(sent=sent(trial.events, lag_ns=3_500_000), criteria=criteria)
+    assert late.reasons[0] == "generator: send lag p99 3.5 ms, above 3 ms"
+
+
 def test_a_virtual_source_has_no_lag_to_judge():
     trial = steady_trial()
     empty = dataclasses.replace(

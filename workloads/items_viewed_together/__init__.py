@@ -44,5 +44,5 @@ WORKLOAD = on_clicks(
     paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 2",
     query=QUERY,
     bind=bind,
-    small={"visits_per_hour": 10, "fixed_percent": 60, "popular_percent": 0},
+    small={"visits_per_hour": 2, "fixed_percent": 60, "popular_percent": 0},
 )

@@ -21,6 +21,7 @@ from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
 from workloads.model import pipeline_laws
+from workloads.model.errors import place_of
 from workloads.model.laws import (
     BrokenLawError,
     cut_commutes,
@@ -232,7 +233,7 @@ def _search(
             if isinstance(part, BrokenLawError):
                 lines = (*part.lines, "when the same was tried again, the law held")
                 return Violation(condition=condition, where=where, law=part.law, lines=lines)
-        text = f"{type(error).__name__}: {error}"
+        text = f"{type(error).__name__}: {error}, in {place_of(error)}"
         law_text = "a function of the program raised on a reachable state"
         return Violation(condition=condition, where=where, law=law_text, lines=(text,))
     return None

@@ -1,5 +1,7 @@
 """Errors of the programming models. The whole tree is drawn in `lab/errors.py`."""
 
+from traceback import extract_tb
+
 
 class ModelError(Exception):
     """A program, plan, stream or parameter is malformed; the message names the remedy."""
@@ -11,3 +13,12 @@ class ProgramError(ModelError):
 
 class PlanError(ModelError):
     """A synchronization plan is not valid for its program (Definition 3.2 of the DGS paper)."""
+
+
+def place_of(error: BaseException) -> str:
+    """Return where an exception was raised, as `function (file:line)`."""
+    frames = extract_tb(error.__traceback__)
+    if not frames:
+        return "nowhere"
+    last = frames[-1]
+    return f"{last.name} ({last.filename}:{last.lineno})"

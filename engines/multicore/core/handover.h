@@ -21,12 +21,16 @@ namespace lab {
 // instance that finds it taken and goes to sleep is woken by what the holder publishes, and the holder, awake, looks
 // again before it sleeps itself.
 struct alignas(kCacheLine) Feed {
+  static constexpr std::int64_t kMostRows = 4096;
+
   Source* source = nullptr;
   std::size_t reader = 0;
   bool pumped = false;       // at full speed: the mover makes the source publish; else a generator does
   std::uint64_t next = 0;    // first block not yet done
   std::int64_t row = 0;      // first row not yet done
   bool closed = false;
+  std::int64_t most = kMostRows;  // rows to move at once, before the other sources get their turn; `SharedLog`
+  std::int64_t filled_ns = 0;     // when so many were moved last; 0: the last move took all that there was
   alignas(kCacheLine) std::atomic_flag taken = ATOMIC_FLAG_INIT;
 
   // The next block, when there is one.
@@ -121,6 +125,7 @@ class SharedLog final : public Handover {
 
  private:
   bool feed_one(Feed& feed, Recorder& recorder);
+  static void adapt(Feed& feed, std::int64_t moved);
 
   std::unique_ptr<TupleBuffer> log_;
   std::span<const OperatorStream> streams_;

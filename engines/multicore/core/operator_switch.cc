@@ -11,8 +11,10 @@ void OperatorStage::meet(std::int32_t index) {
   Worker& worker = at(index);
   const std::int64_t number = worker.pending;
   worker.pending = -1;
+  // How many are to come is asked before this one counts as here: from then on the last to come may change it.
+  const std::int32_t expected = active_count();
   // acq_rel: what each instance did before is seen by the last to come, which does the switch for all.
-  if (arrived_.fetch_add(1, std::memory_order_acq_rel) == active_count() - 1) {
+  if (arrived_.fetch_add(1, std::memory_order_acq_rel) == expected - 1) {
     apply(index, number);
     return;
   }

@@ -1,13 +1,17 @@
 #include <algorithm>
 #include <limits>
 
+#include "clock.h"
 #include "handover.h"
 
 namespace lab {
 namespace {
 
-// Rows of one source that are moved into the log before the others get their turn.
-constexpr std::int64_t kFeedRows = 4096;
+// What is in the log is ahead of every change of the mapping, so no more rows are moved at once than the instances
+// take some milliseconds for; whole blocks. Of what waits in the sources a change knows nothing.
+constexpr std::int64_t kFewestRows = 64;
+constexpr std::int64_t kShortNs = 2'000'000;
+constexpr std::int64_t kLongNs = 8'000'000;
 
 constexpr std::int64_t kNoTimes[1] = {0};  // of a stream without rows, which may be nowhere
 
@@ -31,11 +35,24 @@ bool SharedLog::feed(Recorder& recorder, const std::int32_t*, std::int32_t) {
   return log_->advance() || progress;
 }
 
+// Looks at how long the instances took for what was moved last, where more was there than was moved.
+void SharedLog::adapt(Feed& one, std::int64_t moved) {
+  if (moved < one.most) {
+    one.filled_ns = 0;
+    return;
+  }
+  const std::int64_t now = now_ns();
+  const std::int64_t took = one.filled_ns == 0 ? kShortNs : now - one.filled_ns;
+  if (took > kLongNs) one.most = std::max(kFewestRows, one.most / 2);
+  if (took < kShortNs) one.most = std::min(Feed::kMostRows, one.most * 2);
+  one.filled_ns = now;
+}
+
 bool SharedLog::feed_one(Feed& one, Recorder& recorder) {
   const StreamView& view = one.source->stream();
   std::int64_t moved = 0;
   bool progress = false;
-  while (moved < kFeedRows && !one.closed) {
+  while (moved < one.most && !one.closed) {
     const Block* block = one.block();
     if (block == nullptr) break;
     // Blocks may go in parts: a log may have room for some rows, and say so until these have come.
@@ -56,6 +73,7 @@ bool SharedLog::feed_one(Feed& one, Recorder& recorder) {
     progress = true;
   }
   if (one.pumped) recorder.emitted(moved);
+  adapt(one, moved);
   return progress;
 }
 

@@ -46,6 +46,7 @@ class Settings:
         minimum: fewest instances (`min`).
         maximum: most instances (`max`); None: as many as the engine can have.
         period_ms: between two looks.
+        from_s: after the start of the run; before that nothing is changed.
         options: the kind's own.
     """
 
@@ -53,6 +54,7 @@ class Settings:
     minimum: int
     maximum: int | None
     period_ms: float
+    from_s: float
     options: Mapping[str, object]
 
 
@@ -66,7 +68,8 @@ def make(option: object) -> tuple[Controller, Settings]:
 
     Args:
         option: what a matrix says, e.g. `{ kind = "thresholds", upper = 0.9, min = 1, max = 8,
-            period_ms = 100 }`: `kind`, `min`, `max`, `period_ms`, and the kind's own options.
+            period_ms = 100 }`: `kind`, `min`, `max`, `period_ms`, `from_s`, and the kind's own
+            options.
 
     Raises:
         UnsupportedError: there is no such kind, an option is unknown or missing, or a value is not
@@ -78,7 +81,7 @@ def make(option: object) -> tuple[Controller, Settings]:
     accepted = inspect.signature(factory).parameters
     for key, value in settings.options.items():
         if key not in accepted:
-            known = ", ".join((*accepted, "kind", "min", "max", "period_ms"))
+            known = ", ".join((*accepted, "kind", "min", "max", "period_ms", "from_s"))
             raise UnsupportedError(
                 f"{where}: option {key} (= {value!r}) is unknown; it has {known}"
             )
@@ -111,6 +114,7 @@ def _settings(option: object) -> Settings:
     minimum = left.pop("min", 1)
     maximum = left.pop("max", None)
     period_ms = left.pop("period_ms", DEFAULT_PERIOD_MS)
+    from_s = left.pop("from_s", 0.0)
     for name, value in (("min", minimum), ("max", maximum)):
         if not (type(value) is int and value >= 1) and not (name == "max" and value is None):
             raise UnsupportedError(
@@ -123,8 +127,15 @@ def _settings(option: object) -> Settings:
             f"{where}: period_ms is {period_ms!r}; expected a number of at least "
             f"{SHORTEST_PERIOD_MS:g}"
         )
+    if not _is_number(from_s) or from_s < 0:
+        raise UnsupportedError(f"{where}: from_s is {from_s!r}; expected a number of at least 0")
     return Settings(
-        kind=kind, minimum=minimum, maximum=maximum, period_ms=float(period_ms), options=left
+        kind=kind,
+        minimum=minimum,
+        maximum=maximum,
+        period_ms=float(period_ms),
+        from_s=float(from_s),
+        options=left,
     )
 
 

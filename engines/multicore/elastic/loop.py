@@ -101,6 +101,7 @@ class ElasticLoop:
         self._controller = controller
         self._kind = settings.kind
         self._period_ns = round(settings.period_ms * NS_PER_MS)
+        self._from_ns = round(settings.from_s * 1e9)
         self._clock = clock
         self._observer = Observer(window_s=window_s, minimum=self._minimum, maximum=self._maximum)
         self._stopping = threading.Event()
@@ -123,6 +124,8 @@ class ElasticLoop:
             return False
         self.looks += 1
         seen = self._observer.look(raw)
+        if raw.time_ns < self._from_ns:
+            return True
         decision = None if seen is None else self._controller.decide(seen)
         asked = raw.instances if decision is None else decision.instances
         wanted = min(max(asked, self._minimum), self._maximum)

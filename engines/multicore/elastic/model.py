@@ -20,9 +20,10 @@ class Model:
         W = r_0 w_1' + r_1 w_0' + (p_0 w_1 + p_1 w_0 + p_0 p_1) / d
 
     where w_i' = w_i + p_i + (r_i h - l_i) / 2 is the mean window over that time, l_i being the
-    tuples that leave it: those that arrived between now - WS and now - WS + h. So a window follows
-    a change of rate over WS as it really will, and the terms r_i h / 2 add up to r_0 r_1 h for the
-    pairs within h. What is pending is to be done within d = `drain_s`.
+    tuples that leave it: those that arrived between now - WS and now - WS + h, of which r_i (h -
+    WS) are yet to come where h is above WS. So a window follows a change of rate over WS as it
+    really will, and the terms r_i h / 2 add up to r_0 r_1 h for the pairs within h. What is pending
+    is to be done within d = `drain_s`.
 
     Capacity of n instances at a load of f, in comparisons per second:
 
@@ -128,8 +129,9 @@ class Model:
         assert seen.windows is not None and seen.pending is not None
         begin_s = seen.time_s - seen.window_s
         leaving = arrivals.between(begin_s, min(begin_s + self._ahead_s, seen.time_s))
+        beyond_s = max(0.0, self._ahead_s - seen.window_s)
         window = [
-            max(0.0, w + p + (rate * self._ahead_s - gone) / 2)
+            max(0.0, w + p + (rate * (self._ahead_s - beyond_s) - gone) / 2)
             for w, p, rate, gone in zip(seen.windows, seen.pending, rates, leaving, strict=True)
         ]
         (w0, w1), (p0, p1) = seen.windows, seen.pending

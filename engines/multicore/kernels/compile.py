@@ -149,7 +149,7 @@ def compile_kernel(
     before = set(namespace)
     try:
         exec(compile(source, str(path or "<kernel>"), "exec"), namespace)
-    except NumbaError as error:
+    except Exception as error:  # Numba passes on what its extensions raise: KeyError for a field
         raise EngineError(_explain(where, functions, error)) from error
     # Whatever else the source defines stands before its kernel.
     made = [name for name in namespace if name not in before and not name.startswith("__")]
@@ -202,15 +202,20 @@ def _helper(value: object, made: dict[int, Any]) -> Any:
 
 
 def _explain(
-    where: str, functions: Mapping[str, tuple[str, Callable[..., Any]]], error: NumbaError
+    where: str, functions: Mapping[str, tuple[str, Callable[..., Any]]], error: Exception
 ) -> str:
     parts = []
     for role, function in functions.values():
         code = getattr(function, "py_func", function).__code__
         parts.append(f"{role} function {code.co_name} ({code.co_filename}:{code.co_firstlineno})")
+    said = str(error)
+    if isinstance(error, KeyError):
+        said = f"there is no field {error}"
+    elif not isinstance(error, NumbaError):
+        said = f"{type(error).__name__}: {error}"
     return (
         f"{where}: {' or '.join(parts)} does not compile to native code; run it on the reference "
-        f"engine to debug it. Numba says:\n{error}"
+        f"engine to debug it. Numba says:\n{said}"
     )
 
 

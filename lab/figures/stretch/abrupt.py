@@ -26,7 +26,15 @@ from lab.figures.stretch.phases import (
     scale,
     top_eps,
 )
-from lab.figures.stretch.shared import ALONE, VSN, asked, facts, longest_reconfiguration, notes
+from lab.figures.stretch.shared import (
+    ALONE,
+    LAG_NOTE,
+    VSN,
+    asked,
+    facts,
+    longest_reconfiguration,
+    notes,
+)
 from lab.figures.stretch.steps import highest_eps, window_ms
 from lab.figures.verdict import Asked, Claim
 from reports.figures.paper import Layout, Mark, draw
@@ -114,6 +122,7 @@ def said(options: Options, runs: Runs, *more: str) -> tuple[str, ...]:
         f"8,000 t/s stand for {top / 16:,.0f} to {top:,.0f} t/s here: 80 % of the work of "
         f"{max(options.instances)} instances at the top.",
         "Latency: medians of 100 ms, averaged; from due times.",
+        LAG_NOTE,
         *more,
     )
 

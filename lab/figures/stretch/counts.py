@@ -12,6 +12,7 @@ from lab.figures.measured import (
 )
 from lab.figures.options import Options
 from lab.figures.stretch.shared import (
+    LAG_NOTE,
     SN,
     VSN,
     asked,
@@ -105,6 +106,7 @@ def _outcome_6(options: Options, runs: Runs) -> Outcome:
         runs,
         "SN is built of this lab's own parts, in C++; the paper's SN is Flink 1.6.",
         "Lines: medians and range of repetitions; published quotients stand in the panels.",
+        LAG_NOTE,
     )
     return Outcome(
         claims=tuple(claims),

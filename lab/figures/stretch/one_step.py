@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from lab.figures.figure import Runs
 from lab.figures.measured import middle
 from lab.figures.options import Options
-from lab.figures.stretch.shared import VSN, notes
+from lab.figures.stretch.shared import LAG_NOTE, VSN, notes
 from lab.figures.stretch.steps import (
     ADHOC,
     DECOMMISSION,
@@ -31,6 +31,7 @@ def said(options: Options, runs: Runs, *more: str) -> tuple[str, ...]:
         runs,
         f"ScaleJoin, window {ws_s:g} s; at the start 70 % of what the instances can do, then "
         "120 % or 30 %; the window's population stays, so that work is linear in the rate.",
+        LAG_NOTE,
         *more,
     )
 

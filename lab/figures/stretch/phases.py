@@ -12,8 +12,8 @@ from math import ceil
 
 from lab.figures.figure import Plan, Runs, Stage
 from lab.figures.options import Options
-from lab.figures.stretch.shared import VSN, engine, facts, run_table
-from lab.figures.stretch.steps import controller, highest_eps, rates_tree, window_ms
+from lab.figures.stretch.shared import SEND_LAG_MS, VSN, engine, facts, run_table
+from lab.figures.stretch.steps import controller, highest_eps, horizons, rates_tree, window_ms
 from workloads.datasets.rate_script import parse_rates
 
 WS_MS = 60_000
@@ -107,6 +107,7 @@ def _phases(seeds: Sequence[int], options: Options, runs: Runs) -> Plan:
             {
                 "label": f"phases{seed}",
                 "arrival": "replay",
+                "send_lag_ms": SEND_LAG_MS,
                 "speed_up": 1.0,
                 "tick_ns": 1e6,
                 "warm_up_s": warm_up_s,
@@ -119,7 +120,12 @@ def _phases(seeds: Sequence[int], options: Options, runs: Runs) -> Plan:
             "run": run_table(options, timeout_s=3600, repetitions=1),
             "workload": workloads,
             "engine": [
-                engine(VSN, options, workers=[1], options=controller("model", options, upper=UPPER))
+                engine(
+                    VSN,
+                    options,
+                    workers=[1],
+                    options=controller("model", options, upper=UPPER, **horizons(share)),
+                )
             ],
             "load": loads,
         }

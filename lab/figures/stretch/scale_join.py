@@ -11,6 +11,7 @@ from lab.figures.measured import (
 )
 from lab.figures.options import Options
 from lab.figures.stretch.shared import (
+    LAG_NOTE,
     PAPER_CORES,
     VSN,
     asked,
@@ -113,6 +114,7 @@ def _outcome_8(options: Options, runs: Runs) -> Outcome:
         f"Window {ws_ms / 1000:g} s at 2 x {SIDE_EPS} tuples/s of event time. The input rate is "
         "the one at which event time would run as fast as the clock: sqrt(2 comparisons/s / WS).",
         "The paper gives no absolute rates of this figure in its text: nothing to overlay.",
+        LAG_NOTE,
     )
     return Outcome(
         claims=claims,

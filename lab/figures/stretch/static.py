@@ -8,13 +8,9 @@ rate, from due times.
 from collections.abc import Callable
 
 from lab.figures.figure import Plan, Runs, Stage
-from lab.figures.measured import (
-    column,
-)
+from lab.figures.measured import column
 from lab.figures.options import Options
-from lab.figures.stretch.shared import (
-    latency_plan,
-)
+from lab.figures.stretch.shared import latency_plan
 
 MS = 1e-6
 """Nanoseconds to milliseconds."""
@@ -32,7 +28,7 @@ def stages(first: Callable[[Options], Plan]) -> tuple[Stage, ...]:
         return first(options)
 
     def latency(options: Options, runs: Runs) -> Plan:
-        return latency_plan(first(options).tree, runs)
+        return latency_plan(options, first(options).tree, runs)
 
     return (
         Stage(name="throughput", about="every cell as fast as it can", plan=throughput),

@@ -23,13 +23,17 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     covs = _covs(found)
     within = [v for all_ in took.values() for n, v in all_.items() if n <= options.cores]
     judged = [ms for v in within for ms in v]
-    several = [c for n, v in covs.items() if 1 < n <= options.cores for c in v]
+    # With an instance on every core the generator takes a part of one, and of its instance's time.
+    several = [c for n, v in covs.items() if 1 < n < options.cores for c in v]
     claims = (
         longest_reconfiguration("longest reconfiguration", max(judged, default=None)),
         asked(
             "imbalance before a reconfiguration, at its most",
             spread,
-            None if several else "one instance alone has no imbalance",
+            None
+            if several
+            else f"{options.cores} cores: one instance alone has no imbalance, and with one on "
+            "every core the generator takes a part of one",
         ).at_most(max(several, default=None), spread.high, "%"),
         asked(
             "provisioning from 30 instances",

@@ -14,7 +14,7 @@ from lab.figures.errors import FigureError
 from lab.figures.figure import Plan, Runs, Stage
 from lab.figures.measured import comparisons_per_s, per_row, series, troubles
 from lab.figures.options import Options
-from lab.figures.stretch.shared import VSN, engine, run_table
+from lab.figures.stretch.shared import SEND_LAG_MS, VSN, engine, run_table
 from results.query import CellSummary, Spread, by_cell
 from results.schema import VERIFIED
 from results.store import Row
@@ -22,13 +22,18 @@ from results.store import Row
 ADHOC = "multicore/adhoc"
 WS_MS = 300_000
 SIDE_EPS = 1000
-"""Event-time rate of each side of scale_join where the rate itself is looked for."""
+"""Event-time rate of each side of scale_join where the rate itself is looked for, at least."""
+WINDOW_TUPLES = 60_000
+"""Of each side, at least: in shorter windows a tuple itself weighs more than its comparisons, and
+what is found would be less than what the windows of the rate that is found allow."""
 SETTLED_S = 360.0
 """After 6 minutes, when the window is full and the system is stable, the rate steps."""
 START, UP, DOWN = 0.7, 1.2, 0.3
 PROVISION, DECOMMISSION = "provision", "decommission"
 FACTORS = {PROVISION: UP / START, DECOMMISSION: DOWN / START}
 STATIC = "static"
+_LOOKS_FROM = 0.9
+"""Of the time before the step: while the window fills, the controller would see too little work."""
 _WARM_UP = 0.8
 """Of the time before the step; what is left of it is in the window, to be seen."""
 
@@ -45,14 +50,15 @@ def window_ms(share: float, ws_ms: int = WS_MS) -> int:
 
 def rates_tree(options: Options, ws_ms: int, instances: tuple[int, ...]) -> Plan:
     """Return the stage that finds what each number of instances can do with full windows."""
+    side_eps = max(SIDE_EPS, -(-WINDOW_TUPLES * 1000 // ws_ms))
     return Plan(
         tree={
             "run": run_table(options, timeout_s=900, repetitions=3),
             "workload": [
                 {
                     "name": "scale_join",
-                    "events": max(1000, 4 * 2 * SIDE_EPS * ws_ms // 1000),
-                    "params": {"left_eps": SIDE_EPS, "right_eps": SIDE_EPS},
+                    "events": max(1000, 4 * 2 * side_eps * ws_ms // 1000),
+                    "params": {"left_eps": side_eps, "right_eps": side_eps},
                     "query": {"ws_ms": ws_ms},
                 }
             ],
@@ -91,6 +97,15 @@ def highest_eps(runs: Runs, ws_ms: int) -> dict[int, float]:
         why = "; ".join(troubles(runs)) or ("" if counted else "comparisons were not counted")
         raise FigureError(f"{runs[0].path}: no number of instances has a rate: {why}")
     return {n: max(s.median for s in spreads) for n, spreads in found.by_workers.items()}
+
+
+def horizons(share: float) -> dict[str, float]:
+    """Return the model controller's times, a second in the paper's lengths, for a scale.
+
+    Not below two looks, within which a rate is no rate.
+    """
+    length_s = max(0.2, share)
+    return dict.fromkeys(("ahead_s", "drain_s", "rate_s", "hold_s"), length_s)
 
 
 def controller(kind: str, options: Options, **more: Any) -> dict[str, Any]:
@@ -142,7 +157,8 @@ def _steps(options: Options, runs: Runs) -> Plan:
                 "query": {"ws_ms": ws_ms},
             }
         )
-        options_of = controller("thresholds", options, removal="table")
+        from_s = float(f"{settled_s * _LOOKS_FROM:.4g}")
+        options_of = controller("thresholds", options, removal="table", from_s=from_s)
         engines.append(engine(VSN, options, workers=[n], workloads=[key], options=options_of))
         for direction, numbers in starts.items():
             if n not in numbers:
@@ -152,6 +168,7 @@ def _steps(options: Options, runs: Runs) -> Plan:
                 {
                     "label": label,
                     "arrival": "step",
+                    "send_lag_ms": SEND_LAG_MS,
                     "rate_eps": float(f"{2 * side * START:.6g}"),
                     "at_s": settled_s,
                     "factor": FACTORS[direction],

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.measured import middle
 from lab.figures.options import Options
-from lab.figures.stretch.one_step import BOTH, COLOURS, NEEDS, by_start, elastic, said, too_many
+from lab.figures.stretch.one_step import BOTH, NEEDS, by_start, elastic, said, too_many
 from lab.figures.stretch.shared import facts, plain
 from lab.figures.stretch.steps import PROVISION, STAGES, Step, expected_after
 from lab.figures.verdict import SHAPE, Asked, Claim
@@ -63,7 +63,6 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     Line(
                         name="measured",
                         points=by_start(afters, options),
-                        colour=COLOURS[direction],
                         style="marks",
                     )
                 ],

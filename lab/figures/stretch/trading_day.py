@@ -8,8 +8,18 @@ from lab.figures.course import Course, longest_above, mean
 from lab.figures.figure import Figure, Outcome, Plan, Runs, Stage
 from lab.figures.options import Options
 from lab.figures.stretch.over_time import NO_SERIES, courses, panels, part, side_by_side
-from lab.figures.stretch.shared import ALONE, VSN, asked, engine, facts, notes, run_table
-from lab.figures.stretch.steps import controller, window_ms
+from lab.figures.stretch.shared import (
+    ALONE,
+    LAG_NOTE,
+    SEND_LAG_MS,
+    VSN,
+    asked,
+    engine,
+    facts,
+    notes,
+    run_table,
+)
+from lab.figures.stretch.steps import controller, horizons, window_ms
 from lab.figures.verdict import SHAPE, Asked
 from reports.figures.paper import Layout, Mark, Panel, draw
 
@@ -50,12 +60,18 @@ def _plan(options: Options, runs: Runs) -> Plan:
                 }
             ],
             "engine": [
-                engine(VSN, options, workers=[1], options=controller("model", options))
+                engine(
+                    VSN,
+                    options,
+                    workers=[1],
+                    options=controller("model", options, **horizons(share)),
+                )
             ],
             "load": [
                 {
                     "label": LABEL,
                     "arrival": "replay",
+                    "send_lag_ms": SEND_LAG_MS,
                     "speed_up": 1.0,
                     "tick_ns": 1e6,
                     "warm_up_s": warm_up_s,
@@ -104,6 +120,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         f"Hedges among generated trades, fed twice; window {window_ms(share, WS_MS) / 1000:g} s; "
         "rates are the paper's. The published data is not public.",
         "Latency: medians of 100 ms, averaged; from due times.",
+        LAG_NOTE,
     )
     columns: list[list[Panel]] = []
     if course is not None and view is not None:
