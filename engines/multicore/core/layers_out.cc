@@ -105,10 +105,10 @@ bool LayerOut::closed() const noexcept {
 // Waits until a link has room for a row of time `ts`. Returns false when the run has failed.
 bool LayerOut::wait(LayerLink& link, std::int64_t ts) {
   promise(ts);
-  say();
   ++counts_.room_waits;
   Backoff backoff = threads_.backoff();
   const std::int64_t plenty = std::max<std::int64_t>(1, link.size() / 4);
+  say();
   while (!threads_.failed()) {
     if (link.room(plenty) >= plenty) return true;
     switch (backoff.next()) {
@@ -122,7 +122,8 @@ bool LayerOut::wait(LayerLink& link, std::int64_t ts) {
       case Backoff::Step::kSleep: {
         const std::uint32_t ticket = parker_.prepare();
         link.want_room();
-        const bool some = link.room(1) > 0;
+        // Other links' consumers may be waiting for what was spilled, and for the promise that it holds back.
+        const bool some = settle() || link.room(1) > 0;
         if (some || threads_.failed()) {
           parker_.cancel();
         } else {
@@ -130,7 +131,7 @@ bool LayerOut::wait(LayerLink& link, std::int64_t ts) {
           parker_.commit(ticket);
         }
         link.unwant_room();
-        if (some || link.room(1) > 0) return true;
+        if (link.room(1) > 0) return true;
         break;
       }
     }

@@ -16,6 +16,13 @@ std::int64_t waits = 0;
 std::int64_t spilled = 0;
 std::int64_t shared = 0;
 
+// Streams that are late, each behind the one after it: rows of some are ready long before others'.
+void set_apart(std::vector<lab::test::Rows>& streams, std::int64_t distance) {
+  for (std::size_t s = 0; s < streams.size(); ++s) {
+    for (std::int64_t& ts : streams[s].ts) ts -= static_cast<std::int64_t>(s) * distance;
+  }
+}
+
 void round_of(unsigned seed) {
   std::mt19937 random(seed);
   const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
@@ -34,11 +41,13 @@ void round_of(unsigned seed) {
     how.spins = pick(0, 2) == 0 ? pick(0, 200) : 0;
   }
   // Gap 0: all rows of a stream have one time.
-  auto streams = lab::test::random_streams(random, pick(1, 4), 400, 40, pick(0, 6));
+  auto streams = lab::test::random_streams(random, pick(1, 6), 400, 40, pick(0, 6));
+  if (pick(0, 3) == 0) set_apart(streams, pick(0, 1) == 0 ? 30 : 3000);
+  if (pick(0, 7) == 0) streams[static_cast<std::size_t>(pick(0, static_cast<int>(streams.size()) - 1))] = {};
   lab::LayersOptions options;
   const std::array layers{"operator", "communication", "communication", "none"};
   options.determinism = layers[static_cast<std::size_t>(pick(0, 3))];
-  options.workers = pick(1, 4);
+  options.workers = pick(1, 6);
   options.batch = pick(0, 1) == 1 ? 1 : pick(1, 100);
   options.channel_rows = pick(0, 1) == 1 ? pick(2, 8) : pick(2, 300);
   options.core_count = pick(0, 2) != 0 ? 1 : 64;

@@ -1,6 +1,7 @@
 // Query graphs: the parts alone, the shapes of graphs, failures, and answers that do not depend on how they came about.
 #include <functional>
 #include <set>
+#include <thread>
 
 #include "check.h"
 #include "layers_cases.h"
@@ -126,6 +127,38 @@ void rows_of_one_time_are_spilled_where_waiting_would_be_for_ever() {
   queue.append(rows.columns.data(), 0, 4);
   queue.publish();
   CHECK(queue.may_wait(7));  // its consumer waits for nobody else
+}
+
+// Its consumer may be the one that all others wait for: such a run came to a standstill.
+void what_was_spilled_moves_while_another_link_is_full() {
+  lab::OperatorThreads threads(1, true, false, 1);
+  lab::Parker& producer = threads.parkers()[0];
+  lab::Parker consumers[2];
+  lab::LayerCounts counts;
+  std::vector<std::unique_ptr<LayerLink>> links;
+  for (lab::Parker& consumer : consumers) {
+    links.push_back(std::make_unique<LayerLink>(LayerLink::Kind::kMerged, kTwo, 4, nullptr, producer, consumer));
+  }
+  LayerLink& first = *links[0];
+  LayerLink& second = *links[1];
+  lab::LayerOut out(producer, threads, counts, std::move(links), 2, false);
+  Two ties({7, 7, 7, 7, 7, 7}), later({100, 101, 102, 103, 104, 105});
+  std::thread sender([&] {
+    out.send(1, ties.columns.data(), 0, 6);   // two of them are spilled
+    out.send(0, later.columns.data(), 0, 6);  // waits for room
+    out.promise(lab::kEndOfTime);
+    while (out.settle()) continue;
+  });
+  while (first.line().end.load() != 4) std::this_thread::yield();
+  second.release(4);
+  while (second.line().end.load() != 6) std::this_thread::yield();
+  // What waits for room is all that is still to come.
+  while (second.line().frontier.load() != 104) std::this_thread::yield();
+  first.release(4);
+  sender.join();
+  CHECK_EQ(second.spilled_ever(), 2);
+  CHECK_EQ(counts.room_waits, 1);
+  CHECK(out.closed());
 }
 
 void slices_of_time_go_to_one_consumer_each_and_to_all_in_sum() {
@@ -345,6 +378,7 @@ int main() {
   a_queue_keeps_rows_in_order_and_is_bounded();
   what_is_ready_comes_in_order_and_promises_count();
   rows_of_one_time_are_spilled_where_waiting_would_be_for_ever();
+  what_was_spilled_moves_while_another_link_is_full();
   slices_of_time_go_to_one_consumer_each_and_to_all_in_sum();
   graphs_have_the_threads_and_channels_of_the_paper();
   a_stateful_operator_has_one_instance_and_one_sink();
