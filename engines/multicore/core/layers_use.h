@@ -4,6 +4,7 @@
 
 #if defined(__linux__)
 #include <sys/resource.h>
+#include <time.h>
 #endif
 
 namespace lab {
@@ -18,13 +19,15 @@ struct ThreadUse {
     ThreadUse use;
 #if defined(__linux__)
     rusage said{};
-    if (getrusage(RUSAGE_THREAD, &said) != 0) return use;
-    use.voluntary = said.ru_nvcsw;
-    use.involuntary = said.ru_nivcsw;
-    const auto ns = [](const timeval& time) {
-      return std::int64_t{time.tv_sec} * 1'000'000'000 + std::int64_t{time.tv_usec} * 1'000;
-    };
-    use.cpu_ns = ns(said.ru_utime) + ns(said.ru_stime);
+    if (getrusage(RUSAGE_THREAD, &said) == 0) {
+      use.voluntary = said.ru_nvcsw;
+      use.involuntary = said.ru_nivcsw;
+    }
+    // The times of getrusage are those of the last tick: a short run would have taken none.
+    timespec time{};
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0) {
+      use.cpu_ns = std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+    }
 #endif
     return use;
   }

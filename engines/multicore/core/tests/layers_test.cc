@@ -27,6 +27,13 @@ struct Two {  // rows of two columns
   }
 };
 
+// Appends rows [from, from + count), for which there is room, and publishes them.
+void put(LayerLink& link, const Two& rows, std::int64_t from, std::int64_t count) {
+  CHECK(link.room(count) >= count);
+  link.append(rows.columns.data(), from, count);
+  link.publish();
+}
+
 std::vector<std::int64_t> times_of(lab::LayerIn& in, std::int64_t most) {
   std::vector<std::int64_t> result;
   for (lab::LayerPiece piece = in.next(most); piece.rows != 0; piece = in.next(most)) {
@@ -51,8 +58,7 @@ void a_queue_keeps_rows_in_order_and_is_bounded() {
   CHECK(times_of(in, 2) == (std::vector<std::int64_t>{0, 2, 4}));
   CHECK_EQ(in.frontier(), 4);
   CHECK_EQ(link.room(8), 8);
-  link.append(rows.columns.data(), 4, 6);  // wraps
-  link.publish();
+  put(link, rows, 4, 6);  // wraps
   CHECK_EQ(link.room(8), 2);
   CHECK(times_of(in, 100) == (std::vector<std::int64_t>{4, 5, 6, 7, 8, 9}));
   CHECK(!in.ended());
@@ -80,15 +86,12 @@ void what_is_ready_comes_in_order_and_promises_count() {
       in = std::make_unique<lab::MergeIn>(std::vector<LayerLink*>{&first, &second});
     }
     Two one({1, 3, 3, 6}), two({3, 5});
-    first.append(one.columns.data(), 0, 4);
-    first.publish();
+    put(first, one, 0, 4);
     CHECK_EQ(in->next(9).rows, 0);  // the other may still send anything
-    second.append(two.columns.data(), 0, 1);
-    second.publish();
+    put(second, two, 0, 1);
     // Ties go by producer: both of the first at 3 come before the second's, which is ready, since the first is at 6.
     CHECK(times_of(*in, 9) == (std::vector<std::int64_t>{1, 3, 3, 3}));
-    second.append(two.columns.data(), 1, 1);
-    second.publish();
+    put(second, two, 1, 1);
     CHECK(times_of(*in, 9) == (std::vector<std::int64_t>{5}));
     second.wake(6, false);  // later ones of the second come after 6 of the first
     CHECK(times_of(*in, 9) == (std::vector<std::int64_t>{6}));
@@ -108,8 +111,7 @@ void rows_of_one_time_are_spilled_where_waiting_would_be_for_ever() {
   lab::Parker producer, consumer;
   LayerLink merged(LayerLink::Kind::kMerged, kTwo, 4, nullptr, producer, consumer);
   Two rows({7, 7, 7, 7, 7, 7, 8});
-  merged.append(rows.columns.data(), 0, 4);
-  merged.publish();
+  put(merged, rows, 0, 4);
   CHECK_EQ(merged.room(1), 0);
   CHECK(merged.may_wait(8));   // the rows at 7 will be ready without this producer
   CHECK(!merged.may_wait(7));  // not before it promises more
@@ -124,8 +126,7 @@ void rows_of_one_time_are_spilled_where_waiting_would_be_for_ever() {
   merged.wake(8, false);
   CHECK_EQ(merged.line().frontier.load(), 8);
   LayerLink queue(LayerLink::Kind::kQueue, kTwo, 4, nullptr, producer, consumer);
-  queue.append(rows.columns.data(), 0, 4);
-  queue.publish();
+  put(queue, rows, 0, 4);
   CHECK(queue.may_wait(7));  // its consumer waits for nobody else
 }
 
