@@ -8,20 +8,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from engines.errors import EngineCrashError, EngineError, UnsupportedError
 from engines.multicore import _core
 from engines.multicore.kernels.pipelines import StageKernels
-from engines.multicore.pipeline_run import (
-    MOST_STREAMS,
+from engines.multicore.results import histogram, progress
+from engines.multicore.stages import (
     RESERVED_ROWS,
-    _column,
-    _itemsizes,
+    add_stage,
+    add_streams,
+    collected,
+    itemsizes,
+    offered,
+    partitions_of,
+    refused_fields,
+    under_load,
 )
-from engines.multicore.results import LAG, LATENCY_UNDER_LOAD, SERVICE, histogram, progress
-from engines.protocol import FULL, Measured, OfferedLoad, Sent
-from workloads.model import Columns, Input, ListColumn, OutputType, Pipeline, Stream, Tag
+from engines.protocol import Measured, OfferedLoad
+from workloads.model import Columns, Input, OutputType, Pipeline, Tag
 from workloads.model.pipeline import PARTITIONED, STATEFUL, STATELESS
 
 OPERATOR, COMMUNICATION, NONE = "operator", "communication", "none"
@@ -89,7 +92,7 @@ class LayersRun:
         load: OfferedLoad | None = None,
         measure: bool = True,
     ) -> None:
-        reason = refusal(pipeline, data)
+        reason = refused_fields(pipeline, data)
         if reason is not None:
             raise UnsupportedError(reason)
         self._pipeline = pipeline
@@ -109,18 +112,16 @@ class LayersRun:
                 batch=batch,
                 channel_rows=self._options.channel_rows,
                 ring_blocks=ring_blocks,
-                itemsizes=[8, *_itemsizes(pipeline.event)],
+                itemsizes=[8, *itemsizes(pipeline.event)],
                 core_count=len(available),
                 cores=available if pin else [],
-                load=None
-                if load is None
-                else (load.warm_up_ns, load.end_ns, load.batching == FULL),
+                load=offered(load),
                 reserved_rows=0 if load is None else RESERVED_ROWS,
                 measure=measure,
             )
-            self._add_stages()
-            for index, stream in enumerate(data.streams):
-                self._add_stream(index, stream)
+            for stage, kernels in zip(pipeline.stages, self._kernels, strict=True):
+                add_stage(self._core, stage, kernels, partitions_of(stage))
+            add_streams(self._core, pipeline, data, load)
             self._core.start()
         except (ValueError, TypeError) as error:
             raise EngineError(f"the core refused the run: {error}") from error
@@ -149,12 +150,7 @@ class LayersRun:
 
     def answer(self) -> Columns:
         """Return all outputs, by time and sink; what a sink got late stays late."""
-        core = self._open()
-        rows = core.rows()
-        output = self._pipeline.output
-        columns: Columns = {name: np.empty(rows, dtype=output[name]) for name in output.names or ()}
-        core.collect([column.ctypes.data for column in columns.values()])
-        return columns
+        return collected(self._open(), self._pipeline.output)
 
     def close(self) -> None:
         """Release the core, its threads and the input."""
@@ -164,35 +160,6 @@ class LayersRun:
         if self._core is None:
             raise EngineError("this run is closed")
         return self._core
-
-    def _add_stages(self) -> None:
-        for stage, kernels in zip(self._pipeline.stages, self._kernels, strict=True):
-            self._core.add_stage(
-                name=stage.name,
-                kind=stage.kind,
-                process=kernels.process(),
-                partition=kernels.partition(),
-                partitions=stage.partitions if stage.bounds is None else len(stage.bounds) + 1,
-                # A state without fields of any size is still one.
-                state_bytes=0 if stage.state is None else max(1, stage.state.itemsize),
-                max_outputs=stage.max_outputs,
-                itemsizes=_itemsizes(stage.output),
-            )
-
-    def _add_stream(self, index: int, stream: Stream) -> None:
-        event = self._pipeline.event
-        columns = [_column(stream, name, event[name]) for name in event.names or ()]
-        if self._load is None:
-            beats = np.ascontiguousarray(stream.heartbeats, dtype=np.int64)
-            self._core.add_stream(stream.ts, columns, beats)
-            return
-        self._core.add_stream(
-            stream.ts,
-            columns,
-            self._load.heartbeat_ts[index],
-            self._load.due_ns[index],
-            self._load.heartbeat_due_ns[index],
-        )
 
     def _plan(self, counters: Mapping[str, float]) -> str:
         def of(count: float, what: str) -> str:
@@ -233,12 +200,7 @@ class LayersRun:
             return {}
         if self._load is None:
             return {"latency": histogram(core.latency(), HANDED_OVER)}
-        return {
-            "latency": histogram(core.latency(), LATENCY_UNDER_LOAD),
-            "warm_up_latency": histogram(core.warm_up(), LATENCY_UNDER_LOAD),
-            "service_latency": histogram(core.service(), SERVICE),
-            "sent": Sent(events=core.emitted(), lag=histogram(core.lag(), LAG), own_thread=True),
-        }
+        return under_load(core)
 
 
 def layers_options(given: Mapping[str, object]) -> LayersOptions:
@@ -256,25 +218,6 @@ def wrong_options(given: Mapping[str, object]) -> str | None:
             f"channel_rows must be between {LEAST_CHANNEL_ROWS} and {MOST_CHANNEL_ROWS}, got "
             f"{options.channel_rows}"
         )
-    return None
-
-
-def refusal(pipeline: Pipeline, data: Input) -> str | None:
-    """Return why the core cannot run a pipeline on an input as a query graph, or None."""
-    if len(data.streams) > MOST_STREAMS:
-        return f"a query graph has at most {MOST_STREAMS} injectors, got {len(data.streams)}"
-    for index, stage in enumerate(pipeline.stages):
-        for verb, fields in (("reads", pipeline.input_of(index)), ("forwards", stage.output)):
-            for name in fields.names or ():
-                if fields[name].subdtype is not None or fields[name].hasobject:
-                    return (
-                        f"operator {stage.name} {verb} {name}, which is {fields[name]}; channels "
-                        "take single values"
-                    )
-    for stream in data.streams:
-        for name in pipeline.event.names or ():
-            if isinstance(stream.payload.get(name), ListColumn):
-                return f"stream {stream.name}: column {name} holds lists, the pipeline reads one"
     return None
 
 

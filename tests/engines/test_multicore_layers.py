@@ -362,7 +362,7 @@ def test_what_channels_cannot_take_is_refused():
     stream = replace(data.streams[0], payload={"x": lists})
     with pytest.raises(UnsupportedError, match="column x holds lists"):
         run(PIPELINES["stateless"][0], replace(data, streams=(stream,)))
-    with pytest.raises(UnsupportedError, match="at most 64 injectors, got 65"):
+    with pytest.raises(UnsupportedError, match="at most 64 streams, got 65"):
         run(PIPELINES["stateless"][0], readings(2, 65, 1))
     with pytest.raises(EngineError, match="determinism is operator, communication or none"):
         run(PIPELINES["stateless"][0], data, determinism="both")

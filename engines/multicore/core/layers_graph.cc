@@ -172,8 +172,7 @@ void LayersRuntime::connect(std::int32_t producer, std::vector<std::unique_ptr<L
   if (consumers == 1) {
     route = std::make_unique<RouteToOne>();
   } else if (level.stage != nullptr && level.stage->kind == StageSpec::Kind::kPartitioned) {
-    const std::string where = level.stage->name.empty() ? "" : "operator " + level.stage->name + ": ";
-    route = std::make_unique<RouteByKey>(where, level.stage->partition, level.stage->partitions, consumers);
+    route = std::make_unique<RouteByKey>(*level.stage, consumers);
   } else {
     // Each level deals otherwise, or an instance's outputs would all go to one of the next.
     route = std::make_unique<RouteByTime>(slice_width_, static_cast<std::int64_t>(index), consumers);

@@ -2,16 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
-#include <stdexcept>
 #include <utility>
 
-#include "run_parts.h"
 
 namespace lab {
 namespace {
-
-// An entry of a key table is a stamp, the key, and the state (window_table.h).
-constexpr std::size_t kHeadBytes = 16;
 
 // Outputs of an instance that are made before they are sent.
 constexpr std::int64_t kMadeRows = 1024;
@@ -132,21 +127,15 @@ LayerInstance::LayerInstance(WorkMeter& meter, std::size_t stamps, std::int64_t 
       read_(fields),
       first_(first),
       itemsizes_(spec.itemsizes) {
-  const std::size_t words = (static_cast<std::size_t>(spec.state_bytes) + 7) / 8;
-  if (spec.kind == StageSpec::Kind::kStateful) state_.resize(words, 0);
+  if (spec.kind == StageSpec::Kind::kStateful) state_.resize(spec.words(), 0);
   if (spec.kind == StageSpec::Kind::kPartitioned) {
-    keys_.stride = kHeadBytes + words * 8;
+    keys_ = KeyStates(spec);
     order_.resize(static_cast<std::size_t>(unit));
     std::iota(order_.begin(), order_.end(), 0);
   }
   itemsizes_.insert(itemsizes_.end(), stamps, 8);
   made_.shape(itemsizes_, std::max(kMadeRows, spec.max_outputs));
   made_.touch();
-}
-
-void* LayerInstance::find(void* keys, std::int64_t key) {
-  auto* of = static_cast<Keys*>(keys);
-  return of->table.find(key, of->stride).entry + kHeadBytes;
 }
 
 void LayerInstance::process(const LayerPiece& piece) {
@@ -157,25 +146,14 @@ void LayerInstance::process(const LayerPiece& piece) {
   call.order = order_.data();
   call.sources = made_.sources();
   if (!state_.empty()) call.state = state_.data();
-  if (keys_.stride != 0) {
-    call.state = &keys_;
-    call.find = &LayerInstance::find;
-  }
+  if (spec_.kind == StageSpec::Kind::kPartitioned) keys_.serve(call);
   for (std::int64_t at = 0; at < piece.rows;) {
     Emit emit{};
     emit.columns = made_.columns();
     emit.capacity = made_.capacity();
     ++counts.kernel_calls;
-    const std::int64_t next = spec_.process(&call, at, piece.rows, &emit) - 1;
-    if (next < at) {
-      throw std::runtime_error(called() +
-                               "its function raised an exception; run it on the reference engine to see which");
-    }
-    if (emit.refused != 0) {
-      throw std::runtime_error(called() + "its function emitted " + std::to_string(emit.refused) +
-                               " records beyond max_outputs; raise it in the operator");
-    }
-    if (next == at) throw std::runtime_error(called() + "its function makes no progress");
+    const std::int64_t next = spec_.run(call, at, piece.rows, emit);
+    if (next == at) spec_.fail_without_progress();
     at = next;
     const std::size_t fields = spec_.itemsizes.size();
     for (std::size_t s = 0; s < stamps_; ++s) {

@@ -14,12 +14,10 @@
 #include "layers_in.h"
 #include "layers_out.h"
 #include "layers_route.h"
-#include "pipeline_kernel.h"
 #include "pipeline_records.h"
-#include "pipeline_stage.h"
 #include "sink.h"
 #include "source.h"
-#include "window_table.h"
+#include "stage_spec.h"
 
 namespace lab {
 
@@ -138,19 +136,13 @@ class LayerInstance final : public LayerRelay {
   std::int64_t rows() const noexcept { return rows_; }  // read
 
  private:
-  struct Keys {
-    WindowTable table;
-    std::size_t stride = 0;
-  };
-  static void* find(void* keys, std::int64_t key);
   void process(const LayerPiece& piece) override;
-  std::string called() const { return spec_.name.empty() ? "" : "operator " + spec_.name + ": "; }
 
   const StageSpec& spec_;
   const std::size_t read_;
   const bool first_;
   std::vector<std::uint64_t> state_;
-  Keys keys_;
+  KeyStates keys_;
   std::vector<std::int32_t> order_;     // 0, 1, 2, ...: partitioned operators read records by a list
   std::vector<std::int32_t> itemsizes_;  // of outputs, stamps included
   RecordBuffer made_;

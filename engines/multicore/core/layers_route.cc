@@ -1,7 +1,6 @@
 #include "layers_route.h"
 
 #include <algorithm>
-#include <stdexcept>
 
 namespace lab {
 namespace {
@@ -40,12 +39,8 @@ void RouteByTime::send(LayerOut& out, const void* const* columns, std::int64_t f
 
 void RouteByKey::send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) {
   to_.resize(static_cast<std::size_t>(rows));
-  if (partition_(columns, from, rows, partitions_, to_.data()) - 1 != rows) {
-    throw std::runtime_error(where_ + "its key function raised an exception; run it on the reference engine to see "
-                                      "which");
-  }
-  const auto consumers = static_cast<std::int32_t>(consumers_);
-  for (std::int32_t& to : to_) to %= consumers;
+  spec_.divide(columns, from, rows, to_.data());
+  for (std::int32_t& to : to_) to = consumer_of_[static_cast<std::size_t>(to)];
   out.deal(columns, from, rows, to_.data());
 }
 

@@ -6,13 +6,10 @@
 #pragma once
 #include <cstdint>
 #include <limits>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "layers_out.h"
-#include "pipeline_kernel.h"
-#include "window_table.h"
+#include "stage_spec.h"
 
 namespace lab {
 
@@ -56,16 +53,18 @@ class RouteByTime final : public LayerRoute {
 // A row goes to the consumer of its partition: its number modulo `consumers`.
 class RouteByKey final : public LayerRoute {
  public:
-  RouteByKey(std::string where, PartitionKernel partition, std::int32_t partitions, std::size_t consumers)
-      : where_(std::move(where)), partition_(partition), partitions_(partitions), consumers_(consumers) {}
+  // `spec` must outlive it.
+  RouteByKey(const StageSpec& spec, std::size_t consumers) : spec_(spec) {
+    for (std::int32_t p = 0; p < spec.partitions; ++p) {
+      consumer_of_.push_back(p % static_cast<std::int32_t>(consumers));
+    }
+  }
 
   void send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) override;
 
  private:
-  const std::string where_;  // how errors begin
-  const PartitionKernel partition_;
-  const std::int32_t partitions_;
-  const std::size_t consumers_;
+  const StageSpec& spec_;
+  std::vector<std::int32_t> consumer_of_;  // by partition
   std::vector<std::int32_t> to_;
 };
 

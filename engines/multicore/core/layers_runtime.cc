@@ -47,18 +47,7 @@ LayersRuntime::~LayersRuntime() {
 
 void LayersRuntime::add_stage(StageSpec spec) {
   if (go_ != nullptr) throw std::logic_error("add operators before start");
-  using Kind = StageSpec::Kind;
-  const std::string where = "operator " + spec.name + ": ";
-  check_output(spec.itemsizes);
-  if (spec.process == nullptr) throw std::invalid_argument(where + "it has no function");
-  if (spec.max_outputs < 1) throw std::invalid_argument(where + "max_outputs must be at least 1");
-  if ((spec.kind == Kind::kStateless) != (spec.state_bytes == 0) || spec.state_bytes < 0) {
-    throw std::invalid_argument(where + "an operator has a state unless it is stateless");
-  }
-  if (spec.kind == Kind::kPartitioned && (spec.partitions < 1 || spec.partition == nullptr)) {
-    throw std::invalid_argument(where + "a partitioned operator has partitions, at least 1");
-  }
-  stages_.push_back(std::move(spec));
+  stages_.push_back(lab::checked(std::move(spec)));
 }
 
 std::int32_t LayersRuntime::add_stream(StreamView stream) {
@@ -187,22 +176,11 @@ std::int64_t LayersRuntime::events() const noexcept {
   return total;
 }
 
-std::vector<std::int64_t> LayersRuntime::sum(Histogram Recorder::*of) const {
-  std::vector<const Histogram*> all;
-  for (const auto& meter : threads_->meters()) all.push_back(&(meter->recorder.*of));
-  return sum_counts(all);
-}
-
 std::vector<std::int64_t> LayersRuntime::lag_counts() const {
   return generator_ ? generator_->lag().counts() : std::vector<std::int64_t>{};
 }
 
-std::vector<Progress> LayersRuntime::progress() const {
-  std::vector<const Recorder*> all;
-  for (const auto& meter : threads_->meters()) all.push_back(&meter->recorder);
-  if (generator_) all.push_back(&generator_->recorder);
-  return sum_progress(all);
-}
+std::vector<Progress> LayersRuntime::progress() const { return sum_progress(*threads_, generator_.get()); }
 
 LayersTotals LayersRuntime::totals() const noexcept {
   LayersTotals total;

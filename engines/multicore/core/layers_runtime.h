@@ -25,8 +25,8 @@
 #include "layers_node.h"
 #include "layers_use.h"
 #include "operator_threads.h"
-#include "pipeline_stage.h"
 #include "run_parts.h"
+#include "stage_spec.h"
 
 namespace lab {
 
@@ -87,9 +87,9 @@ class LayersRuntime {
   bool real_time_generator() const noexcept { return generator_ && generator_->real_time(); }
 
   // With a load from the due time of the record that an output comes from; else from when an injector handed it over.
-  std::vector<std::int64_t> latency_counts() const { return sum(&Recorder::steady); }
-  std::vector<std::int64_t> warm_up_counts() const { return sum(&Recorder::warm_up); }
-  std::vector<std::int64_t> service_counts() const { return sum(&Recorder::service); }
+  std::vector<std::int64_t> latency_counts() const { return sum_counts(*threads_, &Recorder::steady); }
+  std::vector<std::int64_t> warm_up_counts() const { return sum_counts(*threads_, &Recorder::warm_up); }
+  std::vector<std::int64_t> service_counts() const { return sum_counts(*threads_, &Recorder::service); }
   std::vector<std::int64_t> lag_counts() const;
   std::vector<Progress> progress() const;
   LayersTotals totals() const noexcept;
@@ -127,7 +127,6 @@ class LayersRuntime {
   void work_on(LayerNode& node, std::int32_t index);
   void abandon();
   void join();
-  std::vector<std::int64_t> sum(Histogram Recorder::*of) const;
 
   LayersOptions options_;
   std::size_t stamps_;
