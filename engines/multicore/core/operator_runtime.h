@@ -87,7 +87,6 @@ class OperatorRuntime {
   void start_stages();
   void work(std::int32_t index);
   bool turn(std::int32_t index);
-  std::vector<std::int64_t> sum(Histogram Recorder::*of) const;
 
   OperatorOptions options_;
   OperatorThreads threads_;

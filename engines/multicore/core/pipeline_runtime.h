@@ -129,7 +129,6 @@ class PipelineRuntime : private PipelineStage::Next {
   bool admit(PipelineWorker& worker);
   bool schedule(Slot& slot, bool any);
   bool over() const noexcept;
-  std::vector<std::int64_t> sum(Histogram Recorder::*of) const;
 
   PipelineOptions options_;
   OperatorThreads threads_;

@@ -8,7 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "mailbox.h"
 #include "parker.h"
 
 namespace lab {
@@ -57,9 +56,9 @@ class RunThreads {
 
 // Has a thread take turns until it is `stopped()`, asked before each turn, or `done()`, asked where it found nothing to
 // do. `turn` returns whether it did anything; a thread that did nothing spins, yields and at last sleeps at `place()`, to
-// be woken there by who makes work. `turn(true)` is the last look before it sleeps.
-template <typename Turn, typename Stopped, typename Done, typename Place>
-void take_turns(Backoff backoff, Counters& counters, Turn turn, Stopped stopped, Done done, Place place) {
+// be woken there by who makes work. `turn(true)` is the last look before it sleeps. `counts` has `sleeps` and `yields`.
+template <typename Counts, typename Turn, typename Stopped, typename Done, typename Place>
+void take_turns(Backoff backoff, Counts& counts, Turn turn, Stopped stopped, Done done, Place place) {
   while (!stopped()) {
     if (turn(false)) {
       backoff.reset();
@@ -71,7 +70,7 @@ void take_turns(Backoff backoff, Counters& counters, Turn turn, Stopped stopped,
         spin_pause();
         break;
       case Backoff::Step::kYield:
-        ++counters.yields;
+        ++counts.yields;
         std::this_thread::yield();
         break;
       case Backoff::Step::kSleep: {
@@ -80,7 +79,7 @@ void take_turns(Backoff backoff, Counters& counters, Turn turn, Stopped stopped,
         if (turn(true) || done() || stopped()) {
           parker.cancel();
         } else {
-          ++counters.sleeps;
+          ++counts.sleeps;
           parker.commit(ticket);
         }
         break;
