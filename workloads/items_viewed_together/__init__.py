@@ -5,7 +5,7 @@ from functools import partial
 from workloads.items_viewed_together.oracle import oracle
 from workloads.items_viewed_together.program import program
 from workloads.model import Bound, Parameter, Params
-from workloads.retail import STRICT, on_clicks
+from workloads.retail import STRICT, on_retail, web_clickstreams
 from workloads.retail.schema import HOUR_MS
 
 QUERY = {
@@ -38,7 +38,8 @@ def bind(params: Params) -> Bound:
     return Bound(program=program(**given), output=STRICT, oracle=partial(oracle, **given))
 
 
-WORKLOAD = on_clicks(
+WORKLOAD = on_retail(
+    web_clickstreams,
     name="items_viewed_together",
     title="Items viewed most often in one session with a given one (TPCx-BB query 2)",
     paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 2",

@@ -5,9 +5,9 @@ from functools import partial
 from workloads.last_views_before_purchase.oracle import oracle
 from workloads.last_views_before_purchase.program import program
 from workloads.model import Bound, Parameter, Params
-from workloads.retail import STRICT, on_clicks
+from workloads.retail import STRICT, on_retail, web_clickstreams
 from workloads.retail.ids import parse_ids
-from workloads.retail.schema import DAY_MS
+from workloads.retail.schema import DAY_MS, HOUR_MS
 
 QUERY = {
     "item": Parameter(default=10_001, help="the item that is bought", minimum=0),
@@ -21,7 +21,15 @@ QUERY = {
         minimum=0,
         maximum=2**40,
     ),
+    "top": Parameter(default=30, help="length of the list", minimum=1, maximum=1000),
+    "hour_ms": Parameter(
+        default=HOUR_MS,
+        help="the list is forwarded so often (event time)",
+        minimum=1,
+        maximum=2**40,
+    ),
 }
+_LIMITS = ("item", "views", "within_ms", "top", "hour_ms")
 
 
 def bind(params: Params) -> Bound:
@@ -31,7 +39,7 @@ def bind(params: Params) -> Bound:
         ModelError: categories that are no ids.
     """
     categories = parse_ids("categories", str(params["categories"]))
-    given = {name: int(params[name]) for name in ("item", "views", "within_ms")}
+    given = {name: int(params[name]) for name in _LIMITS}
     return Bound(
         program=program(categories=categories, **given),
         output=STRICT,
@@ -39,7 +47,8 @@ def bind(params: Params) -> Bound:
     )
 
 
-WORKLOAD = on_clicks(
+WORKLOAD = on_retail(
+    web_clickstreams,
     name="last_views_before_purchase",
     title="Items viewed last before a given one was bought (TPCx-BB query 3)",
     paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 3",
