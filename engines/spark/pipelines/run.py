@@ -81,7 +81,7 @@ class Pipelines:
             frames.append(self._placed(reader.parquet(str(folder / f"stream-{src}")), src))
         records = reduce(DataFrame.unionAll, frames)
         output = found.streaming(records, self.workload.query_params, self.workers)
-        store = session.conf.get(STORE)
+        store = str(session.conf.get(STORE))
         session.conf.set(STORE, ROCKS_DB)
         try:
             return run_to_end(output, checkpoint, self._schema, self._ordered)

@@ -66,11 +66,11 @@ class _Processor(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._held = handle.getValueState("held", STATE)
 
-    def handleInputRows(  # noqa: N802 (Spark's name)
+    def handleInputRows(  # type: ignore[override]  # always pandas here  # noqa: N802
         self,
         key: Any,
         rows: Iterator[pd.DataFrame],
-        timerValues: Any,  # noqa: N803 (Spark's name)
+        timerValues: Any,  # noqa: N803 (Spark's names)
     ) -> Iterator[pd.DataFrame]:
         state = self._held.get()
         held = None if state is None else pickle.loads(state[0])

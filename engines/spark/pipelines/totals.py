@@ -36,12 +36,13 @@ def lists(top: int, more_than: int, *, restart: bool) -> Step:
     def run(held: _Counts | None, new: pd.DataFrame) -> tuple[pd.DataFrame, _Counts]:
         counts = held or _Counts()
         found = []
-        for since, pairs in new.groupby("since"):
+        for _, pairs in new.groupby("since"):
+            ts, since = int(pairs["ts"].iloc[0]), int(pairs["since"].iloc[0])
             if counts.since is not None and since != counts.since:
-                found.append(_best(counts, top, more_than, int(pairs["ts"].iloc[0])))
+                found.append(_best(counts, top, more_than, ts))
                 if restart:
                     counts = _Counts()
-            counts.since = int(since)
+            counts.since = since
             added = pairs.groupby(_ITEMS)["count"].sum()
             counts.of = counts.of.add(added, fill_value=0).astype("int64")
         return (pd.concat(found) if found else pd.DataFrame()), counts
