@@ -8,17 +8,16 @@ import pytest
 
 from engines.conformance import ordinary_input
 from engines.errors import UnsupportedError
-from engines.protocol import OfferedLoad, Task
-from engines.small_dataset import write_dataset
+from engines.protocol import OfferedLoad
 from engines.spark.adapter import SparkEngine
 from engines.spark.layout import layout
 from engines.spark.pipelines.registry import FORMS, LACKING
 from engines.spark.pipelines.run import pipelines
+from tests.engines.spark_task import assert_right, spark_task
 from tests.workloads.streams import generated
 from workloads.datasets.cut import before, event_times
 from workloads.datasets.session import spark
 from workloads.model import Pipeline
-from workloads.model.trace import compare
 from workloads.registry import NAMES, workload
 
 PIPELINES = [name for name in NAMES if isinstance(workload(name).program, Pipeline)]
@@ -61,32 +60,8 @@ def several_streams(name):
     return replace(data, streams=tuple(coarse))
 
 
-def task(name, data, folder, *, variant, query=None, **options):
-    scratch = folder / "scratch"
-    scratch.mkdir(parents=True)
-    return Task(
-        workload=workload(name).bound(query or {}),
-        dataset=write_dataset(data, name, folder / "data"),
-        variant=variant,
-        workers=2,
-        batch=1,
-        options={"warm_up_rounds": 0} | options,
-        scratch=scratch,
-    )
-
-
-def assert_right(given):
-    prepared = SparkEngine().prepare(given)
-    try:
-        measured = prepared.run()
-        answer = prepared.answer()
-    finally:
-        prepared.close()
-    expected = given.workload.oracle(given.dataset.load())
-    difference = compare(expected, answer, given.workload.output)
-    assert difference.equal, difference.render()
-    assert measured.events == given.dataset.events
-    return measured, len(expected["ts"])
+def task(name, data, folder, *, query=None, **given):
+    return spark_task(workload(name).bound(query or {}), data, folder, **given)
 
 
 def files_of(variant, count):

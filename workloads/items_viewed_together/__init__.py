@@ -6,6 +6,7 @@ from workloads.items_viewed_together.oracle import oracle
 from workloads.items_viewed_together.program import program
 from workloads.model import Bound, Parameter, Params
 from workloads.retail import STRICT, on_retail, web_clickstreams
+from workloads.retail.ranking import LIST_SO_FAR
 from workloads.retail.schema import HOUR_MS
 
 QUERY = {
@@ -16,13 +17,7 @@ QUERY = {
         minimum=0,
         maximum=2**40,
     ),
-    "top": Parameter(default=30, help="length of the list", minimum=1, maximum=1000),
-    "hour_ms": Parameter(
-        default=HOUR_MS,
-        help="the list is forwarded so often (event time)",
-        minimum=1,
-        maximum=2**40,
-    ),
+    **LIST_SO_FAR,
     "most_items": Parameter(
         default=32,
         help="so many different items of a session count, the first ones",

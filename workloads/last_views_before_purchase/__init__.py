@@ -7,7 +7,8 @@ from workloads.last_views_before_purchase.program import program
 from workloads.model import Bound, Parameter, Params
 from workloads.retail import STRICT, on_retail, web_clickstreams
 from workloads.retail.ids import parse_ids
-from workloads.retail.schema import DAY_MS, HOUR_MS
+from workloads.retail.ranking import LIST_SO_FAR
+from workloads.retail.schema import DAY_MS
 
 QUERY = {
     "item": Parameter(default=10_001, help="the item that is bought", minimum=0),
@@ -21,13 +22,7 @@ QUERY = {
         minimum=0,
         maximum=2**40,
     ),
-    "top": Parameter(default=30, help="length of the list", minimum=1, maximum=1000),
-    "hour_ms": Parameter(
-        default=HOUR_MS,
-        help="the list is forwarded so often (event time)",
-        minimum=1,
-        maximum=2**40,
-    ),
+    **LIST_SO_FAR,
 }
 _LIMITS = ("item", "views", "within_ms", "top", "hour_ms")
 

@@ -10,7 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model import Stage, partitioned, stateful
+from workloads.model import Parameter, Stage, partitioned, stateful
+from workloads.retail.schema import HOUR_MS
+
+LIST_SO_FAR = {
+    "top": Parameter(default=30, help="length of the list", minimum=1, maximum=1000),
+    "hour_ms": Parameter(
+        default=HOUR_MS,
+        help="the list is forwarded so often (event time)",
+        minimum=1,
+        maximum=2**40,
+    ),
+}
+"""Query parameters of the lists of everything so far."""
 
 PAIR = np.dtype([("ts", np.int64), ("item_1", np.int32), ("item_2", np.int32)])
 

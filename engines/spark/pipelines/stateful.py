@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from engines.spark.pipelines.relation import PLACE
 from engines.spark.streaming.spread import labels
 
 STATE = "held binary"
@@ -30,12 +31,10 @@ class Step:
         run: from what it held after the last micro-batch (None at first) and the new records in
             order, returns its output and what it holds now.
         output: schema of the output.
-        order: columns by which the records are in order.
     """
 
     run: Callable[[Any, pd.DataFrame], tuple[pd.DataFrame, Any]]
     output: str
-    order: tuple[str, ...] = ("ts", "src", "row")
 
 
 def by_key(records: DataFrame, key: str, groups: int, step: Step) -> DataFrame:
@@ -75,7 +74,7 @@ class _Processor(StatefulProcessor):
         state = self._held.get()
         held = None if state is None else pickle.loads(state[0])
         new = pd.concat(list(rows), ignore_index=True)
-        new = new.sort_values(list(self._step.order), ignore_index=True)
+        new = new.sort_values(list(PLACE), ignore_index=True)
         output, held = self._step.run(held, new)
         self._held.update((pickle.dumps(held, protocol=5),))
         if len(output):

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from engines.spark.pipelines import relation
 from engines.spark.pipelines.stateful import Step, after, runs_of
 from workloads.retail.schema import DYNAMIC, ORDER
 
-PLACE = ["ts", "src", "row"]
+PLACE = list(relation.PLACE)
 _PLACE = "ts long, src int, row long"
 PAIRS = f"{_PLACE}, nth int, item int"
 SESSIONS = f"{_PLACE}, visited long"

@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from engines.spark.pipelines.relation import PLACE
 from engines.spark.pipelines.stateful import Step
 
 _ITEMS = ["item_1", "item_2"]
@@ -63,7 +64,7 @@ def means() -> Step:
         sessions, pages = held or (0, 0)
         n = pd.RangeIndex(sessions + 1, sessions + 1 + len(new)).to_numpy()
         total = pages + new["visited"].cumsum()
-        output = new[["ts", "src", "row"]].assign(sessions=n, pages=total, average=total / n)
+        output = new[list(PLACE)].assign(sessions=n, pages=total, average=total / n)
         return output, (int(n[-1]), int(total.iloc[-1]))
 
     return Step(run=run, output=MEANS)
