@@ -78,7 +78,7 @@ def test_the_answer_is_the_oracles_with_several_streams_and_ties(name, variant, 
         tmp_path,
         variant=variant,
         query=QUERIES[name],
-        **files_of(variant, 3),
+        **files_of(variant, 2),
     )
     measured, outputs = assert_right(given)
     assert measured.plan == f"{variant}, form sql"
