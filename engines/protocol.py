@@ -106,6 +106,7 @@ class Variant:
         uses_batch: whether `Task.batch` means something to it.
         takes_load: whether it can be driven at an offered rate (`Task.load`).
         models: the programming models that it runs, keys of MODELS.
+        lacking: workloads of these models that it does not run on any input, with the reason.
         source: name of the generator of its offered loads, where variants of one engine share one;
             None: its own.
     """
@@ -115,6 +116,7 @@ class Variant:
     uses_batch: bool = False
     takes_load: bool = False
     models: tuple[type[Program], ...] = tuple(MODELS)
+    lacking: Mapping[str, str] = field(default_factory=dict)
     source: str | None = None
 
 

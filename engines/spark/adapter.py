@@ -11,14 +11,15 @@ import numpy as np
 from engines.errors import EngineCrashError, EngineError, UnsupportedError
 from engines.protocol import Measured, OfferedLoad, Property, Sent, Task, Variant
 from engines.spark.layout import Layout, layout
+from engines.spark.pipelines.registry import LACKING
 from engines.spark.properties import properties
 from engines.spark.refusal import FORMS, OPTIONS, forms, refusal
-from workloads.model import Columns, DGSProgram, Query
+from workloads.model import Columns, DGSProgram, Pipeline, Query
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from engines.spark.operators.run import Asked
+    from engines.spark.relations import Relations
     from engines.spark.streaming.open_loop import OpenLoop
 
 __all__ = ["FORMS", "OPTIONS", "SparkEngine", "SparkPrepared"]
@@ -48,7 +49,7 @@ _CONF = {
 
 
 class SparkEngine:
-    """Runs DGS programs and queries of operators on Spark in local mode."""
+    """Runs DGS programs, queries of operators and ordered pipelines on Spark in local mode."""
 
     name: ClassVar[str] = "spark"
 
@@ -63,12 +64,14 @@ class SparkEngine:
                 name="streaming",
                 summary="Structured Streaming in micro-batches",
                 takes_load=True,
-                models=(DGSProgram, Query),
+                models=(DGSProgram, Query, Pipeline),
+                lacking=LACKING,
             ),
             Variant(
                 name="batch",
                 summary="Spark SQL over the whole input",
-                models=(DGSProgram, Query),
+                models=(DGSProgram, Query, Pipeline),
+                lacking=LACKING,
             ),
         )
 
@@ -136,7 +139,7 @@ class SparkPrepared:
         self._columns: Columns = {}
         output = task.workload.program.output
         self._output = {name: output[name].name for name in output.names or ()}
-        self._asked = self._query_asked()
+        self._asked = self._relations()
         total = sum(stream.path.stat().st_size for stream in self._plan.streams)
         for name, value in _CONF.items():
             session.conf.set(name, value)
@@ -196,11 +199,13 @@ class SparkPrepared:
     def answer(self) -> Columns:
         """Return all outputs.
 
-        Streaming: the outputs of one stream's events are in the order of emission; streams are
-        merged by event time. Batch: a relation has no order, so rows are sorted by event time,
-        stream and position.
+        Of a pipeline: as Spark put them in order. Of others, streaming: the outputs of one stream's
+        events are in the order of emission; streams are merged by event time. Batch: a relation has
+        no order, so rows are sorted by event time, stream and position.
         """
         columns = self._columns
+        if isinstance(self._task.workload.program, Pipeline):
+            return columns
         time = columns["ts"]
         if self._task.variant == "streaming":
             time = time.copy()
@@ -231,23 +236,25 @@ class SparkPrepared:
         assert isinstance(given, int)
         return given
 
-    def _query_asked(self) -> "Asked | None":
-        """Return what is asked of a query of operators; None for a DGS program."""
-        task = self._task
-        if not isinstance(task.workload.program, Query):
-            return None
-        from engines.spark.operators import run as operators
+    def _relations(self) -> "Relations | None":
+        """Return how a query of operators or a pipeline is run; None for a DGS program."""
+        task, program = self._task, self._task.workload.program
+        if isinstance(program, Query):
+            from engines.spark.operators.run import asked
 
-        return operators.asked(task.workload, self._output, self._form, task.workers)
+            return asked(task.workload, self._output, self._form, task.workers)
+        if isinstance(program, Pipeline):
+            from engines.spark.pipelines.run import pipelines
+
+            return pipelines(task.workload, self._output, task.workers)
+        return None
 
     def _cut(self, plan: Layout, folder: str, files: int) -> tuple[Any, Path]:
         path = self._task.scratch / folder
         if self._task.variant == "batch":
             return None, path
         if self._asked is not None:
-            from engines.spark.operators import run as operators
-
-            return operators.cut(plan, self._asked, path, files), path
+            return self._asked.cut(plan, path, files), path
         from engines.spark.streaming.query import describe
         from engines.spark.streaming.split import split
 
@@ -317,15 +324,13 @@ class SparkPrepared:
         return Measured(events=events, plan=f"{self._task.variant}, form {form}", counters=counters)
 
     def _run_relation(
-        self, asked: "Asked", plan: Layout, cut: tuple[Any, Path], name: str
+        self, asked: "Relations", plan: Layout, cut: tuple[Any, Path], name: str
     ) -> tuple[Columns, int, dict[str, float]]:
-        from engines.spark.operators import run as operators
-
         assert self._session is not None
         if self._task.variant == "batch":
             rows = sum(stream.rows for stream in plan.streams)
-            return operators.batch(self._session, plan, asked), rows, {}
+            return asked.batch(self._session, plan), rows, {}
         checkpoint = self._task.scratch / f"checkpoint-{name}"
-        ran = operators.streaming(self._session, asked, cut[0], checkpoint)
+        ran = asked.streaming(self._session, *cut, checkpoint)
         counters = {"micro_batches": ran.micro_batches, "state_rows_peak": ran.state_rows_peak}
         return ran.columns, ran.rows, {name: float(value) for name, value in counters.items()}

@@ -8,6 +8,7 @@ compliance: it keeps to the documented contract of the API (DGS paper, section 4
 from collections.abc import Mapping
 
 from engines.protocol import Property
+from engines.spark.pipelines import registry as pipelines
 
 _PIP1 = Property(
     holds=True,
@@ -59,6 +60,14 @@ _OPERATORS = {
     "scale_join": _JOINED,
     "wordcount": _KEYED,
 }
+_SPREAD = Property(
+    holds=False,
+    why="the query itself spreads keys over groups, one for each worker, since a call of Python "
+    "for each key costs more than what it does; the answer does not depend on them",
+)
+_BY_KEY = Property(
+    holds=True, why="windows and aggregates by key alone; Spark assigns keys by hash"
+)
 _BATCH = Property(
     holds=True,
     why="markers are broadcast; Spark assigns ranges of files to instances as it likes",
@@ -67,5 +76,14 @@ _BATCH = Property(
 
 def properties(workload: str, variant: str) -> Mapping[str, Property]:
     """Return PIP1, PIP2 and PIP3 of a workload's query."""
-    partitioned = _OPERATORS.get(workload) or _PIP2.get((workload, variant), _BATCH)
+    if workload in pipelines.FORMS:
+        partitioned = _pipeline(workload, variant)
+    else:
+        partitioned = _OPERATORS.get(workload) or _PIP2.get((workload, variant), _BATCH)
     return {"PIP1": _PIP1, "PIP2": partitioned, "PIP3": _PIP3[variant]}
+
+
+def _pipeline(workload: str, variant: str) -> Property:
+    if workload == "linear_road_pos_rep":
+        return _FLAT
+    return _SPREAD if variant == "streaming" else _BY_KEY

@@ -4,11 +4,14 @@ from engines.protocol import Task
 from engines.spark.layout import layout
 from engines.spark.operators import registry
 from engines.spark.operators.clock import beyond, out_of_range
-from workloads.model import Query
+from engines.spark.pipelines import registry as pipelines
+from workloads.model import Pipeline, Query
 
 PROGRAMS = ("event_window", "fraud_detection", "keyed_counter", "page_view_join")
 """Workloads with a DGS program."""
-WORKLOADS = (*PROGRAMS, *registry.FORMS)
+RELATIONS = {**registry.FORMS, **pipelines.FORMS}
+"""By workload with queries of operators or pipelines, its forms."""
+WORKLOADS = (*PROGRAMS, *RELATIONS)
 FORMS = {"streaming": ("packed", "rows"), "batch": ("buckets", "ordered")}
 """Of DGS programs, by variant, the default form first; the others are kept for comparison."""
 OPTIONS = {"file_ms", "form", "micro_batches", "warm_up_events", "warm_up_rounds"}
@@ -18,14 +21,23 @@ them. With this many, all answers came right; more were not tried.
 """
 
 
+_NO_LOAD = (
+    "spark streaming takes no load for {name}: the open loop knows what was processed, and when, "
+    "from the acknowledgements of its own stateful operator, which {operators} do not give; it "
+    "runs at full speed only"
+)
+
+
 def forms(workload: str, variant: str) -> tuple[str, ...]:
     """Return the forms of a workload in a variant, the default first."""
-    return registry.FORMS.get(workload) or FORMS[variant]
+    return RELATIONS.get(workload) or FORMS[variant]
 
 
 def refusal(task: Task) -> str | None:
     """Return why a task cannot be run, or None. Starts nothing."""
     name = task.workload.name
+    if name in pipelines.LACKING:
+        return f"spark has no query for {name}: {pipelines.LACKING[name]}"
     if name not in WORKLOADS:
         return f"spark has no query for {name}; it has {', '.join(WORKLOADS)}"
     if task.variant not in FORMS:
@@ -36,7 +48,7 @@ def refusal(task: Task) -> str | None:
     known = forms(name, task.variant)
     form = task.options.get("form", known[0])
     if form not in known:
-        which = name if name in registry.FORMS else task.variant
+        which = name if name in RELATIONS else task.variant
         return f"spark {which} has no form {form!r}; it has {', '.join(known)}"
     for option in sorted(OPTIONS - {"form"}):
         given = task.options.get(option, 1)
@@ -49,16 +61,14 @@ def refusal(task: Task) -> str | None:
         return "spark streaming takes a load in form packed only, not in form 'rows'"
     if isinstance(task.workload.program, Query):
         return _refused_query(task, task.workload.program)
+    if isinstance(task.workload.program, Pipeline) and task.load is not None:
+        return _NO_LOAD.format(name=name, operators="operators of a pipeline")
     return None
 
 
 def _refused_query(task: Task, query: Query) -> str | None:
     if task.load is not None:
-        return (
-            f"spark streaming takes no load for {query.name}: the open loop knows what was "
-            "processed, and when, from the acknowledgements of its own stateful operator, which "
-            "Spark's windows and joins do not give; it runs at full speed only"
-        )
+        return _NO_LOAD.format(name=query.name, operators="Spark's windows and joins")
     held = {query.kinds[kind] for stream in task.dataset.streams for kind in stream.kinds}
     for kind in query.kinds:
         if kind not in held:

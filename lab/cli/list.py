@@ -62,6 +62,9 @@ def _engines() -> Iterator[str]:
             default = f", default for {' and '.join(', '.join(of).rsplit(', ', 1))}" if of else ""
             batch = ", takes a batch size" if variant.uses_batch else ""
             yield f"    {variant.name}  {variant.summary}{batch}{default}"
+            if variant.lacking or len(models) < len(MODELS):
+                runs = ", ".join(MODELS[model] for model in models)
+                yield f"        runs {runs}{''.join(f'; not {name}' for name in variant.lacking)}"
 
 
 def _figures() -> Iterator[str]:

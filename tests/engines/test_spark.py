@@ -9,8 +9,6 @@ import pytest
 
 from engines.conformance import ordinary_input
 from engines.errors import EngineCrashError, EngineError, UnsupportedError
-from engines.protocol import Task
-from engines.small_dataset import write_dataset
 from engines.spark.adapter import FORMS, OPTIONS, SparkEngine
 from engines.spark.batch import windows
 from engines.spark.batch.markers import Markers
@@ -18,13 +16,12 @@ from engines.spark.layout import layout
 from engines.spark.refusal import PROGRAMS
 from engines.spark.streaming.split import END, split
 from engines.spark.streaming.spread import labels, murmur3
+from tests.engines.spark_task import assert_right, spark_task
 from workloads.datasets.session import spark
 from workloads.model import Alphabet, Input, Stream
-from workloads.model.trace import compare
 from workloads.registry import workload
 
 ALL_FORMS = [(variant, form) for variant, forms in FORMS.items() for form in forms]
-CHEAP = {"warm_up_rounds": 0}
 
 
 @pytest.fixture(scope="module")
@@ -33,32 +30,8 @@ def session():
         yield running
 
 
-def task(name, data, folder, *, variant="streaming", workers=2, **options):
-    scratch = folder / "scratch"
-    scratch.mkdir(parents=True)
-    return Task(
-        workload=workload(name),
-        dataset=write_dataset(data, name, folder / "data"),
-        variant=variant,
-        workers=workers,
-        batch=1,
-        options=CHEAP | options,
-        scratch=scratch,
-    )
-
-
-def assert_right(given):
-    prepared = SparkEngine().prepare(given)
-    try:
-        measured = prepared.run()
-        answer = prepared.answer()
-    finally:
-        prepared.close()
-    expected = given.workload.oracle(given.dataset.load())
-    difference = compare(expected, answer, given.workload.output)
-    assert difference.equal, difference.render()
-    assert measured.events == given.dataset.events
-    return measured
+def task(name, data, folder, **given):
+    return spark_task(workload(name), data, folder, **given)
 
 
 def random_input(name, seed, *, mixed=False, keys=3):
@@ -93,7 +66,7 @@ def test_the_answer_is_the_oracles_with_ties_and_unaligned_streams(
 ):
     data = random_input(name, seed=len(variant + form))
     more = {"micro_batches": 3} if variant == "streaming" else {}
-    measured = assert_right(task(name, data, tmp_path, variant=variant, form=form, **more))
+    measured, _ = assert_right(task(name, data, tmp_path, variant=variant, form=form, **more))
     assert measured.plan == f"{variant}, form {form}"
 
 

@@ -7,18 +7,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from engines.errors import UnsupportedError
-from engines.protocol import OfferedLoad, Task
-from engines.small_dataset import write_dataset
+from engines.protocol import OfferedLoad
 from engines.spark.adapter import SparkEngine
 from engines.spark.layout import layout
 from engines.spark.operators.clock import clock
 from engines.spark.operators.registry import FORMS
 from engines.spark.operators.split import split
+from tests.engines.spark_task import assert_right, spark_task
 from workloads.datasets.cut import before, event_times
 from workloads.datasets.session import spark
 from workloads.model import Alphabet, Input, ListColumn, ModelError, Query, Stream
 from workloads.model.oplus import answer
-from workloads.model.trace import compare
 from workloads.registry import NAMES, workload
 
 QUERIES = [name for name in NAMES if isinstance(workload(name).program, Query)]
@@ -76,32 +75,9 @@ def random_input(name, seed, *, mixed=False):
     return Input(alphabet=Alphabet(kinds=query.kinds, keys=1), streams=tuple(streams))
 
 
-def task(name, data, folder, *, variant="streaming", params=None, **options):
-    scratch = folder / "scratch"
-    scratch.mkdir(parents=True)
-    return Task(
-        workload=workload(name).bound(PARAMS[name] if params is None else params),
-        dataset=write_dataset(data, name, folder / "data"),
-        variant=variant,
-        workers=2,
-        batch=1,
-        options={"warm_up_rounds": 0} | options,
-        scratch=scratch,
-    )
-
-
-def assert_right(given):
-    prepared = SparkEngine().prepare(given)
-    try:
-        measured = prepared.run()
-        answer = prepared.answer()
-    finally:
-        prepared.close()
-    expected = given.workload.oracle(given.dataset.load())
-    difference = compare(expected, answer, given.workload.output)
-    assert difference.equal, difference.render()
-    assert measured.events == given.dataset.events
-    return measured, len(expected["ts"])
+def task(name, data, folder, *, params=None, **given):
+    chosen = workload(name).bound(PARAMS[name] if params is None else params)
+    return spark_task(chosen, data, folder, **given)
 
 
 def files_of(variant, count):

@@ -280,7 +280,11 @@ def test_rate_above_half_of_the_generators_ceiling_is_warned_of():
         ("engines", "fake  1"),
         ("engines", "programs with DGS, takes a batch size, default for DGS programs\n"),
         ("engines", "log; operators O+, takes a batch size, default for queries of operators O+\n"),
-        ("engines", "batches, default for DGS programs and queries of operators O+\n"),
+        ("engines", "batches, default for DGS programs, queries of operators O+ and ordered pipe"),
+        (
+            "engines",
+            "        runs DGS programs, queries of operators O+, ordered pipelines; not para",
+        ),
         ("engines", "pipelines, takes a batch size, default for ordered pipelines\n"),
         ("engines", "answer, default for DGS programs, queries of operators O+ and ordered pipe"),
         ("figures", "stretch:6"),

@@ -5,7 +5,7 @@ from functools import partial
 from workloads.cart_abandonment.oracle import oracle
 from workloads.cart_abandonment.program import program
 from workloads.model import Bound, Parameter, Params
-from workloads.retail import STRICT, on_clicks
+from workloads.retail import STRICT, on_retail, web_clickstreams
 from workloads.retail.schema import HOUR_MS
 
 QUERY = {
@@ -24,7 +24,8 @@ def bind(params: Params) -> Bound:
     return Bound(program=program(gap_ms), output=STRICT, oracle=partial(oracle, gap_ms=gap_ms))
 
 
-WORKLOAD = on_clicks(
+WORKLOAD = on_retail(
+    web_clickstreams,
     name="cart_abandonment",
     title="Pages in sessions whose shopping cart was abandoned, on average (TPCx-BB query 4)",
     paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 4",

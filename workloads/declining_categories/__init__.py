@@ -5,7 +5,7 @@ from functools import partial
 from workloads.declining_categories.oracle import oracle
 from workloads.declining_categories.program import program
 from workloads.model import Bound, Parameter, Params
-from workloads.retail import STRICT, on_sales
+from workloads.retail import STRICT, on_retail, store_sales
 from workloads.retail.days import FIRST_DAY, day_number
 from workloads.retail.ids import parse_ids
 
@@ -31,7 +31,8 @@ def bind(params: Params) -> Bound:
     )
 
 
-WORKLOAD = on_sales(
+WORKLOAD = on_retail(
+    store_sales,
     name="declining_categories",
     title="Categories with flat or declining sales in a store (TPCx-BB query 15)",
     paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 15",

@@ -5,7 +5,7 @@ from functools import partial
 from workloads.items_sold_together.oracle import oracle
 from workloads.items_sold_together.program import program
 from workloads.model import Bound, Parameter, Params
-from workloads.retail import STRICT, on_sales
+from workloads.retail import STRICT, on_retail, store_sales
 from workloads.retail.ids import parse_ids
 from workloads.retail.schema import HOUR_MS
 
@@ -25,7 +25,14 @@ QUERY = {
         minimum=2,
         maximum=256,
     ),
+    "open_tickets": Parameter(
+        default=1 << 16,
+        help="a ticket is over when another one comes whose number is the same modulo this",
+        minimum=1,
+        maximum=2**40,
+    ),
 }
+_LIMITS = ("more_than", "top", "hour_ms", "most_items", "open_tickets")
 
 
 def bind(params: Params) -> Bound:
@@ -36,7 +43,7 @@ def bind(params: Params) -> Bound:
     """
     stores = parse_ids("stores", str(params["stores"]))
     categories = parse_ids("categories", str(params["categories"]))
-    limits = {name: int(params[name]) for name in ("more_than", "top", "hour_ms", "most_items")}
+    limits = {name: int(params[name]) for name in _LIMITS}
     return Bound(
         program=program(stores, categories, **limits),
         output=STRICT,
@@ -44,7 +51,8 @@ def bind(params: Params) -> Bound:
     )
 
 
-WORKLOAD = on_sales(
+WORKLOAD = on_retail(
+    store_sales,
     name="items_sold_together",
     title="Pairs of items sold together most often in stores, every hour (TPCx-BB query 1)",
     paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 1",

@@ -24,13 +24,14 @@ def oracle(
     top: int,
     hour_ms: int,
     most_items: int,
+    open_tickets: int,
 ) -> Columns:
     """Return (ts, since, rank, item_1, item_2, count), by hour, then rank.
 
     An hour's list has the time of the first pair in a later hour; the last has none and is left
     out.
     """
-    pairs = _pairs(data, stores, categories, most_items)
+    pairs = _pairs(data, stores, categories, most_items, open_tickets)
     rows: list[tuple[int, ...]] = []
     listed: list[tuple[int, ...]] = []
     for hour, found in groupby(pairs, key=lambda pair: pair[0] // hour_ms):
@@ -46,14 +47,19 @@ def oracle(
 
 
 def _pairs(
-    data: Input, stores: Ids, categories: Ids, most_items: int
+    data: Input, stores: Ids, categories: Ids, most_items: int, open_tickets: int
 ) -> Iterator[tuple[int, Pair]]:
     """Yield (time, pair) of each pair of different items of a ticket, when its later item comes."""
     sales = total_order(data, SALE)
     wanted = stores.mask(sales.payload["store"]) & categories.mask(sales.payload["category"])
     columns = (sales.ts, sales.payload["ticket"], sales.payload["item"])
     tickets: dict[int, set[int]] = defaultdict(set)
+    opened: dict[int, int] = {}
     for ts, ticket, item in zip(*(column[wanted].tolist() for column in columns), strict=True):
+        before = opened.get(ticket % open_tickets, ticket)
+        if before != ticket:
+            del tickets[before]
+        opened[ticket % open_tickets] = ticket
         items = tickets[ticket]
         if item not in items and len(items) < most_items:
             yield from ((ts, (min(item, other), max(item, other))) for other in items)

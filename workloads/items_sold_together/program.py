@@ -1,10 +1,12 @@
 """TPCx-BB query 1 as a pipeline: sales -> SL wanted -> PS tickets -> PS counts -> SF ranking.
 
 - `wanted` keeps the lines of some stores and categories.
-- `tickets`, by ticket, forwards a pair of items (the lower first) whenever an item comes that the
-  ticket has not had, once for each that it has had: so each pair once a ticket, at the time of the
-  later item. A ticket's first `most_items` different items count; when so many are kept, further
-  ones are passed over. 14 is the most that generated tickets have.
+- `tickets`, by ticket modulo `open_tickets`, forwards a pair of items (the lower first) whenever an
+  item comes that the ticket has not had, once for each that it has had: so each pair once a ticket,
+  at the time of the later item. A ticket's first `most_items` different items count; when so many
+  are kept, further ones are passed over. 14 is the most that generated tickets have. A line of
+  another ticket with the same place ends the ticket: the query does not say when a ticket is over,
+  since it is asked of all sales at once, and a stream that waited for more would keep them all.
 - `counts`, by pair, counts the pairs of an hour and forwards every new count.
 - `ranking` keeps the best of the hour, and forwards them when the first count of a later hour
   comes.
@@ -20,18 +22,24 @@ import numpy as np
 
 from workloads.model import Pipeline, partitioned, stateless
 from workloads.retail.ids import Ids
-from workloads.retail.ranking import COUNTED, ranking
+from workloads.retail.ranking import COUNTED, PAIR, ranking
 from workloads.retail.schema import SALE
 
 LINE = np.dtype([("ts", np.int64), ("ticket", np.int64), ("item", np.int32)])
-PAIR = np.dtype([("ts", np.int64), ("item_1", np.int32), ("item_2", np.int32)])
 COUNT = np.dtype([("hour", np.int64), ("count", np.int64)])
 
 _ITEMS = 2**32  # a pair's key holds two ids of 32 bits
 
 
 def program(
-    stores: Ids, categories: Ids, *, more_than: int, top: int, hour_ms: int, most_items: int
+    stores: Ids,
+    categories: Ids,
+    *,
+    more_than: int,
+    top: int,
+    hour_ms: int,
+    most_items: int,
+    open_tickets: int,
 ) -> Pipeline:
     """Return the pipeline; the arguments are the query parameters of the workload."""
     every_store, some_stores = stores.every, stores.among
@@ -44,6 +52,9 @@ def program(
             out.emit(t.ticket, t.item)
 
     def tickets(s: Any, t: Any, out: Any) -> None:
+        if t.ticket != s.ticket:
+            s.ticket = t.ticket
+            s.n = 0
         for k in range(s.n):
             if s.items[k] == t.item:
                 return
@@ -65,6 +76,11 @@ def program(
         s.count += 1
         out.emit(t.item_1, t.item_2, s.count)
 
+    def place(t: Any) -> int:
+        place: int = t.ticket % open_tickets
+        return place
+
+    ticket = np.dtype([("ticket", np.int64), ("n", np.int32), ("items", np.int32, (most_items,))])
     return Pipeline(
         name="items_sold_together",
         record="sale",
@@ -74,8 +90,8 @@ def program(
             partitioned(
                 name="tickets",
                 output=PAIR,
-                key=_ticket,
-                state=np.dtype([("n", np.int32), ("items", np.int32, (most_items,))]),
+                key=place,
+                state=ticket,
                 apply=tickets,
                 max_outputs=most_items - 1,
             ),
@@ -83,11 +99,6 @@ def program(
             ranking(name="ranking", top=top, more_than=more_than, every_ms=hour_ms, restart=True),
         ),
     )
-
-
-def _ticket(t: Any) -> int:
-    ticket: int = t.ticket
-    return ticket
 
 
 def _pair(t: Any) -> int:

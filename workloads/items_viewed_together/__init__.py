@@ -5,7 +5,8 @@ from functools import partial
 from workloads.items_viewed_together.oracle import oracle
 from workloads.items_viewed_together.program import program
 from workloads.model import Bound, Parameter, Params
-from workloads.retail import STRICT, on_clicks
+from workloads.retail import STRICT, on_retail, web_clickstreams
+from workloads.retail.ranking import LIST_SO_FAR
 from workloads.retail.schema import HOUR_MS
 
 QUERY = {
@@ -16,13 +17,7 @@ QUERY = {
         minimum=0,
         maximum=2**40,
     ),
-    "top": Parameter(default=30, help="length of the list", minimum=1, maximum=1000),
-    "hour_ms": Parameter(
-        default=HOUR_MS,
-        help="the list is forwarded so often (event time)",
-        minimum=1,
-        maximum=2**40,
-    ),
+    **LIST_SO_FAR,
     "most_items": Parameter(
         default=32,
         help="so many different items of a session count, the first ones",
@@ -38,7 +33,8 @@ def bind(params: Params) -> Bound:
     return Bound(program=program(**given), output=STRICT, oracle=partial(oracle, **given))
 
 
-WORKLOAD = on_clicks(
+WORKLOAD = on_retail(
+    web_clickstreams,
     name="items_viewed_together",
     title="Items viewed most often in one session with a given one (TPCx-BB query 2)",
     paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 2",

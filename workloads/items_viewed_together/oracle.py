@@ -1,14 +1,10 @@
 """The expected lists: sessions by sorting all clicks, then a list of all counts at every hour."""
 
-from collections import Counter
-from heapq import nsmallest
-
 import numpy as np
 
 from workloads.datasets.total_order import total_order
 from workloads.model import Columns, Input
-from workloads.model.records import rows_to_columns
-from workloads.retail.ranking import RANKED
+from workloads.retail.lists import lists_so_far
 from workloads.retail.schema import CLICK
 from workloads.retail.sessions import closed_sessions
 
@@ -20,15 +16,8 @@ def oracle(
 
     A list has the time of the first pair in a later hour; that of the last hour is left out.
     """
-    rows, counts, hour = [], Counter[int](), None
-    for ts, other in _pairs(data, item, gap_ms, most_items):
-        if hour is not None and ts // hour_ms != hour:
-            best = nsmallest(top, counts.items(), key=lambda found: (-found[1], found[0]))
-            for rank, (seen, count) in enumerate(best, start=1):
-                rows.append((ts, hour * hour_ms, rank, item, seen, count))
-        hour = ts // hour_ms
-        counts[other] += 1
-    return rows_to_columns(rows, RANKED)
+    pairs = _pairs(data, item, gap_ms, most_items)
+    return lists_so_far(pairs, item=item, top=top, hour_ms=hour_ms)
 
 
 def _pairs(data: Input, item: int, gap_ms: int, most_items: int) -> list[tuple[int, int]]:

@@ -16,13 +16,11 @@ from typing import Any
 import numpy as np
 
 from workloads.model import Pipeline, partitioned, stateless
-from workloads.retail.ranking import COUNTED, ranking
+from workloads.retail.ranking import PAIR, counting, ranking
 from workloads.retail.schema import CLICK
 
 VIEW = np.dtype([("ts", np.int64), ("user", np.int32), ("item", np.int32)])
 VIEWED = np.dtype([("ts", np.int64), ("item", np.int32), ("together", np.int8)])
-PAIR = np.dtype([("ts", np.int64), ("item_1", np.int32), ("item_2", np.int32)])
-COUNT = np.dtype([("count", np.int64)])
 
 
 def program(item: int, gap_ms: int, top: int, hour_ms: int, most_items: int) -> Pipeline:
@@ -65,7 +63,7 @@ def program(item: int, gap_ms: int, top: int, hour_ms: int, most_items: int) -> 
                 max_outputs=most_items,
             ),
             stateless(name="pairs", output=PAIR, apply=pairs),
-            partitioned(name="counts", output=COUNTED, key=_other, state=COUNT, apply=_count),
+            counting(name="counts"),
             ranking(name="ranking", top=top, more_than=0, every_ms=hour_ms, restart=False),
         ),
     )
@@ -79,13 +77,3 @@ def _known(t: Any, out: Any) -> None:
 def _user(t: Any) -> int:
     user: int = t.user
     return user
-
-
-def _count(s: Any, t: Any, out: Any) -> None:
-    s.count += 1
-    out.emit(t.item_1, t.item_2, s.count)
-
-
-def _other(t: Any) -> int:
-    other: int = t.item_2
-    return other

@@ -5,8 +5,9 @@ from functools import partial
 from workloads.last_views_before_purchase.oracle import oracle
 from workloads.last_views_before_purchase.program import program
 from workloads.model import Bound, Parameter, Params
-from workloads.retail import STRICT, on_clicks
+from workloads.retail import STRICT, on_retail, web_clickstreams
 from workloads.retail.ids import parse_ids
+from workloads.retail.ranking import LIST_SO_FAR
 from workloads.retail.schema import DAY_MS
 
 QUERY = {
@@ -21,7 +22,9 @@ QUERY = {
         minimum=0,
         maximum=2**40,
     ),
+    **LIST_SO_FAR,
 }
+_LIMITS = ("item", "views", "within_ms", "top", "hour_ms")
 
 
 def bind(params: Params) -> Bound:
@@ -31,7 +34,7 @@ def bind(params: Params) -> Bound:
         ModelError: categories that are no ids.
     """
     categories = parse_ids("categories", str(params["categories"]))
-    given = {name: int(params[name]) for name in ("item", "views", "within_ms")}
+    given = {name: int(params[name]) for name in _LIMITS}
     return Bound(
         program=program(categories=categories, **given),
         output=STRICT,
@@ -39,7 +42,8 @@ def bind(params: Params) -> Bound:
     )
 
 
-WORKLOAD = on_clicks(
+WORKLOAD = on_retail(
+    web_clickstreams,
     name="last_views_before_purchase",
     title="Items viewed last before a given one was bought (TPCx-BB query 3)",
     paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 3",

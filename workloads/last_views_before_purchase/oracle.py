@@ -1,17 +1,34 @@
-"""The expected counts: for every purchase, its user's views before it, found by binary search."""
+"""The expected lists: for every purchase, its user's views before it, found by binary search."""
 
 import numpy as np
 
 from workloads.datasets.total_order import total_order
 from workloads.model import Columns, Input
 from workloads.retail.ids import Ids
+from workloads.retail.lists import lists_so_far
 from workloads.retail.schema import CLICK
 
 
-def oracle(data: Input, /, *, item: int, categories: Ids, views: int, within_ms: int) -> Columns:
-    """Return (ts, item, count) of every view before a purchase, by purchase, then view."""
-    import pandas as pd  # heavy
+def oracle(
+    data: Input,
+    /,
+    *,
+    item: int,
+    categories: Ids,
+    views: int,
+    within_ms: int,
+    top: int,
+    hour_ms: int,
+) -> Columns:
+    """Return (ts, since, rank, item_1, item_2, count), by hour, then rank."""
+    pairs = _pairs(data, item, categories, views, within_ms)
+    return lists_so_far(pairs, item=item, top=top, hour_ms=hour_ms)
 
+
+def _pairs(
+    data: Input, item: int, categories: Ids, views: int, within_ms: int
+) -> list[tuple[int, int]]:
+    """Return (time, viewed item) of every view before a purchase, by purchase, then view."""
     clicks = total_order(data, CLICK)
     ts, payload = clicks.ts, clicks.payload
     known = payload["user"] != 0
@@ -30,9 +47,5 @@ def oracle(data: Input, /, *, item: int, categories: Ids, views: int, within_ms:
     nth = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
     view = viewed[np.repeat(begin, count) + nth]
     kept = ts[purchase] - ts[view] <= within_ms
-    items = pd.Series(payload["item"][view][kept])
-    return {
-        "ts": ts[purchase][kept],
-        "item": items.to_numpy(np.int32),
-        "count": items.groupby(items).cumcount().to_numpy(np.int64) + 1,
-    }
+    seen = payload["item"][view][kept]
+    return list(zip(ts[purchase][kept].tolist(), seen.tolist(), strict=True))

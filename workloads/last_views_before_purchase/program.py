@@ -1,12 +1,14 @@
-"""TPCx-BB query 3 as a pipeline: clicks -> SL relevant -> PS last views -> PS counts.
+"""TPCx-BB query 3: clicks -> SL relevant -> PS last views -> PS counts -> SF ranking.
 
 - `relevant` keeps, of known users, views of items in the wanted categories (clicks without a sale)
   and purchases of the wanted item.
 - `last views`, by user, keeps the last `views` of them; a new one takes the place of the oldest. A
   purchase forwards those that are at most `within_ms` old, the oldest first, and keeps them: the
   next purchase may forward them again.
-- `counts`, by item, forwards every new count. The query lists the 30 items with the highest counts;
-  the paper's pipeline ends with the counts, each partition its own, and so does this.
+- `counts`, by the viewed item, counts since the beginning and forwards every new count.
+- `ranking` keeps the best, and forwards them when the first count of a later hour comes, as in
+  query 2. The paper's table ends with the counts, where each partition could only list its own; a
+  list of all takes one operator that sees all counts.
 """
 
 from typing import Any
@@ -15,15 +17,15 @@ import numpy as np
 
 from workloads.model import Pipeline, partitioned, stateless
 from workloads.retail.ids import Ids
+from workloads.retail.ranking import PAIR, counting, ranking
 from workloads.retail.schema import CLICK
 
 STEP = np.dtype([("ts", np.int64), ("user", np.int32), ("item", np.int32), ("bought", np.int8)])
-VIEWED = np.dtype([("ts", np.int64), ("item", np.int32)])
-OUTPUT = np.dtype([("ts", np.int64), ("item", np.int32), ("count", np.int64)])
-COUNT = np.dtype([("count", np.int64)])
 
 
-def program(item: int, categories: Ids, views: int, within_ms: int) -> Pipeline:
+def program(
+    item: int, categories: Ids, views: int, within_ms: int, top: int, hour_ms: int
+) -> Pipeline:
     """Return the pipeline; the arguments are the query parameters of the workload."""
     every, some = categories.every, categories.among
 
@@ -43,7 +45,7 @@ def program(item: int, categories: Ids, views: int, within_ms: int) -> Pipeline:
         else:
             for view in range(max(0, s.seen - views), s.seen):
                 if t.ts - s.times[view % views] <= within_ms:
-                    out.emit(s.items[view % views])
+                    out.emit(item, s.items[view % views])
 
     state = np.dtype(
         [("seen", np.int64), ("items", np.int32, (views,)), ("times", np.int64, (views,))]
@@ -56,13 +58,14 @@ def program(item: int, categories: Ids, views: int, within_ms: int) -> Pipeline:
             stateless(name="relevant", output=STEP, apply=relevant),
             partitioned(
                 name="last views",
-                output=VIEWED,
+                output=PAIR,
                 key=_user,
                 state=state,
                 apply=last_views,
                 max_outputs=views,
             ),
-            partitioned(name="counts", output=OUTPUT, key=_item, state=COUNT, apply=_count),
+            counting(name="counts"),
+            ranking(name="ranking", top=top, more_than=0, every_ms=hour_ms, restart=False),
         ),
     )
 
@@ -70,13 +73,3 @@ def program(item: int, categories: Ids, views: int, within_ms: int) -> Pipeline:
 def _user(t: Any) -> int:
     user: int = t.user
     return user
-
-
-def _item(t: Any) -> int:
-    item: int = t.item
-    return item
-
-
-def _count(s: Any, t: Any, out: Any) -> None:
-    s.count += 1
-    out.emit(t.item, s.count)

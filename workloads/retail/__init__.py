@@ -5,6 +5,7 @@
 here: the records, their generators, and the operators and reading that more than one needs.
 """
 
-from workloads.retail.declare import STRICT, on_clicks, on_sales
+from workloads.retail import store_sales, web_clickstreams
+from workloads.retail.declare import STRICT, on_retail
 
-__all__ = ["STRICT", "on_clicks", "on_sales"]
+__all__ = ["STRICT", "on_retail", "store_sales", "web_clickstreams"]

@@ -1,4 +1,4 @@
-"""The last operator of two queries: the pairs of items that were counted most often.
+"""The last operators of three queries: pairs of items, and those that were counted most often.
 
 Counts of a pair only grow, and every new count reaches the operator. So the list of the best k at
 any time is right although the others are forgotten: a pair that belongs to the best k came, with
@@ -10,7 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model import Stage, stateful
+from workloads.model import Parameter, Stage, partitioned, stateful
+from workloads.retail.schema import HOUR_MS
+
+LIST_SO_FAR = {
+    "top": Parameter(default=30, help="length of the list", minimum=1, maximum=1000),
+    "hour_ms": Parameter(
+        default=HOUR_MS,
+        help="the list is forwarded so often (event time)",
+        minimum=1,
+        maximum=2**40,
+    ),
+}
+"""Query parameters of the lists of everything so far."""
+
+PAIR = np.dtype([("ts", np.int64), ("item_1", np.int32), ("item_2", np.int32)])
 
 COUNTED = np.dtype(
     [("ts", np.int64), ("item_1", np.int32), ("item_2", np.int32), ("count", np.int64)]
@@ -28,6 +42,25 @@ RANKED = np.dtype(
     ]
 )
 """A place of a list; `since` is when the hour began that the list was made in."""
+
+
+def counting(*, name: str) -> Stage:
+    """Return an operator that counts pairs by their second item, since the beginning.
+
+    It forwards every new count. All pairs have the same first item.
+    """
+
+    def count(s: Any, t: Any, out: Any) -> None:
+        s.count += 1
+        out.emit(t.item_1, t.item_2, s.count)
+
+    state = np.dtype([("count", np.int64)])
+    return partitioned(name=name, output=COUNTED, key=_second, state=state, apply=count)
+
+
+def _second(t: Any) -> int:
+    second: int = t.item_2
+    return second
 
 
 def before(count: Any, item_1: Any, item_2: Any, other: Any, other_1: Any, other_2: Any) -> Any:

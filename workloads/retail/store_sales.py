@@ -16,13 +16,17 @@ rows that are its own, at the same times.
 
 import numpy as np
 
-from workloads.datasets.dealt import rows_of
 from workloads.datasets.random import below, draw_at
 from workloads.model import Columns, Parameter, Params, StreamSpec
 from workloads.retail import bought
-from workloads.retail.days import FIRST_DAY_PARAMETER, midnight_ms
+from workloads.retail.days import midnight_ms
+from workloads.retail.dealt import dealt_streams, keys, parameters
 from workloads.retail.scale import Ints, category_of
-from workloads.retail.schema import HOUR_MS, SALE
+from workloads.retail.schema import HOUR_MS, SALE, STORE_SALES
+
+__all__ = ["INPUT", "MOST_LINES", "PARAMETERS", "generate", "keys", "streams"]
+
+INPUT = STORE_SALES
 
 MOST_LINES = 14
 PAIR_ROWS = MOST_LINES + 1
@@ -34,14 +38,7 @@ PARAMETERS = {
         minimum=1,
         maximum=10**9,
     ),
-    **bought.PARAMETERS,
-    "first_day": FIRST_DAY_PARAMETER,
-    "streams": Parameter(
-        default=1,
-        help="physical streams, to which pairs of orders are dealt",
-        minimum=1,
-        maximum=512,
-    ),
+    **parameters("pairs of orders"),
 }
 
 _LENGTH, _STORE, _WHICH, _ITEM, _QUANTITY = range(5)
@@ -51,35 +48,13 @@ _WHOLESALE, _MARKUP, _DISCOUNT, _COUPON, _PART = range(5, 10)
 _SALES = 0  # rows draw as this stream, whichever physical one they are in
 
 
-def keys(params: Params) -> int:
-    """Return 1: tags carry no key."""
-    return 1
-
-
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
     """Return the streams, which have `events` rows in all.
 
     Raises:
         ModelError: parameters that contradict each other.
     """
-    bought.sizes(params)
-    midnight_ms(str(params["first_day"]))
-    count = int(params["streams"])
-    return tuple(
-        StreamSpec(
-            name=f"sale-{index}",
-            kinds=("sale",),
-            fields=SALE,
-            events=dealt_rows(events, PAIR_ROWS, index, count),
-        )
-        for index in range(count)
-    )
-
-
-def dealt_rows(events: int, unit: int, index: int, count: int) -> int:
-    """Return how many of the first `events` rows a stream has when units of rows are dealt."""
-    whole, rest = divmod(events, unit)
-    return unit * rows_of(whole, index, count) + rest * (whole % count == index)
+    return dealt_streams(params, events, kind="sale", fields=SALE, unit=PAIR_ROWS)
 
 
 def generate(

@@ -28,10 +28,15 @@ import numpy as np
 from workloads.datasets.random import Bits, below, draw_at
 from workloads.model import Columns, Parameter, Params, StreamSpec
 from workloads.retail import bought
-from workloads.retail.days import FIRST_DAY_PARAMETER, midnight_ms
+from workloads.retail.days import midnight_ms
+from workloads.retail.dealt import dealt_streams, keys, parameters
 from workloads.retail.scale import Ints, category_of, popular
-from workloads.retail.schema import CLICK, HOUR_MS, PAGES
-from workloads.retail.store_sales import MOST_LINES, dealt_rows
+from workloads.retail.schema import CLICK, HOUR_MS, PAGES, WEB_CLICKSTREAMS
+from workloads.retail.store_sales import MOST_LINES
+
+__all__ = ["INPUT", "PARAMETERS", "generate", "keys", "streams"]
+
+INPUT = WEB_CLICKSTREAMS
 
 PARAMETERS = {
     "visits_per_hour": Parameter(
@@ -47,14 +52,7 @@ PARAMETERS = {
         minimum=1,
         maximum=86_400,
     ),
-    **bought.PARAMETERS,
-    "first_day": FIRST_DAY_PARAMETER,
-    "streams": Parameter(
-        default=1,
-        help="physical streams, to which groups of 152 rows are dealt",
-        minimum=1,
-        maximum=512,
-    ),
+    **parameters("groups of 152 rows"),
 }
 
 GROUP_ROWS = 152
@@ -81,29 +79,13 @@ class _Places(NamedTuple):
     time: Ints
 
 
-def keys(params: Params) -> int:
-    """Return 1: tags carry no key."""
-    return 1
-
-
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
     """Return the streams, which have `events` rows in all.
 
     Raises:
         ModelError: parameters that contradict each other.
     """
-    bought.sizes(params)
-    midnight_ms(str(params["first_day"]))
-    count = int(params["streams"])
-    return tuple(
-        StreamSpec(
-            name=f"click-{index}",
-            kinds=("click",),
-            fields=CLICK,
-            events=dealt_rows(events, GROUP_ROWS, index, count),
-        )
-        for index in range(count)
-    )
+    return dealt_streams(params, events, kind="click", fields=CLICK, unit=GROUP_ROWS)
 
 
 def generate(

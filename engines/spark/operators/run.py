@@ -1,14 +1,13 @@
 """Runs the relation of a query: on whole files, or on files that arrive in micro-batches."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
-from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from engines.spark.batch.markers import scan
 from engines.spark.layout import Layout, ddl
@@ -16,11 +15,20 @@ from engines.spark.operators.clock import Clock, clock
 from engines.spark.operators.registry import relation
 from engines.spark.operators.relation import Inputs
 from engines.spark.operators.split import Part, parts, split
-from engines.spark.streaming.query import Ran
+from engines.spark.streaming.query import Ran, run_to_end
 from workloads.model import Columns, Params, Query, Workload
 
 TASKS_PER_WORKER = 4
 """Of a join's table: buckets differ in size, and several even out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Files:
+    """An input in files that arrive one after the other, by part."""
+
+    parts: tuple[Part, ...]
+    clock: Clock
+    heartbeats: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +57,52 @@ class Asked:
         fields = (*self.output, ("src", "int16"))
         return pa.schema([(name, pa.from_numpy_dtype(dtype)) for name, dtype in fields])
 
+    def batch(self, session: SparkSession, plan: Layout) -> Columns:
+        """Return the output of the whole input, unordered."""
+        times = _clock(plan, self)
+        frames = []
+        for part in parts(plan, self.query):
+            frame = scan(session, plan, part.src)
+            if "tag" in frame.columns:
+                frame = frame.where(F.expr(f"tag % {plan.n_kinds} = {part.kind}"))
+            frames.append((part, frame))
+        table = _related(frames, self, times, streaming=False).toArrow().cast(self.schema)
+        return {name: table[name].to_numpy() for name in self.schema.names}
+
+    def cut(self, plan: Layout, folder: Path, files: int) -> Files:
+        """Cut an input into the files of micro-batches."""
+        found, times = relation(self.workload), _clock(plan, self)
+        return Files(
+            parts=split(
+                plan,
+                self.query,
+                folder,
+                files,
+                aligned=found.aligned,
+                closing=times.end if found.closes else None,
+            ),
+            clock=times,
+            heartbeats=len(parts(plan, self.query)) if found.closes else 0,
+        )
+
+    def streaming(self, session: SparkSession, files: Files, folder: Path, checkpoint: Path) -> Ran:
+        """Run the query until all files are processed; `rows` are events, without heartbeats.
+
+        Each micro-batch takes one file of every part. Its output is a relation, without an order:
+        the sink hands it to the driver and sorts it by time.
+        """
+        frames = []
+        for part in files.parts:
+            reader = session.readStream.schema(ddl(part.columns)).option("maxFilesPerTrigger", 1)
+            frames.append((part, reader.parquet(str(folder / part.name))))
+        ran = run_to_end(
+            _related(frames, self, files.clock, streaming=True),
+            checkpoint,
+            self.schema,
+            lambda frame: frame.toArrow().sort_by("ts"),
+        )
+        return replace(ran, rows=ran.rows - files.heartbeats)
+
 
 def asked(workload: Workload, output: Mapping[str, str], form: str, workers: int) -> Asked:
     """Return what is asked for by a workload whose program is a query of operators."""
@@ -62,83 +116,6 @@ def asked(workload: Workload, output: Mapping[str, str], form: str, workers: int
         form=form,
         workers=workers,
     )
-
-
-def batch(session: SparkSession, plan: Layout, what: Asked) -> Columns:
-    """Return the output of the whole input, unordered."""
-    times = _clock(plan, what)
-    frames = []
-    for part in parts(plan, what.query):
-        frame = scan(session, plan, part.src)
-        if "tag" in frame.columns:
-            frame = frame.where(F.expr(f"tag % {plan.n_kinds} = {part.kind}"))
-        frames.append((part, frame))
-    table = _related(frames, what, times, streaming=False).toArrow().cast(what.schema)
-    return {name: table[name].to_numpy() for name in what.schema.names}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Files:
-    """An input in files that arrive one after the other, by part."""
-
-    parts: tuple[Part, ...]
-    folder: Path
-    clock: Clock
-    heartbeats: int
-
-
-def cut(plan: Layout, what: Asked, folder: Path, files: int) -> Files:
-    """Cut an input into the files of micro-batches."""
-    found, times = relation(what.workload), _clock(plan, what)
-    return Files(
-        parts=split(
-            plan,
-            what.query,
-            folder,
-            files,
-            aligned=found.aligned,
-            closing=times.end if found.closes else None,
-        ),
-        folder=folder,
-        clock=times,
-        heartbeats=len(parts(plan, what.query)) if found.closes else 0,
-    )
-
-
-def streaming(session: SparkSession, what: Asked, files: Files, checkpoint: Path) -> Ran:
-    """Run the query until all files are processed; `rows` are events, without heartbeats.
-
-    Each micro-batch takes one file of every part. Its output is a relation, without an order: the
-    sink hands it to the driver and sorts it by time. A repeated micro-batch replaces its output.
-    """
-    frames = []
-    for part in files.parts:
-        reader = session.readStream.schema(ddl(part.columns)).option("maxFilesPerTrigger", 1)
-        frames.append((part, reader.parquet(str(files.folder / part.name))))
-    answers: dict[int, pa.Table] = {}
-
-    def sink(frame: DataFrame, batch: int) -> None:
-        answers[batch] = frame.toArrow().cast(what.schema).sort_by("ts")
-
-    related = _related(frames, what, files.clock, streaming=True)
-    writer = related.writeStream.outputMode("append").foreachBatch(sink)
-    started = (
-        writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
-    )
-    started.awaitTermination()
-    tables = [answers[batch] for batch in sorted(answers)]
-    whole = pa.concat_tables([what.schema.empty_table(), *tables])
-    reports = started.recentProgress
-    return Ran(
-        columns={name: whole[name].to_numpy() for name in what.schema.names},
-        rows=sum(report["numInputRows"] for report in reports) - files.heartbeats,
-        micro_batches=len(answers),
-        state_rows_peak=max(map(_state_rows, reports), default=0),
-    )
-
-
-def _state_rows(report: StreamingQueryProgress) -> int:
-    return sum(operator["numRowsTotal"] for operator in report["stateOperators"])
 
 
 def _clock(plan: Layout, what: Asked) -> Clock:

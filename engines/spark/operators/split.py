@@ -72,16 +72,15 @@ def split(
         closing: event time of a last row of each part, a heartbeat, whose other columns are null;
             None: there is none.
     """
-    bounds = _bounds(plan, files) if aligned else None
+    times = bounds(plan, files) if aligned else None
     found = parts(plan, query)
     for part in found:
         table = _tuples(plan, part)
-        if bounds is None:
+        if times is None:
             cuts = np.arange(files + 1) * len(table) // files
         else:
-            cuts = np.searchsorted(table["ts"].to_numpy(), bounds)
-            cuts = np.concatenate([[0], cuts, [len(table)]])
-        _write(table, folder / part.name, cuts.tolist(), closing)
+            cuts = cuts_at(table, times)
+        write(table, folder / part.name, cuts.tolist(), closing)
     return found
 
 
@@ -95,14 +94,21 @@ def _tuples(plan: Layout, part: Part) -> pa.Table:
     return table.select(names).cast(schema)
 
 
-def _bounds(plan: Layout, files: int) -> Rows:
+def bounds(plan: Layout, files: int) -> Rows:
     """Return event times between which there are about equally many tuples of all streams."""
     whole = np.concatenate([read_rows(stream)["ts"].to_numpy() for stream in plan.streams])
     whole.sort()
     return whole[np.arange(1, files) * len(whole) // files] if len(whole) else whole
 
 
-def _write(table: pa.Table, folder: Path, cuts: Sequence[int], closing: int | None) -> None:
+def cuts_at(table: pa.Table, times: Rows) -> Rows:
+    """Return where a table is cut so that each part ends before an event time, with both ends."""
+    cuts = np.searchsorted(table["ts"].to_numpy(), times)
+    return np.concatenate([[0], cuts, [len(table)]])
+
+
+def write(table: pa.Table, folder: Path, cuts: Sequence[int], closing: int | None = None) -> None:
+    """Write a table as files, cut at these rows, in order; `closing` is as for `split`."""
     folder.mkdir(parents=True)
     for place, (begin, end) in enumerate(pairwise(cuts)):
         rows = table.slice(begin, end - begin)

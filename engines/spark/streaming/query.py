@@ -1,6 +1,6 @@
 """Builds and runs the streaming query over the files that `split` wrote."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.state import GroupStateTimeout
 
 from engines.spark.layout import SQL_TYPES, Layout, ddl
@@ -89,25 +90,47 @@ def run(session: SparkSession, query: Query, files: Path, checkpoint: Path, form
     driver as Arrow, once: a repeated micro-batch replaces its own output.
     """
     sources = [_source(session, query, files, src, form) for src in range(len(query.kinds))]
+    schema = pa.schema([(name, pa.from_numpy_dtype(dtype)) for name, dtype in query.output])
+    return run_to_end(
+        outputs(sources, query, form), checkpoint, schema, lambda frame: frame.toArrow()
+    )
+
+
+def run_to_end(
+    output: DataFrame, checkpoint: Path, schema: pa.Schema, take: Callable[[DataFrame], pa.Table]
+) -> Ran:
+    """Run a query until all its files are processed, and return what it gave.
+
+    Args:
+        output: of the query, in append mode.
+        checkpoint: an own folder, made by Spark.
+        schema: of the columns wanted.
+        take: brings the output of a micro-batch to the driver. A repeated micro-batch replaces its
+            own.
+    """
     answers: dict[int, pa.Table] = {}
 
     def sink(frame: DataFrame, batch: int) -> None:
-        answers[batch] = frame.toArrow()
+        answers[batch] = take(frame).cast(schema)
 
-    writer = outputs(sources, query, form).writeStream.outputMode("append").foreachBatch(sink)
+    writer = output.writeStream.outputMode("append").foreachBatch(sink)
     started = (
         writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
     )
     started.awaitTermination()
-    schema = pa.schema([(name, pa.from_numpy_dtype(dtype)) for name, dtype in query.output])
-    tables = [answers[batch].cast(schema) for batch in sorted(answers)]
+    tables = [answers[batch] for batch in sorted(answers)]
     whole = pa.concat_tables([schema.empty_table(), *tables])
     progress = started.recentProgress
     return Ran(
         columns={name: whole[name].to_numpy() for name in schema.names},
         rows=sum(report["numInputRows"] for report in progress),
         micro_batches=len(answers),
+        state_rows_peak=max(map(_state_rows, progress), default=0),
     )
+
+
+def _state_rows(report: StreamingQueryProgress) -> int:
+    return sum(operator["numRowsTotal"] for operator in report["stateOperators"])
 
 
 def _source(session: SparkSession, query: Query, files: Path, src: int, form: str) -> DataFrame:

@@ -1,0 +1,1 @@
+"""Ordered pipelines as a Spark user would write them."""

@@ -1,0 +1,41 @@
+"""Which ordered pipelines Spark has, and why it has not the others; Spark is imported on use."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engines.spark.pipelines.relation import Relation
+
+FORMS = {
+    "cart_abandonment": ("sql",),
+    "declining_categories": ("sql",),
+    "items_sold_together": ("sql",),
+    "items_viewed_together": ("sql",),
+    "last_views_before_purchase": ("sql",),
+    "linear_road_new_seg": ("sql",),
+    "linear_road_pos_rep": ("sql",),
+}
+"""By workload; there is one form of each."""
+
+LACKING: Mapping[str, str] = {
+    "parametric": (
+        "its operators are made to cost so many steps of compiled code, which Spark SQL would "
+        "either interpret or, by the closed form of the oracle, not do at all"
+    ),
+}
+"""Workloads with a pipeline that Spark has no query for, with the reason."""
+
+
+def relation(workload: str) -> "Relation":
+    """Return the relation of a workload."""
+    from engines.spark.pipelines import clicks, linear_road, sales
+
+    return {
+        "cart_abandonment": clicks.CART_ABANDONMENT,
+        "declining_categories": sales.DECLINING_CATEGORIES,
+        "items_sold_together": sales.ITEMS_SOLD_TOGETHER,
+        "items_viewed_together": clicks.ITEMS_VIEWED_TOGETHER,
+        "last_views_before_purchase": clicks.LAST_VIEWS_BEFORE_PURCHASE,
+        "linear_road_new_seg": linear_road.NEW_SEG,
+        "linear_road_pos_rep": linear_road.POS_REP,
+    }[workload]

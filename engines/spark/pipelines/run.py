@@ -1,0 +1,119 @@
+"""Runs the relation of a pipeline: on whole files, or on files that arrive in micro-batches."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
+
+from engines.spark.batch.markers import scan
+from engines.spark.layout import Layout, ddl, read_rows
+from engines.spark.operators.split import bounds, cuts_at, write
+from engines.spark.pipelines.registry import relation
+from engines.spark.streaming.query import Ran, run_to_end
+from workloads.model import Columns, Workload
+
+ROW = ("row", "int64")
+"""The place in the stream: a column of its own in the files of micro-batches."""
+
+STORE = "spark.sql.streaming.stateStore.providerClass"
+ROCKS_DB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+"""The only one that `transformWithStateInPandas` takes. Not for other queries of the session."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pipelines:
+    """A pipeline as asked for.
+
+    Attributes:
+        workload: with its query parameters.
+        output: (name, dtype) of the pipeline's output.
+        workers: degree of parallelism.
+    """
+
+    workload: Workload
+    output: tuple[tuple[str, str], ...]
+    workers: int
+
+    def batch(self, session: SparkSession, plan: Layout) -> Columns:
+        """Return the output of the whole input, in order."""
+        frames = [self._placed(scan(session, plan, src), src) for src in range(len(plan.streams))]
+        found = relation(self.workload.name)
+        records = reduce(DataFrame.unionAll, frames)
+        output = found.batch(records, self.workload.query_params).orderBy(*found.order)
+        return self._columns([self._table(output)])
+
+    def cut(
+        self, plan: Layout, folder: Path, files: int
+    ) -> tuple[tuple[tuple[str, str], ...], ...]:
+        """Cut streams into files, the i-th of all ending at the same event time; return columns."""
+        times = bounds(plan, files)
+        fields = relation(self.workload.name).fields
+        columns = []
+        for src, stream in enumerate(plan.streams):
+            table = read_rows(stream).select(["ts", *fields])
+            rows = pa.array(range(len(table)), pa.int64())
+            placed = table.append_column(ROW[0], rows)
+            write(placed, folder / f"stream-{src}", cuts_at(table, times).tolist())
+            types = dict(stream.columns)
+            columns.append((*((name, types[name]) for name in ("ts", *fields)), ROW))
+        return tuple(columns)
+
+    def streaming(
+        self,
+        session: SparkSession,
+        files: tuple[tuple[tuple[str, str], ...], ...],
+        folder: Path,
+        checkpoint: Path,
+    ) -> Ran:
+        """Run the query until all files are processed.
+
+        Each micro-batch takes one file of every stream, so a span of event time that is complete.
+        Spark sorts its output before the driver takes it; a repeated micro-batch replaces its own.
+        """
+        found = relation(self.workload.name)
+        frames = []
+        for src, own in enumerate(files):
+            reader = session.readStream.schema(ddl(own)).option("maxFilesPerTrigger", 1)
+            frames.append(self._placed(reader.parquet(str(folder / f"stream-{src}")), src))
+        records = reduce(DataFrame.unionAll, frames)
+        output = found.streaming(records, self.workload.query_params, self.workers)
+        store = str(session.conf.get(STORE))
+        session.conf.set(STORE, ROCKS_DB)
+        try:
+            return run_to_end(output, checkpoint, self._schema, self._ordered)
+        finally:
+            session.conf.set(STORE, store)
+
+    def _ordered(self, frame: DataFrame) -> pa.Table:
+        """Return the output of a micro-batch.
+
+        Sorted in one partition: a sort over several runs what comes before it twice, for a sample.
+        """
+        order = relation(self.workload.name).order
+        return self._table(frame.repartition(1).sortWithinPartitions(*order))
+
+    def _placed(self, frame: DataFrame, src: int) -> DataFrame:
+        row = F.col("row") if "row" in frame.columns else F.col("_metadata.row_index").alias("row")
+        return frame.select(
+            "ts", F.lit(src).alias("src"), row, *relation(self.workload.name).fields
+        )
+
+    def _table(self, ordered: DataFrame) -> pa.Table:
+        return ordered.select(*(name for name, _ in self.output)).toArrow().cast(self._schema)
+
+    @property
+    def _schema(self) -> pa.Schema:
+        return pa.schema([(name, pa.from_numpy_dtype(dtype)) for name, dtype in self.output])
+
+    def _columns(self, tables: list[pa.Table]) -> Columns:
+        whole = pa.concat_tables([self._schema.empty_table(), *tables])
+        return {name: whole[name].to_numpy() for name in self._schema.names}
+
+
+def pipelines(workload: Workload, output: Mapping[str, str], workers: int) -> Pipelines:
+    """Return a workload's pipeline as asked for."""
+    return Pipelines(workload=workload, output=tuple(output.items()), workers=workers)

@@ -1,0 +1,175 @@
+"""The steps of the retail queries that have a state for each key, in columns.
+
+What is held of a key is its open part (the clicks of its session, the items of its ticket, the days
+of its year), which is worked on again, together with what is new.
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from engines.spark.pipelines import relation
+from engines.spark.pipelines.stateful import Step, after, runs_of
+from workloads.retail.schema import DYNAMIC, ORDER
+
+PLACE = list(relation.PLACE)
+_PLACE = "ts long, src int, row long"
+PAIRS = f"{_PLACE}, nth int, item int"
+SESSIONS = f"{_PLACE}, visited long"
+COUNTED = f"{_PLACE}, since long, item_1 int, item_2 int, count long"
+TRENDS = f"{_PLACE}, category short, day int, points int, rise long, run long"
+
+
+def viewed_together(item: int, gap_ms: int, most_items: int) -> Step:
+    """Return the step that makes pairs of the sessions that end, timed as what ends them."""
+
+    def run(held: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
+        closed, still_open = _sessions(held, new, gap_ms)
+        seen = closed.drop_duplicates(["session", "item"])
+        seen = seen.assign(nth=seen.groupby("session").cumcount())
+        seen = seen[seen["nth"] < most_items]
+        holding = seen.loc[seen["item"] == item, "session"]
+        pairs = seen[seen["session"].isin(holding) & (seen["item"] != item)]
+        return _at_end(pairs, ["nth", "item"]), still_open
+
+    return Step(run=run, output=PAIRS)
+
+
+def abandoned_carts(gap_ms: int) -> Step:
+    """Return the step that makes a row of each session that ends with a cart abandoned."""
+
+    def run(held: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
+        closed, still_open = _sessions(held, new, gap_ms)
+        click = np.arange(len(closed))
+        pages = closed.assign(
+            ordered=np.where(closed["page"] == ORDER, click, -1),
+            dynamic=np.where(closed["page"] == DYNAMIC, click, -1),
+        )
+        whole = pages.groupby("session").agg(
+            end_ts=("end_ts", "first"),
+            end_src=("end_src", "first"),
+            end_row=("end_row", "first"),
+            visited=("page", "size"),
+            ordered=("ordered", "max"),
+            dynamic=("dynamic", "max"),
+        )
+        return _at_end(whole[whole["dynamic"] > whole["ordered"]], ["visited"]), still_open
+
+    return Step(run=run, output=SESSIONS)
+
+
+def _sessions(
+    held: pd.DataFrame | None, new: pd.DataFrame, gap_ms: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the clicks of sessions that end, with their ends, and those of the open ones."""
+    whole, _ = after(held, new)
+    clicks = whole.sort_values("user", kind="stable", ignore_index=True)
+    first = runs_of(clicks["user"])
+    begins = first.copy()
+    begins[1:] |= np.diff(clicks["ts"].to_numpy()) > gap_ms
+    session = np.cumsum(begins) - 1
+    starts = np.flatnonzero(begins)
+    # A session is over where the next one is of the same user.
+    over = np.append(~first[starts[1:]], False)
+    end = np.append(starts[1:], 0)[session]
+    ends = {f"end_{name}": clicks[name].to_numpy()[end] for name in PLACE}
+    is_over = over[session]
+    return clicks.assign(session=session, **ends)[is_over], clicks[~is_over]
+
+
+def _at_end(rows: pd.DataFrame, fields: list[str]) -> pd.DataFrame:
+    named = rows[[f"end_{name}" for name in PLACE] + fields]
+    return named.set_axis([*PLACE, *fields], axis=1)
+
+
+def last_views(views: int, within_ms: int) -> Step:
+    """Return the step that makes a row of each recent view before a purchase, at its place."""
+
+    def run(held: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
+        whole, _ = after(held, new)
+        steps = whole.sort_values("user", kind="stable", ignore_index=True)
+        viewing = (steps["sale"] == 0).to_numpy()
+        viewed, bought = steps[viewing], steps[~viewing]
+        # Views lie by user: the ones before a purchase end where it stands among them.
+        end = np.cumsum(viewing)[~viewing]
+        user = np.searchsorted(viewed["user"].to_numpy(), bought["user"].to_numpy())
+        begin = np.maximum(user, end - views)
+        size = np.maximum(end - begin, 0)
+        nth = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
+        view = viewed.iloc[np.repeat(begin, size) + nth]
+        pairs = bought.iloc[np.repeat(np.arange(len(bought)), size)][PLACE]
+        recent = pairs["ts"].to_numpy() - view["ts"].to_numpy() <= within_ms
+        pairs = pairs.assign(nth=nth, item=view["item"].to_numpy())[recent]
+        return pairs, viewed.groupby("user").tail(views)
+
+    return Step(run=run, output=PAIRS)
+
+
+def sold_together(most_items: int, hour_ms: int) -> Step:
+    """Return the step that counts the pairs of items on tickets by hour, within a micro-batch."""
+
+    def run(held: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
+        whole, old = after(held, new)
+        whole = whole.assign(fresh=np.arange(len(whole)) >= old)
+        by_slot = whole.sort_values("slot", kind="stable", ignore_index=True)
+        slots = runs_of(by_slot["slot"])
+        number = np.cumsum(slots | runs_of(by_slot["ticket"]))
+        lines = by_slot.assign(number=number).drop_duplicates(["number", "item"])
+        lines = lines.assign(nth=lines.groupby("number").cumcount())
+        lines = lines[lines["nth"] < most_items]
+        pairs = _earlier(lines).assign(count=1)
+        pairs["since"] = pairs["ts"] // hour_ms * hour_ms
+        counted = pairs.groupby(["since", "item_1", "item_2"], as_index=False).agg(
+            ts=("ts", "first"), src=("src", "first"), row=("row", "first"), count=("count", "sum")
+        )
+        latest = np.append(slots[1:], True)
+        is_open = lines["number"].isin(number[latest])
+        return counted, lines[is_open].drop(columns=["fresh", "number", "nth"])
+
+    return Step(run=run, output=COUNTED)
+
+
+def _earlier(lines: pd.DataFrame) -> pd.DataFrame:
+    """Return a row of each fresh line and each item that its ticket had, in order of places."""
+    at = np.flatnonzero(lines["fresh"])
+    had = lines["nth"].to_numpy()[at]
+    turn = np.arange(had.sum()) - np.repeat(np.cumsum(had) - had, had)
+    items, later = lines["item"].to_numpy(), np.repeat(at, had)
+    item, other = items[later], items[np.repeat(at - had, had) + turn]
+    pairs = lines.iloc[later][PLACE]
+    pairs = pairs.assign(item_1=np.minimum(item, other), item_2=np.maximum(item, other))
+    return pairs.sort_values(PLACE)
+
+
+def declining(days: int) -> Step:
+    """Return the step that reports a category at the end of each day, if it is not growing."""
+
+    def run(held: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
+        whole, _ = after(held, new.assign(fresh=True))
+        by_day = whole.groupby(["category", "day"], as_index=False).agg(
+            ts=("ts", "first"),
+            src=("src", "first"),
+            row=("row", "first"),
+            net_paid=("net_paid", "sum"),
+            fresh=("fresh", "first"),
+        )
+        category = by_day.groupby("category")
+        x, y = by_day["day"], by_day["net_paid"]
+        table = by_day.assign(x=x, y=y, xy=x * y, xx=x * x)
+        sums = table.groupby("category")[["x", "y", "xy", "xx"]].cumsum()
+        n = category.cumcount() + 1
+        ends = by_day[[*PLACE, "fresh"]].shift(-1, fill_value=0)
+        same = (by_day["category"] == by_day["category"].shift(-1)).to_numpy()
+        rise = n * sums["xy"] - sums["x"] * sums["y"]
+        report = same & (ends["fresh"] == 1) & (x < days) & (n > 1) & (rise <= 0)
+        found = ends[PLACE].assign(
+            category=by_day["category"],
+            day=x,
+            points=n,
+            rise=rise,
+            run=n * sums["xx"] - sums["x"] * sums["x"],
+        )
+        return found[report], by_day.assign(fresh=False)
+
+    return Step(run=run, output=TRENDS)

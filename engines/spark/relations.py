@@ -1,0 +1,27 @@
+"""What the adapter asks of a program that is one relation to Spark, for batch and streaming."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from engines.spark.layout import Layout
+from workloads.model import Columns
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from engines.spark.streaming.query import Ran
+
+
+class Relations(Protocol):
+    """A query of operators, or a pipeline, with everything that it depends on but the input."""
+
+    def batch(self, session: "SparkSession", plan: Layout) -> Columns:
+        """Return the output of the whole input."""
+
+    def cut(self, plan: Layout, folder: Path, files: int) -> Any:
+        """Cut an input into so many files for each of its parts; return what `streaming` needs."""
+
+    def streaming(
+        self, session: "SparkSession", files: Any, folder: Path, checkpoint: Path
+    ) -> "Ran":
+        """Run the query until all files in the folder are processed."""
