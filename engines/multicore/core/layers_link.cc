@@ -11,7 +11,12 @@ namespace lab {
 
 LayerLink::LayerLink(Kind kind, std::vector<std::int32_t> itemsizes, std::int64_t rows, TupleBuffer* log,
                      Parker& producer, Parker& consumer)
-    : kind_(kind), itemsizes_(std::move(itemsizes)), mover_(itemsizes_), log_(log), producer_(producer), consumer_(consumer) {
+    : kind_(kind),
+      itemsizes_(std::move(itemsizes)),
+      mover_(itemsizes_),
+      log_(log),
+      producer_(producer),
+      consumer_(consumer) {
   if (rows < 2 || !std::has_single_bit(static_cast<std::uint64_t>(rows))) {
     throw std::invalid_argument("channel_rows is " + std::to_string(rows) + ", wanted a power of two, at least 2");
   }

@@ -165,7 +165,10 @@ class LayerSink final : public LayerNode {
   // `itemsizes`: of the outputs, without stamps.
   LayerSink(WorkMeter& meter, std::size_t stamps, std::int64_t unit, bool every_time, std::int32_t number,
             std::vector<std::int32_t> itemsizes)
-      : LayerNode(meter, stamps, unit, every_time), number_(number), mover_(itemsizes), outputs_(std::move(itemsizes)) {}
+      : LayerNode(meter, stamps, unit, every_time),
+        number_(number),
+        mover_(itemsizes),
+        outputs_(std::move(itemsizes)) {}
 
   void read(std::unique_ptr<LayerIn> in) { in_ = std::move(in); }
   void reserve(std::int64_t rows) { outputs_.reserve(rows); }

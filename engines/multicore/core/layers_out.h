@@ -2,8 +2,8 @@
 //
 // Why nobody waits for ever. Suppose that all threads which are not through are asleep.
 //
-// Promises. A thread that waits for room for a row timed t has promised t, one that waits for rows what it was promised,
-// on all links but those with spilled rows. A spill is of one time, that of all rows in its full ring; whoever sleeps
+// Promises. A thread that waits for room for a row timed t has promised t, one that waits for rows what it was
+// promised, on all links but those with spilled rows. A spill is of one time, that of all rows in its full ring; whoever sleeps
 // moves its spills as soon as there is room, also while it waits for room in another link. So a link that its consumer
 // has emptied has no spill, and says what its producer promised.
 //
