@@ -3,9 +3,9 @@
 // Why nobody waits for ever. Suppose that all threads which are not through are asleep.
 //
 // Promises. A thread that waits for room for a row timed t has promised t, one that waits for rows what it was
-// promised, on all links but those with spilled rows. A spill is of one time, that of all rows in its full ring; whoever sleeps
-// moves its spills as soon as there is room, also while it waits for room in another link. So a link that its consumer
-// has emptied has no spill, and says what its producer promised.
+// promised, on all links but those with spilled rows. A spill is of one time, that of all rows in its full ring;
+// whoever sleeps moves its spills as soon as there is room, also while it waits for room in another link. So a link
+// that its consumer has emptied has no spill, and says what its producer promised.
 //
 // A consumer that sleeps for rows has released all that were ready. If rows are left, the first, timed s, misses the
 // promise of a producer whose link is empty, hence whose promise is at most s. That producer waits for room for a row
