@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from reports.figures.panel import RC, grid
 from reports.figures.time_axis import log_ticks
@@ -89,6 +89,8 @@ class Panel:
     Attributes:
         words: published numbers that have no place on the axes, e.g. quotients of two lines.
         ticks: where the horizontal axis has ticks; None: chosen.
+        tick_names: what is written at them, for categories; None: their numbers.
+        span: values that the vertical axis has room for, so that panels can be compared.
         empty: what to say where there are no lines.
         whole: whether values are counts with few values: ticks at whole numbers only.
         write: writes vertical values; None: short counts.
@@ -103,6 +105,8 @@ class Panel:
     words: Sequence[str] = ()
     log_y: bool = False
     ticks: Sequence[float] | None = None
+    tick_names: Sequence[str] | None = None
+    span: Sequence[float] = ()
     empty: str = "no verified number"
     whole: bool = False
     write: Callable[[float], str] | None = None
@@ -205,6 +209,7 @@ def _panel(axes: Axes, panel: Panel) -> None:
 def _scale(axes: Axes, panel: Panel, shown: Sequence[Line]) -> None:
     values = [v for line in shown for p in line.points for v in (p.low, p.high) if math.isfinite(v)]
     values += [v for m in panel.marks for v in (m.low, m.high) if math.isfinite(v)]
+    values += panel.span
     known = [v for v in values if v > 0]
     if panel.log_y and known:
         axes.set_yscale("log")
@@ -224,7 +229,10 @@ def _scale(axes: Axes, panel: Panel, shown: Sequence[Line]) -> None:
     else:
         axes.margins(x=0.06 if all(line.style == "marks" for line in shown) else 0.02)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    if panel.ticks and panel.tick_names:
+        axes.xaxis.set_major_formatter(FixedFormatter(list(panel.tick_names)))
+    else:
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     grid(axes, "y")
 
 
