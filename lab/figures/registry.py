@@ -9,6 +9,7 @@ from reports.published import Facts
 PAPERS: dict[str, str] = {
     "stretch": "lab.figures.stretch",
     "ordered": "lab.figures.ordered",
+    "viper": "lab.figures.viper",
 }
 """Module by paper: it gives `FIGURES`, and its published numbers by `facts()`."""
 

@@ -257,11 +257,7 @@ def _row(
             y_label="us a tuple",
             x_label=WORKERS,
             lines=lines(cost),
-            marks=[
-                Mark(name="cost of a tuple at one worker", low=theirs.low, high=theirs.high, x=1)
-            ]
-            if setup.cost_us > LIGHT_US
-            else [],
+            marks=[mark] if setup.cost_us > LIGHT_US else [],
             ticks=crowded(options),
             log_y=True,
             write=plain,
