@@ -1,7 +1,7 @@
 """A figure of two stages on engines that are always there, for trying the machinery."""
 
-from lab.figures.experiment import numbers, points, run_table
 from lab.figures.errors import FigureError
+from lab.figures.experiment import numbers, points, run_table
 from lab.figures.figure import Figure, Outcome, Plan, Stage
 from lab.figures.measured import column, series
 from lab.figures.stretch.shared import latency_plan, notes

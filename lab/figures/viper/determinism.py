@@ -5,6 +5,8 @@ each there is nothing to merge, and both layers are the same graph.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
+from math import isfinite
 
 from lab.figures.experiment import (
     beyond_note,
@@ -138,35 +140,53 @@ def _rows(question: Question, options: Options, energy: Energy, grid: Grid) -> l
         ("power", energy.y_label, grid.energy, False, plain),
         ("", "context switches per million tuples", grid.switches, True, None),
     ]
+    rows = []
+    for quantity, y_label, found, is_log, write in quantities:
+        marks = {layer: _marks(question, layer, quantity, energy) for layer in DETERMINISM}
+        rows.append(
+            [
+                Panel(
+                    title=layer if quantity == "throughput" else "",
+                    y_label=y_label,
+                    x_label="operator instances",
+                    lines=_lines(options, layer, found),
+                    marks=marks[layer],
+                    log_y=is_log,
+                    ticks=degrees(options),
+                    span=_span(found, [mark for each in marks.values() for mark in each]),
+                    write=write,
+                )
+                for layer in DETERMINISM
+            ]
+        )
+    return rows
+
+
+def _lines(options: Options, layer: str, found: Found) -> list[Line]:
     return [
-        [
-            Panel(
-                title=layer if quantity == "throughput" else "",
-                y_label=y_label,
-                x_label="operator instances",
-                lines=[
-                    Line(
-                        name=f"{injectors} injector{'s' if injectors > 1 else ''}",
-                        points=points(found[layer, injectors], options),
-                        colour=place,
-                    )
-                    for place, injectors in enumerate(degrees(options))
-                ],
-                marks=_marks(question, layer, quantity, energy),
-                log_y=is_log,
-                ticks=degrees(options),
-                span=[
-                    spread.max
-                    for each in found.values()
-                    for spreads in each.by_workers.values()
-                    for spread in spreads
-                ],
-                write=write,
-            )
-            for layer in DETERMINISM
-        ]
-        for quantity, y_label, found, is_log, write in quantities
+        Line(
+            name=f"{injectors} injector{'s' if injectors > 1 else ''}",
+            points=[
+                replace(point, open=point.open or injectors > options.cores)
+                for point in points(found[layer, injectors], options)
+            ],
+            colour=place,
+        )
+        for place, injectors in enumerate(degrees(options))
     ]
+
+
+def _span(found: Found, marks: list[Mark]) -> list[float]:
+    """Return what both columns have room for, so that they can be compared."""
+    drawn = [
+        value
+        for each in found.values()
+        for spreads in each.by_workers.values()
+        for spread in spreads
+        for value in (spread.min, spread.max)
+    ]
+    bounds = [value for mark in marks for value in (mark.low, mark.high) if isfinite(value)]
+    return drawn + bounds
 
 
 def _marks(question: Question, layer: str, quantity: str, energy: Energy) -> list[Mark]:
