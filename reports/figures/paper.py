@@ -25,6 +25,8 @@ from reports.palette import INK, MUTED, PAPER, slot
 
 PANEL_WIDTH_IN, PANEL_HEIGHT_IN = 3.1, 1.85
 _TOP_IN, _GAP_IN = 0.42, 0.62
+_TITLE_IN = 0.17
+"""Above a row with titles that stands below another, whose axes are labelled there."""
 _LEGEND_TITLE_IN, _LEGEND_LINE_IN = 0.2, 0.16
 _NOTE_CHARACTERS_PER_IN, _NOTE_LINE_IN = 16.5, 0.135
 _MARK_SIZE = 7.0
@@ -131,7 +133,9 @@ def draw(layout: Layout) -> Figure:
     note_in = _NOTE_LINE_IN * sum(note.count("\n") + 1 for note in notes) + 0.1
     cell_in = layout.height_in + _GAP_IN
     below_in = note_in + _legend_in(layout, width) + 0.1
-    height = _TOP_IN + len(layout.rows) * cell_in + below_in + 0.1
+    titled = [bool(number) and any(panel.title for panel in row)
+              for number, row in enumerate(layout.rows)]  # fmt: skip
+    height = _TOP_IN + len(layout.rows) * cell_in + sum(titled) * _TITLE_IN + below_in + 0.1
     figure = Figure(figsize=(width, height), facecolor=PAPER.light)
     figure.text(
         0.12 / width, 1 - 0.1 / height, layout.title, size=10.5, weight="bold", color=INK.light,
@@ -140,7 +144,8 @@ def draw(layout: Layout) -> Figure:
     for number, row in enumerate(layout.rows):
         for column, panel in enumerate(row):
             left = 0.25 + _GAP_IN * 0.8 + column * (layout.width_in + _GAP_IN)
-            top = height - _TOP_IN - number * cell_in - 0.28
+            above_in = number * cell_in + sum(titled[: number + 1]) * _TITLE_IN
+            top = height - _TOP_IN - above_in - 0.28
             axes = figure.add_axes(
                 (
                     left / width,

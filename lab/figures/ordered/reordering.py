@@ -253,7 +253,7 @@ def _row(
             write=plain,
         ),
         Panel(
-            title="Cost of a tuple",
+            title="First operator's cost" if question is MANY else "Cost of a tuple",
             y_label="us a tuple",
             x_label=WORKERS,
             lines=lines(cost),
