@@ -22,10 +22,12 @@ from lab.figures.measured import troubles
 from lab.figures.options import Options
 from lab.figures.viper.claims import claims_of
 from lab.figures.viper.grid import (
+    CL,
     DETERMINISM,
     LAYERS,
     NEW_SEG,
     NO_COUNTER,
+    OL,
     POS_REP,
     Energy,
     Found,
@@ -38,6 +40,7 @@ from lab.figures.viper.grid import (
 )
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
 
+_TITLES = {CL: "CL: channels put in order", OL: "OL: operators put in order"}
 _RECORDS, _QUICK_RECORDS = 40_000_000, 10_000_000
 
 
@@ -146,11 +149,12 @@ def _rows(question: Question, options: Options, energy: Energy, grid: Grid) -> l
         rows.append(
             [
                 Panel(
-                    title=layer if quantity == "throughput" else "",
+                    title=_TITLES[layer] if quantity == "throughput" else "",
                     y_label=y_label,
                     x_label="operator instances",
                     lines=_lines(options, layer, found),
                     marks=marks[layer],
+                    words=_words(question, layer, quantity),
                     log_y=is_log,
                     ticks=degrees(options),
                     span=_span(found, [mark for each in marks.values() for mark in each]),
@@ -187,6 +191,18 @@ def _span(found: Found, marks: list[Mark]) -> list[float]:
     ]
     bounds = [value for mark in marks for value in (mark.low, mark.high) if isfinite(value)]
     return drawn + bounds
+
+
+def _words(question: Question, layer: str, quantity: str) -> list[str]:
+    """Return what is published of both layers at once."""
+    if (layer, quantity) != (CL, "throughput"):
+        return []
+    most = facts().one(figure=question.number, series="CL/OL", quantity="throughput at its most")
+    more = facts().of(figure=question.number, series="CL-OL", quantity=quantity)
+    return [
+        *(f"published: CL - OL = {fact.text}" for fact in more),
+        f"published: CL/OL up to {most.text}",
+    ]
 
 
 def _marks(question: Question, layer: str, quantity: str, energy: Energy) -> list[Mark]:
