@@ -4,7 +4,7 @@ import pytest
 
 from lab.cells import expand
 from lab.figures.options import Options
-from lab.figures.ordered import cost, queries, reordering, skew
+from lab.figures.ordered import cost, queries, setups, skew
 from lab.figures.registry import find
 from lab.figures.verdict import (
     CONTRADICTED,
@@ -287,4 +287,4 @@ def test_costs_in_time_are_nominal_iterations():
         next(c for c in planned("ordered:12", TWO) if name in c.id) for name in ("light", "c10")
     )
     assert (light.query["iterations"], heavy.query["iterations"]) == ("50", "5000")
-    assert reordering.MANY.setups[0].selectivity == "50,1"
+    assert setups.MANY.setups[0].selectivity == "50,1"
