@@ -94,3 +94,10 @@ def quick_note(options: Options) -> tuple[str, ...]:
     if not options.quick:
         return ()
     return ("A quick run: short, few repetitions; not to be published.",)
+
+
+def scale_note(options: Options) -> tuple[str, ...]:
+    """Return the note on inputs whose length was chosen; nothing on the usual ones."""
+    if options.scale is None:
+        return ()
+    return (f"Scale {options.scale:g}: inputs are {options.scale:g} x this figure's usual ones.",)

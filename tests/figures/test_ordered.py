@@ -282,6 +282,14 @@ def test_reordering_is_measured_with_more_workers_than_cores_unless_chosen():
     assert {cell.workers for cell in planned("ordered:13", chosen)} == {1, 2, 8}
 
 
+def test_a_chosen_scale_makes_inputs_shorter_and_is_said(row, make_run):
+    half = Options(cores=2, scale=0.5)
+    usual, short = (planned("ordered:9", options)[0].entry.events for options in (TWO, half))
+    assert short == usual // 2
+    rows = trials(row, "ordered:9", half, lambda cell, label: pace(1e5, 1.0))
+    assert any("Scale 0.5" in n for n in find("ordered:9").outcome(half, (make_run(rows),)).notes)
+
+
 def test_costs_in_time_are_nominal_iterations():
     (light, heavy) = (
         next(c for c in planned("ordered:12", TWO) if name in c.id) for name in ("light", "c10")

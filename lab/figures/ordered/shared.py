@@ -7,7 +7,7 @@ operator takes a tuple until what follows from it has left, waiting for its turn
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from lab.figures.experiment import beyond_note, quick_note
+from lab.figures.experiment import beyond_note, quick_note, scale_note
 from lab.figures.figure import Plan, Runs, Stage
 from lab.figures.measured import column, counter, troubles
 from lab.figures.options import Options
@@ -88,6 +88,7 @@ def notes(options: Options, runs: Runs, degrees: Iterable[int], *more: str) -> t
         f"{options.cores} cores here; the paper's machine: 16 cores (Xeon E5-2698B v3), C++, trials"
         " of 2 to 10 minutes.",
         *quick_note(options),
+        *scale_note(options),
         *beyond_note(options, degrees),
         *more,
         *troubles(runs)[:6],

@@ -16,6 +16,7 @@ from lab.figures.experiment import (
     points,
     quick_note,
     run_table,
+    scale_note,
 )
 from lab.figures.figure import Figure, Outcome, Plan, Runs, Stage
 from lab.figures.measured import troubles
@@ -125,6 +126,7 @@ def _notes(
         f"{options.cores} cores here; the paper's machine: 2 x 8 cores, 32 hardware threads "
         "(Xeon E5-2687W), Storm 0.9.7, Java. Its rates and watts are drawn, never judged.",
         *quick_note(options),
+        *scale_note(options),
         *beyond_note(options, degrees(options)),
         "An injector, an instance, a sink and a merge-sorting operator are a thread each"
         + (f": {threads} threads" if threads else "")
