@@ -154,7 +154,8 @@ def _row(
         ]
 
     theirs = facts().one(figure=question.number, quantity="per-tuple cost")
-    mark = Mark(name="cost of a tuple at one worker", low=theirs.low, high=theirs.high, x=1)
+    name = f"cost of a tuple at one worker: {theirs.text}"
+    mark = Mark(name=name, low=theirs.low, high=theirs.high, x=1)
     return [
         Panel(
             title=f"{setup.title}: speedup",
