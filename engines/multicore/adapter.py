@@ -10,6 +10,9 @@ from engines.multicore.dgs_run import RING_BLOCKS, MulticoreRun
 from engines.multicore.elastic.controller import Settings, make
 from engines.multicore.join_runs import JOINS, JoinRun, no_join
 from engines.multicore.join_runs import properties as join_properties
+from engines.multicore.layers_run import KINDS as LAYERS_KINDS
+from engines.multicore.layers_run import LayersRun, depends_on_ties, layers_options
+from engines.multicore.layers_run import wrong_options as wrong_layers
 from engines.multicore.operator_run import OperatorRun, mixed
 from engines.multicore.pipeline_options import KINDS as PIPELINE_KINDS
 from engines.multicore.pipeline_options import pipeline_options, wrong_options
@@ -19,7 +22,8 @@ from workloads.model import DGSProgram, Pipeline, Program, Query
 
 __all__ = ["MulticoreEngine", "MulticoreRun"]
 
-DGS, VSN, SN, ORDERED = "dgs", "vsn", "sn", "ordered"
+DGS, VSN, SN, ORDERED, LAYERS = "dgs", "vsn", "sn", "ordered", "layers"
+_PIPELINES = (ORDERED, LAYERS)
 _QUERIES = {
     VSN: "virtual shared-nothing: instances share state and an ordered log; operators O+",
     SN: "shared-nothing: queues, copies and a state for each instance; operators O+",
@@ -43,6 +47,7 @@ VARIANTS = (
     _variant(DGS, "synchronization plans over shared memory; programs with DGS", DGSProgram),
     *(_variant(name, summary, Query) for name, summary in _QUERIES.items()),
     _variant(ORDERED, "workers scheduled on operators, outputs in order; pipelines", Pipeline),
+    _variant(LAYERS, "a thread for each instance, ordered by channels or operators", Pipeline),
 )
 MAX_WORKERS = 64
 LOAD_RING_BLOCKS = 1 << 14
@@ -59,6 +64,7 @@ _OPTIONS: Mapping[str, Mapping[str, type[object]]] = {
     VSN: _ELASTIC,
     SN: _ELASTIC,
     ORDERED: {**_COMMON, **PIPELINE_KINDS},
+    LAYERS: {**_COMMON, **LAYERS_KINDS},
     **dict.fromkeys(JOINS, _COMMON),
 }
 TUPLE_BUFFERS = ("order", "scalegate")
@@ -74,7 +80,7 @@ class MulticoreEngine:
         return version("stream-lab")
 
     def variants(self) -> tuple[Variant, ...]:
-        """Return the variants: `dgs` for programs, `vsn` by default for queries, `ordered`."""
+        """Return the variants; defaults: `dgs`, for queries `vsn`, for pipelines `ordered`."""
         return VARIANTS
 
     def unsupported(self, task: Task) -> str | None:
@@ -94,6 +100,12 @@ class MulticoreEngine:
                 "PIP1": Property(holds=True, why="operators do not mention workers or partitions"),
                 "PIP2": Property(holds=True, why="workers go to operators as they are needed"),
                 "PIP3": Property(holds=True, why="the order is the runtime's; operators only emit"),
+            }
+        if variant == LAYERS:
+            return {
+                "PIP1": Property(holds=True, why="operators do not mention their instances"),
+                "PIP2": Property(holds=True, why="channels, not operators, deal the records"),
+                "PIP3": Property(holds=True, why="the engine merges; operators read one sequence"),
             }
         if variant != DGS:
             return {
@@ -146,6 +158,14 @@ class MulticoreEngine:
                 workers=task.workers,
                 **common,  # type: ignore[arg-type]
             )
+        if isinstance(program, Pipeline) and task.variant == LAYERS:
+            return LayersRun(
+                program,
+                task.dataset.load(),
+                workers=task.workers,
+                options=layers_options(task.options),
+                **common,  # type: ignore[arg-type]
+            )
         if isinstance(program, Pipeline):
             return PipelineRun(
                 program,
@@ -171,13 +191,15 @@ def _wrong_program(task: Task) -> str | None:
     if task.variant in JOINS:
         return no_join(task.workload, task.variant, task.workers)
     program = task.workload.program
-    if isinstance(program, Pipeline) != (task.variant == ORDERED):
+    if isinstance(program, Pipeline) != (task.variant in _PIPELINES):
         if isinstance(program, Pipeline):
             return f"{task.workload.name} is an ordered pipeline; give variants = ['{ORDERED}']"
         other = DGS if isinstance(program, DGSProgram) else VSN
         return f"{task.workload.name} is no ordered pipeline; give variants = ['{other}']"
     if isinstance(program, Pipeline):
-        return None
+        if task.variant == ORDERED:
+            return None
+        return depends_on_ties(program, task.workload.output, task.workers)
     if task.variant == DGS and not isinstance(program, DGSProgram):
         return f"{task.workload.name} is a query of operators O+; give variants = ['{VSN}']"
     if task.variant != DGS and not isinstance(program, Query):
@@ -208,6 +230,8 @@ def _wrong_options(task: Task) -> str | None:
         return "measure = false is for catch-up: an offered load is there to be measured"
     if task.variant == ORDERED:
         return wrong_options(task.options)
+    if task.variant == LAYERS:
+        return wrong_layers(task.options)
     if "controller" in task.options:
         try:
             make(task.options["controller"])

@@ -4,27 +4,27 @@ import os
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from engines.errors import EngineCrashError, EngineError, UnsupportedError
 from engines.multicore import _core
 from engines.multicore.kernels.pipelines import StageKernels
 from engines.multicore.pipeline_options import MOST_GROUPS, PipelineOptions
-from engines.multicore.results import (
-    LAG,
-    LATENCY_UNDER_LOAD,
-    SERVICE,
-    histogram,
-    progress,
+from engines.multicore.results import histogram, progress
+from engines.multicore.stages import (
+    RESERVED_ROWS,
+    add_stage,
+    add_streams,
+    collected,
+    itemsizes,
+    offered,
+    partitions_of,
+    refused_fields,
+    under_load,
 )
-from engines.protocol import FULL, Histogram, Measured, OfferedLoad, Sent
-from workloads.model import Columns, Input, ListColumn, Pipeline, Stream
-from workloads.model.pipeline import PARTITIONED, Stage
+from engines.protocol import Histogram, Measured, OfferedLoad
+from workloads.model import Columns, Input, Pipeline
+from workloads.model.pipeline import PARTITIONED
 
-RESERVED_ROWS = 1 << 20
-"""With a load: output rows for which memory is touched before the clock starts."""
-
-MOST_STREAMS = 64
 MOST_BATCH = 1 << 16
 """A unit has at most so many records; a larger batch counts as this."""
 
@@ -94,19 +94,17 @@ class PipelineRun:
                 slice_ns=options.slice_us * 1000,
                 window_ns=options.ct_window_us * 1000,
                 capacity=options.qst_capacity or 0,
-                itemsizes=[8, *_itemsizes(pipeline.event)],
+                itemsizes=[8, *itemsizes(pipeline.event)],
                 cores=available if pinned else [],
                 oversubscribed=workers > len(available),
-                load=None
-                if load is None
-                else (load.warm_up_ns, load.end_ns, load.batching == FULL),
+                load=offered(load),
                 spare_core=workers < len(available),
                 reserved_rows=0 if load is None else RESERVED_ROWS,
                 measure=measure,
             )
-            self._add_stages()
-            for index, stream in enumerate(data.streams):
-                self._add_stream(index, stream)
+            for stage, kernels in zip(pipeline.stages, self._kernels, strict=True):
+                add_stage(self._core, stage, kernels, partitions_of(stage, options.partitions))
+            add_streams(self._core, pipeline, data, load)
             self._core.start()
         except (ValueError, TypeError) as error:
             raise EngineError(f"the core refused the run: {error}") from error
@@ -134,12 +132,7 @@ class PipelineRun:
 
     def answer(self) -> Columns:
         """Return all outputs, in order."""
-        core = self._open()
-        rows = core.rows()
-        output = self._pipeline.output
-        columns: Columns = {name: np.empty(rows, dtype=output[name]) for name in output.names or ()}
-        core.collect([column.ctypes.data for column in columns.values()])
-        return columns
+        return collected(self._open(), self._pipeline.output)
 
     def close(self) -> None:
         """Release the core, its threads and the input."""
@@ -150,35 +143,6 @@ class PipelineRun:
             raise EngineError("this run is closed")
         return self._core
 
-    def _add_stages(self) -> None:
-        for stage, kernels in zip(self._pipeline.stages, self._kernels, strict=True):
-            self._core.add_stage(
-                name=stage.name,
-                kind=stage.kind,
-                process=kernels.process(),
-                partition=kernels.partition(),
-                partitions=partitions_of(stage, self._options),
-                # A state without fields of any size is still one.
-                state_bytes=0 if stage.state is None else max(1, stage.state.itemsize),
-                max_outputs=stage.max_outputs,
-                itemsizes=_itemsizes(stage.output),
-            )
-
-    def _add_stream(self, index: int, stream: Stream) -> None:
-        event = self._pipeline.event
-        columns = [_column(stream, name, event[name]) for name in event.names or ()]
-        if self._load is None:
-            beats = np.ascontiguousarray(stream.heartbeats, dtype=np.int64)
-            self._core.add_stream(stream.ts, columns, beats)
-            return
-        self._core.add_stream(
-            stream.ts,
-            columns,
-            self._load.heartbeat_ts[index],
-            self._load.due_ns[index],
-            self._load.heartbeat_due_ns[index],
-        )
-
     def _plan(self) -> str:
         options = self._options
         parts = []
@@ -186,7 +150,8 @@ class PipelineRun:
             part = f"{stage.name}: {stage.kind}"
             if stage.kind == PARTITIONED:
                 by = "hash" if stage.bounds is None else "range"
-                part += f", {partitions_of(stage, options)} partitions by {by}, {options.worklist}"
+                count = partitions_of(stage, options.partitions)
+                part += f", {count} partitions by {by}, {options.worklist}"
             parts.append(part)
         return (
             f"{' -> '.join(parts)}; {self._workers} workers, scheduler {options.scheduler}, "
@@ -214,63 +179,23 @@ class PipelineRun:
             return {}
         if self._load is None:
             return {"latency": histogram(core.processing(), PROCESSING)}
-        return {
-            "latency": histogram(core.latency(), LATENCY_UNDER_LOAD),
-            "warm_up_latency": histogram(core.warm_up(), LATENCY_UNDER_LOAD),
-            "service_latency": histogram(core.service(), SERVICE),
-            "sent": Sent(events=core.emitted(), lag=histogram(core.lag(), LAG), own_thread=True),
-        }
-
-
-def partitions_of(stage: Stage, options: PipelineOptions) -> int:
-    """Return into how many partitions the keys of an operator go; 1 without keys."""
-    if stage.kind != PARTITIONED:
-        return 1
-    if stage.bounds is not None:
-        return len(stage.bounds) + 1
-    return stage.partitions if options.partitions is None else options.partitions
+        return under_load(core)
 
 
 def refusal(pipeline: Pipeline, data: Input, options: PipelineOptions, window: int) -> str | None:
     """Return why the core cannot run a pipeline on an input in this way, or None."""
-    if len(data.streams) > MOST_STREAMS:
-        return f"a pipeline reads at most {MOST_STREAMS} streams, got {len(data.streams)}"
-    for index, stage in enumerate(pipeline.stages):
-        reads = pipeline.input_of(index)
-        for name in reads.names or ():
-            if reads[name].subdtype is not None or reads[name].hasobject:
-                return f"operator {stage.name} reads {name}, which is {reads[name]}; single values"
-        for name in stage.output.names or ():
-            if stage.output[name].subdtype is not None or stage.output[name].hasobject:
-                return (
-                    f"operator {stage.name} forwards {name}, which is {stage.output[name]}; the "
-                    "core forwards single values"
-                )
-        partitions = partitions_of(stage, options)
-        units = 1 << (window - 1).bit_length()
+    reason = refused_fields(pipeline, data)
+    if reason is not None:
+        return reason
+    units = 1 << (window - 1).bit_length()
+    for stage in pipeline.stages:
+        partitions = partitions_of(stage, options.partitions)
         if units * partitions > MOST_GROUPS:
             return (
                 f"operator {stage.name}: {partitions} partitions by a window of {units} units is "
                 f"more than {MOST_GROUPS} groups; give fewer partitions or a smaller window"
             )
-    for stream in data.streams:
-        for name in pipeline.event.names or ():
-            if isinstance(stream.payload.get(name), ListColumn):
-                return f"stream {stream.name}: column {name} holds lists, the pipeline reads one"
     return None
-
-
-def _itemsizes(dtype: np.dtype[np.void]) -> list[int]:
-    return [dtype[name].itemsize for name in dtype.names or ()]
-
-
-def _column(stream: Stream, name: str, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Return a column as kernels expect it; of zeros where the stream has none."""
-    column = stream.payload.get(name)
-    if column is None:
-        return np.zeros(len(stream), dtype=dtype)
-    assert not isinstance(column, ListColumn)
-    return np.ascontiguousarray(column, dtype=dtype)
 
 
 def _quantiles(found: Histogram) -> dict[str, float]:

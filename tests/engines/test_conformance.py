@@ -34,6 +34,7 @@ ELSEWHERE = {
     "1t": "test_multicore_joins.py",
     "indexed": "test_multicore_joins.py",
     "ordered": "test_multicore_pipelines_conformance.py",
+    "layers": "test_multicore_layers.py",
 }
 """Variants of the multicore engine for other programs than those with DGS: where they are tried."""
 # A Spark case costs its start-up, so every case runs once for a variant, on workloads in turn; the

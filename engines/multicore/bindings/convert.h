@@ -65,5 +65,7 @@ void bind_operators(nb::module_& m);
 void bind_joins(nb::module_& m);
 // And of ordered pipelines, in pipelines.cc.
 void bind_pipelines(nb::module_& m);
+// And of query graphs, in layers.cc.
+void bind_layers(nb::module_& m);
 
 }  // namespace lab::python

@@ -213,6 +213,7 @@ NB_MODULE(_core, m) {
   bind_operators(m);
   bind_joins(m);
   bind_pipelines(m);
+  bind_layers(m);
   m.attr("STEP_NS") = lab::Recorder::kStepNs;
   m.def(
       "try_generator",

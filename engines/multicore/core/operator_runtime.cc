@@ -267,27 +267,16 @@ void OperatorRuntime::collect(std::span<void* const> columns) const {
   merge_outputs(buffers, columns);
 }
 
-std::vector<std::int64_t> OperatorRuntime::sum(Histogram Recorder::*of) const {
-  std::vector<const Histogram*> all;
-  for (const auto& meter : threads_.meters()) all.push_back(&(meter->recorder.*of));
-  return sum_counts(all);
-}
+std::vector<std::int64_t> OperatorRuntime::latency_counts() const { return sum_counts(threads_, &Recorder::steady); }
+std::vector<std::int64_t> OperatorRuntime::warm_up_counts() const { return sum_counts(threads_, &Recorder::warm_up); }
 
-std::vector<std::int64_t> OperatorRuntime::latency_counts() const { return sum(&Recorder::steady); }
-std::vector<std::int64_t> OperatorRuntime::warm_up_counts() const { return sum(&Recorder::warm_up); }
-
-std::vector<std::int64_t> OperatorRuntime::service_counts() const { return sum(&Recorder::service); }
+std::vector<std::int64_t> OperatorRuntime::service_counts() const { return sum_counts(threads_, &Recorder::service); }
 
 std::vector<std::int64_t> OperatorRuntime::lag_counts() const {
   return generator_ ? generator_->lag().counts() : std::vector<std::int64_t>{};
 }
 
-std::vector<Progress> OperatorRuntime::progress() const {
-  std::vector<const Recorder*> all;
-  for (const auto& meter : threads_.meters()) all.push_back(&meter->recorder);
-  if (generator_) all.push_back(&generator_->recorder);
-  return sum_progress(all);
-}
+std::vector<Progress> OperatorRuntime::progress() const { return sum_progress(threads_, generator_.get()); }
 
 std::vector<std::vector<LoadStep>> OperatorRuntime::load_steps() const {
   std::vector<std::vector<LoadStep>> result;

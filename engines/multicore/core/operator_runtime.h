@@ -97,7 +97,6 @@ class OperatorRuntime {
   void fail(std::int32_t index, const std::string& what) noexcept;
   void abandon();
   void join();
-  std::vector<std::int64_t> sum(Histogram Recorder::*of) const;
 
   OperatorOptions options_;
   OperatorThreads threads_;

@@ -31,7 +31,12 @@ class alignas(kCacheLine) Parker {
   // Wakes the owner if it sleeps or is about to. The caller's condition must have been stored with
   // sequential consistency before. Any thread.
   void notify() noexcept {
-    if (sleeping_.load(std::memory_order_seq_cst) != 0) wake();  // pairs with the store in prepare
+    if (asleep()) wake();
+  }
+
+  // Whether `notify` would wake the owner. As for `notify`, the caller's condition must have been stored before.
+  bool asleep() const noexcept {
+    return sleeping_.load(std::memory_order_seq_cst) != 0;  // pairs with the store in prepare
   }
 
  private:

@@ -209,15 +209,9 @@ void PipelineRuntime::collect(std::span<void* const> columns) const {
   merge_outputs(all, columns);
 }
 
-std::vector<std::int64_t> PipelineRuntime::sum(Histogram Recorder::*of) const {
-  std::vector<const Histogram*> all;
-  for (const auto& meter : threads_.meters()) all.push_back(&(meter->recorder.*of));
-  return sum_counts(all);
-}
-
-std::vector<std::int64_t> PipelineRuntime::latency_counts() const { return sum(&Recorder::steady); }
-std::vector<std::int64_t> PipelineRuntime::warm_up_counts() const { return sum(&Recorder::warm_up); }
-std::vector<std::int64_t> PipelineRuntime::service_counts() const { return sum(&Recorder::service); }
+std::vector<std::int64_t> PipelineRuntime::latency_counts() const { return sum_counts(threads_, &Recorder::steady); }
+std::vector<std::int64_t> PipelineRuntime::warm_up_counts() const { return sum_counts(threads_, &Recorder::warm_up); }
+std::vector<std::int64_t> PipelineRuntime::service_counts() const { return sum_counts(threads_, &Recorder::service); }
 
 std::vector<std::int64_t> PipelineRuntime::processing_counts() const {
   std::vector<const Histogram*> all;
@@ -229,12 +223,7 @@ std::vector<std::int64_t> PipelineRuntime::lag_counts() const {
   return generator_ ? generator_->lag().counts() : std::vector<std::int64_t>{};
 }
 
-std::vector<Progress> PipelineRuntime::progress() const {
-  std::vector<const Recorder*> all;
-  for (const auto& meter : threads_.meters()) all.push_back(&meter->recorder);
-  if (generator_) all.push_back(&generator_->recorder);
-  return sum_progress(all);
-}
+std::vector<Progress> PipelineRuntime::progress() const { return sum_progress(threads_, generator_.get()); }
 
 PipelineCounts PipelineRuntime::counts() const noexcept {
   PipelineCounts total;

@@ -135,7 +135,6 @@ class PipelineRuntime : private PipelineStage::Next {
   bool over() const noexcept;
   void abandon();
   void join();
-  std::vector<std::int64_t> sum(Histogram Recorder::*of) const;
 
   PipelineOptions options_;
   OperatorThreads threads_;

@@ -7,31 +7,12 @@
 #include <utility>
 
 #include "pipeline_worker.h"
-#include "run_parts.h"
 
 namespace lab {
 namespace {
 
-// An entry of a key table is a stamp, the key, and the state (window_table.h).
-constexpr std::size_t kHeadBytes = 16;
-
 // Up to so many outputs of a record, a group writes where they belong at once; else by way of the worker's scratch.
 constexpr std::int64_t kFewOutputs = 4;
-
-StageSpec checked(StageSpec spec) {
-  using Kind = StageSpec::Kind;
-  const std::string where = "operator " + spec.name + ": ";
-  check_output(spec.itemsizes);
-  if (spec.process == nullptr) throw std::invalid_argument(where + "it has no function");
-  if (spec.max_outputs < 1) throw std::invalid_argument(where + "max_outputs must be at least 1");
-  if ((spec.kind == Kind::kStateless) != (spec.state_bytes == 0) || spec.state_bytes < 0) {
-    throw std::invalid_argument(where + "an operator has a state unless it is stateless");
-  }
-  if (spec.kind == Kind::kPartitioned && (spec.partitions < 1 || spec.partition == nullptr)) {
-    throw std::invalid_argument(where + "a partitioned operator has partitions, at least 1");
-  }
-  return spec;
-}
 
 // Notes when the first operator took a unit: its first group counts.
 void note_taken(Unit& unit, std::size_t stage, PipelineWorker& worker) noexcept {
@@ -51,16 +32,9 @@ PipelineStage::PipelineStage(StageSpec spec, std::size_t index, bool track, Next
       next_(next),
       scheduler_(scheduler),
       stop_(stop) {
-  const std::size_t words = (static_cast<std::size_t>(spec_.state_bytes) + 7) / 8;
-  if (spec_.kind == StageSpec::Kind::kStateful) state_.resize(words, 0);
+  if (spec_.kind == StageSpec::Kind::kStateful) state_.resize(spec_.words(), 0);
   if (!partitioned()) return;
-  keys_ = std::vector<Keys>(static_cast<std::size_t>(spec_.partitions));
-  for (Keys& keys : keys_) keys.stride = kHeadBytes + words * 8;
-}
-
-void* PipelineStage::find(void* keys, std::int64_t key) {
-  auto* of = static_cast<Keys*>(keys);
-  return of->table.find(key, of->stride).entry + kHeadBytes;
+  for (std::int32_t i = 0; i < spec_.partitions; ++i) keys_.emplace_back(spec_);
 }
 
 // Records that this operator is likely to make of so many, and never less than one record may need.
@@ -73,16 +47,7 @@ std::int64_t PipelineStage::room_for(std::int64_t records) const noexcept {
 std::int64_t PipelineStage::run(const StageCall& call, std::int64_t begin, std::int64_t end, Emit& out,
                                 PipelineWorker& worker) const {
   ++worker.counts.kernel_calls;
-  const std::int64_t next = spec_.process(&call, begin, end, &out) - 1;
-  if (next < begin) {
-    throw std::runtime_error(called() +
-                             "its function raised an exception; run it on the reference engine to see which");
-  }
-  if (out.refused != 0) {
-    throw std::runtime_error(called() + "its function emitted " + std::to_string(out.refused) +
-                             " records beyond max_outputs; raise it in the operator");
-  }
-  return next;
+  return spec_.run(call, begin, end, out);
 }
 
 // Processes entries [begin, end) into a buffer, which grows. Returns how many records there are in it then.
@@ -97,11 +62,11 @@ std::int64_t PipelineStage::fill(StageCall& call, std::int64_t begin, std::int64
     const std::int64_t next = run(call, at, end, out, worker);
     if (next >= end) break;
     if (next == at && out.capacity - out.count >= spec_.max_outputs) {
-      throw std::runtime_error(called() + "its function makes no progress");
+      spec_.fail_without_progress();
     }
     at = next;
     if (out.count > std::numeric_limits<std::int32_t>::max() / 2) {
-      throw std::runtime_error(called() + "more than 2^30 records of one unit; give a smaller batch");
+      throw std::runtime_error(spec_.called() + "more than 2^30 records of one unit; give a smaller batch");
     }
     buffer.grow(out.count, out.count + std::max(out.count / 2, room_for(end - at)));
   }
@@ -109,10 +74,7 @@ std::int64_t PipelineStage::fill(StageCall& call, std::int64_t begin, std::int64
 }
 
 void PipelineStage::group(Unit& unit, PipelineWorker& worker) const {
-  if (!make_groups(unit, {spec_.partition, spec_.partitions}, worker)) {
-    throw std::runtime_error(called() + "its key function raised an exception; run it on the reference engine to see "
-                                        "which");
-  }
+  if (!make_groups(unit, {spec_.partition, spec_.partitions}, worker)) spec_.fail_by_key();
   if (unit.group_count == 1) return;  // it will write where whole units do
   const std::int64_t most = spec_.max_outputs;
   unit.part_room = most <= kFewOutputs
@@ -135,8 +97,7 @@ void PipelineStage::operate_group(Group& group, PipelineWorker& worker) {
   call.columns = unit.columns;
   call.base = unit.base;
   call.order = unit.order.data();
-  call.state = &keys_[static_cast<std::size_t>(group.partition)];
-  call.find = &PipelineStage::find;
+  keys_[static_cast<std::size_t>(group.partition)].serve(call);
   if (unit.group_count == 1) return whole(unit, call, worker);
   part(group, call, worker);
   // acq_rel: releases what this group has written, acquires what the others have.
@@ -175,7 +136,7 @@ void PipelineStage::part(Group& group, StageCall& call, PipelineWorker& worker) 
     out.capacity = room;  // as much as its records may need
     call.sources = parts.sources() + first;
     if (run(call, group.begin, group.end, out, worker) != group.end) {
-      throw std::runtime_error(called() + "its function makes no progress");
+      spec_.fail_without_progress();
     }
     group.made = out.count;
   } else {

@@ -7,26 +7,12 @@
 #include <vector>
 
 #include "pipeline_groups.h"
-#include "pipeline_kernel.h"
 #include "pipeline_scheduler.h"
 #include "pipeline_unit.h"
 #include "pipeline_worklist.h"
-#include "window_table.h"
+#include "stage_spec.h"
 
 namespace lab {
-
-struct StageSpec {
-  enum class Kind { kStateless, kPartitioned, kStateful };
-
-  std::string name;                       // what errors call it
-  Kind kind = Kind::kStateless;
-  StageKernel process = nullptr;
-  PartitionKernel partition = nullptr;    // partitioned operators
-  std::int32_t partitions = 1;
-  std::int64_t state_bytes = 0;           // of the state, or of the state of a key
-  std::int64_t max_outputs = 1;           // of one record
-  std::vector<std::int32_t> itemsizes;    // of each output field; the first is the int64 timestamp
-};
 
 class PipelineStage final : public Operate {
  public:
@@ -47,20 +33,11 @@ class PipelineStage final : public Operate {
   // Partitioned operators: takes a unit with records apart for this operator. Any thread.
   void group(Unit& unit, PipelineWorker& worker) const;
 
-  // How errors of the operator begin.
-  std::string called() const { return spec_.name.empty() ? "" : "operator " + spec_.name + ": "; }
-
   void operate(Unit& unit, PipelineWorker& worker) override;
   void operate_group(Group& group, PipelineWorker& worker) override;
   bool stopped() const noexcept override { return stop_.load(std::memory_order_relaxed); }  // relaxed: seen soon enough
 
  private:
-  struct Keys {
-    WindowTable table;
-    std::size_t stride = 0;
-  };
-
-  static void* find(void* keys, std::int64_t key);
   std::int64_t fill(StageCall& call, std::int64_t begin, std::int64_t end, RecordBuffer& buffer,
                     PipelineWorker& worker);
   std::int64_t room_for(std::int64_t records) const noexcept;
@@ -76,7 +53,7 @@ class PipelineStage final : public Operate {
   const PipelineScheduler& scheduler_;
   const std::atomic<bool>& stop_;
   std::vector<std::uint64_t> state_;  // stateful; belongs to the one worker
-  std::vector<Keys> keys_;            // by partition; each belongs to whoever the worklist lets at it
+  std::vector<KeyStates> keys_;       // by partition; each belongs to whoever the worklist lets at it
 };
 
 }  // namespace lab

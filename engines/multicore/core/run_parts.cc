@@ -124,4 +124,17 @@ std::vector<Progress> sum_progress(std::span<const Recorder* const> all) {
   return result;
 }
 
+std::vector<std::int64_t> sum_counts(const OperatorThreads& threads, Histogram Recorder::*of) {
+  std::vector<const Histogram*> all;
+  for (const auto& meter : threads.meters()) all.push_back(&(meter->recorder.*of));
+  return sum_counts(all);
+}
+
+std::vector<Progress> sum_progress(const OperatorThreads& threads, const Generator* generator) {
+  std::vector<const Recorder*> all;
+  for (const auto& meter : threads.meters()) all.push_back(&meter->recorder);
+  if (generator != nullptr) all.push_back(&generator->recorder);
+  return sum_progress(all);
+}
+
 }  // namespace lab

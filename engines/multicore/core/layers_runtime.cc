@@ -1,0 +1,208 @@
+#include "layers_runtime.h"
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+#include <utility>
+
+#include "clock.h"
+
+namespace lab {
+namespace {
+
+constexpr std::int32_t kMostWorkers = kMaxLogSources;
+constexpr std::int64_t kMostChannelRows = std::int64_t{1} << 20;
+
+LayersOptions checked(LayersOptions options) {
+  const std::string& layer = options.determinism;
+  if (layer != "operator" && layer != "communication" && layer != "none") {
+    throw std::invalid_argument("determinism is operator, communication or none, not " + layer);
+  }
+  if (options.workers < 1 || options.workers > kMostWorkers) {
+    throw std::invalid_argument("workers must be between 1 and " + std::to_string(kMostWorkers));
+  }
+  if (options.batch < 1) throw std::invalid_argument("batch must be at least 1");
+  if (options.channel_rows < 2 || options.channel_rows > kMostChannelRows) {
+    throw std::invalid_argument("channel_rows must be between 2 and " + std::to_string(kMostChannelRows));
+  }
+  options.channel_rows = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(options.channel_rows)));
+  if (options.core_count < 1) throw std::invalid_argument("core_count must be at least 1");
+  if (options.grid_steps < 1) throw std::invalid_argument("grid_steps must be at least 1");
+  check_ring_blocks(options.ring_blocks);
+  check_output(options.input_itemsizes);
+  if (options.load) check_load(*options.load);
+  return options;
+}
+
+}  // namespace
+
+LayersRuntime::LayersRuntime(LayersOptions options)
+    : options_(checked(std::move(options))),
+      stamps_(!options_.measure ? 0 : options_.load ? 2 : 1),
+      unit_(std::min(options_.batch, options_.channel_rows / 2)) {}
+
+LayersRuntime::~LayersRuntime() {
+  if (go_ != nullptr) abandon();
+}
+
+void LayersRuntime::add_stage(StageSpec spec) {
+  if (go_ != nullptr) throw std::logic_error("add operators before start");
+  stages_.push_back(lab::checked(std::move(spec)));
+}
+
+std::int32_t LayersRuntime::add_stream(StreamView stream) {
+  if (go_ != nullptr) throw std::logic_error("add streams before start");
+  check_stream(stream, views_.size(), options_.load.has_value());
+  if (views_.size() == static_cast<std::size_t>(kMaxLogSources)) {
+    throw std::invalid_argument("a query graph has at most " + std::to_string(kMaxLogSources) + " injectors");
+  }
+  if (stream.columns.size() != options_.input_itemsizes.size()) {
+    throw std::invalid_argument("a stream has one column for each field of the input");
+  }
+  stream.index = static_cast<std::int32_t>(views_.size());
+  views_.push_back(std::move(stream));
+  return views_.back().index;
+}
+
+void LayersRuntime::start() {
+  if (go_ != nullptr) throw std::logic_error("a runtime starts once");
+  if (stages_.empty()) throw std::logic_error("a pipeline needs an operator");
+  build();
+  go_ = std::make_unique<std::latch>(1);
+  try {
+    for (std::int32_t i = 0; i < threads(); ++i) {
+      places_[static_cast<std::size_t>(i)].thread = std::thread([this, i] { work(i); });
+    }
+    if (generator_) {
+      generator_thread_ = std::thread([this] {
+        go_->wait();
+        generator_->run(threads_->start_ns(), threads_->parkers(), threads_->failure());
+      });
+    }
+  } catch (...) {
+    abandon();
+    throw;
+  }
+}
+
+void LayersRuntime::abandon() {
+  if (places_.empty() || !places_.front().thread.joinable()) return;
+  threads_->fail();
+  go_->count_down();
+  join();
+}
+
+void LayersRuntime::join() {
+  for (Place& place : places_) {
+    if (place.thread.joinable()) place.thread.join();
+  }
+  if (generator_thread_.joinable()) generator_thread_.join();
+}
+
+std::int64_t LayersRuntime::run() {
+  if (go_ == nullptr) start();
+  if (!places_.front().thread.joinable()) throw std::logic_error("a runtime runs once");
+  const std::int64_t begin = now_ns();
+  threads_->begin(begin, options_.load ? options_.load->warm_up_ns : 0);
+  go_->count_down();  // release: publishes the above; pairs with the waits
+  join();
+  const std::int64_t finish = now_ns();
+  for (const Place& place : places_) {
+    if (!place.error.empty()) throw std::runtime_error(place.error);
+  }
+  return finish - begin;
+}
+
+void LayersRuntime::work(std::int32_t index) {
+  pin_thread(options_.cores, index);
+  go_->wait();
+  Place& place = places_[static_cast<std::size_t>(index)];
+  const ThreadUse before = ThreadUse::now();
+  try {
+    work_on(*place.node, index);
+  } catch (const std::exception& error) {
+    place.error = "thread " + std::to_string(index) + ": " + error.what();
+    threads_->fail();
+  }
+  place.use = ThreadUse::now() - before;
+}
+
+void LayersRuntime::work_on(LayerNode& node, std::int32_t index) {
+  Backoff backoff = threads_->backoff();
+  while (!threads_->failed()) {
+    if (node.turn()) {
+      backoff.reset();
+      continue;
+    }
+    if (node.over()) return;
+    switch (backoff.next()) {
+      case Backoff::Step::kSpin:
+        spin_pause();
+        break;
+      case Backoff::Step::kYield:
+        ++node.counts.yields;
+        std::this_thread::yield();
+        break;
+      case Backoff::Step::kSleep: {
+        Parker& mine = parker(index);
+        const std::uint32_t ticket = mine.prepare();
+        if (node.turn() || node.over() || threads_->failed()) {
+          mine.cancel();
+        } else {
+          ++node.counts.sleeps;
+          mine.commit(ticket);
+        }
+        break;
+      }
+    }
+  }
+}
+
+std::int64_t LayersRuntime::rows() const noexcept {
+  std::int64_t total = 0;
+  for (const LayerSink* sink : sinks_) total += sink->outputs().rows();
+  return total;
+}
+
+void LayersRuntime::collect(std::span<void* const> columns) const {
+  std::vector<const OutputBuffer*> all;
+  for (const LayerSink* sink : sinks_) all.push_back(&sink->outputs());
+  merge_outputs(all, columns);
+}
+
+std::int64_t LayersRuntime::events() const noexcept {
+  std::int64_t total = 0;
+  for (const LayerInstance* instance : first_instances_) total += instance->rows();
+  return total;
+}
+
+std::vector<std::int64_t> LayersRuntime::lag_counts() const {
+  return generator_ ? generator_->lag().counts() : std::vector<std::int64_t>{};
+}
+
+std::vector<Progress> LayersRuntime::progress() const { return sum_progress(*threads_, generator_.get()); }
+
+LayersTotals LayersRuntime::totals() const noexcept {
+  LayersTotals total;
+  total.queues = queues_;
+  total.logs = static_cast<std::int64_t>(logs_.size());
+  for (const Place& place : places_) {
+    total.injectors += place.part == Part::kInjector ? 1 : 0;
+    total.instances += place.part == Part::kInstance ? 1 : 0;
+    total.mergers += place.part == Part::kMerger ? 1 : 0;
+    total.sinks += place.part == Part::kSink ? 1 : 0;
+    LayerNode& node = *place.node;
+    total.kernel_calls += node.counts.kernel_calls;
+    total.room_waits += node.counts.room_waits;
+    total.sleeps += node.counts.sleeps;
+    total.yields += node.counts.yields;
+    total.spilled_rows += node.spilled();
+    total.merges_by_producers += node.merges_as_producer();
+    total.merges_by_readers += node.merges_as_reader();
+    total.use += place.use;
+    if (place.part == Part::kMerger) total.use_of_mergers += place.use;
+  }
+  return total;
+}
+
+}  // namespace lab

@@ -1,0 +1,46 @@
+// What a thread has used of the machine.
+#pragma once
+#include <cstdint>
+
+#if defined(__linux__)
+#include <sys/resource.h>
+#include <time.h>
+#endif
+
+namespace lab {
+
+struct ThreadUse {
+  std::int64_t voluntary = 0;    // context switches: it slept
+  std::int64_t involuntary = 0;  // another took its core
+  std::int64_t cpu_ns = 0;
+
+  // Of the calling thread so far; zeros where the system does not tell.
+  static ThreadUse now() noexcept {
+    ThreadUse use;
+#if defined(__linux__)
+    rusage said{};
+    if (getrusage(RUSAGE_THREAD, &said) == 0) {
+      use.voluntary = said.ru_nvcsw;
+      use.involuntary = said.ru_nivcsw;
+    }
+    // The times of getrusage are those of the last tick: a short run would have taken none.
+    timespec time{};
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0) {
+      use.cpu_ns = std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+    }
+#endif
+    return use;
+  }
+
+  ThreadUse operator-(const ThreadUse& before) const noexcept {
+    return {voluntary - before.voluntary, involuntary - before.involuntary, cpu_ns - before.cpu_ns};
+  }
+  ThreadUse& operator+=(const ThreadUse& other) noexcept {
+    voluntary += other.voluntary;
+    involuntary += other.involuntary;
+    cpu_ns += other.cpu_ns;
+    return *this;
+  }
+};
+
+}  // namespace lab
