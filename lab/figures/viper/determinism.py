@@ -117,11 +117,13 @@ def _notes(
         ]
         for layer in DETERMINISM
     }
+    known = {
+        layer: [value for value in values if value is not None] for layer, values in counts.items()
+    }
     threads = "; ".join(
-        f"{layer} {min(known):g} to {max(known):g}"
-        for layer, values in counts.items()
-        if (known := [value for value in values if value is not None])
+        f"{layer} {min(values):g} to {max(values):g}" for layer, values in known.items() if values
     )
+    fewest = min((value for values in known.values() for value in values), default=0)
     return (
         f"{options.cores} cores here; the paper's machine: 2 x 8 cores, 32 hardware threads "
         "(Xeon E5-2687W), Storm 0.9.7, Java. Its rates and watts are drawn, never judged.",
@@ -130,7 +132,7 @@ def _notes(
         *beyond_note(options, degrees(options)),
         "An injector, an instance, a sink and a merge-sorting operator are a thread each"
         + (f": {threads} threads" if threads else "")
-        + "; more than the cores nearly everywhere.",
+        + ("; everywhere more than the cores." if fewest > options.cores else "."),
         f"{_events(options):,} records at full speed, handed over by 64; the paper hands over "
         "single tuples. Latency is from an injector to a sink, mostly time in full channels.",
         *(() if energy.measured else (f"Energy: {NO_COUNTER}.",)),
