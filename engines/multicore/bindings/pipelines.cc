@@ -80,7 +80,8 @@ void bind_pipelines(nb::module_& m) {
       nb::kw_only(), "workers"_a, "batch"_a, "window"_a, "ring_blocks"_a, "scheduler"_a, "worklist"_a,
       "reordering"_a, "slice_ns"_a, "window_ns"_a, "capacity"_a, "itemsizes"_a, "cores"_a, "oversubscribed"_a,
       "load"_a.none(), "spare_core"_a, "reserved_rows"_a, "measure"_a);
-  face.def("totals", &PipelineCore::totals, "(records read, records forwarded, worker time in ns) of each operator.");
+  face.def("totals", &PipelineCore::totals, "(records read, records forwarded, worker time in ns) of each operator.")
+      .def("processing", [](const PipelineCore& core) { return sparse(core.runtime().processing_counts()); });
   bind_stages(face);
   m.def("pipeline_schedulers", &heuristic_names, "Names of the scheduling heuristics of ordered pipelines.");
 }

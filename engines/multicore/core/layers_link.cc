@@ -7,13 +7,16 @@
 #include <string>
 #include <utility>
 
-#include "layers_rows.h"
-
 namespace lab {
 
 LayerLink::LayerLink(Kind kind, std::vector<std::int32_t> itemsizes, std::int64_t rows, TupleBuffer* log,
                      Parker& producer, Parker& consumer)
-    : kind_(kind), itemsizes_(std::move(itemsizes)), log_(log), producer_(producer), consumer_(consumer) {
+    : kind_(kind),
+      itemsizes_(std::move(itemsizes)),
+      mover_(itemsizes_),
+      log_(log),
+      producer_(producer),
+      consumer_(consumer) {
   if (rows < 2 || !std::has_single_bit(static_cast<std::uint64_t>(rows))) {
     throw std::invalid_argument("channel_rows is " + std::to_string(rows) + ", wanted a power of two, at least 2");
   }
@@ -27,11 +30,6 @@ LayerLink::LayerLink(Kind kind, std::vector<std::int32_t> itemsizes, std::int64_
   // relaxed: set-up is single-threaded. A line without an owner says that it is closed.
   line_.frontier.store(kNothingPromised, std::memory_order_relaxed);
   if (log_ != nullptr) source_ = log_->add_source(rows_, kNothingPromised);
-}
-
-std::byte* LayerLink::slot(std::size_t column, std::int64_t row) const noexcept {
-  const std::uint64_t item = static_cast<std::uint64_t>(row) & rows_.mask;
-  return static_cast<std::byte*>(columns_[column]) + item * static_cast<std::size_t>(itemsizes_[column]);
 }
 
 std::int64_t LayerLink::released() noexcept {
@@ -48,13 +46,9 @@ std::int64_t LayerLink::room(std::int64_t wanted) noexcept {
 void LayerLink::append(const void* const* columns, std::int64_t from, std::int64_t rows) noexcept {
   assert(room_end_ - end_ >= rows);
   while (rows > 0) {
-    const std::int64_t unwrapped = size() - static_cast<std::int64_t>(static_cast<std::uint64_t>(end_) & rows_.mask);
-    const std::int64_t count = std::min(rows, unwrapped);
-    for (std::size_t c = 0; c < itemsizes_.size(); ++c) {
-      const auto width = static_cast<std::size_t>(itemsizes_[c]);
-      copy_items(slot(c, end_), static_cast<const std::byte*>(columns[c]) + static_cast<std::size_t>(from) * width,
-                 count, width);
-    }
+    const std::int64_t item = item_of(end_);
+    const std::int64_t count = std::min(rows, size() - item);
+    mover_.copy(columns_.data(), item, columns, from, count);
     end_ += count;
     from += count;
     rows -= count;
@@ -65,13 +59,9 @@ void LayerLink::append(const void* const* columns, std::int64_t from, const std:
                        std::int64_t rows) noexcept {
   assert(room_end_ - end_ >= rows);
   while (rows > 0) {
-    const std::int64_t unwrapped = size() - static_cast<std::int64_t>(static_cast<std::uint64_t>(end_) & rows_.mask);
-    const std::int64_t count = std::min(rows, unwrapped);
-    for (std::size_t c = 0; c < itemsizes_.size(); ++c) {
-      const auto width = static_cast<std::size_t>(itemsizes_[c]);
-      copy_items(slot(c, end_), static_cast<const std::byte*>(columns[c]) + static_cast<std::size_t>(from) * width,
-                 list, count, width);
-    }
+    const std::int64_t item = item_of(end_);
+    const std::int64_t count = std::min(rows, size() - item);
+    mover_.copy(columns_.data(), item, columns, from, list, count);
     end_ += count;
     list += count;
     rows -= count;
@@ -137,11 +127,7 @@ void LayerLink::spill(const void* const* columns, std::int64_t from, std::int64_
   while (rows > 0) {
     Emit* emit = spilled_->open(1);
     const std::int64_t count = std::min(rows, emit->capacity - emit->count);
-    for (std::size_t c = 0; c < itemsizes_.size(); ++c) {
-      const auto width = static_cast<std::size_t>(itemsizes_[c]);
-      copy_items(static_cast<std::byte*>(emit->columns[c]) + static_cast<std::size_t>(emit->count) * width,
-                 static_cast<const std::byte*>(columns[c]) + static_cast<std::size_t>(from) * width, count, width);
-    }
+    mover_.copy(emit->columns, emit->count, columns, from, count);
     emit->count += count;
     spilled_->close(0, 0, 0, false);
     from += count;

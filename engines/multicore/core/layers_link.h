@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "cacheline.h"
+#include "layers_rows.h"
 #include "order_log_merge.h"
 #include "parker.h"
 #include "sink.h"
@@ -115,12 +116,15 @@ class LayerLink {
   }
   std::int64_t released() noexcept;
   std::int64_t promisable(std::int64_t promised) const noexcept;
-  std::int64_t ts_at(std::int64_t row) const noexcept { return rows_.ts[static_cast<std::uint64_t>(row) & rows_.mask]; }
-  std::byte* slot(std::size_t column, std::int64_t row) const noexcept;
+  std::int64_t ts_at(std::int64_t row) const noexcept { return rows_.ts[item_of(row)]; }
+  std::int64_t item_of(std::int64_t row) const noexcept {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(row) & rows_.mask);
+  }
 
   // Set once.
   const Kind kind_;
   const std::vector<std::int32_t> itemsizes_;
+  const RowMover mover_;
   TupleBuffer* const log_;
   int source_ = -1;
   Parker& producer_;

@@ -181,7 +181,7 @@ bool LayerSink::turn() {
   while (at < piece.rows) {
     Emit* emit = outputs_.open(1);
     const std::int64_t rows = std::min(piece.rows - at, emit->capacity - emit->count);
-    copy_records(outputs_.itemsizes(), piece.columns, piece.base + at, emit->columns, emit->count, rows);
+    mover_.copy(emit->columns, emit->count, piece.columns, piece.base + at, rows);
     emit->count += rows;
     outputs_.close(number_, number_, 0, false);  // ties go by the stream: by sink
     at += rows;

@@ -14,6 +14,7 @@
 #include "layers_in.h"
 #include "layers_out.h"
 #include "layers_route.h"
+#include "layers_rows.h"
 #include "pipeline_records.h"
 #include "sink.h"
 #include "source.h"
@@ -164,7 +165,10 @@ class LayerSink final : public LayerNode {
   // `itemsizes`: of the outputs, without stamps.
   LayerSink(WorkMeter& meter, std::size_t stamps, std::int64_t unit, bool every_time, std::int32_t number,
             std::vector<std::int32_t> itemsizes)
-      : LayerNode(meter, stamps, unit, every_time), number_(number), outputs_(std::move(itemsizes)) {}
+      : LayerNode(meter, stamps, unit, every_time),
+        number_(number),
+        mover_(itemsizes),
+        outputs_(std::move(itemsizes)) {}
 
   void read(std::unique_ptr<LayerIn> in) { in_ = std::move(in); }
   void reserve(std::int64_t rows) { outputs_.reserve(rows); }
@@ -177,6 +181,7 @@ class LayerSink final : public LayerNode {
   void note_latency(const LayerPiece& piece) noexcept;
 
   const std::int32_t number_;
+  const RowMover mover_;
   OutputBuffer outputs_;
   std::unique_ptr<LayerIn> in_;
 };

@@ -1,13 +1,26 @@
 // What leaves a thread: a link to each consumer, waiting for room, and keeping promises.
 //
-// Why nobody waits for ever. A thread that waits for room for a row timed t has promised t on all its links, and a
-// thread that waits for rows has promised what it was promised. Let Y be one that waits for room, of those with the
-// smallest t the furthest downstream. Its consumer C sleeps over rows of Y (else it would make room; C does not wait
-// for room itself, because it would do so for a row that is not later). Were a row of Y at C timed before t, the first
-// row of C in order would miss another producer's promise from before t; that producer does not wait for room, hence
-// it waits for a promise that is smaller still, and so on up to a source, which always goes on. So all rows of Y at C
-// are timed t, and then Y does not wait: it spills (LayerLink::may_wait). Rows of one time beyond what a ring holds are
-// thus kept in memory that grows; that is what an order by (time, producer) costs.
+// Why nobody waits for ever. Suppose that all threads which are not through are asleep.
+//
+// Promises. A thread that waits for room for a row timed t has promised t, one that waits for rows what it was
+// promised, on all links but those with spilled rows. A spill is of one time, that of all rows in its full ring;
+// whoever sleeps moves its spills as soon as there is room, also while it waits for room in another link. So a link
+// that its consumer has emptied has no spill, and says what its producer promised.
+//
+// A consumer that sleeps for rows has released all that were ready. If rows are left, the first, timed s, misses the
+// promise of a producer whose link is empty, hence whose promise is at most s. That producer waits for room for a row
+// that is not later than s; or for rows, by the promise of a producer before it, and so on up to a source, which always
+// goes on. So (*): some thread upstream waits for room for a row timed s or earlier.
+//
+// Let Y be the thread that waits for room for the earliest row, timed t; of those with the same t the furthest
+// downstream. Its consumer C does not wait for room: the row in C's hand was ready, so it is not later than Y's promise
+// t, and C is further downstream. So C sleeps for rows, and Y's ring is full of rows that are not ready. By (*) and the
+// choice of Y, C's first row is timed t, as are then all in Y's ring: but then Y did not wait, it spilled
+// (LayerLink::may_wait). So nobody waits for room, by (*) no rows are left, and nobody has anything to wait for.
+//
+// Links with rows in any order make nobody wait for promises: whoever waits for room waits for a consumer that works,
+// down to the sinks. Rows of one time beyond what a ring holds are kept in memory that grows; that is what an order by
+// (time, producer) costs.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -1,63 +1,88 @@
 // Copies records between columns, few at a time: what blocks of a tuple or two cost.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <vector>
 
 namespace lab {
 
-// Fewer rows than this are copied item by item, which a call of memcpy for each column would take longer for.
-inline constexpr std::int64_t kFewRows = 16;
-
-namespace layers {
-
-template <std::size_t kWidth>
-void copy_few(std::byte* to, const std::byte* from, std::int64_t rows) noexcept {
-  for (std::int64_t i = 0; i < rows; ++i) {
-    const std::size_t at = static_cast<std::size_t>(i) * kWidth;
-    std::memcpy(to + at, from + at, kWidth);  // of a constant size: a load and a store
-  }
-}
-
-template <std::size_t kWidth>
-void copy_listed(std::byte* to, const std::byte* from, const std::int32_t* list, std::int64_t rows) noexcept {
-  for (std::int64_t i = 0; i < rows; ++i) {
-    std::memcpy(to + static_cast<std::size_t>(i) * kWidth, from + static_cast<std::size_t>(list[i]) * kWidth, kWidth);
-  }
-}
-
-}  // namespace layers
-
-// Copies `rows` items of one width.
-inline void copy_items(std::byte* to, const std::byte* from, std::int64_t rows, std::size_t width) noexcept {
-  if (rows < kFewRows) {
-    switch (width) {
-      case 1: return layers::copy_few<1>(to, from, rows);
-      case 2: return layers::copy_few<2>(to, from, rows);
-      case 4: return layers::copy_few<4>(to, from, rows);
-      case 8: return layers::copy_few<8>(to, from, rows);
-      case 16: return layers::copy_few<16>(to, from, rows);
-      default: break;
+// Columns by width, so that a record is copied by as many loops as there are widths, each of loads and stores of a
+// constant size: a call of memcpy for each column, or a choice by its width, takes longer than the copy.
+class RowMover {
+ public:
+  explicit RowMover(std::span<const std::int32_t> itemsizes) {
+    for (std::size_t w = 0; w < kWidths.size(); ++w) {
+      for (std::size_t c = 0; c < itemsizes.size(); ++c) {
+        if (static_cast<std::size_t>(itemsizes[c]) == kWidths[w]) columns_[w].push_back(c);
+      }
+    }
+    for (std::size_t c = 0; c < itemsizes.size(); ++c) {
+      const auto width = static_cast<std::size_t>(itemsizes[c]);
+      bool usual = false;
+      for (const std::size_t one : kWidths) usual = usual || one == width;
+      if (!usual) others_.push_back({c, width});
     }
   }
-  std::memcpy(to, from, static_cast<std::size_t>(rows) * width);
-}
 
-// Copies the items that are listed, in the order of the list.
-inline void copy_items(std::byte* to, const std::byte* from, const std::int32_t* list, std::int64_t rows,
-                       std::size_t width) noexcept {
-  switch (width) {
-    case 1: return layers::copy_listed<1>(to, from, list, rows);
-    case 2: return layers::copy_listed<2>(to, from, list, rows);
-    case 4: return layers::copy_listed<4>(to, from, list, rows);
-    case 8: return layers::copy_listed<8>(to, from, list, rows);
-    case 16: return layers::copy_listed<16>(to, from, list, rows);
-    default: break;
+  // Copies `rows` records, from record `from` of one set of columns to record `to` of another.
+  void copy(void* const* target, std::int64_t to, const void* const* source, std::int64_t from,
+            std::int64_t rows) const noexcept {
+    each([=]<std::size_t kWidth>(std::size_t c, std::size_t width) {
+      std::byte* out = at(target[c], to, width);
+      const std::byte* in = at(source[c], from, width);
+      if (kWidth == 0 || rows >= kFewRows) {
+        std::memcpy(out, in, static_cast<std::size_t>(rows) * width);
+        return;
+      }
+      for (std::int64_t i = 0; i < rows; ++i, out += kWidth, in += kWidth) std::memcpy(out, in, kWidth);
+    });
   }
-  for (std::int64_t i = 0; i < rows; ++i) {
-    std::memcpy(to + static_cast<std::size_t>(i) * width, from + static_cast<std::size_t>(list[i]) * width, width);
+
+  // Copies the records from + list[i].
+  void copy(void* const* target, std::int64_t to, const void* const* source, std::int64_t from,
+            const std::int32_t* list, std::int64_t rows) const noexcept {
+    each([=]<std::size_t kWidth>(std::size_t c, std::size_t width) {
+      std::byte* out = at(target[c], to, width);
+      const std::byte* in = at(source[c], from, width);
+      for (std::int64_t i = 0; i < rows; ++i) {
+        const std::size_t size = kWidth == 0 ? width : kWidth;
+        std::memcpy(out + static_cast<std::size_t>(i) * size, in + static_cast<std::size_t>(list[i]) * size, size);
+      }
+    });
   }
-}
+
+ private:
+  static constexpr std::array<std::size_t, 5> kWidths{1, 2, 4, 8, 16};
+  static constexpr std::int64_t kFewRows = 16;
+
+  struct Other {
+    std::size_t column;
+    std::size_t width;
+  };
+
+  static std::byte* at(void* column, std::int64_t row, std::size_t width) noexcept {
+    return static_cast<std::byte*>(column) + static_cast<std::size_t>(row) * width;
+  }
+  static const std::byte* at(const void* column, std::int64_t row, std::size_t width) noexcept {
+    return static_cast<const std::byte*>(column) + static_cast<std::size_t>(row) * width;
+  }
+
+  // Calls f<width>(column, width) for each column; f<0> where the width is an unusual one.
+  template <typename F>
+  void each(F f) const noexcept {
+    for (const std::size_t c : columns_[0]) f.template operator()<1>(c, 1);
+    for (const std::size_t c : columns_[1]) f.template operator()<2>(c, 2);
+    for (const std::size_t c : columns_[2]) f.template operator()<4>(c, 4);
+    for (const std::size_t c : columns_[3]) f.template operator()<8>(c, 8);
+    for (const std::size_t c : columns_[4]) f.template operator()<16>(c, 16);
+    for (const Other& other : others_) f.template operator()<0>(other.column, other.width);
+  }
+
+  std::array<std::vector<std::size_t>, kWidths.size()> columns_;  // of each width
+  std::vector<Other> others_;
+};
 
 }  // namespace lab
