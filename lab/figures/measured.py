@@ -1,5 +1,6 @@
 """Takes a figure's numbers out of runs: verified ones only, repetitions kept apart."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -75,6 +76,19 @@ def column(name: str, factor: float = 1.0) -> Value:
     def value(cell: CellSummary) -> Spread | None:
         found = cell.spread(name)
         return None if found is None else scaled(found, factor)
+
+    return value
+
+
+def counter(name: str, factor: float = 1.0) -> Value:
+    """Return what takes one of the engine's own counters, times a factor."""
+
+    def value(cell: CellSummary) -> Spread | None:
+        def of(row: Row) -> float | None:
+            found = json.loads(row["counters"] or "{}").get(name)
+            return None if found is None else float(found) * factor
+
+        return per_row(cell, of)
 
     return value
 

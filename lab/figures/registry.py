@@ -6,7 +6,11 @@ from lab.figures.errors import FigureError
 from lab.figures.figure import Figure
 from reports.published import Facts
 
-PAPERS: dict[str, str] = {"stretch": "lab.figures.stretch"}
+PAPERS: dict[str, str] = {
+    "stretch": "lab.figures.stretch",
+    "ordered": "lab.figures.ordered",
+    "viper": "lab.figures.viper",
+}
 """Module by paper: it gives `FIGURES`, and its published numbers by `facts()`."""
 
 

@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from reports.figures.panel import RC, grid
 from reports.figures.time_axis import log_ticks
@@ -25,6 +25,8 @@ from reports.palette import INK, MUTED, PAPER, slot
 
 PANEL_WIDTH_IN, PANEL_HEIGHT_IN = 3.1, 1.85
 _TOP_IN, _GAP_IN = 0.42, 0.62
+_TITLE_IN = 0.17
+"""Above a row with titles that stands below another, whose axes are labelled there."""
 _LEGEND_TITLE_IN, _LEGEND_LINE_IN = 0.2, 0.16
 _NOTE_CHARACTERS_PER_IN, _NOTE_LINE_IN = 16.5, 0.135
 _MARK_SIZE = 7.0
@@ -89,6 +91,8 @@ class Panel:
     Attributes:
         words: published numbers that have no place on the axes, e.g. quotients of two lines.
         ticks: where the horizontal axis has ticks; None: chosen.
+        tick_names: what is written at them, for categories; None: their numbers.
+        span: values that the vertical axis has room for, so that panels can be compared.
         empty: what to say where there are no lines.
         whole: whether values are counts with few values: ticks at whole numbers only.
         write: writes vertical values; None: short counts.
@@ -103,6 +107,8 @@ class Panel:
     words: Sequence[str] = ()
     log_y: bool = False
     ticks: Sequence[float] | None = None
+    tick_names: Sequence[str] | None = None
+    span: Sequence[float] = ()
     empty: str = "no verified number"
     whole: bool = False
     write: Callable[[float], str] | None = None
@@ -127,7 +133,9 @@ def draw(layout: Layout) -> Figure:
     note_in = _NOTE_LINE_IN * sum(note.count("\n") + 1 for note in notes) + 0.1
     cell_in = layout.height_in + _GAP_IN
     below_in = note_in + _legend_in(layout, width) + 0.1
-    height = _TOP_IN + len(layout.rows) * cell_in + below_in + 0.1
+    titled = [bool(number) and any(panel.title for panel in row)
+              for number, row in enumerate(layout.rows)]  # fmt: skip
+    height = _TOP_IN + len(layout.rows) * cell_in + sum(titled) * _TITLE_IN + below_in + 0.1
     figure = Figure(figsize=(width, height), facecolor=PAPER.light)
     figure.text(
         0.12 / width, 1 - 0.1 / height, layout.title, size=10.5, weight="bold", color=INK.light,
@@ -136,7 +144,8 @@ def draw(layout: Layout) -> Figure:
     for number, row in enumerate(layout.rows):
         for column, panel in enumerate(row):
             left = 0.25 + _GAP_IN * 0.8 + column * (layout.width_in + _GAP_IN)
-            top = height - _TOP_IN - number * cell_in - 0.28
+            above_in = number * cell_in + sum(titled[: number + 1]) * _TITLE_IN
+            top = height - _TOP_IN - above_in - 0.28
             axes = figure.add_axes(
                 (
                     left / width,
@@ -205,6 +214,7 @@ def _panel(axes: Axes, panel: Panel) -> None:
 def _scale(axes: Axes, panel: Panel, shown: Sequence[Line]) -> None:
     values = [v for line in shown for p in line.points for v in (p.low, p.high) if math.isfinite(v)]
     values += [v for m in panel.marks for v in (m.low, m.high) if math.isfinite(v)]
+    values += panel.span
     known = [v for v in values if v > 0]
     if panel.log_y and known:
         axes.set_yscale("log")
@@ -224,7 +234,10 @@ def _scale(axes: Axes, panel: Panel, shown: Sequence[Line]) -> None:
     else:
         axes.margins(x=0.06 if all(line.style == "marks" for line in shown) else 0.02)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    if panel.ticks and panel.tick_names:
+        axes.xaxis.set_major_formatter(FixedFormatter(list(panel.tick_names)))
+    else:
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     grid(axes, "y")
 
 

@@ -21,18 +21,26 @@ META = {
 }
 
 
-def row(key, variant, workers, *, repetition=1, rate=None, load=None, status="ok", **more):
-    """One trial of `workload[@label]` on `engine/variant`; under a load when `load` labels one."""
-    workload, _, label = key.partition("@")
+def row(
+    key, variant, workers, *, repetition=1, rate=None, load=None, status="ok", batch=64, label=None,
+    counters=None, **more,
+):  # fmt: skip
+    """One trial of `workload[@label]` on `engine/variant`; under a load when `load` labels one.
+
+    `label` is that of the engine's table in the matrix.
+    """
+    workload, _, workload_label = key.partition("@")
     engine, _, own = variant.partition("/")
     made = {
-        "cell": f"{key}/{variant}/w{workers}/b64" + (f"/{load}" if load else ""),
+        "cell": "/".join(
+            part for part in (key, variant, f"w{workers}", f"b{batch}", label, load) if part
+        ),
         "workload": workload,
-        "workload_label": label or None,
+        "workload_label": workload_label or None,
         "engine": engine,
         "variant": own,
         "workers": workers,
-        "batch": 64,
+        "batch": batch,
         "repetition": repetition,
         "status": status,
         "oversubscribed": workers > 2,
@@ -43,6 +51,8 @@ def row(key, variant, workers, *, repetition=1, rate=None, load=None, status="ok
         made |= {"throughput_eps": rate} if load is None else {"load_label": load}
         if load is not None:
             made["load"] = json.dumps({"rate_eps": rate})
+    if counters is not None:
+        made["counters"] = json.dumps(counters)
     return made | more
 
 

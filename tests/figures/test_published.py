@@ -27,6 +27,32 @@ def test_every_number_of_stretch_has_a_place_a_unit_and_a_source():
     }
 
 
+@pytest.mark.parametrize(
+    ("paper", "figures"),
+    [
+        ("ordered", {"8", "9", "10", "11", "12", "13", "14"}),
+        ("viper", {"4a", "4b"}),
+    ],
+)
+def test_the_other_papers_numbers_have_a_place_and_a_section(paper, figures):
+    found = list(published(paper))
+    assert {fact.figure for fact in found} == figures
+    for fact in found:
+        assert fact.source.startswith("section ") and fact.unit and fact.panel, fact
+        assert "nan" not in fact.text and "inf" not in fact.text
+
+
+def test_the_quotients_of_viper_are_those_of_its_rates_and_watts():
+    def one(quantity, series, x):
+        return published("viper").one(figure="4a", quantity=quantity, series=series, x=x)
+
+    for quantity in ("throughput", "power"):
+        for x in ("1", "several"):
+            ratio = one(quantity, "CL/OL", x).low
+            above, below = one(quantity, "CL", x).low, one(quantity, "OL", x).high
+            assert ratio == pytest.approx(above / below, abs=1e-3), (quantity, x)
+
+
 def test_the_quotients_of_figure_6_are_those_of_the_percentages():
     ratios = {
         (fact.panel, fact.quantity): (fact.low, fact.source)

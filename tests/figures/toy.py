@@ -1,9 +1,10 @@
 """A figure of two stages on engines that are always there, for trying the machinery."""
 
 from lab.figures.errors import FigureError
+from lab.figures.experiment import numbers, points, run_table
 from lab.figures.figure import Figure, Outcome, Plan, Stage
 from lab.figures.measured import column, series
-from lab.figures.stretch.shared import latency_plan, notes, numbers, points, run_table
+from lab.figures.stretch.shared import latency_plan, notes
 from lab.figures.verdict import Asked
 from reports.figures.paper import Layout, Line, Panel, draw
 from reports.published import Fact, Facts

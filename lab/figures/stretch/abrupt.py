@@ -6,6 +6,7 @@ from math import inf
 import numpy as np
 
 from lab.figures.course import Course, longest_above, mean
+from lab.figures.experiment import asked
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.options import Options
 from lab.figures.stretch.over_time import (
@@ -26,15 +27,7 @@ from lab.figures.stretch.phases import (
     scale,
     top_eps,
 )
-from lab.figures.stretch.shared import (
-    ALONE,
-    LAG_NOTE,
-    VSN,
-    asked,
-    facts,
-    longest_reconfiguration,
-    notes,
-)
+from lab.figures.stretch.shared import ALONE, LAG_NOTE, VSN, facts, longest_reconfiguration, notes
 from lab.figures.stretch.steps import highest_eps, window_ms
 from lab.figures.verdict import Asked, Claim
 from reports.figures.paper import Layout, Mark, draw

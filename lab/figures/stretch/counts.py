@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from lab.figures.experiment import asked, engine, numbers, points, run_table
 from lab.figures.figure import Figure, Outcome, Plan, Runs
 from lab.figures.measured import (
     Series,
@@ -11,18 +12,7 @@ from lab.figures.measured import (
     series,
 )
 from lab.figures.options import Options
-from lab.figures.stretch.shared import (
-    LAG_NOTE,
-    SN,
-    VSN,
-    asked,
-    engine,
-    facts,
-    notes,
-    numbers,
-    points,
-    run_table,
-)
+from lab.figures.stretch.shared import LAG_NOTE, SN, VSN, facts, notes
 from lab.figures.stretch.static import INSTANCES, LATENCY, RATE, TWEETS, stages
 from lab.figures.verdict import Asked, Claim
 from reports.figures.paper import Layout, Line, Mark, Panel, draw

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from lab.figures.experiment import asked, engine, lone, numbers, plain, points, run_table
 from lab.figures.figure import Figure, Outcome, Plan, Runs
 from lab.figures.measured import (
     Series,
@@ -9,20 +10,7 @@ from lab.figures.measured import (
     series,
 )
 from lab.figures.options import Options
-from lab.figures.stretch.shared import (
-    LAG_NOTE,
-    SN,
-    VSN,
-    asked,
-    engine,
-    facts,
-    lone,
-    notes,
-    numbers,
-    plain,
-    points,
-    run_table,
-)
+from lab.figures.stretch.shared import LAG_NOTE, SN, VSN, facts, notes
 from lab.figures.stretch.static import INSTANCES, LATENCY, RATE, stages
 from lab.figures.verdict import Asked
 from reports.figures.paper import Layout, Line, Mark, Panel, draw

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from lab.figures.course import Course, Values, binned, mean, read_course
+from lab.figures.experiment import plain
 from lab.figures.figure import Runs
 from lab.figures.stretch.phases import Phase
-from lab.figures.stretch.shared import plain
 from reports.figures.paper import Line, Mark, Panel, Point, Shade
 from results.query import by_cell
 from results.schema import VERIFIED

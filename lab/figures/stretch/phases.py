@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
+from lab.figures.experiment import engine, run_table
 from lab.figures.figure import Plan, Runs, Stage
 from lab.figures.options import Options
-from lab.figures.stretch.shared import SEND_LAG_MS, VSN, engine, facts, run_table
+from lab.figures.stretch.shared import SEND_LAG_MS, VSN, facts
 from lab.figures.stretch.steps import controller, highest_eps, horizons, rates_tree, window_ms
 from workloads.datasets.rate_script import parse_rates
 

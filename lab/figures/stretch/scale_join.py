@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from lab.figures.experiment import asked, engine, lone, numbers, plain, points, run_table
 from lab.figures.figure import Figure, Outcome, Plan, Runs
 from lab.figures.measured import (
     Series,
@@ -10,20 +11,7 @@ from lab.figures.measured import (
     series,
 )
 from lab.figures.options import Options
-from lab.figures.stretch.shared import (
-    LAG_NOTE,
-    PAPER_CORES,
-    VSN,
-    asked,
-    engine,
-    facts,
-    lone,
-    notes,
-    numbers,
-    plain,
-    points,
-    run_table,
-)
+from lab.figures.stretch.shared import LAG_NOTE, PAPER_CORES, VSN, facts, notes
 from lab.figures.stretch.static import INSTANCES, LATENCY, stages
 from lab.figures.stretch.steps import ADHOC, SIDE_EPS, coherent_eps, window_ms
 from lab.figures.verdict import Asked

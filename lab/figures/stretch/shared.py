@@ -1,21 +1,17 @@
-"""What the experiments of STRETCH share: the machine's notes, later stages, drawn points."""
-
-from collections.abc import Iterable, Mapping
-from typing import Any
+"""What the experiments of STRETCH share: the machine's notes, and later stages."""
 
 from lab.figures.errors import FigureError
+from lab.figures.experiment import asked, beyond_note, quick_note
 from lab.figures.figure import Plan, Runs
-from lab.figures.measured import Series, troubles
+from lab.figures.measured import troubles
 from lab.figures.options import Options
 from lab.figures.toml import Tree
-from lab.figures.verdict import Asked, Claim
-from reports.figures.paper import Point
-from reports.published import Fact, Facts, published
+from lab.figures.verdict import Claim
+from reports.published import Facts, published
 from results.query import by_cell
 from results.schema import VERIFIED
 
 VSN, SN = "multicore/vsn", "multicore/sn"
-BATCH = 64
 PAPER_CORES = 36
 LATENCY_SHARE = 0.7
 """Latency is measured at this share of a cell's own highest rate: queues are short, work is not."""
@@ -35,11 +31,6 @@ def facts() -> Facts:
     return published("stretch")
 
 
-def run_table(options: Options, *, timeout_s: float, repetitions: int = 5) -> dict[str, Any]:
-    """Return `[run]`; the paper averages over five runs."""
-    return {"repetitions": options.repeated(repetitions), "timeout_s": timeout_s, "seed": 1}
-
-
 def notes(options: Options, scale: float, runs: Runs, *more: str) -> tuple[str, ...]:
     """Return what sets the experiment apart from the paper's."""
     found = [
@@ -47,16 +38,8 @@ def notes(options: Options, scale: float, runs: Runs, *more: str) -> tuple[str, 
     ]
     if scale != 1:
         found.append(f"Scale {scale:g}: inputs, phases and windows are {scale:g} x the paper's.")
-    if options.quick:
-        found.append("A quick run: short, few repetitions; not to be published.")
-    beyond = [n for n in options.instances if n > options.cores]
-    if beyond:
-        found.append(
-            f"{', '.join(map(str, beyond))} instances are more than the cores: hollow marks, "
-            "not judged."
-        )
-    failed = troubles(runs)
-    return (*found, *more, *failed[:6])
+    found += [*quick_note(options), *beyond_note(options, options.instances)]
+    return (*found, *more, *troubles(runs)[:6])
 
 
 def latency_plan(options: Options, first: Tree, runs: Runs) -> Plan:
@@ -98,68 +81,7 @@ def latency_plan(options: Options, first: Tree, runs: Runs) -> Plan:
     return Plan(tree={**first, "load": loads}, only=tuple(ids))
 
 
-def engine(variant: str, options: Options, /, **more: Any) -> dict[str, Any]:
-    """Return an `[[engine]]` table; `workers` may be given among the others."""
-    name, _, own = variant.partition("/")
-    return {
-        "name": name,
-        "variants": [own],
-        "workers": list(options.instances),
-        "batch": [BATCH],
-    } | more
-
-
-def points(found: Series, options: Options, factor: float = 1.0) -> tuple[Point, ...]:
-    """Return what is drawn: medians; low and high over repetitions and swept options."""
-    return tuple(
-        Point(
-            workers,
-            max(s.median for s in spreads) * factor,
-            min(s.min for s in spreads) * factor,
-            max(s.max for s in spreads) * factor,
-            workers > options.cores,
-        )
-        for workers, spreads in found.by_workers.items()
-    )
-
-
-def numbers(**named: Series) -> Mapping[str, Any]:
-    """Return series as JSON values."""
-    return {
-        name: {
-            str(workers): [{"n": s.n, "median": s.median, "min": s.min, "max": s.max} for s in all_]
-            for workers, all_ in found.by_workers.items()
-        }
-        for name, found in named.items()
-    }
-
-
-def plain(value: float) -> str:
-    """Write a tick as it is, without a unit."""
-    return f"{value:g}"
-
-
-def asked(text: str, fact: Fact, blocked: str | None = None) -> Asked:
-    """Return the claim that a published fact makes, before it is judged; see `Asked`."""
-    return Asked(text=text, published=fact.text, source=fact.source, blocked=blocked)
-
-
 def longest_reconfiguration(text: str, ms: float | None, blocked: str | None = None) -> Claim:
     """Judge a reconfiguration time by what figure 9 says of all of them."""
     took = facts().one(figure="9", series="all", quantity="duration")
     return asked(text, took, blocked).at_most(ms, took.high, "ms")
-
-
-def lone(options: Options, found: Iterable[int]) -> str | None:
-    """Return why growth cannot be judged with fewer than two numbers of instances; None if it can.
-
-    Args:
-        options: of the run.
-        found: numbers of instances within the cores that have a number.
-    """
-    if len(set(found)) >= 2:
-        return None
-    return (
-        f"growth needs two numbers of instances within the {options.cores} cores, with verified "
-        f"numbers; there is {', '.join(map(str, found)) or 'none'}"
-    )

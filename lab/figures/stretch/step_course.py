@@ -6,12 +6,13 @@ from math import inf
 import numpy as np
 
 from lab.figures.course import mean
+from lab.figures.experiment import asked, plain
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.measured import quotient
 from lab.figures.options import Options
 from lab.figures.stretch.one_step import BOTH, NEEDS, said, too_many
 from lab.figures.stretch.over_time import line, side_by_side
-from lab.figures.stretch.shared import asked, facts, plain
+from lab.figures.stretch.shared import facts
 from lab.figures.stretch.steps import DECOMMISSION, PROVISION, STAGES, Step, steps
 from lab.figures.verdict import Asked, Claim
 from reports.figures.paper import Layout, Line, Mark, Panel, Shade, draw

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from lab.figures.course import mean
+from lab.figures.experiment import asked, plain
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.options import Options
 from lab.figures.stretch.one_step import BOTH, COLOURS, NEEDS, by_start, elastic, said
-from lab.figures.stretch.shared import asked, facts, longest_reconfiguration, plain
+from lab.figures.stretch.shared import facts, longest_reconfiguration
 from lab.figures.stretch.steps import PROVISION, STAGES, Step
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
 

@@ -11,10 +11,11 @@ from typing import Any
 
 from lab.figures.course import Course, read_course
 from lab.figures.errors import FigureError
+from lab.figures.experiment import engine, run_table
 from lab.figures.figure import Plan, Runs, Stage
 from lab.figures.measured import comparisons_per_s, per_row, series, troubles
 from lab.figures.options import Options
-from lab.figures.stretch.shared import SEND_LAG_MS, VSN, engine, run_table
+from lab.figures.stretch.shared import SEND_LAG_MS, VSN
 from results.query import CellSummary, Spread, by_cell
 from results.schema import VERIFIED
 from results.store import Row

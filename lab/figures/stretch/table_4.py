@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
+from lab.figures.experiment import plain
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.measured import middle
 from lab.figures.options import Options
 from lab.figures.stretch.one_step import BOTH, NEEDS, by_start, elastic, said, too_many
-from lab.figures.stretch.shared import facts, plain
+from lab.figures.stretch.shared import facts
 from lab.figures.stretch.steps import PROVISION, STAGES, Step, expected_after
 from lab.figures.verdict import SHAPE, Asked, Claim
 from reports.figures.paper import Layout, Line, Mark, Panel, draw

@@ -5,20 +5,11 @@ from math import ceil
 import numpy as np
 
 from lab.figures.course import Course, longest_above, mean
+from lab.figures.experiment import asked, engine, run_table
 from lab.figures.figure import Figure, Outcome, Plan, Runs, Stage
 from lab.figures.options import Options
 from lab.figures.stretch.over_time import NO_SERIES, courses, panels, part, side_by_side
-from lab.figures.stretch.shared import (
-    ALONE,
-    LAG_NOTE,
-    SEND_LAG_MS,
-    VSN,
-    asked,
-    engine,
-    facts,
-    notes,
-    run_table,
-)
+from lab.figures.stretch.shared import ALONE, LAG_NOTE, SEND_LAG_MS, VSN, facts, notes
 from lab.figures.stretch.steps import controller, horizons, window_ms
 from lab.figures.verdict import SHAPE, Asked
 from reports.figures.paper import Layout, Mark, Panel, draw

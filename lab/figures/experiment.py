@@ -1,0 +1,103 @@
+"""What the experiments of all papers share: tables of a matrix, drawn points, judged growth."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from lab.figures.measured import Series
+from lab.figures.options import Options
+from lab.figures.verdict import Asked
+from reports.figures.paper import Point
+from reports.published import Fact
+
+BATCH = 64
+
+
+def run_table(options: Options, *, timeout_s: float, repetitions: int = 5) -> dict[str, Any]:
+    """Return `[run]`; by default five runs, over which most papers average."""
+    return {"repetitions": options.repeated(repetitions), "timeout_s": timeout_s, "seed": 1}
+
+
+def engine(variant: str, options: Options, /, **more: Any) -> dict[str, Any]:
+    """Return an `[[engine]]` table; `workers` and `batch` may be given among the others."""
+    name, _, own = variant.partition("/")
+    return {
+        "name": name,
+        "variants": [own],
+        "workers": list(options.instances),
+        "batch": [BATCH],
+    } | more
+
+
+def points(found: Series, options: Options, factor: float = 1.0) -> tuple[Point, ...]:
+    """Return what is drawn: medians; low and high over repetitions and swept options."""
+    return tuple(
+        Point(
+            workers,
+            max(s.median for s in spreads) * factor,
+            min(s.min for s in spreads) * factor,
+            max(s.max for s in spreads) * factor,
+            workers > options.cores,
+        )
+        for workers, spreads in found.by_workers.items()
+    )
+
+
+def numbers(**named: Series) -> Mapping[str, Any]:
+    """Return series as JSON values."""
+    return {
+        name: {
+            str(workers): [{"n": s.n, "median": s.median, "min": s.min, "max": s.max} for s in all_]
+            for workers, all_ in found.by_workers.items()
+        }
+        for name, found in named.items()
+    }
+
+
+def plain(value: float) -> str:
+    """Write a tick as it is, without a unit."""
+    return f"{value:g}"
+
+
+def asked(text: str, fact: Fact, blocked: str | None = None) -> Asked:
+    """Return the claim that a published fact makes, before it is judged; see `Asked`."""
+    return Asked(text=text, published=fact.text, source=fact.source, blocked=blocked)
+
+
+def lone(options: Options, found: Iterable[int]) -> str | None:
+    """Return why growth cannot be judged with fewer than two numbers of instances; None if it can.
+
+    Args:
+        options: of the run.
+        found: numbers of instances within the cores that have a number.
+    """
+    if len(set(found)) >= 2:
+        return None
+    return (
+        f"growth needs two numbers of instances within the {options.cores} cores, with verified "
+        f"numbers; there is {', '.join(map(str, found)) or 'none'}"
+    )
+
+
+def beyond_note(options: Options, degrees: Iterable[int]) -> tuple[str, ...]:
+    """Return the note on degrees of parallelism that have no core each; nothing without any."""
+    beyond = [n for n in degrees if n > options.cores]
+    if not beyond:
+        return ()
+    return (
+        f"{', '.join(map(str, beyond))} instances are more than the cores: hollow marks, "
+        "not judged.",
+    )
+
+
+def quick_note(options: Options) -> tuple[str, ...]:
+    """Return the note on a quick run; nothing for another."""
+    if not options.quick:
+        return ()
+    return ("A quick run: short, few repetitions; not to be published.",)
+
+
+def scale_note(options: Options) -> tuple[str, ...]:
+    """Return the note on inputs whose length was chosen; nothing on the usual ones."""
+    if options.scale is None:
+        return ()
+    return (f"Scale {options.scale:g}: inputs are {options.scale:g} x this figure's usual ones.",)

@@ -1,0 +1,86 @@
+"""Figure 14 of the ordered pipelines: both reordering buffers on the TPCx-BB queries."""
+
+from typing import Any
+
+from lab.figures.experiment import asked, run_table
+from lab.figures.figure import Figure, Outcome, Runs
+from lab.figures.options import Options
+from lab.figures.ordered.peaks import (
+    BATCHES,
+    NUMBERS,
+    panel,
+    peak_notes,
+    peak_numbers,
+    peaks_of,
+    ratio,
+    tables,
+)
+from lab.figures.ordered.queries import NEEDS, QUERIES, workload_tables
+from lab.figures.ordered.shared import NOISE, ORDERED, facts, said, several, stage
+from reports.figures.paper import Layout, draw
+
+_BUFFERS = {"nonblocking": "non-blocking", "lock": "lock-based"}
+
+
+def _tree(options: Options) -> dict[str, Any]:
+    return {
+        "run": run_table(options, timeout_s=600, repetitions=3),
+        "workload": workload_tables(options, BATCHES),
+        "engine": [
+            table
+            for n in several(options)
+            for reordering in _BUFFERS
+            for table in tables(options, n, reordering, {"reordering": reordering})
+        ],
+    }
+
+
+def _outcome(options: Options, runs: Runs) -> Outcome:
+    peaks = peaks_of(options, runs, tuple(_BUFFERS))
+    lates = [ratio(peaks, tuple(_BUFFERS), n, "late") for n in NUMBERS]
+    known = [late for late in lates if late is not None]
+    same = facts().one(figure="14", quantity="latency")
+    farthest = max(known, key=lambda late: max(late, 1 / late), default=None)
+    claims = (
+        *(
+            said(
+                f"{query.panel}: non-blocking/lock-based ratio of throughput (3 % for noise)",
+                "consistently better",
+                "section 7.3.3",
+            ).shape(ratio(peaks, tuple(_BUFFERS), query.number, "rate"), NOISE, float("inf"), "x")
+            for query in QUERIES
+        ),
+        asked("non-blocking/lock-based ratio of latency, the farthest from 1", same).near(
+            farthest if len(known) == len(lates) else None, same.low, same.high, 0.5, "x"
+        ),
+    )
+    mentioned = peak_notes(options, runs, "Hybrid queue.")
+    return Outcome(
+        claims=claims,
+        notes=mentioned,
+        numbers=peak_numbers(peaks),
+        draw=lambda: draw(
+            Layout(
+                title="Ordered pipelines, figure 14: reordering schemes on TPCx-BB queries",
+                rows=[
+                    [
+                        panel(peaks, _BUFFERS, "rate", "Peak throughput", "tuples/s"),
+                        panel(
+                            peaks, _BUFFERS, "late", "Latency there", "processing latency, mean, ms"
+                        ),
+                    ]
+                ],
+                notes=mentioned,
+            )
+        ),
+    )
+
+
+FIGURE = Figure(
+    id="ordered:14",
+    title="non-blocking against lock-based reordering on the TPCx-BB queries",
+    shows="peak throughput and processing latency of five queries, by tuples and by blocks",
+    needs=(*NEEDS, ORDERED),
+    stages=(stage("reordering", "every query with both reordering buffers", _tree),),
+    outcome=_outcome,
+)

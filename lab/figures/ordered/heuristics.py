@@ -1,0 +1,269 @@
+"""Figure 8 of the ordered pipelines: scheduling heuristics on the TPCx-BB queries."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from lab.figures.experiment import asked, engine, lone, numbers, plain, points, run_table
+from lab.figures.figure import Figure, Outcome, Runs
+from lab.figures.measured import Series, quotient, series
+from lab.figures.options import Options
+from lab.figures.ordered.queries import DESCRIPTION, NEEDS, QUERIES, key, workload_tables
+from lab.figures.ordered.shared import (
+    FULL_LATENCY_NOTE,
+    LATENCY,
+    NOISE,
+    ORDERED,
+    RATE,
+    TUPLE,
+    WORKERS,
+    facts,
+    least,
+    most,
+    notes,
+    said,
+    several,
+    stage,
+    with_one,
+)
+from lab.figures.verdict import Claim
+from reports.figures.paper import Layout, Line, Mark, Panel, Point, draw
+
+HEURISTICS = {"CT": "ct", "ET": "et", "LP": "lp", "QST": "qst"}
+_COLOURS = {"CT": 0, "ET": 1, "LP": 2, "QST": 3}
+_SHIFT = 0.05
+"""Between heuristics on the axis of workers."""
+_SOURCE = "section 7.1"
+_NUMBERS = tuple(query.number for query in QUERIES)
+Found = Mapping[tuple[int, str], Series]
+"""A quantity by query and heuristic."""
+
+
+def _tree(options: Options) -> dict[str, Any]:
+    def workers(name: str) -> list[int]:
+        # Growth is claimed of CT alone: a quick run leaves out the others' one worker.
+        return list(with_one(options) if name == "CT" or not options.quick else several(options))
+
+    return {
+        "run": run_table(options, timeout_s=600, repetitions=3),
+        "workload": workload_tables(options, [TUPLE]),
+        "engine": [
+            engine(
+                ORDERED,
+                options,
+                workers=workers(name),
+                batch=[TUPLE],
+                options={"scheduler": scheduler},
+                label=scheduler,
+            )
+            for name, scheduler in HEURISTICS.items()
+        ],
+    }
+
+
+def _outcome(options: Options, runs: Runs) -> Outcome:
+    def found(value: Any) -> Found:
+        return {
+            (query.number, name): series(
+                runs[0], key(query, TUPLE), ORDERED, value, options=f"/b{TUPLE}/{scheduler}"
+            )
+            for query in QUERIES
+            for name, scheduler in HEURISTICS.items()
+        }
+
+    rates, late = found(RATE), found(LATENCY)
+    mentioned = notes(
+        options,
+        runs,
+        with_one(options),
+        f"Queries of TPCx-BB: {DESCRIPTION} One tuple at a time, as in the paper.",
+        FULL_LATENCY_NOTE,
+        "The paper's rate is of its machine: drawn, never judged.",
+    )
+    million = facts().one(figure="8", series="CT", quantity="throughput")
+    lowest = facts().one(figure="8", series="LP", quantity="latency")
+
+    def row(quantities: Found, y_label: str, mark: Mark, *, late: bool) -> list[Panel]:
+        span = [s.median for each in quantities.values() for n in each.by_workers.values()
+                for s in n]  # fmt: skip
+        return [
+            Panel(
+                title="" if late else query.panel.capitalize(),
+                y_label=y_label,
+                x_label=WORKERS,
+                lines=[
+                    Line(
+                        name=name,
+                        points=_beside(points(quantities[query.number, name], options), name),
+                        colour=_COLOURS[name],
+                    )
+                    for name in HEURISTICS
+                ],
+                marks=[mark],
+                log_y=late,
+                ticks=with_one(options),
+                span=span,
+                write=plain if late else None,
+            )
+            for query in QUERIES
+        ]
+
+    return Outcome(
+        claims=(*_growth(options, rates), *_orders(options, rates, late)),
+        notes=mentioned,
+        numbers={
+            query.panel: {
+                name: numbers(
+                    throughput_eps=rates[query.number, name],
+                    latency_ms=late[query.number, name],
+                )
+                for name in HEURISTICS
+            }
+            for query in QUERIES
+        },
+        draw=lambda: draw(
+            Layout(
+                title="Ordered pipelines, figure 8: scheduling heuristics on TPCx-BB queries",
+                rows=[
+                    row(
+                        rates,
+                        "tuples/s",
+                        Mark(
+                            name="CT: approximately millions of t/s",
+                            low=million.low,
+                            high=million.high,
+                        ),
+                        late=False,
+                    ),
+                    row(
+                        late,
+                        "processing latency, mean, ms",
+                        Mark(
+                            name="LP: a few ms (read as below 10)",
+                            low=0,
+                            high=lowest.high,
+                            colour=2,
+                        ),
+                        late=True,
+                    ),
+                ],
+                notes=mentioned,
+                width_in=1.9,
+            )
+        ),
+    )
+
+
+def _beside(found: Sequence[Point], name: str) -> list[Point]:
+    """Return points a little to the side, so that equal ones of other heuristics can be seen."""
+    shift = _SHIFT * (list(HEURISTICS).index(name) - (len(HEURISTICS) - 1) / 2)
+    return [replace(point, x=point.x + shift) for point in found]
+
+
+def _growth(options: Options, rates: Found) -> list[Claim]:
+    """Judge how CT grows with workers, as far as the paper's own growth was linear."""
+    claims = []
+    for query in QUERIES:
+        fact = facts().one(figure="8", panel=query.panel, quantity="linear growth")
+        ct = rates[query.number, "CT"]
+        counted = [n for n in ct.workers(with_one(options)) if n <= min(options.cores, fact.high)]
+        first, last = (counted[0], counted[-1]) if counted else (1, 1)
+        growth = quotient(ct.at(last), ct.at(first))
+        claims.append(
+            asked(
+                f"{query.panel}: CT grows almost linearly from {first} to {last} workers",
+                fact,
+                lone(options, counted),
+            ).shape(None if growth is None else growth / (last / first), 0.8, 1.25, "of linear")
+        )
+    return claims
+
+
+def _orders(options: Options, rates: Found, late: Found) -> list[Claim]:
+    """Judge who has the most throughput and the least latency, with several workers."""
+    within = [n for n in several(options) if n <= options.cores]
+    blocked = None if within else "more workers than cores"
+
+    same = facts().one(figure="8", series="LP/CT", quantity="throughput")
+    few = facts().one(figure="8", series="LP", quantity="latency")
+    lp = [v for n in _NUMBERS if (v := late[n, "LP"].lowest(within)) is not None]
+    inf = float("inf")
+    return [
+        said(
+            "CT has the best throughput on every query (5 % for noise): CT by the best other",
+            "the best",
+            _SOURCE,
+            blocked,
+        ).shape(least(_ratios(rates, ["CT"], ["ET", "LP", "QST"], within)), 0.95, inf, "x"),
+        asked("LP/CT ratio of throughput, least of queries 1 and 15", same, blocked).near(
+            least(_ratios(rates, ["LP"], ["CT"], within, numbers_of=(1, 15))),
+            same.low,
+            same.high,
+            0.1,
+            "x",
+        ),
+        said(
+            "ET and QST do not reach CT or LP on any query: the better of each pair",
+            "below",
+            _SOURCE,
+            blocked,
+        ).shape(most(_ratios(rates, ["ET", "QST"], ["CT", "LP"], within)), 0.0, 1 / NOISE, "x"),
+        said(
+            "LP has the lowest latency on every query: LP by the best other",
+            "the lowest",
+            _SOURCE,
+            blocked,
+        ).shape(most(_ratios(late, ["LP"], ["CT", "ET", "QST"], within, late=True)), 0.0, 1.1, "x"),
+        said(
+            "ET and QST have higher latencies than LP on every query: the better of them by LP",
+            "quite high",
+            _SOURCE,
+            blocked,
+        ).shape(least(_ratios(late, ["ET", "QST"], ["LP"], within, late=True)), 1.0, inf, "x"),
+        asked("LP's latency, lowest of the queries", few, blocked).at_most(
+            least(lp), few.high, "ms"
+        ),
+    ]
+
+
+def _ratios(
+    found: Found,
+    above: Sequence[str],
+    below: Sequence[str],
+    within: Sequence[int],
+    *,
+    late: bool = False,
+    numbers_of: Sequence[int] = _NUMBERS,
+) -> list[float]:
+    """Return for each query the best of `above` by the best of `below`; empty unless all are there.
+
+    Args:
+        found: throughput, or latency.
+        above: heuristics.
+        below: heuristics.
+        within: numbers of workers that count.
+        late: whether less is better.
+        numbers_of: the queries.
+    """
+
+    def best(number: int, names: Sequence[str]) -> float | None:
+        each = [found[number, name] for name in names]
+        values = [one.lowest(within) if late else one.highest(within) for one in each]
+        known = [value for value in values if value is not None]
+        if len(known) < len(values):
+            return None
+        return min(known) if late else max(known)
+
+    quotients = [quotient(best(number, above), best(number, below)) for number in numbers_of]
+    known = [value for value in quotients if value is not None]
+    return known if len(known) == len(quotients) else []
+
+
+FIGURE = Figure(
+    id="ordered:8",
+    title="scheduling heuristics CT, ET, LP, QST on the TPCx-BB queries",
+    shows="throughput and processing latency of five queries against workers",
+    needs=(*NEEDS, ORDERED),
+    stages=(stage("heuristics", "every query under every heuristic", _tree),),
+    outcome=_outcome,
+)

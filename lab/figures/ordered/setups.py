@@ -1,0 +1,98 @@
+"""The pipelines of figures 12 and 13: operators whose outputs are put in order.
+
+The paper's operators take 10 us and more, and sixteen cores contend for the reordering buffer. Few
+cores do not at that cost, so a second row has operators that do next to nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lab.figures.ordered.shared import BLOCK, TUPLE
+
+LIGHT_US = 0.1
+SELECTIVITY = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """A pipeline and how much of it is run.
+
+    Attributes:
+        name: part of the workload's key.
+        title: over its panels.
+        operators, selectivity: as the parametric pipeline takes them.
+        cost_us: of a tuple at each operator, nominal.
+        records: of the input by granularity: usual and quick.
+    """
+
+    name: str
+    title: str
+    operators: str
+    selectivity: str
+    cost_us: float
+    records: Mapping[int, tuple[int, int]]
+
+    def key(self, batch: int) -> str:
+        """Return the workload's key in the matrix."""
+        return f"parametric@{self.name}-b{batch}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What sets figure 12 and figure 13 apart."""
+
+    number: str
+    title: str
+    source: str
+    setups: tuple[Setup, ...]
+    about: str
+
+
+LIGHT = Question(
+    number="12",
+    title="reordering outputs of a light-weight operator",
+    source="section 7.3.1",
+    setups=(
+        Setup(
+            name="c10",
+            title="10 us a tuple",
+            operators="sl",
+            selectivity="1",
+            cost_us=10,
+            records={TUPLE: (1_000_000, 250_000), BLOCK: (1_000_000, 250_000)},
+        ),
+        Setup(
+            name="light",
+            title="0.1 us a tuple",
+            operators="sl",
+            selectivity="1",
+            cost_us=LIGHT_US,
+            records={TUPLE: (16_000_000, 5_000_000), BLOCK: (40_000_000, 15_000_000)},
+        ),
+    ),
+    about="One stateless operator.",
+)
+MANY = Question(
+    number="13",
+    title="reordering outputs of an operator with selectivity 50",
+    source="section 7.3.2",
+    setups=(
+        Setup(
+            name="c100",
+            title="100 us a tuple",
+            operators="sl,ps",
+            selectivity=f"{SELECTIVITY},1",
+            cost_us=100,
+            records={TUPLE: (4_000, 1_000)},
+        ),
+        Setup(
+            name="light",
+            title="0.1 us a tuple",
+            operators="sl,ps",
+            selectivity=f"{SELECTIVITY},1",
+            cost_us=LIGHT_US,
+            records={TUPLE: (1_000_000, 250_000), BLOCK: (1_000_000, 250_000)},
+        ),
+    ),
+    about=f"A stateless operator that makes {SELECTIVITY} tuples of one, and a partitioned one.",
+)

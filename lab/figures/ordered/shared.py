@@ -1,0 +1,128 @@
+"""What the experiments of the ordered pipelines share: the machine, quantities, degrees.
+
+All of them run as fast as they can and take the paper's *processing latency*: from when the first
+operator takes a tuple until what follows from it has left, waiting for its turn included.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from lab.figures.experiment import beyond_note, quick_note, scale_note
+from lab.figures.figure import Plan, Runs, Stage
+from lab.figures.measured import column, counter, troubles
+from lab.figures.options import Options
+from lab.figures.verdict import Asked
+from reports.figures.paper import Point
+from reports.published import Facts, published
+from results.query import Spread
+
+ORDERED = "multicore/ordered"
+WORKERS = "workers"
+TUPLE, BLOCK = 1, 64
+"""Batches: the paper's tuple at a time, and this lab's usual block."""
+NS_PER_ITERATION = 2.0
+"""About what one takes on a core of the 2.6 GHz class; costs in time are nominal by this."""
+NOISE = 0.97
+"""What counts as not slower: medians of few runs of one program differ by as much."""
+RATE = column("throughput_eps")
+LATENCY = counter("processing_mean_ns", 1e-6)
+
+FULL_LATENCY_NOTE = (
+    "Latency is the paper's processing latency, its mean at full speed; one tuple in 64 is timed."
+)
+
+
+def facts() -> Facts:
+    """Return what the paper published."""
+    return published("ordered")
+
+
+def stage(name: str, about: str, tree: Any) -> Stage:
+    """Return a figure's only stage, whose matrix is `tree` of the options."""
+
+    def plan(options: Options, runs: Runs) -> Plan:
+        return Plan(tree=tree(options))
+
+    return Stage(name=name, about=about, plan=plan)
+
+
+def events(options: Options, usual: int, quick: int) -> int:
+    """Return how many input records a trial has: `usual`, or `quick`, or a share of `usual`."""
+    if options.scale is not None:
+        return max(500, round(usual * options.scale))
+    return quick if options.quick else usual
+
+
+def iterations(cost_us: float) -> int:
+    """Return the iterations of the parametric operator for a nominal cost."""
+    return round(cost_us * 1000 / NS_PER_ITERATION)
+
+
+def several(options: Options) -> tuple[int, ...]:
+    """Return the numbers of workers above one; all of them where there is no other."""
+    return tuple(n for n in options.instances if n > 1) or options.instances
+
+
+def with_one(options: Options) -> tuple[int, ...]:
+    """Return the numbers of workers, and one of them, by which speedups are taken."""
+    return tuple(sorted({1, *options.instances}))
+
+
+def crowded(options: Options) -> tuple[int, ...]:
+    """Return the numbers of workers; by default also twice the cores, where workers are blocked."""
+    if options.workers is not None:
+        return with_one(options)
+    return tuple(sorted({*options.instances, 2 * options.cores}))
+
+
+def notes(options: Options, runs: Runs, degrees: Iterable[int], *more: str) -> tuple[str, ...]:
+    """Return what sets the experiment apart from the paper's.
+
+    Args:
+        options: of the figure.
+        runs: its runs; cells without a number are named.
+        degrees: numbers of workers that it has.
+        more: what this figure has to say itself.
+    """
+    return (
+        f"{options.cores} cores here; the paper's machine: 16 cores (Xeon E5-2698B v3), C++, trials"
+        " of 2 to 10 minutes.",
+        *quick_note(options),
+        *scale_note(options),
+        *beyond_note(options, degrees),
+        *more,
+        *troubles(runs)[:6],
+    )
+
+
+def spot(x: float, found: Spread | None, *, is_open: bool = False, factor: float = 1.0) -> Any:
+    """Return a point in a tuple, or nothing without a value."""
+    if found is None:
+        return ()
+    return (
+        Point(x, found.median * factor, found.min * factor, found.max * factor, is_open),
+    )  # fmt: skip
+
+
+def spread_numbers(found: Mapping[str, Spread | None]) -> dict[str, Any]:
+    """Return spreads as JSON values; those without a value are left out."""
+    return {
+        name: {"n": s.n, "median": s.median, "min": s.min, "max": s.max}
+        for name, s in found.items()
+        if s is not None
+    }
+
+
+def said(text: str, published_as: str, source: str, blocked: str | None = None) -> Asked:
+    """Return a claim that the paper makes in words, before it is judged."""
+    return Asked(text=text, published=published_as, source=source, blocked=blocked)
+
+
+def least(values: Iterable[float]) -> float | None:
+    """Return the smallest value; None without any."""
+    return min(values, default=None)
+
+
+def most(values: Iterable[float]) -> float | None:
+    """Return the largest value; None without any."""
+    return max(values, default=None)

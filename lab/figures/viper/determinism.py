@@ -1,0 +1,243 @@
+"""Figures 4a and 4b of Viper: determinism by operators (OL) against determinism by channels (CL).
+
+Every number of injectors by every number of operator instances, as fast as it goes. With one of
+each there is nothing to merge, and both layers are the same graph.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import isfinite
+
+from lab.figures.experiment import (
+    beyond_note,
+    engine,
+    numbers,
+    plain,
+    points,
+    quick_note,
+    run_table,
+    scale_note,
+)
+from lab.figures.figure import Figure, Outcome, Plan, Runs, Stage
+from lab.figures.measured import troubles
+from lab.figures.options import Options
+from lab.figures.viper.claims import claims_of
+from lab.figures.viper.grid import (
+    CL,
+    DETERMINISM,
+    LAYERS,
+    NEW_SEG,
+    NO_COUNTER,
+    OL,
+    POS_REP,
+    Energy,
+    Found,
+    Grid,
+    Question,
+    degrees,
+    energy_of,
+    facts,
+    grid_of,
+)
+from reports.figures.paper import Layout, Line, Mark, Panel, draw
+
+_TITLES = {CL: "CL: channels put in order", OL: "OL: operators put in order"}
+_RECORDS, _QUICK_RECORDS = 40_000_000, 10_000_000
+
+
+def _events(options: Options) -> int:
+    if options.scale is not None:
+        return max(1000, round(_RECORDS * options.scale))
+    return _QUICK_RECORDS if options.quick else _RECORDS
+
+
+def _plan(question: Question, options: Options, runs: Runs) -> Plan:
+    return Plan(
+        tree={
+            "run": run_table(options, timeout_s=300),
+            "workload": [
+                {
+                    "name": question.workload,
+                    "label": f"i{injectors}",
+                    "events": _events(options),
+                    "params": {"streams": injectors},
+                }
+                for injectors in degrees(options)
+            ],
+            "engine": [
+                engine(
+                    LAYERS,
+                    options,
+                    workers=list(degrees(options)),
+                    options={"determinism": determinism},
+                    label=layer.lower(),
+                )
+                for layer, determinism in DETERMINISM.items()
+            ],
+        }
+    )
+
+
+def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
+    energy, grid = energy_of(runs), grid_of(question, options, runs)
+    mentioned = _notes(question, options, runs, energy, grid)
+    return Outcome(
+        claims=claims_of(question, options, energy, grid),
+        notes=mentioned,
+        numbers={
+            f"{layer}, {injectors} injectors": numbers(
+                throughput_eps=grid.rate[layer, injectors],
+                latency_ms=grid.late[layer, injectors],
+                **{energy.y_label: grid.energy[layer, injectors]},
+                switches_per_mtuple=grid.switches[layer, injectors],
+                threads=grid.threads[layer, injectors],
+            )
+            for layer, injectors in grid.rate
+        },
+        draw=lambda: draw(
+            Layout(
+                title=f"Viper, figure {question.number}: {question.operator}",
+                rows=_rows(question, options, energy, grid),
+                notes=mentioned,
+                height_in=1.6,
+            )
+        ),
+    )
+
+
+def _notes(
+    question: Question, options: Options, runs: Runs, energy: Energy, grid: Grid
+) -> tuple[str, ...]:
+    counts = {
+        layer: [
+            s.at(n)
+            for (of, _), s in grid.threads.items()
+            if of == layer
+            for n in s.workers(degrees(options))
+        ]
+        for layer in DETERMINISM
+    }
+    known = {
+        layer: [value for value in values if value is not None] for layer, values in counts.items()
+    }
+    threads = "; ".join(
+        f"{layer} {min(values):g} to {max(values):g}" for layer, values in known.items() if values
+    )
+    fewest = min((value for values in known.values() for value in values), default=0)
+    return (
+        f"{options.cores} cores here; the paper's machine: 2 x 8 cores, 32 hardware threads "
+        "(Xeon E5-2687W), Storm 0.9.7, Java. Its rates and watts are drawn, never judged.",
+        *quick_note(options),
+        *scale_note(options),
+        *beyond_note(options, degrees(options)),
+        "An injector, an instance, a sink and a merge-sorting operator are a thread each"
+        + (f": {threads} threads" if threads else "")
+        + ("; everywhere more than the cores." if fewest > options.cores else "."),
+        f"{_events(options):,} records at full speed, handed over by 64; the paper hands over "
+        "single tuples. Latency is from an injector to a sink, mostly time in full channels.",
+        *(() if energy.measured else (f"Energy: {NO_COUNTER}.",)),
+        *troubles(runs)[:6],
+    )
+
+
+def _rows(question: Question, options: Options, energy: Energy, grid: Grid) -> list[list[Panel]]:
+    quantities: list[tuple[str, str, Found, bool, Callable[[float], str] | None]] = [
+        ("throughput", "tuples/s", grid.rate, False, None),
+        ("latency", "latency p50, ms", grid.late, True, plain),
+        ("power", energy.y_label, grid.energy, False, plain),
+        ("", "context switches per million tuples", grid.switches, True, None),
+    ]
+    rows = []
+    for quantity, y_label, found, is_log, write in quantities:
+        marks = {layer: _marks(question, layer, quantity, energy) for layer in DETERMINISM}
+        rows.append(
+            [
+                Panel(
+                    title=_TITLES[layer] if quantity == "throughput" else "",
+                    y_label=y_label,
+                    x_label="operator instances",
+                    lines=_lines(options, layer, found),
+                    marks=marks[layer],
+                    words=_words(question, layer, quantity),
+                    log_y=is_log,
+                    ticks=degrees(options),
+                    span=_span(found, [mark for each in marks.values() for mark in each]),
+                    write=write,
+                )
+                for layer in DETERMINISM
+            ]
+        )
+    return rows
+
+
+def _lines(options: Options, layer: str, found: Found) -> list[Line]:
+    return [
+        Line(
+            name=f"{injectors} injector{'s' if injectors > 1 else ''}",
+            points=[
+                replace(point, open=point.open or injectors > options.cores)
+                for point in points(found[layer, injectors], options)
+            ],
+            colour=place,
+        )
+        for place, injectors in enumerate(degrees(options))
+    ]
+
+
+def _span(found: Found, marks: list[Mark]) -> list[float]:
+    """Return what both columns have room for, so that they can be compared."""
+    drawn = [
+        value
+        for each in found.values()
+        for spreads in each.by_workers.values()
+        for spread in spreads
+        for value in (spread.min, spread.max)
+    ]
+    bounds = [value for mark in marks for value in (mark.low, mark.high) if isfinite(value)]
+    return drawn + bounds
+
+
+def _words(question: Question, layer: str, quantity: str) -> list[str]:
+    """Return what is published of both layers at once."""
+    if (layer, quantity) != (CL, "throughput"):
+        return []
+    most = facts().one(figure=question.number, series="CL/OL", quantity="throughput at its most")
+    more = facts().of(figure=question.number, series="CL-OL", quantity=quantity)
+    return [
+        *(f"published: CL - OL = {fact.text}" for fact in more),
+        f"published: CL/OL up to {most.text}",
+    ]
+
+
+def _marks(question: Question, layer: str, quantity: str, energy: Energy) -> list[Mark]:
+    if quantity == "power" and not energy.measured:
+        return []
+    return [
+        Mark(
+            name=f"{layer}, {fact.x} injector{'s' if fact.x != '1' else ''}: {fact.text}",
+            low=fact.low,
+            high=fact.high,
+            colour=0 if fact.x == "1" else None,
+        )
+        for fact in facts().of(figure=question.number, series=layer, quantity=quantity)
+    ]
+
+
+def _figure(question: Question) -> Figure:
+    return Figure(
+        id=f"viper:{question.number}",
+        title=f"determinism by channels (CL) and by operators (OL), {question.operator}",
+        shows="throughput, latency, energy and context switches against injectors and instances",
+        needs=(question.workload, LAYERS),
+        stages=(
+            Stage(
+                name="layers",
+                about="both layers with every number of injectors and instances",
+                plan=lambda options, runs: _plan(question, options, runs),
+            ),
+        ),
+        outcome=lambda options, runs: _outcome(question, options, runs),
+    )
+
+
+FIGURES = (_figure(POS_REP), _figure(NEW_SEG))

@@ -1,0 +1,120 @@
+"""What figures 4a and 4b of Viper are made of: every injectors by every instances, in numbers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lab.figures.figure import Runs
+from lab.figures.measured import Series, Value, column, counter, series
+from lab.figures.options import Options
+from reports.published import Facts, published
+
+LAYERS = "multicore/layers"
+CL, OL = "CL", "OL"
+DETERMINISM = {CL: "communication", OL: "operator"}
+DEGREES = (1, 2, 4, 6)
+"""Of injectors and of instances, in the paper."""
+QUICK_DEGREES = (1, 2, 4)
+NO_COUNTER = "no energy counter can be read here; CPU time a tuple stands for it"
+RATE = column("throughput_eps")
+LATENCY = column("latency_p50_ns", 1e-6)
+SWITCHES = counter("switches_per_mtuple")
+THREADS = counter("threads")
+
+Found = Mapping[tuple[str, int], Series]
+"""A quantity against instances, by layer and number of injectors."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What sets figures 4a and 4b apart."""
+
+    number: str
+    workload: str
+    operator: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Energy:
+    """What is drawn as energy: power where a counter was read, else CPU time a tuple."""
+
+    measured: bool
+    name: str
+    y_label: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """All that was measured for a figure."""
+
+    rate: Found
+    late: Found
+    energy: Found
+    switches: Found
+    threads: Found
+
+
+POS_REP = Question(
+    number="4a",
+    workload="linear_road_pos_rep",
+    operator="pos_rep (stateless, selectivity 0.99)",
+    source="section 4.1",
+)
+NEW_SEG = Question(
+    number="4b",
+    workload="linear_road_new_seg",
+    operator="new_seg (a state for each vehicle, selectivity 0.34)",
+    source="section 4.2",
+)
+
+
+def facts() -> Facts:
+    """Return what the paper published."""
+    return published("viper")
+
+
+def degrees(options: Options) -> tuple[int, ...]:
+    """Return the numbers of injectors, and of instances: the paper's unless chosen."""
+    if options.workers is not None:
+        return options.instances
+    return QUICK_DEGREES if options.quick else DEGREES
+
+
+def energy_of(runs: Runs) -> Energy:
+    """Return what stands for energy: of a run whose machine has no counter, CPU time."""
+    if any(row["power_w"] is not None for row in runs[0].rows):
+        return Energy(
+            measured=True, name="power", y_label="power (RAPL), W", value=column("power_w")
+        )
+    return Energy(
+        measured=False,
+        name="CPU time a tuple",
+        y_label="CPU-seconds per million tuples",
+        value=counter("graph_cpu_s_per_mtuple"),
+    )
+
+
+def grid_of(question: Question, options: Options, runs: Runs) -> Grid:
+    """Return all numbers of a run."""
+
+    def found(value: Value) -> Found:
+        return {
+            (layer, injectors): series(
+                runs[0],
+                f"{question.workload}@i{injectors}",
+                LAYERS,
+                value,
+                options=f"/{layer.lower()}",
+            )
+            for layer in DETERMINISM
+            for injectors in degrees(options)
+        }
+
+    return Grid(
+        rate=found(RATE),
+        late=found(LATENCY),
+        energy=found(energy_of(runs).value),
+        switches=found(SWITCHES),
+        threads=found(THREADS),
+    )
