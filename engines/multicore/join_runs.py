@@ -7,18 +7,14 @@ workload. `comparisons` counts what the O+ counts: pairs in the window, each onc
 not compare them; what it looks at is counted as `candidates`.
 """
 
-import os
-from typing import Any
-
 import numpy as np
 
-from engines.errors import EngineCrashError, EngineError, UnsupportedError
+from engines.errors import UnsupportedError
 from engines.multicore import _core
+from engines.multicore.core_run import RESERVED_ROWS, CoreRun, cores_for, offered, set_up
 from engines.multicore.operator_refusal import FARTHEST
-from engines.multicore.operator_run import RESERVED_ROWS
-from engines.multicore.results import LAG, LATENCY_UNDER_LOAD, histogram, progress
-from engines.protocol import FULL, Measured, OfferedLoad, Property, Sent
-from workloads.model import Columns, Input, Query, Workload
+from engines.protocol import Measured, OfferedLoad, Property
+from workloads.model import Input, Query, Workload
 from workloads.scale_join.generate import LEFT, RIGHT
 from workloads.scale_join.program import BAND
 
@@ -62,7 +58,7 @@ def no_join(workload: Workload, variant: str, workers: int) -> str | None:
     return None
 
 
-class JoinRun:
+class JoinRun(CoreRun):
     """One run of a hand-written band join, on columns in memory.
 
     Args:
@@ -80,6 +76,8 @@ class JoinRun:
         UnsupportedError: another workload, more streams, or times beyond 2^61.
         EngineError: an option is out of range.
     """
+
+    SERVICE_KNOWN = False
 
     def __init__(
         self,
@@ -101,35 +99,23 @@ class JoinRun:
         reason = _not_two_streams(data, window)
         if reason is not None:
             raise UnsupportedError(reason)
+        super().__init__(workload.program.output, load=load, measure=measure)
         self._plan = _PLANS[variant].format(threads=workers)
-        self._output = workload.program.output
-        self._load = load
-        self._measure = measure
-        available = sorted(os.sched_getaffinity(0))
-        pinned = 1 < workers <= len(available) if pin is None else pin
-        try:
-            self._core: Any = _core.JoinCore(
+        with set_up():
+            self._core = _core.JoinCore(
                 kind=variant,
                 threads=workers,
                 window=window,
                 band=BAND,
                 batch=batch,
                 ring_blocks=ring_blocks,
-                cores=available if pinned else [],
-                oversubscribed=workers > len(available),
-                load=None
-                if load is None
-                else (load.warm_up_ns, load.end_ns, load.batching == FULL),
-                spare_core=workers < len(available),
+                load=offered(load),
                 reserved_rows=0 if load is None else RESERVED_ROWS,
                 measure=measure,
+                **cores_for(workers, pin),
             )
             self._add_streams(data)
             self._core.start()
-        except (ValueError, TypeError) as error:
-            raise EngineError(f"the core refused the run: {error}") from error
-        except RuntimeError as error:
-            raise EngineCrashError(f"multicore: {error}") from error
 
     def run(self) -> Measured:
         """Process the whole input.
@@ -137,37 +123,8 @@ class JoinRun:
         Raises:
             EngineCrashError: a thread failed; the message says how.
         """
-        core = self._open()
-        try:
-            core.run()
-        except RuntimeError as error:
-            raise EngineCrashError(f"multicore: {error}") from error
-        return Measured(
-            events=core.events(),
-            progress=progress(core) if self._measure else None,
-            plan=self._plan,
-            counters={name: float(value) for name, value in core.counters().items()},
-            **self._under_load(core),
-        )
-
-    def answer(self) -> Columns:
-        """Return all outputs, merged by event time; see `Prepared.answer`."""
-        core = self._open()
-        rows = core.rows()
-        columns: Columns = {
-            name: np.empty(rows, dtype=self._output[name]) for name in self._output.names or ()
-        }
-        core.collect([column.ctypes.data for column in columns.values()])
-        return columns
-
-    def close(self) -> None:
-        """Release the core, its threads and the input."""
-        self._core = None
-
-    def _open(self) -> Any:
-        if self._core is None:
-            raise EngineError("this run is closed")
-        return self._core
+        self._run_core()
+        return self._measured(self._plan, self._counted())
 
     def _add_streams(self, data: Input) -> None:
         for index, (stream, fields) in enumerate(zip(data.streams, (LEFT, RIGHT), strict=True)):
@@ -175,26 +132,7 @@ class JoinRun:
                 np.ascontiguousarray(stream.payload[name], dtype=fields[name])
                 for name in fields.names or ()
             ]
-            if self._load is None:
-                beats = np.ascontiguousarray(stream.heartbeats, dtype=np.int64)
-                self._core.add_stream(stream.ts, columns, beats)
-                continue
-            self._core.add_stream(
-                stream.ts,
-                columns,
-                self._load.heartbeat_ts[index],
-                self._load.due_ns[index],
-                self._load.heartbeat_due_ns[index],
-            )
-
-    def _under_load(self, core: Any) -> dict[str, Any]:
-        if not self._measure or self._load is None:
-            return {}
-        return {
-            "latency": histogram(core.latency(), LATENCY_UNDER_LOAD),
-            "warm_up_latency": histogram(core.warm_up(), LATENCY_UNDER_LOAD),
-            "sent": Sent(events=core.emitted(), lag=histogram(core.lag(), LAG), own_thread=True),
-        }
+            self._add_stream(index, stream, columns)
 
 
 def _not_two_streams(data: Input, window: int) -> str | None:

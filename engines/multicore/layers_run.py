@@ -8,21 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engines.errors import EngineCrashError, EngineError, UnsupportedError
+from engines.errors import UnsupportedError
 from engines.multicore import _core
+from engines.multicore.core_run import RESERVED_ROWS, CoreRun, offered, set_up
 from engines.multicore.kernels.pipelines import StageKernels
-from engines.multicore.results import histogram, progress
-from engines.multicore.stages import (
-    RESERVED_ROWS,
-    add_stage,
-    add_streams,
-    collected,
-    itemsizes,
-    offered,
-    partitions_of,
-    refused_fields,
-    under_load,
-)
+from engines.multicore.results import histogram
+from engines.multicore.stages import add_stage, columns_of, itemsizes, partitions_of, refused_fields
 from engines.protocol import Measured, OfferedLoad
 from workloads.model import Columns, Input, OutputType, Pipeline, Tag
 from workloads.model.pipeline import PARTITIONED, STATEFUL, STATELESS
@@ -60,7 +51,7 @@ class LayersOptions:
     channel_rows: int = CHANNEL_ROWS
 
 
-class LayersRun:
+class LayersRun(CoreRun):
     """One run of a pipeline as a query graph, on columns in memory.
 
     Args:
@@ -95,9 +86,8 @@ class LayersRun:
         reason = refused_fields(pipeline, data)
         if reason is not None:
             raise UnsupportedError(reason)
+        super().__init__(pipeline.output, load=load, measure=measure)
         self._pipeline = pipeline
-        self._load = load
-        self._measure = measure
         self._workers = workers
         self._options = options or LayersOptions()
         self._kernels = [
@@ -105,8 +95,8 @@ class LayersRun:
             for index, stage in enumerate(pipeline.stages)
         ]
         available = sorted(os.sched_getaffinity(0))
-        try:
-            self._core: Any = _core.LayersCore(
+        with set_up():
+            self._core = _core.LayersCore(
                 determinism=self._options.determinism,
                 workers=workers,
                 batch=batch,
@@ -121,12 +111,9 @@ class LayersRun:
             )
             for stage, kernels in zip(pipeline.stages, self._kernels, strict=True):
                 add_stage(self._core, stage, kernels, partitions_of(stage))
-            add_streams(self._core, pipeline, data, load)
+            for index, stream in enumerate(data.streams):
+                self._add_stream(index, stream, columns_of(stream, pipeline.event))
             self._core.start()
-        except (ValueError, TypeError) as error:
-            raise EngineError(f"the core refused the run: {error}") from error
-        except RuntimeError as error:
-            raise EngineCrashError(f"multicore: {error}") from error
 
     def run(self) -> Measured:
         """Process the whole input.
@@ -134,32 +121,13 @@ class LayersRun:
         Raises:
             EngineCrashError: an operator failed; the message says which and how.
         """
-        core = self._open()
-        try:
-            core.run()
-        except RuntimeError as error:
-            raise EngineCrashError(f"multicore: {error}") from error
-        counters = self._counters(core)
-        return Measured(
-            events=core.events(),
-            progress=progress(core) if self._measure else None,
-            plan=self._plan(counters),
-            counters=counters,
-            **self._latencies(core),
-        )
+        self._run_core()
+        counters = self._counters()
+        return self._measured(self._plan(counters), counters)
 
     def answer(self) -> Columns:
         """Return all outputs, by time and sink; what a sink got late stays late."""
-        return collected(self._open(), self._pipeline.output)
-
-    def close(self) -> None:
-        """Release the core, its threads and the input."""
-        self._core = None
-
-    def _open(self) -> Any:
-        if self._core is None:
-            raise EngineError("this run is closed")
-        return self._core
+        return super().answer()
 
     def _plan(self, counters: Mapping[str, float]) -> str:
         def of(count: float, what: str) -> str:
@@ -178,10 +146,10 @@ class LayersRun:
             f"{self._options.channel_rows} records a producer"
         )
 
-    def _counters(self, core: Any) -> dict[str, float]:
-        counters = {name: float(value) for name, value in core.counters().items()}
+    def _counters(self) -> dict[str, float]:
+        counters = self._counted()
         cpu_ns, merger_ns = counters.pop("cpu_ns"), counters.pop("merger_cpu_ns")
-        events = core.events()
+        events = self._open().events()
         return {
             **counters,
             "graph_cpu_s": cpu_ns / 1e9,
@@ -195,12 +163,8 @@ class LayersRun:
             ),
         }
 
-    def _latencies(self, core: Any) -> dict[str, Any]:
-        if not self._measure:
-            return {}
-        if self._load is None:
-            return {"latency": histogram(core.latency(), HANDED_OVER)}
-        return under_load(core)
+    def _at_full_speed(self, core: Any) -> dict[str, Any]:
+        return {"latency": histogram(core.latency(), HANDED_OVER)}
 
 
 def layers_options(given: Mapping[str, object]) -> LayersOptions:

@@ -3,16 +3,15 @@
 Instances are virtual shared-nothing, over ordered logs, or shared-nothing, over queues.
 """
 
-import os
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from engines.errors import EngineCrashError, EngineError, UnsupportedError
+from engines.errors import UnsupportedError
 from engines.multicore import _core
+from engines.multicore.core_run import RESERVED_ROWS, CoreRun, cores_for, offered, set_up
 from engines.multicore.elastic.controller import make
 from engines.multicore.elastic.loop import ElasticLoop, Switched
 from engines.multicore.elastic.mapping import balanced_mapping
@@ -26,27 +25,17 @@ from engines.multicore.kernels.operators import (
     shapes_of,
 )
 from engines.multicore.operator_refusal import fixed_only, mixed, refusal
-from engines.multicore.results import (
-    LAG,
-    LATENCY_UNDER_LOAD,
-    SERVICE,
-    elasticity,
-    histogram,
-    progress,
-)
-from engines.protocol import FULL, Measured, OfferedLoad, Sent
-from workloads.model import Columns, Input, Operator, Query
+from engines.multicore.results import elasticity
+from engines.protocol import Measured, OfferedLoad
+from workloads.model import Input, Operator, Query
 from workloads.model.operator import SINGLE
 
 __all__ = ["OperatorRun", "mixed", "refusal"]
 
 IntArray = npt.NDArray[np.int64]
 
-RESERVED_ROWS = 1 << 20
-"""With a load: output rows of each instance for which memory is touched before the clock starts."""
 
-
-class OperatorRun:
+class OperatorRun(CoreRun):
     """One run of a query, on columns in memory.
 
     Args:
@@ -99,20 +88,16 @@ class OperatorRun:
             reason = "a controller decides by what is measured; leave out measure = false"
         if reason is not None:
             raise UnsupportedError(reason)
+        super().__init__(query.output, load=load, measure=measure)
         self._operators = query.operators
         self._operator = query.operators[0]
-        self._output = query.output
         self._data = data
-        self._load = load
-        self._measure = measure
         self._instances = instances
         self._shared_nothing = shared_nothing
         self._kernels = [OperatorKernels(operator) for operator in query.operators]
-        available = sorted(os.sched_getaffinity(0))
-        pinned = 1 < most <= len(available) if pin is None else pin
         self.mapping = balanced_mapping(self._operator.buckets, instances)
-        try:
-            self._core: Any = _core.OperatorCore(
+        with set_up():
+            self._core = _core.OperatorCore(
                 instances=instances,
                 most_instances=most,
                 batch=batch,
@@ -120,17 +105,13 @@ class OperatorRun:
                 tuple_buffer=tuple_buffer,
                 shared_nothing=shared_nothing,
                 itemsizes=_itemsizes(self._operator),
-                cores=available if pinned else [],
-                oversubscribed=most > len(available),
-                load=None
-                if load is None
-                else (load.warm_up_ns, load.end_ns, load.batching == FULL),
-                spare_core=most < len(available),
+                load=offered(load),
                 reserved_rows=0 if load is None else RESERVED_ROWS,
                 measure=measure,
                 end_watermark=None if data.until_ts is None else data.until_ts - 1,
                 link_rows=link_rows,
                 spec=_spec(self._operator, self._kernels[0], self._layouts()),
+                **cores_for(most, pin),
             )
             self._add_operators()
             self._add_streams()
@@ -138,10 +119,6 @@ class OperatorRun:
                 mapping = balanced_mapping(operator.buckets, instances)
                 self._core.map(mapping.astype(np.int32).tolist(), index)
             self._core.start()
-        except (ValueError, TypeError) as error:
-            raise EngineError(f"the core refused the run: {error}") from error
-        except RuntimeError as error:
-            raise EngineCrashError(f"multicore: {error}") from error
         self._loop = None if controller is None else self._make_loop(controller, most)
 
     def run(self) -> Measured:
@@ -154,9 +131,7 @@ class OperatorRun:
         if self._loop is not None:
             self._loop.start()
         try:
-            core.run()
-        except RuntimeError as error:
-            raise EngineCrashError(f"multicore: {error}") from error
+            self._run_core()
         finally:
             if self._loop is not None:
                 self._loop.stop()
@@ -164,7 +139,7 @@ class OperatorRun:
             f"{operator.name}: {self._instances} instances, {operator.buckets} buckets of keys"
             for operator in self._operators
         )
-        counters = {name: float(value) for name, value in core.counters().items()}
+        counters = self._counted()
         if self._operator.join is None:
             del counters["comparisons"]
         elastic = None
@@ -175,14 +150,7 @@ class OperatorRun:
                 start=self._instances,
                 join=self._operator.join is not None,
             )
-        return Measured(
-            events=core.events(),
-            progress=progress(core) if self._measure else None,
-            plan=plan,
-            counters=counters,
-            elasticity=elastic,
-            **self._under_load(core),
-        )
+        return self._measured(plan, counters, elasticity=elastic)
 
     def reconfigure(self, instances: int, mapping: IntArray) -> Switched | None:
         """Change the number of instances during `run`; see `ElasticOperator`."""
@@ -215,25 +183,6 @@ class OperatorRun:
         """Return (called_ns, done_ns, before, after, event_ts, moved_bytes) of each change."""
         return list(self._open().switches())
 
-    def answer(self) -> Columns:
-        """Return all outputs, merged by event time; see `Prepared.answer`."""
-        core = self._open()
-        rows = core.rows()
-        columns: Columns = {
-            name: np.empty(rows, dtype=self._output[name]) for name in self._output.names or ()
-        }
-        core.collect([column.ctypes.data for column in columns.values()])
-        return columns
-
-    def close(self) -> None:
-        """Release the core, its threads and the input."""
-        self._core = None
-
-    def _open(self) -> Any:
-        if self._core is None:
-            raise EngineError("this run is closed")
-        return self._core
-
     def _layouts(self) -> list[TupleLayout]:
         return [layout_of(self._operator, stream) for stream in self._data.streams]
 
@@ -255,23 +204,7 @@ class OperatorRun:
             columns = columns_of(operator, stream)
             route = kernels.route(layout) if self._shared_nothing else 0
             shapes = shapes_of(operator)
-            if self._load is None:
-                beats = np.ascontiguousarray(stream.heartbeats, dtype=np.int64)
-                self._core.add_stream(
-                    stream.ts, columns, beats, layout.input, process, route, shapes
-                )
-                continue
-            self._core.add_stream(
-                stream.ts,
-                columns,
-                self._load.heartbeat_ts[index],
-                layout.input,
-                process,
-                route,
-                shapes,
-                self._load.due_ns[index],
-                self._load.heartbeat_due_ns[index],
-            )
+            self._add_stream(index, stream, columns, layout.input, process, route, shapes)
 
     def _make_loop(self, options: Mapping[str, object], most: int) -> ElasticLoop:
         controller, settings = make(options)
@@ -303,17 +236,6 @@ class OperatorRun:
         for stream, due in zip(self._data.streams, self._load.due_ns, strict=True):
             arrived[stream.kinds[0]] += int(np.searchsorted(due, time_ns, side="right"))
         return tuple(arrived)
-
-    def _under_load(self, core: Any) -> dict[str, Any]:
-        if not self._measure or self._load is None:
-            return {}
-        sent = Sent(events=core.emitted(), lag=histogram(core.lag(), LAG), own_thread=True)
-        return {
-            "latency": histogram(core.latency(), LATENCY_UNDER_LOAD),
-            "warm_up_latency": histogram(core.warm_up(), LATENCY_UNDER_LOAD),
-            "service_latency": histogram(core.service(), SERVICE),
-            "sent": sent,
-        }
 
 
 def _itemsizes(operator: Operator) -> list[int]:

@@ -1,28 +1,18 @@
 """Runs ordered pipelines on the native core: docs/decisions/0010-ordered-pipelines.md."""
 
-import os
 from typing import Any
 
 import numpy as np
 
-from engines.errors import EngineCrashError, EngineError, UnsupportedError
+from engines.errors import UnsupportedError
 from engines.multicore import _core
+from engines.multicore.core_run import RESERVED_ROWS, CoreRun, cores_for, offered, set_up
 from engines.multicore.kernels.pipelines import StageKernels
 from engines.multicore.pipeline_options import MOST_GROUPS, PipelineOptions
-from engines.multicore.results import histogram, progress
-from engines.multicore.stages import (
-    RESERVED_ROWS,
-    add_stage,
-    add_streams,
-    collected,
-    itemsizes,
-    offered,
-    partitions_of,
-    refused_fields,
-    under_load,
-)
+from engines.multicore.results import histogram
+from engines.multicore.stages import add_stage, columns_of, itemsizes, partitions_of, refused_fields
 from engines.protocol import Histogram, Measured, OfferedLoad
-from workloads.model import Columns, Input, Pipeline
+from workloads.model import Input, Pipeline
 from workloads.model.pipeline import PARTITIONED
 
 MOST_BATCH = 1 << 16
@@ -34,7 +24,7 @@ PROCESSING = (
 )
 
 
-class PipelineRun:
+class PipelineRun(CoreRun):
     """One run of a pipeline, on columns in memory.
 
     Args:
@@ -71,19 +61,16 @@ class PipelineRun:
         reason = refusal(pipeline, data, options, window)
         if reason is not None:
             raise UnsupportedError(reason)
+        super().__init__(pipeline.output, load=load, measure=measure)
         self._pipeline = pipeline
-        self._load = load
-        self._measure = measure
         self._workers = workers
         self._options = options
         self._kernels = [
             StageKernels(stage, pipeline.input_of(index))
             for index, stage in enumerate(pipeline.stages)
         ]
-        available = sorted(os.sched_getaffinity(0))
-        pinned = 1 < workers <= len(available) if pin is None else pin
-        try:
-            self._core: Any = _core.PipelineCore(
+        with set_up():
+            self._core = _core.PipelineCore(
                 workers=workers,
                 batch=batch,
                 window=window,
@@ -95,21 +82,16 @@ class PipelineRun:
                 window_ns=options.ct_window_us * 1000,
                 capacity=options.qst_capacity or 0,
                 itemsizes=[8, *itemsizes(pipeline.event)],
-                cores=available if pinned else [],
-                oversubscribed=workers > len(available),
                 load=offered(load),
-                spare_core=workers < len(available),
                 reserved_rows=0 if load is None else RESERVED_ROWS,
                 measure=measure,
+                **cores_for(workers, pin),
             )
             for stage, kernels in zip(pipeline.stages, self._kernels, strict=True):
                 add_stage(self._core, stage, kernels, partitions_of(stage, options.partitions))
-            add_streams(self._core, pipeline, data, load)
+            for index, stream in enumerate(data.streams):
+                self._add_stream(index, stream, columns_of(stream, pipeline.event))
             self._core.start()
-        except (ValueError, TypeError) as error:
-            raise EngineError(f"the core refused the run: {error}") from error
-        except RuntimeError as error:
-            raise EngineCrashError(f"multicore: {error}") from error
 
     def run(self) -> Measured:
         """Process the whole input.
@@ -117,31 +99,8 @@ class PipelineRun:
         Raises:
             EngineCrashError: an operator failed; the message says which and how.
         """
-        core = self._open()
-        try:
-            duration_ns = core.run()
-        except RuntimeError as error:
-            raise EngineCrashError(f"multicore: {error}") from error
-        return Measured(
-            events=core.events(),
-            progress=progress(core) if self._measure else None,
-            plan=self._plan(),
-            counters=self._counters(core, duration_ns),
-            **self._latencies(core),
-        )
-
-    def answer(self) -> Columns:
-        """Return all outputs, in order."""
-        return collected(self._open(), self._pipeline.output)
-
-    def close(self) -> None:
-        """Release the core, its threads and the input."""
-        self._core = None
-
-    def _open(self) -> Any:
-        if self._core is None:
-            raise EngineError("this run is closed")
-        return self._core
+        duration_ns = self._run_core()
+        return self._measured(self._plan(), self._counters(duration_ns))
 
     def _plan(self) -> str:
         options = self._options
@@ -158,8 +117,8 @@ class PipelineRun:
             f"{options.reordering} reordering"
         )
 
-    def _counters(self, core: Any, duration_ns: int) -> dict[str, float]:
-        counters = {name: float(value) for name, value in core.counters().items()}
+    def _counters(self, duration_ns: int) -> dict[str, float]:
+        core, counters = self._open(), self._counted()
         if self._measure:
             counters |= _quantiles(histogram(core.processing(), PROCESSING))
         worked_ns = max(1, duration_ns * self._workers)
@@ -174,12 +133,8 @@ class PipelineRun:
             }
         return counters
 
-    def _latencies(self, core: Any) -> dict[str, Any]:
-        if not self._measure:
-            return {}
-        if self._load is None:
-            return {"latency": histogram(core.processing(), PROCESSING)}
-        return under_load(core)
+    def _at_full_speed(self, core: Any) -> dict[str, Any]:
+        return {"latency": histogram(core.processing(), PROCESSING)}
 
 
 def refusal(pipeline: Pipeline, data: Input, options: PipelineOptions, window: int) -> str | None:

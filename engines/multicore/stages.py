@@ -1,4 +1,4 @@
-"""What runs of ordered pipelines and of query graphs give the core, and take from it."""
+"""What ordered pipelines and query graphs give the core: operators and columns of the input."""
 
 from typing import Any
 
@@ -6,13 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from engines.multicore.kernels.pipelines import StageKernels
-from engines.multicore.results import LAG, LATENCY_UNDER_LOAD, SERVICE, histogram
-from engines.protocol import FULL, OfferedLoad, Sent
-from workloads.model import Columns, Input, ListColumn, Pipeline, Stream
+from workloads.model import Input, ListColumn, Pipeline, Stream
 from workloads.model.pipeline import PARTITIONED, Stage
-
-RESERVED_ROWS = 1 << 20
-"""With a load: output rows for which memory is touched before the clock starts."""
 
 MOST_STREAMS = 64
 
@@ -22,18 +17,17 @@ def itemsizes(dtype: np.dtype[np.void]) -> list[int]:
     return [dtype[name].itemsize for name in dtype.names or ()]
 
 
-def column(stream: Stream, name: str, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Return a column as kernels expect it; of zeros where the stream has none."""
+def columns_of(stream: Stream, event: np.dtype[np.void]) -> list[npt.NDArray[Any]]:
+    """Return a stream's columns as kernels expect them; of zeros where the stream has none."""
+    return [_column(stream, name, event[name]) for name in event.names or ()]
+
+
+def _column(stream: Stream, name: str, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     values = stream.payload.get(name)
     if values is None:
         return np.zeros(len(stream), dtype=dtype)
-    assert not isinstance(values, ListColumn)
+    assert not isinstance(values, ListColumn), "refused_fields says so"
     return np.ascontiguousarray(values, dtype=dtype)
-
-
-def offered(load: OfferedLoad | None) -> tuple[int, int, bool] | None:
-    """Return warm-up and end in ns and whether blocks are whole, as the core takes a load."""
-    return None if load is None else (load.warm_up_ns, load.end_ns, load.batching == FULL)
 
 
 def partitions_of(stage: Stage, given: int | None = None) -> int:
@@ -68,46 +62,6 @@ def add_stage(core: Any, stage: Stage, kernels: StageKernels, partitions: int) -
         max_outputs=stage.max_outputs,
         itemsizes=itemsizes(stage.output),
     )
-
-
-def add_streams(core: Any, pipeline: Pipeline, data: Input, load: OfferedLoad | None) -> None:
-    """Add all streams of an input to a core, which borrows their columns.
-
-    Raises:
-        ValueError: one is out of order, or out of range.
-    """
-    event = pipeline.event
-    for index, stream in enumerate(data.streams):
-        columns = [column(stream, name, event[name]) for name in event.names or ()]
-        if load is None:
-            beats = np.ascontiguousarray(stream.heartbeats, dtype=np.int64)
-            core.add_stream(stream.ts, columns, beats)
-            continue
-        core.add_stream(
-            stream.ts,
-            columns,
-            load.heartbeat_ts[index],
-            load.due_ns[index],
-            load.heartbeat_due_ns[index],
-        )
-
-
-def collected(core: Any, output: np.dtype[np.void]) -> Columns:
-    """Return all outputs of a core after its run, in its order."""
-    rows = core.rows()
-    columns: Columns = {name: np.empty(rows, dtype=output[name]) for name in output.names or ()}
-    core.collect([values.ctypes.data for values in columns.values()])
-    return columns
-
-
-def under_load(core: Any) -> dict[str, Any]:
-    """Return the latencies of a run with a load, and what was sent, as fields of `Measured`."""
-    return {
-        "latency": histogram(core.latency(), LATENCY_UNDER_LOAD),
-        "warm_up_latency": histogram(core.warm_up(), LATENCY_UNDER_LOAD),
-        "service_latency": histogram(core.service(), SERVICE),
-        "sent": Sent(events=core.emitted(), lag=histogram(core.lag(), LAG), own_thread=True),
-    }
 
 
 def refused_fields(pipeline: Pipeline, data: Input) -> str | None:
