@@ -3,7 +3,6 @@
 // `SharedLog` is virtual shared-nothing: one log that all instances read, one state that all share; a change moves
 // nothing. `Queues` (queues.h) is shared-nothing. `ChainLog` (chain_log.h) is the log between two operators.
 #pragma once
-#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -14,12 +13,11 @@
 #include "recorder.h"
 #include "source.h"
 #include "tuple_buffer.h"
+#include "tuple_buffer_flag.h"
 
 namespace lab {
 
-// A source, and how far its blocks have been handed over. Whoever holds the flag moves them; nobody waits for it: an
-// instance that finds it taken and goes to sleep is woken by what the holder publishes, and the holder, awake, looks
-// again before it sleeps itself.
+// A source, and how far its blocks have been handed over. Whoever holds the flag moves them (`move_blocks`).
 struct alignas(kCacheLine) Feed {
   static constexpr std::int64_t kMostRows = 4096;
 
@@ -31,7 +29,7 @@ struct alignas(kCacheLine) Feed {
   bool closed = false;
   std::int64_t most = kMostRows;  // rows to move at once, before the other sources get their turn; `SharedLog`
   std::int64_t filled_ns = 0;     // when so many were moved last; 0: the last move took all that there was
-  alignas(kCacheLine) std::atomic_flag taken = ATOMIC_FLAG_INIT;
+  MergeFlag flag;
 
   // The next block, when there is one.
   const Block* block() noexcept {
@@ -44,17 +42,26 @@ struct alignas(kCacheLine) Feed {
   }
 };
 
-// Gives the flag of a feed back.
-class FeedGuard {
- public:
-  explicit FeedGuard(Feed& feed) noexcept : feed_(feed) {}
-  ~FeedGuard() { feed_.taken.clear(std::memory_order_release); }  // release: pairs with who takes it
-  FeedGuard(const FeedGuard&) = delete;
-  FeedGuard& operator=(const FeedGuard&) = delete;
-
- private:
-  Feed& feed_;
-};
+// Has `move` move blocks of a feed, unless another thread is at it, and again for whoever comes meanwhile: that one may
+// have made room that this pass did not see, and go to sleep (tuple_buffer_flag.h). Returns whether anything moved, or
+// somebody may still be waiting for a pass: then the caller takes another turn before it sleeps.
+template <typename Move>
+bool move_blocks(Feed& feed, Move move) {
+  constexpr int kPassesInARow = 4;
+  bool moved = false;
+  for (int i = 0; feed.flag.enter(); ++i) {
+    feed.flag.begin_pass();
+    try {
+      moved = move() || moved;
+    } catch (...) {  // a kernel failed: the run ends, nobody is let down
+      feed.flag.leave();
+      throw;
+    }
+    if (!feed.flag.leave()) return moved;
+    if (i + 1 == kPassesInARow) return true;
+  }
+  return moved;
+}
 
 // A change of the mapping, made while all instances stand at a barrier.
 struct Change {

@@ -73,8 +73,8 @@ void JoinRun::add_stream(StreamView stream) {
 }
 
 void JoinRun::start() {
-  if (threads_.started()) throw std::logic_error("a run starts once");
   if (views_.size() != 2) throw std::logic_error("a band join has two streams");
+  threads_.claim();
   if (options_.kind == JoinKind::kAdHoc) {
     LogOptions log = options_.log;
     log.watermarks = false;  // no window closes with an output

@@ -80,8 +80,9 @@ LayerPiece LogIn::next(std::int64_t most) {
     runs_ = log_.read(reader_);
     if (!runs_.empty()) continue;
     if (merged) return {};
-    merged = true;
-    if (log_.advance()) ++merges_;
+    // True may also mean that others came meanwhile, for whom this thread is to look again before it sleeps.
+    merged = !log_.advance();
+    if (!merged) ++merges_;
     runs_ = log_.read(reader_);  // another thread may have merged what this one asked for
   }
 }

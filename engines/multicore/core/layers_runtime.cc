@@ -61,8 +61,8 @@ std::int32_t LayersRuntime::add_stream(StreamView stream) {
 }
 
 void LayersRuntime::start() {
-  if (run_threads_.started()) throw std::logic_error("a runtime starts once");
   if (stages_.empty()) throw std::logic_error("a pipeline needs an operator");
+  run_threads_.claim();
   build();
   RunThreads::Plan plan;
   plan.count = threads();

@@ -93,10 +93,10 @@ void OperatorRuntime::map(std::vector<std::int32_t> owner, std::size_t op) {
 }
 
 void OperatorRuntime::start() {
-  if (run_threads_.started()) throw std::logic_error("a runtime starts once");
   for (const auto& stage : stages_) {
     if (!stage->mapped()) throw std::logic_error("map before start");
   }
+  run_threads_.claim();
   start_stages();
   RunThreads::Plan plan;
   plan.count = options_.most_instances;

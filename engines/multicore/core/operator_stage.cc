@@ -265,7 +265,8 @@ void OperatorStage::leave(std::int32_t index) {
   }
   // All instances read the same switches before the end, so the number of active ones is final here. acq_rel: what each
   // did is seen by who reads the results.
-  const bool last = ended_.fetch_add(1, std::memory_order_acq_rel) == active_count() - 1;
+  const std::int32_t all = active_count();
+  const bool last = ended_.fetch_add(1, std::memory_order_acq_rel) == all - 1;
   if (!last || to_ != nullptr) return;
   threads_.finish();
   wake_waiter();

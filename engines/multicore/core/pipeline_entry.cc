@@ -8,6 +8,9 @@
 namespace lab {
 namespace {
 
+// As of the ordered log: others may keep leaving notes.
+constexpr int kPassesInARow = 4;
+
 LogOptions log_options(std::int64_t batch) {
   LogOptions options;
   options.watermarks = false;
@@ -23,37 +26,43 @@ PipelineEntry::PipelineEntry(Options options, std::span<Unit> units, std::span<c
   if (streams_.size() > 1) order_ = std::make_unique<LoggedOrder>(streams_, feeds_, 1, log_options(options_.batch));
 }
 
-std::int64_t PipelineEntry::admit(std::int64_t done, std::int64_t most, PipelineExit* to, PipelineWorker& worker) {
-  // relaxed: spares the exchange. Who finds the flag taken leaves it to the holder, who looks again before it sleeps.
-  if (taken_.load(std::memory_order_relaxed)) return 0;
-  // acquire: what the last holder did with the state above; pairs with the release below.
-  if (taken_.exchange(true, std::memory_order_acquire)) return 0;
-  std::int64_t count = 0;
-  const auto window = static_cast<std::int64_t>(units_.size());
+bool PipelineEntry::admit(const PipelineEgress& out, std::int64_t most, PipelineExit* to, PipelineWorker& worker) {
+  // Law: as in tuple_buffer_flag.h. Whoever made room, found the flag taken and went to sleep has left a note first.
+  for (int i = 0; flag_.enter(); ++i) {
+    flag_.begin_pass();
+    const bool some = pass(out, most, to, worker) != 0;
+    if (!flag_.leave()) return some;
+    if (some || i + 1 == kPassesInARow) return true;
+  }
+  return false;
+}
+
+std::int64_t PipelineEntry::pass(const PipelineEgress& out, std::int64_t most, PipelineExit* to,
+                                 PipelineWorker& worker) {
   // relaxed: written by holders of the flag.
-  if (end_.load(std::memory_order_relaxed) < 0) {
-    while (count < most && serial_ < done + window) {
-      Unit& unit = units_[static_cast<std::size_t>(serial_) & (units_.size() - 1)];
-      const Found found = make(unit, worker);
-      if (found == Found::kEnd) {
-        end_.store(serial_, std::memory_order_seq_cst);  // before a look at what is out; pairs with the load in `end`
-        break;
-      }
-      if (found == Found::kNothing) break;
-      unit.serial = serial_++;
-      unit.origins = nullptr;
-      unit.input_records = unit.records;
-      unit.timed = unit.serial % options_.timed_every == 0;
-      unit.taken_ns.store(0, std::memory_order_relaxed);  // see Unit
-      ++count;
-      if (to != nullptr) {
-        to->send(unit, worker);
-      } else {
-        worker.admitted.push_back(&unit);
-      }
+  if (end_.load(std::memory_order_relaxed) >= 0) return 0;
+  const std::int64_t room_until = out.done() + static_cast<std::int64_t>(units_.size());
+  std::int64_t count = 0;
+  while (count < most && serial_ < room_until) {
+    Unit& unit = units_[static_cast<std::size_t>(serial_) & (units_.size() - 1)];
+    const Found found = make(unit, worker);
+    if (found == Found::kEnd) {
+      end_.store(serial_, std::memory_order_seq_cst);  // before a look at what is out; pairs with the load in `end`
+      break;
+    }
+    if (found == Found::kNothing) break;
+    unit.serial = serial_++;
+    unit.origins = nullptr;
+    unit.input_records = unit.records;
+    unit.timed = unit.serial % options_.timed_every == 0;
+    unit.taken_ns.store(0, std::memory_order_relaxed);  // see Unit
+    ++count;
+    if (to != nullptr) {
+      to->send(unit, worker);
+    } else {
+      worker.admitted.push_back(&unit);
     }
   }
-  taken_.store(false, std::memory_order_release);  // release: pairs with the exchange above
   return count;
 }
 
@@ -97,12 +106,12 @@ const LogRun* PipelineEntry::run(PipelineWorker& worker) {
     runs_ = order_->read(0);
     if (!runs_.empty()) continue;
     if (fed) return nullptr;
-    order_->feed(worker.recorder);
+    order_->feed(worker.recorder);  // under the entry's flag: nobody else feeds, who would have to be looked after
     fed = true;
   }
 }
 
-void PipelineEntry::pass(std::int64_t rows) noexcept {
+void PipelineEntry::skip(std::int64_t rows) noexcept {
   skip_ += rows;
   if (runs_[at_].begin + skip_ < runs_[at_].end) return;
   ++at_;
@@ -120,7 +129,7 @@ PipelineEntry::Found PipelineEntry::from_log(Unit& unit, PipelineWorker& worker)
     const std::int64_t rows = std::min(next->end - begin, options_.batch - filled);
     if (filled == 0 && rows == options_.batch) {
       show(unit, view, begin, rows);
-      pass(rows);
+      skip(rows);
       return Found::kUnit;
     }
     if (filled == 0) own.shape(options_.itemsizes, options_.batch);
@@ -130,7 +139,7 @@ PipelineEntry::Found PipelineEntry::from_log(Unit& unit, PipelineWorker& worker)
       std::copy_n(view.due.data() + begin, rows, unit.own_due.data() + filled);
     }
     filled += rows;
-    pass(rows);
+    skip(rows);
   }
   if (filled == 0) return order_->ended(0) ? Found::kEnd : Found::kNothing;
   unit.columns = own.columns();

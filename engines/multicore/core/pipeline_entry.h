@@ -13,9 +13,11 @@
 
 #include "cacheline.h"
 #include "handover.h"
+#include "pipeline_egress.h"
 #include "pipeline_reorder.h"
 #include "pipeline_unit.h"
 #include "total_order.h"
+#include "tuple_buffer_flag.h"
 
 namespace lab {
 
@@ -31,10 +33,11 @@ class PipelineEntry {
   PipelineEntry(Options options, std::span<Unit> units, std::span<const OperatorStream> streams,
                 std::deque<Feed>& feeds);
 
-  // Admits up to `most` units, as far as units before `done` are out of the pipeline and sources have something. Each
-  // goes to `to` at once, in order; without it they are left in `worker.admitted`, in order. Returns how many; 0 also
-  // where another thread is at it. Any thread.
-  std::int64_t admit(std::int64_t done, std::int64_t most, PipelineExit* to, PipelineWorker& worker);
+  // Admits up to `most` units, as far as what is out of the pipeline makes room and sources have something. Each goes
+  // to `to` at once, in order; without it they are left in `worker.admitted`, in order. Where another thread is at it,
+  // that one looks again. Returns whether the caller is to take another turn before it sleeps: some were admitted, or
+  // others came meanwhile. Any thread.
+  bool admit(const PipelineEgress& out, std::int64_t most, PipelineExit* to, PipelineWorker& worker);
 
   // Units in all, once the input is over; -1 before.
   std::int64_t end() const noexcept { return end_.load(std::memory_order_seq_cst); }  // pairs with the store in `admit`
@@ -42,11 +45,12 @@ class PipelineEntry {
  private:
   enum class Found { kUnit, kNothing, kEnd };
 
+  std::int64_t pass(const PipelineEgress& out, std::int64_t most, PipelineExit* to, PipelineWorker& worker);
   Found make(Unit& unit, PipelineWorker& worker);
   Found from_block(Unit& unit, PipelineWorker& worker);
   Found from_log(Unit& unit, PipelineWorker& worker);
   const LogRun* run(PipelineWorker& worker);
-  void pass(std::int64_t rows) noexcept;
+  void skip(std::int64_t rows) noexcept;
   void show(Unit& unit, const StreamView& view, std::int64_t begin, std::int64_t rows) const noexcept;
 
   const Options options_;
@@ -61,7 +65,7 @@ class PipelineEntry {
   std::int64_t skip_ = 0;               // rows of the next that are done
   std::int64_t serial_ = 0;             // of the next unit
 
-  alignas(kCacheLine) std::atomic<bool> taken_{false};   // true: some thread admits
+  MergeFlag flag_;  // who holds it admits
   alignas(kCacheLine) std::atomic<std::int64_t> end_{-1};  // written by who admits, once
 };
 

@@ -27,11 +27,13 @@ class IdleWorkers {
     mask_.fetch_and(~bit(worker), std::memory_order_relaxed);  // relaxed: a wake-up too many is harmless
   }
 
-  bool any() const noexcept { return mask_.load(std::memory_order_seq_cst) != 0; }  // pairs with `announce`
+  // Whether another one than `self` sleeps, or is about to.
+  bool any(std::int32_t self) const noexcept { return others(self) != 0; }
 
-  // Wakes one that sleeps, or is about to. What there is to do must have been stored with sequential consistency.
-  void wake_one(std::span<Parker> parkers) noexcept {
-    std::uint64_t mask = mask_.load(std::memory_order_seq_cst);  // pairs with `announce`
+  // Wakes one that sleeps, or is about to, but not `self`, who may have announced itself and found work at its last
+  // look. What there is to do must have been stored with sequential consistency.
+  void wake_one(std::span<Parker> parkers, std::int32_t self) noexcept {
+    std::uint64_t mask = others(self);
     while (mask != 0) {
       const int worker = std::countr_zero(mask);
       // Taken out here, so that two who make work wake two. relaxed: only decides who wakes it.
@@ -40,11 +42,14 @@ class IdleWorkers {
         parkers[static_cast<std::size_t>(worker)].notify();
         return;
       }
-      mask = before;
+      mask = before & ~bit(self);
     }
   }
 
  private:
+  std::uint64_t others(std::int32_t self) const noexcept {
+    return mask_.load(std::memory_order_seq_cst) & ~bit(self);  // pairs with `announce`
+  }
   static std::uint64_t bit(std::int32_t worker) noexcept { return std::uint64_t{1} << worker; }
 
   alignas(kCacheLine) std::atomic<std::uint64_t> mask_{0};  // a bit for each worker that sleeps or is about to

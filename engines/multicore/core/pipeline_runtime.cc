@@ -105,8 +105,8 @@ std::int32_t PipelineRuntime::add_stream(StreamView stream) {
 }
 
 void PipelineRuntime::start() {
-  if (run_threads_.started()) throw std::logic_error("a runtime starts once");
   if (stages_.empty()) throw std::logic_error("a pipeline needs an operator");
+  run_threads_.claim();
   set_up();
   RunThreads::Plan plan;
   plan.count = options_.workers;

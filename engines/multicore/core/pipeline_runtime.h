@@ -102,7 +102,7 @@ class PipelineRuntime : private PipelineStage::Next {
   struct Exit final : PipelineExit {
     Exit(PipelineRuntime& runtime, std::size_t to) : runtime_(runtime), to_(to) {}
     void send(Unit& unit, PipelineWorker& worker) override { runtime_.deliver(to_, unit, worker); }
-    void offer(PipelineWorker&) override { runtime_.wake_one(); }
+    void offer(PipelineWorker& worker) override { runtime_.wake_one(worker); }
     PipelineRuntime& runtime_;
     std::size_t to_;
   };
@@ -118,8 +118,8 @@ class PipelineRuntime : private PipelineStage::Next {
 
   void completed(std::size_t stage, Unit& unit, PipelineWorker& worker) override;
   void deliver(std::size_t to, Unit& unit, PipelineWorker& worker);
-  void wake_one() noexcept {
-    if (idle_.any()) idle_.wake_one(threads_.parkers());
+  void wake_one(const PipelineWorker& self) noexcept {
+    if (idle_.any(self.index)) idle_.wake_one(threads_.parkers(), self.index);
   }
 
   void set_up();

@@ -50,9 +50,9 @@ bool PipelineRuntime::turn(Slot& slot, bool any) {
 
 bool PipelineRuntime::admit(PipelineWorker& worker) {
   const std::int64_t most = std::clamp<std::int64_t>(kAdmitRecords / options_.batch, 1, kAdmitUnits);
-  if (front_.order == nullptr) return entry_->admit(egress_->done(), most, &entrance_, worker) != 0;
+  if (front_.order == nullptr) return entry_->admit(*egress_, most, &entrance_, worker);
   // What has to be grouped first passes through a reordering buffer, like what an operator has made.
-  const bool some = entry_->admit(egress_->done(), most, nullptr, worker) != 0;
+  const bool some = entry_->admit(*egress_, most, nullptr, worker);
   for (Unit* unit : worker.admitted) {
     stages_.front()->group(*unit, worker);
     front_.order->add(*unit, worker);
@@ -68,7 +68,7 @@ bool PipelineRuntime::schedule(Slot& slot, bool any) {
   for (;;) {
     const Assignment given = scheduler_.choose(asked_ns, skip, any, slot.table);
     if (given.stage < 0) return false;
-    if (given.more) wake_one();
+    if (given.more) wake_one(worker);
     const std::int64_t begin_ns = worker.clock.now();
     worker.recorder.saw(begin_ns);
     const auto index = static_cast<std::size_t>(given.stage);
@@ -105,7 +105,7 @@ void PipelineRuntime::deliver(std::size_t to, Unit& unit, PipelineWorker& worker
   }
   lines_[to].list->push(unit);
   // A sleeper that could not join would look in vain.
-  if (idle_.any() && scheduler_.has_room(to)) wake_one();
+  if (idle_.any(worker.index) && scheduler_.has_room(to)) wake_one(worker);
 }
 
 }  // namespace lab

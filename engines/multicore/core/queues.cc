@@ -168,9 +168,7 @@ bool Queues::feed(Recorder& recorder, const std::int32_t* owner, std::int32_t ac
   bool progress = false;
   for (std::size_t s = 0; s < feeds_.size(); ++s) {
     Feed& one = feeds_[s];
-    if (one.taken.test_and_set(std::memory_order_acquire)) continue;  // acquire: pairs with the release below
-    const FeedGuard release(one);                                     // also when a kernel fails
-    if (!one.closed) progress |= route(s, owner, active, recorder);
+    progress |= move_blocks(one, [&] { return !one.closed && route(s, owner, active, recorder); });
   }
   for (std::int32_t i = 0; i < active; ++i) progress |= receivers_[static_cast<std::size_t>(i)].log->advance();
   return progress;
@@ -258,9 +256,7 @@ void Queues::halt(std::size_t s, std::int32_t active) {
 }
 
 bool Queues::call(std::int64_t number) {
-  for (Feed& one : feeds_) {
-    while (one.taken.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
-  }
+  for (Feed& one : feeds_) one.flag.enter_waiting();
   const bool open = std::any_of(feeds_.begin(), feeds_.end(), [](const Feed& one) { return !one.closed; });
   if (open) {
     std::int64_t until = std::numeric_limits<std::int64_t>::min();
@@ -274,7 +270,7 @@ bool Queues::call(std::int64_t number) {
     }
     halted_.store(halted, std::memory_order_relaxed);  // relaxed: the flags order it
   }
-  for (Feed& one : feeds_) one.taken.clear(std::memory_order_release);
+  for (Feed& one : feeds_) one.flag.leave();  // for whoever came meanwhile, the caller notifies all
   return open;
 }
 

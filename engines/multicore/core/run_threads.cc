@@ -9,9 +9,12 @@
 
 namespace lab {
 
-void RunThreads::start(Plan plan) {
+void RunThreads::claim() {
   if (started_) throw std::logic_error("a runtime starts once");
   started_ = true;
+}
+
+void RunThreads::start(Plan plan) {
   plan_ = std::move(plan);
   errors_.resize(static_cast<std::size_t>(plan_.count));
   threads_.reserve(errors_.size());

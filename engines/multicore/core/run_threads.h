@@ -29,14 +29,16 @@ class RunThreads {
   RunThreads(const RunThreads&) = delete;
   RunThreads& operator=(const RunThreads&) = delete;
 
+  // There is one start, whatever becomes of it. Throws std::logic_error the second time.
+  void claim();
   bool started() const noexcept { return started_; }
 
-  // Creates the threads; they wait for `run`. Once. Throws std::system_error when one cannot be had; the others have
-  // ended then, and there is no run.
+  // Creates the threads, once, after `claim`; they wait for `run`. Throws std::system_error when one cannot be had; the
+  // others have ended then, and there is no run.
   void start(Plan plan);
 
-  // Calls `begin` with the time, lets the threads go and waits for all of them. Returns the duration in ns, to the end of
-  // the last. Throws std::runtime_error with the error of the first thread that has one, std::logic_error the second
+  // Calls `begin` with the time, lets the threads go and waits for all of them. Returns the duration in ns, to the end
+  // of the last. Throws std::runtime_error with the error of the first thread that has one, std::logic_error the second
   // time, or when the threads could not be created.
   std::int64_t run(const std::function<void(std::int64_t)>& begin);
 
@@ -55,8 +57,9 @@ class RunThreads {
 };
 
 // Has a thread take turns until it is `stopped()`, asked before each turn, or `done()`, asked where it found nothing to
-// do. `turn` returns whether it did anything; a thread that did nothing spins, yields and at last sleeps at `place()`, to
-// be woken there by who makes work. `turn(true)` is the last look before it sleeps. `counts` has `sleeps` and `yields`.
+// do. `turn` returns whether it did anything; a thread that did nothing spins, yields and at last sleeps at `place()`,
+// to be woken there by who makes work; the place may change from one call to the next. `turn(true)` is the last look
+// before it sleeps. `counts` has `sleeps` and `yields`.
 template <typename Counts, typename Turn, typename Stopped, typename Done, typename Place>
 void take_turns(Backoff backoff, Counts& counts, Turn turn, Stopped stopped, Done done, Place place) {
   while (!stopped()) {
@@ -76,7 +79,8 @@ void take_turns(Backoff backoff, Counts& counts, Turn turn, Stopped stopped, Don
       case Backoff::Step::kSleep: {
         Parker& parker = place();
         const std::uint32_t ticket = parker.prepare();
-        if (turn(true) || done() || stopped()) {
+        // Who was moved to another place after this one was asked for is not looked for here.
+        if (turn(true) || done() || stopped() || &place() != &parker) {
           parker.cancel();
         } else {
           ++counts.sleeps;

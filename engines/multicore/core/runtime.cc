@@ -73,7 +73,7 @@ void Runtime::add_lane(std::int32_t mailbox_index, std::int32_t stream, Lane lan
 }
 
 void Runtime::start() {
-  if (threads_.started()) throw std::logic_error("a runtime starts once");
+  threads_.claim();
   for (const Entry& entry : mailboxes_) {
     for (Lane& lane : entry.mailbox->lanes) {
       lane.together = options_.load && !options_.load->whole_blocks;

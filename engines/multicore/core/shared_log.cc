@@ -28,9 +28,7 @@ void SharedLog::start(std::int32_t, std::int32_t active) {
 bool SharedLog::feed(Recorder& recorder, const std::int32_t*, std::int32_t) {
   bool progress = false;
   for (Feed& one : feeds_) {
-    if (one.taken.test_and_set(std::memory_order_acquire)) continue;  // acquire: pairs with the release below
-    const FeedGuard release(one);
-    if (!one.closed) progress |= feed_one(one, recorder);
+    progress |= move_blocks(one, [&] { return !one.closed && feed_one(one, recorder); });
   }
   return log_->advance() || progress;
 }

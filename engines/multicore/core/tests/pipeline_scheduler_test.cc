@@ -136,6 +136,7 @@ void a_heuristic_that_declines_is_overruled_before_a_worker_sleeps() {
 void one_sleeper_is_woken_for_one_piece_of_work() {
   const int rounds = lab::test::stress_rounds(20) * 200;
   constexpr int kSleepers = 3;
+  constexpr std::int32_t kNobody = kSleepers;  // who makes work here is no worker
   std::vector<lab::Parker> parkers(kSleepers);
   lab::IdleWorkers idle;
   std::atomic<int> work{0};
@@ -167,7 +168,7 @@ void one_sleeper_is_woken_for_one_piece_of_work() {
   }
   for (int round = 0; round < rounds; ++round) {
     work.fetch_add(1, std::memory_order_seq_cst);
-    if (idle.any()) idle.wake_one(parkers);
+    if (idle.any(kNobody)) idle.wake_one(parkers, kNobody);
     while (round % 4 == 0 && work.load(std::memory_order_relaxed) > 0) std::this_thread::yield();
   }
   for (std::thread& thread : threads) thread.join();  // a lost wake-up hangs here

@@ -1,0 +1,216 @@
+// The threads of a run, and the laws by which nobody who waits is left asleep. What would hang without them is brought
+// about here by doing, in one thread, what another one does in between.
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "check.h"
+#include "handover.h"
+#include "layers_in.h"
+#include "layers_link.h"
+#include "order_log.h"
+#include "pipeline_entry.h"
+#include "pipeline_worker.h"
+#include "run_threads.h"
+
+namespace {
+
+using lab::RunThreads;
+
+RunThreads::Plan plan_of(std::int32_t count, std::function<void(std::int32_t)> body) {
+  RunThreads::Plan plan;
+  plan.count = count;
+  plan.body = std::move(body);
+  plan.fail = [] {};
+  return plan;
+}
+
+void threads_and_the_one_beside_them_run_once_after_begin() {
+  std::atomic<std::int64_t> begun{0};
+  std::atomic<int> seen{0};
+  RunThreads threads;
+  threads.claim();
+  auto plan = plan_of(3, [&](std::int32_t) { seen += begun.load() != 0 ? 1 : 100; });
+  plan.beside = [&] { seen += begun.load() != 0 ? 10 : 100; };
+  threads.start(std::move(plan));
+  CHECK(threads.run([&](std::int64_t begin_ns) { begun = begin_ns; }) > 0);
+  CHECK_EQ(seen.load(), 13);
+  CHECK_THROWS(threads.run([](std::int64_t) {}), std::logic_error);
+  CHECK_THROWS(threads.claim(), std::logic_error);
+}
+
+void the_first_threads_error_is_the_runs_and_the_others_are_told() {
+  std::atomic<bool> failed{false};
+  RunThreads threads;
+  threads.claim();
+  auto plan = plan_of(3, [&](std::int32_t index) {
+    if (index != 0) throw std::runtime_error("no " + std::to_string(index));
+    while (!failed.load()) std::this_thread::yield();  // hangs when it is not told
+  });
+  plan.called = "worker";
+  plan.fail = [&] { failed = true; };
+  threads.start(std::move(plan));
+  std::string message;
+  try {
+    threads.run([](std::int64_t) {});
+  } catch (const std::runtime_error& error) {
+    message = error.what();
+  }
+  CHECK_EQ(message, std::string("worker 1: no 1"));
+}
+
+void threads_that_were_never_let_go_end_with_their_owner() {
+  std::atomic<bool> failed{false};
+  {
+    RunThreads threads;
+    threads.claim();
+    auto plan = plan_of(2, [&](std::int32_t) { CHECK(failed.load()); });
+    plan.fail = [&] { failed = true; };
+    threads.start(std::move(plan));
+  }
+  CHECK(failed.load());
+}
+
+struct Counts {
+  std::int64_t sleeps = 0;
+  std::int64_t yields = 0;
+};
+
+// A thread asks where to sleep, and is given another place before it announces itself at the first: who makes work looks
+// for it at the second only.
+void who_is_moved_while_it_goes_to_sleep_does_not_sleep_at_its_old_place() {
+  lab::Parker pool, active;
+  int asked = 0;
+  int turns = 0;
+  Counts counts;
+  lab::take_turns(
+      lab::Backoff(0, 0), counts, [&](bool) { return ++turns < 0; }, [&] { return turns >= 4; }, [] { return false; },
+      [&]() -> lab::Parker& {
+        ++asked;
+        if (asked == 1) return pool;
+        active.notify();  // somebody makes work whenever the thread is there, so that it never stays asleep
+        return active;
+      });
+  CHECK(asked >= 2);
+  CHECK_EQ(turns >= 4, true);
+}
+
+// Somebody makes room while another one moves blocks, finds it at that, and would go to sleep.
+void blocks_are_looked_at_again_for_who_came_meanwhile() {
+  lab::Feed feed;
+  int passes = 0;
+  const bool moved = lab::move_blocks(feed, [&] {
+    if (++passes == 1) CHECK(!lab::move_blocks(feed, [] { return true; }));  // taken: leaves a note
+    return false;
+  });
+  CHECK_EQ(passes, 2);
+  CHECK(!moved);
+  // Whoever keeps being asked says that there may be more, and takes another turn.
+  passes = 0;
+  CHECK(lab::move_blocks(feed, [&] {
+    ++passes;
+    lab::move_blocks(feed, [] { return true; });
+    return false;
+  }));
+  CHECK(passes >= 2);
+  // The flag is given back when a kernel fails.
+  CHECK_THROWS(lab::move_blocks(feed, []() -> bool { throw std::runtime_error("kernel"); }), std::runtime_error);
+  CHECK(lab::move_blocks(feed, [] { return true; }));
+}
+
+// One stream of single records as blocks of one.
+struct OneStream {
+  explicit OneStream(std::int64_t records) {
+    for (std::int64_t i = 0; i < records; ++i) ts.push_back(i);
+    view.ts = ts;
+    view.columns = {ts.data()};
+    source = std::make_unique<lab::Source>(view, 1, 64, false, false);
+    streams.push_back({&view, 0, nullptr, nullptr});
+    lab::Feed& feed = feeds.emplace_back();
+    feed.source = source.get();
+    feed.reader = source->ring.add_reader();
+    feed.pumped = true;
+  }
+  std::vector<std::int64_t> ts;
+  lab::StreamView view;
+  std::unique_ptr<lab::Source> source;
+  std::vector<lab::OperatorStream> streams;
+  std::deque<lab::Feed> feeds;
+};
+
+class AtExit final : public lab::PipelineExit {
+ public:
+  explicit AtExit(std::function<void(lab::Unit&, lab::PipelineWorker&)> on_send) : on_send_(std::move(on_send)) {}
+  void send(lab::Unit& unit, lab::PipelineWorker& worker) override { on_send_(unit, worker); }
+  void offer(lab::PipelineWorker&) override {}
+
+ private:
+  std::function<void(lab::Unit&, lab::PipelineWorker&)> on_send_;
+};
+
+// While one admits, another one brings a unit out, finds the flag taken, and would go to sleep.
+void the_entry_looks_again_for_who_made_room_meanwhile() {
+  OneStream input(2);
+  std::vector<lab::Unit> units(1);
+  lab::PipelineEntry entry({.batch = 1, .itemsizes = {8}, .timed_every = 1}, units, input.streams, input.feeds);
+  lab::PipelineEgress egress({8}, false);
+  lab::Recorder silent(false);
+  lab::PipelineWorker worker(0, silent, 1);
+  std::vector<std::int64_t> admitted;
+  AtExit exit([&](lab::Unit& unit, lab::PipelineWorker& by) {
+    admitted.push_back(unit.serial);
+    egress.take(unit, by);                        // as another worker would,
+    CHECK(!entry.admit(egress, 8, nullptr, by));  // which then finds the flag taken
+  });
+  CHECK(entry.admit(egress, 8, &exit, worker));  // takes another turn,
+  CHECK(entry.admit(egress, 8, &exit, worker));  // which finds the room
+  CHECK_EQ(admitted.size(), std::size_t{2});
+  CHECK(!entry.admit(egress, 8, &exit, worker));
+  CHECK_EQ(entry.end(), 2);
+}
+
+// A log that says at first that others came meanwhile, and has merged nothing.
+class BusyLog final : public lab::OrderLog {
+ public:
+  using OrderLog::OrderLog;
+  bool advance() noexcept override { return ++calls == 1 || OrderLog::advance(); }
+  int calls = 0;
+};
+
+void a_reader_asks_its_log_until_that_has_nothing_more_to_say() {
+  lab::LogOptions options;
+  BusyLog log(options);
+  lab::Parker producers[2], consumer;
+  std::vector<std::unique_ptr<lab::LayerLink>> links;
+  std::vector<lab::LayerLink*> all;
+  for (lab::Parker& producer : producers) {
+    links.push_back(std::make_unique<lab::LayerLink>(lab::LayerLink::Kind::kLogged, std::vector<std::int32_t>{8}, 8,
+                                                     &log, producer, consumer));
+    all.push_back(links.back().get());
+  }
+  lab::LogIn in(all, log);
+  const std::int64_t ts[] = {5};
+  const void* columns[] = {ts};
+  links[0]->append(columns, 0, 1);
+  links[0]->publish();
+  for (const auto& link : links) log.close(link->source());
+  CHECK_EQ(in.next(8).rows, 1);
+  CHECK(log.calls >= 2);
+}
+
+}  // namespace
+
+int main() {
+  threads_and_the_one_beside_them_run_once_after_begin();
+  the_first_threads_error_is_the_runs_and_the_others_are_told();
+  threads_that_were_never_let_go_end_with_their_owner();
+  who_is_moved_while_it_goes_to_sleep_does_not_sleep_at_its_old_place();
+  blocks_are_looked_at_again_for_who_came_meanwhile();
+  the_entry_looks_again_for_who_made_room_meanwhile();
+  a_reader_asks_its_log_until_that_has_nothing_more_to_say();
+}
