@@ -89,7 +89,7 @@ void round_of(unsigned seed) {
 }  // namespace
 
 int main() {
-  const int rounds = lab::test::stress_rounds(20) * 10;
+  const int rounds = lab::test::stress_rounds(20) * 4;
   for (int round = 0; round < rounds; ++round) round_of(static_cast<unsigned>(round));
   std::printf("%d rounds, %lld records, %lld sleeps, %lld waits, %lld rows spilled, %lld merges by producers\n",
               rounds, static_cast<long long>(records), static_cast<long long>(sleeps), static_cast<long long>(waits),
