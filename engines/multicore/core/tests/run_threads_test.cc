@@ -196,6 +196,7 @@ void a_reader_asks_its_log_until_that_has_nothing_more_to_say() {
   lab::LogIn in(all, log);
   const std::int64_t ts[] = {5};
   const void* columns[] = {ts};
+  CHECK(links[0]->fits(1));
   links[0]->append(columns, 0, 1);
   links[0]->publish();
   for (const auto& link : links) log.close(link->source());
