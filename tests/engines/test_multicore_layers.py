@@ -168,7 +168,7 @@ def run(asked, data, *, workers=1, batch=1, load=None, measure=True, **options):
     return got, measured
 
 
-def same_trace(got, asked, data, output):
+def assert_same_trace(got, asked, data, output):
     difference = compare(answer(asked, data), got, output)
     assert difference.equal, difference.render()
 
@@ -224,7 +224,7 @@ def test_random_inputs_are_answered_as_by_the_interpreter(name):
             determinism=data.draw(st.sampled_from(LAYERS)),
             channel_rows=data.draw(st.sampled_from([2, 4, 4096])),
         )
-        same_trace(got, asked, given_input, output)
+        assert_same_trace(got, asked, given_input, output)
 
     check()
 
@@ -248,7 +248,7 @@ def test_repeats_give_one_answer_in_either_layer(injectors, instances, batch):
         rows = {name: column.tolist() for name, column in got.items()}
         if first is None:
             first = rows
-            same_trace(got, asked, data, output)
+            assert_same_trace(got, asked, data, output)
             assert len(got["ts"]) > 100
         # More than equal traces: the order of ties is one as well.
         assert rows == first
@@ -321,7 +321,7 @@ def test_without_measuring_the_answer_is_the_same():
     data = readings(300, 2, 1)
     got, measured = run(asked, data, workers=2, batch=16, measure=False)
     assert measured.latency is None and measured.progress is None
-    same_trace(got, asked, data, output)
+    assert_same_trace(got, asked, data, output)
 
 
 def test_under_a_load_an_output_does_not_wait_for_a_stream_that_is_silent():
@@ -336,7 +336,7 @@ def test_under_a_load_an_output_does_not_wait_for_a_stream_that_is_silent():
     load = load_of(data, 500_000)  # 0.2 s, with a heartbeat a millisecond
     for determinism in LAYERS:
         got, measured = run(asked, data, workers=2, batch=16, load=load, determinism=determinism)
-        same_trace(got, asked, data, output)
+        assert_same_trace(got, asked, data, output)
         late = measured.latency.values_ns > 100_000_000
         # Without promises every output would wait for the end of the load, 100 ms on average.
         assert measured.latency.counts[late].sum() < 0.1 * len(got["ts"])
