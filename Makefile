@@ -24,12 +24,13 @@ DEMO_OUT  := build/demo
 BASELINE  := results/baselines/instructions.json
 # What `make test` runs. CI runs the first two as stages of their own and names only pytest here.
 TEST_STAGES ?= cpp-test stress pytest
+TEST_PROCESSES ?= 2
 
 # cmake and ninja are the environment's own, whatever the machine has.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-# Stages share two cores and time-dependent tests; run them one after the other even under -j.
+# Stages share two cores; run them one after the other even under -j.
 .NOTPARALLEL:
 .PHONY: help setup dependencies demo test pytest lint cpp-test stress stress-long bench instructions \
         instructions-baseline targets lock image clean
@@ -68,8 +69,9 @@ demo: $(INSTALLED) ## run the demo matrix, verify it, print its table and the pa
 
 test: $(TEST_STAGES) ## everything that is tested, in under 15 minutes on 2 cores
 
+# Two processes: most tests wait for a Spark or a fresh process more than they use a core.
 pytest: $(INSTALLED)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal
 
 lint: $(INSTALLED) ## ruff, mypy --strict and the import contracts
 	$(BIN)/ruff check .

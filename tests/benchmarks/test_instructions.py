@@ -1,5 +1,6 @@
 """Counts repeat exactly, show what was planted, and name what is missing."""
 
+import fcntl
 import json
 import shutil
 import sys
@@ -26,9 +27,13 @@ needs_compiler = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Where core_bench is."""
-    build = instructions.build(ROOT, tmp_path_factory.mktemp("instructions"))
+def folder():
+    """Where core_bench is; built where `make instructions` does, by one process of pytest at a time."""
+    place = ROOT / "build" / "instructions"
+    place.mkdir(parents=True, exist_ok=True)
+    with (place / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        build = instructions.build(ROOT, place)
     return (build / instructions.PROGRAM).parent
 
 

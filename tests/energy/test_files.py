@@ -114,8 +114,9 @@ def test_a_file_that_is_closed_to_others_is_denied_for_real(tmp_path):
         "os.geteuid() or (os.setgroups([]), os.setgid(65534), os.setuid(65534));"
         "print(Powercap(root=Path(sys.argv[1])).open().reason)"
     )
-    for directory in (tmp_path, *tmp_path.parents[:2]):
-        directory.chmod(0o755)
+    for directory in (tmp_path, *tmp_path.parents):
+        if directory.stat().st_mode & 0o005 != 0o005:
+            directory.chmod(0o755)
     done = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False
     )

@@ -144,8 +144,9 @@ def test_a_denied_file_is_a_reason_that_names_it_and_the_remedy(tmp_path):
     """Root is given up within the namespace, since permission bits do not bind it."""
     tree, _ = fake_class(tmp_path, [])
     tree.path("0").chmod(0)
-    for directory in (tmp_path, *tmp_path.parents[:2]):
-        directory.chmod(0o755)
+    for directory in (tmp_path, *tmp_path.parents):
+        if directory.stat().st_mode & 0o005 != 0o005:
+            directory.chmod(0o755)
     drop = """
 import encodings.ascii, os
 opened.close()

@@ -98,7 +98,7 @@ def test_a_revision_against_itself_with_work_planted_fails(arm, bench):
 def test_a_revision_whose_answer_is_wrong_fails_and_is_not_timed(arm, bench, tmp_path):
     site = tmp_path / "site"
     shutil.copytree(arm.path[0], site)
-    adapter = site / "engines" / "multicore" / "dgs_run.py"
+    adapter = site / "engines" / "multicore" / "core_run.py"
     text = adapter.read_text()
     damaged = text.replace(
         "        return columns\n", "        return {n: c[:-1] for n, c in columns.items()}\n"

@@ -166,7 +166,8 @@ GeneratorTrial try_generator(std::int64_t events, std::int64_t batch, double rat
   generator.run(start, parkers, stop);
   const std::int64_t end = now_ns();
   null_engine.join();
-  return {events, end - start, generator.lag().counts()};
+  const std::span<const std::int64_t> lag = generator.lag().counts();
+  return {events, end - start, {lag.begin(), lag.end()}};
 }
 
 }  // namespace lab

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <vector>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <span>
 
 namespace lab {
 
@@ -16,7 +19,9 @@ class Histogram {
   static constexpr int kSubBucketBits = 11;
   static constexpr std::int64_t kHighest = std::int64_t{3600} * 1'000'000'000;  // one hour
 
-  Histogram() : counts_(static_cast<std::size_t>(index_of(kHighest)) + 1, 0) {}
+  Histogram() {
+    if (counts_ == nullptr) throw std::bad_alloc();
+  }
 
   // Adds `n` samples of `value_ns`; values outside [0, 1 h] count as the nearest end. One thread.
   void record(std::int64_t value_ns, std::int64_t n) noexcept {
@@ -27,7 +32,7 @@ class Histogram {
     highest_ = std::max(highest_, index);
   }
 
-  const std::vector<std::int64_t>& counts() const noexcept { return counts_; }
+  std::span<const std::int64_t> counts() const noexcept { return {counts_.get(), buckets()}; }
 
   // All used buckets lie in [lowest(), highest()], which is empty when there are none.
   std::int64_t lowest() const noexcept { return lowest_; }
@@ -51,7 +56,14 @@ class Histogram {
   }
 
  private:
-  std::vector<std::int64_t> counts_;
+  struct Free {
+    void operator()(std::int64_t* counts) const noexcept { std::free(counts); }
+  };
+  static constexpr std::size_t buckets() noexcept { return static_cast<std::size_t>(index_of(kHighest)) + 1; }
+
+  // calloc: pages that no value falls into cost nothing. A graph of 30 threads has 25 MB of these.
+  std::unique_ptr<std::int64_t[], Free> counts_{
+      static_cast<std::int64_t*>(std::calloc(buckets(), sizeof(std::int64_t)))};
   std::int64_t lowest_ = index_of(kHighest) + 1;
   std::int64_t highest_ = -1;
 };

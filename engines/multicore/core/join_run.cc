@@ -11,9 +11,6 @@
 namespace lab {
 namespace {
 
-constexpr std::int32_t kSpins = 50;  // see runtime.cc
-constexpr std::int32_t kYields = 20;
-
 // Tuples that a thread processes before it gives log space back.
 constexpr std::int64_t kBatchRows = 4096;
 
@@ -126,7 +123,7 @@ bool JoinRun::stopped() const noexcept { return failed_.load(std::memory_order_s
 void JoinRun::work(std::int32_t index) {
   Worker& worker = workers_[static_cast<std::size_t>(index)];
   take_turns(
-      Backoff(options_.oversubscribed ? 0 : kSpins, kYields), worker.counters, [&](bool) { return turn(index); },
+      Backoff(options_.oversubscribed), worker.counters, [&](bool) { return turn(index); },
       [&] { return worker.done || stopped(); }, [] { return false; },
       [&]() -> Parker& { return parkers_[static_cast<std::size_t>(index)]; });
 }
@@ -173,9 +170,7 @@ std::vector<std::int64_t> JoinRun::sum(Histogram Recorder::*of) const {
   return sum_counts(all);
 }
 
-std::vector<std::int64_t> JoinRun::lag_counts() const {
-  return generator_ ? generator_->lag().counts() : std::vector<std::int64_t>{};
-}
+std::vector<std::int64_t> JoinRun::lag_counts() const { return sum_lag(generator_.get()); }
 
 std::vector<Progress> JoinRun::progress() const {
   std::vector<const Recorder*> all;

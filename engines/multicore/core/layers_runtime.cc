@@ -109,9 +109,7 @@ std::int64_t LayersRuntime::events() const noexcept {
   return total;
 }
 
-std::vector<std::int64_t> LayersRuntime::lag_counts() const {
-  return generator_ ? generator_->lag().counts() : std::vector<std::int64_t>{};
-}
+std::vector<std::int64_t> LayersRuntime::lag_counts() const { return sum_lag(generator_.get()); }
 
 std::vector<Progress> LayersRuntime::progress() const { return sum_progress(*threads_, generator_.get()); }
 

@@ -207,9 +207,7 @@ std::vector<std::int64_t> OperatorRuntime::warm_up_counts() const { return sum_c
 
 std::vector<std::int64_t> OperatorRuntime::service_counts() const { return sum_counts(threads_, &Recorder::service); }
 
-std::vector<std::int64_t> OperatorRuntime::lag_counts() const {
-  return generator_ ? generator_->lag().counts() : std::vector<std::int64_t>{};
-}
+std::vector<std::int64_t> OperatorRuntime::lag_counts() const { return sum_lag(generator_.get()); }
 
 std::vector<Progress> OperatorRuntime::progress() const { return sum_progress(threads_, generator_.get()); }
 

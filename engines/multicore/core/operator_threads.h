@@ -82,7 +82,7 @@ class OperatorThreads {
   Parker& place(std::int32_t thread, bool active) noexcept {
     return (active ? parkers_ : pool_)[static_cast<std::size_t>(thread)];
   }
-  Backoff backoff() const noexcept { return {oversubscribed_ ? 0 : kSpins, kYields}; }
+  Backoff backoff() const noexcept { return Backoff(oversubscribed_); }
 
   // seq_cst, each with a notify behind it: who is about to sleep must see it, or is seen asleep (parker.h).
   void fail() noexcept { set(failed_); }
@@ -113,9 +113,6 @@ class OperatorThreads {
   }
 
  private:
-  static constexpr std::int32_t kSpins = 50;  // see runtime.cc
-  static constexpr std::int32_t kYields = 20;
-
   void set(std::atomic<bool>& flag) noexcept {
     flag.store(true, std::memory_order_seq_cst);
     notify_all();

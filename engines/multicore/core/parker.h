@@ -55,8 +55,10 @@ class Backoff {
  public:
   enum class Step { kSpin, kYield, kSleep };
 
-  // `spins` 0 when there are more threads than cores: spinning then only delays the thread waited for.
   Backoff(std::int32_t spins, std::int32_t yields) noexcept : spins_(spins), yields_(yields) {}
+
+  // Of the threads of a run. No spins when there are more threads than cores: these only delay the thread waited for.
+  explicit Backoff(bool oversubscribed) noexcept : Backoff(oversubscribed ? 0 : kSpins, kYields) {}
 
   void reset() noexcept { idle_ = 0; }
 
@@ -73,6 +75,16 @@ class Backoff {
   }
 
  private:
+  // Little spinning, then yields: an undisturbed synchronization takes well under a microsecond, and when the
+  // other worker is not running, it may be waiting for the very core that would spin here. On a loaded 2-core
+  // machine 4,000 spins cost up to 10 x the CPU time and 20 x the wall time of this setting (docs/performance.md).
+  static constexpr std::int32_t kSpins = 50;
+#ifdef __SANITIZE_THREAD__
+  static constexpr std::int32_t kYields = 1;  // each may cost a time slice; what is searched for is in the sleeping
+#else
+  static constexpr std::int32_t kYields = 20;
+#endif
+
   std::int32_t spins_;
   std::int32_t yields_;
   std::int32_t idle_ = 0;

@@ -187,9 +187,7 @@ std::vector<std::int64_t> PipelineRuntime::processing_counts() const {
   return sum_counts(all);
 }
 
-std::vector<std::int64_t> PipelineRuntime::lag_counts() const {
-  return generator_ ? generator_->lag().counts() : std::vector<std::int64_t>{};
-}
+std::vector<std::int64_t> PipelineRuntime::lag_counts() const { return sum_lag(generator_.get()); }
 
 std::vector<Progress> PipelineRuntime::progress() const { return sum_progress(threads_, generator_.get()); }
 

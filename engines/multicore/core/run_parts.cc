@@ -84,6 +84,12 @@ std::vector<std::int64_t> sum_counts(std::span<const Histogram* const> histogram
   return total;
 }
 
+std::vector<std::int64_t> sum_lag(const Generator* generator) {
+  if (generator == nullptr) return {};
+  const Histogram* const lag = &generator->lag();
+  return sum_counts({&lag, 1});
+}
+
 std::vector<Progress> sum_progress(std::span<const Recorder* const> all) {
   std::int64_t steps = 0;
   for (const Recorder* recorder : all) steps = std::max(steps, recorder->used());

@@ -35,6 +35,7 @@ void pin_thread(std::span<const std::int32_t> cores, std::int32_t index) noexcep
 // Counts by bucket; they end with the last bucket that is used.
 std::vector<std::int64_t> sum_counts(std::span<const Histogram* const> histograms);
 std::vector<Progress> sum_progress(std::span<const Recorder* const> recorders);
+std::vector<std::int64_t> sum_lag(const Generator* generator);  // null: without a load
 
 // Of the threads of operators, and of their generator, null without a load.
 std::vector<std::int64_t> sum_counts(const OperatorThreads& threads, Histogram Recorder::*of);

@@ -6,12 +6,6 @@
 namespace lab {
 namespace {
 
-// Little spinning, then yields: an undisturbed synchronization takes well under a microsecond, and when the
-// other worker is not running, it may be waiting for the very core that would spin here. On a loaded 2-core
-// machine 4,000 spins cost up to 10 x the CPU time and 20 x the wall time of this setting (docs/performance.md).
-constexpr std::int32_t kSpins = 50;
-constexpr std::int32_t kYields = 20;
-
 // Blocks that a worker publishes per turn of a source that others read, so that they do not wait for it.
 constexpr int kEagerBlocks = 8;
 
@@ -141,7 +135,7 @@ std::int64_t Runtime::run() {
 void Runtime::work(std::int32_t index) {
   Worker& worker = workers_[static_cast<std::size_t>(index)];
   take_turns(
-      Backoff(options_.oversubscribed ? 0 : kSpins, kYields), worker.counters, [&](bool) { return turn(worker); },
+      Backoff(options_.oversubscribed), worker.counters, [&](bool) { return turn(worker); },
       // seq_cst: a worker about to sleep must see a failure whose notify did not see it asleep (parker.h).
       [&] { return failed_.load(std::memory_order_seq_cst); }, [&] { return done(worker); },
       [&]() -> Parker& { return parkers_[static_cast<std::size_t>(index)]; });
@@ -217,9 +211,7 @@ std::vector<std::int64_t> Runtime::sync_counts() const {
   return sum([](const Worker& worker) -> const Histogram& { return worker.sync; });
 }
 
-std::vector<std::int64_t> Runtime::lag_counts() const {
-  return generator_ ? generator_->lag().counts() : std::vector<std::int64_t>{};
-}
+std::vector<std::int64_t> Runtime::lag_counts() const { return sum_lag(generator_.get()); }
 
 std::vector<Progress> Runtime::progress() const {
   std::vector<const Recorder*> all;

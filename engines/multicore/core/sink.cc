@@ -17,7 +17,11 @@ namespace lab {
 namespace {
 
 // A huge page: output is written once and never read during the run, so its page faults are what it costs.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr std::size_t kPage = std::size_t{1} << 14;  // sanitizers pay several times over for memory that is touched
+#else
 constexpr std::size_t kPage = std::size_t{2} << 20;
+#endif
 constexpr std::size_t kChunkBytes = 2 * kPage;
 
 // Chunks that are kept when their rows were taken: more are given back.
