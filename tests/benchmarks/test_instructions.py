@@ -28,7 +28,7 @@ needs_compiler = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def folder():
-    """Where core_bench is; built where `make instructions` does, by one process of pytest at a time."""
+    """Where core_bench is: built where `make instructions` does, by one process at a time."""
     place = ROOT / "build" / "instructions"
     place.mkdir(parents=True, exist_ok=True)
     with (place / ".lock").open("w") as lock:

@@ -258,7 +258,7 @@ def test_objective_that_does_not_hold_makes_a_rate_unsustained(trial):
 def test_reference_engine_keeps_a_low_rate_in_real_time(trial, workload, tmp_path):
     load = offered(rate_eps=400.0, window_s=1.0, warm_up_s=0.3, arrival="poisson")
     row = trial("sequential", engine="reference", workload=workload, load=load)
-    # On a machine that is busy with other things it may be late, never early; it must be right all the same.
+    # On a machine that is busy with other things it may be late, never early or wrong.
     assert row["status"] in VERIFIED, row["reason"]
     assert row["duration_s"] > 0.8
     series = pq.read_table(tmp_path / "series.parquet").to_pydict()
