@@ -8,6 +8,11 @@
 #include <utility>
 
 namespace lab {
+namespace {
+
+constexpr std::size_t kSpillBytes = std::size_t{64} << 10;  // memory for spilled rows grows by so much
+
+}  // namespace
 
 LayerLink::LayerLink(Kind kind, std::vector<std::int32_t> itemsizes, std::int64_t rows, TupleBuffer* log,
                      Parker& producer, Parker& consumer)
@@ -122,7 +127,7 @@ bool LayerLink::may_wait(std::int64_t ts) noexcept {
 }
 
 void LayerLink::spill(const void* const* columns, std::int64_t from, std::int64_t rows) {
-  if (spilled_ == nullptr) spilled_ = std::make_unique<OutputBuffer>(itemsizes_);
+  if (spilled_ == nullptr) spilled_ = std::make_unique<OutputBuffer>(itemsizes_, 1, kSpillBytes);
   spilled_ever_ += rows;
   while (rows > 0) {
     Emit* emit = spilled_->open(1);

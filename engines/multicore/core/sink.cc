@@ -16,13 +16,8 @@
 namespace lab {
 namespace {
 
-// A huge page: output is written once and never read during the run, so its page faults are what it costs.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr std::size_t kPage = std::size_t{1} << 14;  // sanitizers pay several times over for memory that is touched
-#else
-constexpr std::size_t kPage = std::size_t{2} << 20;
-#endif
-constexpr std::size_t kChunkBytes = 2 * kPage;
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 // Chunks that are kept when their rows were taken: more are given back.
 constexpr std::size_t kSpares = 2;
@@ -35,14 +30,14 @@ std::size_t row_bytes(std::span<const std::int32_t> itemsizes) {
 
 }  // namespace
 
-OutputBuffer::OutputBuffer(std::vector<std::int32_t> itemsizes, std::int64_t largest)
-    : itemsizes_(std::move(itemsizes)) {
+OutputBuffer::OutputBuffer(std::vector<std::int32_t> itemsizes, std::int64_t largest, std::size_t chunk_bytes)
+    : itemsizes_(std::move(itemsizes)), page_(chunk_bytes < kHugePage ? kPage : kHugePage) {
   // Columns start on 64-byte boundaries, so a multiple of 64 rows keeps every column aligned.
   const std::size_t row = row_bytes(itemsizes_);
   const std::size_t least = (static_cast<std::size_t>(largest) + 63) / 64 * 64;
-  const std::size_t rows = std::max(kChunkBytes / row / 64 * 64, least);
+  const std::size_t rows = std::max(chunk_bytes / row / 64 * 64, least);
   chunk_rows_ = static_cast<std::int64_t>(rows);
-  chunk_bytes_ = (rows * row + kPage - 1) / kPage * kPage;
+  chunk_bytes_ = (rows * row + page_ - 1) / page_ * page_;
   // The first chunk is there, and touched, before the clock starts; later ones are paid for as they come.
   grow();
   std::memset(chunks_.back().memory.get(), 0, chunk_bytes_);
@@ -57,10 +52,10 @@ void OutputBuffer::reserve(std::int64_t rows) {
 }
 
 OutputBuffer::Memory OutputBuffer::fresh_memory() const {
-  void* memory = std::aligned_alloc(kPage, chunk_bytes_);
+  void* memory = std::aligned_alloc(page_, chunk_bytes_);
   if (memory == nullptr) throw std::bad_alloc();
 #if defined(__linux__)
-  madvise(memory, chunk_bytes_, MADV_HUGEPAGE);  // advice: failure only costs speed
+  if (page_ == kHugePage) madvise(memory, chunk_bytes_, MADV_HUGEPAGE);  // advice: failure only costs speed
 #endif
   return {static_cast<std::byte*>(memory), &std::free};
 }

@@ -10,6 +10,7 @@
 // Between two operators of a query nothing is merged afterwards: outputs are taken while the run goes on
 // (chain_log.h).
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -22,9 +23,18 @@ namespace lab {
 
 class alignas(kCacheLine) OutputBuffer {
  public:
+  // Of a chunk: two huge pages. Output is written once and never read during the run, so its page faults are what it
+  // costs. Sanitizers pay several times over for memory that is touched.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  static constexpr std::size_t kChunkBytes = std::size_t{1} << 15;
+#else
+  static constexpr std::size_t kChunkBytes = std::size_t{4} << 20;
+#endif
+
   // `itemsizes`: bytes of each output field; the first is the int64 timestamp. `largest`: most records that one
-  // event may emit.
-  explicit OutputBuffer(std::vector<std::int32_t> itemsizes, std::int64_t largest = 1);
+  // event may emit. `chunk_bytes`: a power of two, at least 4096.
+  explicit OutputBuffer(std::vector<std::int32_t> itemsizes, std::int64_t largest = 1,
+                        std::size_t chunk_bytes = kChunkBytes);
 
   // Makes room for so many rows before the run, and touches it: fresh memory costs page faults, which in a
   // virtual machine may stop a core for tens of milliseconds. One thread.
@@ -89,6 +99,7 @@ class alignas(kCacheLine) OutputBuffer {
 
   std::vector<std::int32_t> itemsizes_;
   std::int64_t chunk_rows_ = 0;
+  std::size_t page_;             // what a chunk is aligned to, and a multiple of
   std::size_t chunk_bytes_ = 0;
   std::vector<Chunk> chunks_;
   std::vector<Memory> spare_;  // touched, for `grow`

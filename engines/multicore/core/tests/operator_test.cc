@@ -99,7 +99,8 @@ void a_tuple_may_have_more_keys_than_there_is_room_for_at_first() {
   });
 }
 
-// A chunk of outputs holds about 175,000 records.
+constexpr auto kRecordsOfAChunk = static_cast<std::int64_t>(lab::OutputBuffer::kChunkBytes / sizeof(Record));
+
 Tuples many_keys(std::int64_t keys) {
   return {.input = 0,
           .ts = {0, 1, 30},
@@ -115,7 +116,7 @@ void outputs_go_on_in_the_next_chunk() {
   for (const bool emits : {false, true}) {
     behaviour = {.window = {10, 10, false}, .max_outputs = 2, .emits_on_update = emits, .expires = !emits};
     behaviour.buckets = 5;
-    const std::vector<Tuples> streams{many_keys(emits ? 60'000 : 200'000)};
+    const std::vector<Tuples> streams{many_keys(emits ? kRecordsOfAChunk / 3 : kRecordsOfAChunk * 8 / 7)};
     const auto expected = lab::test::keyed_oracle(streams);
     for (const std::int32_t instances : {1, 2}) {
       CHECK(sorted(OperatorRunCase(streams, options_of(instances, 64, "order")).run()) == expected);
@@ -136,9 +137,10 @@ bool contains(const std::string& text, const char* part) { return text.find(part
 
 void a_tuple_that_emits_more_than_a_chunk_holds_is_an_error() {
   behaviour = {.window = {10, 10, false}, .max_outputs = 2, .emits_on_update = true, .expires = false};
-  const std::vector<Tuples> streams{many_keys(100'000)};
+  const std::vector<Tuples> streams{many_keys(kRecordsOfAChunk)};
   OperatorRunCase run(streams, options_of(1, 64, "order"));
-  CHECK(contains(failure_of(run), "one tuple may emit 200002 records, a chunk holds"));
+  const std::string said = "one tuple may emit " + std::to_string(2 * kRecordsOfAChunk + 2) + " records, a chunk holds";
+  CHECK(contains(failure_of(run), said.c_str()));
 }
 
 void a_kernel_that_fails_ends_the_run_with_an_error() {

@@ -116,8 +116,9 @@ void empty_buffers_merge_to_nothing() {
 }
 
 // What another takes while more comes, over several chunks: every row once, in order, whatever is left in between.
-void rows_may_be_taken_while_more_come() {
-  lab::OutputBuffer a({8, 4});
+void rows_may_be_taken_while_more_come(std::size_t chunk_bytes) {
+  lab::OutputBuffer a({8, 4}, 1, chunk_bytes);
+  CHECK_EQ(a.chunk_rows(), static_cast<std::int64_t>(chunk_bytes / 12 / 64 * 64));
   const std::int64_t chunk = a.chunk_rows();
   std::int64_t sent = 0, taken = 0;
   const auto send = [&](std::int64_t rows) {
@@ -160,7 +161,8 @@ void rows_may_be_taken_while_more_come() {
 }  // namespace
 
 int main() {
-  rows_may_be_taken_while_more_come();
+  rows_may_be_taken_while_more_come(4096);
+  rows_may_be_taken_while_more_come(lab::OutputBuffer::kChunkBytes);
   streams_merge_by_time_then_stream();
   one_worker_may_interleave_streams();
   late_row_is_not_sorted_back();
