@@ -12,6 +12,9 @@ from results.query import CellSummary, by_cell
 from results.schema import OK, VERIFIED
 from results.store import Row
 
+LONGEST_LABEL = 40
+"""Characters beside a workload's name; more than that is in the stored rows only."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
@@ -162,7 +165,8 @@ def _tag(summary: CellSummary) -> str:
 
 
 def _label(summary: CellSummary) -> str:
-    """Return what tells the cell's input apart, and the query parameters that it was asked with."""
+    """Return what tells the cell's input apart, and its query parameters where there is room."""
     query = json.loads(summary.rows[0].get("workload_query") or "{}")
     parts = [summary.label or "", *(f"{name} {value}" for name, value in query.items())]
-    return ", ".join(filter(None, parts))
+    text = ", ".join(filter(None, parts))
+    return text if len(text) <= LONGEST_LABEL else summary.label or ""

@@ -15,7 +15,7 @@ from reports.table import HeadlineRow, headline_table
 from results.store import Row
 
 # A reason in a table is a hint; the log and the report have all of it.
-LONGEST_REASON = 160
+LONGEST_REASON = 400
 
 _TEXTS = ("workload", "engine", "workers", "batch", "status")
 _NUMBERS = ("events/s", "min - max", "ratio", "p50", "p99", "CPU s/M", "RSS", "n")

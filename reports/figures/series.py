@@ -8,13 +8,14 @@ Series = tuple[str, str, int | None, str]
 
 
 def short_names(cells: Iterable[Cell]) -> Mapping[Series, str]:
-    """Return a name per series: engine, its tag, and variant or batch where these tell it apart."""
+    """Return a name per series: its tag, and engine, variant or batch where these tell it apart."""
     series = list(dict.fromkeys(cell.series for cell in cells))
+    engines = {engine for engine, _, _, _ in series}
     names: dict[Series, str] = {}
     for engine, variant, batch, tag in series:
         variants = {v for e, v, _, _ in series if e == engine}
         batches = {b for e, v, b, _ in series if (e, v) == (engine, variant)}
-        parts = [engine]
+        parts = [engine] if len(engines) > 1 or len(variants) == 1 else []
         if len(variants) > 1:
             parts.append(variant)
         if len(batches) > 1 and batch is not None:

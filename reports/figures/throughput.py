@@ -14,6 +14,7 @@ from reports.palette import INK, PAPER, Colour
 from reports.summary import Cell
 
 _LABEL_GAP_IN = 0.155
+_LETTER_IN = 0.062  # width of one, on average, at 8 points
 _LOG_FROM_RATIO = 20.0  # past about a decade the slower lines of a linear plot lie on the axis
 
 _DASHES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
@@ -47,11 +48,13 @@ def throughput_panel(
     every = short_names(cells)
     names = {cell.series: every[cell.series] for cell in rated}
     height = max(3.3, 1.2 + _LABEL_GAP_IN * len(names))
+    longest = max(map(len, names.values()), default=0)
+    margin = min(max(1.52, 0.3 + _LETTER_IN * longest), 2.4)
     axes = new_panel(
         title=title,
         subtitle="events/s by number of workers; dots: repetitions, lines: medians",
         height_in=height,
-        box=(0.56, 0.5, 1.52, 0.62),
+        box=(0.56, 0.5, margin, 0.62),
     )
     _scales(axes, rated, scale)
     ends = [_draw(axes, rated, series, colours, names) for series in names]
