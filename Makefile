@@ -67,7 +67,7 @@ setup: $(INSTALLED) ## create .venv, install the dependencies, build the C++ cor
 demo: $(INSTALLED) ## run the demo matrix, verify it, print its table and the path of the HTML report
 	@tools/demo "$(REAL_DATA)" $(DEMO_OUT)
 
-test: $(TEST_STAGES) ## everything that is tested, in under 15 minutes on 2 cores
+test: $(TEST_STAGES) ## everything that is tested
 
 # Two processes: most tests wait for a Spark or a fresh process more than they use a core.
 pytest: $(INSTALLED)
