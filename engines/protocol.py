@@ -273,6 +273,14 @@ class Engine(Protocol):
     def variants(self) -> tuple[Variant, ...]:
         """Return the variants; the first that runs a workload's model is its default."""
 
+    def wrong_options(self, variant: str, options: Mapping[str, object]) -> str | None:
+        """Return what is wrong with options whatever they are used on, or None.
+
+        That is an unknown name or an impossible value; the lab refuses a matrix with such a thing
+        before it makes any data. What hangs on the workload, the number of workers or the load is
+        for `unsupported`, which says the same of these as well.
+        """
+
     def unsupported(self, task: Task) -> str | None:
         """Return why the task cannot be run, or None when it can. Must not start anything heavy."""
 

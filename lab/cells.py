@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from engines.protocol import Variant, default_variant
+from engines.protocol import Engine, Variant, default_variant
 from engines.registry import engine as find_engine
 from lab.errors import MatrixError
 from lab.inputs import bound
@@ -103,21 +103,22 @@ def expand(matrix: Matrix, only: Sequence[str] = ()) -> tuple[Cell, ...]:
         only: patterns on cell ids; a cell stays when it matches any. None: all stay.
 
     Raises:
-        MatrixError: an unknown variant, two cells with one id, or a pattern that matches nothing.
+        MatrixError: an unknown variant, an option that an engine cannot take, two cells with one
+            id, or a pattern that matches nothing.
         EngineError: an unknown engine.
         ModelError: an unknown workload or a bad query parameter.
     """
-    variants = {entry.name: find_engine(entry.name).variants() for entry in matrix.engines}
+    adapters = {entry.name: find_engine(entry.name) for entry in matrix.engines}
     cells = [
         cell
         for entry in matrix.workloads
         for number, engine in enumerate(matrix.engines, 1)
         if engine.takes(entry)
-        for variant in _variants(matrix, number, engine, entry, variants[engine.name])
+        for variant in _variants(matrix, number, engine, entry, adapters[engine.name])
         for offer in _offers(matrix, entry, engine, variant)
         for cell in _cells(entry, engine, variant, offer)
     ]
-    _check_loads(matrix, variants)
+    _check_loads(matrix, {name: adapter.variants() for name, adapter in adapters.items()})
     seen: set[str] = set()
     for cell in cells:
         if cell.id in seen:
@@ -178,6 +179,22 @@ def describe(cell: Cell) -> dict[str, Any]:
 
 
 def _variants(
+    matrix: Matrix,
+    number: int,
+    engine: EngineEntry,
+    entry: WorkloadEntry,
+    adapter: Engine,
+) -> tuple[Variant, ...]:
+    """Return the variants that a table asks for, where they take its options."""
+    found = _asked(matrix, number, engine, entry, adapter.variants())
+    for variant in found:
+        wrong = adapter.wrong_options(variant.name, engine.options)
+        if wrong is not None:
+            raise MatrixError(f"{matrix.source}: [[engine]] {number}, key options: {wrong}")
+    return found
+
+
+def _asked(
     matrix: Matrix,
     number: int,
     engine: EngineEntry,

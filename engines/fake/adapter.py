@@ -63,15 +63,22 @@ class FakeEngine:
         """Return the ways to fail; the first does not."""
         return _VARIANTS
 
-    def unsupported(self, task: Task) -> str | None:
-        """Return the option `refuse`, or what is wrong with the others."""
+    def wrong_options(self, variant: str, options: Mapping[str, object]) -> str | None:
+        """Return what `parse_options` finds wrong, or None."""
         try:
-            options = parse_options(task.options)
+            parse_options(options)
         except ValueError as error:
             return str(error)
+        return None
+
+    def unsupported(self, task: Task) -> str | None:
+        """Return the option `refuse`, or what is wrong with the others."""
+        wrong = self.wrong_options(task.variant, task.options)
+        if wrong is not None:
+            return wrong
         if task.variant not in _SUMMARIES:
             return f"no variant {task.variant!r}"
-        return options.refuse
+        return parse_options(task.options).refuse
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
         """Return that nothing holds, since nothing is computed."""

@@ -83,13 +83,21 @@ class MulticoreEngine:
         """Return the variants; defaults: `dgs`, for queries `vsn`, for pipelines `ordered`."""
         return VARIANTS
 
+    def wrong_options(self, variant: str, options: Mapping[str, object]) -> str | None:
+        """Return what is wrong with options whatever they are used on, or None."""
+        return _wrong_options(variant, options)
+
     def unsupported(self, task: Task) -> str | None:
         """Return why a task cannot run, or None."""
         if not 1 <= task.workers <= MAX_WORKERS:
             return f"workers must be between 1 and {MAX_WORKERS}, got {task.workers}"
         if task.variant not in _OPTIONS:
             return f"no variant {task.variant!r}; there are {', '.join(_OPTIONS)}"
-        return _wrong_program(task) or _wrong_options(task) or _wrong_sizes(task)
+        return (
+            _wrong_program(task)
+            or self.wrong_options(task.variant, task.options)
+            or _wrong_sizes(task)
+        )
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
         """Return PIP1 to PIP3, which hold by construction of the models."""
@@ -216,34 +224,35 @@ def _wrong_program(task: Task) -> str | None:
     return None
 
 
-def _wrong_options(task: Task) -> str | None:
-    known = _OPTIONS[task.variant]
-    for option, value in task.options.items():
+def _wrong_options(variant: str, options: Mapping[str, object]) -> str | None:
+    known = _OPTIONS[variant]
+    for option, value in options.items():
         if option not in known:
-            return f"variant {task.variant} has no option {option!r}; it has {', '.join(known)}"
+            return f"variant {variant} has no option {option!r}; it has {', '.join(known)}"
         if type(value) is not known[option]:
             return f"option {option} takes {known[option].__name__}, got {value!r}"
-    buffer = task.options.get("tuple_buffer", TUPLE_BUFFERS[0])
+    buffer = options.get("tuple_buffer", TUPLE_BUFFERS[0])
     if buffer not in TUPLE_BUFFERS:
         return f"tuple_buffer is one of {', '.join(TUPLE_BUFFERS)}, got {buffer!r}"
-    if task.load is not None and not task.options.get("measure", True):
-        return "measure = false is for catch-up: an offered load is there to be measured"
-    if task.variant == ORDERED:
-        return wrong_options(task.options)
-    if task.variant == LAYERS:
-        return wrong_layers(task.options)
-    if "controller" in task.options:
+    blocks = options.get("ring_blocks", RING_BLOCKS)
+    if not isinstance(blocks, int) or not 1 <= blocks <= MAX_RING_BLOCKS:
+        return f"ring_blocks must be between 1 and {MAX_RING_BLOCKS}, got {blocks}"
+    if variant == ORDERED:
+        return wrong_options(options)
+    if variant == LAYERS:
+        return wrong_layers(options)
+    if "controller" in options:
         try:
-            make(task.options["controller"])
+            make(options["controller"])
         except UnsupportedError as error:
             return str(error)
     return None
 
 
 def _wrong_sizes(task: Task) -> str | None:
+    if task.load is not None and not task.options.get("measure", True):
+        return "measure = false is for catch-up: an offered load is there to be measured"
     blocks = _ring_blocks(task)
-    if not 1 <= blocks <= MAX_RING_BLOCKS:
-        return f"ring_blocks must be between 1 and {MAX_RING_BLOCKS}, got {blocks}"
     if task.load is not None and blocks < LEAST_LOAD_RING_BLOCKS:
         return (
             f"ring_blocks must be at least {LEAST_LOAD_RING_BLOCKS} under a load, got {blocks}: "

@@ -45,12 +45,19 @@ class ReferenceEngine:
         """Return the only variant."""
         return (SEQUENTIAL,)
 
+    def wrong_options(self, variant: str, options: Mapping[str, object]) -> str | None:
+        """Refuse all options."""
+        if options:
+            return f"the reference engine has no options, got {', '.join(sorted(options))}"
+        return None
+
     def unsupported(self, task: Task) -> str | None:
         """Refuse other variants, options, and more than one worker: more would change nothing."""
         if task.variant != SEQUENTIAL.name:
             return f"no variant {task.variant!r}; the reference engine has {SEQUENTIAL.name!r} only"
-        if task.options:
-            return f"the reference engine has no options, got {', '.join(sorted(task.options))}"
+        wrong = self.wrong_options(task.variant, task.options)
+        if wrong is not None:
+            return wrong
         if task.workers > 1:
             return f"the reference engine is sequential: 1 worker, not {task.workers}"
         return None

@@ -13,7 +13,7 @@ from engines.protocol import Measured, OfferedLoad, Property, Sent, Task, Varian
 from engines.spark.layout import Layout, layout
 from engines.spark.pipelines.registry import LACKING
 from engines.spark.properties import properties
-from engines.spark.refusal import FORMS, OPTIONS, forms, refusal
+from engines.spark.refusal import FORMS, OPTIONS, forms, refusal, wrong_options
 from workloads.model import Columns, DGSProgram, Pipeline, Query
 
 if TYPE_CHECKING:
@@ -74,6 +74,10 @@ class SparkEngine:
                 lacking=LACKING,
             ),
         )
+
+    def wrong_options(self, variant: str, options: Mapping[str, object]) -> str | None:
+        """Return what is wrong with options whatever they are used on, or None."""
+        return wrong_options(options)
 
     def unsupported(self, task: Task) -> str | None:
         """Return why a task cannot be run, or None."""

@@ -1,5 +1,7 @@
 """What Spark can be asked for, and why not when it cannot."""
 
+from collections.abc import Mapping
+
 from engines.protocol import Task
 from engines.spark.layout import layout
 from engines.spark.operators import registry
@@ -33,6 +35,22 @@ def forms(workload: str, variant: str) -> tuple[str, ...]:
     return RELATIONS.get(workload) or FORMS[variant]
 
 
+def wrong_options(options: Mapping[str, object]) -> str | None:
+    """Return what is wrong with options whatever they are used on, or None."""
+    unknown = sorted(set(options) - OPTIONS)
+    if unknown:
+        return f"spark has no option {', '.join(unknown)}; it has {', '.join(sorted(OPTIONS))}"
+    some = dict.fromkeys(form for forms in (*FORMS.values(), *RELATIONS.values()) for form in forms)
+    if options.get("form", "rows") not in some:
+        return f"spark has no form {options['form']!r}; there are {', '.join(some)}"
+    for option in sorted(OPTIONS - {"form"}):
+        given = options.get(option, 1)
+        lowest = 1 if option in ("file_ms", "micro_batches") else 0
+        if type(given) is not int or given < lowest:
+            return f"spark option {option} must be a whole number from {lowest}, got {given!r}"
+    return None
+
+
 def refusal(task: Task) -> str | None:
     """Return why a task cannot be run, or None. Starts nothing."""
     name = task.workload.name
@@ -42,19 +60,14 @@ def refusal(task: Task) -> str | None:
         return f"spark has no query for {name}; it has {', '.join(WORKLOADS)}"
     if task.variant not in FORMS:
         return f"spark has no variant {task.variant!r}; it has {', '.join(FORMS)}"
-    unknown = sorted(set(task.options) - OPTIONS)
-    if unknown:
-        return f"spark has no option {', '.join(unknown)}; it has {', '.join(sorted(OPTIONS))}"
+    wrong = wrong_options(task.options)
+    if wrong is not None:
+        return wrong
     known = forms(name, task.variant)
     form = task.options.get("form", known[0])
     if form not in known:
         which = name if name in RELATIONS else task.variant
         return f"spark {which} has no form {form!r}; it has {', '.join(known)}"
-    for option in sorted(OPTIONS - {"form"}):
-        given = task.options.get(option, 1)
-        lowest = 1 if option in ("file_ms", "micro_batches") else 0
-        if not isinstance(given, int) or given < lowest:
-            return f"spark option {option} must be a whole number from {lowest}, got {given!r}"
     if task.load is not None and task.variant == "batch":
         return "spark batch takes no load: a batch query reads its whole input, nothing arrives"
     if task.load is not None and form == "rows":

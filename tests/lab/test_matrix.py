@@ -104,6 +104,35 @@ def test_variants_that_are_given_are_taken_whatever_the_workload_is():
     assert cell.variant == "dgs"
 
 
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        ('name = "multicore"\noptions = { pinn = true }', "variant dgs has no option 'pinn'"),
+        ('name = "multicore"\noptions = { pin = 1 }', "option pin takes bool, got 1"),
+        ('name = "multicore"\noptions = { ring_blocks = 0 }', "ring_blocks must be between 1"),
+        ('name = "reference"\noptions = { pin = true }', "has no options, got pin"),
+        ('name = "spark"\noptions = { forms = "x" }', "spark has no option forms"),
+        ('name = "spark"\noptions = { form = "x" }', "spark has no form 'x'; there are packed"),
+        ('name = "spark"\noptions = { file_ms = true }', "file_ms must be a whole number from 1"),
+        ('name = "fake"\noptions = { noise = -1 }', "option noise is -1"),
+    ],
+)
+def test_options_that_no_run_could_take_are_refused_before_data_is_made(table, reason):
+    first = '[[engine]]\nname = "reference"\n'
+    with pytest.raises(MatrixError) as caught:
+        cells(f'[[workload]]\nname = "event_window"\n{first}[[engine]]\n{table}\n')
+    assert str(caught.value).startswith("m.toml: [[engine]] 2, key options: ")
+    assert reason in str(caught.value)
+
+
+def test_options_are_judged_by_the_variants_that_the_table_runs():
+    table = '[[engine]]\nname = "multicore"\noptions = { tuple_buffer = "scalegate" }\n'
+    (cell,) = cells('[[workload]]\nname = "wordcount"\n' + table)
+    assert cell.options == {"tuple_buffer": "scalegate"}
+    with pytest.raises(MatrixError, match="variant dgs has no option 'tuple_buffer'"):
+        cells('[[workload]]\nname = "event_window"\n' + table)
+
+
 def test_engine_table_overrides_what_the_run_says():
     by_id = {cell.id: cell for cell in cells(SMALL)}
     assert by_id["event_window/reference/sequential/w1"].repetitions == 1
