@@ -58,7 +58,10 @@ def conclude(driven: Driven, task: Task, spec: TrialSpec, result: Result) -> Non
     else:
         result["status"] = schema.OK
         if result["expected_outputs"] == 0:
-            doubts.append("the expected answer is empty, so that nothing was compared; more events")
+            doubts.append(
+                f"the expected answer is empty, so that nothing was compared: {due} events are too "
+                "few, or the query's parameters let nothing through"
+            )
         doubts += rates(result, offered=task.load is not None)
         if task.load is None:
             result |= steadiness(driven.measured.progress, driven.end_ns - driven.start_ns)

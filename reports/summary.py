@@ -39,6 +39,7 @@ class Cell:
         latency_definition: from what to what latencies were measured.
         plan: the synchronization plan, or the engine's own, as text.
         properties: `{"PIP1": {"holds": bool, "why": str}, ...}`.
+        expected_outputs: records of the oracle's answer, the fewest of any trial; None: unknown.
         counters: engine-specific figures of the first repetition.
     """
 
@@ -58,6 +59,7 @@ class Cell:
     reasons: tuple[str, ...]
     notes: tuple[str, ...]
     events: int | None
+    expected_outputs: int | None
     throughput_eps: Spread | None
     latency_p50_ns: Spread | None
     latency_p90_ns: Spread | None
@@ -109,6 +111,7 @@ def _cell(summary: CellSummary) -> Cell:
         reasons=_distinct(_reason(row) for row in rows if row["status"] != OK),
         notes=_distinct(row["reason"] for row in rows if row["status"] == OK),
         events=next((row["events"] for row in rows if row["events"] is not None), None),
+        expected_outputs=_fewest(row["expected_outputs"] for row in rows),
         throughput_eps=spread(ok, "throughput_eps"),
         latency_p50_ns=spread(ok, "latency_p50_ns"),
         latency_p90_ns=spread(ok, "latency_p90_ns"),
@@ -141,6 +144,10 @@ def _cpu(rows: list[Row]) -> Spread | None:
         if row["cpu_s"] is not None and row["events"]
     )
     return Spread(values=values) if values else None
+
+
+def _fewest(counts: Iterable[int | None]) -> int | None:
+    return min((count for count in counts if count is not None), default=None)
 
 
 def _text(rows: list[Row], column: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 from textwrap import shorten
 
+from reports.doubts import doubts
 from results.query import CellSummary, Spread, by_cell, spread
 from results.schema import VERIFIED
 from results.store import Row, Run
@@ -123,6 +124,19 @@ def troubles(runs: Sequence[Run]) -> tuple[str, ...]:
             if cell.status not in VERIFIED:
                 found.append(f"{cell.cell} has no number: {cell.status}: {_first(cell.reason)}")
     return tuple(found)
+
+
+def machine(runs: Sequence[Run]) -> tuple[str, ...]:
+    """Return a sentence on how busy the machine was: its load, and what the lab warned of."""
+    rows = [row for run in runs for row in run.rows]
+    loads = [row["loadavg_before"] for row in rows if row.get("loadavg_before") is not None]
+    if not loads:
+        return ()
+    warned = "".join(f"; {d.text} ({d.trials} of {len(rows)} trials)" for d in doubts(rows))
+    return (
+        f"Load average before a trial, its predecessors included: {min(loads):.1f} to "
+        f"{max(loads):.1f}{warned}.",
+    )
 
 
 def middle(values: Iterable[float | None]) -> float | None:

@@ -30,6 +30,7 @@ _TITLE_IN = 0.17
 _LEGEND_TITLE_IN, _LEGEND_LINE_IN = 0.2, 0.16
 _NOTE_CHARACTERS_PER_IN, _NOTE_LINE_IN = 16.5, 0.135
 _MARK_SIZE = 7.0
+_WORDS_TOP, _WORDS_SIZE, _WORDS_SPACING = 0.97, 6.8, 1.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,8 @@ def draw(layout: Layout) -> Figure:
                 ),
                 facecolor="none",
             )
-            _panel(axes, panel)
+            compared = row if panel.span else [panel]
+            _panel(axes, panel, max(len(other.words) for other in compared))
     figure.text(
         0.12 / width, 0.06 / height, "\n".join(notes), size=7, color=MUTED.light, va="bottom",
         parse_math=False, linespacing=1.25,
@@ -180,7 +182,8 @@ def save_as(figure: Figure, stem: Path, formats: Sequence[str]) -> tuple[Path, .
     return tuple(paths)
 
 
-def _panel(axes: Axes, panel: Panel) -> None:
+def _panel(axes: Axes, panel: Panel, word_lines: int) -> None:
+    """Draw a panel; `word_lines`: lines of words that it leaves room for."""
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     axes.spines["bottom"].set_color(MUTED.light)
@@ -200,29 +203,32 @@ def _panel(axes: Axes, panel: Panel) -> None:
             0.5, 0.5, panel.empty, transform=axes.transAxes, size=8, color=MUTED.light,
             ha="center", va="center", wrap=True,
         )  # fmt: skip
-    _scale(axes, panel, shown)
+    _scale(axes, panel, shown, _words_share(axes, word_lines))
     for mark in panel.marks:
         _mark(axes, mark)
     if panel.words:
         axes.text(
-            0.985, 0.97, "\n".join(panel.words), transform=axes.transAxes, size=6.8,
-            color=MUTED.light, ha="right", va="top", style="italic", linespacing=1.3, zorder=6,
+            0.985, _WORDS_TOP, "\n".join(panel.words), transform=axes.transAxes,
+            size=_WORDS_SIZE, color=MUTED.light, ha="right", va="top", style="italic",
+            linespacing=_WORDS_SPACING, zorder=6,
             bbox={"facecolor": PAPER.light, "edgecolor": "none", "alpha": 0.8, "pad": 1.0},
         )  # fmt: skip
 
 
-def _scale(axes: Axes, panel: Panel, shown: Sequence[Line]) -> None:
+def _scale(axes: Axes, panel: Panel, shown: Sequence[Line], words_share: float) -> None:
     values = [v for line in shown for p in line.points for v in (p.low, p.high) if math.isfinite(v)]
     values += [v for m in panel.marks for v in (m.low, m.high) if math.isfinite(v)]
     values += panel.span
     known = [v for v in values if v > 0]
     if panel.log_y and known:
         axes.set_yscale("log")
-        axes.set_ylim(min(known) / 1.6, max(known) * (6 if panel.words else 2.2))
+        low, high = min(known) / 1.6, max(known) * (1.4 if words_share else 2.2)
+        axes.set_ylim(low, low * (high / low) ** (1 / (1 - words_share)))
         log_ticks(axes.yaxis)
         axes.yaxis.set_minor_locator(NullLocator())
     else:
-        axes.set_ylim(0, max(values, default=1.0) * 1.22 or 1.0)
+        high = max(values, default=1.0) * (1.1 if words_share else 1.22) or 1.0
+        axes.set_ylim(0, high / (1 - words_share))
         axes.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=panel.whole))
     write = panel.write or (lambda value: count(value).text)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: write(value) if value else "0"))
@@ -239,6 +245,15 @@ def _scale(axes: Axes, panel: Panel, shown: Sequence[Line]) -> None:
     else:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     grid(axes, "y")
+
+
+def _words_share(axes: Axes, lines: int) -> float:
+    """Return the share of the panel's height that so many lines of words take, at the top."""
+    if not lines:
+        return 0.0
+    height_in = axes.bbox.height / axes.figure.dpi
+    lines_in = lines * _WORDS_SIZE * _WORDS_SPACING / 72
+    return min(0.6, 1 - _WORDS_TOP + lines_in / height_in)
 
 
 def _line(axes: Axes, line: Line) -> None:

@@ -72,14 +72,25 @@ def statement(
     failed = Counter(cell.status for cell in cells if not cell.verified)
     failed += Counter(WRONG_OUTPUT if s.wrong else _NO_RATE for s in found if s.pass_eps is None)
     rated = len(every) - failed.total()
+    empty = sum(cell.verified and cell.expected_outputs == 0 for cell in every)
     marked = Counter(cell.status for cell in cells if cell.status in MARKS)
     return Statement(
         what=what,
         verdict=_verdict(rated, failed)
+        + _nothing_compared(empty)
         + _marked(marked)
         + _without_answer(found)
         + _rest(missing, complete),
-        good=rated > 0 and set(failed) <= {UNSUPPORTED} and complete and not missing,
+        good=rated > 0 and set(failed) <= {UNSUPPORTED} and complete and not missing and not empty,
+    )
+
+
+def _nothing_compared(empty: int) -> str:
+    """Say in how many cells an answer is right because there was nothing to answer."""
+    return (
+        f" In {_counted(empty, 'cell')} the right answer is empty, so that nothing was compared."
+        if empty
+        else ""
     )
 
 

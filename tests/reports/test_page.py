@@ -121,6 +121,13 @@ def test_a_voided_cell_shows_no_number_anywhere(page_of, trial):
     assert "All answers of the 1 cell with numbers equal the oracle&#39;s; 1 cell has no" in page
 
 
+def test_answers_that_are_empty_are_not_sold_as_right(shown, trial):
+    page, _ = shown([trial(expected_outputs=0), trial(workers=2, expected_outputs=12)])
+    assert "In 1 cell the right answer is empty, so that nothing was compared." in page
+    page, _ = shown([trial(expected_outputs=3)], name="some")
+    assert "nothing was compared" not in page
+
+
 def test_exact_values_stand_behind_the_short_ones(page_of, trial):
     page = page_of([trial(eps=412_345_678.0)])
     assert 'title="412,345,678 events/s">412 M/s</span>' in page

@@ -9,7 +9,7 @@ from typing import Any
 
 from lab.figures.experiment import beyond_note, quick_note, scale_note
 from lab.figures.figure import Plan, Runs, Stage
-from lab.figures.measured import column, counter, troubles
+from lab.figures.measured import column, counter, machine, troubles
 from lab.figures.options import Options
 from lab.figures.verdict import Asked
 from reports.figures.paper import Point
@@ -91,6 +91,7 @@ def notes(options: Options, runs: Runs, degrees: Iterable[int], *more: str) -> t
         *scale_note(options),
         *beyond_note(options, degrees),
         *more,
+        *machine(runs),
         *troubles(runs)[:6],
     )
 

@@ -3,7 +3,7 @@
 from lab.figures.errors import FigureError
 from lab.figures.experiment import asked, beyond_note, quick_note
 from lab.figures.figure import Plan, Runs
-from lab.figures.measured import troubles
+from lab.figures.measured import machine, troubles
 from lab.figures.options import Options
 from lab.figures.toml import Tree
 from lab.figures.verdict import Claim
@@ -39,7 +39,7 @@ def notes(options: Options, scale: float, runs: Runs, *more: str) -> tuple[str, 
     if scale != 1:
         found.append(f"Scale {scale:g}: inputs, phases and windows are {scale:g} x the paper's.")
     found += [*quick_note(options), *beyond_note(options, options.instances)]
-    return (*found, *more, *troubles(runs)[:6])
+    return (*found, *more, *machine(runs), *troubles(runs)[:6])
 
 
 def latency_plan(options: Options, first: Tree, runs: Runs) -> Plan:

@@ -19,7 +19,7 @@ from lab.figures.experiment import (
     scale_note,
 )
 from lab.figures.figure import Figure, Outcome, Plan, Runs, Stage
-from lab.figures.measured import troubles
+from lab.figures.measured import machine, troubles
 from lab.figures.options import Options
 from lab.figures.viper.claims import claims_of
 from lab.figures.viper.grid import (
@@ -136,6 +136,7 @@ def _notes(
         f"{_events(options):,} records at full speed, handed over by 64; the paper hands over "
         "single tuples. Latency is from an injector to a sink, mostly time in full channels.",
         *(() if energy.measured else (f"Energy: {NO_COUNTER}.",)),
+        *machine(runs),
         *troubles(runs)[:6],
     )
 
