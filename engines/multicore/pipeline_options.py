@@ -9,7 +9,8 @@ from dataclasses import dataclass, fields
 
 from engines.multicore import _core
 
-WORKLISTS = ("hybrid", "partitioned", "shared")
+HOMED = "homed"
+WORKLISTS = (HOMED, "hybrid", "partitioned", "shared")
 REORDERINGS = ("nonblocking", "lock")
 MOST_WINDOW = 1 << 16
 MOST_GROUPS = 1 << 24
@@ -17,6 +18,7 @@ MOST_GROUPS = 1 << 24
 
 RECORDS_UNDER_WAY = 8192
 """Of the default window: enough for every worker to find some, little enough to stay in a cache."""
+PARTITIONS_A_WORKER = 4
 LEAST_WINDOW, DEFAULT_MOST_WINDOW = 16, 1024
 
 
@@ -26,9 +28,11 @@ class PipelineOptions:
 
     Attributes:
         scheduler: which operator a worker turns to: `ct`, `ct_input`, `lp`, `et` or `qst`.
-        worklist: of partitioned operators: `hybrid`, `partitioned` or `shared`.
+        worklist: what waits for operators: `homed`, or as in the paper `hybrid`, `partitioned` or
+            `shared`.
         reordering: `nonblocking` or `lock`.
-        partitions: of all operators that hash their keys; None: as each says itself.
+        partitions: of all operators that hash their keys; None: as each says itself, with `homed`
+            no more than four for each worker.
         slice_us: how long a worker stays at an operator.
         window: units that are under way, rounded up to a power of two; None: see `window_for`.
         ct_window_us: of `ct` and `ct_input`: the time over which they compare.
@@ -44,6 +48,15 @@ class PipelineOptions:
     window: int | None = None
     ct_window_us: int = 10_000
     qst_capacity: int | None = None
+
+    def most_partitions(self, workers: int) -> int | None:
+        """Return how many partitions an operator that hashes gets at most, where none are given.
+
+        A unit comes apart into a group for each partition that it has keys of. With a hundred
+        partitions a group of a unit of 64 records has a record or two, and costs more to pass on
+        than to work on; four for each worker let it help the others out.
+        """
+        return PARTITIONS_A_WORKER * workers if self.worklist == HOMED else None
 
     def window_for(self, workers: int, batch: int) -> int:
         """Return how many units are under way: about 8,192 records, 4 units for each worker."""

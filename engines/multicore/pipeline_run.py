@@ -58,7 +58,8 @@ class PipelineRun(CoreRun):
     ) -> None:
         options = options or PipelineOptions()
         window = options.window_for(workers, batch)
-        reason = refusal(pipeline, data, options, window)
+        most = options.most_partitions(workers)
+        reason = refusal(pipeline, data, options, window, most)
         if reason is not None:
             raise UnsupportedError(reason)
         super().__init__(pipeline.output, load=load, measure=measure)
@@ -88,7 +89,8 @@ class PipelineRun(CoreRun):
                 **cores_for(workers, pin),
             )
             for stage, kernels in zip(pipeline.stages, self._kernels, strict=True):
-                add_stage(self._core, stage, kernels, partitions_of(stage, options.partitions))
+                partitions = partitions_of(stage, options.partitions, most)
+                add_stage(self._core, stage, kernels, partitions)
             for index, stream in enumerate(data.streams):
                 self._add_stream(index, stream, columns_of(stream, pipeline.event))
             self._core.start()
@@ -109,7 +111,8 @@ class PipelineRun(CoreRun):
             part = f"{stage.name}: {stage.kind}"
             if stage.kind == PARTITIONED:
                 by = "hash" if stage.bounds is None else "range"
-                count = partitions_of(stage, options.partitions)
+                most = options.most_partitions(self._workers)
+                count = partitions_of(stage, options.partitions, most)
                 part += f", {count} partitions by {by}, {options.worklist}"
             parts.append(part)
         return (
@@ -137,14 +140,16 @@ class PipelineRun(CoreRun):
         return {"latency": histogram(core.processing(), PROCESSING)}
 
 
-def refusal(pipeline: Pipeline, data: Input, options: PipelineOptions, window: int) -> str | None:
+def refusal(
+    pipeline: Pipeline, data: Input, options: PipelineOptions, window: int, most: int | None = None
+) -> str | None:
     """Return why the core cannot run a pipeline on an input in this way, or None."""
     reason = refused_fields(pipeline, data)
     if reason is not None:
         return reason
     units = 1 << (window - 1).bit_length()
     for stage in pipeline.stages:
-        partitions = partitions_of(stage, options.partitions)
+        partitions = partitions_of(stage, options.partitions, most)
         if units * partitions > MOST_GROUPS:
             return (
                 f"operator {stage.name}: {partitions} partitions by a window of {units} units is "

@@ -204,7 +204,7 @@ def test_random_inputs_are_answered_as_by_the_interpreter(name):
             batch=data.draw(st.sampled_from([1, 3, 64])),
             load=load_of(given_input, 1000) if data.draw(st.booleans()) else None,
             scheduler=data.draw(st.sampled_from(["ct", "ct_input", "lp", "et", "qst"])),
-            worklist=data.draw(st.sampled_from(["hybrid", "partitioned", "shared"])),
+            worklist=data.draw(st.sampled_from(["homed", "hybrid", "partitioned", "shared"])),
             reordering=data.draw(st.sampled_from(["nonblocking", "lock"])),
             window=data.draw(st.sampled_from([None, 1, 5])),
             partitions=data.draw(st.sampled_from([None, 1, 4])),
@@ -249,7 +249,7 @@ def test_repeats_give_one_sequence(name, loaded, workers):
             workers=workers,
             batch=(1, 64)[repeat_number % 2],
             load=load_of(data, 200) if loaded else None,
-            worklist=("hybrid", "partitioned", "shared")[repeat_number % 3],
+            worklist=("homed", "hybrid", "partitioned", "shared")[repeat_number % 4],
             reordering=("nonblocking", "lock")[repeat_number // 4],
         )
         assert_same(got, wanted)
@@ -301,7 +301,7 @@ def test_counters_tell_what_operators_cost_and_what_the_scheduler_did():
     assert measured.latency.counts.sum() == units
     assert counters["processing_p50_ns"] <= counters["processing_p99_ns"]
     assert measured.plan == (
-        "some: stateless -> remember: partitioned, 100 partitions by hash, hybrid -> "
+        "some: stateless -> remember: partitioned, 8 partitions by hash, homed -> "
         "total: stateful; 2 workers, scheduler ct, nonblocking reordering"
     )
 

@@ -141,7 +141,7 @@ def test_it_is_the_default_variant_of_pipelines_and_of_nothing_else(task):
     ("options", "reason"),
     [
         ({"scheduler": "fifo"}, "scheduler is one of ct, ct_input, lp, et, qst, got 'fifo'"),
-        ({"worklist": "x"}, "worklist is one of hybrid, partitioned, shared, got 'x'"),
+        ({"worklist": "x"}, "worklist is one of homed, hybrid, partitioned, shared, got 'x'"),
         ({"reordering": "x"}, "reordering is one of nonblocking, lock, got 'x'"),
         ({"partitions": 0}, "partitions must be at least 1, got 0"),
         ({"slice_us": 0}, "slice_us must be at least 1, got 0"),
@@ -163,6 +163,13 @@ def test_wrong_options_are_refused_with_what_is_right(task, options, reason):
 )
 def test_the_window_holds_some_records_and_some_units_for_each_worker(workers, batch, units):
     assert PipelineOptions().window_for(workers, batch) == units
+
+
+@pytest.mark.parametrize(
+    ("worklist", "workers", "most"), [("homed", 1, 4), ("homed", 8, 32), ("hybrid", 8, None)]
+)
+def test_only_the_worklist_with_homes_bounds_the_partitions(worklist, workers, most):
+    assert PipelineOptions(worklist=worklist).most_partitions(workers) == most
 
 
 def test_a_window_that_is_given_is_taken():

@@ -3,12 +3,17 @@
 #include <algorithm>
 
 #include "pipeline_records.h"
-#include "pipeline_unit.h"
 #include "pipeline_worker.h"
 
 namespace lab {
 
-void PipelineEgress::take(Unit& unit, PipelineWorker& worker) {
+void PipelineEgress::take(Units units, PipelineWorker& worker) {
+  for (const Unit* unit : units) take_one(*unit, worker);
+  // release: the units may be used again; pairs with the load in `done`. seq_cst: the look at the entry's end follows.
+  done_.store(units.back()->serial + 1, std::memory_order_seq_cst);
+}
+
+void PipelineEgress::take_one(const Unit& unit, PipelineWorker& worker) {
   Recorder& recorder = worker.recorder;
   if (recorder.on() && (unit.timed || due_)) recorder.saw(worker.clock.now());
   if (unit.records != 0) {
@@ -20,8 +25,6 @@ void PipelineEgress::take(Unit& unit, PipelineWorker& worker) {
   if (unit.timed && recorder.on()) worker.processing.record(recorder.now() - taken_ns, 1);
   recorder.consumed(static_cast<double>(unit.input_records));
   events_ += unit.input_records;
-  // release: the unit may be used again; pairs with the load in `done`. seq_cst: the look at the entry's end follows.
-  done_.store(unit.serial + 1, std::memory_order_seq_cst);
 }
 
 void PipelineEgress::append(const Unit& unit) {

@@ -20,8 +20,8 @@ class PipelineEgress {
   // Once, before the run.
   void begin(std::int64_t start_ns) noexcept { start_ns_ = start_ns; }
 
-  // Takes the next unit in order. One thread at a time: whoever is at the last operator's exit.
-  void take(Unit& unit, PipelineWorker& worker);
+  // Takes the next units in order. One thread at a time: whoever is at the last operator's exit.
+  void take(Units units, PipelineWorker& worker);
 
   // Units that are out: all before this serial number. seq_cst: pairs with the store in `take`; also acquire: their
   // memory may be used again.
@@ -31,6 +31,7 @@ class PipelineEgress {
   std::int64_t events() const noexcept { return events_; }
 
  private:
+  void take_one(const Unit& unit, PipelineWorker& worker);
   void append(const Unit& unit);
   void note_latency(const Unit& unit, PipelineWorker& worker) const;
 

@@ -11,6 +11,9 @@ namespace {
 // As of the ordered log: others may keep leaving notes.
 constexpr int kPassesInARow = 4;
 
+// Units that are sent at once: as many as a worker takes (pipeline_worklist.cc).
+constexpr std::size_t kTogether = 8;
+
 LogOptions log_options(std::int64_t batch) {
   LogOptions options;
   options.watermarks = false;
@@ -57,13 +60,16 @@ std::int64_t PipelineEntry::pass(const PipelineEgress& out, std::int64_t most, P
     unit.timed = unit.serial % options_.timed_every == 0;
     unit.taken_ns.store(0, std::memory_order_relaxed);  // see Unit
     ++count;
-    if (to != nullptr) {
-      to->send(unit, worker);
-    } else {
-      worker.admitted.push_back(&unit);
-    }
+    worker.admitted.push_back(&unit);
+    if (to != nullptr && worker.admitted.size() == kTogether) send(*to, worker);
   }
+  if (to != nullptr) send(*to, worker);
   return count;
+}
+
+void PipelineEntry::send(PipelineExit& to, PipelineWorker& worker) {
+  if (!worker.admitted.empty()) to.send(worker.admitted, worker);
+  worker.admitted.clear();
 }
 
 PipelineEntry::Found PipelineEntry::make(Unit& unit, PipelineWorker& worker) {

@@ -33,8 +33,8 @@ class PipelineEntry {
   PipelineEntry(Options options, std::span<Unit> units, std::span<const OperatorStream> streams,
                 std::deque<Feed>& feeds);
 
-  // Admits up to `most` units, as far as what is out of the pipeline makes room and sources have something. Each goes
-  // to `to` at once, in order; without it they are left in `worker.admitted`, in order. Where another thread is at it,
+  // Admits up to `most` units, as far as what is out of the pipeline makes room and sources have something. They
+  // go to `to`, in order; without it they are left in `worker.admitted`, in order. Where another thread is at it,
   // that one looks again. Returns whether the caller is to take another turn before it sleeps: some were admitted, or
   // others came meanwhile. Any thread.
   bool admit(const PipelineEgress& out, std::int64_t most, PipelineExit* to, PipelineWorker& worker);
@@ -46,6 +46,7 @@ class PipelineEntry {
   enum class Found { kUnit, kNothing, kEnd };
 
   std::int64_t pass(const PipelineEgress& out, std::int64_t most, PipelineExit* to, PipelineWorker& worker);
+  static void send(PipelineExit& to, PipelineWorker& worker);
   Found make(Unit& unit, PipelineWorker& worker);
   Found from_block(Unit& unit, PipelineWorker& worker);
   Found from_log(Unit& unit, PipelineWorker& worker);

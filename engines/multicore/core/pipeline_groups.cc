@@ -79,7 +79,6 @@ bool make_groups(Unit& unit, const GroupShape& shape, PipelineWorker& worker) {
       fresh.partition = partition_of[i];
       fresh.end = 0;
       fresh.made = 0;
-      fresh.apart.reset();
       ++count;
     }
     const std::int32_t group = worker.group_of[partition];
@@ -130,6 +129,7 @@ std::int64_t join_groups(Unit& unit, std::span<const std::int32_t> itemsizes, Pi
       scatter(itemsizes[c], made.buffer->columns()[c], made.begin, targets, made.rows, out.columns()[c]);
     }
   }
+  for (std::int32_t g = 0; g < unit.group_count; ++g) worker.keep(unit.groups[static_cast<std::size_t>(g)].apart);
   return total;
 }
 

@@ -4,7 +4,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "pipeline_unit.h"
 #include "pipeline_worker.h"
 
 namespace lab {
@@ -15,13 +14,17 @@ std::uint64_t slots_for(std::int64_t window) { return std::bit_ceil(static_cast<
 }  // namespace
 
 NonBlockingReordering::NonBlockingReordering(std::int64_t window, PipelineExit& exit, std::int64_t most_sends)
-    : mask_(slots_for(window) - 1), exit_(exit), most_sends_(most_sends), slots_(slots_for(window)) {}
+    : mask_(slots_for(window) - 1), exit_(exit), most_sends_(most_sends), slots_(slots_for(window)) {
+  going_.reserve(static_cast<std::size_t>(most_sends));
+}
 
-void NonBlockingReordering::add(Unit& unit, PipelineWorker& worker) {
-  ++worker.counts.adds;
-  // seq_cst: before the exchange in `turn`; pairs with the clearing of the flag and the look behind it. Also release:
-  // publishes the unit's records to who sends it.
-  slots_[static_cast<std::uint64_t>(unit.serial) & mask_].store(&unit, std::memory_order_seq_cst);
+void NonBlockingReordering::add(Units units, PipelineWorker& worker) {
+  worker.counts.adds += static_cast<std::int64_t>(units.size());
+  for (Unit* unit : units) {
+    // seq_cst: before the exchange in `turn`; pairs with the clearing of the flag and the look behind it. Also release:
+    // publishes the unit's records to who sends it.
+    slots_[static_cast<std::uint64_t>(unit->serial) & mask_].store(unit, std::memory_order_seq_cst);
+  }
   turn(worker);
 }
 
@@ -42,19 +45,19 @@ void NonBlockingReordering::turn(PipelineWorker& worker) {
       ++worker.counts.found_taken;
       return;
     }
-    std::int64_t sent = 0;
+    going_.clear();
     std::atomic<Unit*>* slot = &slots_[static_cast<std::uint64_t>(next_) & mask_];
-    while (sent < most_sends_) {
+    while (static_cast<std::int64_t>(going_.size()) < most_sends_) {
       Unit* unit = slot->load(std::memory_order_acquire);  // acquire: the unit's records; pairs with the store in `add`
       if (unit == nullptr) break;
       // EMPTY before the unit goes: once it is out, its successor by a window may be admitted and come here. Relaxed:
       // the way through the exit and the entry orders this store before the successor's.
       slot->store(nullptr, std::memory_order_relaxed);
-      ++next_;
-      exit_.send(*unit, worker);
-      ++sent;
-      slot = &slots_[static_cast<std::uint64_t>(next_) & mask_];
+      going_.push_back(unit);
+      slot = &slots_[static_cast<std::uint64_t>(++next_) & mask_];
     }
+    const auto sent = static_cast<std::int64_t>(going_.size());
+    if (sent != 0) exit_.send(going_, worker);
     worker.counts.sends += sent;
     // seq_cst: before the look at the slot; pairs with the store and the exchange of who adds. Also release.
     taken_.store(false, std::memory_order_seq_cst);
@@ -72,22 +75,20 @@ void NonBlockingReordering::turn(PipelineWorker& worker) {
 LockedReordering::LockedReordering(std::int64_t window, PipelineExit& exit)
     : mask_(slots_for(window) - 1), exit_(exit), slots_(slots_for(window), nullptr) {}
 
-void LockedReordering::add(Unit& unit, PipelineWorker& worker) {
-  ++worker.counts.adds;
+void LockedReordering::add(Units units, PipelineWorker& worker) {
+  worker.counts.adds += static_cast<std::int64_t>(units.size());
   const std::lock_guard lock(mutex_);
-  if (unit.serial != next_) {
-    slots_[static_cast<std::uint64_t>(unit.serial) & mask_] = &unit;
-    return;
-  }
-  Unit* sent = &unit;
-  while (sent != nullptr) {
-    ++next_;
-    exit_.send(*sent, worker);
-    ++worker.counts.sends;
+  for (Unit* unit : units) slots_[static_cast<std::uint64_t>(unit->serial) & mask_] = unit;
+  going_.clear();
+  for (;;) {
     Unit*& slot = slots_[static_cast<std::uint64_t>(next_) & mask_];
-    sent = slot;
+    if (slot == nullptr) break;
+    going_.push_back(slot);
     slot = nullptr;
+    ++next_;
   }
+  worker.counts.sends += static_cast<std::int64_t>(going_.size());
+  if (!going_.empty()) exit_.send(going_, worker);
 }
 
 std::unique_ptr<Reordering> make_reordering(std::string_view name, std::int64_t window, PipelineExit& exit) {

@@ -12,17 +12,17 @@
 #include <vector>
 
 #include "cacheline.h"
+#include "pipeline_unit.h"
 
 namespace lab {
 
-struct Unit;
 struct PipelineWorker;
 
-// What is behind a reordering buffer. Called by one thread at a time, unit by unit, in order.
+// What is behind a reordering buffer. Called by one thread at a time, with some units each time, in order.
 class PipelineExit {
  public:
   virtual ~PipelineExit() = default;
-  virtual void send(Unit& unit, PipelineWorker& worker) = 0;
+  virtual void send(Units units, PipelineWorker& worker) = 0;
   // A turn has ended although there is more to send: `resume` is to be called by somebody.
   virtual void offer(PipelineWorker& worker) = 0;
 };
@@ -31,8 +31,9 @@ class Reordering {
  public:
   virtual ~Reordering() = default;
 
-  // Adds a unit that this thread has finished, and sends what is next unless another thread does. Any thread.
-  virtual void add(Unit& unit, PipelineWorker& worker) = 0;
+  // Adds units that this thread has finished, in any order, and sends what is next unless another thread does. Any
+  // thread.
+  virtual void add(Units units, PipelineWorker& worker) = 0;
 
   // Takes a turn at the exit if one has ended with something left. Returns whether there was one. Any thread.
   virtual bool resume(PipelineWorker& worker) = 0;
@@ -48,7 +49,7 @@ class NonBlockingReordering final : public Reordering {
   // `window`: units under way at most, rounded up to a power of two. `most_sends`: of one turn.
   NonBlockingReordering(std::int64_t window, PipelineExit& exit, std::int64_t most_sends = kMostSends);
 
-  void add(Unit& unit, PipelineWorker& worker) override;
+  void add(Units units, PipelineWorker& worker) override;
   bool resume(PipelineWorker& worker) override;
 
   // Units before the next one's turn to be handed on: a few microseconds for units of 64 light records.
@@ -62,8 +63,9 @@ class NonBlockingReordering final : public Reordering {
   const std::int64_t most_sends_;
   // Slot of unit s is s mod size; null: EMPTY. Written by who adds and emptied by who holds the flag.
   std::vector<std::atomic<Unit*>> slots_;
-  // Guarded by the flag: the serial number that is sent next.
+  // Guarded by the flag: the serial number that is sent next, and what is being sent.
   alignas(kCacheLine) std::int64_t next_ = 0;
+  std::vector<Unit*> going_;
   alignas(kCacheLine) std::atomic<bool> taken_{false};    // true: some thread sends
   alignas(kCacheLine) std::atomic<bool> offered_{false};  // true: a turn has ended with something left
 };
@@ -73,7 +75,7 @@ class LockedReordering final : public Reordering {
  public:
   LockedReordering(std::int64_t window, PipelineExit& exit);
 
-  void add(Unit& unit, PipelineWorker& worker) override;
+  void add(Units units, PipelineWorker& worker) override;
   bool resume(PipelineWorker&) override { return false; }
 
  private:
@@ -82,6 +84,7 @@ class LockedReordering final : public Reordering {
   std::mutex mutex_;           // guards all below
   std::vector<Unit*> slots_;
   std::int64_t next_ = 0;
+  std::vector<Unit*> going_;
 };
 
 // Makes the one called "nonblocking" or "lock". Throws std::invalid_argument for another name.

@@ -70,8 +70,8 @@ void PipelineRuntime::add_stage(StageSpec spec) {
     line.list = make_group_list(options_.worklist, options_.window, stage->spec().partitions, options_.workers, index);
     limit = std::min(limit, stage->spec().partitions);
   } else {
-    line.list = std::make_unique<UnitList>(options_.window);
     if (stage->spec().kind == Kind::kStateful) limit = 1;
+    line.list = std::make_unique<UnitList>(options_.window, options_.worklist == "homed" ? limit : 1);
   }
   line.exit = std::make_unique<Exit>(*this, index + 1);
   line.order = make_reordering(options_.reordering, options_.window, *line.exit);

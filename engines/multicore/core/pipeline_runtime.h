@@ -41,7 +41,7 @@ struct PipelineOptions {
   std::int64_t window = 128;                 // units under way; rounded up to a power of two
   std::uint64_t ring_blocks = 64;            // blocks that a source may be ahead of the entry
   std::string scheduler = "ct";              // see pipeline_heuristic.cc
-  std::string worklist = "hybrid";           // of partitioned operators, see pipeline_worklist.h
+  std::string worklist = "homed";            // see pipeline_worklist.h
   std::string reordering = "nonblocking";    // see pipeline_reorder.h
   std::int64_t slice_ns = 100'000;           // for how long a worker stays at an operator
   std::int64_t window_ns = 10'000'000;       // w of CT: over which the time spent on operators is counted
@@ -101,7 +101,7 @@ class PipelineRuntime : private PipelineStage::Next {
   // Leads to operator `to`; to one past the last: out.
   struct Exit final : PipelineExit {
     Exit(PipelineRuntime& runtime, std::size_t to) : runtime_(runtime), to_(to) {}
-    void send(Unit& unit, PipelineWorker& worker) override { runtime_.deliver(to_, unit, worker); }
+    void send(Units units, PipelineWorker& worker) override { runtime_.deliver(to_, units, worker); }
     void offer(PipelineWorker& worker) override { runtime_.wake_one(worker); }
     PipelineRuntime& runtime_;
     std::size_t to_;
@@ -117,7 +117,8 @@ class PipelineRuntime : private PipelineStage::Next {
   };
 
   void completed(std::size_t stage, Unit& unit, PipelineWorker& worker) override;
-  void deliver(std::size_t to, Unit& unit, PipelineWorker& worker);
+  void hand_over(std::size_t stage, PipelineWorker& worker) override;
+  void deliver(std::size_t to, Units units, PipelineWorker& worker);
   void wake_one(const PipelineWorker& self) noexcept {
     if (idle_.any(self.index)) idle_.wake_one(threads_.parkers(), self.index);
   }

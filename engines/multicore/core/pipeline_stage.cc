@@ -147,8 +147,8 @@ void PipelineStage::part(Group& group, StageCall& call, PipelineWorker& worker) 
       copy_records(spec_.itemsizes, worker.made.columns(), 0, worker.columns.data(), 0, group.made);
       std::copy_n(worker.made.sources(), group.made, parts.sources() + first);
     } else {
-      group.apart = std::make_unique<RecordBuffer>(std::move(worker.made));
-      worker.made = RecordBuffer();
+      group.apart = worker.spare();
+      std::swap(*group.apart, worker.made);
     }
   }
   worker.rows[index_] += group.end - group.begin;

@@ -20,7 +20,9 @@ class PipelineStage final : public Operate {
   class Next {
    public:
     virtual ~Next() = default;
+    // A unit is finished; it is handed over later.
     virtual void completed(std::size_t stage, Unit& unit, PipelineWorker& worker) = 0;
+    virtual void hand_over(std::size_t stage, PipelineWorker& worker) = 0;
   };
 
   // Throws std::invalid_argument on a specification out of range. `track`: origins of records are kept.
@@ -35,6 +37,7 @@ class PipelineStage final : public Operate {
 
   void operate(Unit& unit, PipelineWorker& worker) override;
   void operate_group(Group& group, PipelineWorker& worker) override;
+  void hand_over(PipelineWorker& worker) override { next_.hand_over(index_, worker); }
   bool stopped() const noexcept override { return stop_.load(std::memory_order_relaxed); }  // relaxed: seen soon enough
 
  private:

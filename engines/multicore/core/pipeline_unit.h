@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "cacheline.h"
@@ -18,8 +19,12 @@ namespace lab {
 
 struct Unit;
 
+// Units that go on together, in the order of their serial numbers unless something else is said.
+using Units = std::span<Unit* const>;
+
 // The records of a unit that belong to one partition of the operator that is next.
-struct Group {
+// On lines of its own: neighbouring groups are at different workers.
+struct alignas(kCacheLine) Group {
   Unit* unit = nullptr;
   std::int32_t partition = 0;
   std::int32_t begin = 0;    // entries [begin, end) of Unit::order
@@ -56,8 +61,9 @@ struct alignas(kCacheLine) Unit {
   std::vector<Group> groups;
   std::int32_t group_count = 0;
   std::int64_t part_room = 0;  // records of `parts` for each entry of `order`
-  // Groups that are not done. acq_rel: whoever takes the last one sees what all others have written.
-  std::atomic<std::int32_t> groups_left{0};
+  // Groups that are not done. acq_rel: whoever takes the last one sees what all others have written. On a line of its
+  // own: it is counted down while others read the above.
+  alignas(kCacheLine) std::atomic<std::int32_t> groups_left{0};
 };
 
 }  // namespace lab

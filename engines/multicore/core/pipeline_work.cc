@@ -1,5 +1,6 @@
 // What the workers of a pipeline do.
 #include <algorithm>
+#include <array>
 
 #include "pipeline_runtime.h"
 
@@ -9,6 +10,8 @@ namespace {
 // What is admitted before somebody looks whether there is other work: units, and records in them.
 constexpr std::int64_t kAdmitUnits = 64;
 constexpr std::int64_t kAdmitRecords = 1 << 14;
+
+constexpr std::size_t kDeliverAtOnce = 32;
 
 }  // namespace
 
@@ -53,10 +56,8 @@ bool PipelineRuntime::admit(PipelineWorker& worker) {
   if (front_.order == nullptr) return entry_->admit(*egress_, most, &entrance_, worker);
   // What has to be grouped first passes through a reordering buffer, like what an operator has made.
   const bool some = entry_->admit(*egress_, most, nullptr, worker);
-  for (Unit* unit : worker.admitted) {
-    stages_.front()->group(*unit, worker);
-    front_.order->add(*unit, worker);
-  }
+  for (Unit* unit : worker.admitted) stages_.front()->group(*unit, worker);
+  if (!worker.admitted.empty()) front_.order->add(worker.admitted, worker);
   worker.admitted.clear();
   return some;
 }
@@ -91,21 +92,34 @@ void PipelineRuntime::completed(std::size_t stage, Unit& unit, PipelineWorker& w
   if (stage + 1 < stages_.size() && unit.records != 0 && stages_[stage + 1]->partitioned()) {
     stages_[stage + 1]->group(unit, worker);
   }
-  lines_[stage].order->add(unit, worker);
+  worker.finished.push_back(&unit);
 }
 
-void PipelineRuntime::deliver(std::size_t to, Unit& unit, PipelineWorker& worker) {
+void PipelineRuntime::hand_over(std::size_t stage, PipelineWorker& worker) {
+  if (worker.finished.empty()) return;
+  lines_[stage].order->add(worker.finished, worker);
+  worker.finished.clear();
+}
+
+void PipelineRuntime::deliver(std::size_t to, Units units, PipelineWorker& worker) {
   if (to == stages_.size()) {
-    egress_->take(unit, worker);
+    egress_->take(units, worker);
     return;
   }
-  if (unit.records == 0) {  // nothing to do for the operator; but its place in the order is kept
-    lines_[to].order->add(unit, worker);
-    return;
+  while (!units.empty()) {
+    const Units some = units.first(std::min(units.size(), kDeliverAtOnce));
+    units = units.subspan(some.size());
+    std::array<Unit*, kDeliverAtOnce> full, empty;
+    std::size_t fulls = 0, empties = 0;
+    for (Unit* unit : some) (unit->records == 0 ? empty[empties++] : full[fulls++]) = unit;
+    if (fulls != 0) {
+      lines_[to].list->push({full.data(), fulls});
+      // A sleeper that could not join would look in vain.
+      if (idle_.any(worker.index) && scheduler_.has_room(to)) wake_one(worker);
+    }
+    // Nothing to do for the operator; but their places in the order are kept.
+    if (empties != 0) lines_[to].order->add({empty.data(), empties}, worker);
   }
-  lines_[to].list->push(unit);
-  // A sleeper that could not join would look in vain.
-  if (idle_.any(worker.index) && scheduler_.has_room(to)) wake_one(worker);
 }
 
 }  // namespace lab

@@ -1,6 +1,8 @@
 // What one worker of a pipeline has for itself: its counts, its clock, its scratch memory.
 #pragma once
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "cacheline.h"
@@ -40,9 +42,24 @@ struct alignas(kCacheLine) PipelineWorker {
   std::vector<std::int64_t> outputs;    // and made
   std::vector<std::int64_t> cursor;     // by operator, the partition where the worker goes on; -1: not yet
   std::vector<Unit*> admitted;          // units on their way from the entry
+  std::vector<Unit*> finished;          // by the operator it works on; on their way to the reordering buffer
+
+  // A buffer for what a group writes apart, and back: the memory goes round among the workers.
+  std::unique_ptr<RecordBuffer> spare() {
+    if (spares.empty()) return std::make_unique<RecordBuffer>();
+    std::unique_ptr<RecordBuffer> one = std::move(spares.back());
+    spares.pop_back();
+    return one;
+  }
+  void keep(std::unique_ptr<RecordBuffer>& used) {
+    if (used != nullptr && spares.size() < kMostSpares) spares.push_back(std::move(used));
+    used.reset();
+  }
 
   // Scratch.
   RecordBuffer made;                    // of a group
+  static constexpr std::size_t kMostSpares = 64;
+  std::vector<std::unique_ptr<RecordBuffer>> spares;
   std::vector<void*> columns;           // where a group writes
   std::vector<std::int32_t> group_of;   // by partition: valid where `mark` is `epoch`
   std::vector<std::uint64_t> mark;

@@ -14,6 +14,12 @@ namespace {
 // Units, or tokens, that a worker takes at once where each is light: the queue's head is shared by all workers.
 constexpr std::int64_t kAtOnce = 8;
 
+// What is handed over at once is work of a sixteenth of a slice at most.
+constexpr std::int64_t kShare = 16;
+
+// As many as fit a word of bits. More workers share them.
+constexpr std::int32_t kMostQueues = 64;
+
 // How long a worker spins for its turn before it lets others have the core.
 constexpr int kTurnSpins = 100;
 
@@ -28,33 +34,76 @@ std::int64_t at_once(std::int64_t left, std::int64_t size) {
   return std::clamp<std::int64_t>(left / std::max<std::int64_t>(1, size), 1, kAtOnce);
 }
 
+// Items of `size` records each to finish for `left` records, a slice's, before they are handed over: some microseconds.
+std::int64_t together(std::int64_t left, std::int64_t size) {
+  return std::clamp<std::int64_t>(left / std::max<std::int64_t>(1, size) / kShare, 1, kAtOnce);
+}
+
+// Publishes the queues of a set of bits.
+template <typename Queues>
+void publish(Queues& queues, std::uint64_t touched) {
+  for (; touched != 0; touched &= touched - 1) queues[static_cast<std::size_t>(std::countr_zero(touched))].publish();
+}
+
 }  // namespace
 
-std::int64_t UnitList::work(std::int64_t records, Operate& operate, PipelineWorker& worker) {
+UnitList::UnitList(std::int64_t window, std::int32_t queues) {
+  for (std::int32_t q = 0; q < std::clamp(queues, 1, kMostQueues); ++q) queues_.emplace_back(static_cast<std::uint64_t>(window));
+}
+
+void UnitList::put(Units units) {
+  std::uint64_t touched = 0;
+  for (Unit* unit : units) {
+    const std::size_t queue = static_cast<std::size_t>(unit->serial / kRun) % queues_.size();
+    queues_[queue].put(unit);
+    touched |= std::uint64_t{1} << queue;
+  }
+  publish(queues_, touched);
+}
+
+std::int64_t UnitList::take(ItemRing<Unit*>& queue, std::int64_t records, bool own, Operate& operate,
+                            PipelineWorker& worker) {
   std::array<Unit*, kAtOnce> units{};
   std::int64_t done = 0;
   std::int64_t wanted = 1;
   while (done < records) {
-    const std::int64_t count = units_.pop(units.data(), wanted);
+    const std::int64_t count = queue.pop(units.data(), wanted);
     if (count == 0) break;
     std::int64_t sum = 0;
     for (std::int64_t i = 0; i < count; ++i) sum += units[static_cast<std::size_t>(i)]->records;
     worked(sum);
+    const std::int64_t most = together(records - done, sum / count);
     done += sum;
-    for (std::int64_t i = 0; i < count; ++i) operate.operate(*units[static_cast<std::size_t>(i)], worker);
+    for (std::int64_t i = 0; i < count; ++i) {
+      operate.operate(*units[static_cast<std::size_t>(i)], worker);
+      if (i % most == most - 1) operate.hand_over(worker);
+    }
+    operate.hand_over(worker);
+    if (!own) break;  // there may be something of one's own by now
     wanted = at_once(records - done, sum / count);
   }
   return done;
 }
 
+std::int64_t UnitList::work(std::int64_t records, Operate& operate, PipelineWorker& worker) {
+  const std::size_t own = static_cast<std::size_t>(worker.index) % queues_.size();
+  for (std::size_t q = 0; q < queues_.size(); ++q) {
+    const std::int64_t done = take(queues_[(own + q) % queues_.size()], records, q == 0, operate, worker);
+    if (done != 0) return done;
+  }
+  return 0;
+}
+
 SharedGroups::SharedGroups(std::int64_t window, std::int32_t partitions)
     : groups_(all_groups(window, partitions)), turns_(static_cast<std::size_t>(partitions)) {}
 
-void SharedGroups::put(Unit& unit) {
-  for (std::int32_t g = 0; g < unit.group_count; ++g) {
-    Group& group = unit.groups[static_cast<std::size_t>(g)];
-    group.ticket = turns_[static_cast<std::size_t>(group.partition)].issued++;
-    groups_.put(&group);
+void SharedGroups::put(Units units) {
+  for (Unit* unit : units) {
+    for (std::int32_t g = 0; g < unit->group_count; ++g) {
+      Group& group = unit->groups[static_cast<std::size_t>(g)];
+      group.ticket = turns_[static_cast<std::size_t>(group.partition)].issued++;
+      groups_.put(&group);
+    }
   }
   groups_.publish();
 }
@@ -82,6 +131,7 @@ std::int64_t SharedGroups::work(std::int64_t records, Operate& operate, Pipeline
     }
     operate.operate_group(*group, worker);
     turn.serving.store(ticket + 1, std::memory_order_release);  // release: the state; pairs with the load above
+    operate.hand_over(worker);
   }
   return done;
 }
@@ -94,19 +144,23 @@ PartitionedGroups::PartitionedGroups(std::int64_t window, std::int32_t partition
       queues_(static_cast<std::size_t>(partitions)),
       slots_(all_groups(window, partitions), nullptr) {}
 
-void PartitionedGroups::put(Unit& unit) {
-  const std::int32_t count = unit.group_count;  // with its last group the unit is another's
-  for (std::int32_t g = 0; g < count; ++g) {
-    Group& group = unit.groups[static_cast<std::size_t>(g)];
-    const auto partition = static_cast<std::size_t>(group.partition);
-    Queue& queue = queues_[partition];
-    const std::uint64_t tail = queue.tail.load(std::memory_order_relaxed);  // relaxed: only this side writes it
-    slot(partition, tail) = &group;
-    queue.tail.store(tail + 1, std::memory_order_release);  // release: the slot; pairs with the load in `work`
+void PartitionedGroups::put(Units units) {
+  std::int64_t pushed = 0;
+  for (Unit* unit : units) {
+    const std::int32_t count = unit->group_count;  // with its last group the unit is another's
+    pushed += count;
+    for (std::int32_t g = 0; g < count; ++g) {
+      Group& group = unit->groups[static_cast<std::size_t>(g)];
+      const auto partition = static_cast<std::size_t>(group.partition);
+      Queue& queue = queues_[partition];
+      const std::uint64_t tail = queue.tail.load(std::memory_order_relaxed);  // relaxed: only this side writes it
+      slot(partition, tail) = &group;
+      queue.tail.store(tail + 1, std::memory_order_release);  // release: the slot; pairs with the load in `work`
+    }
   }
   // relaxed: one writer at a time. seq_cst: the producer looks for sleepers behind it (pipeline_idle.h).
-  const std::int64_t pushed = pushed_groups_.load(std::memory_order_relaxed);
-  pushed_groups_.store(pushed + count, std::memory_order_seq_cst);
+  pushed += pushed_groups_.load(std::memory_order_relaxed);
+  pushed_groups_.store(pushed, std::memory_order_seq_cst);
 }
 
 std::int64_t PartitionedGroups::work(std::int64_t records, Operate& operate, PipelineWorker& worker) {
@@ -122,16 +176,25 @@ std::int64_t PartitionedGroups::work(std::int64_t records, Operate& operate, Pip
     // acquire: the state and the head; pairs with the release below.
     if (some && !queue.locked.exchange(true, std::memory_order_acquire)) {
       std::uint64_t head = queue.head.load(std::memory_order_relaxed);  // relaxed: written under the lock
+      const std::uint64_t first = head;
+      const std::int64_t before = done;
+      std::int64_t unhanded = 0;
       while (done < records && head != queue.tail.load(std::memory_order_acquire)) {  // acquire: pairs with `put`
         Group& group = *slot(partition, head);
         queue.head.store(++head, std::memory_order_relaxed);  // relaxed: read by others as a guess
         const std::int64_t size = group.end - group.begin;
-        worked(size);
-        // relaxed: who sees it late looks in vain.
-        taken_.fetch_add(1, std::memory_order_relaxed);
+        const std::int64_t most = together(records - done, size);
         done += size;
         operate.operate_group(group, worker);
+        if (++unhanded >= most) {
+          operate.hand_over(worker);
+          unhanded = 0;
+        }
       }
+      operate.hand_over(worker);
+      worked(done - before);  // once for all of them: these counts are shared by all workers
+      // relaxed: who sees it late looks in vain.
+      taken_.fetch_add(static_cast<std::int64_t>(head - first), std::memory_order_relaxed);
       queue.locked.store(false, std::memory_order_release);  // release: pairs with the exchange above
       if (done >= records) break;                            // goes on here the next time
     }
@@ -140,31 +203,43 @@ std::int64_t PartitionedGroups::work(std::int64_t records, Operate& operate, Pip
   return done;
 }
 
-HybridGroups::HybridGroups(std::int64_t window, std::int32_t partitions)
+HybridGroups::HybridGroups(std::int64_t window, std::int32_t partitions, std::int32_t masters)
     : mask_(slots_for(window) - 1),
-      master_(all_groups(window, partitions)),
       queues_(static_cast<std::size_t>(partitions)),
-      slots_(all_groups(window, partitions), nullptr) {}
-
-void HybridGroups::put(Unit& unit) {
-  for (std::int32_t g = 0; g < unit.group_count; ++g) {
-    Group& group = unit.groups[static_cast<std::size_t>(g)];
-    const auto partition = static_cast<std::size_t>(group.partition);
-    slots_[partition * (mask_ + 1) + (queues_[partition].tail++ & mask_)] = &group;
-    master_.put(group.partition);
+      tails_(static_cast<std::size_t>(partitions), 0),
+      slots_(all_groups(window, partitions), nullptr) {
+  masters = std::clamp<std::int32_t>(masters, 1, std::min(partitions, kMostQueues));
+  for (std::int32_t m = 0; m < masters; ++m) {
+    masters_.emplace_back(all_groups(window, (partitions - m + masters - 1) / masters));
   }
-  master_.publish();  // after the partitions' queues: a token is never without its group
 }
 
-std::int64_t HybridGroups::work(std::int64_t records, Operate& operate, PipelineWorker& worker) {
+void HybridGroups::put(Units units) {
+  std::uint64_t touched = 0;
+  for (Unit* unit : units) {
+    for (std::int32_t g = 0; g < unit->group_count; ++g) {
+      Group& group = unit->groups[static_cast<std::size_t>(g)];
+      const auto partition = static_cast<std::size_t>(group.partition);
+      slots_[partition * (mask_ + 1) + (tails_[partition]++ & mask_)] = &group;
+      const std::size_t master = master_of(group.partition);
+      masters_[master].put(group.partition);
+      touched |= std::uint64_t{1} << master;
+    }
+  }
+  publish(masters_, touched);  // after the partitions' queues: a token is never without its group
+}
+
+HybridGroups::Taken HybridGroups::take(ItemRing<std::int32_t>& master, std::int64_t records, bool own, Operate& operate,
+                                       PipelineWorker& worker) {
   std::array<std::int32_t, kAtOnce> tokens{};
-  std::int64_t done = 0;
+  Taken taken;
   std::int64_t groups = 0;
-  std::int64_t wanted = 1;
-  bool delegated = false;
-  while (done < records) {
-    const std::int64_t count = master_.pop(tokens.data(), wanted);
+  std::int64_t wanted = own ? 1 : kAtOnce;
+  while (taken.records < records) {
+    const std::int64_t count = master.pop(tokens.data(), wanted);
     if (count == 0) break;
+    const std::int64_t before = taken.records;
+    std::int64_t unhanded = 0;  // groups
     for (std::int64_t i = 0; i < count; ++i) {
       const auto partition = static_cast<std::size_t>(tokens[static_cast<std::size_t>(i)]);
       Queue& queue = queues_[partition];
@@ -172,23 +247,40 @@ std::int64_t HybridGroups::work(std::int64_t records, Operate& operate, Pipeline
       // token has brought, the group in its slot, to who may be at the partition. Pairs with the other below.
       if (queue.count.fetch_add(1, std::memory_order_acq_rel) != 0) {
         ++worker.counts.delegated;
-        delegated = true;
+        taken.delegated = true;
         continue;
       }
       do {
         Group& group = *slots_[partition * (mask_ + 1) + (queue.head++ & mask_)];
         const std::int64_t size = group.end - group.begin;
-        worked(size);
-        done += size;
+        const std::int64_t most = together(records - taken.records, size);
+        taken.records += size;
         ++groups;
         operate.operate_group(group, worker);
+        if (++unhanded >= most) {
+          operate.hand_over(worker);
+          unhanded = 0;
+        }
         // acq_rel: releases the state to the next at the partition; acquires the groups of tokens left to this one.
       } while (queue.count.fetch_sub(1, std::memory_order_acq_rel) > 1);
     }
-    if (groups != 0) wanted = at_once(records - done, done / groups);
+    operate.hand_over(worker);
+    worked(taken.records - before);  // once for all of them: the count is shared by all workers
+    if (!own) break;                 // there may be something of one's own by now
+    if (groups != 0) wanted = at_once(records - taken.records, taken.records / groups);
   }
-  // To have left all of it to others is to have done something: what is there is in hand.
-  return done == 0 && delegated ? 1 : done;
+  return taken;
+}
+
+std::int64_t HybridGroups::work(std::int64_t records, Operate& operate, PipelineWorker& worker) {
+  const std::size_t own = static_cast<std::size_t>(worker.index) % masters_.size();
+  for (std::size_t m = 0; m < masters_.size(); ++m) {
+    const Taken taken = take(masters_[(own + m) % masters_.size()], records, m == 0, operate, worker);
+    if (taken.records != 0) return taken.records;
+    // To have left all of it to others is to have done something: what is there is in hand.
+    if (taken.delegated) return 1;
+  }
+  return 0;
 }
 
 std::unique_ptr<Worklist> make_group_list(std::string_view name, std::int64_t window, std::int32_t partitions,
@@ -198,10 +290,11 @@ std::unique_ptr<Worklist> make_group_list(std::string_view name, std::int64_t wi
                                 " partitions is more than " + std::to_string(kMostGroups) +
                                 " groups; give fewer partitions or a smaller window");
   }
-  if (name == "hybrid") return std::make_unique<HybridGroups>(window, partitions);
+  if (name == "homed") return std::make_unique<HybridGroups>(window, partitions, workers);
+  if (name == "hybrid") return std::make_unique<HybridGroups>(window, partitions, 1);
   if (name == "partitioned") return std::make_unique<PartitionedGroups>(window, partitions, workers, stage);
   if (name == "shared") return std::make_unique<SharedGroups>(window, partitions);
-  throw std::invalid_argument("worklist is hybrid, partitioned or shared, not " + std::string(name));
+  throw std::invalid_argument("worklist is homed, hybrid, partitioned or shared, not " + std::string(name));
 }
 
 }  // namespace lab

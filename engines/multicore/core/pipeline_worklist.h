@@ -9,6 +9,7 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -27,18 +28,22 @@ class Operate {
   virtual ~Operate() = default;
   virtual void operate(Unit& unit, PipelineWorker& worker) = 0;         // a whole unit; it belongs to the callee then
   virtual void operate_group(Group& group, PipelineWorker& worker) = 0;  // likewise
-  virtual bool stopped() const noexcept = 0;                            // the run has failed: do not wait
+  // Hands over what the calls since the last one have finished. Called before long by who has called the above.
+  virtual void hand_over(PipelineWorker& worker) = 0;
+  virtual bool stopped() const noexcept = 0;  // the run has failed: do not wait
 };
 
 class Worklist {
  public:
   virtual ~Worklist() = default;
 
-  // Adds a unit with records. The thread at the exit before only.
-  void push(Unit& unit) {
-    // relaxed: statistics, one writer at a time. Before the unit goes: it is another's then.
-    pushed_.store(pushed_.load(std::memory_order_relaxed) + unit.records, std::memory_order_relaxed);
-    put(unit);
+  // Adds units with records. The thread at the exit before only.
+  void push(Units units) {
+    std::int64_t records = 0;
+    for (const Unit* unit : units) records += unit->records;
+    // relaxed: statistics, one writer at a time. Before the units go: they are others' then.
+    pushed_.store(pushed_.load(std::memory_order_relaxed) + records, std::memory_order_relaxed);
+    put(units);
   }
 
   // Takes and works on items of about `records` records in all, at least one item. Returns how many records there
@@ -56,7 +61,7 @@ class Worklist {
   }
 
  protected:
-  virtual void put(Unit& unit) = 0;
+  virtual void put(Units units) = 0;
   void worked(std::int64_t records) noexcept { worked_.fetch_add(records, std::memory_order_relaxed); }  // statistics
 
  private:
@@ -65,20 +70,27 @@ class Worklist {
 };
 
 // Whole units, for operators that are not partitioned.
+//
+// With several queues, units are dealt to them by serial number, in runs, and each worker has one where it looks first;
+// where its own is empty it takes from the others'. Two workers, or four, so meet the same units every time, since their
+// memory is used again after a window: its lines stay in a core's cache.
 class UnitList final : public Worklist {
  public:
-  explicit UnitList(std::int64_t window) : units_(static_cast<std::uint64_t>(window)) {}
+  // `queues`: 1 where units must be taken in order.
+  UnitList(std::int64_t window, std::int32_t queues);
 
   std::int64_t work(std::int64_t records, Operate& operate, PipelineWorker& worker) override;
-  bool empty() const noexcept override { return units_.empty(); }
-
- private:
-  void put(Unit& unit) override {
-    units_.put(&unit);
-    units_.publish();
+  bool empty() const noexcept override {
+    return std::all_of(queues_.begin(), queues_.end(), [](const auto& queue) { return queue.empty(); });
   }
 
-  ItemRing<Unit*> units_;
+ private:
+  void put(Units units) override;
+  std::int64_t take(ItemRing<Unit*>& queue, std::int64_t records, bool own, Operate& operate, PipelineWorker& worker);
+
+  static constexpr std::int64_t kRun = 8;
+
+  std::deque<ItemRing<Unit*>> queues_;
 };
 
 // One queue of groups. Each has a ticket, its turn within its partition, given as it is pushed: so taking a group and
@@ -96,7 +108,7 @@ class SharedGroups final : public Worklist {
     std::atomic<std::int64_t> serving{0};  // written by who has the turn
   };
 
-  void put(Unit& unit) override;
+  void put(Units units) override;
 
   ItemRing<Group*> groups_;
   std::vector<Turn> turns_;
@@ -122,7 +134,7 @@ class PartitionedGroups final : public Worklist {
     std::atomic<std::uint64_t> head{0};  // written under the lock
   };
 
-  void put(Unit& unit) override;
+  void put(Units units) override;
   Group*& slot(std::size_t partition, std::uint64_t index) noexcept {
     return slots_[partition * (mask_ + 1) + (index & mask_)];
   }
@@ -141,25 +153,39 @@ class PartitionedGroups final : public Worklist {
 // Law: `count` of a partition is the number of its tokens, taken from the master queue, whose groups are not done; who
 // raises it from zero is the partition's worker until it is zero again. Each token came after its group, so there is a
 // group for every token that is counted.
+//
+// With several masters, partitions are dealt to them, and each worker has one master where it looks first: the state of
+// its partitions stays in its core's cache. Where its own is empty it takes from the others', so that nobody is idle
+// while there is something to do. The law does not depend on who takes a token.
 class HybridGroups final : public Worklist {
  public:
-  HybridGroups(std::int64_t window, std::int32_t partitions);
+  HybridGroups(std::int64_t window, std::int32_t partitions, std::int32_t masters);
 
   std::int64_t work(std::int64_t records, Operate& operate, PipelineWorker& worker) override;
-  bool empty() const noexcept override { return master_.empty(); }
+  bool empty() const noexcept override {
+    return std::all_of(masters_.begin(), masters_.end(), [](const auto& master) { return master.empty(); });
+  }
 
  private:
   struct alignas(kCacheLine) Queue {
-    std::uint64_t tail = 0;  // the exit before
-    alignas(kCacheLine) std::atomic<std::int64_t> count{0};
+    std::atomic<std::int64_t> count{0};
     std::uint64_t head = 0;  // the partition's worker
   };
+  struct Taken {
+    std::int64_t records = 0;
+    bool delegated = false;  // some were left to others
+  };
 
-  void put(Unit& unit) override;
+  void put(Units units) override;
+  Taken take(ItemRing<std::int32_t>& master, std::int64_t records, bool own, Operate& operate, PipelineWorker& worker);
+  std::size_t master_of(std::int32_t partition) const noexcept {
+    return static_cast<std::size_t>(partition) % masters_.size();
+  }
 
   const std::uint64_t mask_;
-  ItemRing<std::int32_t> master_;
+  std::deque<ItemRing<std::int32_t>> masters_;
   std::vector<Queue> queues_;
+  std::vector<std::uint64_t> tails_;  // the exit before; close together: they go from thread to thread with the exit
   // Of each partition one window. A group is read after its token: the master queue, and `count`, order the accesses.
   std::vector<Group*> slots_;
 };
@@ -167,8 +193,9 @@ class HybridGroups final : public Worklist {
 // Groups of all units under way that the lists above take: 128 MiB of pointers.
 inline constexpr std::int64_t kMostGroups = std::int64_t{1} << 24;
 
-// Makes the list of a partitioned operator called "hybrid", "partitioned" or "shared". Throws std::invalid_argument for
-// another name, or when there would be more than kMostGroups.
+// Makes the list of a partitioned operator called "homed" (HybridGroups with a master for each worker), "hybrid" (with
+// one), "partitioned" or "shared". Throws std::invalid_argument for another name, or when there would be more than
+// kMostGroups.
 std::unique_ptr<Worklist> make_group_list(std::string_view name, std::int64_t window, std::int32_t partitions,
                                           std::int32_t workers, std::size_t stage);
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cacheline.h"
 #include "pipeline_kernel.h"
 #include "window_table.h"
 
@@ -43,7 +44,8 @@ struct StageSpec {
 StageSpec checked(StageSpec spec);
 
 // The states of the keys of a partitioned operator, or of some of them.
-class KeyStates {
+// On lines of its own: partitions are at different workers.
+class alignas(kCacheLine) KeyStates {
  public:
   KeyStates() = default;
   explicit KeyStates(const StageSpec& spec) : stride_(kHeadBytes + spec.words() * 8) {}

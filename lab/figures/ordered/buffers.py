@@ -30,7 +30,9 @@ def _tree(options: Options) -> dict[str, Any]:
             table
             for n in several(options)
             for reordering in _BUFFERS
-            for table in tables(options, n, reordering, {"reordering": reordering})
+            for table in tables(
+                options, n, reordering, {"reordering": reordering, "worklist": "hybrid"}
+            )
         ],
     }
 

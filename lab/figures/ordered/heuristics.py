@@ -53,7 +53,7 @@ def _tree(options: Options) -> dict[str, Any]:
                 options,
                 workers=workers(name),
                 batch=[TUPLE],
-                options={"scheduler": scheduler},
+                options={"scheduler": scheduler, "worklist": "hybrid"},
                 label=scheduler,
             )
             for name, scheduler in HEURISTICS.items()

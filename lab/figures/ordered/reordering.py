@@ -58,7 +58,7 @@ def _tree(question: Question, options: Options) -> dict[str, Any]:
                 workers=list(crowded(options)),
                 batch=[batch],
                 workloads=[f"*-b{batch}"],
-                options={"reordering": reordering},
+                options={"reordering": reordering, "worklist": "hybrid"},
                 label=reordering,
             )
             for batch in (TUPLE, BLOCK)

@@ -45,10 +45,12 @@ class Exit final : public lab::PipelineExit {
  public:
   explicit Exit(std::int64_t hold) : hold_(hold) {}
 
-  void send(lab::Unit& unit, lab::PipelineWorker&) override {
-    ordered_ = ordered_ && unit.serial == next_;
-    ++next_;
-    spin(hold_);
+  void send(lab::Units units, lab::PipelineWorker&) override {
+    for (const lab::Unit* unit : units) {
+      ordered_ = ordered_ && unit->serial == next_;
+      ++next_;
+      spin(hold_);
+    }
     done_.store(next_, std::memory_order_seq_cst);  // pairs with the load in `done`; also releases the slot
   }
   void offer(lab::PipelineWorker&) override {}  // nobody sleeps: who takes the next unit, or waits for it, resumes
@@ -97,7 +99,8 @@ class Bench {
       lab::Unit& unit = units_[static_cast<std::size_t>(serial % kWindow)];
       unit.serial = serial;
       spin(setting_.spins);
-      reordering_->add(unit, worker);
+      lab::Unit* one = &unit;
+      reordering_->add({&one, 1}, worker);
     }
     while (reordering_ != nullptr && exit_.done() < setting_.units) {
       if (!reordering_->resume(worker)) std::this_thread::yield();

@@ -27,6 +27,11 @@ std::unique_ptr<PipelineWorker> a_worker(std::int32_t index = 0, std::size_t sta
   return std::make_unique<PipelineWorker>(index, silent, stages);
 }
 
+void push(lab::Worklist& list, Unit& unit) {
+  Unit* one = &unit;
+  list.push({&one, 1});
+}
+
 void a_ring_gives_each_item_to_one_consumer_in_order() {
   constexpr std::int64_t kItems = 40'000;
   for (const std::int64_t most : {1, 8}) {
@@ -97,6 +102,7 @@ class Watch final : public lab::Operate {
     CHECK_EQ(inside_[partition].fetch_sub(1, std::memory_order_relaxed), 1);
     done.fetch_add(1, std::memory_order_relaxed);
   }
+  void hand_over(PipelineWorker&) override { handed_over = true; }
   bool stopped() const noexcept override { return false; }
 
  private:
@@ -106,6 +112,7 @@ class Watch final : public lab::Operate {
   std::vector<std::vector<std::int64_t>> seen;  // by partition
   std::atomic<std::int64_t> done{0};
   std::vector<std::int64_t> units;
+  std::atomic<bool> handed_over{false};
 
  private:
   std::mutex mutex_;
@@ -115,7 +122,7 @@ class Watch final : public lab::Operate {
 void groups_of_a_partition_come_one_at_a_time_and_in_order() {
   constexpr std::int32_t kPartitions = 5;
   std::mt19937 random(3);
-  for (const char* name : {"hybrid", "partitioned", "shared"}) {
+  for (const char* name : {"homed", "hybrid", "partitioned", "shared"}) {
     for (const int threads : {1, 2, 4}) {
       for (const bool hot : {false, true}) {
         std::vector<std::vector<std::int32_t>> partition_of(512);
@@ -141,7 +148,7 @@ void groups_of_a_partition_come_one_at_a_time_and_in_order() {
           });
         }
         for (Unit& unit : units.units) {
-          if (unit.records != 0) list->push(unit);
+          if (unit.records != 0) push(*list, unit);
         }
         for (std::thread& worker : workers) worker.join();
         std::vector<std::vector<std::int64_t>> expected(kPartitions);
@@ -151,6 +158,7 @@ void groups_of_a_partition_come_one_at_a_time_and_in_order() {
           }
         }
         CHECK(watch.seen == expected);
+        if (total != 0) CHECK(watch.handed_over.load());
         CHECK(list->empty());
         CHECK_EQ(list->queued(), 0);
       }
@@ -162,7 +170,7 @@ void the_hybrid_list_leaves_a_group_to_the_worker_that_is_at_its_partition() {
   // Worker 0 is at the partition until the other has taken a token of it.
   Units units({{0}, {0}, {1}});
   const auto list = lab::make_group_list("hybrid", 4, 2, 2, 0);
-  for (Unit& unit : units.units) list->push(unit);
+  for (Unit& unit : units.units) push(*list, unit);
   struct Slow final : lab::Operate {
     void operate(Unit&, PipelineWorker&) override {}
     void operate_group(Group& group, PipelineWorker& worker) override {
@@ -171,6 +179,7 @@ void the_hybrid_list_leaves_a_group_to_the_worker_that_is_at_its_partition() {
       inside.store(true, std::memory_order_release);
       while (!left.load(std::memory_order_acquire)) std::this_thread::yield();
     }
+    void hand_over(PipelineWorker&) override {}
     bool stopped() const noexcept override { return false; }
     std::array<int, 3> by{-1, -1, -1};
     std::atomic<bool> inside{false}, left{false};
@@ -188,6 +197,45 @@ void the_hybrid_list_leaves_a_group_to_the_worker_that_is_at_its_partition() {
   CHECK(slow.by == (std::array<int, 3>{0, 0, 1}));
 }
 
+void with_homes_a_worker_takes_its_own_first_and_then_those_of_others() {
+  std::vector<std::vector<std::int32_t>> partition_of(6, {0, 1, 2});
+  Units units(partition_of);
+  const auto list = lab::make_group_list("homed", 8, 3, 2, 0);
+  std::vector<Unit*> all;
+  for (Unit& unit : units.units) all.push_back(&unit);
+  list->push(all);
+  Watch watch(3);
+  const auto first = a_worker(0);
+  const auto second = a_worker(1);
+  CHECK_EQ(list->work(1000, watch, *second), 6);  // partition 1
+  CHECK_EQ(static_cast<int>(watch.seen[1].size()), 6);
+  CHECK(watch.seen[0].empty() && watch.seen[2].empty());
+  CHECK(list->work(1000, watch, *second) > 0);  // of the other's, up to half of what is there
+  CHECK(watch.seen[0].size() + watch.seen[2].size() <= 6);
+  while (list->work(1000, watch, *first) != 0) continue;
+  const std::vector<std::int64_t> in_order{0, 1, 2, 3, 4, 5};
+  for (const auto& seen : watch.seen) CHECK(seen == in_order);
+  CHECK(list->empty());
+  CHECK_EQ(list->queued(), 0);
+}
+
+void units_are_dealt_to_workers_and_taken_from_who_does_not_come() {
+  Units units(std::vector<std::vector<std::int32_t>>(32, {0}));
+  lab::UnitList list(32, 2);
+  std::vector<Unit*> all;
+  for (Unit& unit : units.units) all.push_back(&unit);
+  list.push(all);
+  Watch watch(1);
+  const auto worker = a_worker(1);
+  CHECK_EQ(list.work(1000, watch, *worker), 16);
+  CHECK(std::all_of(watch.units.begin(), watch.units.end(), [](std::int64_t serial) { return serial / 8 % 2 == 1; }));
+  CHECK(!list.empty());
+  while (list.work(1000, watch, *worker) != 0) continue;
+  CHECK_EQ(static_cast<int>(watch.units.size()), 32);
+  CHECK(list.empty());
+  CHECK_EQ(list.queued(), 0);
+}
+
 void a_list_that_would_be_too_large_is_refused() {
   CHECK_THROWS(lab::make_group_list("hybrid", 1 << 12, 1 << 13, 1, 0), std::invalid_argument);
   CHECK_THROWS(lab::make_group_list("heap", 4, 4, 1, 0), std::invalid_argument);
@@ -195,8 +243,8 @@ void a_list_that_would_be_too_large_is_refused() {
 
 void whole_units_come_in_order() {
   Units units(std::vector<std::vector<std::int32_t>>(20, {0, 0, 0}));
-  lab::UnitList list(20);
-  for (Unit& unit : units.units) list.push(unit);
+  lab::UnitList list(20, 1);
+  for (Unit& unit : units.units) push(list, unit);
   CHECK_EQ(list.queued(), 60);
   Watch watch(1);
   const auto worker = a_worker();
@@ -327,6 +375,8 @@ int main() {
   a_ring_is_used_again_and_shows_nothing_before_it_is_published();
   groups_of_a_partition_come_one_at_a_time_and_in_order();
   the_hybrid_list_leaves_a_group_to_the_worker_that_is_at_its_partition();
+  with_homes_a_worker_takes_its_own_first_and_then_those_of_others();
+  units_are_dealt_to_workers_and_taken_from_who_does_not_come();
   a_list_that_would_be_too_large_is_refused();
   whole_units_come_in_order();
   what_groups_make_is_put_together_in_the_order_of_its_records();

@@ -1,9 +1,11 @@
 // The reordering buffers alone: in order, each unit once, and nothing left behind when all adders have gone.
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <memory>
 #include <random>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "check.h"
@@ -18,6 +20,11 @@ using lab::PipelineWorker;
 using lab::Reordering;
 using lab::Unit;
 
+void add(Reordering& order, Unit& unit, PipelineWorker& worker) {
+  Unit* one = &unit;
+  order.add({&one, 1}, worker);
+}
+
 std::unique_ptr<PipelineWorker> a_worker(std::int32_t index = 0) {
   static lab::Recorder silent(false);
   return std::make_unique<PipelineWorker>(index, silent, 1);
@@ -25,10 +32,13 @@ std::unique_ptr<PipelineWorker> a_worker(std::int32_t index = 0) {
 
 // Checks the order, and that one thread is here at a time.
 struct Line final : lab::PipelineExit {
-  void send(Unit& unit, PipelineWorker&) override {
+  void send(lab::Units units, PipelineWorker&) override {
     CHECK_EQ(inside.fetch_add(1, std::memory_order_relaxed), 0);
-    CHECK_EQ(unit.serial, next);
-    ++next;
+    CHECK(!units.empty());
+    for (const Unit* unit : units) {
+      CHECK_EQ(unit->serial, next);
+      ++next;
+    }
     CHECK_EQ(inside.fetch_sub(1, std::memory_order_relaxed), 1);
     done.store(next, std::memory_order_release);
   }
@@ -54,7 +64,11 @@ void units_added_in_any_order_leave_in_order() {
           pending.push_back(&units[static_cast<std::size_t>(i)]);
         }
         std::shuffle(pending.begin(), pending.end(), random);
-        for (Unit* unit : pending) order->add(*unit, *worker);
+        while (!pending.empty()) {
+          const std::size_t some = 1 + random() % pending.size();
+          order->add({pending.data() + pending.size() - some, some}, *worker);
+          pending.resize(pending.size() - some);
+        }
         CHECK_EQ(line.next, (round + 1) * window);
       }
       CHECK_EQ(worker->counts.sends, 50 * window);
@@ -71,10 +85,10 @@ void a_turn_ends_and_the_rest_is_offered() {
   const auto worker = a_worker();
   std::vector<Unit> units(8);
   for (std::size_t i = 0; i < units.size(); ++i) units[i].serial = static_cast<std::int64_t>(i);
-  for (std::size_t i = units.size(); i > 1; --i) order.add(units[i - 1], *worker);
+  for (std::size_t i = units.size(); i > 1; --i) add(order, units[i - 1], *worker);
   CHECK_EQ(line.next, 0);
   CHECK(!order.resume(*worker));  // nothing is offered
-  order.add(units[0], *worker);
+  add(order, units[0], *worker);
   CHECK_EQ(line.next, 3);
   CHECK_EQ(line.offers.load(), 1);
   CHECK(order.resume(*worker));
@@ -129,7 +143,7 @@ void no_unit_stays_behind_when_adders_have_gone() {
         delay = delay * 1664525 + 1013904223;
         begin.wait();
         for (unsigned i = 0; i < (delay >> 16) % 24; ++i) lab::spin_pause();
-        order.add(unit, *worker);
+        add(order, unit, *worker);
         end.wait();
         if (me == 0) {
           // What is offered is in nobody's hands, and known to be: whoever looks for work takes it.
@@ -172,16 +186,22 @@ void all_is_sent_at_the_end_of_the_stream() {
         const auto worker = a_worker(i);
         std::mt19937 random(static_cast<unsigned>(round * 8 + i));
         for (;;) {
-          const std::int64_t mine = serial.fetch_add(1, std::memory_order_relaxed);
-          if (mine >= total) break;
-          // The entry's rule: no further than a window ahead of what is out.
-          while (mine >= line.done.load(std::memory_order_acquire) + window) {
-            if (!order->resume(*worker)) std::this_thread::yield();
+          // Up to three together; what is held back while the window is full would keep it full.
+          const std::int64_t some = std::min<std::int64_t>(window, 1 + static_cast<std::int64_t>(random() % 3));
+          const std::int64_t first = serial.fetch_add(some, std::memory_order_relaxed);
+          std::vector<Unit*> together;
+          for (std::int64_t mine = first; mine < std::min(first + some, total); ++mine) {
+            // The entry's rule: no further than a window ahead of what is out.
+            while (mine >= line.done.load(std::memory_order_acquire) + window) {
+              if (!together.empty()) order->add(std::exchange(together, {}), *worker);
+              if (!order->resume(*worker)) std::this_thread::yield();
+            }
+            together.push_back(&units[static_cast<std::size_t>(mine % window)]);
+            together.back()->serial = mine;
           }
-          Unit& unit = units[static_cast<std::size_t>(mine % window)];
-          unit.serial = mine;
           for (auto k = random() % 3; k > 0; --k) std::this_thread::yield();
-          order->add(unit, *worker);
+          if (!together.empty()) order->add(together, *worker);
+          if (first + some >= total) break;
         }
         while (order->resume(*worker)) continue;
       });

@@ -1,4 +1,5 @@
 // How workers of a pipeline find something to do: heuristics, the scheduler, who is woken.
+#include <array>
 #include <atomic>
 #include <stdexcept>
 #include <string>
@@ -79,14 +80,15 @@ void an_unknown_heuristic_is_an_error_that_lists_them() {
 
 void the_scheduler_measures_costs_and_keeps_to_limits() {
   lab::PipelineScheduler scheduler(lab::make_heuristic("lp", {}), 1000, 1'000'000);
-  lab::UnitList first(8), second(8);
+  lab::UnitList first(8, 1), second(8, 1);
   scheduler.add(first, 4);
   scheduler.add(second, 1);
   std::vector<OperatorLoad> table;
   CHECK_EQ(scheduler.choose(0, 0, true, table).stage, -1);
   Units units({{0, 0}, {0, 0}, {0, 0}});
-  first.push(units.units[0]);
-  second.push(units.units[1]);
+  const std::array<lab::Unit*, 2> all{&units.units[0], &units.units[1]};
+  first.push({&all[0], 1});
+  second.push({&all[1], 1});
   const lab::Assignment one = scheduler.choose(0, 0, false, table);
   CHECK_EQ(one.stage, 1);
   CHECK_EQ(one.records, 1);  // the cost is not known
@@ -121,12 +123,13 @@ void a_heuristic_that_declines_is_overruled_before_a_worker_sleeps() {
   lab::HeuristicOptions options;
   options.capacity = 1;
   lab::PipelineScheduler scheduler(lab::make_heuristic("qst", options), 1000, 1000);
-  lab::UnitList first(8), second(8);
+  lab::UnitList first(8, 1), second(8, 1);
   scheduler.add(first, 4);
   scheduler.add(second, 1);
   Units units({{0}, {0}});
-  first.push(units.units[0]);
-  second.push(units.units[1]);
+  const std::array<lab::Unit*, 2> all{&units.units[0], &units.units[1]};
+  first.push({&all[0], 1});
+  second.push({&all[1], 1});
   std::vector<OperatorLoad> table;
   CHECK_EQ(scheduler.choose(0, 0, false, table).stage, 1);
   CHECK_EQ(scheduler.choose(0, 0, false, table).stage, -1);

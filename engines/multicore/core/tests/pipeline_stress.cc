@@ -41,7 +41,7 @@ void round_of(unsigned seed) {
   options.oversubscribed = pick(0, 2) != 0;
   const std::array schedulers{"ct", "ct_input", "lp", "et", "qst"};
   options.scheduler = schedulers[static_cast<std::size_t>(pick(0, 4))];
-  options.worklist = std::array{"hybrid", "partitioned", "shared"}[static_cast<std::size_t>(pick(0, 2))];
+  options.worklist = std::array{"homed", "hybrid", "partitioned", "shared"}[static_cast<std::size_t>(pick(0, 3))];
   options.reordering = pick(0, 3) == 0 ? "lock" : "nonblocking";
   options.slice_ns = pick(0, 1) == 1 ? 1 : 50'000;
   options.window_ns = pick(0, 1) == 1 ? 1'000 : 10'000'000;

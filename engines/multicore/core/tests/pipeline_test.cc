@@ -20,7 +20,7 @@ using lab::test::Rows;
 using Kind = lab::StageSpec::Kind;
 
 const char* const kSchedulers[] = {"ct", "ct_input", "lp", "et", "qst"};
-const char* const kWorklists[] = {"hybrid", "partitioned", "shared"};
+const char* const kWorklists[] = {"homed", "hybrid", "partitioned", "shared"};
 const char* const kReorderings[] = {"nonblocking", "lock"};
 
 PipelineOptions options_of(int workers, std::int64_t batch) {
@@ -190,7 +190,7 @@ void under_a_load_each_output_has_a_latency_and_every_record_is_counted() {
       PipelineOptions options = options_of(workers, seed % 4 < 2 ? 1 : 64);
       options.load = lab::LoadOptions{0, 0, seed % 4 == 3};
       options.ring_blocks = 1024;
-      options.worklist = kWorklists[seed % 3];
+      options.worklist = kWorklists[seed % 4];
       const auto runtime = lab::test::pipeline_of(options, streams, 3);
       runtime->run();
       const auto expected = lab::test::oracle(streams, 3);

@@ -145,12 +145,12 @@ struct OneStream {
 
 class AtExit final : public lab::PipelineExit {
  public:
-  explicit AtExit(std::function<void(lab::Unit&, lab::PipelineWorker&)> on_send) : on_send_(std::move(on_send)) {}
-  void send(lab::Unit& unit, lab::PipelineWorker& worker) override { on_send_(unit, worker); }
+  explicit AtExit(std::function<void(lab::Units, lab::PipelineWorker&)> on_send) : on_send_(std::move(on_send)) {}
+  void send(lab::Units units, lab::PipelineWorker& worker) override { on_send_(units, worker); }
   void offer(lab::PipelineWorker&) override {}
 
  private:
-  std::function<void(lab::Unit&, lab::PipelineWorker&)> on_send_;
+  std::function<void(lab::Units, lab::PipelineWorker&)> on_send_;
 };
 
 // While one admits, another one brings a unit out, finds the flag taken, and would go to sleep.
@@ -162,9 +162,9 @@ void the_entry_looks_again_for_who_made_room_meanwhile() {
   lab::Recorder silent(false);
   lab::PipelineWorker worker(0, silent, 1);
   std::vector<std::int64_t> admitted;
-  AtExit exit([&](lab::Unit& unit, lab::PipelineWorker& by) {
-    admitted.push_back(unit.serial);
-    egress.take(unit, by);                        // as another worker would,
+  AtExit exit([&](lab::Units sent, lab::PipelineWorker& by) {
+    for (const lab::Unit* unit : sent) admitted.push_back(unit->serial);
+    egress.take(sent, by);                        // as another worker would,
     CHECK(!entry.admit(egress, 8, nullptr, by));  // which then finds the flag taken
   });
   CHECK(entry.admit(egress, 8, &exit, worker));  // takes another turn,
