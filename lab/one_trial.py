@@ -10,7 +10,7 @@ from typing import Any
 
 from lab.cells import Trial
 from lab.load.spec import LoadSpec
-from lab.measure.machine import Look, look
+from lab.measure.machine import Look, await_near, look
 from lab.run_dir import fingerprint, now
 from lab.session import Session
 from lab.spawn import run_trial
@@ -59,6 +59,8 @@ def run_one(
         estimate=session.settings.estimate,
     )
     _forget(run_dir / series, run_dir / histograms, run_dir / reconfigurations)
+    within_ns = session.settings.cores_within_ns
+    far = None if within_ns is None else await_near(within_ns)
     before = look()
     ended = run_trial(
         spec,
@@ -75,7 +77,7 @@ def run_one(
         "reconfigurations": _if_there(run_dir, reconfigurations),
         **ended.result,
     }
-    doubts = _warnings(before, after)
+    doubts = _warnings(before, after) + ([far] if far is not None else [])
     if ceiling is not None:
         row["generator_ceiling_eps"] = ceiling.eps
         rate_eps = None if load is None else load.rate_eps
@@ -84,6 +86,8 @@ def run_one(
         "warnings": json.dumps(doubts),
         "loadavg_before": before.loadavg,
         "loadavg_after": after.loadavg,
+        "core_to_core_before_ns": before.core_to_core_ns,
+        "core_to_core_after_ns": after.core_to_core_ns,
     }
 
 

@@ -193,6 +193,12 @@ COLUMNS = (
     Column("loadavg_before", "float64", "1-minute load average when the trial was started"),
     Column("loadavg_after", "float64", "1-minute load average when it had ended"),
     Column(
+        "core_to_core_before_ns",
+        "float64",
+        "a cache line from one usable core to the furthest other, before the trial; null: not had",
+    ),
+    Column("core_to_core_after_ns", "float64", "the same after it; a hypervisor may move cores"),
+    Column(
         "planted_slowdown", "float64", "CPU time added to try a gate, as share of the run; 0: none"
     ),
 )

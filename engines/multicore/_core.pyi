@@ -206,5 +206,10 @@ def try_generator(events: int, batch: int, rate_eps: float) -> tuple[int, tuple[
     Hand events to a null engine, at a rate or (0) at once; returns duration in ns and send lags (see `Core.latency`).
     """
 
+def core_to_core_ns(first: int, second: int, limit_ns: int) -> float:
+    """
+    Nanoseconds that a cache line takes from one core to another; -1: not known within the limit.
+    """
+
 def bucket_value(index: int) -> int:
     """Highest latency in ns of a histogram bucket."""

@@ -53,6 +53,11 @@ def _whole_numbers(_: Any, __: Any, text: str | None) -> tuple[int, ...] | None:
     type=click.FloatRange(min=0, min_open=True),
     help="Share of the paper's lengths (input, phases and windows together); 1 is the paper's.",
 )
+@click.option(
+    "--cores-within-ns",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Let trials wait, up to a minute, until the cores are so close; see `lab doctor`.",
+)
 @click.option("--quick", is_flag=True, help="As short as still says something.")
 @click.option(
     "--format",
@@ -71,6 +76,7 @@ def figure(
     workers: tuple[int, ...] | None,
     repetitions: int | None,
     scale: float | None,
+    cores_within_ns: float | None,
     quick: bool,
     formats: tuple[str, ...],
     dry_run: bool,
@@ -95,6 +101,7 @@ def figure(
         repetitions=repetitions,
         scale=scale,
         quick=quick,
+        cores_within_ns=cores_within_ns,
     )
     _check_counts(found, runs, resume)
     read = [_read(name) for name in (*runs, *([resume] if resume else []))]
@@ -182,7 +189,7 @@ def _options(found: "Figure", chosen: "Options", runs: "list[Run]") -> "Options"
             if field.name != "cores" and given not in (None, False, had):
                 raise FigureError(
                     f"{run.path} was run with {field.name} = {had}, {given} is asked for now; "
-                    f"leave out --{field.name}, or run anew"
+                    f"leave out --{field.name.replace('_', '-')}, or run anew"
                 )
         chosen = options
     return chosen

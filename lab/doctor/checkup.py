@@ -11,6 +11,7 @@ Probe = Callable[[Machine], Finding]
 
 PROBES: tuple[tuple[str, Probe], ...] = (
     ("cores", cpu.cores),
+    ("core to core", cpu.core_to_core),
     ("smt", cpu.smt),
     ("governor", cpu.governor),
     ("turbo", cpu.turbo),

@@ -5,6 +5,9 @@ from lab.doctor.finding import Finding, ok, warn
 from lab.doctor.machine import Machine
 from lab.doctor.processor import CPU
 
+FAR_NS = 100.0
+"""Between clusters of one socket 70 to 150 ns are usual, within a cluster 20 to 50."""
+
 
 def model(machine: Machine) -> str:
     """Return the processor's name as the kernel gives it, or `unknown processor`."""
@@ -30,6 +33,22 @@ def cores(machine: Machine) -> Finding:
     if usable < 2:
         return warn("cores", seen, "use a machine or container with 2 cores or more")
     return ok("cores", seen)
+
+
+def core_to_core(machine: Machine) -> Finding:
+    """Report how long a cache line takes between cores, which workers pay for all they share."""
+    ns = machine.core_to_core()
+    if ns is None:
+        return ok("core to core", "not measured: one usable core, or no quiet moment")
+    seen = f"{ns:.0f} ns for a cache line"
+    if ns > FAR_NS:
+        return warn(
+            "core to core",
+            f"{seen}: the cores are in different clusters or sockets",
+            "use the cores of one cluster (lscpu -e; taskset -c); under a hypervisor that "
+            "moves them, cores_within_ns in [run] lets trials wait",
+        )
+    return ok("core to core", seen)
 
 
 def smt(machine: Machine) -> Finding:

@@ -53,6 +53,30 @@ def _affinity() -> int:
     return os.cpu_count() or 1
 
 
+MOST_PARTNERS = 8
+"""Cores, spread over all others, to which the distance from the first is measured."""
+_DISTANCE_LIMIT_NS = 20_000_000
+
+
+def _core_to_core() -> float | None:
+    """Measure from the first usable core to others; a millisecond each on an idle machine."""
+    if not hasattr(os, "sched_getaffinity"):
+        return None
+    from engines.multicore import _core
+
+    first, *others = sorted(os.sched_getaffinity(0))
+    step = -(-len(others) // MOST_PARTNERS) or 1
+    try:
+        # The last of each step: the first would leave out the far end.
+        found = [
+            _core.core_to_core_ns(first, other, _DISTANCE_LIMIT_NS)
+            for other in others[::-1][::step]
+        ]
+    except RuntimeError:  # a core that was taken away meanwhile
+        return None
+    return max((ns for ns in found if ns >= 0), default=None)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
     """A machine as probes see it; the default is this one.
@@ -67,6 +91,8 @@ class Machine:
             not end in time.
         connects: tells whether something answers on a Unix socket.
         pause: waits that many seconds.
+        core_to_core: returns how many nanoseconds a cache line takes from the first usable core to
+            the furthest of the others; None with one core, or when that was not to be had in time.
         uid: the effective user id; 0 may read and do more.
     """
 
@@ -78,6 +104,7 @@ class Machine:
     run: Callable[[Sequence[str]], str | None] = _run
     connects: Callable[[Path], bool] = _connects
     pause: Callable[[float], None] = time.sleep
+    core_to_core: Callable[[], float | None] = _core_to_core
     uid: int = field(default_factory=os.geteuid)
 
     def path(self, absolute: str) -> Path:

@@ -84,5 +84,7 @@ class Figure:
     def text(self, stage: Stage, plan: Plan, options: Options) -> str:
         """Return the matrix of a stage as TOML, stamped."""
         named = {"name": f"{self.slug}-{stage.name}"} | dict(plan.tree.get("run", {}))
+        if options.cores_within_ns is not None:
+            named["cores_within_ns"] = options.cores_within_ns
         tree = {"run": named} | {key: value for key, value in plan.tree.items() if key != "run"}
         return stamp(self.id, stage.name, options) + matrix_text(tree)

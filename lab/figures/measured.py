@@ -127,15 +127,22 @@ def troubles(runs: Sequence[Run]) -> tuple[str, ...]:
 
 
 def machine(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return a sentence on how busy the machine was: its load, and what the lab warned of."""
+    """Return a sentence on the machine: its load, how far apart its cores were, warnings."""
     rows = [row for run in runs for row in run.rows]
     loads = [row["loadavg_before"] for row in rows if row.get("loadavg_before") is not None]
     if not loads:
         return ()
+    apart = [
+        ns
+        for row in rows
+        for when in ("before", "after")
+        if (ns := row.get(f"core_to_core_{when}_ns")) is not None
+    ]
+    cores = f"; cores {min(apart):.0f} to {max(apart):.0f} ns apart" if apart else ""
     warned = "".join(f"; {d.text} ({d.trials} of {len(rows)} trials)" for d in doubts(rows))
     return (
         f"Load average before a trial, its predecessors included: {min(loads):.1f} to "
-        f"{max(loads):.1f}{warned}.",
+        f"{max(loads):.1f}{cores}{warned}.",
     )
 
 

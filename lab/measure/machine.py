@@ -17,6 +17,9 @@ _MOST_LOAD_PER_CORE = 0.5
 _MOST_BUSY_CORES = 0.25
 # One per cent is the effect that a gate wants to see; a hypervisor's housekeeping is far below.
 _MOST_STOLEN = 0.01
+# Between tries on an idle machine a tenth is usual; between clusters of cores several times.
+_MOST_MOVED = 2.0
+_WAIT_S, _MOST_WAITS = 0.5, 120
 _MIB = 1 << 20
 
 
@@ -27,11 +30,14 @@ class Look:
     Attributes:
         loadavg: of the last minute; None where it cannot be read.
         warnings: one text for each thing that makes numbers doubtful, with its measured value.
+        core_to_core_ns: of a cache line between the usable cores that are furthest apart;
+            None with one core, or when that was not to be had in time.
         ticks, throttled: counters since boot, for the next look.
     """
 
     loadavg: float | None
     warnings: tuple[str, ...]
+    core_to_core_ns: float | None = None
     ticks: Ticks | None = None
     throttled: int | None = None
 
@@ -39,7 +45,7 @@ class Look:
 def look(since: Look | None = None, machine: Machine | None = None) -> Look:
     """Look at the machine; call it while no trial runs.
 
-    Takes 0.1 s when the load average is high, and a few milliseconds otherwise.
+    Takes 0.1 s when the load average is high, and some ten milliseconds otherwise.
 
     Args:
         since: an earlier look: stolen time and throttling since then are told, too.
@@ -58,13 +64,38 @@ def look(since: Look | None = None, machine: Machine | None = None) -> Look:
         _load(machine, usable, load),
         _swap(machine),
     ]
+    apart_ns = machine.core_to_core()
     if since is not None:
-        warnings += [_stolen(since.ticks, ticks), _heat(since.throttled, throttled)]
+        warnings += [
+            _stolen(since.ticks, ticks),
+            _heat(since.throttled, throttled),
+            _moved(since.core_to_core_ns, apart_ns),
+        ]
     return Look(
         loadavg=load,
         warnings=tuple(text for text in warnings if text is not None),
+        core_to_core_ns=apart_ns,
         ticks=ticks,
         throttled=throttled,
+    )
+
+
+def await_near(within_ns: float, machine: Machine | None = None) -> str | None:
+    """Wait until the cores are within so many ns of each other; a warning where they do not come.
+
+    A hypervisor moves the cores of a guest every few seconds or minutes, and lets those that have
+    slept start elsewhere. Gives up after a minute: the trial is run then all the same.
+    """
+    machine = machine or Machine()
+    apart_ns = machine.core_to_core()
+    for _ in range(_MOST_WAITS):
+        if apart_ns is None or apart_ns <= within_ns:
+            return None
+        machine.pause(_WAIT_S)
+        apart_ns = machine.core_to_core()
+    return (
+        f"cores were {apart_ns:.0f} ns apart when the trial began, after a minute's waiting for "
+        f"cores_within_ns = {within_ns:g}"
     )
 
 
@@ -136,3 +167,15 @@ def _heat(before: int | None, after: int | None) -> str | None:
     if before is None or after is None or after <= before:
         return None
     return f"heat slowed the processor {after - before} times"
+
+
+def _moved(before_ns: float | None, after_ns: float | None) -> str | None:
+    """Return a warning where a hypervisor has put a guest's cores elsewhere meanwhile."""
+    if before_ns is None or after_ns is None:
+        return None
+    if max(before_ns, after_ns) <= _MOST_MOVED * min(before_ns, after_ns):
+        return None
+    return (
+        f"cores were {before_ns:.0f} ns apart before the trial and {after_ns:.0f} ns after it: the "
+        "host moved them"
+    )

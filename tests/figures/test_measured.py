@@ -9,13 +9,22 @@ def test_the_load_and_every_kind_of_warning_stand_beside_a_figure(make_run, row)
     warned = {"warnings": json.dumps(["load average 3.10 on 2 cores"]), "loadavg_before": 3.1}
     run = make_run(
         [
-            row("event_window", "multicore/dgs", 1, rate=1e6, loadavg_before=0.25),
+            row(
+                "event_window",
+                "multicore/dgs",
+                1,
+                rate=1e6,
+                loadavg_before=0.25,
+                core_to_core_before_ns=38.4,
+                core_to_core_after_ns=250.0,
+            ),
             row("event_window", "multicore/dgs", 2, rate=1e6, **warned),
         ]
     )
     (said,) = machine([run])
     assert said == (
-        "Load average before a trial, its predecessors included: 0.2 to 3.1; load average 3.10 on "
+        "Load average before a trial, its predecessors included: 0.2 to 3.1; cores 38 to 250 ns "
+        "apart; load average 3.10 on "
         "2 cores (1 of 2 trials)."
     )
 

@@ -1,11 +1,12 @@
 """The look at the machine, on made-up machines."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from lab.doctor.machine import Machine
-from lab.measure.machine import look
+from lab.measure.machine import await_near, look
 
 CPU = "sys/devices/system/cpu"
 IDLE = "cpu  100 0 100 10000 0 0 0 0 0 0"
@@ -15,7 +16,7 @@ IDLE = "cpu  100 0 100 10000 0 0 0 0 0 0"
 def machine(tmp_path):
     """Makes a machine of these files; a pause writes the next of `later` to /proc/stat."""
 
-    def make(files=None, *, affinity=4, later=()):
+    def make(files=None, *, affinity=4, later=(), apart_ns=None):
         for name, text in (files or {}).items():
             path: Path = tmp_path / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -25,7 +26,13 @@ def machine(tmp_path):
         def pause(seconds):
             (tmp_path / "proc/stat").write_text(next(stats) + "\n")
 
-        return Machine(root=tmp_path, environ={}, affinity=lambda: affinity, pause=pause)
+        return Machine(
+            root=tmp_path,
+            environ={},
+            affinity=lambda: affinity,
+            pause=pause,
+            core_to_core=lambda: apart_ns,
+        )
 
     return make
 
@@ -97,8 +104,38 @@ def test_stolen_time_and_heat_are_told_since_the_earlier_look(machine):
     )
 
 
+@pytest.mark.parametrize(
+    ("before_ns", "after_ns", "moved"),
+    [(40.0, 79.0, False), (40.0, 250.0, True), (250.0, 40.0, True), (None, 40.0, False)],
+)
+def test_cores_that_the_host_moved_are_told(machine, before_ns, after_ns, moved):
+    first = look(machine=machine(apart_ns=before_ns))
+    seen = look(first, machine(apart_ns=after_ns))
+    assert seen.core_to_core_ns == after_ns
+    assert (len(seen.warnings) == 1) == moved
+    if moved:
+        (said,) = seen.warnings
+        assert said.startswith(f"cores were {before_ns:.0f} ns apart before the trial and")
+
+
+def test_a_trial_waits_until_the_cores_are_near_but_not_for_ever():
+    seen, pauses = iter([250.0, 240.0, 40.0]), []
+    near = Machine(core_to_core=lambda: next(seen), pause=pauses.append)
+    assert await_near(100.0, near) is None
+    assert len(pauses) == 2
+    assert await_near(100.0, Machine(core_to_core=lambda: None)) is None  # one core
+    far = Machine(core_to_core=lambda: 250.0, pause=pauses.append)
+    assert await_near(100.0, far) == (
+        "cores were 250 ns apart when the trial began, after a minute's waiting for "
+        "cores_within_ns = 100"
+    )
+    assert sum(pauses) == pytest.approx(61)
+
+
 def test_this_machine_can_be_looked_at_twice():
     first = look()
+    if len(os.sched_getaffinity(0)) > 1 and first.core_to_core_ns is not None:
+        assert 1 < first.core_to_core_ns < 1e6
     assert first.loadavg is not None and first.ticks is not None
     second = look(first)
     assert second.ticks is not None and second.ticks.total >= first.ticks.total
