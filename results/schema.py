@@ -72,7 +72,9 @@ COLUMNS = (
     Column("batch", "int64", "events per hand-over; null where the variant has no such notion"),
     Column("options", "string", "further engine options, JSON"),
     Column("repetition", "int64", "from 1; every repetition is a fresh process"),
-    Column("attempt", "int64", "from 1; above it when earlier attempts were interrupted"),
+    Column(
+        "attempt", "int64", "from 1; above it when earlier ones were interrupted, or cores moved"
+    ),
     Column("order_index", "int64", "position in the run's interleaved order, from 0"),
     Column("started_at", "string", "UTC, ISO 8601"),
     # What came of it.

@@ -1,5 +1,7 @@
 """Probes of the processor: cores, quota, SMT, governor, turbo, clock source, load."""
 
+import math
+
 from lab.doctor import control_group, processor
 from lab.doctor.finding import Finding, ok, warn
 from lab.doctor.machine import Machine
@@ -39,7 +41,13 @@ def core_to_core(machine: Machine) -> Finding:
     """Report how long a cache line takes between cores, which workers pay for all they share."""
     ns = machine.core_to_core()
     if ns is None:
-        return ok("core to core", "not measured: one usable core, or no quiet moment")
+        return ok("core to core", "one usable core: nothing to measure")
+    if math.isinf(ns):
+        return warn(
+            "core to core",
+            "not measured: the cores did not both run for 20 ms",
+            "end what else runs on this machine, or on its host",
+        )
     seen = f"{ns:.0f} ns for a cache line"
     if ns > FAR_NS:
         return warn(

@@ -3,6 +3,7 @@
 Probes see the machine only through this value, so tests hand them a fake tree.
 """
 
+import math
 import os
 import shutil
 import socket
@@ -74,7 +75,7 @@ def _core_to_core() -> float | None:
         ]
     except RuntimeError:  # a core that was taken away meanwhile
         return None
-    return max((ns for ns in found if ns >= 0), default=None)
+    return max((ns if ns >= 0 else math.inf for ns in found), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +93,7 @@ class Machine:
         connects: tells whether something answers on a Unix socket.
         pause: waits that many seconds.
         core_to_core: returns how many nanoseconds a cache line takes from the first usable core to
-            the furthest of the others; None with one core, or when that was not to be had in time.
+            the furthest of the others; None with one core, infinity when not had in time.
         uid: the effective user id; 0 may read and do more.
     """
 

@@ -4,6 +4,7 @@ What cannot be read is no warning: the doctor says once what is not visible; a w
 that something is known to be wrong.
 """
 
+import math
 from dataclasses import dataclass
 
 from lab.doctor import control_group, processor
@@ -30,8 +31,8 @@ class Look:
     Attributes:
         loadavg: of the last minute; None where it cannot be read.
         warnings: one text for each thing that makes numbers doubtful, with its measured value.
-        core_to_core_ns: of a cache line between the usable cores that are furthest apart;
-            None with one core, or when that was not to be had in time.
+        core_to_core_ns: of a cache line between the usable cores that are furthest apart; None with
+            one core, infinite when that was not to be had in time.
         ticks, throttled: counters since boot, for the next look.
     """
 
@@ -40,6 +41,10 @@ class Look:
     core_to_core_ns: float | None = None
     ticks: Ticks | None = None
     throttled: int | None = None
+
+    def near(self, within_ns: float) -> bool:
+        """Tell whether the cores are so close to each other; one core is."""
+        return self.core_to_core_ns is None or self.core_to_core_ns <= within_ns
 
 
 def look(since: Look | None = None, machine: Machine | None = None) -> Look:
@@ -94,8 +99,8 @@ def await_near(within_ns: float, machine: Machine | None = None) -> str | None:
         machine.pause(_WAIT_S)
         apart_ns = machine.core_to_core()
     return (
-        f"cores were {apart_ns:.0f} ns apart when the trial began, after a minute's waiting for "
-        f"cores_within_ns = {within_ns:g}"
+        f"cores were {apart_ns:.0f} ns apart (inf: stalled) when the trial began, after a minute's "
+        f"waiting for cores_within_ns = {within_ns:g}"
     )
 
 
@@ -171,7 +176,7 @@ def _heat(before: int | None, after: int | None) -> str | None:
 
 def _moved(before_ns: float | None, after_ns: float | None) -> str | None:
     """Return a warning where a hypervisor has put a guest's cores elsewhere meanwhile."""
-    if before_ns is None or after_ns is None:
+    if before_ns is None or after_ns is None or math.inf in (before_ns, after_ns):
         return None
     if max(before_ns, after_ns) <= _MOST_MOVED * min(before_ns, after_ns):
         return None

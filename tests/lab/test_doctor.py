@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 import time
 from pathlib import Path
 
@@ -126,12 +127,13 @@ def test_a_version_1_quota_that_does_not_limit_is_no_quota(tmp_path, quota):
 
 
 @pytest.mark.parametrize(
-    ("apart_ns", "state"), [(None, State.OK), (38.0, State.OK), (250.0, State.WARN)]
+    ("apart_ns", "state"),
+    [(None, State.OK), (38.0, State.OK), (250.0, State.WARN), (math.inf, State.WARN)],
 )
 def test_cores_that_are_far_apart_are_seen(tmp_path, apart_ns, state):
     found = cpu.core_to_core(machine(tmp_path, core_to_core=lambda: apart_ns))
     assert found.state is state
-    assert apart_ns is None or f"{apart_ns:.0f} ns" in found.seen
+    assert apart_ns in (None, math.inf) or f"{apart_ns:.0f} ns" in found.seen
 
 
 def test_smt_is_seen_in_the_topology_where_the_control_file_is_absent(tmp_path):

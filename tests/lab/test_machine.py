@@ -1,5 +1,6 @@
 """The look at the machine, on made-up machines."""
 
+import math
 import os
 from pathlib import Path
 
@@ -106,7 +107,13 @@ def test_stolen_time_and_heat_are_told_since_the_earlier_look(machine):
 
 @pytest.mark.parametrize(
     ("before_ns", "after_ns", "moved"),
-    [(40.0, 79.0, False), (40.0, 250.0, True), (250.0, 40.0, True), (None, 40.0, False)],
+    [
+        (40.0, 79.0, False),
+        (40.0, 250.0, True),
+        (250.0, 40.0, True),
+        (None, 40.0, False),
+        (math.inf, 40.0, False),
+    ],
 )
 def test_cores_that_the_host_moved_are_told(machine, before_ns, after_ns, moved):
     first = look(machine=machine(apart_ns=before_ns))
@@ -126,7 +133,7 @@ def test_a_trial_waits_until_the_cores_are_near_but_not_for_ever():
     assert await_near(100.0, Machine(core_to_core=lambda: None)) is None  # one core
     far = Machine(core_to_core=lambda: 250.0, pause=pauses.append)
     assert await_near(100.0, far) == (
-        "cores were 250 ns apart when the trial began, after a minute's waiting for "
+        "cores were 250 ns apart (inf: stalled) when the trial began, after a minute's waiting for "
         "cores_within_ns = 100"
     )
     assert sum(pauses) == pytest.approx(61)
