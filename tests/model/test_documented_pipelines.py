@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from workloads.model import Alphabet, Input, Pipeline, Stream, partitioned, stateful, stateless
+from workloads.model import Alphabet, Input, Pipeline, Stream
 from workloads.model.check import check
 from workloads.model.constants import constants
 from workloads.model.piperun import answer
@@ -17,14 +17,7 @@ def documented() -> Pipeline:
     """The program of the section on pipelines, run as it stands there."""
     section = TEXT.split("## How to write an ordered pipeline")[1]
     code = re.findall(r"```python\n(.*?)```", section, re.DOTALL)[0]
-    names = {
-        "np": np,
-        "Pipeline": Pipeline,
-        "partitioned": partitioned,
-        "stateful": stateful,
-        "stateless": stateless,
-        "__name__": __name__,
-    }
+    names: dict[str, object] = {"__name__": __name__}
     exec(compile(code, "docs/model.md", "exec"), names)
     program = names["PROGRAM"]
     assert isinstance(program, Pipeline)
