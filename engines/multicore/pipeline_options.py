@@ -18,7 +18,7 @@ MOST_GROUPS = 1 << 24
 
 RECORDS_UNDER_WAY = 8192
 """Of the default window: enough for every worker to find some, little enough to stay in a cache."""
-PARTITIONS_A_WORKER = 4
+PARTITIONS_A_WORKER = 2
 LEAST_WINDOW, DEFAULT_MOST_WINDOW = 16, 1024
 
 
@@ -32,7 +32,7 @@ class PipelineOptions:
             `shared`.
         reordering: `nonblocking` or `lock`.
         partitions: of all operators that hash their keys; None: as each says itself, with `homed`
-            no more than four for each worker.
+            no more than two for each worker.
         slice_us: how long a worker stays at an operator.
         window: units that are under way, rounded up to a power of two; None: see `window_for`.
         ct_window_us: of `ct` and `ct_input`: the time over which they compare.
@@ -54,7 +54,7 @@ class PipelineOptions:
 
         A unit comes apart into a group for each partition that it has keys of. With a hundred
         partitions a group of a unit of 64 records has a record or two, and costs more to pass on
-        than to work on; four for each worker let it help the others out.
+        than to work on; two for each worker still let one help another.
         """
         return PARTITIONS_A_WORKER * workers if self.worklist == HOMED else None
 

@@ -301,7 +301,7 @@ def test_counters_tell_what_operators_cost_and_what_the_scheduler_did():
     assert measured.latency.counts.sum() == units
     assert counters["processing_p50_ns"] <= counters["processing_p99_ns"]
     assert measured.plan == (
-        "some: stateless -> remember: partitioned, 8 partitions by hash, homed -> "
+        "some: stateless -> remember: partitioned, 4 partitions by hash, homed -> "
         "total: stateful; 2 workers, scheduler ct, nonblocking reordering"
     )
 

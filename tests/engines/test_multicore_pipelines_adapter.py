@@ -166,7 +166,7 @@ def test_the_window_holds_some_records_and_some_units_for_each_worker(workers, b
 
 
 @pytest.mark.parametrize(
-    ("worklist", "workers", "most"), [("homed", 1, 4), ("homed", 8, 32), ("hybrid", 8, None)]
+    ("worklist", "workers", "most"), [("homed", 1, 2), ("homed", 8, 16), ("hybrid", 8, None)]
 )
 def test_only_the_worklist_with_homes_bounds_the_partitions(worklist, workers, most):
     assert PipelineOptions(worklist=worklist).most_partitions(workers) == most

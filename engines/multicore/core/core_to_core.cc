@@ -19,6 +19,8 @@ namespace {
 constexpr int kTries = 5;
 constexpr std::int64_t kRounds = 400;
 
+constexpr std::int64_t kMostLimit = 3'600'000'000'000;
+
 // How often the clock is looked at while waiting.
 constexpr int kLooks = 256;
 
@@ -65,6 +67,7 @@ bool play(Line& line, std::int64_t from, std::int64_t deadline_ns) noexcept {
 double core_to_core_ns(std::int32_t first, std::int32_t second, std::int64_t limit_ns) {
   if (first == second) throw std::invalid_argument("a core has no distance to itself");
   if (std::min(first, second) < 0) throw std::invalid_argument("cores are numbered from 0");
+  if (limit_ns > kMostLimit) throw std::invalid_argument("limit_ns is above an hour");
   const std::int64_t deadline_ns = now_ns() + limit_ns;
   Line line;
   std::atomic<bool> pinned{true};  // relaxed: read when both threads have ended
@@ -84,8 +87,8 @@ double core_to_core_ns(std::int32_t first, std::int32_t second, std::int64_t lim
       lowest = lowest < 0 ? each : std::min(lowest, each);
     }
   };
-  std::thread other(body, second, 1);
-  std::thread one(body, first, 0);
+  std::jthread other(body, second, 1);  // ends by itself, at the deadline, if there is no thread for the second
+  std::jthread one(body, first, 0);
   one.join();
   other.join();
   if (!pinned.load(std::memory_order_relaxed)) {

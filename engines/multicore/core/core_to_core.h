@@ -9,7 +9,8 @@ namespace lab {
 
 // Two threads, pinned to a core each, write a line in turn. Returns nanoseconds one way: the lowest of several short
 // tries, so that an interruption of either does not count; -1 when no try has ended within `limit_ns` in all. Throws
-// std::invalid_argument when the cores are the same, std::runtime_error when a thread cannot be pinned.
+// std::invalid_argument when the cores are the same or below 0, or the limit is above an hour; std::runtime_error when a
+// thread cannot be pinned.
 double core_to_core_ns(std::int32_t first, std::int32_t second, std::int64_t limit_ns);
 
 }  // namespace lab

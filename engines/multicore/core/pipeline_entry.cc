@@ -11,9 +11,6 @@ namespace {
 // As of the ordered log: others may keep leaving notes.
 constexpr int kPassesInARow = 4;
 
-// Units that are sent at once: as many as a worker takes (pipeline_worklist.cc).
-constexpr std::size_t kTogether = 8;
-
 LogOptions log_options(std::int64_t batch) {
   LogOptions options;
   options.watermarks = false;

@@ -29,6 +29,9 @@ class PipelineEntry {
     std::int64_t timed_every = 1;          // one unit of so many is timed
   };
 
+  // Units that are sent at once: as many as a worker takes (pipeline_worklist.cc).
+  static constexpr std::size_t kTogether = 8;
+
   // `streams` and `feeds` as the log wants them, one of each for each stream.
   PipelineEntry(Options options, std::span<Unit> units, std::span<const OperatorStream> streams,
                 std::deque<Feed>& feeds);

@@ -38,6 +38,7 @@ bool NonBlockingReordering::resume(PipelineWorker& worker) {
 }
 
 void NonBlockingReordering::turn(PipelineWorker& worker) {
+  std::int64_t sent = 0;  // of this turn, whatever others add meanwhile
   for (;;) {
     // seq_cst: after the store of a slot in `add`, pairs with the clearing below. Also acquire: what the last holder
     // did with `next_`, and behind the exit.
@@ -47,7 +48,7 @@ void NonBlockingReordering::turn(PipelineWorker& worker) {
     }
     going_.clear();
     std::atomic<Unit*>* slot = &slots_[static_cast<std::uint64_t>(next_) & mask_];
-    while (static_cast<std::int64_t>(going_.size()) < most_sends_) {
+    while (sent + static_cast<std::int64_t>(going_.size()) < most_sends_) {
       Unit* unit = slot->load(std::memory_order_acquire);  // acquire: the unit's records; pairs with the store in `add`
       if (unit == nullptr) break;
       // EMPTY before the unit goes: once it is out, its successor by a window may be admitted and come here. Relaxed:
@@ -56,9 +57,10 @@ void NonBlockingReordering::turn(PipelineWorker& worker) {
       going_.push_back(unit);
       slot = &slots_[static_cast<std::uint64_t>(++next_) & mask_];
     }
-    const auto sent = static_cast<std::int64_t>(going_.size());
-    if (sent != 0) exit_.send(going_, worker);
-    worker.counts.sends += sent;
+    const auto count = static_cast<std::int64_t>(going_.size());
+    if (count != 0) exit_.send(going_, worker);
+    sent += count;
+    worker.counts.sends += count;
     // seq_cst: before the look at the slot; pairs with the store and the exchange of who adds. Also release.
     taken_.store(false, std::memory_order_seq_cst);
     if (slot->load(std::memory_order_seq_cst) == nullptr) return;
@@ -79,16 +81,19 @@ void LockedReordering::add(Units units, PipelineWorker& worker) {
   worker.counts.adds += static_cast<std::int64_t>(units.size());
   const std::lock_guard lock(mutex_);
   for (Unit* unit : units) slots_[static_cast<std::uint64_t>(unit->serial) & mask_] = unit;
-  going_.clear();
   for (;;) {
-    Unit*& slot = slots_[static_cast<std::uint64_t>(next_) & mask_];
-    if (slot == nullptr) break;
-    going_.push_back(slot);
-    slot = nullptr;
-    ++next_;
+    going_.clear();
+    while (going_.size() < kMostTogether) {
+      Unit*& slot = slots_[static_cast<std::uint64_t>(next_) & mask_];
+      if (slot == nullptr) break;
+      going_.push_back(slot);
+      slot = nullptr;
+      ++next_;
+    }
+    if (going_.empty()) return;
+    worker.counts.sends += static_cast<std::int64_t>(going_.size());
+    exit_.send(going_, worker);
   }
-  worker.counts.sends += static_cast<std::int64_t>(going_.size());
-  if (!going_.empty()) exit_.send(going_, worker);
 }
 
 std::unique_ptr<Reordering> make_reordering(std::string_view name, std::int64_t window, PipelineExit& exit) {

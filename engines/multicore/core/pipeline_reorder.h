@@ -79,6 +79,8 @@ class LockedReordering final : public Reordering {
   bool resume(PipelineWorker&) override { return false; }
 
  private:
+  static constexpr std::size_t kMostTogether = 32;  // then those behind may begin
+
   const std::uint64_t mask_;
   PipelineExit& exit_;
   std::mutex mutex_;           // guards all below

@@ -86,7 +86,8 @@ void PipelineScheduler::leave(std::int32_t stage, std::int64_t busy_ns, std::int
     estimate(load);
   }
   // release: the state; pairs with the exchange in `choose`.
-  load.workers.fetch_sub(1, std::memory_order_release);
+  // seq_cst: before a look at the list; pairs with `has_room`. Also release.
+  load.workers.fetch_sub(1, std::memory_order_seq_cst);
 }
 
 void PipelineScheduler::estimate(Load& load) noexcept {

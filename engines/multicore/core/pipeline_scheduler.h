@@ -48,10 +48,11 @@ class PipelineScheduler {
   // The worker has spent so long on so much.
   void leave(std::int32_t stage, std::int64_t busy_ns, std::int64_t rows, std::int64_t outputs);
 
-  // Whether one more worker may turn to the operator.
+  // Whether one more worker may turn to the operator, which has just been given something.
   bool has_room(std::size_t stage) const noexcept {
     const Load& load = loads_[stage];
-    return load.workers.load(std::memory_order_relaxed) < load.limit;  // relaxed: a guess
+    // seq_cst: behind a push; pairs with `leave`, behind which who finds nothing looks at the list again.
+    return load.workers.load(std::memory_order_seq_cst) < load.limit;
   }
 
   // Records that one record of the operator becomes, as far as known.

@@ -1,6 +1,7 @@
 // What the workers of a pipeline do.
 #include <algorithm>
 #include <array>
+#include <thread>
 
 #include "pipeline_runtime.h"
 
@@ -56,8 +57,12 @@ bool PipelineRuntime::admit(PipelineWorker& worker) {
   if (front_.order == nullptr) return entry_->admit(*egress_, most, &entrance_, worker);
   // What has to be grouped first passes through a reordering buffer, like what an operator has made.
   const bool some = entry_->admit(*egress_, most, nullptr, worker);
-  for (Unit* unit : worker.admitted) stages_.front()->group(*unit, worker);
-  if (!worker.admitted.empty()) front_.order->add(worker.admitted, worker);
+  for (Units left = worker.admitted; !left.empty();) {
+    const Units together = left.first(std::min(left.size(), PipelineEntry::kTogether));
+    for (Unit* unit : together) stages_.front()->group(*unit, worker);
+    front_.order->add(together, worker);
+    left = left.subspan(together.size());
+  }
   worker.admitted.clear();
   return some;
 }
@@ -81,6 +86,13 @@ bool PipelineRuntime::schedule(Slot& slot, bool any) {
     if (done != 0) {
       ++worker.counts.decisions;
       worker.counts.decision_ns += begin_ns - asked_ns;
+      return true;
+    }
+    if (any && !lines_[index].list->empty()) {
+      // Pushed while this worker stood at the operator, so that nobody was woken (`deliver`). Law: who pushes makes the
+      // list not empty and then looks for room, who leaves makes room and then looks at the list; all four sequentially
+      // consistent. Or what is there is locked by others: let them have the core.
+      std::this_thread::yield();
       return true;
     }
     skip |= std::uint64_t{1} << index;

@@ -20,7 +20,7 @@ struct PipelineCounts {
   std::int64_t kernel_calls = 0;
   std::int64_t adds = 0;         // units given to a reordering buffer,
   std::int64_t sends = 0;        // and sent on from one,
-  std::int64_t found_taken = 0;  // and left to whoever was sending already
+  std::int64_t found_taken = 0;  // times that a thread left what it had added to one that was sending already
   std::int64_t handed_over = 0;  // turns at an exit that ended with something left to send
   std::int64_t delegated = 0;    // groups left to the worker that was at their partition
   std::int64_t decisions = 0;    // of the scheduler, that gave this worker something to do
@@ -44,7 +44,7 @@ struct alignas(kCacheLine) PipelineWorker {
   std::vector<Unit*> admitted;          // units on their way from the entry
   std::vector<Unit*> finished;          // by the operator it works on; on their way to the reordering buffer
 
-  // A buffer for what a group writes apart, and back: the memory goes round among the workers.
+  // A buffer for what a group writes apart, and back: a few are kept, mostly by who will need them.
   std::unique_ptr<RecordBuffer> spare() {
     if (spares.empty()) return std::make_unique<RecordBuffer>();
     std::unique_ptr<RecordBuffer> one = std::move(spares.back());
@@ -58,7 +58,7 @@ struct alignas(kCacheLine) PipelineWorker {
 
   // Scratch.
   RecordBuffer made;                    // of a group
-  static constexpr std::size_t kMostSpares = 64;
+  static constexpr std::size_t kMostSpares = 8;
   std::vector<std::unique_ptr<RecordBuffer>> spares;
   std::vector<void*> columns;           // where a group writes
   std::vector<std::int32_t> group_of;   // by partition: valid where `mark` is `epoch`

@@ -17,7 +17,7 @@ constexpr std::int64_t kAtOnce = 8;
 // What is handed over at once is work of a sixteenth of a slice at most.
 constexpr std::int64_t kShare = 16;
 
-// As many as fit a word of bits. More workers share them.
+// As many as fit a word of bits, and as there can be workers.
 constexpr std::int32_t kMostQueues = 64;
 
 // How long a worker spins for its turn before it lets others have the core.
@@ -48,7 +48,8 @@ void publish(Queues& queues, std::uint64_t touched) {
 }  // namespace
 
 UnitList::UnitList(std::int64_t window, std::int32_t queues) {
-  for (std::int32_t q = 0; q < std::clamp(queues, 1, kMostQueues); ++q) queues_.emplace_back(static_cast<std::uint64_t>(window));
+  queues = std::clamp(queues, 1, kMostQueues);
+  for (std::int32_t q = 0; q < queues; ++q) queues_.emplace_back(static_cast<std::uint64_t>(window));
 }
 
 void UnitList::put(Units units) {
@@ -176,25 +177,28 @@ std::int64_t PartitionedGroups::work(std::int64_t records, Operate& operate, Pip
     // acquire: the state and the head; pairs with the release below.
     if (some && !queue.locked.exchange(true, std::memory_order_acquire)) {
       std::uint64_t head = queue.head.load(std::memory_order_relaxed);  // relaxed: written under the lock
-      const std::uint64_t first = head;
-      const std::int64_t before = done;
+      std::uint64_t first = head;
+      std::int64_t before = done;
       std::int64_t unhanded = 0;
+      const auto hand_over = [&] {
+        operate.hand_over(worker);
+        worked(done - before);  // not for each group: these counts are shared by all workers
+        before = done;
+        // relaxed: who sees it late looks in vain.
+        taken_.fetch_add(static_cast<std::int64_t>(head - first), std::memory_order_relaxed);
+        first = head;
+        unhanded = 0;
+      };
       while (done < records && head != queue.tail.load(std::memory_order_acquire)) {  // acquire: pairs with `put`
         Group& group = *slot(partition, head);
-        queue.head.store(++head, std::memory_order_relaxed);  // relaxed: read by others as a guess
         const std::int64_t size = group.end - group.begin;
-        const std::int64_t most = together(records - done, size);
+        if (unhanded >= together(records - done, size)) hand_over();
+        ++unhanded;
+        queue.head.store(++head, std::memory_order_relaxed);  // relaxed: read by others as a guess
         done += size;
         operate.operate_group(group, worker);
-        if (++unhanded >= most) {
-          operate.hand_over(worker);
-          unhanded = 0;
-        }
       }
-      operate.hand_over(worker);
-      worked(done - before);  // once for all of them: these counts are shared by all workers
-      // relaxed: who sees it late looks in vain.
-      taken_.fetch_add(static_cast<std::int64_t>(head - first), std::memory_order_relaxed);
+      hand_over();
       queue.locked.store(false, std::memory_order_release);  // release: pairs with the exchange above
       if (done >= records) break;                            // goes on here the next time
     }
@@ -234,12 +238,19 @@ HybridGroups::Taken HybridGroups::take(ItemRing<std::int32_t>& master, std::int6
   std::array<std::int32_t, kAtOnce> tokens{};
   Taken taken;
   std::int64_t groups = 0;
-  std::int64_t wanted = own ? 1 : kAtOnce;
+  // Where records are heavy few are asked for.
+  std::int64_t wanted = own ? 1 : std::clamp<std::int64_t>(records, 1, kAtOnce);
   while (taken.records < records) {
     const std::int64_t count = master.pop(tokens.data(), wanted);
     if (count == 0) break;
-    const std::int64_t before = taken.records;
+    std::int64_t before = taken.records;
     std::int64_t unhanded = 0;  // groups
+    const auto hand_over = [&] {
+      operate.hand_over(worker);
+      worked(taken.records - before);  // not for each group: the count is shared by all workers
+      before = taken.records;
+      unhanded = 0;
+    };
     for (std::int64_t i = 0; i < count; ++i) {
       const auto partition = static_cast<std::size_t>(tokens[static_cast<std::size_t>(i)]);
       Queue& queue = queues_[partition];
@@ -253,19 +264,15 @@ HybridGroups::Taken HybridGroups::take(ItemRing<std::int32_t>& master, std::int6
       do {
         Group& group = *slots_[partition * (mask_ + 1) + (queue.head++ & mask_)];
         const std::int64_t size = group.end - group.begin;
-        const std::int64_t most = together(records - taken.records, size);
-        taken.records += size;
+        if (unhanded >= together(records - taken.records, size)) hand_over();
+        ++unhanded;
         ++groups;
+        taken.records += size;
         operate.operate_group(group, worker);
-        if (++unhanded >= most) {
-          operate.hand_over(worker);
-          unhanded = 0;
-        }
         // acq_rel: releases the state to the next at the partition; acquires the groups of tokens left to this one.
       } while (queue.count.fetch_sub(1, std::memory_order_acq_rel) > 1);
     }
-    operate.hand_over(worker);
-    worked(taken.records - before);  // once for all of them: the count is shared by all workers
+    hand_over();
     if (!own) break;                 // there may be something of one's own by now
     if (groups != 0) wanted = at_once(records - taken.records, taken.records / groups);
   }

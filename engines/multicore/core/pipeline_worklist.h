@@ -72,8 +72,9 @@ class Worklist {
 // Whole units, for operators that are not partitioned.
 //
 // With several queues, units are dealt to them by serial number, in runs, and each worker has one where it looks first;
-// where its own is empty it takes from the others'. Two workers, or four, so meet the same units every time, since their
-// memory is used again after a window: its lines stay in a core's cache.
+// where its own is empty it takes from the others'. Where
+// the window is a multiple of all runs, two workers at a window of 128 for one, each so meets the same units every time,
+// whose memory is used again after a window: its lines stay in a core's cache.
 class UnitList final : public Worklist {
  public:
   // `queues`: 1 where units must be taken in order.
@@ -90,7 +91,7 @@ class UnitList final : public Worklist {
 
   static constexpr std::int64_t kRun = 8;
 
-  std::deque<ItemRing<Unit*>> queues_;
+  alignas(kCacheLine) std::deque<ItemRing<Unit*>> queues_;  // not beside the counts of the base
 };
 
 // One queue of groups. Each has a ticket, its turn within its partition, given as it is pushed: so taking a group and
@@ -139,7 +140,7 @@ class PartitionedGroups final : public Worklist {
     return slots_[partition * (mask_ + 1) + (index & mask_)];
   }
 
-  const std::uint64_t mask_;
+  alignas(kCacheLine) const std::uint64_t mask_;  // not beside the counts of the base
   const std::int32_t workers_;
   const std::size_t stage_;
   std::vector<Queue> queues_;
@@ -182,7 +183,7 @@ class HybridGroups final : public Worklist {
     return static_cast<std::size_t>(partition) % masters_.size();
   }
 
-  const std::uint64_t mask_;
+  alignas(kCacheLine) const std::uint64_t mask_;  // not beside the counts of the base
   std::deque<ItemRing<std::int32_t>> masters_;
   std::vector<Queue> queues_;
   std::vector<std::uint64_t> tails_;  // the exit before; close together: they go from thread to thread with the exit

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "cacheline.h"
 #include "pipeline_kernel.h"
 #include "window_table.h"
 
@@ -44,8 +43,7 @@ struct StageSpec {
 StageSpec checked(StageSpec spec);
 
 // The states of the keys of a partitioned operator, or of some of them.
-// On lines of its own: partitions are at different workers.
-class alignas(kCacheLine) KeyStates {
+class KeyStates {
  public:
   KeyStates() = default;
   explicit KeyStates(const StageSpec& spec) : stride_(kHeadBytes + spec.words() * 8) {}

@@ -99,6 +99,33 @@ void a_turn_ends_and_the_rest_is_offered() {
   CHECK_EQ(worker->counts.handed_over, 2);
 }
 
+// Its exit is fed while it sends: each unit that goes brings the next one.
+void a_turn_ends_also_when_others_keep_adding() {
+  struct Feeding final : lab::PipelineExit {
+    void send(lab::Units units, PipelineWorker& worker) override {
+      sent += static_cast<std::int64_t>(units.size());
+      ++calls;
+      const auto next = static_cast<std::size_t>(units.back()->serial + 1);
+      if (next < all.size()) add(*order, all[next], worker);
+    }
+    void offer(PipelineWorker&) override { ++offers; }
+    Reordering* order = nullptr;
+    std::vector<Unit> all = std::vector<Unit>(100);
+    std::int64_t sent = 0, calls = 0, offers = 0;
+  } exit;
+  lab::NonBlockingReordering order(128, exit, 10);
+  exit.order = &order;
+  for (std::size_t i = 0; i < exit.all.size(); ++i) exit.all[i].serial = static_cast<std::int64_t>(i);
+  const auto worker = a_worker();
+  add(order, exit.all[0], *worker);
+  CHECK_EQ(exit.sent, 10);
+  CHECK_EQ(exit.offers, 1);
+  for (int turn = 2; turn <= 10; ++turn) CHECK(order.resume(*worker));
+  CHECK_EQ(exit.sent, 100);
+  while (order.resume(*worker)) continue;
+  CHECK_EQ(exit.calls, 100);
+}
+
 // Two threads meet, as closely as two threads can.
 class Meeting {
  public:
@@ -218,6 +245,7 @@ void all_is_sent_at_the_end_of_the_stream() {
 int main() {
   units_added_in_any_order_leave_in_order();
   a_turn_ends_and_the_rest_is_offered();
+  a_turn_ends_also_when_others_keep_adding();
   no_unit_stays_behind_when_adders_have_gone();
   all_is_sent_at_the_end_of_the_stream();
 }
