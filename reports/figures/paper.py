@@ -283,9 +283,11 @@ def _mark(axes: Axes, mark: Mark) -> None:
     if mark.x is not None:
         low, high = mark.low, mark.high
         axes.plot([mark.x, mark.x], [low, high], color=ink, linewidth=1.0, zorder=5)
+        # A range has ends, and no point in between that anybody published.
         axes.plot(
-            [mark.x], [(low + high) / 2], marker="D", markersize=_MARK_SIZE, linestyle="none",
-            markerfacecolor="none", markeredgecolor=ink, markeredgewidth=1.2, zorder=5,
+            [mark.x, mark.x], [low, high], marker="D" if low == high else "_", linestyle="none",
+            markersize=_MARK_SIZE, markerfacecolor="none", markeredgecolor=ink,
+            markeredgewidth=1.2, zorder=5,
         )  # fmt: skip
     elif mark.low == mark.high or not math.isfinite(mark.high) or mark.low == 0:
         at = mark.low if not math.isfinite(mark.high) else mark.high
@@ -366,8 +368,8 @@ def _published(mark: Mark) -> Line2D | Patch:
     ink = _ink(mark)
     if mark.x is not None:
         return Line2D(
-            [], [], marker="D", markersize=_MARK_SIZE - 1, linestyle="none", label=mark.name,
-            markerfacecolor="none", markeredgecolor=ink,
+            [], [], marker="D" if mark.low == mark.high else "|", markersize=_MARK_SIZE - 1,
+            linestyle="none", label=mark.name, markerfacecolor="none", markeredgecolor=ink,
         )  # fmt: skip
     if mark.low == mark.high or not math.isfinite(mark.high) or mark.low == 0:
         return Line2D([], [], color=ink, linestyle=(0, (4, 2)), label=mark.name)
