@@ -39,6 +39,8 @@ LOGS = 7
 """Processes of each form of the ordered log, in turn."""
 LOG_TUPLES = 16_000_000
 """At 600 M tuples/s, 27 ms."""
+SPINS_OF_A_UNIT = 50
+"""Work on a unit that takes about as long as passing it on."""
 REORDERINGS = 9
 """Processes of each reordering scheme, in turn."""
 REORDERED_UNITS = 4_000_000
@@ -223,24 +225,28 @@ def switch_times(targets: Sequence[Target], *options: str) -> dict[tuple[int, in
 
 def reordering_costs(
     targets: Sequence[Target], units: int = REORDERED_UNITS
-) -> dict[tuple[str, int], list[float]]:
+) -> dict[tuple[str, int, int], list[float]]:
     """Return CPU ns per unit of the reordering schemes, and of none, as figures need them.
 
-    A setting in which a process fails has none.
+    Of units with much work there are fewer. A setting in which a process fails has none.
     """
-    asked = [(t.scheme, t.threads) for t in targets if t.kind == "reordering"]
-    needed = dict.fromkeys(key for s, n in asked for key in ((UNORDERED, n), (s, n)))
-    found: dict[tuple[str, int], list[float]] = {key: [] for key in needed}
-    failed: set[tuple[str, int]] = set()
+    asked = [(t.scheme, t.threads, t.spins) for t in targets if t.kind == "reordering"]
+    needed = dict.fromkeys(
+        (scheme, threads, spins) for mine, threads, spins in asked for scheme in (UNORDERED, mine)
+    )
+    found: dict[tuple[str, int, int], list[float]] = {key: [] for key in needed}
+    failed: set[tuple[str, int, int]] = set()
     for _ in range(REORDERINGS):
-        for scheme, threads in (key for key in needed if key not in failed):
+        for key in (key for key in needed if key not in failed):
+            scheme, threads, spins = key
+            some = units // (1 + spins // SPINS_OF_A_UNIT)
             try:
-                cpu_ns = reordering.trial(reordering.PROGRAM, scheme, threads, units)
+                cpu_ns = reordering.trial(reordering.PROGRAM, scheme, threads, some, spins)
             except subprocess.SubprocessError as error:
                 print(f"reordering: {error}", file=sys.stderr)
-                failed.add((scheme, threads))
+                failed.add(key)
             else:
-                found[scheme, threads].append(cpu_ns)
+                found[key].append(cpu_ns)
     return {key: [] if key in failed else costs for key, costs in found.items()}
 
 

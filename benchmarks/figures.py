@@ -47,7 +47,7 @@ KINDS: Mapping[str, tuple[str, frozenset[str]]] = {
     "log": (AT_LEAST, frozenset({"ways", "batch", "run"})),
     "log_ratio": (AT_LEAST, frozenset({"ways", "batch", "run", "form"})),
     "reconfiguration": (AT_MOST, frozenset({"before", "after"})),
-    "reordering": (AT_MOST, frozenset({"scheme", "threads", "batch"})),
+    "reordering": (AT_MOST, frozenset({"scheme", "threads", "batch", "spins"})),
 }
 
 
@@ -71,6 +71,7 @@ class Target:
     after: int = 0
     scheme: str = ""
     threads: int = 0
+    spins: int = 0
 
     @property
     def bound(self) -> str:
@@ -102,7 +103,8 @@ class Evidence:
         logs_eps: by form of the ordered log and (ways, batch, run), tuples/s of each process.
         switches_ns: by numbers of instances before and after, the 99th percentile of the
             reconfiguration time in each process.
-        reordering_ns: by reordering scheme and threads, CPU ns per unit of each process.
+        reordering_ns: by reordering scheme, threads and spins of work on a unit, CPU ns per unit of
+            each process.
         loops_eps: rates of the Numba loop, events/s.
         generators_eps: rates of the generator into a null engine, events/s.
         send_lags_ns: 99th percentiles of its send lag at 1 M events/s.
@@ -119,7 +121,7 @@ class Evidence:
     lists: Mapping[tuple[str, str], int] = field(default_factory=dict)
     logs_eps: Mapping[tuple[str, Setting], Sequence[float]] = field(default_factory=dict)
     switches_ns: Mapping[tuple[int, int], Sequence[float]] = field(default_factory=dict)
-    reordering_ns: Mapping[tuple[str, int], Sequence[float]] = field(default_factory=dict)
+    reordering_ns: Mapping[tuple[str, int, int], Sequence[float]] = field(default_factory=dict)
 
 
 def read_targets(path: Path, only: Sequence[str] = ()) -> tuple[Target, ...]:
@@ -232,8 +234,9 @@ def _log(target: Target, evidence: Evidence, form: str) -> float | None:
 
 def _reordering(target: Target, evidence: Evidence) -> float | None:
     """Return what a scheme takes beyond no order, in ns of CPU per record."""
-    mine = _median(evidence.reordering_ns.get((target.scheme, target.threads), ()))
-    none = _median(evidence.reordering_ns.get((UNORDERED, target.threads), ()))
+    at = (target.threads, target.spins)
+    mine = _median(evidence.reordering_ns.get((target.scheme, *at), ()))
+    none = _median(evidence.reordering_ns.get((UNORDERED, *at), ()))
     return None if mine is None or none is None else (mine - none) / target.batch
 
 

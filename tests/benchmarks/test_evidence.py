@@ -61,15 +61,19 @@ def test_reordering_schemes_take_turns_with_no_order_and_one_that_fails_has_no_c
     figures = [
         target("reordering", scheme="nonblocking", threads=2, batch=1),
         target("reordering", scheme="nonblocking", threads=2, batch=64),
+        target("reordering", scheme="nonblocking", threads=2, batch=1, spins=450),
         target("reordering", scheme="lock", threads=2, batch=1),
     ]
     assert evidence.reordering_costs(figures, units=1000) == {
-        (UNORDERED, 2): [2.5] * evidence.REORDERINGS,
-        ("nonblocking", 2): [2.5] * evidence.REORDERINGS,
-        ("lock", 2): [],
+        (UNORDERED, 2, 0): [2.5] * evidence.REORDERINGS,
+        ("nonblocking", 2, 0): [2.5] * evidence.REORDERINGS,
+        (UNORDERED, 2, 450): [2.5] * evidence.REORDERINGS,
+        ("nonblocking", 2, 450): [2.5] * evidence.REORDERINGS,
+        ("lock", 2, 0): [],
     }
-    rounds = ["none 2 1000 0", "nonblocking 2 1000 0"] * evidence.REORDERINGS
-    rounds.insert(2, "lock 2 1000 0")
+    one = ["none 2 1000 0", "nonblocking 2 1000 0", "none 2 100 450", "nonblocking 2 100 450"]
+    rounds = one * evidence.REORDERINGS
+    rounds.insert(4, "lock 2 1000 0")
     assert log.read_text().splitlines() == rounds
     assert "'lock', '2', '1000', '0'" in capsys.readouterr().err
 

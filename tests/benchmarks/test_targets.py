@@ -113,12 +113,14 @@ def test_a_counters_share_divides_the_medians_of_counters():
 
 def test_a_reordering_schemes_cost_is_beyond_no_order_and_shared_by_the_records_of_a_unit():
     costs = {
-        ("nonblocking", 2): [15.0, 90.0, 13.0],
-        (UNORDERED, 2): [5.0, 3.0, 7.0],
-        ("nonblocking", 1): [1.0],
+        ("nonblocking", 2, 7): [15.0, 90.0, 13.0],
+        (UNORDERED, 2, 7): [5.0, 3.0, 7.0],
+        ("nonblocking", 2, 0): [900.0],
+        (UNORDERED, 2, 0): [1.0],
+        ("nonblocking", 1, 7): [1.0],
     }
     evidence = Evidence(reordering_ns=costs)
-    wanted = {"cell": "", "scheme": "nonblocking", "batch": 2}
+    wanted = {"cell": "", "scheme": "nonblocking", "batch": 2, "spins": 7}
     assert measured(target("reordering", **wanted, threads=2), evidence) == 5.0
     assert measured(target("reordering", **wanted, threads=1), evidence) is None
 
