@@ -142,7 +142,7 @@ def test_a_trial_waits_until_the_cores_are_near_but_not_for_ever():
 def test_this_machine_can_be_looked_at_twice():
     first = look()
     if len(os.sched_getaffinity(0)) > 1 and first.core_to_core_ns is not None:
-        assert 1 < first.core_to_core_ns < 1e6
+        assert first.core_to_core_ns > 1  # infinite where the cores did not both run for 20 ms
     assert first.loadavg is not None and first.ticks is not None
     second = look(first)
     assert second.ticks is not None and second.ticks.total >= first.ticks.total
