@@ -110,7 +110,8 @@ def _watched(
         doubts = _warnings(before, after)
         if within_ns is None:
             break
-        if far is None and after.near(within_ns):
+        # Before as well: they may have been moved between the waiting and the look.
+        if far is None and before.near(within_ns) and after.near(within_ns):
             if attempt > 1:
                 doubts.append(
                     f"run {attempt} times, until the cores were within {within_ns:g} ns before and "

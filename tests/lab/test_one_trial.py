@@ -38,6 +38,12 @@ def test_a_trial_whose_cores_went_apart_is_run_again_and_the_last_counts(watched
     assert doubts == ["run 3 times, until the cores were within 100 ns before and after it"]
 
 
+def test_a_trial_whose_cores_were_apart_when_it_began_is_run_again(watched):
+    *seen, doubts = watched(228.0, 32.0, 30.0, 31.0)
+    assert seen == [30.0, 31.0, 2]
+    assert len(doubts) == 1
+
+
 def test_one_core_is_near_itself(watched):
     assert watched(None, None) == (None, None, 1, [])
 
