@@ -33,6 +33,12 @@ def count(value: float) -> Quantity:
     return Quantity(text=f"{short} {unit}".strip(), exact=f"{value:,.0f}")
 
 
+def plain(value: float) -> Quantity:
+    """Write a number whose unit its name says, for example `0.152` or `6,000,000`."""
+    whole = value == int(value)
+    return Quantity(text=f"{value:,.0f}" if whole else digits(value), exact=f"{value:,.9g}")
+
+
 def duration(ns: float) -> Quantity:
     """Write a time given in nanoseconds, for example `1.24 µs`."""
     exact = f"{ns:,.0f} ns" if ns >= 100 or ns == int(ns) else f"{ns:,.3f} ns"

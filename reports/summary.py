@@ -40,7 +40,7 @@ class Cell:
         plan: the synchronization plan, or the engine's own, as text.
         properties: `{"PIP1": {"holds": bool, "why": str}, ...}`.
         expected_outputs: records of the oracle's answer, the fewest of any trial; None: unknown.
-        counters: engine-specific figures of the first repetition.
+        counters: the engine's own, by name (`reports.counters`).
     """
 
     name: str
@@ -73,7 +73,7 @@ class Cell:
     prepare_s: Spread | None
     plan: str
     properties: Mapping[str, Any]
-    counters: Mapping[str, Any]
+    counters: Mapping[str, Spread]
 
     @property
     def verified(self) -> bool:
@@ -125,7 +125,7 @@ def _cell(summary: CellSummary) -> Cell:
         prepare_s=spread(ok, "prepare_s"),
         plan=_text(rows, "plan"),
         properties=_json(_text(rows, "properties")),
-        counters=_json(_text(ok, "counters")),
+        counters=_counters(ok),
     )
 
 
@@ -144,6 +144,14 @@ def _cpu(rows: list[Row]) -> Spread | None:
         if row["cpu_s"] is not None and row["events"]
     )
     return Spread(values=values) if values else None
+
+
+def _counters(rows: list[Row]) -> dict[str, Spread]:
+    values: dict[str, list[float]] = {}
+    for row in rows:
+        for name, value in _json(row.get("counters") or "").items():
+            values.setdefault(name, []).append(float(value))
+    return {name: Spread(values=tuple(found)) for name, found in values.items()}
 
 
 def _fewest(counts: Iterable[int | None]) -> int | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from reports.counters import counted
 from reports.doubts import ceilings, doubts
 from reports.energy import energy
 from reports.energy import reasons as energy_reasons
@@ -16,8 +17,10 @@ from reports.numbers import (
     growth,
     joules,
     memory,
+    plain,
     rate,
     seconds,
+    share,
     watts,
 )
 from reports.offered import remarks
@@ -52,7 +55,7 @@ from results.store import Run, read_run
 
 Colours = Mapping[str, Colour]
 
-_WRITERS = (rate, count, duration, growth, joules, memory, seconds, watts)
+_WRITERS = (rate, count, duration, growth, joules, memory, plain, seconds, share, watts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +117,7 @@ def render(run: Run, cells: Sequence[Cell], figures: Path) -> str:
         trials=len(run.rows),
         properties=_properties(every),
         plans=_plans(every),
+        counted=counted([*cells, *(s.at_rate for s in found if s.at_rate is not None)]),
         provenance=sections({**run.meta, "searches": None}),
         courses=courses(run, colours),
         **_overview(run, cells, found),
@@ -190,12 +194,14 @@ def _energy(
     """Return the section of energy; without a word about it in any trial there is none."""
     used = energy(run.rows, cells, found)
     reasons = energy_reasons(run.rows)
+    threaded = [one for one in used if "threads" in one.cell.counters]
     return {
         "used": used,
+        "threaded": threaded,
         "energy_reasons": reasons,
         "energy_figures": energy_drawings(used, colours, figures, estimated=False),
         "estimate_figures": energy_drawings(used, colours, figures, estimated=True),
-        "show_energy": bool(reasons or any(one.gross_j or one.estimate_j for one in used)),
+        "show_energy": bool(reasons or threaded or any(o.gross_j or o.estimate_j for o in used)),
         "other_sections": any(cell.load is not None for cell in cells) or bool(found),
     }
 

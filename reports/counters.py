@@ -1,0 +1,42 @@
+"""What engines count about themselves; docs/engines says what each of them means."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from reports.spread import Spread
+from reports.summary import Cell
+from reports.table import in_groups, title
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """All counters of the cells of one engine variant on one workload and input.
+
+    Attributes:
+        name: engine, variant and workload.
+        cells: the columns.
+        rows: (counter, its values by column; None: not counted there), by name.
+    """
+
+    name: str
+    cells: Sequence[Cell]
+    rows: Sequence[tuple[str, Sequence[Spread | None]]]
+
+
+def counted(cells: Sequence[Cell]) -> list[Counted]:
+    """Return the counters of all cells that have some, a table for each variant and input."""
+    tables: dict[tuple[str, str], list[Cell]] = {}
+    for group, members in in_groups(cells):
+        for cell in members:
+            if cell.counters:
+                name = f"{cell.engine} {cell.variant}".strip()
+                tables.setdefault((title(group), name), []).append(cell)
+    return [
+        Counted(name=f"{who} on {workload}", cells=columns, rows=_rows(columns))
+        for (workload, who), columns in tables.items()
+    ]
+
+
+def _rows(columns: Sequence[Cell]) -> list[tuple[str, Sequence[Spread | None]]]:
+    names: Mapping[str, None] = dict.fromkeys(name for cell in columns for name in cell.counters)
+    return [(name, [cell.counters.get(name) for cell in columns]) for name in names]
