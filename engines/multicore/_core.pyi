@@ -3,7 +3,7 @@ The multicore engine's C++ core. Use engines.multicore.adapter instead of callin
 """
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -173,7 +173,11 @@ class LayersCore:
 
     def add_stage(self, *, name: str, kind: str, process: int, partition: int, partitions: int, state_bytes: int, max_outputs: int, itemsizes: Sequence[int]) -> None: ...
 
+    @overload
     def add_stream(self, ts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]], heartbeats: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, heartbeat_due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> int: ...
+
+    @overload
+    def add_stream(self, ts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)] | None], heartbeats: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], input: int, process: int, route: int, due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, heartbeat_due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> int: ...
 
     def start(self) -> None: ...
 
@@ -198,6 +202,8 @@ class LayersCore:
     def lag(self) -> tuple[bytes, bytes]: ...
 
     def progress(self) -> list[list[int]]: ...
+
+    def set_operator(self, *, spec: OperatorSpec, owner: Sequence[int], itemsizes: Sequence[int], end_watermark: int | None) -> None: ...
 
 STEP_NS: int = 100000000
 

@@ -10,9 +10,11 @@ from engines.multicore.dgs_run import RING_BLOCKS, MulticoreRun
 from engines.multicore.elastic.controller import Settings, make
 from engines.multicore.join_runs import JOINS, JoinRun, no_join
 from engines.multicore.join_runs import properties as join_properties
-from engines.multicore.layers_run import KINDS as LAYERS_KINDS
-from engines.multicore.layers_run import LayersRun, depends_on_ties, layers_options
-from engines.multicore.layers_run import wrong_options as wrong_layers
+from engines.multicore.layers_options import KINDS as LAYERS_KINDS
+from engines.multicore.layers_options import layers_options
+from engines.multicore.layers_options import wrong_options as wrong_layers
+from engines.multicore.layers_query import LayersQueryRun, no_graph
+from engines.multicore.layers_run import LayersRun, depends_on_ties
 from engines.multicore.operator_run import OperatorRun, mixed
 from engines.multicore.pipeline_options import KINDS as PIPELINE_KINDS
 from engines.multicore.pipeline_options import pipeline_options, wrong_options
@@ -31,14 +33,14 @@ _QUERIES = {
 }
 
 
-def _variant(name: str, summary: str, model: type[Program]) -> Variant:
+def _variant(name: str, summary: str, *models: type[Program]) -> Variant:
     """Return a variant; one generator (core/generator.h) serves them all."""
     return Variant(
         name=name,
         summary=summary,
         uses_batch=True,
         takes_load=True,
-        models=(model,),
+        models=models,
         source="generator",
     )
 
@@ -47,7 +49,12 @@ VARIANTS = (
     _variant(DGS, "synchronization plans over shared memory; programs with DGS", DGSProgram),
     *(_variant(name, summary, Query) for name, summary in _QUERIES.items()),
     _variant(ORDERED, "workers scheduled on operators, outputs in order; pipelines", Pipeline),
-    _variant(LAYERS, "a thread for each instance, ordered by channels or operators", Pipeline),
+    _variant(
+        LAYERS,
+        "a thread for each instance, ordered by channels or operators; pipelines, operators O+",
+        Pipeline,
+        Query,
+    ),
 )
 MAX_WORKERS = 64
 LOAD_RING_BLOCKS = 1 << 14
@@ -166,14 +173,11 @@ class MulticoreEngine:
                 workers=task.workers,
                 **common,  # type: ignore[arg-type]
             )
-        if isinstance(program, Pipeline) and task.variant == LAYERS:
-            return LayersRun(
-                program,
-                task.dataset.load(),
-                workers=task.workers,
-                options=layers_options(task.options),
-                **common,  # type: ignore[arg-type]
-            )
+        if task.variant == LAYERS:
+            graph = {"workers": task.workers, "options": layers_options(task.options), **common}
+            if isinstance(program, Pipeline):
+                return LayersRun(program, task.dataset.load(), **graph)  # type: ignore[arg-type]
+            return LayersQueryRun(program, task.dataset.load(), **graph)  # type: ignore[arg-type]
         if isinstance(program, Pipeline):
             return PipelineRun(
                 program,
@@ -199,6 +203,8 @@ def _wrong_program(task: Task) -> str | None:
     if task.variant in JOINS:
         return no_join(task.workload, task.variant, task.workers)
     program = task.workload.program
+    if task.variant == LAYERS and isinstance(program, Query):
+        return no_graph(program, task.workers) or _mixed(task)
     if isinstance(program, Pipeline) != (task.variant in _PIPELINES):
         if isinstance(program, Pipeline):
             return f"{task.workload.name} is an ordered pipeline; give variants = ['{ORDERED}']"
@@ -217,10 +223,13 @@ def _wrong_program(task: Task) -> str | None:
             f"{task.workload.name} is a join of all pairs, whose window is the shared log; "
             "shared-nothing instances run keyed operators"
         )
-    if isinstance(program, Query):
-        for stream in task.dataset.streams:
-            if len(stream.kinds) != 1:
-                return mixed(stream.name)
+    return _mixed(task) if isinstance(program, Query) else None
+
+
+def _mixed(task: Task) -> str | None:
+    for stream in task.dataset.streams:
+        if len(stream.kinds) != 1:
+            return mixed(stream.name)
     return None
 
 

@@ -1,57 +1,17 @@
-"""Runs pipelines as query graphs, by determinism layer: docs/decisions/0011-determinism-layers.md.
-
-Source: Viper: communication-layer determinism and scaling in stream processing, sections 3 and 4.
-"""
-
-import os
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+"""Runs pipelines as query graphs: docs/decisions/0011-determinism-layers.md."""
 
 from engines.errors import UnsupportedError
-from engines.multicore import _core
-from engines.multicore.core_run import RESERVED_ROWS, CoreRun, offered, set_up
+from engines.multicore.core_run import set_up
 from engines.multicore.kernels.pipelines import StageKernels
-from engines.multicore.results import histogram
+from engines.multicore.layers_graph import GraphRun
+from engines.multicore.layers_options import LayersOptions
 from engines.multicore.stages import add_stage, columns_of, itemsizes, partitions_of, refused_fields
-from engines.protocol import Measured, OfferedLoad
-from workloads.model import Columns, Input, OutputType, Pipeline, Tag
+from engines.protocol import OfferedLoad
+from workloads.model import Input, OutputType, Pipeline, Tag
 from workloads.model.pipeline import PARTITIONED, STATEFUL, STATELESS
 
-OPERATOR, COMMUNICATION, NONE = "operator", "communication", "none"
-DETERMINISM = (COMMUNICATION, OPERATOR, NONE)
-CHANNEL_ROWS = 4096
-LEAST_CHANNEL_ROWS, MOST_CHANNEL_ROWS = 2, 1 << 20
-KINDS: Mapping[str, type[object]] = {"determinism": str, "channel_rows": int}
-"""Types of the options, by name."""
 
-IN_WORDS = {
-    OPERATOR: "merge-sorting operators",
-    COMMUNICATION: "ordered logs as channels",
-    NONE: "no order",
-}
-
-HANDED_OVER = (
-    "from when an injector handed over the input record that an output comes from, to within 64 "
-    "records, until the output was at its sink; at full speed, so it is the time spent in channels"
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LayersOptions:
-    """Options of a run.
-
-    Attributes:
-        determinism: where what comes from several producers is put in order: by `communication`,
-            the channels, or `operator`, operators of their own; or `none`, nowhere.
-        channel_rows: records between two threads, rounded up to a power of two.
-    """
-
-    determinism: str = COMMUNICATION
-    channel_rows: int = CHANNEL_ROWS
-
-
-class LayersRun(CoreRun):
+class LayersRun(GraphRun):
     """One run of a pipeline as a query graph, on columns in memory.
 
     Args:
@@ -86,28 +46,17 @@ class LayersRun(CoreRun):
         reason = refused_fields(pipeline, data)
         if reason is not None:
             raise UnsupportedError(reason)
-        super().__init__(pipeline.output, load=load, measure=measure)
+        super().__init__(
+            pipeline.output, workers=workers, options=options, load=load, measure=measure
+        )
         self._pipeline = pipeline
-        self._workers = workers
-        self._options = options or LayersOptions()
         self._kernels = [
             StageKernels(stage, pipeline.input_of(index))
             for index, stage in enumerate(pipeline.stages)
         ]
-        available = sorted(os.sched_getaffinity(0))
         with set_up():
-            self._core = _core.LayersCore(
-                determinism=self._options.determinism,
-                workers=workers,
-                batch=batch,
-                channel_rows=self._options.channel_rows,
-                ring_blocks=ring_blocks,
-                itemsizes=[8, *itemsizes(pipeline.event)],
-                core_count=len(available),
-                cores=available if pin else [],
-                load=offered(load),
-                reserved_rows=0 if load is None else RESERVED_ROWS,
-                measure=measure,
+            self._core = self._make_core(
+                [8, *itemsizes(pipeline.event)], batch=batch, ring_blocks=ring_blocks, pin=pin
             )
             for stage, kernels in zip(pipeline.stages, self._kernels, strict=True):
                 add_stage(self._core, stage, kernels, partitions_of(stage))
@@ -115,74 +64,12 @@ class LayersRun(CoreRun):
                 self._add_stream(index, stream, columns_of(stream, pipeline.event))
             self._core.start()
 
-    def run(self) -> Measured:
-        """Process the whole input.
-
-        Raises:
-            EngineCrashError: an operator failed; the message says which and how.
-        """
-        self._run_core()
-        counters = self._counters()
-        return self._measured(self._plan(counters), counters)
-
-    def answer(self) -> Columns:
-        """Return all outputs, by time and sink; what a sink got late stays late."""
-        return super().answer()
-
-    def _plan(self, counters: Mapping[str, float]) -> str:
-        def of(count: float, what: str) -> str:
-            return f"{count:.0f} {what}" + ("" if count == 1 else "s")
-
-        parts = [of(counters["injectors"], "injector")]
+    def _operators_in_words(self) -> list[str]:
+        parts = []
         for stage in self._pipeline.stages:
             instances = 1 if stage.kind == STATEFUL else self._workers
             parts.append(f"{stage.name} ({stage.kind}) x {instances}")
-        parts.append(of(counters["sinks"], "sink"))
-        channels = f"{of(counters['queues'], 'queue')} and {of(counters['logs'], 'ordered log')}"
-        return (
-            f"{' -> '.join(parts)}; determinism: {self._options.determinism} "
-            f"({IN_WORDS[self._options.determinism]}); {of(counters['threads'], 'thread')}, "
-            f"{of(counters['mergers'], 'merge-sorting operator')} among them; {channels} of "
-            f"{self._options.channel_rows} records a producer"
-        )
-
-    def _counters(self) -> dict[str, float]:
-        counters = self._counted()
-        cpu_ns, merger_ns = counters.pop("cpu_ns"), counters.pop("merger_cpu_ns")
-        events = self._open().events()
-        return {
-            **counters,
-            "graph_cpu_s": cpu_ns / 1e9,
-            # ns a tuple is ms a million of them.
-            "graph_cpu_s_per_mtuple": cpu_ns / events / 1e3 if events else 0.0,
-            "merger_cpu_share": merger_ns / cpu_ns if cpu_ns else 0.0,
-            "switches_per_mtuple": (
-                (counters["voluntary_switches"] + counters["involuntary_switches"]) / events * 1e6
-                if events
-                else 0.0
-            ),
-        }
-
-    def _at_full_speed(self, core: Any) -> dict[str, Any]:
-        return {"latency": histogram(core.latency(), HANDED_OVER)}
-
-
-def layers_options(given: Mapping[str, object]) -> LayersOptions:
-    """Return the options among all those that a task gives; the others by default."""
-    return LayersOptions(**{k: v for k, v in given.items() if k in KINDS})  # type: ignore[arg-type]
-
-
-def wrong_options(given: Mapping[str, object]) -> str | None:
-    """Return what is wrong with the values of options of the right types, or None."""
-    options = layers_options(given)
-    if options.determinism not in DETERMINISM:
-        return f"determinism is one of {', '.join(DETERMINISM)}, got {options.determinism!r}"
-    if not LEAST_CHANNEL_ROWS <= options.channel_rows <= MOST_CHANNEL_ROWS:
-        return (
-            f"channel_rows must be between {LEAST_CHANNEL_ROWS} and {MOST_CHANNEL_ROWS}, got "
-            f"{options.channel_rows}"
-        )
-    return None
+        return parts
 
 
 def depends_on_ties(pipeline: Pipeline, output: OutputType, workers: int) -> str | None:

@@ -4,7 +4,7 @@ Instances are virtual shared-nothing, over ordered logs, or shared-nothing, over
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -20,15 +20,14 @@ from engines.multicore.kernels.operators import (
     OperatorKernels,
     TupleLayout,
     columns_of,
-    entry_bytes,
     layout_of,
     shapes_of,
 )
 from engines.multicore.operator_refusal import fixed_only, mixed, refusal
+from engines.multicore.operator_spec import output_itemsizes, spec_of
 from engines.multicore.results import elasticity
 from engines.protocol import Measured, OfferedLoad
-from workloads.model import Input, Operator, Query
-from workloads.model.operator import SINGLE
+from workloads.model import Input, Query
 
 __all__ = ["OperatorRun", "mixed", "refusal"]
 
@@ -104,13 +103,13 @@ class OperatorRun(CoreRun):
                 ring_blocks=ring_blocks,
                 tuple_buffer=tuple_buffer,
                 shared_nothing=shared_nothing,
-                itemsizes=_itemsizes(self._operator),
+                itemsizes=output_itemsizes(self._operator),
                 load=offered(load),
                 reserved_rows=0 if load is None else RESERVED_ROWS,
                 measure=measure,
                 end_watermark=None if data.until_ts is None else data.until_ts - 1,
                 link_rows=link_rows,
-                spec=_spec(self._operator, self._kernels[0], self._layouts()),
+                spec=spec_of(self._operator, self._kernels[0], self._layouts()),
                 **cores_for(most, pin),
             )
             self._add_operators()
@@ -191,9 +190,9 @@ class OperatorRun(CoreRun):
         for operator, kernels in zip(self._operators[1:], self._kernels[1:], strict=True):
             layout = TupleLayout(input=0, fields=operator.fields.names or (), lists=())
             self._core.add_operator(
-                spec=_spec(operator, kernels, [layout]),
+                spec=spec_of(operator, kernels, [layout]),
                 process=kernels.process(layout),
-                itemsizes=_itemsizes(operator),
+                itemsizes=output_itemsizes(operator),
             )
 
     def _add_streams(self) -> None:
@@ -236,40 +235,3 @@ class OperatorRun(CoreRun):
         for stream, due in zip(self._data.streams, self._load.due_ns, strict=True):
             arrived[stream.kinds[0]] += int(np.searchsorted(due, time_ns, side="right"))
         return tuple(arrived)
-
-
-def _itemsizes(operator: Operator) -> list[int]:
-    return [operator.output[name].itemsize for name in operator.output.names or ()]
-
-
-def _spec(
-    operator: Operator, kernels: OperatorKernels, layouts: Sequence[TupleLayout]
-) -> _core.OperatorSpec:
-    """Return what the core must know of an operator.
-
-    Args:
-        operator: the operator.
-        kernels: its compiled functions.
-        layouts: of its streams; two for joins.
-    """
-    join: dict[str, int] = {}
-    if operator.join is not None:
-        left, right = layouts
-        join = {
-            "match_by_left": kernels.match(left, right, by_left=True),
-            "match_by_right": kernels.match(left, right, by_left=False),
-            "emit_pairs": kernels.pairs(left, right),
-        }
-    return _core.OperatorSpec(
-        name=operator.name,
-        advance=operator.window.advance,
-        size=operator.window.size,
-        single=operator.window.type == SINGLE,
-        inputs=len(operator.inputs),
-        entry_bytes=entry_bytes(operator),
-        buckets=operator.buckets,
-        expire=0 if operator.join is not None else kernels.expire(),
-        max_outputs=operator.max_outputs,
-        emits_on_update=operator.emits_on_update,
-        **join,
-    )

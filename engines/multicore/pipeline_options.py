@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from engines.multicore import _core
+from engines.multicore.stages import partitions_of
+from workloads.model.pipeline import Stage
 
 HOMED = "homed"
 WORKLISTS = (HOMED, "hybrid", "partitioned", "shared")
@@ -32,7 +34,7 @@ class PipelineOptions:
             `shared`.
         reordering: `nonblocking` or `lock`.
         partitions: of all operators that hash their keys; None: as each says itself, with `homed`
-            no more than two for each worker.
+            no more than two for each worker, and one for a single worker.
         slice_us: how long a worker stays at an operator.
         window: units that are under way, rounded up to a power of two; None: see `window_for`.
         ct_window_us: of `ct` and `ct_input`: the time over which they compare.
@@ -49,14 +51,18 @@ class PipelineOptions:
     ct_window_us: int = 10_000
     qst_capacity: int | None = None
 
-    def most_partitions(self, workers: int) -> int | None:
-        """Return how many partitions an operator that hashes gets at most, where none are given.
+    def partitions_of(self, stage: Stage, workers: int) -> int:
+        """Return into how many partitions the keys of an operator go; 1 without keys.
 
         A unit comes apart into a group for each partition that it has keys of. With a hundred
         partitions a group of a unit of 64 records has a record or two, and costs more to pass on
-        than to work on; two for each worker still let one help another.
+        than to work on; two for each of several workers still let one help another.
         """
-        return PARTITIONS_A_WORKER * workers if self.worklist == HOMED else None
+        hashed = self.partitions
+        if hashed is None and self.worklist == HOMED:
+            enough = 1 if workers == 1 else PARTITIONS_A_WORKER * workers
+            hashed = min(stage.partitions, enough)
+        return partitions_of(stage, hashed)
 
     def window_for(self, workers: int, batch: int) -> int:
         """Return how many units are under way: about 8,192 records, 4 units for each worker."""

@@ -10,7 +10,7 @@ from engines.multicore.core_run import RESERVED_ROWS, CoreRun, cores_for, offere
 from engines.multicore.kernels.pipelines import StageKernels
 from engines.multicore.pipeline_options import MOST_GROUPS, PipelineOptions
 from engines.multicore.results import histogram
-from engines.multicore.stages import add_stage, columns_of, itemsizes, partitions_of, refused_fields
+from engines.multicore.stages import add_stage, columns_of, itemsizes, refused_fields
 from engines.protocol import Histogram, Measured, OfferedLoad
 from workloads.model import Input, Pipeline
 from workloads.model.pipeline import PARTITIONED
@@ -58,8 +58,7 @@ class PipelineRun(CoreRun):
     ) -> None:
         options = options or PipelineOptions()
         window = options.window_for(workers, batch)
-        most = options.most_partitions(workers)
-        reason = refusal(pipeline, data, options, window, most)
+        reason = refusal(pipeline, data, options, workers, window)
         if reason is not None:
             raise UnsupportedError(reason)
         super().__init__(pipeline.output, load=load, measure=measure)
@@ -89,8 +88,7 @@ class PipelineRun(CoreRun):
                 **cores_for(workers, pin),
             )
             for stage, kernels in zip(pipeline.stages, self._kernels, strict=True):
-                partitions = partitions_of(stage, options.partitions, most)
-                add_stage(self._core, stage, kernels, partitions)
+                add_stage(self._core, stage, kernels, options.partitions_of(stage, workers))
             for index, stream in enumerate(data.streams):
                 self._add_stream(index, stream, columns_of(stream, pipeline.event))
             self._core.start()
@@ -111,8 +109,7 @@ class PipelineRun(CoreRun):
             part = f"{stage.name}: {stage.kind}"
             if stage.kind == PARTITIONED:
                 by = "hash" if stage.bounds is None else "range"
-                most = options.most_partitions(self._workers)
-                count = partitions_of(stage, options.partitions, most)
+                count = options.partitions_of(stage, self._workers)
                 part += f", {count} partitions by {by}, {options.worklist}"
             parts.append(part)
         return (
@@ -141,7 +138,7 @@ class PipelineRun(CoreRun):
 
 
 def refusal(
-    pipeline: Pipeline, data: Input, options: PipelineOptions, window: int, most: int | None = None
+    pipeline: Pipeline, data: Input, options: PipelineOptions, workers: int, window: int
 ) -> str | None:
     """Return why the core cannot run a pipeline on an input in this way, or None."""
     reason = refused_fields(pipeline, data)
@@ -149,7 +146,7 @@ def refusal(
         return reason
     units = 1 << (window - 1).bit_length()
     for stage in pipeline.stages:
-        partitions = partitions_of(stage, options.partitions, most)
+        partitions = options.partitions_of(stage, workers)
         if units * partitions > MOST_GROUPS:
             return (
                 f"operator {stage.name}: {partitions} partitions by a window of {units} units is "

@@ -30,21 +30,18 @@ def _column(stream: Stream, name: str, dtype: np.dtype[Any]) -> npt.NDArray[Any]
     return np.ascontiguousarray(values, dtype=dtype)
 
 
-def partitions_of(stage: Stage, given: int | None = None, most: int | None = None) -> int:
+def partitions_of(stage: Stage, hashed: int | None = None) -> int:
     """Return into how many partitions the keys of an operator go; 1 without keys.
 
     Args:
         stage: the operator.
-        given: for operators that hash their keys; None: as each says itself.
-        most: of those that hash, where none are given; None: no limit.
+        hashed: of operators that hash their keys; None: as each says itself.
     """
     if stage.kind != PARTITIONED:
         return 1
     if stage.bounds is not None:
         return len(stage.bounds) + 1
-    if given is not None:
-        return given
-    return stage.partitions if most is None else min(stage.partitions, most)
+    return stage.partitions if hashed is None else hashed
 
 
 def add_stage(core: Any, stage: Stage, kernels: StageKernels, partitions: int) -> None:

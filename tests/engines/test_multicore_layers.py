@@ -11,14 +11,8 @@ from engines.conformance import CASES, Setting, run_case
 from engines.conformance_load import LOAD_CASES, run_load_case
 from engines.errors import EngineCrashError, EngineError, UnsupportedError
 from engines.multicore.adapter import MulticoreEngine
-from engines.multicore.layers_run import (
-    COMMUNICATION,
-    NONE,
-    OPERATOR,
-    LayersOptions,
-    LayersRun,
-    depends_on_ties,
-)
+from engines.multicore.layers_options import COMMUNICATION, NONE, OPERATOR, LayersOptions
+from engines.multicore.layers_run import LayersRun, depends_on_ties
 from engines.protocol import Task, default_variant
 from engines.small_dataset import write_dataset
 from engines.small_load import small_load
@@ -28,6 +22,7 @@ from workloads.model import (
     ListColumn,
     OutputType,
     Pipeline,
+    Query,
     Stream,
     partitioned,
     stateful,
@@ -404,16 +399,17 @@ def test_linear_road_conforms_under_a_load(determinism, case, tmp_path):
     assert not finding.problems, "\n".join(finding.problems)
 
 
-def test_it_is_a_variant_for_pipelines_but_not_their_default(task):
+def test_it_is_a_variant_for_pipelines_and_queries_but_not_their_default(task):
     engine = MulticoreEngine()
     assert default_variant(engine.variants(), Pipeline).name == "ordered"
+    assert default_variant(engine.variants(), Query).name == "vsn"
     layers = next(variant for variant in engine.variants() if variant.name == "layers")
-    assert layers.uses_batch and layers.takes_load and layers.models == (Pipeline,)
+    assert layers.uses_batch and layers.takes_load and layers.models == (Pipeline, Query)
     assert layers.source == "generator"
     assert all(held.holds for held in engine.properties("x", "layers").values())
     assert engine.unsupported(task) is None
-    refused = engine.unsupported(replace(task, workload=workload("wordcount")))
-    assert refused == "wordcount is no ordered pipeline; give variants = ['vsn']"
+    refused = engine.unsupported(replace(task, workload=workload("event_window")))
+    assert refused == "event_window is no ordered pipeline; give variants = ['dgs']"
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Operators O+ on the multicore engine: the conformance suite, random windows, and determinism."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +9,15 @@ from engines.conformance import CASES, Setting, ordinary_input, run_case
 from engines.conformance_load import LOAD_CASES, run_load_case
 from engines.multicore.operator_run import OperatorRun, refusal
 from engines.registry import engine
-from workloads.model import Alphabet, Input, InputType, Operator, Query, Window, join
+from tests.engines.operator_queries import (
+    FIRST,
+    OUTPUT,
+    RANDOM,
+    STATE,
+    ids_of,
+    layouts_of,
+)
+from workloads.model import Alphabet, Input, Operator, Query, Window
 from workloads.model.operator import SINGLE
 from workloads.model.oplus import answer
 from workloads.model.strategies import inputs
@@ -61,109 +67,6 @@ def test_queries_conform_under(name, case, tmp_path):
     assert (found.unsupported, found.problems) == (None, ())
 
 
-# Operators whose windows, types and functions vary; at module level, so that kernels are cached.
-def ids_of(t, out):
-    for key in t.ids:
-        out.add(key)
-    out.add(t.x % 3)
-
-
-def count_up(w, t, out):
-    w[t.input].sum += t.x
-    w[t.input].count += 1
-
-
-def emit_sums(w, out):
-    out.emit(w[0].key, w[0].sum, w[-1].count)
-
-
-def count_and_emit(w, t, out):
-    w[t.input].sum += t.x
-    w[t.input].count += 1
-    out.emit(w[0].key, w[0].sum, w[-1].count)
-
-
-def halve(w):
-    for part in w:
-        part.sum = 0
-        part.count //= 2
-
-
-def move_by_left(w):
-    w[0].sum = w[0].left
-    w[0].count -= w[0].count
-
-
-FIRST = InputType(
-    name="first",
-    fields=np.dtype([("x", np.int64)]),
-    lists=(("ids", np.dtype(np.int32)),),
-)
-SECOND = replace(FIRST, name="second")
-OUTPUT = np.dtype([("ts", np.int64), ("key", np.int64), ("sum", np.int64), ("count", np.int64)])
-STATE = np.dtype([("sum", np.int64), ("count", np.int32)])
-
-
-def query(name, window, **functions):
-    operator = Operator(
-        name=name,
-        inputs=(FIRST, SECOND),
-        window=window,
-        output=OUTPUT,
-        state=STATE,
-        keys=ids_of,
-        buckets=7,
-        **{"update": count_up, **functions},
-    )
-    return Query(name=name, operators=(operator,))
-
-
-def close(left, right):
-    return abs(left.x - right.y) <= 1
-
-
-def both(left, right, out):
-    out.emit(left.x, right.y)
-
-
-PAIRS = np.dtype([("ts", np.int64), ("x", np.int32), ("y", np.int32)])
-JOIN = Query(
-    name="pairs",
-    operators=(
-        join(
-            name="pairs",
-            left=InputType(name="left", fields=np.dtype([("x", np.int32)])),
-            right=InputType(name="right", fields=np.dtype([("y", np.int32)])),
-            size=4,
-            output=PAIRS,
-            match=close,
-            emit=both,
-            shares=5,
-        ),
-    ),
-)
-RANDOM = {
-    "tumbling": query("tumbling", Window(advance=3, size=3), expire=emit_sums),
-    "sliding": query("sliding", Window(advance=2, size=5), expire=emit_sums),
-    "emitting": query(
-        "emitting", Window(advance=4, size=4), update=count_and_emit, emits_on_update=True
-    ),
-    "single": query(
-        "single", Window(advance=2, size=6, type=SINGLE), expire=emit_sums, slide=halve
-    ),
-    "lazy": query(
-        "lazy",
-        Window(advance=3, size=5, type=SINGLE),
-        update=count_and_emit,
-        emits_on_update=True,
-    ),
-    "left": query(
-        "left", Window(advance=3, size=5, type=SINGLE), expire=emit_sums, slide=move_by_left
-    ),
-    "pairs": JOIN,
-}
-
-
 def columns(query, data, *, instances=1, batch=1, tuple_buffer="order"):
     run = OperatorRun(
         query,
@@ -189,12 +92,7 @@ def rows(answered):
 @pytest.mark.parametrize("name", RANDOM)
 def test_random_inputs_are_answered_as_by_the_interpreter(name):
     asked = RANDOM[name]
-    layouts = [(("left",), ("right",))] if asked is JOIN else None
-    if layouts is None:
-        one = st.sampled_from([("first",), ("second",)])
-        drawn = st.lists(one, min_size=1, max_size=3).map(tuple)
-    else:
-        drawn = st.just(layouts[0])
+    drawn = layouts_of(asked)
 
     @settings(
         max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -166,10 +166,18 @@ def test_the_window_holds_some_records_and_some_units_for_each_worker(workers, b
 
 
 @pytest.mark.parametrize(
-    ("worklist", "workers", "most"), [("homed", 1, 2), ("homed", 8, 16), ("hybrid", 8, None)]
+    ("worklist", "workers", "partitions"), [("homed", 1, 1), ("homed", 8, 16), ("hybrid", 8, 100)]
 )
-def test_only_the_worklist_with_homes_bounds_the_partitions(worklist, workers, most):
-    assert PipelineOptions(worklist=worklist).most_partitions(workers) == most
+def test_only_the_worklist_with_homes_bounds_the_partitions(worklist, workers, partitions):
+    options = PipelineOptions(worklist=worklist)
+    assert options.partitions_of(PROGRAM.stages[1], workers) == partitions
+    assert options.partitions_of(PROGRAM.stages[0], workers) == 1
+
+
+def test_partitions_that_are_given_are_taken_but_for_ranges():
+    hashes = PROGRAM.stages[1]
+    assert PipelineOptions(partitions=7).partitions_of(hashes, 1) == 7
+    assert PipelineOptions(partitions=7).partitions_of(replace(hashes, bounds=(1, 2, 3)), 1) == 4
 
 
 def test_a_window_that_is_given_is_taken():

@@ -27,6 +27,38 @@ std::span<const T> view(const Array<T>& array) {
   return {array.data(), array.shape(0)};
 }
 
+using Due = std::optional<Array<std::int64_t>>;  // with a load, of each event or heartbeat
+
+// A stream whose first column is the timestamp. `kept`: gets what it borrows.
+inline StreamView stream_of(const Array<std::int64_t>& ts, const Array<std::int64_t>& heartbeats, const Due& due,
+                            const Due& heartbeat_due, std::vector<nb::object>& kept) {
+  StreamView stream;
+  stream.ts = view(ts);
+  stream.columns = {ts.data()};
+  stream.heartbeats = view(heartbeats);
+  kept.push_back(nb::cast(ts));
+  kept.push_back(nb::cast(heartbeats));
+  if (due) {
+    stream.due = view(*due);
+    kept.push_back(nb::cast(*due));
+  }
+  if (heartbeat_due) {
+    stream.heartbeat_due = view(*heartbeat_due);
+    kept.push_back(nb::cast(*heartbeat_due));
+  }
+  return stream;
+}
+
+// The columns of a stream of an operator O+; None: its input does not have that one. Lists are three.
+using TupleColumns = std::vector<std::optional<AnyArray>>;
+
+inline void add_columns(StreamView& stream, const TupleColumns& columns, std::vector<nb::object>& kept) {
+  for (const auto& column : columns) {
+    stream.columns.push_back(column ? column->data() : nullptr);
+    if (column) kept.push_back(nb::cast(*column));
+  }
+}
+
 // A histogram as its used buckets: the highest value of each, and its count, as int64 in memory. Tens of
 // thousands of Python integers would take a millisecond, inside the time that is measured.
 using Sparse = std::pair<nb::bytes, nb::bytes>;

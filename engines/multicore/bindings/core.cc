@@ -33,29 +33,16 @@ class Core {
 
   std::int32_t add_stream(const Array<std::int64_t>& ts, const std::optional<Array<std::int32_t>>& tag,
                           const std::vector<std::optional<AnyArray>>& payload, const Array<std::int64_t>& heartbeats,
-                          std::int32_t owner, const std::optional<Array<std::int64_t>>& due,
-                          const std::optional<Array<std::int64_t>>& heartbeat_due) {
-    lab::StreamView stream;
-    if (due) {
-      stream.due = view(*due);
-      kept_.push_back(nb::cast(*due));
-    }
-    if (heartbeat_due) {
-      stream.heartbeat_due = view(*heartbeat_due);
-      kept_.push_back(nb::cast(*heartbeat_due));
-    }
-    stream.ts = view(ts);
+                          std::int32_t owner, const Due& due, const Due& heartbeat_due) {
+    if (tag && tag->shape(0) != ts.shape(0)) throw std::invalid_argument("the tag column's length differs from ts");
+    lab::StreamView stream = stream_of(ts, heartbeats, due, heartbeat_due, kept_);
     stream.tag = tag ? tag->data() : nullptr;
-    stream.columns = {ts.data(), stream.tag};
+    stream.columns.push_back(stream.tag);
     for (const auto& column : payload) {
       if (column && column->shape(0) != ts.shape(0)) throw std::invalid_argument("a column's length differs from ts");
       stream.columns.push_back(column ? column->data() : nullptr);
       if (column) kept_.push_back(nb::cast(*column));
     }
-    if (tag && tag->shape(0) != ts.shape(0)) throw std::invalid_argument("the tag column's length differs from ts");
-    stream.heartbeats = view(heartbeats);
-    kept_.push_back(nb::cast(ts));
-    kept_.push_back(nb::cast(heartbeats));
     if (tag) kept_.push_back(nb::cast(*tag));
     return runtime_.add_stream(std::move(stream), owner);
   }

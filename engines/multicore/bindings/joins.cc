@@ -38,26 +38,14 @@ class JoinCore {
   }
 
   void add_stream(const Array<std::int64_t>& ts, const std::vector<nb::object>& columns,
-                  const Array<std::int64_t>& heartbeats, const std::optional<Array<std::int64_t>>& due,
-                  const std::optional<Array<std::int64_t>>& heartbeat_due) {
+                  const Array<std::int64_t>& heartbeats, const Due& due, const Due& heartbeat_due) {
     if (columns.size() != 2 && columns.size() != 4) throw std::invalid_argument("columns are x, y or a, b, c, d");
-    StreamView stream;
-    stream.ts = view(ts);
-    stream.columns = {ts.data(), column<std::int32_t>(columns[0], ts), column<float>(columns[1], ts)};
+    StreamView stream = stream_of(ts, heartbeats, due, heartbeat_due, kept_);
+    stream.columns.push_back(column<std::int32_t>(columns[0], ts));
+    stream.columns.push_back(column<float>(columns[1], ts));
     if (columns.size() == 4) {
       stream.columns.push_back(column<double>(columns[2], ts));
       stream.columns.push_back(column<std::int8_t>(columns[3], ts));
-    }
-    stream.heartbeats = view(heartbeats);
-    kept_.push_back(nb::cast(ts));
-    kept_.push_back(nb::cast(heartbeats));
-    if (due) {
-      stream.due = view(*due);
-      kept_.push_back(nb::cast(*due));
-    }
-    if (heartbeat_due) {
-      stream.heartbeat_due = view(*heartbeat_due);
-      kept_.push_back(nb::cast(*heartbeat_due));
     }
     run_.add_stream(std::move(stream));
   }

@@ -13,6 +13,20 @@ class LayersCore final : public StagesCore<LayersRuntime> {
  public:
   using StagesCore::StagesCore;
 
+  void set_operator(const OperatorSpec& spec, std::vector<std::int32_t> owner, std::vector<std::int32_t> itemsizes,
+                    const std::optional<std::int64_t>& end_watermark) {
+    runtime_.set_operator({spec, std::move(owner), std::move(itemsizes), end_watermark});
+  }
+
+  std::int32_t add_tuples(const Array<std::int64_t>& ts, const TupleColumns& columns,
+                          const Array<std::int64_t>& heartbeats, std::int32_t input, Address process, Address route,
+                          const Due& due, const Due& heartbeat_due) {
+    StreamView stream = stream_of(ts, heartbeats, due, heartbeat_due, kept_);
+    add_columns(stream, columns, kept_);
+    return runtime_.add_stream(std::move(stream), input, reinterpret_cast<ProcessKernel>(process),
+                               reinterpret_cast<RouteKernel>(route));
+  }
+
   // Times are of the graph's threads, from the start of the run to the end of each.
   nb::dict counters() const {
     const LayersTotals total = runtime().totals();
@@ -25,6 +39,7 @@ class LayersCore final : public StagesCore<LayersRuntime> {
     result["queues"] = total.queues;
     result["logs"] = total.logs;
     result["kernel_calls"] = total.kernel_calls;
+    result["comparisons"] = total.compared;
     result["room_waits"] = total.room_waits;
     result["spilled_rows"] = total.spilled_rows;
     result["merges_by_producers"] = total.merges_by_producers;
@@ -67,6 +82,11 @@ void bind_layers(nb::module_& m) {
       nb::kw_only(), "determinism"_a, "workers"_a, "batch"_a, "channel_rows"_a, "ring_blocks"_a, "itemsizes"_a,
       "core_count"_a, "cores"_a, "load"_a.none(), "reserved_rows"_a, "measure"_a);
   bind_stages(face);
+  face.def("set_operator", &LayersCore::set_operator, nb::kw_only(), "spec"_a, "owner"_a, "itemsizes"_a,
+           "end_watermark"_a.none())
+      .def("add_stream", &LayersCore::add_tuples, "ts"_a.noconvert(), "columns"_a, "heartbeats"_a.noconvert(),
+           "input"_a, "process"_a, "route"_a, "due"_a.none().noconvert() = nb::none(),
+           "heartbeat_due"_a.none().noconvert() = nb::none());
 }
 
 }  // namespace lab::python

@@ -24,29 +24,12 @@ class OperatorCore {
     runtime_.add_operator(spec, reinterpret_cast<ProcessKernel>(process), std::move(itemsizes));
   }
 
-  std::int32_t add_stream(const Array<std::int64_t>& ts, const std::vector<std::optional<AnyArray>>& columns,
+  std::int32_t add_stream(const Array<std::int64_t>& ts, const TupleColumns& columns,
                           const Array<std::int64_t>& heartbeats, std::int32_t input, Address process, Address route,
-                          const std::vector<std::pair<std::int32_t, bool>>& shapes,
-                          const std::optional<Array<std::int64_t>>& due,
-                          const std::optional<Array<std::int64_t>>& heartbeat_due) {
-    StreamView stream;
-    stream.ts = view(ts);
-    stream.columns = {ts.data()};
-    for (const auto& column : columns) {
-      stream.columns.push_back(column ? column->data() : nullptr);
-      if (column) kept_.push_back(nb::cast(*column));
-    }
-    stream.heartbeats = view(heartbeats);
-    kept_.push_back(nb::cast(ts));
-    kept_.push_back(nb::cast(heartbeats));
-    if (due) {
-      stream.due = view(*due);
-      kept_.push_back(nb::cast(*due));
-    }
-    if (heartbeat_due) {
-      stream.heartbeat_due = view(*heartbeat_due);
-      kept_.push_back(nb::cast(*heartbeat_due));
-    }
+                          const std::vector<std::pair<std::int32_t, bool>>& shapes, const Due& due,
+                          const Due& heartbeat_due) {
+    StreamView stream = stream_of(ts, heartbeats, due, heartbeat_due, kept_);
+    add_columns(stream, columns, kept_);
     std::vector<ColumnShape> columns_shapes;
     for (const auto& [itemsize, is_list] : shapes) columns_shapes.push_back({itemsize, is_list});
     return runtime_.add_stream(std::move(stream), input, reinterpret_cast<ProcessKernel>(process),

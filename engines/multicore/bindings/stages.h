@@ -45,26 +45,12 @@ class StagesCore {
   }
 
   std::int32_t add_stream(const Array<std::int64_t>& ts, const std::vector<AnyArray>& columns,
-                          const Array<std::int64_t>& heartbeats, const std::optional<Array<std::int64_t>>& due,
-                          const std::optional<Array<std::int64_t>>& heartbeat_due) {
-    StreamView stream;
-    stream.ts = view(ts);
-    stream.columns = {ts.data()};
+                          const Array<std::int64_t>& heartbeats, const Due& due, const Due& heartbeat_due) {
+    StreamView stream = stream_of(ts, heartbeats, due, heartbeat_due, kept_);
     for (const AnyArray& column : columns) {
       if (column.shape(0) != ts.shape(0)) throw std::invalid_argument("a column's length differs from ts");
       stream.columns.push_back(column.data());
       kept_.push_back(nb::cast(column));
-    }
-    stream.heartbeats = view(heartbeats);
-    kept_.push_back(nb::cast(ts));
-    kept_.push_back(nb::cast(heartbeats));
-    if (due) {
-      stream.due = view(*due);
-      kept_.push_back(nb::cast(*due));
-    }
-    if (heartbeat_due) {
-      stream.heartbeat_due = view(*heartbeat_due);
-      kept_.push_back(nb::cast(*heartbeat_due));
     }
     return runtime_.add_stream(std::move(stream));
   }
@@ -85,7 +71,7 @@ class StagesCore {
 
   const Runtime& runtime() const noexcept { return runtime_; }
 
- private:
+ protected:
   std::vector<nb::object> kept_;  // first: destroyed last
   Runtime runtime_;
 };

@@ -10,18 +10,27 @@ namespace {
 // Runs of an ordered log that its reader may be behind.
 constexpr std::int64_t kLogEntries = 1 << 13;
 
+// Of rows that go by number.
+constexpr std::int32_t kTimeSize = 8;
+constexpr std::int32_t kNumberSize = 8;
+
 }  // namespace
 
 std::vector<LayersRuntime::Level> LayersRuntime::levels() const {
   std::vector<Level> result;
+  if (operator_) {
+    result.push_back({nullptr, true, options_.workers, {kTimeSize, kNumberSize}});
+    result.push_back({nullptr, false, options_.workers, operator_->itemsizes});
+    return result;
+  }
   std::vector<std::int32_t> itemsizes = options_.input_itemsizes;
   std::int32_t consumers = 1;
   for (const StageSpec& stage : stages_) {
     consumers = stage.kind == StageSpec::Kind::kStateful ? 1 : options_.workers;
-    result.push_back({&stage, consumers, itemsizes});
+    result.push_back({&stage, false, consumers, itemsizes});
     itemsizes = stage.itemsizes;
   }
-  result.push_back({nullptr, consumers, itemsizes});  // as many sinks as the last operator has instances
+  result.push_back({nullptr, false, consumers, itemsizes});  // as many sinks as the last operator has instances
   return result;
 }
 
@@ -40,6 +49,15 @@ std::uint64_t LayersRuntime::slice_width() const noexcept {
   const double span = static_cast<double>(last) - static_cast<double>(first);
   const double width = span / static_cast<double>(rows) * static_cast<double>(unit_);
   return static_cast<std::uint64_t>(std::clamp(width, 1.0, 1e18));
+}
+
+// Up to where time has passed at the end of an operator O+'s input; none: there are no tuples.
+std::optional<std::int64_t> LayersRuntime::end_of_time() const noexcept {
+  std::optional<std::int64_t> last;
+  for (const StreamView& view : views_) {
+    if (!view.ts.empty()) last = std::max(last.value_or(view.ts.back()), view.ts.back());
+  }
+  return last ? operator_->end.value_or(*last) : last;
 }
 
 void LayersRuntime::build() {
@@ -86,9 +104,11 @@ std::vector<std::int32_t> LayersRuntime::add_injectors() {
       feed->reader = sources_.back()->ring.add_reader();
     }
     WorkMeter& meter = threads_->meter(static_cast<std::int32_t>(places_.size()));
-    ids.push_back(add(Part::kInjector,
-                      std::make_unique<LayerInjector>(meter, stamps_, unit_, views_[i], options_.batch, feed,
-                                                      options_.input_itemsizes)));
+    auto injector = std::make_unique<LayerInjector>(
+        meter, stamps_, unit_, views_[i], options_.batch, feed,
+        operator_ ? std::vector<std::int32_t>() : options_.input_itemsizes);
+    injectors_.push_back(injector.get());
+    ids.push_back(add(Part::kInjector, std::move(injector)));
   }
   return ids;
 }
@@ -96,6 +116,12 @@ std::vector<std::int32_t> LayersRuntime::add_injectors() {
 std::int32_t LayersRuntime::add_consumer(const Level& level, std::size_t index, std::int32_t number) {
   WorkMeter& meter = threads_->meter(static_cast<std::int32_t>(places_.size()));
   const bool every_time = options_.load.has_value();
+  if (level.is_operator) {
+    auto instance = std::make_unique<LayerOperator>(meter, stamps_, unit_, every_time, number, *operator_, streams_,
+                                                    end_of_time());
+    operators_.push_back(instance.get());
+    return add(Part::kInstance, std::move(instance));
+  }
   if (level.stage == nullptr) {
     auto sink = std::make_unique<LayerSink>(meter, stamps_, unit_, every_time, number, level.itemsizes);
     sink->reserve(options_.reserved_rows);
@@ -167,19 +193,26 @@ std::vector<std::int32_t> LayersRuntime::add_level(const std::vector<Level>& lev
 void LayersRuntime::connect(std::int32_t producer, std::vector<std::unique_ptr<LayerLink>> links, const Level& level,
                             std::size_t index) {
   auto& node = static_cast<LayerProducer&>(*places_[static_cast<std::size_t>(producer)].node);
-  const std::size_t consumers = links.size();
-  std::unique_ptr<LayerRoute> route;
-  if (consumers == 1) {
-    route = std::make_unique<RouteToOne>();
-  } else if (level.stage != nullptr && level.stage->kind == StageSpec::Kind::kPartitioned) {
-    route = std::make_unique<RouteByKey>(*level.stage, consumers);
-  } else {
-    // Each level deals otherwise, or an instance's outputs would all go to one of the next.
-    route = std::make_unique<RouteByTime>(slice_width_, static_cast<std::int64_t>(index), consumers);
-  }
+  std::unique_ptr<LayerRoute> by = route(producer, links.size(), level, index);
   node.connect(std::make_unique<LayerOut>(parker(producer), *threads_, node.counts, std::move(links), unit_,
                                           options_.load.has_value()),
-               std::move(route));
+               std::move(by));
+}
+
+std::unique_ptr<LayerRoute> LayersRuntime::route(std::int32_t producer, std::size_t consumers, const Level& level,
+                                                 std::size_t index) const {
+  if (consumers == 1) return std::make_unique<RouteToOne>();
+  if (level.is_operator) {
+    if (operator_->spec.is_join()) return std::make_unique<RouteToAll>(consumers);
+    // Injectors are the first threads.
+    return std::make_unique<RouteByKeys>(streams_[static_cast<std::size_t>(producer)], operator_->owner.data(),
+                                         operator_->called());
+  }
+  if (level.stage != nullptr && level.stage->kind == StageSpec::Kind::kPartitioned) {
+    return std::make_unique<RouteByKey>(*level.stage, consumers);
+  }
+  // Each level deals otherwise, or an instance's outputs would all go to one of the next.
+  return std::make_unique<RouteByTime>(slice_width_, static_cast<std::int64_t>(index), consumers);
 }
 
 void LayersRuntime::read(std::int32_t consumer, std::unique_ptr<LayerIn> in) {

@@ -41,12 +41,15 @@ bool LayerRelay::turn() {
   if (piece.rows == 0) {
     slept();
     in_->relieve();
-    out_->promise(in_->ended() ? kEndOfTime : std::min(in_->frontier(), kLastPromise));
-    return out_->settle();
+    const bool ended = in_->ended();
+    const std::int64_t frontier = ended ? kEndOfTime : std::min(in_->frontier(), kLastPromise);
+    const bool sent = pass_time(frontier);
+    out_->promise(ended ? kEndOfTime : promised(frontier));
+    return out_->settle() || sent;
   }
   process(piece);
   // More rows of the last one's time may follow.
-  out_->promise(static_cast<const std::int64_t*>(piece.columns[0])[piece.base + piece.rows - 1]);
+  out_->promise(promised(static_cast<const std::int64_t*>(piece.columns[0])[piece.base + piece.rows - 1]));
   in_->pass();
   out_->did(piece.rows);
   return true;
@@ -59,9 +62,10 @@ LayerInjector::LayerInjector(WorkMeter& meter, std::size_t stamps, std::int64_t 
       batch_(std::min(batch, std::max<std::int64_t>(1, view.size()))),  // so that a sum with it fits
       feed_(feed),
       itemsizes_(std::move(itemsizes)),
-      columns_(itemsizes_.size() + stamps),
+      columns_((itemsizes_.empty() ? RowNumber::kColumn + 1 : itemsizes_.size()) + stamps),
       due_(static_cast<std::size_t>(unit)),
-      taken_(static_cast<std::size_t>(unit)) {}
+      taken_(static_cast<std::size_t>(unit)),
+      numbers_(itemsizes_.empty() ? static_cast<std::size_t>(unit) : 0) {}
 
 bool LayerInjector::next(Block& block) {
   if (feed_ != nullptr) {
@@ -101,23 +105,41 @@ bool LayerInjector::turn() {
   return true;
 }
 
-void LayerInjector::inject(std::int64_t begin, std::int64_t rows) {
-  tick(rows);
+// Points to what goes of rows [begin, begin + rows), at most a unit; returns how many columns that is.
+std::size_t LayerInjector::show(std::int64_t begin, std::int64_t rows) {
+  if (itemsizes_.empty()) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      numbers_[static_cast<std::size_t>(i)] = RowNumber(view_.index, begin + i).value();
+    }
+    columns_[0] = view_.ts.data() + begin;
+    columns_[RowNumber::kColumn] = numbers_.data();
+    return RowNumber::kColumn + 1;
+  }
   for (std::size_t c = 0; c < itemsizes_.size(); ++c) {
     columns_[c] = static_cast<const std::byte*>(view_.columns[c]) +
                   static_cast<std::size_t>(begin) * static_cast<std::size_t>(itemsizes_[c]);
   }
+  return itemsizes_.size();
+}
+
+void LayerInjector::inject(std::int64_t begin, std::int64_t rows) {
+  tick(rows);
+  const std::size_t fields = show(begin, rows);
   if (stamps_ != 0) {
     std::fill_n(taken_.begin(), rows, recorder().now());
-    columns_[itemsizes_.size() + stamps_ - 1] = taken_.data();
+    columns_[fields + stamps_ - 1] = taken_.data();
   }
   if (stamps_ == 2) {
     for (std::int64_t i = 0; i < rows; ++i) {
       due_[static_cast<std::size_t>(i)] = recorder().start() + view_.due[static_cast<std::size_t>(begin + i)];
     }
-    columns_[itemsizes_.size()] = due_.data();
+    columns_[fields] = due_.data();
   }
   route_->send(*out_, columns_.data(), 0, rows);
+  if (!itemsizes_.empty()) return;
+  // A row may have gone to several instances, or to none: it is consumed when it has gone.
+  rows_ += rows;
+  recorder().consumed(static_cast<double>(rows));
 }
 
 LayerInstance::LayerInstance(WorkMeter& meter, std::size_t stamps, std::int64_t unit, bool every_time,

@@ -98,6 +98,12 @@ class LayerRelay : public LayerProducer {
  protected:
   virtual void process(const LayerPiece& piece) = 0;
 
+  // Later rows have ts >= `frontier`; kEndOfTime: there are none. Returns whether something was sent.
+  virtual bool pass_time(std::int64_t) { return false; }
+
+  // What this node may promise when later rows that it reads have ts >= `frontier`, which is not the end.
+  virtual std::int64_t promised(std::int64_t frontier) const noexcept { return frontier; }
+
  private:
   std::unique_ptr<LayerIn> in_;
 };
@@ -105,16 +111,18 @@ class LayerRelay : public LayerProducer {
 // Replays a stream, at full speed or as the generator hands it over.
 class LayerInjector final : public LayerProducer {
  public:
-  // `feed`: of a generator; null: at full speed. `itemsizes`: of the input, without stamps.
+  // `feed`: of a generator; null: at full speed. `itemsizes`: of the input, without stamps; none: rows go by number.
   LayerInjector(WorkMeter& meter, std::size_t stamps, std::int64_t unit, const StreamView& view, std::int64_t batch,
                 Feed* feed, std::vector<std::int32_t> itemsizes);
 
   bool turn() override;
   bool over() noexcept override { return ended_ && out_->closed(); }
+  std::int64_t rows() const noexcept { return rows_; }  // sent by number
 
  private:
   bool next(Block& block);
   void inject(std::int64_t begin, std::int64_t rows);
+  std::size_t show(std::int64_t begin, std::int64_t rows);
 
   const StreamView& view_;
   const std::int64_t batch_;
@@ -125,6 +133,8 @@ class LayerInjector final : public LayerProducer {
   bool ended_ = false;
   std::vector<const void*> columns_;
   std::vector<std::int64_t> due_, taken_;  // stamps of a unit
+  std::vector<std::int64_t> numbers_;      // rows of a unit
+  std::int64_t rows_ = 0;
 };
 
 // An instance of an operator.

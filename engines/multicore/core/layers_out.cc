@@ -1,6 +1,7 @@
 #include "layers_out.h"
 
 #include <algorithm>
+#include <bit>
 #include <thread>
 #include <utility>
 
@@ -50,21 +51,8 @@ void LayerOut::deal(const void* const* columns, std::int64_t from, std::int64_t 
     if (count == 1) {
       send(static_cast<std::size_t>(to[0]), columns, from, 1);
     } else {
-      std::fill(dealt_.begin(), dealt_.end(), 0);
-      for (std::int64_t i = 0; i < count; ++i) {
-        const auto link = static_cast<std::size_t>(to[i]);
-        lists_[link * static_cast<std::size_t>(unit_) + static_cast<std::size_t>(dealt_[link]++)] =
-            static_cast<std::int32_t>(i);
-      }
-      bool fits = true;
-      for (std::size_t l = 0; l < links_.size() && fits; ++l) fits = dealt_[l] == 0 || links_[l]->fits(dealt_[l]);
-      if (fits) {
-        for (std::size_t l = 0; l < links_.size(); ++l) {
-          if (dealt_[l] == 0) continue;
-          links_[l]->append(columns, from, lists_.data() + l * static_cast<std::size_t>(unit_), dealt_[l]);
-          links_[l]->publish();
-        }
-      } else {
+      for (std::int64_t i = 0; i < count; ++i) list(static_cast<std::size_t>(to[i]), i);
+      if (!send_lists(columns, from)) {
         // In order, so that whatever is waited for, what is still to come is not before it.
         for (std::int64_t i = 0; i < count;) {
           std::int64_t end = i + 1;
@@ -79,6 +67,42 @@ void LayerOut::deal(const void* const* columns, std::int64_t from, std::int64_t 
     rows -= count;
     to += count;
   }
+}
+
+void LayerOut::cast(const void* const* columns, std::int64_t from, std::int64_t rows, const std::uint64_t* to) {
+  while (rows > 0) {
+    const std::int64_t count = std::min(rows, unit_);
+    for (std::int64_t i = 0; i < count; ++i) {
+      for (std::uint64_t rest = to[i]; rest != 0; rest &= rest - 1) {
+        list(static_cast<std::size_t>(std::countr_zero(rest)), i);
+      }
+    }
+    if (!send_lists(columns, from)) {
+      for (std::int64_t i = 0; i < count; ++i) {  // in order: see above
+        for (std::uint64_t rest = to[i]; rest != 0; rest &= rest - 1) {
+          send(static_cast<std::size_t>(std::countr_zero(rest)), columns, from + i, 1);
+          if (threads_.failed()) return;
+        }
+      }
+    }
+    from += count;
+    rows -= count;
+    to += count;
+  }
+}
+
+// Sends what is listed, if there is room for all of it; else nothing. Returns whether it did.
+bool LayerOut::send_lists(const void* const* columns, std::int64_t from) {
+  bool fits = true;
+  for (std::size_t l = 0; l < links_.size() && fits; ++l) fits = dealt_[l] == 0 || links_[l]->fits(dealt_[l]);
+  for (std::size_t l = 0; l < links_.size(); ++l) {
+    if (fits && dealt_[l] != 0) {
+      links_[l]->append(columns, from, lists_.data() + l * static_cast<std::size_t>(unit_), dealt_[l]);
+      links_[l]->publish();
+    }
+    dealt_[l] = 0;
+  }
+  return fits;
 }
 
 void LayerOut::say() noexcept {

@@ -56,6 +56,9 @@ class LayerOut {
   // Sends row from + i to link to[i].
   void deal(const void* const* columns, std::int64_t from, std::int64_t rows, const std::int32_t* to);
 
+  // Sends row from + i to each link that has a bit in to[i].
+  void cast(const void* const* columns, std::int64_t from, std::int64_t rows, const std::uint64_t* to);
+
   // Later rows, of all links, have ts >= `ts`; kEndOfTime: there are none.
   void promise(std::int64_t ts) noexcept { promised_ = std::max(promised_, ts); }
 
@@ -76,6 +79,11 @@ class LayerOut {
   // A sleeping consumer waits for at most so many rows of a busy producer, at full speed.
   static constexpr std::int64_t kRowsUnsaid = 64;
 
+  void list(std::size_t to, std::int64_t row) noexcept {
+    lists_[to * static_cast<std::size_t>(unit_) + static_cast<std::size_t>(dealt_[to]++)] =
+        static_cast<std::int32_t>(row);
+  }
+  bool send_lists(const void* const* columns, std::int64_t from);
   void say() noexcept;
   bool wait(LayerLink& link, std::int64_t ts);
 
@@ -87,8 +95,9 @@ class LayerOut {
   const bool eager_;
   std::int64_t promised_ = LayerLink::kNothingPromised;
   std::int64_t unsaid_rows_ = 0;
-  std::vector<std::int64_t> dealt_;         // by link
-  std::vector<std::int32_t> lists_;         // `unit` entries for each link
+  // Scratch: by link, how many rows of a block it gets, and which.
+  std::vector<std::int64_t> dealt_;
+  std::vector<std::int32_t> lists_;  // `unit` entries for each link
 };
 
 }  // namespace lab

@@ -1,6 +1,7 @@
 #include "layers_route.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace lab {
 namespace {
@@ -42,6 +43,21 @@ void RouteByKey::send(LayerOut& out, const void* const* columns, std::int64_t fr
   spec_.divide(columns, from, rows, to_.data());
   for (std::int32_t& to : to_) to = consumer_of_[static_cast<std::size_t>(to)];
   out.deal(columns, from, rows, to_.data());
+}
+
+void RouteByKeys::send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) {
+  // They are consecutive rows of the stream.
+  const RowNumber first(static_cast<const std::int64_t*>(columns[RowNumber::kColumn])[from]);
+  to_.resize(static_cast<std::size_t>(rows));
+  try {
+    for (std::int64_t done = 0; done < rows;) {
+      const std::int64_t begin = first.row() + done;
+      done = keys_.route(stream_, begin, first.row() + rows, owner_, to_.data() + done) - first.row();
+    }
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(called_ + error.what());
+  }
+  out.cast(columns, from, rows, to_.data());
 }
 
 }  // namespace lab

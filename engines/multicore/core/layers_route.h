@@ -6,9 +6,13 @@
 #pragma once
 #include <cstdint>
 #include <limits>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "key_router.h"
 #include "layers_out.h"
+#include "layers_rows.h"
 #include "stage_spec.h"
 
 namespace lab {
@@ -66,6 +70,39 @@ class RouteByKey final : public LayerRoute {
   const StageSpec& spec_;
   std::vector<std::int32_t> consumer_of_;  // by partition
   std::vector<std::int32_t> to_;
+};
+
+// Rows by number (layers_operator.h) go to the instances that have one of their keys: algorithm 1.
+class RouteByKeys final : public LayerRoute {
+ public:
+  // `owner`: of each bucket of keys, the instance. Both must outlive it. `called`: how errors begin.
+  RouteByKeys(const OperatorStream& stream, const std::int32_t* owner, std::string called)
+      : stream_(stream), owner_(owner), called_(std::move(called)) {}
+
+  void send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) override;
+
+ private:
+  const OperatorStream& stream_;
+  const std::int32_t* const owner_;
+  const std::string called_;
+  KeyRouter keys_;
+  std::vector<std::uint64_t> to_;
+};
+
+// All rows to all consumers: joins of all pairs.
+class RouteToAll final : public LayerRoute {
+ public:
+  explicit RouteToAll(std::size_t consumers)
+      : all_(~std::uint64_t{0} >> (64 - consumers)) {}
+
+  void send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) override {
+    to_.assign(static_cast<std::size_t>(rows), all_);
+    out.cast(columns, from, rows, to_.data());
+  }
+
+ private:
+  const std::uint64_t all_;
+  std::vector<std::uint64_t> to_;
 };
 
 }  // namespace lab

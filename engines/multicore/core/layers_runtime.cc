@@ -43,25 +43,57 @@ LayersRuntime::LayersRuntime(LayersOptions options)
 
 void LayersRuntime::add_stage(StageSpec spec) {
   if (run_threads_.started()) throw std::logic_error("add operators before start");
+  if (operator_) throw std::invalid_argument("a query graph has the operators of a pipeline, or one operator O+");
   stages_.push_back(lab::checked(std::move(spec)));
 }
 
-std::int32_t LayersRuntime::add_stream(StreamView stream) {
+void LayersRuntime::set_operator(LayersOperator of) {
+  if (run_threads_.started() || !views_.empty()) throw std::logic_error("set the operator before streams are added");
+  if (operator_ || !stages_.empty()) {
+    throw std::invalid_argument("a query graph has the operators of a pipeline, or one operator O+");
+  }
+  if (options_.workers > KeyRouter::kMostInstances) {
+    throw std::invalid_argument("an operator O+ has at most " + std::to_string(KeyRouter::kMostInstances) +
+                                " instances");
+  }
+  check_output(of.itemsizes);
+  const bool mapped = std::all_of(of.owner.begin(), of.owner.end(),
+                                  [this](std::int32_t owner) { return owner >= 0 && owner < options_.workers; });
+  if (static_cast<std::int32_t>(of.owner.size()) != of.spec.buckets || !mapped) {
+    throw std::invalid_argument("every bucket of keys must be mapped to one of the instances");
+  }
+  operator_ = std::move(of);
+}
+
+StreamView& LayersRuntime::keep(StreamView stream) {
   if (run_threads_.started()) throw std::logic_error("add streams before start");
   check_stream(stream, views_.size(), options_.load.has_value());
   if (views_.size() == static_cast<std::size_t>(kMaxLogSources)) {
     throw std::invalid_argument("a query graph has at most " + std::to_string(kMaxLogSources) + " injectors");
   }
+  stream.index = static_cast<std::int32_t>(views_.size());
+  return views_.emplace_back(std::move(stream));
+}
+
+std::int32_t LayersRuntime::add_stream(StreamView stream) {
+  if (operator_) throw std::invalid_argument("a stream of an operator O+ belongs to one of its inputs");
   if (stream.columns.size() != options_.input_itemsizes.size()) {
     throw std::invalid_argument("a stream has one column for each field of the input");
   }
-  stream.index = static_cast<std::int32_t>(views_.size());
-  views_.push_back(std::move(stream));
-  return views_.back().index;
+  return keep(std::move(stream)).index;
+}
+
+std::int32_t LayersRuntime::add_stream(StreamView stream, std::int32_t input, ProcessKernel process,
+                                       RouteKernel route) {
+  if (!operator_) throw std::invalid_argument("set the operator before its streams");
+  if (input < 0 || input >= operator_->spec.inputs) throw std::invalid_argument("no such input");
+  const StreamView& view = keep(std::move(stream));
+  streams_.push_back({&view, input, process, route});
+  return view.index;
 }
 
 void LayersRuntime::start() {
-  if (stages_.empty()) throw std::logic_error("a pipeline needs an operator");
+  if (stages_.empty() && !operator_) throw std::logic_error("a query graph needs an operator");
   run_threads_.claim();
   build();
   RunThreads::Plan plan;
@@ -106,6 +138,9 @@ void LayersRuntime::collect(std::span<void* const> columns) const {
 std::int64_t LayersRuntime::events() const noexcept {
   std::int64_t total = 0;
   for (const LayerInstance* instance : first_instances_) total += instance->rows();
+  if (operator_) {
+    for (const LayerInjector* injector : injectors_) total += injector->rows();
+  }
   return total;
 }
 
@@ -116,6 +151,7 @@ std::vector<Progress> LayersRuntime::progress() const { return sum_progress(*thr
 LayersTotals LayersRuntime::totals() const noexcept {
   LayersTotals total;
   total.queues = queues_;
+  for (const LayerOperator* instance : operators_) total.compared += instance->compared();
   total.logs = static_cast<std::int64_t>(logs_.size());
   for (const Place& place : places_) {
     total.injectors += place.part == Part::kInjector ? 1 : 0;

@@ -1,5 +1,5 @@
-// A run of a pipeline as a query graph with a thread for each part of it: injectors, one for each physical stream,
-// instances of each operator, sinks; after Gulisano et al., "Viper" (2019). docs/decisions/0011-determinism-layers.md.
+// A run of a pipeline, or of an operator O+, as a query graph with a thread for each part of it: injectors, one for
+// each physical stream, instances of each operator, sinks; after Gulisano et al., "Viper" (2019). docs/decisions/0011-determinism-layers.md.
 //
 // What comes from several producers is put in the order (timestamp, producer, row) in one of two places, or nowhere:
 //   operator        a merge-sorting operator, a thread of its own, stands before each consumer, between queues;
@@ -21,6 +21,7 @@
 #include "generator.h"
 #include "handover.h"
 #include "layers_node.h"
+#include "layers_operator.h"
 #include "layers_use.h"
 #include "operator_threads.h"
 #include "run_parts.h"
@@ -35,7 +36,7 @@ struct LayersOptions {
   std::int64_t batch = 1;                     // records that are handed over at once, at most
   std::int64_t channel_rows = 4096;           // records between two threads; rounded up to a power of two
   std::uint64_t ring_blocks = 64;             // with a load: blocks that the generator may be ahead of an injector
-  std::vector<std::int32_t> input_itemsizes;  // of the input, the int64 timestamp first
+  std::vector<std::int32_t> input_itemsizes;  // of a pipeline's input, the int64 timestamp first
   std::int32_t core_count = 1;                // that the process may use
   std::vector<std::int32_t> cores;            // thread i is pinned to cores[i mod size]; empty: not pinned
   std::optional<LoadOptions> load;
@@ -48,6 +49,7 @@ struct LayersTotals {
   std::int64_t injectors = 0, instances = 0, mergers = 0, sinks = 0;  // threads
   std::int64_t queues = 0, logs = 0;                                  // channels
   std::int64_t kernel_calls = 0;
+  std::int64_t compared = 0;             // pairs, by joins
   std::int64_t room_waits = 0;
   std::int64_t spilled_rows = 0;         // see LayerLink
   std::int64_t merges_by_producers = 0;  // of logs, that found something to merge
@@ -67,9 +69,15 @@ class LayersRuntime {
   // Adds the next operator: it reads the input, or what the one before forwards. Throws std::invalid_argument.
   void add_stage(StageSpec spec);
 
+  // Sets the operator O+ that is the query, instead of `add_stage`; before `add_stream`. Throws std::invalid_argument.
+  void set_operator(LayersOperator of);
+
   // Adds a stream; its index, which breaks ties in time, is the number of streams added before. `stream.columns` are
   // those of the input's item sizes. Throws std::invalid_argument.
   std::int32_t add_stream(StreamView stream);
+
+  // Likewise with an operator O+: a stream of its input `input`. Both kernels are null for joins.
+  std::int32_t add_stream(StreamView stream, std::int32_t input, ProcessKernel process, RouteKernel route);
 
   // Creates the threads; they wait for `run`. Once.
   void start();
@@ -80,7 +88,7 @@ class LayersRuntime {
   std::int64_t rows() const noexcept;
   // All outputs in the order (timestamp, sink); what a sink got late stays late.
   void collect(std::span<void* const> columns) const;
-  std::int64_t events() const noexcept;  // records that the first operator has read
+  std::int64_t events() const noexcept;  // records that the first operator has read; of O+, that went to instances
   std::int64_t emitted() const noexcept { return generator_ ? generator_->emitted() : 0; }
   bool real_time_generator() const noexcept { return generator_ && generator_->real_time(); }
 
@@ -101,11 +109,13 @@ class LayersRuntime {
     ThreadUse use;
   };
   struct Level {  // what producers send to: an operator's instances, or the sinks
-    const StageSpec* stage;  // null: sinks
+    const StageSpec* stage;  // null: sinks, or the operator O+
+    bool is_operator;        // O+
     std::int32_t consumers;
     std::vector<std::int32_t> itemsizes;  // of what it reads, without stamps
   };
 
+  StreamView& keep(StreamView stream);
   std::vector<Level> levels() const;
   void build();
   std::vector<std::int32_t> add_injectors();
@@ -115,8 +125,11 @@ class LayersRuntime {
   std::int32_t add(Part part, std::unique_ptr<LayerNode> node);
   void connect(std::int32_t producer, std::vector<std::unique_ptr<LayerLink>> links, const Level& level,
                std::size_t index);
+  std::unique_ptr<LayerRoute> route(std::int32_t producer, std::size_t consumers, const Level& level,
+                                    std::size_t index) const;
   void read(std::int32_t consumer, std::unique_ptr<LayerIn> in);
   std::uint64_t slice_width() const noexcept;
+  std::optional<std::int64_t> end_of_time() const noexcept;
   Parker& parker(std::int32_t thread) noexcept { return threads_->parkers()[static_cast<std::size_t>(thread)]; }
 
   void work(std::int32_t index);
@@ -126,7 +139,9 @@ class LayersRuntime {
   std::int64_t unit_;
   std::uint64_t slice_width_ = 1;
   std::deque<StageSpec> stages_;
+  std::optional<LayersOperator> operator_;
   std::deque<StreamView> views_;
+  std::vector<OperatorStream> streams_;  // of the operator O+
   std::vector<std::unique_ptr<Source>> sources_;  // with a load
   std::deque<Feed> feeds_;
   std::unique_ptr<OperatorThreads> threads_;
@@ -135,6 +150,8 @@ class LayersRuntime {
   std::vector<Place> places_;
   std::vector<const LayerSink*> sinks_;
   std::vector<const LayerInstance*> first_instances_;
+  std::vector<const LayerInjector*> injectors_;
+  std::vector<const LayerOperator*> operators_;  // instances
   std::unique_ptr<Generator> generator_;
   RunThreads run_threads_;
 };

@@ -8,7 +8,6 @@ namespace lab {
 namespace {
 
 constexpr std::int64_t kRouteRows = 256;      // of one source, before the others get their turn
-constexpr std::int64_t kFirstKeys = 256;
 constexpr std::int64_t kLeastElements = 1 << 14;
 
 std::int64_t power_of_two(std::int64_t least) {
@@ -133,7 +132,7 @@ Queues::Queues(const OperatorSpec& spec, std::string tuple_buffer, LogOptions op
 }
 
 void Queues::start(std::int32_t most, std::int32_t) {
-  if (most > 63) throw std::invalid_argument("shared-nothing takes at most 63 instances");
+  if (most > KeyRouter::kMostInstances) throw std::invalid_argument("shared-nothing takes at most 63 instances");
   options_.rows_in_flight = std::max(options_.rows_in_flight, kRows);
   for (std::int32_t i = 0; i < most; ++i) {
     Receiver& receiver = receivers_.emplace_back();
@@ -148,11 +147,7 @@ void Queues::start(std::int32_t most, std::int32_t) {
   }
   routers_.resize(streams_.size());
   routed_ = std::make_unique<std::atomic<std::int64_t>[]>(streams_.size());
-  for (Router& router : routers_) {
-    router.keys.resize(kFirstKeys);
-    router.buckets.resize(kFirstKeys);
-    router.masks.resize(kRouteRows);
-  }
+  for (Router& router : routers_) router.masks.resize(kRouteRows);
 }
 
 LogRun Queues::place(const LogRun& part) const noexcept {
@@ -213,19 +208,7 @@ bool Queues::route(std::size_t s, const std::int32_t* owner, std::int32_t active
 
 std::int64_t Queues::route_rows(std::size_t s, std::int64_t begin, std::int64_t end, const std::int32_t* owner) {
   Router& router = routers_[s];
-  std::int64_t known = begin;
-  while (known == begin) {
-    router.columns[0] = router.keys.data();
-    router.columns[1] = router.buckets.data();
-    router.set = {router.columns, 0, static_cast<std::int64_t>(router.keys.size()), 0, owner, -1};
-    known = streams_[s].route(&router.set, streams_[s].view->columns.data(), begin, end, router.masks.data()) - 1;
-    if (known < begin) throw std::runtime_error("keys raised an exception");
-    if (known == begin) {  // more keys than there is room for
-      const auto wanted = static_cast<std::size_t>(2 * (router.set.count + router.set.refused));
-      router.keys.resize(wanted);
-      router.buckets.resize(wanted);
-    }
-  }
+  const std::int64_t known = router.keys.route(streams_[s], begin, end, owner, router.masks.data());
   for (std::int64_t row = begin; row < known; ++row) {
     const std::uint64_t mask = router.masks[static_cast<std::size_t>(row - begin)];
     // All or none: a tuple that does not fit everywhere waits.

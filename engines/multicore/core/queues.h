@@ -9,6 +9,7 @@
 #include <string>
 
 #include "handover.h"
+#include "key_router.h"
 
 namespace lab {
 
@@ -92,10 +93,7 @@ class Queues final : public Handover {
     std::unique_ptr<WindowState> state;
   };
   struct Router {                          // by source; used under its feed's flag
-    std::vector<std::int64_t> keys;
-    std::vector<std::int32_t> buckets;
-    void* columns[2] = {nullptr, nullptr};
-    KeySet set{};
+    KeyRouter keys;
     std::vector<std::uint64_t> masks;
     std::int64_t last_ts = std::numeric_limits<std::int64_t>::min();  // handed over last
     std::int64_t frontier = std::numeric_limits<std::int64_t>::min();  // published last
