@@ -193,13 +193,13 @@ std::vector<std::int32_t> LayersRuntime::add_level(const std::vector<Level>& lev
 void LayersRuntime::connect(std::int32_t producer, std::vector<std::unique_ptr<LayerLink>> links, const Level& level,
                             std::size_t index) {
   auto& node = static_cast<LayerProducer&>(*places_[static_cast<std::size_t>(producer)].node);
-  std::unique_ptr<LayerRoute> by = route(producer, links.size(), level, index);
+  std::unique_ptr<LayerRoute> by = route_of(producer, links.size(), level, index);
   node.connect(std::make_unique<LayerOut>(parker(producer), *threads_, node.counts, std::move(links), unit_,
                                           options_.load.has_value()),
                std::move(by));
 }
 
-std::unique_ptr<LayerRoute> LayersRuntime::route(std::int32_t producer, std::size_t consumers, const Level& level,
+std::unique_ptr<LayerRoute> LayersRuntime::route_of(std::int32_t producer, std::size_t consumers, const Level& level,
                                                  std::size_t index) const {
   if (consumers == 1) return std::make_unique<RouteToOne>();
   if (level.is_operator) {

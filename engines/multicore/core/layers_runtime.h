@@ -125,7 +125,7 @@ class LayersRuntime {
   std::int32_t add(Part part, std::unique_ptr<LayerNode> node);
   void connect(std::int32_t producer, std::vector<std::unique_ptr<LayerLink>> links, const Level& level,
                std::size_t index);
-  std::unique_ptr<LayerRoute> route(std::int32_t producer, std::size_t consumers, const Level& level,
+  std::unique_ptr<LayerRoute> route_of(std::int32_t producer, std::size_t consumers, const Level& level,
                                     std::size_t index) const;
   void read(std::int32_t consumer, std::unique_ptr<LayerIn> in);
   std::uint64_t slice_width() const noexcept;

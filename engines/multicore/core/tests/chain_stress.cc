@@ -50,22 +50,7 @@ void round_of(unsigned seed) {
   if (pick(0, 3) == 0) {  // on a schedule, with promises, which reach beyond the last tuple
     options.load = lab::LoadOptions{0, 0, pick(0, 1) == 1};
     options.ring_blocks = 1024;
-    const auto order = lab::test::total_order(streams);
-    const std::int64_t gap = pick(0, 3000);
-    for (Tuples& one : streams) {
-      one.heartbeats.clear();
-      one.due.resize(one.ts.size());
-    }
-    for (std::size_t k = 0; k < order.size(); ++k) {
-      streams[order[k].stream].due[order[k].row] = static_cast<std::int64_t>(k) * gap;
-      if (k % 16 != 0) continue;
-      const bool last = k + 1 == order.size();
-      if (!last && order[k + 1].ts <= order[k].ts) continue;
-      for (Tuples& one : streams) {
-        one.heartbeats.push_back(last ? order[k].ts + 500 : order[k + 1].ts - 1);
-        one.heartbeat_due.push_back(static_cast<std::int64_t>(k) * gap);
-      }
-    }
+    lab::test::schedule(streams, pick(0, 3000));
   }
   lab::test::OperatorRunCase run(streams, options, join, lab::test::behind(count));
   const auto answer = lab::test::sorted(run.run([](lab::OperatorRuntime& runtime) {

@@ -185,23 +185,6 @@ void windows_close_while_sources_are_silent() {
   }
 }
 
-// Event k of the total order is due at k * gap_ns.
-void schedule(std::vector<Tuples>& streams, std::int64_t gap_ns) {
-  const auto order = lab::test::total_order(streams);
-  for (Tuples& one : streams) {
-    one.heartbeats.clear();
-    one.due.assign(one.ts.size(), 0);
-  }
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    streams[order[k].stream].due[order[k].row] = static_cast<std::int64_t>(k) * gap_ns;
-    if (k % 20 != 0 || k + 1 == order.size() || order[k + 1].ts <= order[k].ts) continue;
-    for (Tuples& one : streams) {
-      one.heartbeats.push_back(order[k + 1].ts - 1);
-      one.heartbeat_due.push_back(static_cast<std::int64_t>(k) * gap_ns);
-    }
-  }
-}
-
 void under_a_load_each_output_of_the_last_has_a_latency() {
   for (int seed = 0; seed < 9; ++seed) {
     const bool join = seed % 3 == 2;
@@ -211,7 +194,7 @@ void under_a_load_each_output_of_the_last_has_a_latency() {
     links = {Link{.window = {10, 30, false}}, Link{.window = {12, 12, false}, .emits_on_update = true}};
     std::mt19937 random(static_cast<unsigned>(seed));
     auto streams = lab::test::random_tuples(random, join ? 2 : 3, 2, 300, 5);
-    schedule(streams, 2000);
+    lab::test::schedule(streams, 2000);
     const int count = 1 + seed % 2;
     const auto expected = lab::test::chain_oracle(streams, count, join);
     for (const char* log : {"order", "scalegate"}) {

@@ -209,6 +209,24 @@ inline std::vector<Tuples> random_tuples(std::mt19937& random, int streams, int 
   return all;
 }
 
+// Draws what an operator does.
+inline void choose(std::mt19937& random, bool join) {
+  const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
+  behaviour = {};
+  behaviour.buckets = pick(1, 16);
+  behaviour.max_outputs = pick(1, 2);
+  const std::int64_t advance = pick(1, 12);
+  if (join) {
+    behaviour.window = {1, pick(1, 60), true};
+    return;
+  }
+  behaviour.window = {advance, advance + pick(0, 2) * pick(0, 10), pick(0, 1) == 1};
+  behaviour.expires = pick(0, 3) != 0;
+  behaviour.slides = behaviour.window.single && pick(0, 1) == 1;
+  behaviour.emits_on_update =
+      (behaviour.window.single || behaviour.window.advance == behaviour.window.size) && pick(0, 1) == 1;
+}
+
 struct Order {
   std::int64_t ts;
   std::size_t stream, row;
@@ -222,6 +240,25 @@ inline std::vector<Order> total_order(const std::vector<Tuples>& streams) {
   }
   std::sort(order.begin(), order.end());
   return order;
+}
+
+// Gives tuples due times, `gap_ns` apart, with promises now and then, which reach beyond the last tuple.
+inline void schedule(std::vector<Tuples>& streams, std::int64_t gap_ns) {
+  const auto order = total_order(streams);
+  for (Tuples& one : streams) {
+    one.heartbeats.clear();
+    one.due.resize(one.ts.size());
+  }
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    streams[order[k].stream].due[order[k].row] = static_cast<std::int64_t>(k) * gap_ns;
+    if (k % 16 != 0) continue;
+    const bool last = k + 1 == order.size();
+    if (!last && order[k + 1].ts <= order[k].ts) continue;
+    for (Tuples& one : streams) {
+      one.heartbeats.push_back(last ? order[k].ts + 500 : order[k + 1].ts - 1);
+      one.heartbeat_due.push_back(static_cast<std::int64_t>(k) * gap_ns);
+    }
+  }
 }
 
 // What a keyed operator answers, sorted. `end`: where the watermark gets to after the last tuple.
@@ -300,18 +337,43 @@ class OperatorRunCase {
                   const std::function<void(OperatorRuntime&, std::int32_t)>& add = {})
       : streams_(streams), instances_(options.instances), runtime_(with_outputs(std::move(options)), spec(join)) {
     for (const Tuples& one : streams_) {
-      StreamView view;
-      view.ts = one.ts;
-      view.columns = join ? std::vector<const void*>{one.ts.data(), one.base.data(), one.value.data()}
-                          : std::vector<const void*>{one.ts.data(), one.base.data(), one.count.data(), one.value.data()};
-      view.heartbeats = one.heartbeats;
-      view.due = one.due;
-      view.heartbeat_due = one.heartbeat_due;
-      runtime_.add_stream(std::move(view), one.input, join ? nullptr : one.input == 0 ? &process<0> : &process<1>);
+      runtime_.add_stream(view(one, join), one.input, join ? nullptr : one.input == 0 ? &process<0> : &process<1>);
     }
     runtime_.map(owners(behaviour.buckets, instances_));
     if (add) add(runtime_, instances_);
     runtime_.start();
+  }
+
+  // A stream of the operator, or of the join; the tuples must stay.
+  static StreamView view(const Tuples& one, bool join) {
+    StreamView result;
+    result.ts = one.ts;
+    result.columns = {one.ts.data(), one.base.data()};
+    if (!join) result.columns.push_back(one.count.data());
+    result.columns.push_back(one.value.data());
+    result.heartbeats = one.heartbeats;
+    result.due = one.due;
+    result.heartbeat_due = one.heartbeat_due;
+    return result;
+  }
+
+  // The operator that `behaviour` describes.
+  static OperatorSpec spec(bool join) {
+    OperatorSpec result;
+    result.window = behaviour.window;
+    result.inputs = 2;
+    result.entry_bytes = 8 + 2 * sizeof(Sums);
+    result.buckets = static_cast<std::int32_t>(behaviour.buckets);
+    result.max_outputs = behaviour.max_outputs;
+    result.emits_on_update = behaviour.emits_on_update || join;
+    if (join) {
+      result.match_by_left = &match<true>;
+      result.match_by_right = &match<false>;
+      result.emit_pairs = &emit_pairs;
+    } else if (behaviour.expires || behaviour.slides) {
+      result.expire = &expire;
+    }
+    return result;
   }
 
   // Buckets in turn.
@@ -355,24 +417,6 @@ class OperatorRunCase {
     options.grid_steps = 50;  // sanitizers pay for all of it
     options.most_instances = std::max(options.instances, options.most_instances);
     return options;
-  }
-
-  static OperatorSpec spec(bool join) {
-    OperatorSpec result;
-    result.window = behaviour.window;
-    result.inputs = 2;
-    result.entry_bytes = 8 + 2 * sizeof(Sums);
-    result.buckets = static_cast<std::int32_t>(behaviour.buckets);
-    result.max_outputs = behaviour.max_outputs;
-    result.emits_on_update = behaviour.emits_on_update || join;
-    if (join) {
-      result.match_by_left = &match<true>;
-      result.match_by_right = &match<false>;
-      result.emit_pairs = &emit_pairs;
-    } else if (behaviour.expires || behaviour.slides) {
-      result.expire = &expire;
-    }
-    return result;
   }
 
   const std::vector<Tuples>& streams_;

@@ -43,28 +43,11 @@ void reconfigure(lab::OperatorRuntime& runtime, unsigned seed, std::int32_t most
   }
 }
 
-void choose(std::mt19937& random, bool join) {
-  const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
-  behaviour = {};
-  behaviour.buckets = pick(1, 16);
-  behaviour.max_outputs = pick(1, 2);
-  const std::int64_t advance = pick(1, 12);
-  if (join) {
-    behaviour.window = {1, pick(1, 60), true};
-    return;
-  }
-  behaviour.window = {advance, advance + pick(0, 2) * pick(0, 10), pick(0, 1) == 1};
-  behaviour.expires = pick(0, 3) != 0;
-  behaviour.slides = behaviour.window.single && pick(0, 1) == 1;
-  behaviour.emits_on_update =
-      (behaviour.window.single || behaviour.window.advance == behaviour.window.size) && pick(0, 1) == 1;
-}
-
 void round_of(unsigned seed, Totals& totals) {
   std::mt19937 random(seed);
   const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
   const bool join = pick(0, 2) == 0;
-  choose(random, join);
+  lab::test::choose(random, join);
   auto streams = lab::test::random_tuples(random, join ? 2 : pick(1, 6), 2, join ? 1500 : 1200, pick(1, 6));
   lab::OperatorOptions options;
   options.instances = pick(1, 8);
@@ -81,22 +64,7 @@ void round_of(unsigned seed, Totals& totals) {
   if (cut) options.end_watermark = lab::test::total_order(streams).back().ts + pick(0, 100);
   if (pick(0, 3) == 0) {  // on a schedule, with promises, which reach beyond the last tuple
     options.load = lab::LoadOptions{0, 0, pick(0, 1) == 1};
-    const auto order = lab::test::total_order(streams);
-    const std::int64_t gap = pick(0, 3000);
-    for (Tuples& one : streams) {
-      one.heartbeats.clear();
-      one.due.resize(one.ts.size());
-    }
-    for (std::size_t k = 0; k < order.size(); ++k) {
-      streams[order[k].stream].due[order[k].row] = static_cast<std::int64_t>(k) * gap;
-      if (k % 16 != 0) continue;
-      const bool last = k + 1 == order.size();
-      if (!last && order[k + 1].ts <= order[k].ts) continue;
-      for (Tuples& one : streams) {
-        one.heartbeats.push_back(last ? order[k].ts + 500 : order[k + 1].ts - 1);
-        one.heartbeat_due.push_back(static_cast<std::int64_t>(k) * gap);
-      }
-    }
+    lab::test::schedule(streams, pick(0, 3000));
   }
   lab::test::OperatorRunCase run(streams, options, join);
   const unsigned inner = static_cast<unsigned>(random());

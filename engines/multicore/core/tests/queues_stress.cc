@@ -48,25 +48,6 @@ void reconfigure(OperatorRuntime& runtime, unsigned seed, std::int32_t most, Tot
   }
 }
 
-// On a schedule, with promises, which reach beyond the last tuple.
-void schedule(std::vector<Tuples>& streams, std::int64_t gap_ns) {
-  const auto order = lab::test::total_order(streams);
-  for (Tuples& one : streams) {
-    one.heartbeats.clear();
-    one.due.resize(one.ts.size());
-  }
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    streams[order[k].stream].due[order[k].row] = static_cast<std::int64_t>(k) * gap_ns;
-    if (k % 16 != 0) continue;
-    const bool last = k + 1 == order.size();
-    if (!last && order[k + 1].ts <= order[k].ts) continue;
-    for (Tuples& one : streams) {
-      one.heartbeats.push_back(last ? order[k].ts + 500 : order[k + 1].ts - 1);
-      one.heartbeat_due.push_back(static_cast<std::int64_t>(k) * gap_ns);
-    }
-  }
-}
-
 void round_of(unsigned seed, Totals& totals) {
   std::mt19937 random(seed);
   const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
@@ -95,7 +76,7 @@ void round_of(unsigned seed, Totals& totals) {
   }
   if (pick(0, 3) == 0) {
     options.load = lab::LoadOptions{0, 0, pick(0, 1) == 1};
-    schedule(streams, pick(0, 3000));
+    lab::test::schedule(streams, pick(0, 3000));
   }
   SharedNothingRun run(streams, options);
   const auto inner = static_cast<unsigned>(random());
