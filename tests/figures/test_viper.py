@@ -142,4 +142,5 @@ def test_every_configuration_can_be_run(number):
         pytest.skip(str(error))
     assert len(cells) == 32
     assert {cell.entry.params["streams"] for cell in cells} == {1, 2, 4, 6}
+    assert {cell.batch for cell in cells} == {1}  # the paper hands over single tuples
     assert [cell.id for cell in cells if cell.refusal] == []

@@ -69,6 +69,7 @@ def _plan(question: Question, options: Options, runs: Runs) -> Plan:
                     LAYERS,
                     options,
                     workers=list(degrees(options)),
+                    batch=[1],  # the paper hands over single tuples
                     options={"determinism": determinism},
                     label=layer.lower(),
                 )
@@ -133,8 +134,8 @@ def _notes(
         "An injector, an instance, a sink and a merge-sorting operator are a thread each"
         + (f": {threads} threads" if threads else "")
         + ("; everywhere more than the cores." if fewest > options.cores else "."),
-        f"{_events(options):,} records at full speed, handed over by 64; the paper hands over "
-        "single tuples. Latency is from an injector to a sink, mostly time in full channels.",
+        f"{_events(options):,} records at full speed, handed over one by one, as in the paper. "
+        "Latency is from an injector to a sink, mostly time in full channels.",
         *(() if energy.measured else (f"Energy: {NO_COUNTER}.",)),
         *machine(runs),
         *troubles(runs)[:6],
