@@ -49,7 +49,6 @@ void LayerOperator::guarded(Work work) {
 void LayerOperator::process(const LayerPiece& piece) {
   tick(piece.rows);
   const auto* numbers = static_cast<const std::int64_t*>(piece.columns[RowNumber::kColumn]) + piece.base;
-  runs_.clear();
   for (std::int64_t i = 0; i < piece.rows; ++i) {
     const RowNumber number(numbers[i]);
     if (!runs_.empty() && runs_.back().source == number.stream() && runs_.back().end == number.row()) {
@@ -58,28 +57,37 @@ void LayerOperator::process(const LayerPiece& piece) {
       runs_.push_back({number.row(), number.row() + 1, number.stream(), 0});
     }
   }
-  guarded([this] { instance_->process(runs_); });
+  rows_ += piece.rows;
   if (stamps_ != 0) {
     const void* const stamps = piece.columns[RowNumber::kColumn + stamps_];
     taken_ns_ = static_cast<const std::int64_t*>(stamps)[piece.base + piece.rows - 1];
   }
-  send_made();
+  if (rows_ >= unit_) process_runs();
+}
+
+bool LayerOperator::process_runs() {
+  guarded([this] { instance_->process(runs_); });
+  runs_.clear();
+  rows_ = 0;
+  return send_made();
 }
 
 bool LayerOperator::pass_time(std::int64_t frontier) {
-  if (!end_ || frontier == LayerLink::kNothingPromised) return false;
+  const bool sent = rows_ != 0 && process_runs();
+  if (!end_ || frontier == LayerLink::kNothingPromised) return sent;
   // Promises may reach beyond the last tuple; time has passed no further than the input is known to.
   const std::int64_t reached = std::min(frontier, *end_);
-  if (!instance_->started() || reached <= instance_->watermark()) return false;
+  if (!instance_->started() || reached <= instance_->watermark()) return sent;
   const bool expires = stamps_ == 2 && instance_->expires_by(reached);
   guarded([&] { instance_->advance(reached, expires ? due_of_watermark(streams_, reached) : -1); });
-  if (made_.waiting() == 0) return false;
+  if (made_.waiting() == 0) return sent;
   tick(1);
   taken_ns_ = recorder().now();
   return send_made();
 }
 
 std::int64_t LayerOperator::promised(std::int64_t frontier) const noexcept {
+  if (rows_ != 0) return LayerLink::kNothingPromised;
   if (frontier <= -kFarthest || frontier >= kFarthest) return frontier;
   return of_.spec.window.earliest(frontier) + of_.spec.window.size;
 }

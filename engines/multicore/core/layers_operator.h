@@ -47,10 +47,12 @@ class LayerOperator final : public LayerRelay {
  private:
   void process(const LayerPiece& piece) override;
   bool pass_time(std::int64_t frontier) override;
+  // No more than before while rows wait to be processed.
   std::int64_t promised(std::int64_t frontier) const noexcept override;
 
   template <typename Work>
   void guarded(Work work);
+  bool process_runs();
   bool send_made();
 
   const LayersOperator& of_;
@@ -60,8 +62,10 @@ class LayerOperator final : public LayerRelay {
   OutputBuffer made_;
   Causes causes_;                       // of what was made, with a load
   std::unique_ptr<OperatorInstance> instance_;
-  std::vector<LogRun> runs_;            // of a piece
-  std::int64_t taken_ns_ = 0;           // when an injector handed over what was processed last
+  // Read, and not processed yet: a log's pieces end where another source's rows begin, and a unit is cheaper at once.
+  std::vector<LogRun> runs_;
+  std::int64_t rows_ = 0;               // of them
+  std::int64_t taken_ns_ = 0;           // when an injector handed over what was read last
   std::vector<const void*> columns_;    // of what is sent
   std::vector<std::int64_t> due_, taken_;
 };
