@@ -11,7 +11,7 @@ from engines.multicore.elastic.controller import Settings, make
 from engines.multicore.join_runs import JOINS, JoinRun, no_join
 from engines.multicore.join_runs import properties as join_properties
 from engines.multicore.layers_options import KINDS as LAYERS_KINDS
-from engines.multicore.layers_options import layers_options
+from engines.multicore.layers_options import COMMUNICATION, layers_options
 from engines.multicore.layers_options import wrong_options as wrong_layers
 from engines.multicore.layers_query import LayersQueryRun, no_graph
 from engines.multicore.layers_run import LayersRun, depends_on_ties
@@ -204,7 +204,8 @@ def _wrong_program(task: Task) -> str | None:
         return no_join(task.workload, task.variant, task.workers)
     program = task.workload.program
     if task.variant == LAYERS and isinstance(program, Query):
-        return no_graph(program, task.workers) or _mixed(task)
+        determinism = str(task.options.get("determinism", COMMUNICATION))
+        return no_graph(program, task.workers, determinism) or _mixed(task)
     if isinstance(program, Pipeline) != (task.variant in _PIPELINES):
         if isinstance(program, Pipeline):
             return f"{task.workload.name} is an ordered pipeline; give variants = ['{ORDERED}']"

@@ -5,7 +5,7 @@ How and why: docs/decisions/0011-determinism-layers.md.
 """
 
 import os
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,11 +20,12 @@ from workloads.model import Columns
 
 HANDED_OVER = (
     "from when an injector handed over the input record that an output comes from, to within 64 "
-    "records, until the output was at its sink; at full speed, so it is the time spent in channels"
+    "records (of an operator O+ the last one that was read when a window emitted), until the output "
+    "was at its sink; at full speed, so it is the time spent in channels"
 )
 
 
-class GraphRun(CoreRun):
+class GraphRun(CoreRun, ABC):
     """A run as a query graph. A subclass makes the core and adds operators and streams to it.
 
     Args:

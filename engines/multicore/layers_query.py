@@ -7,7 +7,7 @@ from engines.multicore.core_run import set_up
 from engines.multicore.elastic.mapping import balanced_mapping
 from engines.multicore.kernels.operators import OperatorKernels, columns_of, layout_of
 from engines.multicore.layers_graph import GraphRun
-from engines.multicore.layers_options import LayersOptions
+from engines.multicore.layers_options import NONE, LayersOptions
 from engines.multicore.operator_refusal import refusal
 from engines.multicore.operator_spec import output_itemsizes, spec_of
 from engines.protocol import OfferedLoad
@@ -49,7 +49,8 @@ class LayersQueryRun(GraphRun):
         load: OfferedLoad | None = None,
         measure: bool = True,
     ) -> None:
-        reason = no_graph(query, workers) or refusal(query, data)
+        determinism = (options or LayersOptions()).determinism
+        reason = no_graph(query, workers, determinism) or refusal(query, data)
         if reason is not None:
             raise UnsupportedError(reason)
         super().__init__(query.output, workers=workers, options=options, load=load, measure=measure)
@@ -80,10 +81,13 @@ class LayersQueryRun(GraphRun):
         return [f"{operator.name} ({how}) x {self._workers}, {operator.buckets} buckets of keys"]
 
 
-def no_graph(query: Query, workers: int) -> str | None:
-    """Return why a query is not run as a graph with so many instances, or None."""
+def no_graph(query: Query, workers: int, determinism: str) -> str | None:
+    """Return why a query is not run as a graph with so many instances in this layer, or None."""
     if workers > MOST_INSTANCES:
         return f"variant layers runs at most {MOST_INSTANCES} instances of an operator O+"
+    if query.operators[0].join is not None and determinism == NONE:
+        # Nothing leaves its window while one injector is ahead of the other.
+        return f"{query.name} joins all pairs, which needs an order; determinism = 'none' has none"
     if len(query.operators) == 1:
         return None
     return (

@@ -1,6 +1,7 @@
 """`lab data`: generate, import, list and show datasets."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -10,8 +11,14 @@ from rich.table import Table
 from lab.cli.catalogue import catalog_at, master_option, root_option, step_bar
 from lab.cli.data_import import ImportGroup
 from lab.cli.data_view import as_record, origin_words, print_dataset, print_id
+from lab.cli.fit import print_fitting
 from workloads.datasets.catalog import LARGEST_SEED
+from workloads.datasets.dataset import Dataset
 from workloads.datasets.manifest import ID_SHOWN
+
+_LISTED = ("id", "workload", "events", "streams", "keys", "origin")
+_DROPPED = ("keys", "streams")
+"""Columns that a narrow terminal loses; the origin goes over several lines there."""
 
 
 @click.group()
@@ -90,17 +97,27 @@ def list_(as_json: bool, root: Path | None) -> None:
     if not listing.datasets:
         click.echo(f"no datasets in {catalog.root}; make one with `lab data build WORKLOAD`")
         return
-    table = Table("id", "workload", "events", "streams", "keys", "origin", box=None)
-    for dataset in listing.datasets:
-        table.add_row(
-            dataset.id[:ID_SHOWN],
-            dataset.workload,
-            f"{dataset.events:,}",
-            str(len(dataset.streams)),
-            f"{dataset.alphabet.keys:,}",
-            origin_words(dataset),
-        )
-    Console(highlight=False).print(table)
+    print_fitting(
+        Console(highlight=False),
+        lambda columns: _listing(listing.datasets, columns),
+        _LISTED,
+        _DROPPED,
+    )
+
+
+def _listing(datasets: Iterable[Dataset], columns: tuple[str, ...]) -> Table:
+    table = Table(*columns, box=None)
+    for dataset in datasets:
+        cells = {
+            "id": dataset.id[:ID_SHOWN],
+            "workload": dataset.workload,
+            "events": f"{dataset.events:,}",
+            "streams": str(len(dataset.streams)),
+            "keys": f"{dataset.alphabet.keys:,}",
+            "origin": origin_words(dataset),
+        }
+        table.add_row(*(cells[name] for name in columns))
+    return table
 
 
 @data.command()

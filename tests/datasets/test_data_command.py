@@ -43,6 +43,10 @@ def test_building_again_names_the_same_dataset(tmp_path: Path):
     assert run(tmp_path, "build", "keyed_counter", "--events", "50") == one
     assert run(tmp_path, "build", "keyed_counter", "--events", "50", "--seed", "2") != one
     assert len(json.loads(run(tmp_path, "list", "--json"))) == 2
+    # Where it is no terminal, a line each, with all of the origin.
+    lines = run(tmp_path, "list").splitlines()
+    assert [line.split()[0] for line in lines[:1]] == ["id"]
+    assert len(lines) == 3 and all("seed=" in line for line in lines[1:])
 
 
 def test_an_import_is_listed_with_its_file_source_and_licence(tmp_path: Path):

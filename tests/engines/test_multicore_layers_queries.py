@@ -164,6 +164,8 @@ def test_without_determinism_the_comparison_says_what_went_wrong():
     wanted = answer(asked, data)
     got, measured = run(asked, data, workers=2, batch=16, determinism=NONE, channel_rows=256)
     assert rows(got) != rows(wanted)
+    # Out of order, not cut short: what comes late makes windows of its own.
+    assert int(got["sum"].size) >= int(wanted["sum"].size)
     assert measured.counters["logs"] == measured.counters["mergers"] == 0
     for determinism in LAYERS:
         right, _ = run(asked, data, workers=2, batch=16, determinism=determinism, channel_rows=256)
@@ -214,6 +216,24 @@ def test_without_measuring_the_answer_is_the_same():
     assert rows(got) == rows(answer(RANDOM["sliding"], data))
 
 
+def emit_twice(w, out):
+    out.emit(w[0].key, w[0].sum, 0)
+    out.emit(w[0].key, w[0].sum, 1)
+
+
+def test_records_beyond_what_an_operator_said_end_the_run():
+    asked = query("generous", Window(advance=3, size=3), expire=emit_twice)
+    with pytest.raises(EngineCrashError, match="operator generous: .* beyond max_outputs"):
+        run(asked, two_streams_apart(200_000), workers=2, batch=64)
+
+
+def test_windows_end_with_the_last_tuple_even_if_less_is_known_to_have_passed():
+    data = replace(two_streams_apart(300), until_ts=20)
+    for workers in (1, 3):
+        got, _ = run(RANDOM["sliding"], data, workers=workers)
+        assert rows(got) == rows(answer(RANDOM["sliding"], data))
+
+
 def fail_late(w, t, out):
     if t.ts == 300:
         raise ValueError("three hundred")
@@ -236,8 +256,10 @@ def test_a_function_that_raises_ends_the_run_and_is_named(functions):
 
 def test_what_does_not_run_as_a_graph_is_refused_with_a_reason():
     chain = QUERIES_IN_A_ROW["aggregate twice"]
-    assert "has 2 operators" in str(no_graph(chain, 2))
-    assert "at most 63" in str(no_graph(RANDOM["tumbling"], 64))
-    assert no_graph(JOIN, 63) is None
+    assert "has 2 operators" in str(no_graph(chain, 2, OPERATOR))
+    assert "at most 63" in str(no_graph(RANDOM["tumbling"], 64, OPERATOR))
+    assert "needs an order" in str(no_graph(JOIN, 2, NONE))
+    assert no_graph(JOIN, 63, COMMUNICATION) is None
+    assert no_graph(RANDOM["tumbling"], 2, NONE) is None
     with pytest.raises(UnsupportedError, match="use vsn"):
         run(chain, two_streams_apart(9), workers=2)

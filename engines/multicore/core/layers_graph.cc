@@ -57,7 +57,8 @@ std::optional<std::int64_t> LayersRuntime::end_of_time() const noexcept {
   for (const StreamView& view : views_) {
     if (!view.ts.empty()) last = std::max(last.value_or(view.ts.back()), view.ts.back());
   }
-  return last ? operator_->end.value_or(*last) : last;
+  if (last) last = std::max(*last, operator_->end.value_or(*last));
+  return last;
 }
 
 void LayersRuntime::build() {
@@ -206,7 +207,7 @@ std::unique_ptr<LayerRoute> LayersRuntime::route_of(std::int32_t producer, std::
     if (operator_->spec.is_join()) return std::make_unique<RouteToAll>(consumers);
     // Injectors are the first threads.
     return std::make_unique<RouteByKeys>(streams_[static_cast<std::size_t>(producer)], operator_->owner.data(),
-                                         operator_->called());
+                                         operator_->spec.called());
   }
   if (level.stage != nullptr && level.stage->kind == StageSpec::Kind::kPartitioned) {
     return std::make_unique<RouteByKey>(*level.stage, consumers);

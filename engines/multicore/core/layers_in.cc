@@ -49,6 +49,12 @@ void QueueIn::pass() {
   if (++turn_ == links_.size()) turn_ = 0;
 }
 
+std::int64_t QueueIn::frontier() const noexcept {
+  std::int64_t least = kEndOfTime;
+  for (const Cursor& cursor : cursors_) least = std::min(least, cursor.frontier);
+  return least;
+}
+
 bool QueueIn::ended() noexcept {
   return std::all_of(cursors_.begin(), cursors_.end(), [](const Cursor& cursor) {
     return cursor.frontier == kEndOfTime && cursor.at == cursor.end;

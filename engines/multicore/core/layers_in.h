@@ -60,7 +60,7 @@ class QueueIn final : public LayerIn {
 
   LayerPiece next(std::int64_t most) override;
   void pass() override;
-  std::int64_t frontier() const noexcept override { return cursors_.front().frontier; }
+  std::int64_t frontier() const noexcept override;
   bool ended() noexcept override;
 
  private:

@@ -41,7 +41,7 @@ void LayerOperator::guarded(Work work) {
   try {
     work();
   } catch (const std::runtime_error& error) {
-    throw std::runtime_error(of_.called() + error.what());
+    throw std::runtime_error(of_.spec.called() + error.what());
   }
   counts.kernel_calls += instance_->kernel_calls() - before;
 }

@@ -1,7 +1,7 @@
 // An instance of an operator O+ in a query graph: keyed windows, or a join of all pairs.
 //
-// Rows reach it by number, since tuples may have lists, and kernels read them where they are. Of a keyed operator it
-// gets those that have one of its keys; of a join all, and it compares those pairs whose earlier tuple is its to keep.
+// Rows reach it by number, since tuples may have lists, and kernels read them where they are. Of a keyed operator each of
+// several instances gets those that have one of its keys; of a join all, and it compares those pairs whose earlier tuple is its to keep.
 // Its windows are its own, as those of shared-nothing instances.
 //
 // Time. What an instance still emits when its input is done with all times before t ends a window that reaches beyond
@@ -30,10 +30,7 @@ struct LayersOperator {
   OperatorSpec spec;
   std::vector<std::int32_t> owner;      // of each bucket of keys, the instance
   std::vector<std::int32_t> itemsizes;  // of its outputs
-  std::optional<std::int64_t> end;      // up to where time has passed at the end; none: the last tuple's
-
-  // How errors begin.
-  std::string called() const { return spec.name.empty() ? "" : "operator " + spec.name + ": "; }
+  std::optional<std::int64_t> end;      // up to where time has passed at the end, if beyond the last tuple
 };
 
 class LayerOperator final : public LayerRelay {
@@ -43,6 +40,7 @@ class LayerOperator final : public LayerRelay {
                 const LayersOperator& of, std::span<const OperatorStream> streams, std::optional<std::int64_t> end);
 
   std::int64_t compared() const noexcept { return instance_->compared(); }  // pairs
+  std::int64_t refused() const noexcept { return made_.refused(); }          // records beyond `max_outputs`
 
  private:
   void process(const LayerPiece& piece) override;

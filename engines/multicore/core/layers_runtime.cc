@@ -57,11 +57,8 @@ void LayersRuntime::set_operator(LayersOperator of) {
                                 " instances");
   }
   check_output(of.itemsizes);
-  const bool mapped = std::all_of(of.owner.begin(), of.owner.end(),
-                                  [this](std::int32_t owner) { return owner >= 0 && owner < options_.workers; });
-  if (static_cast<std::int32_t>(of.owner.size()) != of.spec.buckets || !mapped) {
-    throw std::invalid_argument("every bucket of keys must be mapped to one of the instances");
-  }
+  of.spec = lab::checked(std::move(of.spec));
+  check_owners(of.spec, of.owner, options_.workers);
   operator_ = std::move(of);
 }
 
@@ -87,6 +84,9 @@ std::int32_t LayersRuntime::add_stream(StreamView stream, std::int32_t input, Pr
                                        RouteKernel route) {
   if (!operator_) throw std::invalid_argument("set the operator before its streams");
   if (input < 0 || input >= operator_->spec.inputs) throw std::invalid_argument("no such input");
+  if (!operator_->spec.is_join() && (process == nullptr || route == nullptr)) {
+    throw std::invalid_argument("a stream of a keyed operator needs both kernels");
+  }
   const StreamView& view = keep(std::move(stream));
   streams_.push_back({&view, input, process, route});
   return view.index;
@@ -109,8 +109,12 @@ void LayersRuntime::start() {
 
 std::int64_t LayersRuntime::run() {
   if (!run_threads_.started()) start();
-  return run_threads_.run(
+  const std::int64_t duration_ns = run_threads_.run(
       [this](std::int64_t begin_ns) { threads_->begin(begin_ns, options_.load ? options_.load->warm_up_ns : 0); });
+  std::int64_t refused = 0;
+  for (const LayerOperator* instance : operators_) refused += instance->refused();
+  if (operator_) check_refused(operator_->spec, refused);
+  return duration_ns;
 }
 
 void LayersRuntime::work(std::int32_t index) {

@@ -47,7 +47,18 @@ struct OperatorSpec {
   PairKernel emit_pairs = nullptr;
 
   bool is_join() const noexcept { return match_by_left != nullptr; }
+  // How errors begin.
+  std::string called() const { return name.empty() ? "" : "operator " + name + ": "; }
 };
+
+// Returns the specification. Throws std::invalid_argument on one that is out of range.
+OperatorSpec checked(OperatorSpec spec);
+
+// Throws std::invalid_argument unless every bucket is mapped to one of so many instances.
+void check_owners(const OperatorSpec& spec, std::span<const std::int32_t> owner, std::int32_t instances);
+
+// Throws std::runtime_error when the functions emitted records for which there was no room.
+void check_refused(const OperatorSpec& spec, std::int64_t refused);
 
 // With a load: when it is due, in ns after the start, that no tuple below `watermark` is to come, by events,
 // heartbeats, or the end of each stream; -1 without one. The streams are those of the sources.

@@ -29,12 +29,6 @@ OperatorOptions checked(OperatorOptions options) {
   return options;
 }
 
-// How errors of an operator begin.
-std::string called(const OperatorStage& stage) {
-  const std::string& name = stage.spec().name;
-  return name.empty() ? name : "operator " + name + ": ";
-}
-
 }  // namespace
 
 OperatorRuntime::OperatorRuntime(OperatorOptions options, const OperatorSpec& spec)
@@ -117,7 +111,7 @@ void OperatorRuntime::start() {
 void OperatorRuntime::start_stages() {
   InputTimes input;
   input.streams = streams_;
-  if (any_) input.end = options_.end_watermark.value_or(last_ts_);
+  if (any_) input.end = std::max(last_ts_, options_.end_watermark.value_or(last_ts_));
   const auto state_of = [](const OperatorSpec& spec) {
     return spec.is_join() ? nullptr : std::make_unique<WindowState>(spec.window, spec.buckets);
   };
@@ -149,9 +143,7 @@ std::int64_t OperatorRuntime::run() {
   for (const auto& stage : stages_) {
     std::int64_t refused = 0;
     for (std::int32_t i = 0; i < options_.most_instances; ++i) refused += stage->outputs(i).refused();
-    if (refused == 0) continue;
-    throw std::runtime_error(called(*stage) + "functions emitted " + std::to_string(refused) +
-                             " records beyond max_outputs; raise it in the operator");
+    check_refused(stage->spec(), refused);
   }
   return duration_ns;
 }
@@ -168,7 +160,7 @@ bool OperatorRuntime::turn(std::int32_t index) {
     try {
       if ((*stage)->turn(index)) return true;
     } catch (const std::exception& error) {
-      throw std::runtime_error(called(**stage) + error.what());
+      throw std::runtime_error((*stage)->spec().called() + error.what());
     }
   }
   return false;

@@ -10,13 +10,8 @@ namespace lab {
 
 OperatorStage::OperatorStage(const OperatorOptions& options, OperatorThreads& threads, const OperatorSpec& spec,
                              std::vector<std::int32_t> itemsizes)
-    : options_(options), threads_(threads), spec_(spec), itemsizes_(std::move(itemsizes)) {
+    : options_(options), threads_(threads), spec_(checked(spec)), itemsizes_(std::move(itemsizes)) {
   check_output(itemsizes_);
-  if (spec_.window.advance < 1 || spec_.window.size < spec_.window.advance) {
-    throw std::invalid_argument("a window advances by at least 1 and at most its size");
-  }
-  if (spec_.buckets < 1) throw std::invalid_argument("buckets must be at least 1");
-  spec_.max_outputs = std::max<std::int64_t>(1, spec_.max_outputs);
   workers_ = std::vector<Worker>(static_cast<std::size_t>(options_.most_instances));
   for (Worker& worker : workers_) {
     worker.out = std::make_unique<OutputBuffer>(itemsizes_, spec_.max_outputs);
@@ -27,10 +22,7 @@ OperatorStage::OperatorStage(const OperatorOptions& options, OperatorThreads& th
 }
 
 void OperatorStage::map(std::vector<std::int32_t> owner) {
-  if (owner.size() != static_cast<std::size_t>(spec_.buckets)) throw std::invalid_argument("one owner per bucket");
-  for (const std::int32_t instance : owner) {
-    if (instance < 0 || instance >= options_.instances) throw std::invalid_argument("a bucket of no instance");
-  }
+  check_owners(spec_, owner, options_.instances);
   epochs_.push_back({options_.instances, std::move(owner), {}});
 }
 

@@ -132,7 +132,9 @@ Queues::Queues(const OperatorSpec& spec, std::string tuple_buffer, LogOptions op
 }
 
 void Queues::start(std::int32_t most, std::int32_t) {
-  if (most > KeyRouter::kMostInstances) throw std::invalid_argument("shared-nothing takes at most 63 instances");
+  if (most > KeyRouter::kMostInstances) {
+    throw std::invalid_argument("shared-nothing takes at most " + std::to_string(KeyRouter::kMostInstances) + " instances");
+  }
   options_.rows_in_flight = std::max(options_.rows_in_flight, kRows);
   for (std::int32_t i = 0; i < most; ++i) {
     Receiver& receiver = receivers_.emplace_back();

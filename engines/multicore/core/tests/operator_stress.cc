@@ -61,7 +61,7 @@ void round_of(unsigned seed, Totals& totals) {
   options.log.rows_in_flight = pick(1, 500);
   options.measure = pick(0, 3) != 0;
   const bool cut = !join && pick(0, 1) == 1 && lab::test::tuples_in(streams) != 0;
-  if (cut) options.end_watermark = lab::test::total_order(streams).back().ts + pick(0, 100);
+  if (cut) options.end_watermark = lab::test::total_order(streams).back().ts + pick(-50, 100);
   if (pick(0, 3) == 0) {  // on a schedule, with promises, which reach beyond the last tuple
     options.load = lab::LoadOptions{0, 0, pick(0, 1) == 1};
     lab::test::schedule(streams, pick(0, 3000));
