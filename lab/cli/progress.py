@@ -24,6 +24,9 @@ from results.store import Row
 from workloads.datasets import progress as datasets
 from workloads.datasets.dataset import Dataset
 
+LINES_SHOWN = 4
+"""Of why a trial has no number, here; a difference has up to twenty rows."""
+
 # Drawing takes time from the cores that are being measured.
 REFRESHES_PER_S = 2
 
@@ -113,7 +116,8 @@ class TerminalWatcher:
         self._progress.update(self._task, advance=1)
         number = trial.order_index + 1
         place = f"[{number}]" if self._trials is None else f"[{number}/{self._trials}]"
-        self._console.print(escape(f"{place} {_title(trial)}  {_said(row)}"), highlight=False)
+        line = escape(f"{place} {_title(trial)}  {outcome_of(row)}")
+        self._console.print(line, highlight=False, soft_wrap=True)
 
 
 def _title(trial: Trial) -> str:
@@ -123,10 +127,14 @@ def _title(trial: Trial) -> str:
     return f"{trial.cell.id} {asked}"
 
 
-def _said(row: Row) -> str:
+def outcome_of(row: Row) -> str:
     """Return status, numbers, and what is doubtful about them, in a line."""
     if row["status"] not in VERIFIED:
-        return f"{row['status']}: {row.get('difference') or row.get('reason') or 'no reason'}"
+        why = str(row.get("difference") or row.get("reason") or "no reason").splitlines()
+        more = len(why) - LINES_SHOWN
+        if more > 0:
+            why[LINES_SHOWN:] = [f"  {more} more lines are in the report"]
+        return f"{row['status']}: " + "\n".join(why)
     if row.get("load") is None:
         eps = row.get("throughput_eps")
         numbers = [rate(eps).text if eps is not None else "no rate"]
