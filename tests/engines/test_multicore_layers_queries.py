@@ -223,7 +223,7 @@ def emit_twice(w, out):
 
 def test_records_beyond_what_an_operator_said_end_the_run():
     asked = query("generous", Window(advance=3, size=3), expire=emit_twice)
-    with pytest.raises(EngineCrashError, match="operator generous: .* beyond max_outputs"):
+    with pytest.raises(EngineCrashError, match=r"operator generous: .* beyond max_outputs"):
         run(asked, two_streams_apart(200_000), workers=2, batch=64)
 
 
