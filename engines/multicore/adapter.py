@@ -10,8 +10,8 @@ from engines.multicore.dgs_run import RING_BLOCKS, MulticoreRun
 from engines.multicore.elastic.controller import Settings, make
 from engines.multicore.join_runs import JOINS, JoinRun, no_join
 from engines.multicore.join_runs import properties as join_properties
-from engines.multicore.layers_options import KINDS as LAYERS_KINDS
 from engines.multicore.layers_options import COMMUNICATION, layers_options
+from engines.multicore.layers_options import KINDS as LAYERS_KINDS
 from engines.multicore.layers_options import wrong_options as wrong_layers
 from engines.multicore.layers_query import LayersQueryRun, no_graph
 from engines.multicore.layers_run import LayersRun, depends_on_ties

@@ -20,8 +20,8 @@ from workloads.model import Columns
 
 HANDED_OVER = (
     "from when an injector handed over the input record that an output comes from, to within 64 "
-    "records (of an operator O+ the last one that was read when a window emitted), until the output "
-    "was at its sink; at full speed, so it is the time spent in channels"
+    "records (of an operator O+ the last one that was read when its window emitted), until the "
+    "output was at its sink; at full speed, so it is the time spent in channels"
 )
 
 
