@@ -164,8 +164,6 @@ def test_without_determinism_the_comparison_says_what_went_wrong():
     wanted = answer(asked, data)
     got, measured = run(asked, data, workers=2, batch=16, determinism=NONE, channel_rows=256)
     assert rows(got) != rows(wanted)
-    # Out of order, not cut short: what comes late makes windows of its own.
-    assert int(got["sum"].size) >= int(wanted["sum"].size)
     assert measured.counters["logs"] == measured.counters["mergers"] == 0
     for determinism in LAYERS:
         right, _ = run(asked, data, workers=2, batch=16, determinism=determinism, channel_rows=256)
@@ -216,13 +214,13 @@ def test_without_measuring_the_answer_is_the_same():
     assert rows(got) == rows(answer(RANDOM["sliding"], data))
 
 
-def emit_twice(w, out):
-    out.emit(w[0].key, w[0].sum, 0)
-    out.emit(w[0].key, w[0].sum, 1)
+def emit_thrice(w, out):  # so that a chunk of memory is not full when it has all three
+    for n in range(3):
+        out.emit(w[0].key, w[0].sum, n)
 
 
 def test_records_beyond_what_an_operator_said_end_the_run():
-    asked = query("generous", Window(advance=3, size=3), expire=emit_twice)
+    asked = query("generous", Window(advance=3, size=3), expire=emit_thrice)
     with pytest.raises(EngineCrashError, match=r"operator generous: .* beyond max_outputs"):
         run(asked, two_streams_apart(200_000), workers=2, batch=64)
 
