@@ -214,15 +214,28 @@ def test_without_measuring_the_answer_is_the_same():
     assert rows(got) == rows(answer(RANDOM["sliding"], data))
 
 
-def emit_thrice(w, out):  # so that a chunk of memory is not full when it has all three
+def emit_thrice(w, out):  # so that a chunk of memory has room for one of the last three
     for n in range(3):
         out.emit(w[0].key, w[0].sum, n)
 
 
 def test_records_beyond_what_an_operator_said_end_the_run():
     asked = query("generous", Window(advance=3, size=3), expire=emit_thrice)
+    keys = 120_000  # of one tuple; what they give when the window ends is more than a chunk
+    many = Stream(
+        name="first",
+        kinds=(0,),
+        ts=np.array([0, 9]),
+        payload={
+            "x": np.zeros(2, dtype=np.int64),
+            "ids": ListColumn(
+                values=np.arange(keys, dtype=np.int32), offsets=np.array([0, keys, keys])
+            ),
+        },
+    )
+    data = Input(alphabet=Alphabet(kinds=("first", "second")), streams=(many,))
     with pytest.raises(EngineCrashError, match=r"operator generous: .* beyond max_outputs"):
-        run(asked, two_streams_apart(200_000), workers=2, batch=64)
+        run(asked, data, workers=2, batch=64)
 
 
 def test_windows_end_with_the_last_tuple_even_if_less_is_known_to_have_passed():
