@@ -2,7 +2,7 @@
 //
 // Rows between them have the fields of their operator, and behind these, where something is measured, columns of
 // *stamps*, which each output takes over from the record that it comes from: with a load, when that was due and when
-// an injector handed it over; else the latter alone, to within 64 rows.
+// an injector handed it over; else the latter alone, to within 64 rows. Operators O+: layers_operator.h.
 #pragma once
 #include <cstdint>
 #include <memory>

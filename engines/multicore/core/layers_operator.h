@@ -4,6 +4,9 @@
 // several instances gets those that have one of its keys; of a join all, and it compares those pairs whose earlier tuple is its to keep.
 // Its windows are its own, as those of shared-nothing instances.
 //
+// Stamps. An output is due with the tuple, or the promise, that brought it about (Causes). It counts as handed over with
+// the last tuple that was read before it was made, or, when time alone ended its window, as it is made.
+//
 // Time. What an instance still emits when its input is done with all times before t ends a window that reaches beyond
 // t. It promises the end of the earliest of these. To promise t alone would not be enough to go on for ever: an output
 // that `update` emits at t is timed as the end of its window, and in a link of such outputs a sink may wait for
