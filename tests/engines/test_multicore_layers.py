@@ -1,6 +1,7 @@
 """Variant `layers`: threads for all parts of a query; order by channels, operators, or none."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,11 +12,12 @@ from engines.conformance import CASES, Setting, run_case
 from engines.conformance_load import LOAD_CASES, run_load_case
 from engines.errors import EngineCrashError, EngineError, UnsupportedError
 from engines.multicore.adapter import MulticoreEngine
-from engines.multicore.layers_options import COMMUNICATION, NONE, OPERATOR, LayersOptions
+from engines.multicore.layers_options import COMMUNICATION, NONE, OPERATOR
 from engines.multicore.layers_run import LayersRun, depends_on_ties
 from engines.protocol import Task, default_variant
 from engines.small_dataset import write_dataset
 from engines.small_load import small_load
+from tests.engines.graph_run import run_graph
 from workloads.model import (
     Alphabet,
     Input,
@@ -136,31 +138,7 @@ PIPELINES = {
 }
 
 
-def run(asked, data, *, workers=1, batch=1, load=None, measure=True, **options):
-    """Return the answer and what was measured."""
-    made = LayersRun(
-        asked,
-        data,
-        workers=workers,
-        batch=batch,
-        ring_blocks=1 << 12,
-        options=LayersOptions(**options),
-        load=load,
-        measure=measure,
-    )
-    try:
-        measured = made.run()
-        got = made.answer()
-    finally:
-        made.close()
-    assert measured.events == data.events
-    if measure:
-        seen = measured.latency.counts.sum()
-        if load is not None:
-            seen += measured.warm_up_latency.counts.sum()
-        assert seen == measured.progress.outputs.sum() == len(got["ts"])
-        assert measured.progress.consumed.sum() == data.events
-    return got, measured
+run = partial(run_graph, LayersRun)
 
 
 def assert_same_trace(got, asked, data, output):

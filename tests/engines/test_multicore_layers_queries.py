@@ -1,6 +1,7 @@
 """Operators O+ as query graphs: every workload of them, in every determinism layer."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,10 +11,11 @@ from hypothesis import strategies as st
 from engines.conformance import CASES, Setting, ordinary_input, run_case
 from engines.conformance_load import LOAD_CASES, run_load_case
 from engines.errors import EngineCrashError, UnsupportedError
-from engines.multicore.layers_options import COMMUNICATION, NONE, OPERATOR, LayersOptions
+from engines.multicore.layers_options import COMMUNICATION, NONE, OPERATOR
 from engines.multicore.layers_query import LayersQueryRun, no_graph
 from engines.registry import engine
 from engines.small_load import small_load
+from tests.engines.graph_run import run_graph
 from tests.engines.operator_queries import JOIN, RANDOM, layouts_of, query
 from tests.engines.test_multicore_operator_chains import QUERIES as QUERIES_IN_A_ROW
 from workloads.model import Alphabet, Input, ListColumn, Query, Stream, Window
@@ -31,31 +33,7 @@ def layer(determinism, **given_):
     return Setting(variant="layers", options={"determinism": determinism}, **given_)
 
 
-def run(asked, data, *, workers=1, batch=1, load=None, measure=True, **options):
-    """Return the answer and what was measured."""
-    made = LayersQueryRun(
-        asked,
-        data,
-        workers=workers,
-        batch=batch,
-        ring_blocks=1 << 12,
-        options=LayersOptions(**options),
-        load=load,
-        measure=measure,
-    )
-    try:
-        measured = made.run()
-        got = made.answer()
-    finally:
-        made.close()
-    assert measured.events == data.events
-    if measure:
-        seen = measured.latency.counts.sum()
-        if load is not None:
-            seen += measured.warm_up_latency.counts.sum()
-        assert seen == measured.progress.outputs.sum() == len(got["ts"])
-        assert measured.progress.consumed.sum() == data.events
-    return got, measured
+run = partial(run_graph, LayersQueryRun)
 
 
 def rows(answered):
