@@ -227,8 +227,8 @@ def test_repeats_give_one_answer_in_either_layer(injectors, instances, batch):
         assert rows == first
 
 
-def apart(records):
-    """Return two streams, one of which is all before the other in time."""
+def side_by_side(records):
+    """Return two streams with a record at each time: whichever comes first, blocks are late."""
     ts = np.arange(records, dtype=np.int64)
     return Input(
         alphabet=Alphabet(kinds=("reading",)),
@@ -236,7 +236,7 @@ def apart(records):
             Stream(
                 name=f"reading-{index}",
                 kinds=(0,),
-                ts=ts + index * records,
+                ts=ts,
                 payload={"x": (ts % 90).astype(np.int32), "y": np.zeros(records)},
             )
             for index in range(2)
@@ -245,7 +245,7 @@ def apart(records):
 
 
 def test_without_determinism_the_comparison_says_what_went_wrong():
-    data = apart(20_000)
+    data = side_by_side(20_000)
     for name, fault in (("stateless", "out_of_order"), ("keys first", "wrong")):
         asked, output = PIPELINES[name]
         wanted = answer(asked, data)
