@@ -61,6 +61,7 @@ def test_every_counter_is_there_by_its_name_and_absent_ones_are_dashes(shown, tr
     two = trial(workers=2, counters=json.dumps({"joins": 7.0, "late": 3.0}))
     page, _ = shown([one, two])
     part = section(page, "counters")
+    assert '<a href="#counters">Counters</a>' in page
     assert "multicore dgs on event_window" in part
     joins, odd, late = (
         re.search(rf"<tr><th scope=\"row\"><code>{name}</code>.*?</tr>", part, re.DOTALL)[0]
