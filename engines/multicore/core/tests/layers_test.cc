@@ -71,6 +71,21 @@ void a_queue_keeps_rows_in_order_and_is_bounded() {
   CHECK(in.ended());
 }
 
+void of_several_queues_the_one_that_promised_least_counts() {
+  lab::Parker producers[2], consumer;
+  LayerLink first(LayerLink::Kind::kUnordered, kTwo, 8, nullptr, producers[0], consumer);
+  LayerLink second(LayerLink::Kind::kUnordered, kTwo, 8, nullptr, producers[1], consumer);
+  lab::QueueIn in({&first, &second});
+  first.wake(lab::kEndOfTime, false);
+  CHECK_EQ(in.next(1).rows, 0);
+  CHECK_EQ(in.frontier(), LayerLink::kNothingPromised);
+  CHECK(!in.ended());
+  second.wake(lab::kEndOfTime, false);
+  CHECK_EQ(in.next(1).rows, 0);
+  CHECK_EQ(in.frontier(), lab::kEndOfTime);
+  CHECK(in.ended());
+}
+
 // The three ways of taking what two producers send.
 void what_is_ready_comes_in_order_and_promises_count() {
   for (const bool logged : {false, true}) {
@@ -377,6 +392,7 @@ void under_a_load_every_output_is_timed_and_every_event_counted() {
 
 int main() {
   a_queue_keeps_rows_in_order_and_is_bounded();
+  of_several_queues_the_one_that_promised_least_counts();
   what_is_ready_comes_in_order_and_promises_count();
   rows_of_one_time_are_spilled_where_waiting_would_be_for_ever();
   what_was_spilled_moves_while_another_link_is_full();
