@@ -18,7 +18,7 @@ void check_owners(const OperatorSpec& spec, std::span<const std::int32_t> owner,
   if (owner.size() != static_cast<std::size_t>(spec.buckets)) throw std::invalid_argument("one owner per bucket");
   const bool mapped = std::all_of(owner.begin(), owner.end(),
                                   [instances](std::int32_t one) { return one >= 0 && one < instances; });
-  if (!mapped) throw std::invalid_argument("a bucket of no instance");
+  if (!mapped) throw std::invalid_argument("a bucket of no active instance");
 }
 
 void check_refused(const OperatorSpec& spec, std::int64_t refused) {

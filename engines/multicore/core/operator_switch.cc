@@ -83,10 +83,7 @@ std::int64_t OperatorStage::reconfigure(std::int32_t instances, std::vector<std:
   if (instances < 1 || instances > options_.most_instances) {
     throw std::invalid_argument("instances must be between 1 and " + std::to_string(options_.most_instances));
   }
-  if (owner.size() != static_cast<std::size_t>(spec_.buckets)) throw std::invalid_argument("one owner per bucket");
-  for (const std::int32_t instance : owner) {
-    if (instance < 0 || instance >= instances) throw std::invalid_argument("a bucket of no active instance");
-  }
+  check_owners(spec_, owner, instances);
   std::int64_t number = 0;
   if (handover_ == nullptr) throw std::logic_error("start before reconfigure");
   if (called_ > 0 && handover_->by_decree()) static_cast<void>(await(called_));  // one at a time
