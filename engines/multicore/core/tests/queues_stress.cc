@@ -72,7 +72,7 @@ void round_of(unsigned seed, Totals& totals) {
   options.log.entries = 1 << pick(4, 10);
   const std::int64_t tuples = lab::test::tuples_in(streams);
   if (pick(0, 1) == 1 && tuples != 0) {
-    options.end_watermark = lab::test::total_order(streams).back().ts + pick(0, 100);
+    options.end_watermark = lab::test::total_order(streams).back().ts + pick(-50, 100);
   }
   if (pick(0, 3) == 0) {
     options.load = lab::LoadOptions{0, 0, pick(0, 1) == 1};
