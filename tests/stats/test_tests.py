@@ -33,6 +33,37 @@ def test_p_value_is_that_of_counting_all_orders():
         assert mann_whitney(old, new) == pytest.approx(by_enumeration(old, new))
 
 
+def by_scipy(old, new, alternative):
+    """The p-value by SciPy, where of equal values those that would speak for it come first."""
+    is_new = np.repeat([False, True], [len(old), len(new)])
+    place = is_new if alternative == "less" else ~is_new
+    ranks = np.empty(len(is_new))
+    ranks[np.lexsort((place, np.concatenate([old, new])))] = np.arange(len(is_new))
+    return stats.mannwhitneyu(
+        ranks[is_new], ranks[~is_new], alternative=alternative, method="exact"
+    ).pvalue
+
+
+@pytest.mark.parametrize("alternative", ["greater", "less", "two-sided"])
+@pytest.mark.parametrize("different", [3, 12, 10**6])
+def test_p_value_is_that_of_scipy_with_ties_against_the_alternative(alternative, different):
+    rng = np.random.default_rng(6)
+    for _ in range(60):
+        n_old, n_new = rng.integers(1, 21, 2)
+        old, new = (rng.integers(0, different, n) + shift for n, shift in ((n_old, 0), (n_new, 1)))
+        sides = ("greater", "less") if alternative == "two-sided" else (alternative,)
+        wanted = min(by_scipy(old, new, side) for side in sides) * len(sides)
+        assert mann_whitney(old, new, alternative) == pytest.approx(min(wanted, 1), rel=1e-11)
+
+
+def test_p_value_is_that_of_scipy_for_arms_of_hundreds():
+    rng = np.random.default_rng(7)
+    old, new = rng.normal(size=90), rng.normal(0.7, size=110)
+    p = mann_whitney(old, new)
+    assert p < 1e-4
+    assert p == pytest.approx(by_scipy(old, new, "greater"), rel=1e-10)
+
+
 def test_ties_never_make_a_p_value_smaller():
     rng = np.random.default_rng(2)
     for _ in range(20):
