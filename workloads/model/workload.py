@@ -1,5 +1,6 @@
 """A workload: what is computed on which input, engine-neutrally, with an independent oracle."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,6 +19,9 @@ Program = DGSProgram | Query | Pipeline
 
 ParamValue = int | float | str
 Params = Mapping[str, ParamValue]
+
+LARGEST_WHOLE = 2**63 - 1
+"""The largest whole number of a parameter without a bound of its own; columns are int64."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,17 +189,24 @@ def _convert(where: str, parameter: Parameter, given: object) -> ParamValue:
     if given is None:
         return parameter.default
     wanted = type(parameter.default)
-    if not isinstance(given, int | float | str):
+    if not isinstance(given, int | float | str) or isinstance(given, bool):
         raise ModelError(f"{where}: expected {wanted.__name__}, got {given!r}")
     try:
         value = wanted(given)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ModelError(f"{where}: expected {wanted.__name__}, got {given!r}") from None
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float) and not math.isfinite(value):  # nan is beyond no bound
+        raise ModelError(f"{where}: must be finite, got {value!r}")
     if wanted is int and isinstance(given, float) and given != value:
         raise ModelError(f"{where}: expected a whole number, got {given!r}")
-    if not isinstance(value, str):
-        if parameter.minimum is not None and value < parameter.minimum:
-            raise ModelError(f"{where}: must be at least {parameter.minimum}, got {value!r}")
-        if parameter.maximum is not None and value > parameter.maximum:
-            raise ModelError(f"{where}: must be at most {parameter.maximum}, got {value!r}")
+    minimum, maximum = parameter.minimum, parameter.maximum
+    if wanted is int:
+        minimum = -LARGEST_WHOLE if minimum is None else minimum
+        maximum = LARGEST_WHOLE if maximum is None else maximum
+    if minimum is not None and value < minimum:
+        raise ModelError(f"{where}: must be at least {minimum}, got {value!r}")
+    if maximum is not None and value > maximum:
+        raise ModelError(f"{where}: must be at most {maximum}, got {value!r}")
     return value
