@@ -1,5 +1,6 @@
 """Expands a matrix into cells, and orders their trials."""
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -17,6 +18,12 @@ from lab.search.settings import SearchSettings
 
 CELL = "cell"
 """Purpose of a trial that the matrix asks for itself; those of a search say what they are for."""
+
+MOST_TRIALS = 1_000_000
+"""Of one matrix, searches apart: at a second each they take twelve days."""
+
+LONGEST_SLUG_BYTES = 150
+"""A file's name has 255 bytes; repetition, purpose and suffixes take up to 60, the hash 13."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +62,12 @@ class Cell:
 
     @property
     def slug(self) -> str:
-        """The id as a file name."""
-        return self.id.replace("/", "__")
+        """The id as a file name; the end of a long one is replaced by its hash."""
+        name = self.id.replace("/", "__")
+        if len(name.encode()) <= LONGEST_SLUG_BYTES:
+            return name
+        kept = name.encode()[:LONGEST_SLUG_BYTES].decode(errors="ignore")
+        return f"{kept}-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +114,8 @@ def expand(matrix: Matrix, only: Sequence[str] = ()) -> tuple[Cell, ...]:
         only: patterns on cell ids; a cell stays when it matches any. None: all stay.
 
     Raises:
-        MatrixError: an unknown variant, an option that an engine cannot take, two cells with one
-            id, or a pattern that matches nothing.
+        MatrixError: an unknown variant, an option that an engine cannot take, too many trials, two
+            cells with one id, or a pattern that matches nothing.
         EngineError: an unknown engine.
         ModelError: an unknown workload or a bad query parameter.
     """
@@ -118,6 +129,12 @@ def expand(matrix: Matrix, only: Sequence[str] = ()) -> tuple[Cell, ...]:
         for offer in _offers(matrix, entry, engine, variant)
         for cell in _cells(entry, engine, variant, offer)
     ]
+    trials = sum(cell.repetitions for cell in cells)
+    if trials > MOST_TRIALS:
+        raise MatrixError(
+            f"{matrix.source}: {len(cells)} cells make {trials:,} trials; a run has at most "
+            f"{MOST_TRIALS:,}: give fewer repetitions, workers or batches"
+        )
     _check_loads(matrix, {name: adapter.variants() for name, adapter in adapters.items()})
     seen: set[str] = set()
     for cell in cells:

@@ -39,7 +39,6 @@ rate_eps = [100_000, 1e6]
 """
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -53,11 +52,21 @@ from lab.load.table import parse_loads
 from lab.measure.energy.choose import AUTO, NAMES
 from lab.measure.energy.errors import EnergyError
 from lab.measure.energy.estimate import Estimate
-from lab.toml_table import REQUIRED, TomlTable
+from lab.toml_table import (
+    LONGEST_LABEL_BYTES,
+    LONGEST_S,
+    REQUIRED,
+    TomlTable,
+    parse_toml,
+    read_text,
+)
 
 DEFAULT_BATCH = 4096
 DEFAULT_TIMEOUT_S = 120.0
 DEFAULT_EVENTS = 1_000_000
+
+MOST_REPETITIONS = 10_000
+MOST_SLOWDOWN = 100.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,11 +151,7 @@ def read_matrix(path: Path) -> Matrix:
     Raises:
         MatrixError: it cannot be read, is no TOML, or has bad keys or values.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise MatrixError(f"{path}: cannot read the matrix: {error}") from error
-    return parse_matrix(text, str(path))
+    return parse_matrix(read_text(path, "the matrix"), str(path))
 
 
 def parse_matrix(text: str, source: str) -> Matrix:
@@ -155,19 +160,16 @@ def parse_matrix(text: str, source: str) -> Matrix:
     Raises:
         MatrixError: as for `read_matrix`.
     """
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise MatrixError(f"{source}: not valid TOML: {error}") from error
+    content = parse_toml(text, source)
     top = TomlTable(source, "top level", content)
     run = TomlTable(source, "[run]", top.table("run"))
     workloads = top.take("workload", "[[workload]] tables", _tables, REQUIRED)
     engines = top.take("engine", "[[engine]] tables", _tables, REQUIRED)
     load = top.take("load", "a [load] table or [[load]] tables", lambda _: True, None)
     top.done()
-    name = _name(run, "name", Path(source).stem)
-    repetitions = run.whole("repetitions", 1)
-    timeout_s = float(run.positive("timeout_s", DEFAULT_TIMEOUT_S))
+    name = run.label("name", _name_of(source))
+    repetitions = run.whole("repetitions", 1, maximum=MOST_REPETITIONS)
+    timeout_s = float(run.positive("timeout_s", DEFAULT_TIMEOUT_S, maximum=LONGEST_S))
     seed = run.seed("seed", 1)
     settings = _settings(run)
     run.done()
@@ -203,16 +205,16 @@ def _settings(run: TomlTable) -> Settings:
         raise MatrixError(f"{run.file}: [run] container, {error}") from error
     return Settings(
         energy=run.choice("energy", NAMES, AUTO),
-        idle_s=float(run.number("idle_s", 0.0)),
+        idle_s=float(run.number("idle_s", 0.0, maximum=LONGEST_S)),
         cores_within_ns=run.positive("cores_within_ns"),
         estimate=_estimate(run),
         isolation=isolation,
-        planted_slowdown=float(run.number("planted_slowdown", 0.0)),
+        planted_slowdown=float(run.number("planted_slowdown", 0.0, maximum=MOST_SLOWDOWN)),
     )
 
 
 def _estimate(run: TomlTable) -> Estimate | None:
-    table = run.table("estimate")
+    table = run.free_table("estimate")
     if not table:
         return None
     try:
@@ -223,21 +225,29 @@ def _estimate(run: TomlTable) -> Estimate | None:
 
 def _workload(table: TomlTable, seed: int) -> WorkloadEntry:
     name = table.text("name", REQUIRED)
-    dataset = table.text("dataset")
+    dataset = table.take(
+        "dataset",
+        "the beginning of a dataset's id, hex digits (`lab data list`)",
+        lambda v: isinstance(v, str) and re.fullmatch("[0-9a-f]+", v) is not None,
+        None,
+    )
+    query = table.free_table("query")
     if dataset is not None:
         for key in ("events", "params", "seed"):
             if table.take(key, "", lambda _: True, None) is not None:
                 raise table.error(key, "stands beside dataset", "either dataset or events/params")
-        label = _name(table, "label", dataset[:8])
-        entry = WorkloadEntry(name=name, dataset=dataset, label=label, query=table.table("query"))
+        label = table.label("label", dataset[:8])
+        entry = WorkloadEntry(
+            name=name, dataset=dataset, label=label, query=table.free_table("query")
+        )
     else:
         entry = WorkloadEntry(
             name=name,
             events=table.whole("events", DEFAULT_EVENTS, minimum=0),
-            params=table.table("params"),
-            query=table.table("query"),
+            params=table.free_table("params"),
+            query=query,
             seed=table.seed("seed", seed),
-            label=_name(table, "label", None),
+            label=table.label("label"),
         )
     table.done()
     return entry
@@ -249,11 +259,11 @@ def _engine(table: TomlTable, repetitions: int, timeout_s: float) -> EngineEntry
         variants=table.texts("variants"),
         workers=table.wholes("workers", (1,)),
         batch=table.wholes("batch", (DEFAULT_BATCH,)),
-        options=table.table("options"),
+        options=table.free_table("options"),
         workloads=table.texts("workloads"),
-        repetitions=table.whole("repetitions", repetitions),
-        timeout_s=float(table.positive("timeout_s", timeout_s)),
-        label=_name(table, "label", None),
+        repetitions=table.whole("repetitions", repetitions, maximum=MOST_REPETITIONS),
+        timeout_s=float(table.positive("timeout_s", timeout_s, maximum=LONGEST_S)),
+        label=table.label("label"),
     )
     table.done()
     return entry
@@ -276,16 +286,10 @@ def _check_keys(matrix: Matrix) -> None:
                 )
 
 
-def _name(table: TomlTable, key: str, default: str | None) -> Any:
-    # Names become parts of cell ids and of file names.
-    return table.take(
-        key,
-        "letters, digits, '-', '_' and '.', beginning with a letter or digit",
-        lambda value: (
-            isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9][\w.-]*", value) is not None
-        ),
-        default,
-    )
+def _name_of(source: str) -> str:
+    """Return the name of a run whose matrix has none: its file's, as far as that can be one."""
+    stem = re.sub(r"[^A-Za-z0-9_.-]+", "-", Path(source).stem)[:LONGEST_LABEL_BYTES].lstrip("-_.")
+    return stem or "matrix"
 
 
 def _tables(value: object) -> bool:

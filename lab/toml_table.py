@@ -1,11 +1,24 @@
 """Reads one TOML table strictly: every error names file, table, key, value and expectation."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+import re
+import reprlib
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from lab.errors import MatrixError
 from workloads.datasets.catalog import LARGEST_SEED
+from workloads.model.workload import LARGEST_WHOLE
+
+LONGEST_LABEL_BYTES = 64
+"""Of a label as UTF-8: a cell's id has up to three of them, and names a table's row."""
+
+LONGEST_S = 10_000_000.0
+"""Of anything that is waited for: 115 days; the clocks of the system can be told no 1e300 s."""
+
+_LABEL = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
 class TomlTable:
@@ -15,7 +28,7 @@ class TomlTable:
         self.file = file
         self.name = name
         if not isinstance(content, Mapping):
-            raise MatrixError(f"{file}: {name} must be a table, got {content!r}")
+            raise MatrixError(f"{file}: {name} must be a table, got {shown(content)}")
         self._left: dict[str, Any] = dict(content)
         self._known: list[str] = []
 
@@ -38,32 +51,43 @@ class TomlTable:
             return default
         value = self._left.pop(key)
         if not check(value):
-            raise self.error(key, f"is {value!r}", expected)
+            raise self.error(key, f"is {shown(value)}", expected)
         return value
 
     def text(self, key: str, default: Any = None) -> Any:
         """Take a text that is not empty."""
         return self.take(key, "a text", lambda v: isinstance(v, str) and v != "", default)
 
-    def whole(self, key: str, default: Any = None, *, minimum: int = 1) -> Any:
+    def label(self, key: str, default: str | None = None) -> Any:
+        """Take a text that can be part of a cell's id and of a file's name."""
+        expected = (
+            "letters, digits, '-', '_' and '.', beginning with a letter or digit, "
+            f"{LONGEST_LABEL_BYTES} bytes at most"
+        )
+        return self.take(key, expected, is_label, default)
+
+    def whole(
+        self, key: str, default: Any = None, *, minimum: int = 1, maximum: int = LARGEST_WHOLE
+    ) -> Any:
         """Take a whole number."""
-        expected = f"a whole number of at least {minimum}"
-        return self.take(key, expected, lambda v: _is_whole(v) and v >= minimum, default)
+        most = "" if maximum == LARGEST_WHOLE else f" and at most {maximum}"
+        expected = f"a whole number of at least {minimum}{most or ', below 2^63'}"
+        return self.take(key, expected, lambda v: _is_whole(v) and minimum <= v <= maximum, default)
 
     def seed(self, key: str, default: int) -> Any:
         """Take a seed: a whole number that the results can hold."""
         expected = f"a whole number from 0 to {LARGEST_SEED}"
         return self.take(key, expected, lambda v: _is_whole(v) and 0 <= v <= LARGEST_SEED, default)
 
-    def positive(self, key: str, default: Any = None) -> Any:
+    def positive(self, key: str, default: Any = None, *, maximum: float = math.inf) -> Any:
         """Take a finite number above zero."""
-        return self.take(key, "a finite number above 0", lambda v: is_finite(v) and v > 0, default)
+        expected = "a finite number above 0" + _at_most(maximum)
+        return self.take(key, expected, lambda v: is_finite(v) and 0 < v <= maximum, default)
 
-    def number(self, key: str, default: Any = None) -> Any:
+    def number(self, key: str, default: Any = None, *, maximum: float = math.inf) -> Any:
         """Take a finite number that is not negative."""
-        return self.take(
-            key, "a finite number of at least 0", lambda v: is_finite(v) and v >= 0, default
-        )
+        expected = "a finite number of at least 0" + _at_most(maximum)
+        return self.take(key, expected, lambda v: is_finite(v) and 0 <= v <= maximum, default)
 
     def choice(self, key: str, among: Sequence[str], default: Any = None) -> Any:
         """Take one of several texts."""
@@ -71,7 +95,8 @@ class TomlTable:
 
     def wholes(self, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
         """Take different whole numbers of at least 1; one number stands for a list of one."""
-        value = self.take(key, "a list of different whole numbers of at least 1", _wholes, default)
+        expected = "a list of different whole numbers of at least 1, below 2^63"
+        value = self.take(key, expected, _wholes, default)
         return (value,) if _is_whole(value) else tuple(value)
 
     def texts(self, key: str) -> tuple[str, ...] | None:
@@ -84,6 +109,16 @@ class TomlTable:
         value = self.take(key, "a table, e.g. { streams = 2 }", lambda v: isinstance(v, dict), {})
         return dict(value)
 
+    def free_table(self, key: str) -> dict[str, Any]:
+        """Take a table whose keys others know: its numbers are such as a run can record."""
+        value = self.table(key)
+        for place, number in _numbers(value, key):
+            if not is_finite(number):
+                raise self.error(place, f"is {shown(number)}", "a finite number")
+            if isinstance(number, int) and abs(number) > LARGEST_WHOLE:
+                raise self.error(place, f"is {shown(number)}", "a whole number below 2^63")
+        return value
+
     def done(self) -> None:
         """Refuse keys that nobody took.
 
@@ -91,7 +126,9 @@ class TomlTable:
             MatrixError: there are such keys.
         """
         for key, value in self._left.items():
-            raise self.error(key, f"(= {value!r}) is unknown", f"one of {', '.join(self._known)}")
+            raise self.error(
+                key, f"(= {shown(value)}) is unknown", f"one of {', '.join(self._known)}"
+            )
 
     def error(self, key: str, seen: str, expected: str) -> MatrixError:
         """Return the error for one key of this table."""
@@ -100,6 +137,53 @@ class TomlTable:
 
 REQUIRED: Any = object()
 """Default of keys that must be there."""
+
+
+def read_text(path: Path, what: str) -> str:
+    """Return the text of a file that a person wrote; `what` names it, e.g. `the matrix`.
+
+    Raises:
+        MatrixError: it cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        said = error.strerror or str(error)
+        raise MatrixError(f"{path}: cannot read {what}: {said}") from error
+    except UnicodeDecodeError as error:
+        raise MatrixError(f"{path}: cannot read {what}: it is no UTF-8 text: {error}") from error
+
+
+def parse_toml(text: str, source: str) -> dict[str, Any]:
+    """Return the content of a TOML text; `source` names it in messages.
+
+    Raises:
+        MatrixError: it is no TOML.
+    """
+    try:
+        return tomllib.loads(text)
+    except ValueError as error:  # beside its own errors: numbers of more than 4,300 digits
+        raise MatrixError(f"{source}: not valid TOML: {error}") from error
+    except RecursionError:
+        raise MatrixError(f"{source}: not valid TOML: nested too deeply") from None
+
+
+def shown(value: object) -> str:
+    """Return a value as messages show it, long ones shortened."""
+    return _SHORT.repr(value)
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = 80
+
+
+def is_label(value: object) -> bool:
+    """Return whether a value can be a label (`TomlTable.label`)."""
+    return (
+        isinstance(value, str)
+        and _LABEL.fullmatch(value) is not None
+        and len(value.encode(errors="replace")) <= LONGEST_LABEL_BYTES
+    )
 
 
 def is_finite(value: object) -> bool:
@@ -112,6 +196,22 @@ def is_finite(value: object) -> bool:
         return False
 
 
+def _at_most(maximum: float) -> str:
+    return "" if math.isinf(maximum) else f" and at most {maximum:g}"
+
+
+def _numbers(value: object, place: str) -> Iterator[tuple[str, int | float]]:
+    """Yield every number below a value, with its place."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _numbers(item, f"{place}.{key}")
+    elif isinstance(value, list):
+        for item in value:
+            yield from _numbers(item, place)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield place, value
+
+
 def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
@@ -122,7 +222,7 @@ def _wholes(value: object) -> bool:
     return (
         isinstance(value, list)
         and len(value) > 0
-        and all(_is_whole(item) and item >= 1 for item in value)
+        and all(_is_whole(item) and 1 <= item <= LARGEST_WHOLE for item in value)
         and len(set(value)) == len(value)
     )
 

@@ -300,11 +300,12 @@ def _matrix(given: dict[str, Any]) -> tuple[Any, str, tuple[Any, ...]]:
         raise click.UsageError("give a MATRIX, whose cells are run")
     from lab.cells import expand
     from lab.inputs import check_entries
-    from lab.matrix import read_matrix
+    from lab.matrix import parse_matrix
+    from lab.toml_table import read_text
 
-    matrix = read_matrix(given["matrix"])
+    text = read_text(given["matrix"], "the matrix")
+    matrix = parse_matrix(text, str(given["matrix"]))
     check_entries(matrix)
-    text = given["matrix"].read_text(encoding="utf-8")
     return matrix, text, expand(matrix, given["only"])
 
 

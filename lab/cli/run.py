@@ -12,7 +12,6 @@ from typing import Any
 import click
 
 from lab.cli import EXIT_ENGINE_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_WRONG_OUTPUT
-from lab.errors import MatrixError
 
 DEFAULT_OUT = "results/runs"
 
@@ -233,10 +232,9 @@ def _matrix_text(
         return text + ("" if real_data is None else _real_workloads(real_data, master)), "demo.toml"
     if matrix is None:
         raise click.UsageError("give a MATRIX file, --demo, or --resume RUN_DIR")
-    try:
-        return matrix.read_text(encoding="utf-8"), str(matrix)
-    except (OSError, UnicodeDecodeError) as error:
-        raise MatrixError(f"{matrix}: cannot read the matrix: {error}") from error
+    from lab.toml_table import read_text
+
+    return read_text(matrix, "the matrix"), str(matrix)
 
 
 def _real_workloads(folder: Path, master: str) -> str:

@@ -8,7 +8,6 @@ reason = "ordered output costs a merge (decision 0007)"
 expires = 2027-03-31                # optional; after that day the entry no longer counts
 """
 
-import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -17,7 +16,7 @@ from pathlib import Path
 
 from lab.gate.errors import GateError
 from lab.gate.outcome import Line, Report, Word
-from lab.toml_table import REQUIRED, TomlTable
+from lab.toml_table import REQUIRED, TomlTable, is_finite, parse_toml, read_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,13 +39,9 @@ def read_accepted(path: Path) -> tuple[Acceptance, ...]:
     """Read a list.
 
     Raises:
-        GateError: it cannot be read or is no TOML.
-        MatrixError: a key or value is not good; the message names both.
+        MatrixError: it cannot be read, is no TOML, or a key or value is not good.
     """
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise GateError(f"{path}: cannot read the accepted regressions: {error}") from error
+    content = parse_toml(read_text(path, "the accepted regressions"), str(path))
     top = TomlTable(str(path), "top level", content)
     tables = top.take(
         "accept",
@@ -103,8 +98,8 @@ def _entry(file: str, number: int, content: object) -> Acceptance:
         until_ratio=float(
             table.take(
                 "until_ratio",
-                "a number above 1",
-                lambda v: isinstance(v, int | float) and not isinstance(v, bool) and v > 1,
+                "a finite number above 1",
+                lambda v: is_finite(v) and v > 1,
                 REQUIRED,
             )
         ),

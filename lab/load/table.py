@@ -37,7 +37,6 @@ level_repetitions = 1
 max_eps = 1e8
 """
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
@@ -48,10 +47,14 @@ from lab.load.entry import CATCH_UP, OPEN, SEARCH, LoadEntry
 from lab.load.objective import EXPECTED, parse_objective
 from lab.load.spec import ARRIVALS, CONSTANT, REPLAY, SEND_LAG_MS
 from lab.search.settings import SearchSettings
-from lab.toml_table import REQUIRED, TomlTable, is_finite
+from lab.toml_table import LONGEST_S, REQUIRED, TomlTable, is_finite
 
 SHORTEST_HEARTBEAT_MS = 0.01
 """A hundred thousand heartbeats a second on each stream: more would be the load."""
+
+MOST_VOTES = 999
+MOST = 1e15
+"""Of rates, factors and ticks: what a microsecond of it makes still fits 64 bits."""
 
 _MAY_BE_ZERO = frozenset({"off_s", "min_factor"})
 _ALWAYS = frozenset({"mode", "search", "label", "engines", "workloads"})
@@ -103,7 +106,7 @@ def _entry(table: TomlTable, content: Mapping[str, Any]) -> LoadEntry:
     implied = OPEN if search or set(content) - _ALWAYS else CATCH_UP
     mode = table.take("mode", f'"{CATCH_UP}" or "{OPEN}"', lambda v: v in (CATCH_UP, OPEN), implied)
     entry: dict[str, Any] = {
-        "label": table.take("label", *_NAME, None),
+        "label": table.label("label"),
         "engines": table.texts("engines"),
         "workloads": table.texts("workloads"),
     }
@@ -175,11 +178,13 @@ def _settings(table: TomlTable) -> SearchSettings:
         ),
         votes=table.take(
             "votes",
-            "an odd whole number, so that there is a majority",
-            lambda v: type(v) is int and v > 0 and v % 2 == 1,
+            f"an odd whole number up to {MOST_VOTES}, so that there is a majority",
+            lambda v: type(v) is int and 0 < v <= MOST_VOTES and v % 2 == 1,
             default.votes,
         ),
-        confirmations=table.whole("confirmations", default.confirmations, minimum=0),
+        confirmations=table.whole(
+            "confirmations", default.confirmations, minimum=0, maximum=MOST_VOTES
+        ),
         levels=tuple(
             table.take(
                 "levels",
@@ -188,7 +193,9 @@ def _settings(table: TomlTable) -> SearchSettings:
                 default.levels,
             )
         ),
-        level_repetitions=table.whole("level_repetitions", default.level_repetitions),
+        level_repetitions=table.whole(
+            "level_repetitions", default.level_repetitions, maximum=MOST_VOTES
+        ),
         max_eps=_number(table, "max_eps", None, least=start_eps),
     )
 
@@ -204,11 +211,12 @@ def _number(
     table: TomlTable, key: str, default: float | None, *, zero: bool = False, least: float = 0.0
 ) -> Any:
     """Take a finite number above 0, or as `zero` and `least` say, as a float."""
+    most = LONGEST_S if key.endswith("_s") else MOST
     expected = f"a finite number {f'of at least {least:g}' if zero or least else 'above 0'}"
     value = table.take(
         key,
-        expected,
-        lambda v: is_finite(v) and (v >= least if zero or least else v > 0),
+        f"{expected} and at most {most:g}",
+        lambda v: is_finite(v) and (least <= v if zero or least else v > 0) and v <= most,
         default,
     )
     return None if value is None else float(value)
@@ -219,7 +227,7 @@ def _rates(value: Any) -> bool:
         value = [value]
     return (
         len(value) > 0
-        and all(is_finite(rate) and rate > 0 for rate in value)
+        and all(is_finite(rate) and 0 < rate <= MOST for rate in value)
         and len(set(map(float, value))) == len(value)
     )
 
@@ -245,10 +253,6 @@ def _objective(value: object) -> bool:
 
 
 _RATES: tuple[str, Callable[[Any], bool]] = (
-    "events/s: a number above 0, or a list of different ones",
+    f"events/s: a number above 0 and at most {MOST:g}, or a list of different ones",
     _rates,
-)
-_NAME: tuple[str, Callable[[Any], bool]] = (
-    "letters, digits, '-', '_' and '.', beginning with a letter or digit",
-    lambda value: isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9][\w.-]*", value) is not None,
 )

@@ -82,5 +82,5 @@ def test_a_malformed_entry_names_the_key(accepted, change, told):
 
 
 def test_a_missing_list_is_an_error(tmp_path):
-    with pytest.raises(GateError, match="cannot read"):
+    with pytest.raises(MatrixError, match="cannot read the accepted regressions: No such file"):
         read_accepted(tmp_path / "none.toml")

@@ -7,7 +7,7 @@ from engines.fake.adapter import FakeEngine
 from engines.protocol import Variant
 from lab.cells import Trial, describe, expand, interleave
 from lab.errors import MatrixError
-from lab.matrix import parse_matrix
+from lab.matrix import parse_matrix, read_matrix
 from lab.real_data import KNOWN, as_tables
 from workloads.model import DGSProgram
 
@@ -196,10 +196,25 @@ E = '[[engine]]\nname = "fake"\n'
         (W + E + "workers = [1, 1]", r"key workers is \[1, 1\]; expected .* different"),
         (W + E + "workers = true", "key workers is True"),
         (W + E + 'batch = ["x"]', "key batch is"),
+        (W + E + f"batch = {2**63}", r"\[\[engine\]\] 1, key batch is 92+.*, below 2\^63"),
+        (W + E + f"workers = [1, {2**63}]", r"1, key workers is \[1, 92+.*, below 2\^63"),
+        (W + E + f"options.seed = {2**63}", r"key options.seed is 92+.* whole number below 2\^63"),
+        (W + E + "options.seed = [{ x = nan }]", "key options.seed.x is nan; expected a finite"),
+        (W + E + f"repetitions = {10**18}", "repetitions is 10+; expected .* at most 10000"),
+        (
+            W + E + "repetitions = 9999\nworkers = " + str(list(range(1, 200))),
+            "199 cells make 1,98",
+        ),
+        (W + f"events = {2**63}\n" + E, r"1, key events is 92\d+; expected .*, below 2\^63"),
+        (W + E + f"x = 1{'0' * 5000}", r"m\.toml: not valid TOML: Exceeds the limit"),
+        (W + E + "x = " + "[" * 5000, r"m\.toml: not valid TOML: nested too deeply"),
         (W + E + "timeout_s = -1", "key timeout_s is -1; expected a finite number above 0"),
         (W + E + "timeout_s = inf", "key timeout_s is inf; expected a finite number above 0"),
         (W + E + "[run]\ntimeout_s = nan", r"\[run\], key timeout_s is nan; expected a finite"),
-        (W + E + f"timeout_s = 1{'0' * 400}", "key timeout_s is 10+; expected a finite number"),
+        (
+            W + E + f"timeout_s = 1{'0' * 400}",
+            r"key timeout_s is 10+\.\.\.0+; expected a finite number",
+        ),
         (W + E + 'variants = ["fast"]', r"key variants has 'fast'; engine fake has correct, lose"),
         (W + E + 'workloads = ["wc*"]', r"key workloads has 'wc\*', which matches none of event_"),
         (W + 'dataset = "ab12"\nevents = 3\n' + E, "key events stands beside dataset"),
@@ -207,6 +222,11 @@ E = '[[engine]]\nname = "fake"\n'
             W + 'events = "many"\n' + E,
             r"\[\[workload\]\] 1, key events is 'many'; expected a whole",
         ),
+        (W + f'label = "{"x" * 65}"\n' + E, "1, key label is 'x+...x+'; expected .* 64 bytes at"),
+        (W + E + f'label = "x{"é" * 32}"', "1, key label is 'xé+'; expected .* 64 bytes at most"),
+        (W + E + f'[load]\nrate_eps = 1\nlabel = "{"x" * 300}"', "key label is 'x+.*64 bytes"),
+        (W + E + f'[run]\nname = "{"x" * 300}"', r"\[run\], key name is 'x+.*64 bytes at most"),
+        (W + 'dataset = "../../etc"\n' + E, "key dataset is '../../etc'; expected the beginning"),
         (W + 'label = "a/b"\n' + E, "key label is 'a/b'; expected letters, digits"),
         (W + W + E, r"2 \[\[workload\]\] tables are called event_window; give each a label"),
         (W + E + '[run]\nenergy = "sun"', r"\[run\], key energy is 'sun'; expected one of auto"),
@@ -252,6 +272,49 @@ E = '[[engine]]\nname = "fake"\n'
 def test_bad_matrix_is_refused_with_place_value_and_remedy(text, message):
     with pytest.raises(MatrixError, match=message):
         cells(text)
+
+
+def test_long_labels_together_still_make_names_that_a_disk_takes(tmp_path):
+    label = "x" * 64
+    (one, other) = cells(
+        W + f'label = "{label}"\n' + E + f'label = "{label}"\nworkers = [1, {2**62}]\n'
+        f'[load]\nrate_eps = 1\nlabel = "{label}"'
+    )
+    for cell in (one, other):
+        name = Trial(
+            cell=cell, repetition=1, order_index=0, purpose="confirm", probe=99, vote=9
+        ).name
+        (tmp_path / f"{name}.reconfigurations.parquet.partial").touch()
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [("a/My matrix 1.toml", "My-matrix-1"), ("/ü.toml", "matrix"), ("-.x", "matrix")],
+)
+def test_run_without_a_name_is_called_after_its_file(source, name):
+    assert parse_matrix(W + E, source).name == name
+
+
+def test_byte_order_mark_and_windows_lines_are_read(tmp_path):
+    path = tmp_path / "m.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + (W + E).replace("\n", "\r\n").encode())
+    assert [cell.id for cell in expand(read_matrix(path))] == ["event_window/fake/correct/w1"]
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda path: None, ": cannot read the matrix: No such file or directory$"),
+        (lambda path: path.mkdir(), ": cannot read the matrix: Is a directory$"),
+        (lambda path: path.write_bytes(b"\xff"), "cannot read the matrix: it is no UTF-8 text"),
+    ],
+)
+def test_file_that_is_no_matrix_is_told_once(tmp_path, make, said):
+    path = tmp_path / "m.toml"
+    make(path)
+    with pytest.raises(MatrixError, match=f"^{path}{said}" if said.startswith(":") else said):
+        read_matrix(path)
 
 
 LOADS = """
