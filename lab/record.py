@@ -1,6 +1,7 @@
 """Turns what an engine measured into columns of the result."""
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,14 +14,16 @@ Result = dict[str, Any]
 
 
 def engine_columns(measured: Measured) -> Result:
-    """Return what the engine counted, and its latency."""
+    """Return what the engine counted, and its latency, without counters of nan or inf."""
+    counters = {name: float(value) for name, value in measured.counters.items()}
+    finite = {name: value for name, value in counters.items() if math.isfinite(value)}
     columns: Result = {
         "events": measured.events,
         "plan": measured.plan,
-        "counters": json.dumps({k: float(v) for k, v in measured.counters.items()}),
+        "counters": json.dumps(finite),
     }
-    if "comparisons" in measured.counters:
-        columns["comparisons"] = int(measured.counters["comparisons"])
+    if "comparisons" in finite:
+        columns["comparisons"] = int(finite["comparisons"])
     if measured.latency is not None:
         found = percentiles(measured.latency)
         columns |= {
@@ -40,6 +43,15 @@ def engine_columns(measured: Measured) -> Result:
             "service_max_ns": found.max_ns,
         }
     return columns
+
+
+def counter_doubts(measured: Measured) -> list[str]:
+    """Return which counters `engine_columns` leaves out, in words."""
+    return [
+        f"counter {name} is {value}, no number: it is left out"
+        for name, value in measured.counters.items()
+        if not math.isfinite(value)
+    ]
 
 
 def load_columns(sent: Sent, load: OfferedLoad, events: int, ran_ns: int) -> Result:

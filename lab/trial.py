@@ -54,12 +54,26 @@ def main(arguments: list[str]) -> None:
         traceback.print_exc()
         result |= {"status": "crash", "reason": f"{type(error).__name__}: {error}"}
     partial = result_path.with_suffix(".partial")
-    partial.write_text(json.dumps(result), encoding="utf-8")
+    partial.write_text(json.dumps(_recordable(result)), encoding="utf-8")
     partial.replace(result_path)
     sys.stdout.flush()
     sys.stderr.flush()
     # A thread that the engine left must not keep a finished trial from ending; it is in the result.
     os._exit(0)
+
+
+def _recordable(result: Result) -> Result:
+    """Return the result as the run's columns can hold it; what an engine cannot mean is told."""
+    from results import schema
+    from results.fit import fitted
+
+    fit, told = fitted(result)
+    if told:
+        said = [fit["reason"]] if fit.get("reason") else []
+        fit["reason"] = "; ".join([*said, *told])
+        if fit.get("status") in schema.VERIFIED:
+            fit["status"] = schema.INVALID
+    return fit
 
 
 def run_trial(spec: TrialSpec, result: Result) -> None:
@@ -110,6 +124,7 @@ def _record(driven: Driven, task: Task, spec: TrialSpec, result: Result) -> None
 
     measured = driven.measured
     result |= record.engine_columns(measured)
+    driven.doubts.extend(record.counter_doubts(measured))
     result |= elastic.columns(measured.elasticity)
     if task.load is not None:
         ran_ns = driven.ran_ns - driven.start_ns

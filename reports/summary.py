@@ -1,6 +1,7 @@
 """Reads the cells of a run for tables and figures: numbers of verified cells, texts of all."""
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -150,7 +151,8 @@ def _counters(rows: list[Row]) -> dict[str, Spread]:
     values: dict[str, list[float]] = {}
     for row in rows:
         for name, value in _json(row.get("counters") or "").items():
-            values.setdefault(name, []).append(float(value))
+            if isinstance(value, int | float) and math.isfinite(value):  # older labs stored nan
+                values.setdefault(name, []).append(float(value))
     return {name: Spread(values=tuple(found)) for name, found in values.items()}
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from results.errors import ResultsError
+from results.fit import encodable, fitted
 from results.schema import COLUMNS, NAMES, SCHEMA_VERSION, STATUSES, arrow_schema
 
 Row = dict[str, Any]
@@ -41,14 +42,18 @@ def write_trial(run_dir: Path, name: str, row: Row) -> None:
     """Record one finished trial durably as `trials/<name>.json`.
 
     Raises:
-        ResultsError: the row has a column that the schema lacks, or an unknown status.
+        ResultsError: the row has a column that the schema lacks, a value that its column cannot
+            hold, or an unknown status.
     """
     unknown = sorted(set(row) - NAMES)
     if unknown:
         raise ResultsError(f"trial {name}: columns not in the schema: {', '.join(unknown)}")
     if row.get("status") not in STATUSES:
         raise ResultsError(f"trial {name}: unknown status {row.get('status')!r}")
-    _write_json(run_dir / "trials" / f"{name}.json", row)
+    fit, told = fitted(row)
+    if told:
+        raise ResultsError(f"trial {name}: {'; '.join(told)}")
+    _write_json(run_dir / "trials" / f"{name}.json", fit)
 
 
 def write_table(run_dir: Path) -> Path:
@@ -145,14 +150,17 @@ def _recorded(run_dir: Path) -> dict[str, Row]:
 
 
 def _complete(row: Row) -> Row:
-    """Return the row with every column of the schema, and those that a newer lab added."""
-    return {column.name: None for column in COLUMNS} | row
+    """Return the row with every column of the schema, and those that a newer lab added.
+
+    A value that its column cannot hold, which older labs recorded, is null.
+    """
+    return {column.name: None for column in COLUMNS} | fitted(row)[0]
 
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         loaded = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ResultsError(
             f"{path} is damaged ({error}); remove it and use `lab run --resume`"
         ) from error
@@ -160,7 +168,7 @@ def _read_json(path: Path) -> dict[str, Any]:
         raise ResultsError(
             f"{path} is damaged: expected a JSON object, got {type(loaded).__name__}"
         )
-    return loaded
+    return {encodable(key): encodable(value) for key, value in loaded.items()}
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:

@@ -4,6 +4,7 @@ Under an offered load it pretends to be a server of known capacity, so that the 
 and the search for the highest, can be tried against a known truth.
 """
 
+import math
 import os
 import signal
 import subprocess
@@ -35,6 +36,8 @@ _SUMMARIES = {
     "miscount": "the right answer, but one event is not accounted for",
     "hang": "never ends, and has a child in a session of its own",
     "crash": "raises an error while it runs",
+    "babble": "raises an error whose text is no Unicode",
+    "overcount": "the right answer, but more events than 64 bits can count, and a counter of nan",
     "die": "its process is killed by a signal while it runs",
     "exhaust": "asks for more memory than there is",
     "hoard": "takes more and more memory, 2 GiB at most, until it is stopped",
@@ -178,7 +181,7 @@ class FakePrepared:
         """Pass the time, or fail as the variant says.
 
         Raises:
-            EngineCrashError: the variant is `crash`, or nothing stops `hoard`.
+            EngineCrashError: the variant is `crash` or `babble`, or nothing stops `hoard`.
         """
         found, lasts_s = self._serve()
         time.sleep(lasts_s)
@@ -186,7 +189,11 @@ class FakePrepared:
             _start_sleeper()
             threading.Event().wait()
         if self._variant == "crash":
-            raise EngineCrashError("the fake engine crashed, as it was told to")
+            raise EngineCrashError(
+                self._options.says or "the fake engine crashed, as it was told to"
+            )
+        if self._variant == "babble":
+            raise EngineCrashError("the fake engine said \udcff and [/red] \x1b[2J")
         if self._variant == "die":
             os.kill(os.getpid(), signal.SIGKILL)
         if self._variant == "exhaust":
@@ -200,6 +207,8 @@ class FakePrepared:
         if self._variant == "leak":
             _start_sleeper()
             threading.Thread(target=threading.Event().wait, name="fake-leak").start()
+        if self._variant == "overcount":
+            return replace(found, events=2**70, counters={"seen": math.nan, "lost": 1.0})
         return replace(found, events=self._events - (self._variant == "miscount"))
 
     def _serve(self) -> tuple[Measured, float]:

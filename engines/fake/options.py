@@ -30,6 +30,7 @@ class FakeOptions:
         real_time: spend the time of the load, and report the same figures.
         plan: the plan in words, as it is to stand in the result.
         refuse: be unsupported for that reason.
+        says: what the error of the variant `crash` says.
     """
 
     capacity_eps: float | None = None
@@ -43,6 +44,7 @@ class FakeOptions:
     real_time: bool = False
     plan: str | None = None
     refuse: str | None = None
+    says: str | None = None
 
     @property
     def served_eps(self) -> float:
@@ -53,7 +55,7 @@ class FakeOptions:
 
 _ABOVE_ZERO = ("capacity_eps", "rate_eps")
 _NUMBERS = ("noise", "stall_at_s", "stall_s", "generator_lag_s", "scale_at_s")
-_TEXTS = ("plan", "refuse")
+_TEXTS = ("plan", "refuse", "says")
 
 
 def parse_options(options: Mapping[str, object]) -> FakeOptions:

@@ -65,6 +65,18 @@ def test_unsupported_cell_is_shown_with_its_reason_and_is_no_failure(capsys, mat
     assert any("unsupported: too small" in line for line in out)
 
 
+def test_words_and_numbers_that_no_file_holds_cost_one_cell_and_not_the_run(capsys, matrix):
+    code, out, err = run_lab(capsys, matrix(["babble", "overcount", "correct"]))
+    assert code == EXIT_ENGINE_FAILURE, err
+    run = read_run(Path(out[-1]))
+    assert [row["status"] for row in run.rows] == ["crash", "invalid", "ok"]
+    assert r"said \udcff and [/red] \x1b[2J" in run.rows[0]["reason"]
+    assert "\x1b" not in "".join(out) + err
+    assert call(["report", str(run.path)]) == EXIT_OK
+    assert r"said \udcff and [/red]" in (run.path / "report.html").read_text()
+    assert call(["run", "--resume", str(run.path)]) == EXIT_ENGINE_FAILURE
+
+
 def test_dry_run_prints_the_cells_and_makes_nothing(capsys, matrix, tmp_path):
     path = matrix(["correct", "lose"], repetitions=3)
     code, out, _ = run_lab(capsys, path, "--dry-run", "--only", "*lose*")

@@ -119,6 +119,15 @@ def test_error_in_the_engine_is_a_crash_with_its_words(trial, tmp_path):
     assert "Traceback" in (tmp_path / "trial.log").read_text()
 
 
+def test_what_no_column_can_hold_is_told_and_the_trial_is_no_measurement(trial):
+    row = trial("overcount")
+    assert row["status"] == "invalid"
+    assert row["events"] is None and row["throughput_eps"] is None
+    assert f"events is {2**70}, which is no int64" in row["reason"]
+    assert "counter seen is nan, no number: it is left out" in row["reason"]
+    assert json.loads(row["counters"]) == {"lost": 1.0}
+
+
 def test_killed_process_is_a_crash_that_names_signal_and_phase(trial):
     row = trial("die")
     assert row["status"] == "crash"

@@ -71,3 +71,9 @@ def test_every_counter_is_there_by_its_name_and_absent_ones_are_dashes(shown, tr
     assert ">0.25</span>" in odd
     assert "&ndash;" in odd
     assert late.index("&ndash;") < late.index(">3</span>")
+
+
+def test_counter_that_an_older_lab_stored_as_nan_is_left_out(shown, trial):
+    page, _ = shown([layers(trial, seen=float("nan"), lost=float("inf")), layers(trial, 2)])
+    assert "threads" in page
+    assert ">seen<" not in page and ">lost<" not in page

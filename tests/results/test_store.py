@@ -1,6 +1,8 @@
 import errno
+import json
 import os
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -73,6 +75,53 @@ def test_unknown_column_or_status_is_refused_before_anything_is_written(tmp_path
     with pytest.raises(ResultsError, match="unknown status 'fine'"):
         write_trial(tmp_path, "a", row(status="fine"))
     assert finished(tmp_path) == {}
+
+
+def test_text_that_is_no_unicode_is_escaped_in_record_and_table(tmp_path):
+    write_meta(tmp_path, {"name": "x", "files": ["\udcff.csv"]})
+    write_trial(tmp_path, "a-r1", row(reason="said \udcff"))
+    write_table(tmp_path)
+    run = read_run(tmp_path)
+    assert run.rows[0]["reason"] == "said \\udcff"
+    assert run.meta["files"] == ["\\udcff.csv"]
+
+
+def test_record_of_an_older_lab_that_no_table_holds_is_read_without_the_value(tmp_path):
+    write_meta(tmp_path, {})
+    write_trial(tmp_path, "a-r1", row())
+    odd = row(events=2**70, plan="\udcff", cpu_s=float("nan"), batch=[])
+    (tmp_path / "trials" / "a-r1.json").write_text(json.dumps(odd))
+    write_table(tmp_path)
+    (found,) = read_run(tmp_path).rows
+    assert (found["events"], found["cpu_s"], found["batch"]) == (None, None, None)
+    assert found["plan"] == "\\udcff"
+
+
+@pytest.mark.parametrize(
+    ("odd", "told"),
+    [
+        ({"events": 2**63}, "events is 9223372036854775808, which is no int64"),
+        ({"events": 1.5}, "events is 1.5, which is no int64"),
+        ({"events": True}, "events is True, which is no int64"),
+        ({"plan": b"x"}, "plan is b'x', which is no string"),
+        ({"cpu_s": "1"}, "cpu_s is '1', which is no float64"),
+        ({"cpu_s": 10**400}, "cpu_s is 1000.*, which is no float64"),
+        ({"sustained": 1}, "sustained is 1, which is no bool"),
+    ],
+)
+def test_value_that_its_column_cannot_hold_is_refused_before_anything_is_written(
+    tmp_path, odd, told
+):
+    with pytest.raises(ResultsError, match=told):
+        write_trial(tmp_path, "a-r1", row(**odd))
+    assert not (tmp_path / "trials").exists()
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path):
+    write_meta(tmp_path, {})
+    write_trial(tmp_path, "a", row(events=np.int32(7), cpu_s=np.float32(0.5), sustained=np.True_))
+    (found,) = read_run(tmp_path).rows
+    assert (found["events"], found["cpu_s"], found["sustained"]) == (7, 0.5, True)
 
 
 def test_other_schema_version_is_refused_with_a_remedy(tmp_path):
