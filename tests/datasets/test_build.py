@@ -1,3 +1,4 @@
+import math
 import os
 import signal
 import subprocess
@@ -10,11 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from lab.cli import EXIT_INTERRUPTED
+from lab.cli import EXIT_INTERRUPTED, EXIT_USER_ERROR
 from tests.workloads.streams import generated
 from workloads.datasets.build import build, ensure
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.errors import DatasetError
+from workloads.datasets.room import SMALLEST_SHARE
 from workloads.model import ListColumn, ModelError
 from workloads.registry import NAMES, workload
 
@@ -34,6 +36,10 @@ def test_a_built_dataset_holds_what_the_generator_makes(
     params = {"streams": 3} if "streams" in chosen.parameters else {}
     dataset = build(chosen, params, 50_000, 5, catalog=catalog)
     wanted, found = generated(chosen, params, 50_000, 5), dataset.load()
+    specs = chosen.streams(chosen.params(params), 50_000)
+    sizes = [stream.path.stat().st_size for stream in dataset.streams]
+    least = [s.events * (8 + s.fields.itemsize) // SMALLEST_SHARE for s in specs]
+    assert all(size >= some for size, some in zip(sizes, least, strict=True)), "see check_room"
     assert found.alphabet == wanted.alphabet
     for one, other in zip(found.streams, wanted.streams, strict=True):
         assert (one.name, one.kinds) == (other.name, other.kinds)
@@ -97,10 +103,41 @@ def test_bad_requests_leave_the_catalogue_as_it_was(spark: SparkSession, catalog
             build(chosen, {}, 10, seed, catalog=catalog)
     with pytest.raises(ModelError, match="no parameter pags"):
         build(chosen, {"pags": 2}, 10, 1, catalog=catalog)
-    with pytest.raises(DatasetError, match="ValueError: cannot convert NaN"):
-        build(chosen, {"skew": "nan"}, 10, 1, catalog=catalog)
+    for value in ("nan", "inf", math.inf):
+        with pytest.raises(ModelError, match=r"parameter skew: expected a finite number, got"):
+            build(chosen, {"skew": value}, 10, 1, catalog=catalog)
+        with pytest.raises(ModelError, match=r"parameter pages: expected int, got"):
+            build(chosen, {"pages": value}, 10, 1, catalog=catalog)
+    with pytest.raises(ModelError, match=r"parameter streams: must be at most 1024"):
+        build(chosen, {"streams": 10**6}, 10, 1, catalog=catalog)
     assert catalog.list().datasets == ()
     assert not catalog.root.exists() or list(catalog.root.iterdir()) == []
+
+
+@pytest.mark.parametrize("events", [10**13, 10**20])
+def test_what_the_disk_has_no_room_for_is_refused_before_it_is_begun(events: int, catalog: Catalog):
+    with pytest.raises(DatasetError, match=r"events take at least .* GB on disk .* has .* GB free"):
+        build(workload("event_window"), {}, events, 1, catalog=catalog)
+    assert not catalog.root.exists()
+
+
+def test_a_write_that_fails_in_a_spark_task_is_told_in_a_line(catalog: Catalog):
+    """In a process of its own, whose files may not grow: a full disk says the same."""
+    command = [sys.executable, "-m", "lab", "data", "build", "event_window"]
+    command += ["--events", "1000000", "--master", "local[2]", "--root", str(catalog.root)]
+    told = subprocess.run(
+        ["sh", "-c", 'ulimit -f 2000; exec "$@"', "sh", *command],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert told.returncode == EXIT_USER_ERROR
+    (line,) = filter(None, told.stderr.splitlines())
+    assert line.startswith("lab: Spark failed in 'lab: generating event_window': OSError: ")
+    assert line.endswith("File too large")
+    assert list(catalog.root.iterdir()) == []
 
 
 def test_an_interrupt_leaves_nothing_behind(catalog: Catalog):

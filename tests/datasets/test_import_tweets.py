@@ -93,6 +93,25 @@ def test_an_archive_of_mixed_encodings_newest_first(catalog: Catalog, tmp_path: 
     assert dataset.origin["sorted_here"] is True
 
 
+def test_links_in_an_archive_are_passed_over(catalog: Catalog, tmp_path: Path):
+    path = tmp_path / "t.tar.xz"
+    content = tweet(1, "word")
+    with tarfile.open(path, "w:xz") as made:
+        for name, kind, leads_to in (
+            ("gone.txt", tarfile.SYMTYPE, "nowhere.txt"),
+            ("a.txt", tarfile.REGTYPE, ""),
+            ("soft.txt", tarfile.SYMTYPE, "a.txt"),
+            ("hard.txt", tarfile.LNKTYPE, "a.txt"),
+        ):
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = kind, leads_to
+            info.size = len(content) if kind == tarfile.REGTYPE else 0
+            made.addfile(info, BytesIO(content))
+    dataset = imported(catalog, "tweets", path)
+    assert texts(catalog, dataset, "users") == ["a"]
+    assert dataset.events == 1
+
+
 def test_what_is_a_word_and_what_is_not(catalog: Catalog, tmp_path: Path):
     cases = {
         "R&amp;D at &lt;b&gt; 3D-Print!": (["r", "d", "at", "b", "3d", "print"], []),

@@ -105,7 +105,7 @@ def test_an_error_in_place_of_an_interrupt_is_an_interrupt(started):
 
 def test_any_other_error_of_spark_is_told(started):
     with (
-        pytest.raises(DatasetError, match="Spark failed in 'x'"),
+        pytest.raises(DatasetError, match="Spark failed in 'x': out of ideas"),
         session.spark("x", master="local[1]", conf={}),
     ):
         raise Py4JError("out of ideas")

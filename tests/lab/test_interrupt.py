@@ -49,7 +49,7 @@ def test_ctrl_c_while_spark_starts_for_a_dataset_is_told_in_a_line(tmp_path):
         start_new_session=True,
     )
     deadline = time.monotonic() + PATIENCE_S
-    while not any(log.stat().st_size for log in scratch.glob("lab-spark-*.log")):
+    while not any("org.apache.spark" in command for command in alive(process.pid)):
         assert process.poll() is None, process.stderr.read()
         assert time.monotonic() < deadline, "Spark was not started"
         time.sleep(0.05)
@@ -60,7 +60,7 @@ def test_ctrl_c_while_spark_starts_for_a_dataset_is_told_in_a_line(tmp_path):
     assert "Traceback" not in err and "py4j" not in err.lower(), err
     assert out == ""
     assert list(catalogue.iterdir()) == []
-    assert list(scratch.glob("lab-spark-*")) == []
+    assert list(scratch.glob("lab-*")) == []
     deadline = time.monotonic() + 20
     while left := alive(process.pid):
         assert time.monotonic() < deadline, left

@@ -15,6 +15,7 @@ from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.manifest import Content, WrittenStream
 from workloads.datasets.progress import Progress, watch
+from workloads.datasets.room import check_room
 from workloads.datasets.session import DEFAULT_MASTER, spark
 from workloads.datasets.stream_file import write_stream
 from workloads.model import Alphabet, Block, Params, StreamSpec, Workload, type_of
@@ -79,7 +80,8 @@ def build(
     """Generate a dataset of at least `events` events, whether or not it is in the catalogue.
 
     Raises:
-        DatasetError: a bad size or seed, Spark does not start, or the catalogue cannot be written.
+        DatasetError: a bad size or seed, no room for it, Spark does not start, or the catalogue
+            cannot be written.
         ModelError: a parameter is unknown or out of range.
     """
     if events < 0:
@@ -89,6 +91,7 @@ def build(
     complete = workload.params(params)
     specs = workload.streams(complete, events)
     where = catalog or Catalog.default()
+    check_room(specs, where.root)
     step = f"generating {workload.input_name}"
     total = sum(spec.events for spec in specs)
     with where.staging() as staging:

@@ -7,8 +7,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import psutil
 
@@ -47,12 +46,13 @@ def spark_session(
     """Return the running Spark session, or a new one.
 
     Sets JAVA_HOME, SPARK_LOCAL_IP and PYSPARK_PYTHON in this process's environment, which is how
-    Spark's start scripts take them. While quiet, what the Java process prints goes to a log file in
-    the folder for temporary files, which is shown when it does not start and removed when it stops.
+    Spark's start scripts take them. While quiet, what the Java process prints goes to a temporary
+    file without a name, which is shown when it does not start.
 
     Raises:
         DatasetError: no Java, or Spark does not start.
     """
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # has no stubs
     from pyspark import SparkConf, SparkContext  # heavy
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
@@ -67,33 +67,32 @@ def spark_session(
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     settings = SparkConf().setAppName(app).setMaster(master)
     settings.setAll([*{**_DEFAULTS, **conf}.items()])
-    log = _log()
     starts_java = SparkContext._gateway is None
-    try:
-        with interrupts_as_before():
-            if starts_java and quiet:
-                with log.open("wb") as sink:
-                    streams = {"stdout": sink, "stderr": subprocess.STDOUT}
+    with tempfile.TemporaryFile() as log:
+        try:
+            with interrupts_as_before():
+                if starts_java and quiet:
+                    streams = {"stdout": log, "stderr": subprocess.STDOUT}
                     SparkContext._ensure_initialized(gateway=_launch(settings, streams))
-            session = SparkSession.builder.config(conf=settings).getOrCreate()
-    except (PySparkException, OSError) as error:
-        said = log.read_text(errors="replace") if log.exists() else ""
-        log.unlink(missing_ok=True)
-        causes = [line for line in said.splitlines() if "Exception" in line or "Error" in line]
-        why = causes[0] if causes else str(error)
-        raise DatasetError(f"Spark does not start with master {master!r}: {why}") from error
-    except BaseException:
-        if starts_java:
-            with interrupts_after():
-                _end_java()
-        raise
+                session = SparkSession.builder.config(conf=settings).getOrCreate()
+        except BaseException as error:
+            failed = isinstance(error, PySparkException | Py4JError | OSError)
+            why = _printed(log) or _reason(str(error)) if failed else ""  # while Java still runs
+            if starts_java:
+                with interrupts_after():
+                    _end_java()
+            if not failed or was_interrupted(error):
+                raise
+            raise DatasetError(f"Spark does not start with master {master!r}: {why}") from None
     session.sparkContext.setLogLevel("ERROR" if quiet else "WARN")
     return session
 
 
-def _log() -> Path:
-    """Return where a quiet Java process of this process prints to."""
-    return Path(tempfile.gettempdir()) / f"lab-spark-{os.getpid()}.log"
+def _printed(log: IO[bytes]) -> str:
+    """Return the first line of a log that tells of an error, "" when there is none."""
+    log.seek(0)
+    lines = log.read().decode(errors="replace").splitlines()
+    return next((line for line in lines if "Exception" in line or "Error" in line), "")
 
 
 def _launch(settings: "SparkConf", streams: dict[str, Any]) -> Any:
@@ -132,7 +131,7 @@ def stop_spark(session: "SparkSession") -> None:
 
 
 def _end_java() -> None:
-    """End the Java process and remove its log; nothing where there is none."""
+    """End the Java process; nothing where there is none."""
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway
@@ -150,7 +149,6 @@ def _end_java() -> None:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-        _log().unlink(missing_ok=True)
 
 
 @contextmanager
@@ -172,16 +170,21 @@ def spark(app: str, *, master: str, conf: Mapping[str, str]) -> "Iterator[SparkS
             session = running or spark_session(app, master=master, conf=conf)
             try:
                 yield session
+            except (PySparkException, Py4JError) as error:
+                if was_interrupted(error):
+                    raise
+                # Now, since Java holds the message; and without the cause, which cannot be shown
+                # any more when Java has ended.
+                raise DatasetError(f"Spark failed in {app!r}: {_reason(str(error))}") from None
             finally:
                 if running is None:
-                    with interrupts_after():
+                    # A Java that is gone cannot be asked to stop, and needs not be.
+                    with interrupts_after(), suppress(Py4JError):
                         stop_spark(session)
         except Exception as error:
             if was_interrupted(error):
                 raise KeyboardInterrupt from None
-            if not isinstance(error, PySparkException | Py4JError):
-                raise
-            raise DatasetError(f"Spark failed in {app!r}: {_reason(str(error))}") from error
+            raise
 
 
 def _reason(message: str) -> str:

@@ -59,7 +59,7 @@ def parts(path: Path) -> Iterator[Part]:
     """Yield the texts in a raw file, whose content tells what it is; read each before the next.
 
     Members of a zip archive come in order of their names, those of a tar archive as they lie there.
-    Folders, and files whose name begins with a dot, are passed over.
+    Folders, links, and files whose name begins with a dot, are passed over.
 
     Raises:
         DatasetError: the file is truncated, damaged or cannot be read.
@@ -91,7 +91,9 @@ def _zip_members(path: Path, raw: BinaryIO) -> Iterator[Part]:
 def _tar_members(path: Path, raw: BinaryIO, file: IO[bytes]) -> Iterator[Part]:
     with tarfile.open(fileobj=file, mode="r|") as archive:
         for info in archive:
-            member, name = archive.extractfile(info), Path(info.name).name
+            name = Path(info.name).name
+            # A link has no text of its own: what it leads to is read where it lies.
+            member = archive.extractfile(info) if info.isreg() else None
             if member is not None and not name.startswith("."):
                 yield Part(place=f"{path}!{info.name}", name=name, file=member, at=raw.tell)
 
