@@ -12,6 +12,9 @@ from workloads.model import Alphabet, ColumnType
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+MOST_STREAMS = 1024
+"""As many as generators make: each is a file, and a thread or a task in engines."""
+
 Row = tuple[int, *tuple[Any, ...]]
 """(ts, further columns as `ImportKind.columns` says)."""
 
@@ -160,8 +163,8 @@ class ImportKind:
         """
         if not options.files:
             raise DatasetError("no file given; name at least one with --file")
-        if options.streams < 1:
-            raise DatasetError(f"--streams is {options.streams}; give at least 1")
+        if not 1 <= options.streams <= MOST_STREAMS:
+            raise DatasetError(f"--streams is {options.streams}; give 1 to {MOST_STREAMS}")
         if options.max_bad < 0:
             raise DatasetError(f"--max-bad is {options.max_bad}; give 0 or more")
         unknown = sorted(set(options.columns) - set(self.roles))
