@@ -9,7 +9,7 @@ from workloads.model import StreamSpec
 
 _TS_BYTES = 8
 SMALLEST_SHARE = 4
-"""Streams of generated data take a quarter or more of their columns' size (Snappy; 0.38 at least, measured)."""
+"""Generated streams take a quarter or more of their columns' size (Snappy; 0.38 was the least)."""
 
 
 def check_room(specs: Iterable[StreamSpec], folder: Path) -> None:
