@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special, stats
 
 CONFIDENCE = 0.95
 DRAWS = 1999
@@ -49,13 +49,20 @@ def median_interval(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> In
     """
     ordered = np.sort(_checked(values))
     n = len(ordered)
-    # Largest k with P(Binomial <= k - 1) <= (1 - confidence) / 2.
-    below = stats.binom.cdf(np.arange(n // 2), n, 0.5)
-    k = int(np.searchsorted(below, (1 - confidence) / 2, side="right"))
+    k = order_rank(n, (1 - confidence) / 2)
     if k == 0:
         return None
-    coverage = 1 - 2 * float(below[k - 1])
+    coverage = 1 - 2 * float(special.bdtr(k - 1, n, 0.5))
     return Interval(low=float(ordered[k - 1]), high=float(ordered[n - k]), coverage=coverage)
+
+
+def order_rank(n: int, alpha: float) -> int:
+    """Return the largest k with which x(k) of n ordered values lies above the median at `alpha`.
+
+    P(x(k) > median) is P(Binomial(n, 1/2) < k), and the same for x(n+1-k) below it. 0: no k does.
+    """
+    below = special.bdtr(np.arange(n // 2), n, 0.5)
+    return int(np.searchsorted(below, alpha, side="right"))
 
 
 def ratio_interval(
