@@ -16,12 +16,13 @@ from results.store import Row
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """Median, smallest and largest of `n` values, at least one."""
+    """Median, smallest and largest of `n` values, at least one, and the values themselves."""
 
     n: int
     median: float
     min: float
     max: float
+    values: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +89,9 @@ def spread(values: Iterable[Any]) -> Spread | None:
     known = [float(value) for value in values if value is not None]
     if not known:
         return None
-    return Spread(n=len(known), median=median(known), min=min(known), max=max(known))
+    return Spread(
+        n=len(known), median=median(known), min=min(known), max=max(known), values=tuple(known)
+    )
 
 
 def by_cell(rows: Iterable[Row]) -> tuple[CellSummary, ...]:

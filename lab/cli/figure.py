@@ -47,7 +47,11 @@ def _whole_numbers(_: Any, __: Any, text: str | None) -> tuple[int, ...] | None:
     callback=_whole_numbers,
     help="Degrees of parallelism, e.g. 1,2,4; default: up to the cores. More are marked.",
 )
-@click.option("--repetitions", type=click.IntRange(min=1), help="Fresh processes a cell.")
+@click.option(
+    "--repetitions",
+    type=click.IntRange(min=1),
+    help="Fresh processes a cell; default: 8, 1 with --quick.",
+)
 @click.option(
     "--scale",
     type=click.FloatRange(min=0, min_open=True),
@@ -58,7 +62,7 @@ def _whole_numbers(_: Any, __: Any, text: str | None) -> tuple[int, ...] | None:
     type=click.FloatRange(min=0, min_open=True),
     help="Let trials wait, up to a minute, until the cores are so close; see `lab doctor`.",
 )
-@click.option("--quick", is_flag=True, help="As short as still says something.")
+@click.option("--quick", is_flag=True, help="As short as still indicates something; no verdict.")
 @click.option(
     "--format",
     "formats",
@@ -85,8 +89,9 @@ def figure(
     """Make FIGURE again (`stretch:6`; see `lab list figures`), beside what the paper published.
 
     Runs what it needs as ordinary runs below LAB_RUNS, draws it, writes a record in Markdown and
-    JSON, and prints a verdict: reproduced, shape only, contradicted, or not comparable. The last
-    line printed is the record. Exit codes: as of `lab run`; a verdict is no failure.
+    JSON, and prints a verdict: reproduced, shape only, contradicted, inconclusive, or not
+    comparable; with --quick only what is indicated. The last line printed is the record. Exit
+    codes: as of `lab run`; a verdict is no failure.
     """
     from lab.figures.options import Options
     from lab.figures.record import Made, claim_line, write
@@ -125,7 +130,7 @@ def figure(
         code = max(code, ended)
         done.append(made)
     outcome = found.outcome(options, done)
-    verdict = conclude(outcome.claims)
+    verdict = conclude(outcome.claims, quick=options.quick)
     files = write(
         Made(
             figure=found,
@@ -142,7 +147,7 @@ def figure(
         click.echo(claim_line(claim))
     for note in outcome.notes:
         click.echo(f"note: {note}")
-    click.echo(f"{found.id}: {verdict.verdict}: {verdict.reason}")
+    click.echo(f"{found.id}: {verdict.text}: {verdict.reason}")
     for path in files:
         click.echo(str(path))
     return code

@@ -3,18 +3,20 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from textwrap import shorten
 
 from reports.doubts import doubts
 from results.query import CellSummary, Spread, by_cell, spread
 from results.schema import VERIFIED
+from results.stats.estimates import Estimate, Extreme, Product, one, ratio
 from results.store import Row, Run
 
 _REASON = 160
 """Characters of a reason that stand beside a figure."""
 
 Value = Callable[[CellSummary], Spread | None]
+Measured = Product | Extreme
+"""A cell's quantity, the best of several cells', or a quotient of such; see `results.stats`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,18 +25,17 @@ class Series:
 
     by_workers: Mapping[int, tuple[Spread, ...]]
 
-    def at(self, workers: int) -> float | None:
-        """Return the best median of this number of instances."""
-        found = self.by_workers.get(workers)
-        return max(s.median for s in found) if found else None
+    def at(self, workers: int) -> Measured | None:
+        """Return the best of this number of instances."""
+        return self.highest((workers,))
 
-    def highest(self, within: Iterable[int]) -> float | None:
-        """Return the highest median among these numbers of instances."""
-        return max((s.median for s in self._of(within)), default=None)
+    def highest(self, within: Iterable[int]) -> Measured | None:
+        """Return the highest among these numbers of instances."""
+        return _extreme(self._of(within), is_highest=True)
 
-    def lowest(self, within: Iterable[int]) -> float | None:
-        """Return the lowest median among these numbers of instances."""
-        return min((s.median for s in self._of(within)), default=None)
+    def lowest(self, within: Iterable[int]) -> Measured | None:
+        """Return the lowest among these numbers of instances."""
+        return _extreme(self._of(within), is_highest=False)
 
     def workers(self, within: Iterable[int]) -> tuple[int, ...]:
         """Return those of the numbers of instances that have a value, ascending."""
@@ -107,13 +108,31 @@ def per_row(cell: CellSummary, value: Callable[[Row], float | None]) -> Spread |
 def scaled(found: Spread, factor: float) -> Spread:
     """Return a spread in another unit."""
     return Spread(
-        n=found.n, median=found.median * factor, min=found.min * factor, max=found.max * factor
+        n=found.n,
+        median=found.median * factor,
+        min=found.min * factor,
+        max=found.max * factor,
+        values=tuple(value * factor for value in found.values),
     )
 
 
-def quotient(above: float | None, below: float | None) -> float | None:
+def of_cell(found: Spread | None) -> Product | None:
+    """Return what a cell tells of its quantity, above 0; None without a value."""
+    return None if found is None else one(found.values)
+
+
+def quotient(above: Measured | None, below: Measured | None) -> Measured | None:
     """Return a quotient; None without both, or with nothing to divide by."""
-    return None if above is None or not below else above / below
+    return None if above is None or below is None or not below.value else ratio(above, below)
+
+
+def all_of(
+    parts: Iterable[Estimate | None], combine: Callable[[Sequence[Estimate]], Estimate]
+) -> Estimate | None:
+    """Return what is made of several quantities; None unless there are some, and all are there."""
+    listed = list(parts)
+    known = [part for part in listed if part is not None]
+    return combine(known) if known and len(known) == len(listed) else None
 
 
 def troubles(runs: Sequence[Run]) -> tuple[str, ...]:
@@ -146,10 +165,9 @@ def machine(runs: Sequence[Run]) -> tuple[str, ...]:
     )
 
 
-def middle(values: Iterable[float | None]) -> float | None:
-    """Return the median of the values that are there; None without any."""
-    known = [value for value in values if value is not None]
-    return median(known) if known else None
+def _extreme(found: Sequence[Spread], *, is_highest: bool) -> Measured | None:
+    parts = tuple(one(spread.values) for spread in found)
+    return parts[0] if len(parts) == 1 else Extreme(parts, is_highest) if parts else None
 
 
 def _per(number: float | None, seconds: float | None) -> float | None:

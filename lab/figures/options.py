@@ -20,7 +20,7 @@ class Options:
         repetitions: fresh processes a cell.
         scale: share of the paper's lengths: inputs, phases and windows, all together; above 0.
         cores_within_ns: trials wait until the cores are so close (`lab.matrix.Settings`).
-        quick: as short as still says something; for trying things out.
+        quick: as short as still says something; for trying things out. It has no verdict.
     """
 
     cores: int

@@ -9,8 +9,9 @@ from typing import Any
 
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.options import Options
-from lab.figures.verdict import Claim, Verdict
+from lab.figures.verdict import INCONCLUSIVE, INDICATION, Claim, Verdict
 from reports.published import Facts
+from results.stats.intervals import CONFIDENCE
 
 FORMATS = ("png", "svg", "pdf")
 
@@ -35,11 +36,13 @@ def write(made: Made, folder: Path, formats: Sequence[str]) -> tuple[Path, ...]:
         folder: made if need be.
         formats: among FORMATS; the record is always written.
     """
-    from reports.figures.paper import save_as
+    from reports.figures.paper import save_as, subtitle
 
     folder.mkdir(parents=True, exist_ok=True)
     stem = folder / made.figure.slug
-    drawings = save_as(made.outcome.draw(), stem, formats)
+    canvas = made.outcome.draw()
+    subtitle(canvas, made.verdict.text)
+    drawings = save_as(canvas, stem, formats)
     content = as_json(made)
     record, page = stem.with_suffix(".json"), stem.with_suffix(".md")
     record.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
@@ -56,6 +59,9 @@ def as_json(made: Made) -> dict[str, Any]:
         "shows": figure.shows,
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "verdict": made.verdict.verdict,
+        "indicates": made.verdict.indicates,
+        "text": made.verdict.text,
+        "confidence": CONFIDENCE,
         "reason": made.verdict.reason,
         "claims": [asdict(claim) for claim in made.outcome.claims],
         "notes": list(made.outcome.notes),
@@ -74,12 +80,15 @@ def as_markdown(record: Mapping[str, Any], drawings: Sequence[str]) -> str:
     picture = next((name for name in drawings if name.endswith((".png", ".svg"))), None)
     parts = [
         f"# {record['figure']}: {record['title']}",
-        f"**Verdict: {record['verdict']}.** {_sentence(record['reason'])}",
+        f"**{_heading(record)}** {_sentence(record['reason'])}",
         f"![{record['title']}]({picture})" if picture else "",
+        f"Intervals hold together at {record['confidence']:.0%}. A claim is met when its whole "
+        "interval is within the bounds, missed when the whole interval is outside, else "
+        "inconclusive.",
         _table(
             ("claim", "kind", "published", "measured", "outcome", "why"),
             [
-                (c["text"], c["kind"], c["published"], c["measured"], c["outcome"], c["reason"])
+                (c["text"], c["kind"], c["published"], c["measured"], _outcome(c), c["reason"])
                 for c in record["claims"]
             ],
         ),
@@ -113,7 +122,8 @@ def as_markdown(record: Mapping[str, Any], drawings: Sequence[str]) -> str:
 def claim_line(claim: Claim) -> str:
     """Return a claim as one line for the terminal."""
     measured = f", measured {claim.measured}" if claim.measured else ""
-    return f"{claim.outcome}: {claim.text} (published {claim.published}{measured}; {claim.reason})"
+    outcome = _outcome(asdict(claim))
+    return f"{outcome}: {claim.text} (published {claim.published}{measured}; {claim.reason})"
 
 
 def _run(path: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
@@ -127,6 +137,18 @@ def _run(path: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
         "datasets": {key: value["id"] for key, value in (meta.get("datasets") or {}).items()},
         "fingerprint": meta.get("fingerprint"),
     }
+
+
+def _heading(record: Mapping[str, Any]) -> str:
+    if record["verdict"] == INDICATION:
+        return f"No verdict; it indicates: {record['indicates']}."
+    return f"Verdict: {record['text']}."
+
+
+def _outcome(claim: Mapping[str, Any]) -> str:
+    if claim["outcome"] == INCONCLUSIVE:
+        return f"{INCONCLUSIVE} (indicates {claim['indicates']})"
+    return str(claim["outcome"])
 
 
 def _number(fact: Mapping[str, Any]) -> str:

@@ -166,6 +166,14 @@ def draw(layout: Layout) -> Figure:
     return figure
 
 
+def subtitle(figure: Figure, text: str) -> None:
+    """Write a line below the title, such as the verdict."""
+    width, height = figure.get_size_inches()
+    figure.text(
+        0.12 / width, 1 - 0.3 / height, text, size=8, color=INK.light, va="top", parse_math=False
+    )
+
+
 def save_as(figure: Figure, stem: Path, formats: Sequence[str]) -> tuple[Path, ...]:
     """Write the figure; the same figure gives the same bytes."""
     unsaid: dict[str, dict[str, None]] = {

@@ -8,6 +8,7 @@ import pytest
 from engines.protocol import Elasticity, Progress, Reconfiguration
 from lab.measure.elastic import write_reconfigurations
 from lab.measure.series import STEP_NS, Recorded, Timeline, write_series
+from results.stats.estimates import FEWEST
 from results.store import read_run, write_meta, write_table, write_trial
 
 META = {
@@ -58,13 +59,18 @@ def row(
 
 @pytest.fixture
 def make_run(tmp_path):
-    """A function that writes rows as a run and reads it back."""
+    """A function that writes rows as a run and reads it back, by default each of them repeated.
 
-    def make(rows, name="sample", **meta):
+    Repetitions are all the same: what noise does to verdicts, test_noise looks at.
+    """
+
+    def make(rows, name="sample", repetitions=FEWEST, **meta):
         folder = tmp_path / name
         write_meta(folder, META | meta)
-        for index, trial in enumerate(rows):
-            write_trial(folder, f"{index:04d}", trial | {"order_index": index})
+        for index in range(len(rows) * repetitions):
+            trial = rows[index % len(rows)]
+            again = {"order_index": index, "repetition": index // len(rows) + 1}
+            write_trial(folder, f"{index:04d}", trial | again)
         write_table(folder)
         return read_run(folder)
 

@@ -7,6 +7,7 @@ import pytest
 from lab.cells import expand
 from lab.errors import MatrixError
 from lab.figures.errors import FigureError
+from lab.figures.experiment import REPETITIONS
 from lab.figures.options import Options
 from lab.figures.registry import find
 from lab.figures.stretch import phases, steps
@@ -166,7 +167,7 @@ def stepped(row, make_run, write_course, tmp_path):
                     cov=cov,
                 )
                 rows.append(row(f"scale_join@n{n}", variant, n, load=f"{direction}-{n}", **files))
-        return joins(row, make_run), make_run(rows, "steps")
+        return joins(row, make_run), make_run(rows, "steps", REPETITIONS)
 
     return make
 
@@ -178,7 +179,10 @@ def test_table_4_counts_the_first_change_after_the_step(stepped):
     assert found["decommission from 2: there are fewer instances afterwards"] == MET
     assert found["provision from 5, 9, 18, 30, 40"] == NOT_COMPARABLE
     assert conclude(outcome.claims).verdict == SHAPE_ONLY
-    assert outcome.numbers == {"provision": {"1": [2]}, "decommission": {"2": [1]}}
+    assert outcome.numbers == {
+        "provision": {"1": [2] * REPETITIONS},
+        "decommission": {"2": [1] * REPETITIONS},
+    }
 
 
 def test_table_4_is_contradicted_when_nothing_is_provisioned(stepped):
@@ -284,7 +288,7 @@ def abrupt(row, make_run, write_course, tmp_path):
             changes=[(at + 0.4, 0.5, 1, 2) for at in starts],
         )
         one = row(f"scale_join@{label}", "multicore/vsn", 1, load=label, **files)
-        return rates, make_run([one], "phases")
+        return rates, make_run([one], "phases", REPETITIONS)
 
     return make
 
@@ -323,7 +327,11 @@ def test_a_day_with_its_peak_is_reproduced_and_a_slow_one_is_not(
             instances=lambda t: 2 if 40 <= t < 41 else 1,
             latency_ms=lambda t: ms,
         )
-        return (make_run([row("nyse_hedge@day", "multicore/vsn", 1, load="day", **files)], name),)
+        return (
+            make_run(
+                [row("nyse_hedge@day", "multicore/vsn", 1, load="day", **files)], name, REPETITIONS
+            ),
+        )
 
     fast = find("stretch:13").outcome(TWO, make(1.0, "fast"))
     assert set(judged(fast).values()) == {MET}

@@ -5,7 +5,8 @@ from typing import Any
 
 from lab.figures.experiment import asked, engine, plain, run_table
 from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.measured import counter, quotient, series
+from lab.figures.judge import judge
+from lab.figures.measured import Measured, all_of, counter, of_cell, quotient, series
 from lab.figures.options import Options
 from lab.figures.ordered.shared import (
     LATENCY,
@@ -15,7 +16,6 @@ from lab.figures.ordered.shared import (
     events,
     facts,
     iterations,
-    most,
     notes,
     said,
     several,
@@ -26,6 +26,7 @@ from lab.figures.ordered.shared import (
 from lab.figures.ordered.skew import shares
 from reports.figures.paper import Layout, Line, Mark, Panel, Point, draw
 from results.query import Spread
+from results.stats.estimates import highest
 
 WINDOW = 64
 """Tuples under way. With this lab's 1,024 an operator of 10 ms would not be steady in a trial: a
@@ -54,7 +55,7 @@ def _tree(options: Options) -> dict[str, Any]:
     queues = [("hybrid", shares(), several(options))]
     queues += [("partitioned", n, (n,)) for n in several(options)]
     return {
-        "run": run_table(options, timeout_s=900, repetitions=3),
+        "run": run_table(options, timeout_s=900),
         "workload": [
             {
                 "name": "parametric",
@@ -109,25 +110,24 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     blocked = None if within else "outputs wait for others only with two workers within the cores"
     n = within[-1] if within else several(options)[-1]
 
-    def mid(found: Found, queue: str, cost_us: int) -> float | None:
-        spread = found[queue, cost_us]
-        return None if spread is None else spread.median
+    def mid(found: Found, queue: str, cost_us: int) -> Measured | None:
+        return of_cell(found[queue, cost_us])
 
     waits = [quotient(mid(late[n], "hybrid", c), mid(late[n], "partitioned", c)) for c in costs()]
     close = [quotient(mid(late[n], "hybrid", c), mid(cost[n], "hybrid", c)) for c in costs()]
     near = facts().one(figure="10", series="hybrid/cost")
-    claims = (
+    posed = (
         said(
             f"{n} workers: hybrid/partitioned ratio of latency, highest of the costs",
             "much lower",
             _SOURCE,
             blocked,
-        ).shape(_worst(waits), 0.0, 1.0, "x"),
+        ).shape(all_of(waits, highest), 0.0, 1.0, "x"),
         asked(
             f"{n} workers: the hybrid queue's latency by the operator's cost, highest of the costs",
             near,
             blocked,
-        ).near(_worst(close), near.low, near.high, _FROM_COST, "x"),
+        ).near(all_of(close, highest), near.low, near.high, _FROM_COST, "x"),
     )
     mentioned = notes(
         options,
@@ -142,7 +142,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         "one interruption of a worker is longer than many tuples of 10 us.",
     )
     return Outcome(
-        claims=claims,
+        claims=judge(posed),
         notes=mentioned,
         numbers={
             f"{workers} workers": {
@@ -165,12 +165,6 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             )
         ),
     )
-
-
-def _worst(ratios: list[float | None]) -> float | None:
-    """Return the highest; None unless all are there."""
-    known = [ratio for ratio in ratios if ratio is not None]
-    return most(known) if len(known) == len(ratios) else None
 
 
 def _panel(options: Options, workers: int, late: Found, cost: Found) -> Panel:

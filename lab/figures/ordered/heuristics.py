@@ -6,7 +6,8 @@ from typing import Any
 
 from lab.figures.experiment import asked, engine, lone, numbers, plain, points, run_table
 from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.measured import Series, quotient, series
+from lab.figures.judge import Posed, judge
+from lab.figures.measured import Measured, Series, all_of, quotient, series
 from lab.figures.options import Options
 from lab.figures.ordered.queries import DESCRIPTION, NEEDS, QUERIES, key, workload_tables
 from lab.figures.ordered.shared import (
@@ -18,16 +19,14 @@ from lab.figures.ordered.shared import (
     TUPLE,
     WORKERS,
     facts,
-    least,
-    most,
     notes,
     said,
     several,
     stage,
     with_one,
 )
-from lab.figures.verdict import Claim
 from reports.figures.paper import Layout, Line, Mark, Panel, Point, draw
+from results.stats.estimates import Estimate, Extreme, Product, highest, lowest, ratio
 
 HEURISTICS = {"CT": "ct", "ET": "et", "LP": "lp", "QST": "qst"}
 _COLOURS = {"CT": 0, "ET": 1, "LP": 2, "QST": 3}
@@ -45,7 +44,7 @@ def _tree(options: Options) -> dict[str, Any]:
         return list(with_one(options) if name == "CT" or not options.quick else several(options))
 
     return {
-        "run": run_table(options, timeout_s=600, repetitions=3),
+        "run": run_table(options, timeout_s=600),
         "workload": workload_tables(options, [TUPLE]),
         "engine": [
             engine(
@@ -109,7 +108,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         ]
 
     return Outcome(
-        claims=(*_growth(options, rates), *_orders(options, rates, late)),
+        claims=judge([*_growth(options, rates), *_orders(options, rates, late)]),
         notes=mentioned,
         numbers={
             query.panel: {
@@ -160,8 +159,8 @@ def _beside(found: Sequence[Point], name: str) -> list[Point]:
     return [replace(point, x=point.x + shift) for point in found]
 
 
-def _growth(options: Options, rates: Found) -> list[Claim]:
-    """Judge how CT grows with workers, as far as the paper's own growth was linear."""
+def _growth(options: Options, rates: Found) -> list[Posed]:
+    """Pose the claims on how CT grows with workers, as far as the paper's own growth was linear."""
     claims = []
     for query in QUERIES:
         fact = facts().one(figure="8", panel=query.panel, quantity="linear growth")
@@ -169,24 +168,27 @@ def _growth(options: Options, rates: Found) -> list[Claim]:
         counted = [n for n in ct.workers(with_one(options)) if n <= min(options.cores, fact.high)]
         first, last = (counted[0], counted[-1]) if counted else (1, 1)
         growth = quotient(ct.at(last), ct.at(first))
+        linear = None if growth is None else ratio(growth, Product((), last / first))
         claims.append(
             asked(
                 f"{query.panel}: CT grows almost linearly from {first} to {last} workers",
                 fact,
                 lone(options, counted),
-            ).shape(None if growth is None else growth / (last / first), 0.8, 1.25, "of linear")
+            ).shape(linear, 0.8, 1.25, "of linear")
         )
     return claims
 
 
-def _orders(options: Options, rates: Found, late: Found) -> list[Claim]:
-    """Judge who has the most throughput and the least latency, with several workers."""
+def _orders(options: Options, rates: Found, late: Found) -> list[Posed]:
+    """Pose the claims on the most throughput and the least latency, with several workers."""
     within = [n for n in several(options) if n <= options.cores]
     blocked = None if within else "more workers than cores"
 
     same = facts().one(figure="8", series="LP/CT", quantity="throughput")
     few = facts().one(figure="8", series="LP", quantity="latency")
     lp = [v for n in _NUMBERS if (v := late[n, "LP"].lowest(within)) is not None]
+    no_faster = most(_ratios(rates, ["ET", "QST"], ["CT", "LP"], within))
+    no_later = most(_ratios(late, ["LP"], ["CT", "ET", "QST"], within, late=True))
     inf = float("inf")
     return [
         said(
@@ -207,13 +209,13 @@ def _orders(options: Options, rates: Found, late: Found) -> list[Claim]:
             "below",
             _SOURCE,
             blocked,
-        ).shape(most(_ratios(rates, ["ET", "QST"], ["CT", "LP"], within)), 0.0, 1 / NOISE, "x"),
+        ).shape(no_faster, 0.0, 1 / NOISE, "x"),
         said(
             "LP has the lowest latency on every query: LP by the best other",
             "the lowest",
             _SOURCE,
             blocked,
-        ).shape(most(_ratios(late, ["LP"], ["CT", "ET", "QST"], within, late=True)), 0.0, 1.1, "x"),
+        ).shape(no_later, 0.0, 1.1, "x"),
         said(
             "ET and QST have higher latencies than LP on every query: the better of them by LP",
             "quite high",
@@ -221,7 +223,7 @@ def _orders(options: Options, rates: Found, late: Found) -> list[Claim]:
             blocked,
         ).shape(least(_ratios(late, ["ET", "QST"], ["LP"], within, late=True)), 1.0, inf, "x"),
         asked("LP's latency, lowest of the queries", few, blocked).at_most(
-            least(lp), few.high, "ms"
+            lowest(lp) if lp else None, few.high, "ms"
         ),
     ]
 
@@ -234,8 +236,8 @@ def _ratios(
     *,
     late: bool = False,
     numbers_of: Sequence[int] = _NUMBERS,
-) -> list[float]:
-    """Return for each query the best of `above` by the best of `below`; empty unless all are there.
+) -> list[Measured | None]:
+    """Return for each query the best of `above` by the best of `below`; None without all of them.
 
     Args:
         found: throughput, or latency.
@@ -246,17 +248,23 @@ def _ratios(
         numbers_of: the queries.
     """
 
-    def best(number: int, names: Sequence[str]) -> float | None:
+    def best(number: int, names: Sequence[str]) -> Measured | None:
         each = [found[number, name] for name in names]
         values = [one.lowest(within) if late else one.highest(within) for one in each]
-        known = [value for value in values if value is not None]
-        if len(known) < len(values):
-            return None
-        return min(known) if late else max(known)
+        known = tuple(value for value in values if value is not None)
+        return Extreme(known, highest=not late) if len(known) == len(values) else None
 
-    quotients = [quotient(best(number, above), best(number, below)) for number in numbers_of]
-    known = [value for value in quotients if value is not None]
-    return known if len(known) == len(quotients) else []
+    return [quotient(best(number, above), best(number, below)) for number in numbers_of]
+
+
+def least(ratios: Sequence[Measured | None]) -> Estimate | None:
+    """Return the lowest; None unless all are there."""
+    return all_of(ratios, lowest)
+
+
+def most(ratios: Sequence[Measured | None]) -> Estimate | None:
+    """Return the highest; None unless all are there."""
+    return all_of(ratios, highest)
 
 
 FIGURE = Figure(

@@ -10,7 +10,7 @@ from typing import Any
 
 from lab.figures.experiment import engine, plain
 from lab.figures.figure import Runs
-from lab.figures.measured import cells, quotient
+from lab.figures.measured import Measured, cells, of_cell, quotient
 from lab.figures.options import Options
 from lab.figures.ordered.queries import DESCRIPTION, QUERIES, key
 from lab.figures.ordered.shared import (
@@ -70,15 +70,14 @@ def peaks_of(options: Options, runs: Runs, schemes: Sequence[str]) -> Peaks:
     }
 
 
-def ratio(peaks: Peaks, schemes: Sequence[str], number: int, quantity: str) -> float | None:
+def ratio(peaks: Peaks, schemes: Sequence[str], number: int, quantity: str) -> Measured | None:
     """Return the first scheme's peak by the second's, a tuple at a time, within the cores."""
     pair = []
     for scheme in schemes:
         peak = peaks[scheme, TUPLE, number]
         if peak is None or peak.is_open:
             return None
-        spread = peak.rate if quantity == "rate" else peak.late
-        pair.append(None if spread is None else spread.median)
+        pair.append(of_cell(peak.rate if quantity == "rate" else peak.late))
     return quotient(*pair)
 
 

@@ -1,10 +1,13 @@
 """Figure 11 of the ordered pipelines: both kinds of queue on the TPCx-BB queries."""
 
+from collections.abc import Sequence
+from statistics import fmean
 from typing import Any
 
 from lab.figures.experiment import asked, run_table
 from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.measured import quotient
+from lab.figures.judge import Posed, judge
+from lab.figures.measured import all_of
 from lab.figures.options import Options
 from lab.figures.ordered.peaks import (
     BATCHES,
@@ -18,8 +21,8 @@ from lab.figures.ordered.peaks import (
 )
 from lab.figures.ordered.queries import NEEDS, QUERIES, workload_tables
 from lab.figures.ordered.shared import ORDERED, facts, said, several, stage
-from lab.figures.verdict import Claim
 from reports.figures.paper import Layout, draw
+from results.stats.estimates import Combined, Estimate
 
 _QUEUES = {"hybrid": "hybrid queue", "partitioned": "partitioned queue"}
 
@@ -27,7 +30,7 @@ _QUEUES = {"hybrid": "hybrid queue", "partitioned": "partitioned queue"}
 def _tree(options: Options) -> dict[str, Any]:
     shares = int(facts().one(figure="9", series="hybrid", quantity="partitions").low)
     return {
-        "run": run_table(options, timeout_s=600, repetitions=3),
+        "run": run_table(options, timeout_s=600),
         "workload": workload_tables(options, BATCHES),
         "engine": [
             table
@@ -44,7 +47,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     peaks = peaks_of(options, runs, tuple(_QUEUES))
     rates = {n: ratio(peaks, tuple(_QUEUES), n, "rate") for n in NUMBERS}
     lates = [ratio(peaks, tuple(_QUEUES), n, "late") for n in NUMBERS]
-    claims: list[Claim] = [
+    posed: list[Posed] = [
         said(
             f"{query.panel}: the hybrid queue's throughput by the partitioned queue's",
             "much higher",
@@ -53,21 +56,26 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         for query in QUERIES
         if query.number != 15  # of which the paper says that the difference is unclear
     ]
-    two, one = (
-        [r for q in QUERIES if q.partitioned == n and (r := rates[q.number]) is not None]
-        for n in (2, 1)
-    )
-    more = quotient(sum(two) / len(two), sum(one) / len(one)) if two and one else None
+    two, one = ([rates[q.number] for q in QUERIES if q.partitioned == n] for n in (2, 1))
+
+    def more(parts: Sequence[Estimate]) -> Estimate:
+        """Return the mean ratio of those with two by that of those with one."""
+        many = len(two)
+        return Combined(
+            lambda values: fmean(values[:many]) / fmean(values[many:]),
+            tuple(parts[:many]),
+            tuple(parts[many:]),
+        )
+
     earlier = facts().one(figure="11", series="hybrid", quantity="queries with lower latency")
-    known = [late for late in lates if late is not None]
-    claims += [
+    posed += [
         said(
             "hybrid gains more on queries with two partitioned operators (1, 2, 3) than with one",
             "the difference is higher",
             "section 7.2.3",
-        ).shape(more, 1.0, float("inf"), "x"),
+        ).shape(all_of([*two, *one], more), 1.0, float("inf"), "x"),
         asked("queries with a lower latency under the hybrid queue", earlier).at_least(
-            sum(late < 1 for late in known) if len(known) == len(lates) else None,
+            all_of(lates, _fewer_than_one),
             earlier.low,
             "queries",
         ),
@@ -78,7 +86,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         "Partitions: 100 with the hybrid queue, as many as workers with the partitioned queue.",
     )
     return Outcome(
-        claims=tuple(claims),
+        claims=judge(posed),
         notes=mentioned,
         numbers=peak_numbers(peaks),
         draw=lambda: draw(
@@ -96,6 +104,11 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             )
         ),
     )
+
+
+def _fewer_than_one(ratios: Sequence[Estimate]) -> Estimate:
+    """Return how many of the ratios are below 1."""
+    return Combined(lambda values: sum(value < 1 for value in values), (), tuple(ratios))
 
 
 FIGURE = Figure(

@@ -9,6 +9,7 @@ from typing import Any
 
 from lab.figures.experiment import engine, lone, numbers, plain, points, run_table
 from lab.figures.figure import Figure, Outcome, Runs
+from lab.figures.judge import Posed, judge
 from lab.figures.measured import Series, counter, quotient, scaled, series
 from lab.figures.options import Options
 from lab.figures.ordered.setups import LIGHT, LIGHT_US, MANY, Question, Setup
@@ -27,7 +28,6 @@ from lab.figures.ordered.shared import (
     said,
     stage,
 )
-from lab.figures.verdict import Claim
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
 
 _BUFFERS = {"nonblocking": "non-blocking", "lock": "lock-based"}
@@ -36,7 +36,7 @@ _OPERATOR_US = counter("1_sl-0_cost_ns", 1e-3)
 
 def _tree(question: Question, options: Options) -> dict[str, Any]:
     return {
-        "run": run_table(options, timeout_s=300, repetitions=3),
+        "run": run_table(options, timeout_s=300),
         "workload": [
             {
                 "name": "parametric",
@@ -85,7 +85,8 @@ def _speedups(rates: Found) -> Found:
     """Return how many times as fast as one worker with the non-blocking buffer, block for block."""
     found: dict[tuple[str, int], Series] = {}
     for (reordering, batch), rate in rates.items():
-        base = rates["nonblocking", batch].at(1)
+        one = rates["nonblocking", batch].at(1)
+        base = None if one is None else one.value
         found[reordering, batch] = Series(
             {}
             if base is None
@@ -113,10 +114,12 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
         "Speedup: over one worker with the non-blocking buffer and the same granularity.",
     )
     return Outcome(
-        claims=tuple(
-            claim
-            for setup, speedup, cost in taken
-            for claim in _claims(question, options, setup, speedup, cost)
+        claims=judge(
+            [
+                claim
+                for setup, speedup, cost in taken
+                for claim in _claims(question, options, setup, speedup, cost)
+            ]
         ),
         notes=mentioned,
         numbers={
@@ -180,8 +183,8 @@ def _row(
 
 def _claims(
     question: Question, options: Options, setup: Setup, speedup: Found, cost: Found
-) -> list[Claim]:
-    """Judge the most workers that have a core each, a tuple at a time."""
+) -> list[Posed]:
+    """Pose the claims on the most workers that have a core each, a tuple at a time."""
     free, lock = (speedup[reordering, TUPLE] for reordering in _BUFFERS)
     free_us, lock_us = (cost[reordering, TUPLE] for reordering in _BUFFERS)
     counted = [n for n in free.workers(crowded(options)) if n <= options.cores]

@@ -9,9 +9,9 @@ from typing import Any
 
 from lab.figures.experiment import beyond_note, quick_note, scale_note
 from lab.figures.figure import Plan, Runs, Stage
+from lab.figures.judge import Asked
 from lab.figures.measured import column, counter, machine, troubles
 from lab.figures.options import Options
-from lab.figures.verdict import Asked
 from reports.figures.paper import Point
 from reports.published import Facts, published
 from results.query import Spread
@@ -117,13 +117,3 @@ def spread_numbers(found: Mapping[str, Spread | None]) -> dict[str, Any]:
 def said(text: str, published_as: str, source: str, blocked: str | None = None) -> Asked:
     """Return a claim that the paper makes in words, before it is judged."""
     return Asked(text=text, published=published_as, source=source, blocked=blocked)
-
-
-def least(values: Iterable[float]) -> float | None:
-    """Return the smallest value; None without any."""
-    return min(values, default=None)
-
-
-def most(values: Iterable[float]) -> float | None:
-    """Return the largest value; None without any."""
-    return max(values, default=None)

@@ -6,11 +6,13 @@ sigma is, and no skew can be seen. So it is measured with three partitions as we
 middle one has nearly everything when sigma is small.
 """
 
+from itertools import permutations
 from typing import Any
 
 from lab.figures.experiment import engine, plain, run_table
 from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.measured import quotient, scaled, series
+from lab.figures.judge import Posed, judge
+from lab.figures.measured import Measured, all_of, of_cell, quotient, scaled, series
 from lab.figures.options import Options
 from lab.figures.ordered.shared import (
     NOISE,
@@ -21,7 +23,6 @@ from lab.figures.ordered.shared import (
     events,
     facts,
     iterations,
-    least,
     notes,
     said,
     several,
@@ -30,9 +31,9 @@ from lab.figures.ordered.shared import (
     stage,
     with_one,
 )
-from lab.figures.verdict import Claim
 from reports.figures.paper import Layout, Line, Panel, Point, draw
 from results.query import Spread
+from results.stats.estimates import lowest
 
 COST_US = 10
 SIGMAS = (0.1, 0.2, 0.4, 1.0, 100.0)
@@ -67,7 +68,7 @@ def _tree(options: Options) -> dict[str, Any]:
         ("partitioned", partitions, (n,)) for n in several(options) for partitions in splits(n)
     ]
     return {
-        "run": run_table(options, timeout_s=300, repetitions=3),
+        "run": run_table(options, timeout_s=300),
         "workload": [
             {
                 "name": "parametric",
@@ -129,7 +130,7 @@ def _speedups(options: Options, runs: Runs, workers: int) -> dict[str, dict[floa
 def _outcome(options: Options, runs: Runs) -> Outcome:
     found = {n: _speedups(options, runs, n) for n in several(options)}
     within = [n for n in found if 1 < n <= options.cores]
-    claims = _claims(options, found[within[-1]] if within else None, within[-1] if within else 0)
+    posed = _claims(options, found[within[-1]] if within else None, within[-1] if within else 0)
     mentioned = notes(
         options,
         runs,
@@ -142,7 +143,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         "The paper gives no speedups of this figure in its text: nothing to overlay.",
     )
     return Outcome(
-        claims=claims,
+        claims=judge(posed),
         notes=mentioned,
         numbers={
             f"{n} workers": {
@@ -188,17 +189,19 @@ def _panel(options: Options, workers: int, found: dict[str, dict[float, Spread |
 
 def _claims(
     options: Options, found: dict[str, dict[float, Spread | None]] | None, workers: int
-) -> tuple[Claim, ...]:
-    """Judge the largest number of workers that have a core each."""
+) -> tuple[Posed, ...]:
+    """Pose the claims on the largest number of workers that have a core each."""
     blocked = None if found else "speedups need two workers within the cores"
-    hybrid, *others = (
-        [{s: None if v is None else v.median for s, v in values.items()} for values in
-         found.values()] if found else [{}, {}]
-    )  # fmt: skip
+    each: list[dict[float, Measured | None]] = [
+        {sigma: of_cell(spread) for sigma, spread in values.items()}
+        for values in (found or {}).values()
+    ]
+    hybrid, *others = each or [{}, {}]
     skewed, uneven = others[-1], ", 3 partitions" if workers == 2 else ""
     first = sigmas(options)[0]
     steady = [value for value in hybrid.values() if value is not None]
-    ratios = [r for s, v in hybrid.items() if (r := quotient(v, others[0].get(s))) is not None]
+    slowest = [quotient(a, b) for a, b in permutations(steady, 2)]
+    ratios = [quotient(v, others[0].get(s)) for s, v in hybrid.items()]
     drop = quotient(skewed.get(first), skewed.get(UNIFORM))
     return (
         said(
@@ -212,9 +215,7 @@ def _claims(
             "consistently",
             _SOURCE,
             blocked,
-        ).shape(
-            quotient(least(steady), max(steady, default=None)) if steady else None, 0.85, 1.0, "x"
-        ),
+        ).shape(all_of(slowest, lowest), 0.85, float("inf"), "x"),
         said(
             f"{workers} workers: the partitioned queue{uneven} loses speedup, sigma {first:g} by "
             "uniform",
@@ -234,10 +235,8 @@ def _claims(
             "better or similar",
             _SOURCE,
             blocked,
-        ).shape(
-            least(ratios) if len(ratios) == len(hybrid) else None, NOISE, float("inf"), "x"
-        ),
-    )  # fmt: skip
+        ).shape(all_of(ratios, lowest), NOISE, float("inf"), "x"),
+    )
 
 
 FIGURE = Figure(

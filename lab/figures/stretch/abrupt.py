@@ -8,11 +8,12 @@ import numpy as np
 from lab.figures.course import Course, longest_above, mean
 from lab.figures.experiment import asked
 from lab.figures.figure import Figure, Outcome, Runs
+from lab.figures.judge import Asked, Posed, judge
 from lab.figures.options import Options
 from lab.figures.stretch.over_time import (
     NO_SERIES,
-    NOTHING,
     courses,
+    each,
     panels,
     side_by_side,
     summary,
@@ -29,8 +30,8 @@ from lab.figures.stretch.phases import (
 )
 from lab.figures.stretch.shared import ALONE, LAG_NOTE, VSN, facts, longest_reconfiguration, notes
 from lab.figures.stretch.steps import highest_eps, window_ms
-from lab.figures.verdict import Asked, Claim
 from reports.figures.paper import Layout, Mark, draw
+from results.stats.estimates import Level, Middle, one
 
 SPIKE_FACTOR = 3.0
 """A spike is a latency above so many times the published mean."""
@@ -38,23 +39,21 @@ _LEAST_SPIKE_S = 1.0
 """Ten looks of the controller: spikes cannot be asked to end sooner, whatever the scale."""
 
 
-def judge(name: str, course: Course | None, figure: str, options: Options, share: float) -> (
-    tuple[Claim, ...]
-):  # fmt: skip
-    """Judge what the paper says of every execution with phases."""
+def _posed(
+    name: str, found: Sequence[Course], figure: str, options: Options, share: float
+) -> tuple[Posed, ...]:
+    """Pose what the paper says of every execution with phases; a number for each trial."""
     late = facts().one(figure=figure, panel="latency", quantity="mean")
     spike = facts().one(figure=figure, panel="latency", quantity="spike")
     before = f"{name}: " if name else ""
-    blocked = None if course is not None else NO_SERIES
+    blocked = None if found else NO_SERIES
     limit_s = max(spike.high * share, _LEAST_SPIKE_S)
-    if course is None:
-        course = NOTHING
-    known = ~np.isnan(course.latency_ms)
-    lasted = longest_above(course.latency_ms, SPIKE_FACTOR * late.high) if known.any() else None
-    slow = max((change.duration_ns * 1e-6 for change in course.changes), default=None)
-    kept = None
-    if np.nansum(course.offered_eps) > 0:
-        kept = float(np.nansum(course.consumed_eps) / np.nansum(course.offered_eps))
+
+    def lasted(course: Course) -> float | None:
+        if np.isnan(course.latency_ms).all():
+            return None
+        return longest_above(course.latency_ms, SPIKE_FACTOR * late.high)
+
     few = ALONE if max(options.instances) == 1 else None
     return (
         Asked(
@@ -62,24 +61,36 @@ def judge(name: str, course: Course | None, figure: str, options: Options, share
             published="added and removed accordingly",
             source="section 8.5",
             blocked=blocked or few,
-        ).shape(follows(course), 0.5, 1.0),
+        ).shape(each(found, follows, Level), 0.5, inf),
         Asked(
             text=f"{before}processed share of what was offered",
             published="throughput is not affected",
             source="section 8.5",
             blocked=blocked,
-        ).shape(kept, 0.99, inf),
+        ).shape(each(found, _kept, Level), 0.99, inf),
         asked(f"{before}mean latency", late, blocked).at_most(
-            mean(course.latency_ms, known), late.high * 1.5, "ms"
+            each(found, lambda course: mean(course.latency_ms), one), late.high * 1.5, "ms"
         ),
         Asked(
             text=f"{before}longest time with latency above {SPIKE_FACTOR * late.high:g} ms",
             published=f"{spike.text} at full length",
             source=spike.source,
             blocked=blocked,
-        ).at_most(lasted, limit_s, "s"),
-        longest_reconfiguration(f"{before}longest reconfiguration", slow, blocked or few),
+        ).at_most(each(found, lasted, Middle), limit_s, "s"),
+        longest_reconfiguration(
+            f"{before}longest reconfiguration", each(found, slowest, one), blocked or few
+        ),
     )
+
+
+def slowest(course: Course) -> float | None:
+    """Return the longest reconfiguration in ms; None without any."""
+    return max((change.duration_ns * 1e-6 for change in course.changes), default=None)
+
+
+def _kept(course: Course) -> float | None:
+    offered = float(np.nansum(course.offered_eps))
+    return float(np.nansum(course.consumed_eps)) / offered if offered > 0 else None
 
 
 def follows(course: Course) -> float | None:
@@ -133,14 +144,14 @@ def _outcome(figure: str, seeds: Sequence[int], options: Options, runs: Runs) ->
         label: f"execution {seed}" if len(seeds) > 1 else ""
         for label, seed in zip(labels, seeds, strict=True)
     }
-    claims = tuple(
+    posed = [
         claim
         for label in labels
-        for claim in judge(names[label], found.get(label), figure, options, share)
-    )
+        for claim in _posed(names[label], found.get(label, []), figure, options, share)
+    ]
     columns = [
         panels(
-            found[label],
+            found[label][0],
             title=names[label],
             per_instance=per_instance(options, runs),
             marks_ms=_marks(figure),
@@ -151,9 +162,9 @@ def _outcome(figure: str, seeds: Sequence[int], options: Options, runs: Runs) ->
     ]
     told = said(options, runs)
     return Outcome(
-        claims=claims,
+        claims=judge(posed),
         notes=told,
-        numbers={label: summary(course) for label, course in found.items()},
+        numbers={label: [summary(course) for course in all_] for label, all_ in found.items()},
         draw=lambda: draw(
             Layout(
                 title=f"STRETCH, {'figures 16 to 18' if len(seeds) > 1 else f'figure {figure}'}: "

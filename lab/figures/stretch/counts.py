@@ -1,21 +1,23 @@
 """Figure 6 of STRETCH: wordcount and paircount, VSN against SN."""
 
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 from lab.figures.experiment import asked, engine, numbers, points, run_table
 from lab.figures.figure import Figure, Outcome, Plan, Runs
+from lab.figures.judge import Asked, Posed, judge
 from lab.figures.measured import (
+    Measured,
     Series,
+    all_of,
     quotient,
     series,
 )
 from lab.figures.options import Options
 from lab.figures.stretch.shared import LAG_NOTE, SN, VSN, facts, notes
 from lab.figures.stretch.static import INSTANCES, LATENCY, RATE, TWEETS, stages
-from lab.figures.verdict import Asked, Claim
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
+from results.stats.estimates import lowest
 
 COUNTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("wordcount", "wordcount", {}),
@@ -62,8 +64,8 @@ def _outcome_6(options: Options, runs: Runs) -> Outcome:
         for _, key, _ in COUNTS
         for variant in (VSN, SN)
     }
-    claims: list[Claim] = []
-    gains: dict[str, float | None] = {}
+    posed: list[Posed] = []
+    gains: dict[str, Measured | None] = {}
     for panel, key, _ in COUNTS:
         (vsn, vsn_ms), (sn, sn_ms) = found[key, VSN], found[key, SN]
         gains[panel] = quotient(vsn.highest(options.within), sn.highest(options.within))
@@ -77,17 +79,17 @@ def _outcome_6(options: Options, runs: Runs) -> Outcome:
             better = "not slower than" if quantity == "throughput" else "not later than"
             ratio = asked(f"{panel}: VSN/SN ratio of {quantity}", fact)
             order = asked(f"{panel}: VSN is {better} SN", fact)
-            claims.append(order.shape(value, low, high, "x"))
-            claims.append(ratio.near(value, fact.low, fact.high, shaped, "x"))
+            posed.append(order.shape(value, low, high, "x"))
+            posed.append(ratio.near(value, fact.low, fact.high, shaped, "x"))
     best = [found[key, VSN][0].highest(options.within) for _, key, _ in COUNTS]
-    claims.append(
+    posed.append(
         Asked(
             text="VSN throughput falls from wordcount to paircount L, M and H",
             published="falling",
             source="section 8.1",
-        ).shape(_least_fall(best), 1.0, float("inf"), "x")
+        ).shape(all_of([quotient(a, b) for a, b in pairwise(best)], lowest), 1.0, float("inf"), "x")
     )
-    claims.append(
+    posed.append(
         Asked(
             text="sharing gains more on paircount H than on wordcount",
             published="3.83 / 1.17",
@@ -103,7 +105,7 @@ def _outcome_6(options: Options, runs: Runs) -> Outcome:
         LAG_NOTE,
     )
     return Outcome(
-        claims=tuple(claims),
+        claims=judge(posed),
         notes=said,
         numbers={
             panel: numbers(
@@ -139,7 +141,7 @@ def _panel_6(options: Options, panel: str, vsn: Series, sn: Series, quantity: st
             else (vsn.lowest(options.within), sn.lowest(options.within))
         )
     )
-    here = "no number" if mine is None else f"{mine:.3g} \N{MULTIPLICATION SIGN}"
+    here = "no number" if mine is None else f"{mine.value:.3g} \N{MULTIPLICATION SIGN}"
     return Panel(
         title=panel if quantity == "throughput" else "",
         y_label="tweets/s" if quantity == "throughput" else "latency p50, ms",
@@ -158,9 +160,10 @@ def _panel_6(options: Options, panel: str, vsn: Series, sn: Series, quantity: st
 def _at_ratio(sn: Series, options: Options, ratio: float, quantity: str) -> tuple[Mark, ...]:
     """Return where VSN would be at the published quotient of the best VSN by the best SN."""
     within = options.within
-    best = sn.highest(within) if quantity == "throughput" else sn.lowest(within)
-    if best is None:
+    found = sn.highest(within) if quantity == "throughput" else sn.lowest(within)
+    if found is None:
         return ()
+    best = found.value
     at = next(n for n in sn.workers(within) if best in [s.median for s in sn.by_workers[n]])
     return (
         Mark(name="VSN at the published VSN/SN", low=best * ratio, high=best * ratio, x=float(at)),
@@ -169,13 +172,6 @@ def _at_ratio(sn: Series, options: Options, ratio: float, quantity: str) -> tupl
 
 def _swept(found: Series) -> bool:
     return any(len(spreads) > 1 for spreads in found.by_workers.values())
-
-
-def _least_fall(values: Sequence[float | None]) -> float | None:
-    """Return the smallest quotient of a value by the next; None unless all are there."""
-    falls = [quotient(a, b) for a, b in pairwise(values)]
-    known = [fall for fall in falls if fall is not None]
-    return min(known) if len(known) == len(falls) else None
 
 
 FIGURE = Figure(

@@ -1,9 +1,9 @@
 """What table IV and figures 9 and 10 share: single reconfigurations."""
 
 from collections.abc import Mapping, Sequence
+from statistics import median
 
 from lab.figures.figure import Runs
-from lab.figures.measured import middle
 from lab.figures.options import Options
 from lab.figures.stretch.shared import LAG_NOTE, VSN, notes
 from lab.figures.stretch.steps import (
@@ -43,7 +43,7 @@ def elastic(options: Options, runs: Runs) -> tuple[Step, ...]:
 
 def by_start(found: Mapping[int, Sequence[float]], options: Options) -> list[Point]:
     """Return what was measured from each number of instances: median, smallest and largest."""
-    return [Point(n, middle(v) or 0.0, min(v), max(v), n > options.cores) for n, v in found.items()]
+    return [Point(n, median(v), min(v), max(v), n > options.cores) for n, v in found.items()]
 
 
 def too_many(options: Options, instances: int) -> str:

@@ -1,6 +1,6 @@
 """What figures 10 to 13 and 16 to 18 share: trials over time, one panel below the other."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -11,21 +11,32 @@ from lab.figures.stretch.phases import Phase
 from reports.figures.paper import Line, Mark, Panel, Point, Shade
 from results.query import by_cell
 from results.schema import VERIFIED
+from results.stats.estimates import Estimate
 
 NO_SERIES = "there is no verified trial with a series"
 
 
-def courses(runs: Runs, labels: Sequence[str]) -> dict[str, Course]:
-    """Return the first verified trial of each label that has a series."""
-    found: dict[str, Course] = {}
+def courses(runs: Runs, labels: Sequence[str]) -> dict[str, list[Course]]:
+    """Return the verified trials of each label that have a series; the first one is drawn."""
+    found: dict[str, list[Course]] = {}
     for cell in by_cell(runs[-1].rows):
         if cell.status not in VERIFIED or cell.label is None or cell.label not in labels:
             continue
         for row in cell.rows:
             course = read_course(runs[-1], row)
             if course is not None:
-                found.setdefault(cell.label, course)
+                found.setdefault(cell.label, []).append(course)
     return found
+
+
+def each(
+    found: Iterable[Course],
+    value: Callable[[Course], float | None],
+    kind: Callable[[tuple[float, ...]], Estimate],
+) -> Estimate | None:
+    """Return the estimate of what `value` takes from trials; None where none of them has it."""
+    values = tuple(known for course in found if (known := value(course)) is not None)
+    return kind(values) if values else None
 
 
 def part(course: Course, begin_s: float, end_s: float) -> Course:
@@ -142,17 +153,3 @@ def _asked_for(phases: Sequence[Phase]) -> Line:
     rates = [phase.rate_eps for phase in phases]
     points = [Point(t, v, v, v) for t, v in zip(begins, [*rates, rates[-1]], strict=True)]
     return Line(name="asked for", points=points, colour=3, style="steps")
-
-
-_NONE = np.zeros(0)
-NOTHING = Course(
-    t_s=_NONE,
-    offered_eps=_NONE,
-    consumed_eps=_NONE,
-    comparisons_per_s=_NONE,
-    instances=_NONE,
-    latency_ms=_NONE,
-    load_cov=_NONE,
-    changes=(),
-)
-"""The course of a trial that is not there."""

@@ -2,14 +2,15 @@
 
 from math import ceil, inf
 
-from lab.figures.course import mean
+from lab.figures.course import Course, mean
 from lab.figures.figure import Figure, Outcome, Runs
+from lab.figures.judge import Asked, judge
 from lab.figures.options import Options
-from lab.figures.stretch.abrupt import per_instance, said
+from lab.figures.stretch.abrupt import per_instance, said, slowest
 from lab.figures.stretch.over_time import (
     NO_SERIES,
-    NOTHING,
     courses,
+    each,
     panels,
     part,
     side_by_side,
@@ -18,19 +19,19 @@ from lab.figures.stretch.over_time import (
 from lab.figures.stretch.phases import SEEDS_11, STAGES_11, UPPER, WS_MS, phases, scale, top_eps
 from lab.figures.stretch.shared import ALONE, VSN, facts, longest_reconfiguration
 from lab.figures.stretch.steps import window_ms
-from lab.figures.verdict import Asked
 from reports.figures.paper import Layout, Shade, draw
+from results.stats.estimates import Level, Middle, one
 
 LABEL = f"phases{SEEDS_11[0]}"
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
     share, top = scale(options), top_eps(options, runs)
-    course = courses(runs, [LABEL]).get(LABEL)
+    found = courses(runs, [LABEL]).get(LABEL, [])
     planned = phases(SEEDS_11[0], share, top)
-    one = per_instance(options, runs)
+    per_one = per_instance(options, runs)
     ws_ms = window_ms(share, WS_MS)
-    needed = [_needed(phase.rate_eps, ws_ms, one, max(options.instances)) for phase in planned]
+    needed = [_needed(phase.rate_eps, ws_ms, per_one, max(options.instances)) for phase in planned]
     # The largest rise of the number of instances that are needed; of those, of the rate.
     rises = [
         (needed[at] - needed[at - 1], planned[at].rate_eps - planned[at - 1].rate_eps, at)
@@ -40,54 +41,57 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     at_s = sum(phase.length_s for phase in planned[:at])
     transition = facts().one(figure="12", quantity="transition")
     ws_s = transition.high * share
-    blocked = None if course else NO_SERIES
+    blocked = None if found else NO_SERIES
     if blocked is None and max(options.instances) == 1:
         blocked = ALONE
     if blocked is None and more < 1:
         blocked = "no rise of the rate needs a further instance at these rates"
-    use = course or NOTHING
-    inside = [c for c in use.changes if at_s <= c.at_ns * 1e-9 < at_s + ws_s]
-    grown = None
-    if course is not None:
+    inside = [part(course, at_s, at_s + ws_s) for course in found]
+
+    def grown(course: Course) -> float | None:
         before = mean(course.instances, course.between(at_s - ws_s, at_s))
         after = mean(course.instances, course.between(at_s + ws_s, at_s + 2 * ws_s))
-        grown = None if before is None or after is None else after - before
-    claims = (
+        return None if before is None or after is None else after - before
+
+    posed = (
         Asked(
             text="instances after the transition less those before it",
             published="more",
             source="section 8.5",
             blocked=blocked,
-        ).shape(grown, 0.5, inf),
+        ).shape(each(found, grown, Level), 0.5, inf),
         Asked(
             text="reconfigurations within the transition",
             published="the number changes gradually",
             source="section 8.5",
             blocked=blocked,
-        ).shape(None if course is None else float(len(inside)), 1, inf),
+        ).shape(each(inside, lambda course: float(len(course.changes)), Middle), 1, inf),
         longest_reconfiguration(
             "longest reconfiguration within it",
-            max((c.duration_ns * 1e-6 for c in inside), default=None),
+            each(inside, slowest, one),
             blocked,
         ),
     )
     told = said(options, runs, "The largest rise of the rate of figure 11; shaded until WS is "
                 "exceeded. In the paper it is at 290 s.")  # fmt: skip
     begin, end = max(0.0, at_s - 2 * ws_s), at_s + 3 * ws_s
-    column = panels(
-        part(use, begin, end),
-        title="",
-        per_instance=one,
-        shades=[Shade(name="transition", begin=at_s, end=at_s + ws_s)],
-    )
+    columns = [
+        panels(
+            part(course, begin, end),
+            title="",
+            per_instance=per_one,
+            shades=[Shade(name="transition", begin=at_s, end=at_s + ws_s)],
+        )
+        for course in found[:1]
+    ]
     return Outcome(
-        claims=claims,
+        claims=judge(posed),
         notes=told,
-        numbers={"rise_at_s": at_s} | ({} if course is None else summary(course)),
+        numbers={"rise_at_s": at_s, "trials": [summary(course) for course in found]},
         draw=lambda: draw(
             Layout(
                 title="STRETCH, figure 12: the largest rise of figure 11",
-                rows=side_by_side([column] if course is not None else []),
+                rows=side_by_side(columns),
                 notes=told,
                 height_in=1.1,
                 width_in=5.6,

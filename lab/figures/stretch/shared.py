@@ -3,13 +3,14 @@
 from lab.figures.errors import FigureError
 from lab.figures.experiment import asked, beyond_note, quick_note
 from lab.figures.figure import Plan, Runs
+from lab.figures.judge import Posed
 from lab.figures.measured import machine, troubles
 from lab.figures.options import Options
 from lab.figures.toml import Tree
-from lab.figures.verdict import Claim
 from reports.published import Facts, published
 from results.query import by_cell
 from results.schema import VERIFIED
+from results.stats.estimates import Estimate
 
 VSN, SN = "multicore/vsn", "multicore/sn"
 PAPER_CORES = 36
@@ -81,7 +82,13 @@ def latency_plan(options: Options, first: Tree, runs: Runs) -> Plan:
     return Plan(tree={**first, "load": loads}, only=tuple(ids))
 
 
-def longest_reconfiguration(text: str, ms: float | None, blocked: str | None = None) -> Claim:
-    """Judge a reconfiguration time by what figure 9 says of all of them."""
+def longest_reconfiguration(text: str, ms: Estimate | None, blocked: str | None = None) -> Posed:
+    """Pose the claim on reconfiguration times by what figure 9 says of all of them.
+
+    Args:
+        text: of the claim.
+        ms: each trial's longest.
+        blocked: see `Asked`.
+    """
     took = facts().one(figure="9", series="all", quantity="duration")
     return asked(text, took, blocked).at_most(ms, took.high, "ms")

@@ -2,30 +2,32 @@
 
 from collections.abc import Sequence
 from math import inf
+from typing import Any
 
 import numpy as np
 
 from lab.figures.course import mean
 from lab.figures.experiment import asked, plain
 from lab.figures.figure import Figure, Outcome, Runs
+from lab.figures.judge import Asked, Posed, judge
 from lab.figures.measured import quotient
 from lab.figures.options import Options
 from lab.figures.stretch.one_step import BOTH, NEEDS, said, too_many
 from lab.figures.stretch.over_time import line, side_by_side
 from lab.figures.stretch.shared import facts
 from lab.figures.stretch.steps import DECOMMISSION, PROVISION, STAGES, Step, steps
-from lab.figures.verdict import Asked, Claim
 from reports.figures.paper import Layout, Line, Mark, Panel, Shade, draw
+from results.stats.estimates import Product, one
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
     found = steps(options, runs)
-    claims: list[Claim] = []
+    posed: list[Posed] = []
     columns: list[list[Panel]] = []
     for direction in BOTH:
         both = _pair(found, direction)
         if both is None:
-            claims.append(
+            posed.append(
                 Asked(
                     text=f"{direction}: elastic beside static",
                     published="",
@@ -34,22 +36,14 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                 ).near(None, 1, 1, 0.1)
             )
             continue
-        claims += _claims(direction, *both, options)
-        columns.append(_column(direction, *both))
+        posed += _posed(direction, *both, options)
+        columns.append(_column(direction, both[0][0], both[1][0]))
     told = said(options, runs, "Static: the ad-hoc ScaleJoin with the instances of the start. The "
                  "paper starts at 18 instances.")  # fmt: skip
     return Outcome(
-        claims=tuple(claims),
+        claims=judge(posed),
         notes=told,
-        numbers={
-            f"{step.direction}-{'elastic' if step.elastic else 'static'}-{step.start}": {
-                "after": step.after,
-                "duration_ms": step.duration_ms,
-                "consumed_eps": _after(step, "consumed_eps"),
-                "latency_ms": _after(step, "latency_ms"),
-            }
-            for step in found
-        },
+        numbers=_numbers(found),
         draw=lambda: draw(
             Layout(
                 title="STRETCH, figure 10: one provisioning, one decommissioning",
@@ -62,12 +56,30 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     )
 
 
-def _claims(direction: str, elastic: Step, static: Step, options: Options) -> tuple[Claim, Claim]:
-    """Judge throughput and latency after the step, elastic by static."""
-    most = max(elastic.start, elastic.after or 0)
+def _numbers(found: Sequence[Step]) -> dict[str, list[dict[str, Any]]]:
+    """Return what came of every trial, by direction, kind and start."""
+    numbers: dict[str, list[dict[str, Any]]] = {}
+    for step in found:
+        kind = "elastic" if step.elastic else "static"
+        numbers.setdefault(f"{step.direction}-{kind}-{step.start}", []).append(
+            {
+                "after": step.after,
+                "duration_ms": step.duration_ms,
+                "consumed_eps": _after(step, "consumed_eps"),
+                "latency_ms": _after(step, "latency_ms"),
+            }
+        )
+    return numbers
+
+
+def _posed(
+    direction: str, elastic: Sequence[Step], static: Sequence[Step], options: Options
+) -> tuple[Posed, Posed]:
+    """Pose the claims on throughput and latency after the step, elastic by static."""
+    most = max(max(step.start, step.after or 0) for step in elastic)
     blocked = too_many(options, most) if most > options.cores else None
     rate, late = (
-        quotient(_after(elastic, name), _after(static, name))
+        quotient(_each(elastic, name), _each(static, name))
         for name in ("consumed_eps", "latency_ms")
     )
     if direction == PROVISION:
@@ -154,14 +166,17 @@ def _column(direction: str, elastic: Step, static: Step) -> list[Panel]:
     ]
 
 
-def _pair(found: Sequence[Step], direction: str) -> tuple[Step, Step] | None:
-    """Return an elastic and a static trial of the same direction and start."""
-    static = next((s for s in found if s.direction == direction and not s.elastic), None)
-    if static is None:
-        return None
-    same = (direction, static.start)
-    elastic = next((s for s in found if s.elastic and (s.direction, s.start) == same), None)
-    return None if elastic is None else (elastic, static)
+def _pair(found: Sequence[Step], direction: str) -> tuple[list[Step], list[Step]] | None:
+    """Return the elastic and the static trials of a direction, of the same start."""
+    static = [s for s in found if s.direction == direction and not s.elastic]
+    elastic = [s for s in found if s.direction == direction and s.elastic]
+    elastic = [s for s in elastic if static and s.start == static[0].start]
+    return (elastic, static) if elastic else None
+
+
+def _each(trials: Sequence[Step], name: str) -> Product | None:
+    values = tuple(value for step in trials if (value := _after(step, name)) is not None)
+    return one(values) if values else None
 
 
 def _after(step: Step, name: str) -> float | None:

@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from lab.figures.course import mean
 from lab.figures.experiment import asked, plain
 from lab.figures.figure import Figure, Outcome, Runs
+from lab.figures.judge import judge
 from lab.figures.options import Options
 from lab.figures.stretch.one_step import BOTH, COLOURS, NEEDS, by_start, elastic, said
 from lab.figures.stretch.shared import facts, longest_reconfiguration
 from lab.figures.stretch.steps import PROVISION, STAGES, Step
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
+from results.stats.estimates import Level, highest, one
 
 _LARGE = 52
 """Instances after the only reconfiguration whose time the text gives."""
@@ -22,12 +24,15 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     at_30 = facts().one(figure="9", series=PROVISION)
     took = {direction: _durations(found, direction) for direction in BOTH}
     covs = _covs(found)
-    within = [v for all_ in took.values() for n, v in all_.items() if n <= options.cores]
-    judged = [ms for v in within for ms in v]
+    judged = [one(v) for all_ in took.values() for n, v in all_.items() if n <= options.cores]
     # With an instance on every core the generator takes a part of one, and of its instance's time.
-    several = [c for n, v in covs.items() if 1 < n < options.cores for c in v]
-    claims = (
-        longest_reconfiguration("longest reconfiguration", max(judged, default=None)),
+    several = [Level(tuple(v)) for n, v in covs.items() if 1 < n < options.cores]
+    at_start = took[PROVISION].get(int(at_30.x))
+    posed = (
+        longest_reconfiguration(
+            "longest reconfiguration",
+            highest(judged) if judged else None,
+        ),
         asked(
             "imbalance before a reconfiguration, at its most",
             spread,
@@ -35,18 +40,18 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             if several
             else f"{options.cores} cores: one instance alone has no imbalance, and with one on "
             "every core the generator takes a part of one",
-        ).at_most(max(several, default=None), spread.high, "%"),
+        ).at_most(highest(several) if several else None, spread.high, "%"),
         asked(
             "provisioning from 30 instances",
             at_30,
             None if options.cores >= _LARGE else f"{options.cores} cores",
-        ).at_most(max(took[PROVISION].get(int(at_30.x), []), default=None), at_30.high * 1.5, "ms"),
+        ).at_most(one(at_start) if at_start else None, at_30.high * 1.5, "ms"),
     )
     told = said(options, runs, "Imbalance: of the instances' busy time, between 80 % of the time "
                  "before the step and the step.")  # fmt: skip
     starts = sorted({step.start for step in found}) or [1, 2]
     return Outcome(
-        claims=claims,
+        claims=judge(posed),
         notes=told,
         numbers={
             "duration_ms": {d: {str(n): v for n, v in all_.items()} for d, all_ in took.items()},

@@ -190,7 +190,7 @@ def _steps(options: Options, runs: Runs) -> Plan:
     ]
     return Plan(
         tree={
-            "run": run_table(options, timeout_s=1800, repetitions=3),
+            "run": run_table(options, timeout_s=1800),
             "workload": workloads,
             "engine": engines,
             "load": loads,

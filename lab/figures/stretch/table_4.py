@@ -4,18 +4,19 @@ from collections.abc import Sequence
 
 from lab.figures.experiment import plain
 from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.measured import middle
+from lab.figures.judge import Asked, Posed, judge
 from lab.figures.options import Options
 from lab.figures.stretch.one_step import BOTH, NEEDS, by_start, elastic, said, too_many
 from lab.figures.stretch.shared import facts
 from lab.figures.stretch.steps import PROVISION, STAGES, Step, expected_after
-from lab.figures.verdict import SHAPE, Asked, Claim
+from lab.figures.verdict import SHAPE
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
+from results.stats.estimates import Middle
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
     found = elastic(options, runs)
-    claims: list[Claim] = []
+    posed: list[Posed] = []
     panels = []
     for direction in BOTH:
         afters = _afters(found, direction)
@@ -23,9 +24,10 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         for start, values in afters.items():
             expected = expected_after(direction, start)
             fact = published.get(start)
-            got = middle(values)
+            sign = 1 if direction == PROVISION else -1
+            got, more = Middle(tuple(values)), Middle(tuple(sign * (v - start) for v in values))
             beyond = start > options.cores or expected > options.cores
-            claims.append(
+            posed.append(
                 Asked(
                     text=f"{direction} from {start}: instances after it",
                     published=f"{fact.low:g}" if fact else f"{expected} by the paper's rule",
@@ -33,21 +35,17 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     blocked=too_many(options, max(start, expected)) if beyond else None,
                 ).near(got, expected, expected, 0.0)
             )
-            claims.append(
+            posed.append(
                 Asked(
                     text=f"{direction} from {start}: there are {_direction(direction)} afterwards",
                     published=_direction(direction),
                     source="section 8.4",
                     blocked=too_many(options, start) if start > options.cores else None,
-                ).at_least(
-                    None if got is None else (got - start) * (1 if direction == PROVISION else -1),
-                    1,
-                    kind=SHAPE,
-                )
+                ).at_least(more, 1, kind=SHAPE)
             )
         left = [n for n in published if n not in afters]
         if left:
-            claims.append(
+            posed.append(
                 Asked(
                     text=f"{direction} from {', '.join(map(str, left))}",
                     published=", ".join(f"{published[n].low:g}" for n in left),
@@ -78,7 +76,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         )
     told = said(options, runs)
     return Outcome(
-        claims=tuple(claims),
+        claims=judge(posed),
         notes=told,
         numbers={d: {str(n): v for n, v in _afters(found, d).items()} for d in BOTH},
         draw=lambda: draw(

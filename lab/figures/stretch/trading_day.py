@@ -7,12 +7,14 @@ import numpy as np
 from lab.figures.course import Course, longest_above, mean
 from lab.figures.experiment import asked, engine, run_table
 from lab.figures.figure import Figure, Outcome, Plan, Runs, Stage
+from lab.figures.judge import Asked, judge
 from lab.figures.options import Options
-from lab.figures.stretch.over_time import NO_SERIES, courses, panels, part, side_by_side
+from lab.figures.stretch.over_time import NO_SERIES, courses, each, panels, part, side_by_side
 from lab.figures.stretch.shared import ALONE, LAG_NOTE, SEND_LAG_MS, VSN, facts, notes
 from lab.figures.stretch.steps import controller, horizons, window_ms
-from lab.figures.verdict import SHAPE, Asked
+from lab.figures.verdict import SHAPE
 from reports.figures.paper import Layout, Mark, Panel, draw
+from results.stats.estimates import Level, one
 
 DAY_S, WS_MS = 21_600, 30_000
 MEAN_EPS = 100
@@ -36,7 +38,7 @@ def _plan(options: Options, runs: Runs) -> Plan:
     warm_up_s = min(2.0, seconds / 10)
     return Plan(
         tree={
-            "run": run_table(options, timeout_s=28_800, repetitions=1),
+            "run": run_table(options, timeout_s=28_800),
             "workload": [
                 {
                     "name": "nyse_hedge",
@@ -76,32 +78,33 @@ def _plan(options: Options, runs: Runs) -> Plan:
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
     share = scale(options)
-    course = courses(runs, [LABEL]).get(LABEL)
-    blocked = None if course is not None else NO_SERIES
+    found = courses(runs, [LABEL]).get(LABEL, [])
+    blocked = None if found else NO_SERIES
     peak, in_peak, of_day = (
         facts().one(figure="13", quantity=q)
         for q in ("peak", "mean in the peak", "mean of the day")
     )
-    view = None if course is None else _zoom(course, share)
-    least = None
-    if course is not None and not np.isnan(course.instances).all():
-        least = float(np.nanmean(course.instances == np.nanmin(course.instances)))
+    views = [_zoom(course, share) for course in found]
     few = ALONE if max(options.instances) == 1 else None
-    claims = (
+    posed = (
         asked("trades in the peak second", peak, blocked).near(
-            None if course is None else _peak_eps(course) / 2, peak.low, peak.high, 0.1, "t/s"
+            each(found, lambda course: _peak_eps(course) / 2, Level),
+            peak.low,
+            peak.high,
+            0.1,
+            "t/s",
         ),
         Asked(
             text="share of the time with the fewest instances",
             published="most of the time",
             source="section 8.6",
             blocked=blocked or few,
-        ).at_least(least, 0.5, kind=SHAPE),
+        ).at_least(each(found, _at_fewest, Level), 0.5, kind=SHAPE),
         asked("mean latency around the peak", in_peak, blocked).at_most(
-            None if view is None else mean(view.latency_ms), in_peak.high * 1.5, "ms"
+            each(views, lambda course: mean(course.latency_ms), one), in_peak.high * 1.5, "ms"
         ),
         asked("mean latency of the day", of_day, blocked).at_most(
-            None if course is None else mean(course.latency_ms), of_day.high * 1.5, "ms"
+            each(found, lambda course: mean(course.latency_ms), one), of_day.high * 1.5, "ms"
         ),
     )
     told = notes(
@@ -114,24 +117,27 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         LAG_NOTE,
     )
     columns: list[list[Panel]] = []
-    if course is not None and view is not None:
+    if found:
         day = Mark(name="mean of the day", low=of_day.low, high=of_day.high)
         near = Mark(name="mean around the peak", low=in_peak.low, high=in_peak.high, colour=1)
         columns = [
-            panels(course, title="the day", per_instance=None, marks_ms=[day]),
-            panels(view, title="around the peak", per_instance=None, marks_ms=[near]),
+            panels(found[0], title="the day", per_instance=None, marks_ms=[day]),
+            panels(views[0], title="around the peak", per_instance=None, marks_ms=[near]),
         ]
         columns[0][0] = _with_peak(columns[0][0], peak.low)
     return Outcome(
-        claims=claims,
+        claims=judge(posed),
         notes=told,
-        numbers={}
-        if course is None
-        else {
-            "peak_eps": _peak_eps(course),
-            "mean_latency_ms": mean(course.latency_ms),
-            "seconds_above_peak_mean": longest_above(course.latency_ms, in_peak.high),
-            "reconfigurations": len(course.changes),
+        numbers={
+            "trials": [
+                {
+                    "peak_eps": _peak_eps(course),
+                    "mean_latency_ms": mean(course.latency_ms),
+                    "seconds_above_peak_mean": longest_above(course.latency_ms, in_peak.high),
+                    "reconfigurations": len(course.changes),
+                }
+                for course in found
+            ]
         },
         draw=lambda: draw(
             Layout(
@@ -161,6 +167,13 @@ def _second_means(course: Course) -> np.ndarray[tuple[int], np.dtype[np.float64]
     filled = np.nan_to_num(course.offered_eps[:rows])
     means: np.ndarray[tuple[int], np.dtype[np.float64]] = filled.reshape(-1, 10).mean(axis=1)
     return means
+
+
+def _at_fewest(course: Course) -> float | None:
+    """Return the share of the time with the fewest instances."""
+    if np.isnan(course.instances).all():
+        return None
+    return float(np.nanmean(course.instances == np.nanmin(course.instances)))
 
 
 def _peak_eps(course: Course) -> float:

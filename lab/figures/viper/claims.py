@@ -1,11 +1,12 @@
 """Judges figures 4a and 4b of Viper: CL by OL, configuration by configuration."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
+from statistics import median
 
 from lab.figures.experiment import asked
-from lab.figures.measured import middle, quotient
+from lab.figures.judge import Asked, Posed
+from lab.figures.measured import Measured, all_of, quotient
 from lab.figures.options import Options
-from lab.figures.verdict import Asked, Claim
 from lab.figures.viper.grid import (
     CL,
     NO_COUNTER,
@@ -19,11 +20,12 @@ from lab.figures.viper.grid import (
     facts,
 )
 from reports.published import Fact
+from results.stats.estimates import Combined, Estimate, Extreme, highest, lowest
 
 
 def _pairs(
     options: Options, found: Found, wanted: Callable[[int, int], bool]
-) -> list[float | None]:
+) -> list[Measured | None]:
     """Return CL by OL for each configuration within the cores that is wanted.
 
     Args:
@@ -52,33 +54,31 @@ def _merged(injectors: int, instances: int) -> bool:
     return injectors > 1 or instances > 1
 
 
-def _best(options: Options, found: Found, wanted: Callable[[int, int], bool]) -> float | None:
+def _best(options: Options, found: Found, wanted: Callable[[int, int], bool]) -> Measured | None:
     """Return the highest of CL by the highest of OL, within the cores."""
     within = [n for n in degrees(options) if n <= options.cores]
 
-    def highest(layer: str) -> float | None:
+    def best(layer: str) -> Measured | None:
         values = [
-            found[layer, injectors].at(n)
+            value
             for injectors in within
             for n in within
-            if wanted(injectors, n)
+            if wanted(injectors, n) and (value := found[layer, injectors].at(n)) is not None
         ]
-        return max((value for value in values if value is not None), default=None)
+        return Extreme(tuple(values), highest=True) if values else None
 
-    return quotient(highest(CL), highest(OL))
+    return quotient(best(CL), best(OL))
 
 
-def _all(values: Iterable[float | None], pick: Callable[[list[float]], float]) -> float | None:
-    """Return what is picked; None unless every value is there."""
-    listed = list(values)
-    known = [value for value in listed if value is not None]
-    return pick(known) if known and len(known) == len(listed) else None
+def _middle(parts: Sequence[Estimate]) -> Estimate:
+    """Return the median of several quantities."""
+    return Combined(median, tuple(parts))
 
 
 def claims_of(
     question: Question, options: Options, energy: Energy, grid: Grid
-) -> tuple[Claim, ...]:
-    """Return the claims, judged where injectors and instances each have no more than the cores."""
+) -> tuple[Posed, ...]:
+    """Pose the claims where injectors and instances each have no more than the cores."""
     blocked = (
         None
         if [n for n in degrees(options) if 1 < n <= options.cores]
@@ -92,16 +92,16 @@ def claims_of(
     def fact(quantity: str, x: str = "several") -> Fact:
         return facts().one(figure=question.number, series="CL/OL", quantity=quantity, x=x)
 
-    late = middle(_pairs(options, grid.late, _several))
-    used = middle(_pairs(options, grid.energy, _several))
+    late = all_of(_pairs(options, grid.late, _several), _middle)
+    used = all_of(_pairs(options, grid.energy, _several), _middle)
     most = facts().one(figure=question.number, series="CL/OL", quantity="throughput at its most")
     unread = blocked or (None if energy.measured else NO_COUNTER)
     claims = [
         words(
             "CL's throughput by OL's, lowest of what merges at all (3 % for noise)", "higher"
-        ).shape(_all(_pairs(options, grid.rate, _merged), min), 0.97, inf, "x"),
+        ).shape(all_of(_pairs(options, grid.rate, _merged), lowest), 0.97, inf, "x"),
         asked("CL's throughput by OL's, highest of all", most, blocked).near(
-            _all(_pairs(options, grid.rate, _merged), max), most.low, most.high, 0.3, "x"
+            all_of(_pairs(options, grid.rate, _merged), highest), most.low, most.high, 0.3, "x"
         ),
         words("CL's latency by OL's with several injectors, median", "lower").shape(
             late, 0.0, 1.0, "x"

@@ -19,6 +19,7 @@ from lab.figures.experiment import (
     scale_note,
 )
 from lab.figures.figure import Figure, Outcome, Plan, Runs, Stage
+from lab.figures.judge import judge
 from lab.figures.measured import machine, troubles
 from lab.figures.options import Options
 from lab.figures.viper.claims import claims_of
@@ -83,7 +84,7 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
     energy, grid = energy_of(runs), grid_of(question, options, runs)
     mentioned = _notes(question, options, runs, energy, grid)
     return Outcome(
-        claims=claims_of(question, options, energy, grid),
+        claims=judge(claims_of(question, options, energy, grid)),
         notes=mentioned,
         numbers={
             f"{layer}, {injectors} injectors": numbers(
@@ -111,20 +112,18 @@ def _notes(
 ) -> tuple[str, ...]:
     counts = {
         layer: [
-            s.at(n)
+            found.value
             for (of, _), s in grid.threads.items()
             if of == layer
             for n in s.workers(degrees(options))
+            if (found := s.at(n)) is not None
         ]
         for layer in DETERMINISM
     }
-    known = {
-        layer: [value for value in values if value is not None] for layer, values in counts.items()
-    }
     threads = "; ".join(
-        f"{layer} {min(values):g} to {max(values):g}" for layer, values in known.items() if values
+        f"{layer} {min(values):g} to {max(values):g}" for layer, values in counts.items() if values
     )
-    fewest = min((value for values in known.values() for value in values), default=0)
+    fewest = min((value for values in counts.values() for value in values), default=0)
     return (
         f"{options.cores} cores here; the paper's machine: 2 x 8 cores, 32 hardware threads "
         "(Xeon E5-2687W), Storm 0.9.7, Java. Its rates and watts are drawn, never judged.",

@@ -1,0 +1,183 @@
+"""Judges claims by intervals: what noise could have made is neither met nor missed.
+
+A claim is met when the whole interval of what was measured lies within its bounds, missed when the
+whole interval lies outside, else inconclusive. The intervals of a figure's claims hold together: in
+95 of 100 figures none of them misses the truth (Bonferroni: each of m is one of 1 - 5 %/m), so that
+at most 5 % of verdicts are wrong, however many claims there are. A claim that cannot be judged
+takes no share.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lab.figures.verdict import INCONCLUSIVE, MET, MISSED, NOT_COMPARABLE, SHAPE, VALUE, Claim
+from results.stats.estimates import FEWEST, UNKNOWN, Ends, Estimate
+from results.stats.intervals import CONFIDENCE
+
+MOST_REPETITIONS = 100
+"""More than these are not a reasonable number, and are not counted for a reader."""
+
+_ROUNDING = 1e-9
+"""Of a bound: quotients that are equal to it but for rounding lie on it, which is within."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Posed:
+    """A claim with what was measured and the bounds, included, that it is to be judged by.
+
+    Attributes:
+        asked: the claim.
+        kind: VALUE or SHAPE.
+        measured: None without a verified number.
+        bounds: lowest and highest that meet the claim.
+        bound: them, as text.
+        unit: of both.
+    """
+
+    asked: "Asked"
+    kind: str
+    measured: Estimate | None
+    bounds: Ends
+    bound: str
+    unit: str
+
+    @property
+    def blocked(self) -> str | None:
+        """Why it cannot be judged; None if it can."""
+        if self.asked.blocked is not None:
+            return self.asked.blocked
+        if self.measured is None or math.isnan(self.measured.value):
+            return "there is no verified number for it"
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A claim before it is judged; `blocked` says why it cannot be, None if it can."""
+
+    text: str
+    published: str
+    source: str
+    blocked: str | None = None
+
+    def near(
+        self, measured: Estimate | None, low: float, high: float, tolerance: float, unit: str = ""
+    ) -> Posed:
+        """Pose a value claim: within `tolerance` (a share) of [low, high], both above 0."""
+        bounds = (low * (1 - tolerance), high * (1 + tolerance))
+        within = f"from {_written(bounds[0], unit)} to {_written(bounds[1], unit)}"
+        return self._pose(VALUE, measured, bounds, f"{tolerance:.0%} tolerance: {within}", unit)
+
+    def at_most(self, measured: Estimate | None, limit: float, unit: str = "") -> Posed:
+        """Pose a value claim with an upper bound."""
+        return self._pose(
+            VALUE, measured, (-math.inf, limit), f"at most {_written(limit, unit)}", unit
+        )
+
+    def at_least(
+        self, measured: Estimate | None, limit: float, unit: str = "", kind: str = VALUE
+    ) -> Posed:
+        """Pose a claim with a lower bound."""
+        return self._pose(
+            kind, measured, (limit, math.inf), f"at least {_written(limit, unit)}", unit
+        )
+
+    def shape(self, measured: Estimate | None, low: float, high: float, unit: str = "") -> Posed:
+        """Pose a claim on order or growth: the measured number lies in [low, high]."""
+        parts = [
+            f"{word} {_written(bound, unit)}"
+            for word, bound in (("at least", low), ("at most", high))
+            if math.isfinite(bound)
+        ]
+        return self._pose(SHAPE, measured, (low, high), " and ".join(parts), unit)
+
+    def _pose(
+        self, kind: str, measured: Estimate | None, bounds: Ends, bound: str, unit: str
+    ) -> Posed:
+        return Posed(
+            asked=self, kind=kind, measured=measured, bounds=bounds, bound=bound, unit=unit
+        )
+
+
+def judge(posed: Sequence[Posed]) -> tuple[Claim, ...]:
+    """Return all claims of a figure, judged together; see this module."""
+    judged = sum(claim.blocked is None for claim in posed)
+    alpha = (1 - CONFIDENCE) / 2 / max(judged, 1)
+    return tuple(_judged(claim, alpha) for claim in posed)
+
+
+def side(ends: Ends, bounds: Ends) -> str:
+    """Return on which side of the bounds an interval lies: MET, MISSED, or INCONCLUSIVE."""
+    low, high = (bound + sign * abs(bound) * _ROUNDING if math.isfinite(bound) else bound
+                 for bound, sign in zip(bounds, (-1, 1), strict=True))  # fmt: skip
+    if low <= ends[0] and ends[1] <= high:
+        return MET
+    return MISSED if ends[1] < low or ends[0] > high else INCONCLUSIVE
+
+
+def repetitions_to_tell(measured: Estimate, bounds: Ends, alpha: float) -> int | None:
+    """Return how many values a cell would probably decide, were they spread as those that are.
+
+    None where MOST_REPETITIONS would not, or nothing is known of the spread.
+    """
+    return next(
+        (
+            n
+            for n in range(max(FEWEST, measured.n + 1), MOST_REPETITIONS + 1)
+            if side(measured.ends(alpha, n), bounds) != INCONCLUSIVE
+        ),
+        None,
+    )
+
+
+def _judged(posed: Posed, alpha: float) -> Claim:
+    measured, blocked = posed.measured, posed.blocked
+    known = measured if measured is not None and not math.isnan(measured.value) else None
+    ends, outcome, indicates, reason = UNKNOWN, NOT_COMPARABLE, NOT_COMPARABLE, blocked or ""
+    if blocked is None:
+        assert known is not None
+        ends = known.ends(alpha)
+        outcome = side(ends, posed.bounds)
+        indicates = side((known.value, known.value), posed.bounds)
+        reason = f"{posed.bound}; {_interval(known, ends, posed.unit)}"
+        if outcome == INCONCLUSIVE:
+            reason += f"; {_advice(known, posed.bounds, alpha)}"
+    low, high = (end if math.isfinite(end) else None for end in ends)
+    return Claim(
+        text=posed.asked.text,
+        kind=posed.kind,
+        published=posed.asked.published,
+        source=posed.asked.source,
+        outcome=outcome,
+        indicates=indicates,
+        measured="" if known is None else _written(known.value, posed.unit),
+        low=low,
+        high=high,
+        repetitions=0 if known is None else known.n,
+        reason=reason,
+    )
+
+
+def _interval(measured: Estimate, ends: Ends, unit: str) -> str:
+    times = f"{measured.n} repetition{'s' if measured.n != 1 else ''}"
+    low, high = ends
+    if ends == UNKNOWN:
+        return f"{times}: no interval"
+    if math.isinf(high):
+        return f"interval of {times} from {_written(low, unit)}"
+    return f"interval of {times} from {_written(low, unit)} to {_written(high, unit)}"
+
+
+def _advice(measured: Estimate, bounds: Ends, alpha: float) -> str:
+    if measured.n < FEWEST:
+        return f"{FEWEST} give a first one, 8 bear a stalled process"
+    wanted = repetitions_to_tell(measured, bounds, alpha)
+    if wanted is None:
+        return f"not even {MOST_REPETITIONS} repetitions would tell, so near the bound it lies"
+    return f"about {wanted} repetitions would tell"
+
+
+def _written(value: float, unit: str) -> str:
+    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return f"{text} {unit}".strip()
