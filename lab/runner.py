@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from lab.cells import Cell, Trial, interleave
 from lab.errors import LabError
+from lab.interrupt import pause
 from lab.isolate.errors import DiskFullError
 from lab.load.arrivals import feasible_eps
 from lab.matrix import Settings, WorkloadEntry
@@ -151,7 +152,7 @@ def _run_all(
         recorded=Recorder(run_dir=run_dir),
     )
     while (wanted := searches.next()) is not None:
-        time.sleep(wanted.pause_s)
+        pause(wanted.pause_s)
         searches.record(
             do(
                 Trial(

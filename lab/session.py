@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.generators import Generators
+from lab.interrupt import pause
 from lab.isolate.isolation import CONTAINER
 from lab.matrix import Settings
 from lab.measure.energy import idle
@@ -114,4 +115,4 @@ def finish(session: Session, meta: dict[str, Any], *, interrupted: bool) -> None
 def _idle(choice: Choice, seconds: float) -> Watts:
     if seconds == 0 or choice.reason is not None:
         return None
-    return idle.measure(by_name(choice.name), seconds)
+    return idle.measure(by_name(choice.name), seconds, pause=pause)

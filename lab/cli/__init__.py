@@ -8,6 +8,8 @@ from importlib import import_module
 
 import click
 
+from lab.interrupt import keep_interrupts
+
 EXIT_OK = 0
 EXIT_USER_ERROR = 2
 EXIT_ENGINE_FAILURE = 3
@@ -62,6 +64,7 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    keep_interrupts()
     sys.exit(call(sys.argv[1:]))
 
 

@@ -239,7 +239,7 @@ def _run(
     master: str,
 ) -> "tuple[int, Run | None]":
     """Run one stage; the run is None where nothing was to be run."""
-    from lab.cli.run import DEFAULT_OUT, Asked, execute, interrupt_once, show_cells
+    from lab.cli.run import DEFAULT_OUT, Asked, execute, show_cells
     from results.store import read_run
 
     text, matrix, only, cells = _cells(found, stage, options, done)
@@ -248,15 +248,14 @@ def _run(
         return EXIT_OK, None
     number = found.stages.index(stage) + 1
     click.echo(f"{found.id}, {stage.name} ({number} of {len(found.stages)}): {stage.about}")
-    with interrupt_once():
-        made = execute(
-            matrix,
-            Asked(text=text, source=matrix.source, only=only),
-            cells,
-            resume=None if resumed is None else resumed.path,
-            out=Path(os.environ.get("LAB_RUNS", DEFAULT_OUT)),
-            master=master,
-        )
+    made = execute(
+        matrix,
+        Asked(text=text, source=matrix.source, only=only),
+        cells,
+        resume=None if resumed is None else resumed.path,
+        out=Path(os.environ.get("LAB_RUNS", DEFAULT_OUT)),
+        master=master,
+    )
     if made.exit_code == EXIT_INTERRUPTED:
         before = "".join(f" --run {run.path}" for run in done)
         click.echo(

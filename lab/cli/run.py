@@ -1,12 +1,10 @@
 """`lab run`: runs a matrix."""
 
-import signal
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import click
@@ -97,8 +95,7 @@ def run(
     if dry_run:
         show_cells(cells)
         return EXIT_OK
-    with interrupt_once():
-        done = execute(parsed, asked, cells, resume=resumed, out=out, master=master)
+    done = execute(parsed, asked, cells, resume=resumed, out=out, master=master)
     click.echo(str(done.run_dir))
     return done.exit_code
 
@@ -252,20 +249,3 @@ def _real_workloads(folder: Path, master: str) -> str:
             dataset = import_real_input(known, folder, master=master, progress=progress)
         tables += as_tables(known, dataset)
     return tables
-
-
-@contextmanager
-def interrupt_once() -> Iterator[None]:
-    """Let the first Ctrl-C or termination stop the run, and none disturb its clearing up."""
-
-    def stop(signum: int, frame: FrameType | None) -> None:
-        for number in before:
-            signal.signal(number, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

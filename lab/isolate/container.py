@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lab.interrupt import check, interruptible
 from lab.isolate.engine import LABEL_OWNER, REPLY_TIMEOUT_S, connect, owner, remove
 from lab.isolate.errors import IsolationError
-from lab.isolate.guard import guarded
 from lab.isolate.isolation import Isolation
-from lab.isolate.process import Outcome, oom_kills
+from lab.isolate.process import Outcome, guarded, oom_kills
 from lab.isolate.source import SOURCE
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 # A Java virtual machine has some hundred threads; this stops a fork bomb, not an engine.
 MOST_PROCESSES = 4096
+# A wait looks so often whether a signal was lost; each look is work for the engine.
+_LOOK_S = 10.0
 LOG = "/trial.log"
 CACHE = "/cache"
 
@@ -85,10 +87,9 @@ def run_contained(
     client = connect()
     try:
         with guarded(
-            name,
             folder,
             [sys.executable, "-m", "lab.isolate.container", name],
-            env={"PYTHONPATH": os.pathsep.join([str(SOURCE), *sys.path])},
+            {"PYTHONPATH": os.pathsep.join([str(SOURCE), *sys.path])},
         ):
             code, timed_out, _ = _run(
                 client,
@@ -202,15 +203,19 @@ def _ends(container: "Container", deadline: float) -> bool:
     from requests.exceptions import ReadTimeout
 
     while (left_s := deadline - time.monotonic()) > 0:
+        check()
+        wait_s = min(left_s, _LOOK_S)
+        began = time.monotonic()
         try:
-            container.wait(timeout=left_s)
+            with interruptible():
+                container.wait(timeout=wait_s)
             return True
         except (ReadTimeout, LostError):
             # The SDK reports a wait that takes too long as either, on a Unix socket.
             container.reload()
             if container.status in ("exited", "stopped", "dead"):
                 return True
-            if deadline - time.monotonic() > left_s / 2:
+            if time.monotonic() - began < wait_s / 2:
                 time.sleep(0.1)  # The connection was lost, not the time up.
     return False
 

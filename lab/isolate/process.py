@@ -1,26 +1,28 @@
-"""Runs one command as a process tree that can be ended whole.
+"""Runs one command as a process tree that is ended whole.
 
-The child leads a session of its own, so a Ctrl-C in the terminal reaches the lab only. Every
-process that descends from it inherits a mark in its environment: that finds grandchildren which
-have moved to other sessions (a Java virtual machine, a daemon) or have lost their parents. A guard
-kills them all when the lab itself is killed.
+A supervisor process (`lab.isolate.supervisor`) starts it, finds everything that comes of it, and
+ends that: when the command has ended, when its time is up, when the lab says so, and when the lab
+is gone. Should the supervisor be killed, what was below it becomes this process's, which ends it.
 """
 
 import os
+import select
 import signal
 import subprocess
+import sys
 import time
-import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
-import psutil
+from lab.interrupt import LOOK_S, check, deferred
+from lab.isolate import supervisor
+from lab.isolate.errors import IsolationError
 
-from lab.isolate.guard import MARK, guarded, marked_pids
-
-# Long enough for a process that is already ending, short beside any trial.
-SETTLE_S = 1.0
+PATIENCE_S = 30.0
+"""For a supervisor to end what it has; longer is a process that even SIGKILL does not end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,96 +53,146 @@ def run_isolated(
     """Run a command to its end, its output appended to `log`; nothing of it is alive afterwards.
 
     That also holds when this call is left by an exception (Ctrl-C), and when this process is
-    killed: then `folder`, if given, is removed as well.
+    killed: then `folder`, if given, is removed as well. One call at a time: other children that
+    this process starts meanwhile would be ended when the supervisor is killed.
+
+    Raises:
+        IsolationError: what it has started cannot be ended.
+        KeyboardInterrupt: a signal came (`lab.interrupt`).
     """
-    mark = uuid.uuid4().hex
-    with guarded(mark, folder):
-        return _run(command, mark, log=log, timeout_s=timeout_s, env=env or {})
-
-
-def _run(
-    command: Sequence[str], mark: str, *, log: Path, timeout_s: float, env: Mapping[str, str]
-) -> Outcome:
     oom_before = oom_kills()
-    timed_out = False
-    left: tuple[str, ...] = ()
-    process: subprocess.Popen[bytes] | None = None
-    try:
-        # An interrupt may come when the process is there, but not yet its Popen.
-        with log.open("ab") as output:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                env={**os.environ, **env, MARK: mark},
-            )
-        try:
-            process.wait(timeout=timeout_s)
-            left = _outliving(mark)
-        except subprocess.TimeoutExpired:
-            timed_out = True
-    finally:
-        _kill_all(mark, process)
-    assert process is not None  # else an exception has left
+    with log.open("ab") as output:
+        with _supervised(
+            log=output, env=env, folder=folder, command=command, timeout_s=timeout_s
+        ) as report:
+            said = _read_to_end(report, timeout_s + supervisor.SETTLE_S + PATIENCE_S)
+        if not said:
+            output.write(b"its supervisor ended without a report, and so all below it was killed\n")
+    code, late, *left = said.decode().split("\0") if said else (str(-signal.SIGKILL), "")
     return Outcome(
-        returncode=process.returncode,
-        timed_out=timed_out,
+        returncode=int(code),
+        timed_out=bool(late),
         oom_kills=oom_kills() - oom_before,
-        left=left,
+        left=tuple(left),
     )
 
 
-def marked(mark: str) -> list[psutil.Process]:
-    """Return all live processes that carry the mark."""
-    found = []
-    for pid in marked_pids(mark):
+@contextmanager
+def guarded(
+    folder: Path | None, on_death: Sequence[str], env: Mapping[str, str] | None = None
+) -> Iterator[None]:
+    """Remove a folder and run a command should this process be killed in the block.
+
+    Args:
+        folder: left alone otherwise. None: there is none.
+        on_death: the command.
+        env: variables for it, beside this process's own.
+    """
+    with _supervised(env=env, folder=folder, on_death=on_death):
+        yield
+
+
+@contextmanager
+def _supervised(
+    *,
+    log: BinaryIO | None = None,
+    env: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    on_death: Sequence[str] = (),
+    command: Sequence[str] = (),
+    timeout_s: float = 0.0,
+) -> Iterator[int]:
+    """Have a supervisor in the block, gone after it with all below it; gives its report to read.
+
+    In the block nothing is raised for a signal, but where `lab.interrupt.check` is called.
+    """
+    words = [str(timeout_s), str(folder or ""), str(len(on_death)), *on_death, *command]
+    check()
+    with deferred():
+        before = _children()
+        was_subreaper = supervisor.set_subreaper(True)
+        (told, tell), (report, reported) = os.pipe(), os.pipe()
         try:
-            process = psutil.Process(pid)
-            if process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
-        except psutil.Error:
-            continue  # It has ended.
-    return found
-
-
-def _outliving(mark: str) -> tuple[str, ...]:
-    """Return the command lines of processes that are still there after a moment of grace."""
-    deadline = time.monotonic() + SETTLE_S
-    while True:
-        alive = marked(mark)
-        if not alive or time.monotonic() > deadline:
-            break
-        time.sleep(0.05)
-    lines = []
-    for process in alive:
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-S", supervisor.__file__, *words],
+                stdin=told,
+                stdout=reported,
+                stderr=subprocess.DEVNULL if log is None else log,
+                # A signal for the lab's whole process group must leave it alive.
+                start_new_session=True,
+                env={**os.environ, **(env or {})},
+            )
+        finally:
+            os.close(told)
+            os.close(reported)
         try:
-            lines.append(f"{process.pid}: {' '.join(process.cmdline())[:120]}")
-        except psutil.Error:
-            continue
-    return tuple(lines)
+            yield report
+        finally:
+            _dismiss(process, tell, before)
+            os.close(report)
+            supervisor.set_subreaper(was_subreaper)
 
 
-def _kill_all(mark: str, process: subprocess.Popen[bytes] | None) -> None:
-    """Kill every marked process, until there is none: one may fork while others are killed."""
-    while alive := marked(mark):
-        for victim in alive:
-            try:
-                victim.kill()
-            except psutil.Error:
-                continue
-        # Waiting for the child itself is left to `process`, which would miss its exit status.
-        own = None if process is None else process.pid
-        psutil.wait_procs([p for p in alive if p.pid != own], timeout=SETTLE_S)
-        if process is not None:
-            process.poll()
-    if process is None:
-        return
-    if process.poll() is None:
-        # It had not reached exec yet, and so carried no mark.
-        os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+def _dismiss(process: subprocess.Popen[bytes], tell: int, before: frozenset[int]) -> None:
+    """Have a supervisor end what is below it and itself, or do both in its place.
+
+    Raises:
+        IsolationError: something cannot be ended.
+    """
+    try:
+        os.write(tell, b".")
+    except BrokenPipeError:
+        pass  # Somebody has killed it.
+    finally:
+        os.close(tell)
+    try:
+        process.wait(timeout=PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(timeout=PATIENCE_S)
+    if process.returncode != 0:
+        _end_orphans(before)
+
+
+def _end_orphans(before: frozenset[int]) -> None:
+    """Kill the children that this process did not have before, and what is below them."""
+    deadline = time.monotonic() + PATIENCE_S
+    while orphans := _children() - before:
+        supervisor.kill_below(os.getpid(), spare=before)
+        for pid in orphans:
+            os.waitpid(pid, os.WNOHANG)
+        if time.monotonic() > deadline:
+            lines = "; ".join(supervisor.described(sorted(orphans))) or "without a command line"
+            raise IsolationError(
+                f"processes of a trial cannot be ended, not even by SIGKILL: {lines}; they wait "
+                "for the kernel (a disk or network that does not answer?): see to that, then resume"
+            )
+        time.sleep(0.01)
+
+
+def _children() -> frozenset[int]:
+    own = os.getpid()
+    return frozenset(pid for pid, parent in supervisor.parents() if parent == own)
+
+
+def _read_to_end(report: int, patience_s: float) -> bytes:
+    """Return what a supervisor reports; nothing when it was killed, or is out of its time.
+
+    Raises:
+        KeyboardInterrupt: a signal has come.
+    """
+    deadline = time.monotonic() + patience_s
+    poll = select.poll()
+    poll.register(report, select.POLLIN)
+    said = b""
+    while time.monotonic() < deadline:
+        check()
+        if poll.poll(1000 * LOOK_S):
+            part = os.read(report, 1 << 16)
+            if not part:
+                break
+            said += part
+    return said
 
 
 def oom_kills() -> int:

@@ -1,0 +1,108 @@
+"""Ctrl-C and termination: a flag that cannot be lost, at which every wait of the lab looks.
+
+Python turns a signal into an exception wherever the main thread happens to be. There it can be
+lost: in a finaliser, in a callback, in code that turns every exception into one of its own. So the
+handler keeps the flag; the exception of the first signal only makes it quicker. Waits look at the
+flag at least every `LOOK_S`, and nothing is raised while processes are started or ended.
+"""
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+LOOK_S = 0.2
+"""How long a wait may go on without looking at the flag."""
+
+
+class _Flag:
+    """The handler of both signals, and so the one thing in a process that knows of them.
+
+    `deferred` counts the blocks in which nothing is raised.
+    """
+
+    def __init__(self) -> None:
+        self.came = False
+        self.raised = False
+        self.deferred = 0
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        self.came = True
+        # Once: a second signal must not disturb the clearing up behind the first.
+        if not self.raised and not self.deferred:
+            self.throw()
+
+    def throw(self) -> None:
+        self.raised = True
+        raise KeyboardInterrupt
+
+
+def keep_interrupts() -> None:
+    """From now on keep in mind that a signal came, for the rest of this process."""
+    flag = _Flag()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, flag)
+
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """Raise nothing in the block for a signal, but where `check` is called."""
+    flag = _flag()
+    if flag is None:
+        yield
+        return
+    flag.deferred += 1
+    try:
+        yield
+    finally:
+        flag.deferred -= 1
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Raise for a signal at once in the block, within `deferred`; what it calls may lose that.
+
+    Raises:
+        KeyboardInterrupt: a signal has come.
+    """
+    flag = _flag()
+    if flag is None:
+        yield
+        return
+    blocks, flag.deferred = flag.deferred, 0
+    try:
+        check()  # it may have come before
+        yield
+    finally:
+        flag.deferred = blocks
+
+
+def check() -> None:
+    """Raise if a signal has come, however often it was raised before.
+
+    Raises:
+        KeyboardInterrupt: one came since `keep_interrupts` was called.
+    """
+    flag = _flag()
+    if flag is not None and flag.came:
+        flag.throw()
+
+
+def pause(seconds: float) -> None:
+    """Do nothing for so long.
+
+    Raises:
+        KeyboardInterrupt: a signal has come.
+    """
+    deadline = time.monotonic() + seconds
+    check()
+    while (left_s := deadline - time.monotonic()) > 0:
+        time.sleep(min(left_s, LOOK_S))
+        check()
+
+
+def _flag() -> _Flag | None:
+    """Return the handler, None without `keep_interrupts`; other code takes over SIGINT at times."""
+    handler = signal.getsignal(signal.SIGTERM)
+    return handler if isinstance(handler, _Flag) else None
