@@ -13,6 +13,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from engines.conditions import Declared
 from workloads.datasets.dataset import Dataset
 from workloads.model import Columns, DGSProgram, Pipeline, Program, Query, Workload
 
@@ -109,6 +110,8 @@ class Variant:
         lacking: workloads of these models that it does not run on any input, with the reason.
         source: name of the generator of its offered loads, where variants of one engine share one;
             None: its own.
+        conditions: what its rates include at full speed; None: not declared, and then they have
+            no ratio to any other.
     """
 
     name: str
@@ -118,6 +121,7 @@ class Variant:
     models: tuple[type[Program], ...] = tuple(MODELS)
     lacking: Mapping[str, str] = field(default_factory=dict)
     source: str | None = None
+    conditions: Declared | None = None
 
 
 def default_variant(variants: Sequence[Variant], model: type[Program]) -> Variant:

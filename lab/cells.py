@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
+from engines import conditions
+from engines.conditions import Conditions
 from engines.protocol import Engine, Variant, default_variant
 from engines.registry import engine as find_engine
 from lab.errors import MatrixError
@@ -39,6 +41,7 @@ class Cell:
         load_label: last part of the id; None where there is none.
         search: how to search for the rate; None where the rate is given.
         refusal: why no process is started for it; None where one is.
+        conditions: what its rate includes; None where the variant does not declare it.
     """
 
     id: str
@@ -54,6 +57,7 @@ class Cell:
     load_label: str | None = None
     search: SearchSettings | None = None
     refusal: str | None = None
+    conditions: Conditions | None = None
 
     @property
     def query(self) -> Mapping[str, Any]:
@@ -315,6 +319,12 @@ def _cells(
             load_label=offer.label,
             search=offer.search,
             refusal=offer.refusal,
+            conditions=conditions.of(
+                variant.conditions,
+                workload=entry.name,
+                batch=batch,
+                offered=offer.load is not None,
+            ),
         )
         for workers in engine.workers
         for batch in batches

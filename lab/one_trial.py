@@ -153,6 +153,8 @@ def _asked(session: Session, meta: dict[str, Any], trial: Trial, dataset: Datase
         "planted_slowdown": session.settings.planted_slowdown,
         "load_label": cell.load_label,
     }
+    if cell.conditions is not None:
+        row |= cell.conditions.columns()
     if load is not None:
         row |= {
             "load": json.dumps(asdict(load), sort_keys=True),

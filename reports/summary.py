@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reports.conditions import Conditions, conditions_of
 from reports.offered import Offered, offered
 from reports.spread import Spread, spread
 from results.query import CellSummary, by_cell
@@ -31,6 +32,8 @@ class Cell:
             empty; `batch` is None for variants without the notion.
         tag: the label of the engine's table, which tells apart cells that differ in options only;
             mostly empty.
+        conditions: what its rate includes; None where its engine declares none, or where its trials
+            differ.
         status: the worst of its trials.
         statuses: how many trials ended with which status.
         load: what was offered, and how it went; None for catch-up.
@@ -53,6 +56,7 @@ class Cell:
     workers: int
     batch: int | None
     dataset: str
+    conditions: Conditions | None
     oversubscribed: bool
     status: str
     statuses: Mapping[str, int]
@@ -105,6 +109,7 @@ def _cell(summary: CellSummary) -> Cell:
         workers=summary.workers,
         batch=summary.batch,
         dataset=summary.dataset or "",
+        conditions=_conditions(rows),
         oversubscribed=summary.oversubscribed,
         status=summary.status,
         statuses=dict(sorted(Counter(row["status"] for row in rows).items())),
@@ -128,6 +133,11 @@ def _cell(summary: CellSummary) -> Cell:
         properties=_json(_text(rows, "properties")),
         counters=_counters(ok),
     )
+
+
+def _conditions(rows: list[Row]) -> Conditions | None:
+    found = {conditions_of(row) for row in rows}
+    return found.pop() if len(found) == 1 else None
 
 
 def _reason(row: Row) -> str:

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from reports.baseline import Baseline, baselines, why_none
+from reports.conditions import Conditions
 from reports.numbers import Quantity, count, duration, memory, rate, ratio
 from reports.summary import Cell, summarise
 from results.store import Row
 
 Group = tuple[str, str]
-"""What may be compared: a workload, and the label of its input (empty where it has only one)."""
-
-BASELINE = ("spark", "streaming")
+"""What rows must share to be compared: a workload, and its input's label (or none)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +19,14 @@ class HeadlineRow:
     """One cell of the matrix as it is shown. A quantity is None where the cell has none.
 
     Attributes:
-        ratio: median throughput over that of the baseline of the same workload and input.
+        unit: of hand-over, with its size; like `origin` and `also_timed` empty where the engine
+            declares no conditions.
+        origin: where the input was when the clock started.
+        also_timed: what the clock covers besides the work.
+        ratio: median throughput over that of the baseline of its class: cells of the same workload
+            and input under equal conditions.
+        base: letter of that class; empty where there is none.
+        no_ratio: why a cell with a rate has none: `alone` in its class, or `undeclared`.
         is_baseline: whether this cell is that baseline.
         status: for example `ok`, or `ok 2 of 3, crash 1` when repetitions disagree.
         reason: why there is no number, or what is doubtful about it; may be long.
@@ -34,6 +41,9 @@ class HeadlineRow:
     tag: str
     workers: int
     batch: int | None
+    unit: str
+    origin: str
+    also_timed: str
     oversubscribed: bool
     events: Quantity | None
     throughput: Quantity | None
@@ -41,6 +51,8 @@ class HeadlineRow:
     high: Quantity | None
     n: int
     ratio: Quantity | None
+    base: str
+    no_ratio: str
     is_baseline: bool
     p50: Quantity | None
     p99: Quantity | None
@@ -49,21 +61,6 @@ class HeadlineRow:
     peak_rss: Quantity | None
     status: str
     reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Baseline:
-    """The cell that the ratios of a group refer to.
-
-    Attributes:
-        cell: its id.
-        why: how it was chosen, as a phrase.
-    """
-
-    cell: str
-    label: str
-    eps: float
-    why: str
 
 
 def headline_table(rows: Iterable[Row]) -> list[HeadlineRow]:
@@ -79,8 +76,8 @@ def rows_of(cells: Sequence[Cell]) -> list[HeadlineRow]:
     """Return one row per cell, in the order of `in_groups`."""
     rows: list[HeadlineRow] = []
     for _, members in in_groups(cells):
-        base = baseline(members)
-        rows.extend(_row(cell, base) for cell in members)
+        bases = baselines(members)
+        rows.extend(_row(cell, bases) for cell in members)
     return rows
 
 
@@ -108,37 +105,8 @@ def title(group: Group) -> str:
 
 
 def group_of(cell: Cell) -> Group:
-    """Return what a cell may be compared within."""
+    """Return the workload and input that a cell shares with others."""
     return (cell.workload, cell.label)
-
-
-def baseline(cells: Sequence[Cell]) -> Baseline | None:
-    """Choose what ratios refer to: Spark streaming where it has a number, else the slowest.
-
-    Of several cells of Spark streaming the fastest is taken, since a weak baseline proves
-    nothing.
-    """
-    rated = [(c.throughput_eps.median, c) for c in cells if c.throughput_eps is not None]
-    if len({cell.name for cell in cells}) < 2 or not rated:
-        return None
-    spark = [(eps, c) for eps, c in rated if (c.engine, c.variant) == BASELINE]
-    if spark:
-        eps, cell = max(spark, key=lambda item: item[0])
-        why = "its fastest cell" if len(spark) > 1 else "its only cell"
-    else:
-        eps, cell = min(rated, key=lambda item: item[0])
-        asked = any((cell.engine, cell.variant) == BASELINE for cell in cells)
-        why = "the slowest cell" + (", since Spark streaming has no number here" if asked else "")
-    return Baseline(cell=cell.name, label=label(cell), eps=eps, why=why)
-
-
-def label(cell: Cell) -> str:
-    """Return a cell's engine, variant, batch and workers in words."""
-    parts = [f"{cell.engine} {cell.variant}".strip() + (f" ({cell.tag})" if cell.tag else "")]
-    if cell.batch is not None:
-        parts.append(f"batch {cell.batch:,}")
-    parts.append(f"{cell.workers} worker{'' if cell.workers == 1 else 's'}")
-    return ", ".join(parts)
 
 
 def status_text(statuses: Mapping[str, int]) -> str:
@@ -150,8 +118,9 @@ def status_text(statuses: Mapping[str, int]) -> str:
     return ", ".join(first + [f"{s} {n}" for s, n in sorted(statuses.items()) if s != "ok"])
 
 
-def _row(cell: Cell, base: Baseline | None) -> HeadlineRow:
-    eps = cell.throughput_eps
+def _row(cell: Cell, bases: Mapping[Conditions, Baseline]) -> HeadlineRow:
+    eps, told = cell.throughput_eps, cell.conditions
+    base = bases.get(told) if told is not None and eps is not None else None
     p50, p99, cpu, rss = (
         cell.latency_p50_ns,
         cell.latency_p99_ns,
@@ -168,6 +137,9 @@ def _row(cell: Cell, base: Baseline | None) -> HeadlineRow:
         tag=cell.tag,
         workers=cell.workers,
         batch=cell.batch,
+        unit=told.unit if told else "",
+        origin=told.origin if told else "",
+        also_timed=told.also_timed if told else "",
         oversubscribed=cell.oversubscribed,
         events=None if cell.events is None else count(cell.events),
         throughput=rate(eps.median) if eps else None,
@@ -175,6 +147,8 @@ def _row(cell: Cell, base: Baseline | None) -> HeadlineRow:
         high=rate(eps.high) if eps else None,
         n=eps.n if eps else 0,
         ratio=ratio(eps.median / base.eps) if eps and base and base.eps > 0 else None,
+        base=base.letter if base else "",
+        no_ratio=why_none(cell, bases),
         is_baseline=base is not None and base.cell == cell.name,
         p50=duration(p50.median) if p50 else None,
         p99=duration(p99.median) if p99 else None,

@@ -9,6 +9,9 @@ from results.store import Row, Run
 # Not part of a fingerprint: they say how often and how long, and what the dataset's id says better.
 _FREE = ("repetitions", "timeout_s", "workload")
 
+CONDITIONS = ("unit", "origin", "also_timed")
+"""Columns that say what a rate includes; a run of an older lab has none, and is taken on trust."""
+
 Comparable = Callable[[dict[str, Any]], dict[str, Any]]
 """Picks from a run's `host` what must be equal (`lab.host.comparable`)."""
 
@@ -30,7 +33,8 @@ class Difference:
 def differences(old: Run, new: Run, *, comparable: Comparable) -> list[Difference]:
     """Return the fields in which cells of one id differ, those of the host first and once.
 
-    A cell whose fingerprint occurs in the other run has a match there and is not looked at.
+    A cell whose fingerprint occurs in the other run has a match there, and only what its rate
+    includes is looked at: that is the engine's to declare, and may change with the revision.
     """
     old_cells, new_cells = by_cell(old), by_cell(new)
     old_prints = {row["fingerprint"] for rows in old_cells.values() for row in rows}
@@ -42,8 +46,16 @@ def differences(old: Run, new: Run, *, comparable: Comparable) -> list[Differenc
         and not {row["fingerprint"] for row in old_cells[cell]} & new_prints
         and not {row["fingerprint"] for row in new_cells[cell]} & old_prints
     ]
+    unlike = [
+        Difference(cell=cell, field=name, old=ours[0][name], new=new_cells[cell][0][name])
+        for cell, ours in old_cells.items()
+        if cell in new_cells
+        for name in CONDITIONS
+        if None not in (ours[0][name], new_cells[cell][0][name])
+        and ours[0][name] != new_cells[cell][0][name]
+    ]
     if not open_cells:
-        return []
+        return unlike
     old_host, new_host = comparable(dict(old.meta["host"])), comparable(dict(new.meta["host"]))
     found = [
         Difference(cell="", field=f"host.{path}", old=a, new=b)
@@ -66,7 +78,7 @@ def differences(old: Run, new: Run, *, comparable: Comparable) -> list[Differenc
                 )
             ]
         found += fields
-    return found
+    return found + unlike
 
 
 def told(found: Sequence[Difference]) -> list[str]:

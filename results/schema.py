@@ -71,6 +71,13 @@ COLUMNS = (
     Column("workers", "int64", "degree of parallelism asked for"),
     Column("batch", "int64", "events per hand-over; null where the variant has no such notion"),
     Column("options", "string", "further engine options, JSON"),
+    Column("unit", "string", "of hand-over: record, block, micro-batch, whole input; or null"),
+    Column("origin", "string", "of the input: memory, file, socket, generator; null: undeclared"),
+    Column(
+        "also_timed",
+        "string",
+        "what the clock covers besides the work: reading, decoding, Python, start-up; or nothing",
+    ),
     Column("repetition", "int64", "from 1; every repetition is a fresh process"),
     Column(
         "attempt", "int64", "from 1; above it when earlier ones were interrupted, or cores moved"

@@ -17,6 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from engines.conditions import MEMORY, WHOLE, Conditions
 from engines.errors import EngineCrashError, UnsupportedError
 from engines.fake.damage import DAMAGES
 from engines.fake.options import FakeOptions, parse_options
@@ -44,7 +45,13 @@ _SUMMARIES = {
     "leak": "the right answer, but leaves a process and a thread",
 }
 _VARIANTS = tuple(
-    Variant(name=name, summary=summary, takes_load=True) for name, summary in _SUMMARIES.items()
+    Variant(
+        name=name,
+        summary=summary,
+        takes_load=True,
+        conditions=Conditions(unit=WHOLE, origin=MEMORY),
+    )
+    for name, summary in _SUMMARIES.items()
 )
 VIRTUAL = "virtual time: the load was computed, not waited for; the measured duration means nothing"
 # More than any address space holds, so that asking for it fails at once and uses nothing.

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from typing import ClassVar
 
+from engines.conditions import BLOCK, MEMORY, Conditions
 from engines.errors import UnsupportedError
 from engines.multicore import _core
 from engines.multicore.dgs_run import RING_BLOCKS, MulticoreRun
@@ -42,6 +43,7 @@ def _variant(name: str, summary: str, *models: type[Program]) -> Variant:
         takes_load=True,
         models=models,
         source="generator",
+        conditions=Conditions(unit=BLOCK, origin=MEMORY),
     )
 
 

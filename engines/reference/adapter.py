@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from engines.conditions import MEMORY, PYTHON, RECORD, Conditions
 from engines.errors import EngineCrashError, UnsupportedError
 from engines.paced import Pacer
 from engines.protocol import IntArray, Measured, OfferedLoad, Property, Task, Variant
@@ -26,6 +27,7 @@ SEQUENTIAL = Variant(
     summary="plain Python, one event at a time, in total order",
     uses_batch=False,
     takes_load=True,
+    conditions=Conditions(unit=RECORD, origin=MEMORY, also_timed=(PYTHON,)),
 )
 PLAN = "sequential: one worker, total order"
 CHUNK_UNDER_LOAD = 256

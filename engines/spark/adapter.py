@@ -10,6 +10,7 @@ import numpy as np
 
 from engines.errors import EngineCrashError, EngineError, UnsupportedError
 from engines.protocol import Measured, OfferedLoad, Property, Sent, Task, Variant
+from engines.spark.conditions import BATCH, CACHED, streaming
 from engines.spark.layout import Layout, layout
 from engines.spark.pipelines.registry import LACKING
 from engines.spark.properties import properties
@@ -17,7 +18,7 @@ from engines.spark.refusal import FORMS, OPTIONS, forms, refusal, wrong_options
 from workloads.model import Columns, DGSProgram, Pipeline, Query
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from engines.spark.relations import Relations
     from engines.spark.streaming.open_loop import OpenLoop
@@ -58,7 +59,7 @@ class SparkEngine:
         return version("pyspark")
 
     def variants(self) -> tuple[Variant, ...]:
-        """Return `streaming` and `batch`; neither has a batch size of its own."""
+        """Return `streaming`, `batch` and `cached`; none has a batch size of its own."""
         return (
             Variant(
                 name="streaming",
@@ -66,12 +67,21 @@ class SparkEngine:
                 takes_load=True,
                 models=(DGSProgram, Query, Pipeline),
                 lacking=LACKING,
+                conditions=streaming,
             ),
             Variant(
                 name="batch",
                 summary="Spark SQL over the whole input",
                 models=(DGSProgram, Query, Pipeline),
                 lacking=LACKING,
+                conditions=BATCH,
+            ),
+            Variant(
+                name="cached",
+                summary="the same over tables that are in Spark's memory before the clock starts",
+                models=(DGSProgram, Query, Pipeline),
+                lacking=LACKING,
+                conditions=CACHED,
             ),
         )
 
@@ -154,14 +164,16 @@ class SparkPrepared:
         opening = OPEN_COST_BYTES if task.load is None else LOAD_OPEN_COST_BYTES
         session.conf.set("spark.sql.files.openCostInBytes", str(opening))
         self._open_loop: OpenLoop | None = None
+        self._tables: tuple[DataFrame, ...] = ()
         if task.load is None:
             most = MICRO_BATCH_EVENTS if self._asked is None else MICRO_BATCH_TUPLES
             files = self._number("micro_batches", -(-task.dataset.events // most))
             self._input = self._cut(self._plan, "input", max(1, files))
 
     def open(self) -> None:
-        """Stage the files of an offered load and start the query that will take them."""
+        """Cache the input, or stage the files of an offered load and start their query."""
         load, task = self._task.load, self._task
+        self._tables = self._cache(self._plan)
         if load is None:
             return
         from engines.spark.streaming.open_loop import OpenLoop
@@ -191,8 +203,11 @@ class SparkPrepared:
             return
         short = prefix(self._plan, self._task.scratch / "warm-up", events)
         cut = self._cut(short, "warm-up-input", 1)
+        tables = self._cache(short)
         for turn in range(rounds):
             self._query(short, cut, f"warm-up-{turn}")
+        for table in tables:
+            table.unpersist(blocking=True)
 
     def run(self) -> Measured:
         """Run the query; all outputs are in the driver's memory when it returns."""
@@ -231,6 +246,11 @@ class SparkPrepared:
             with suppress(OSError, Py4JError):
                 open_loop.close()
         session, self._session = self._session, None
+        tables, self._tables = self._tables, ()
+        if not self._owned:  # else they go with the session
+            with suppress(OSError, Py4JError):
+                for table in tables:
+                    table.unpersist()
         if session is not None and self._owned:
             with suppress(OSError, Py4JError):  # a JVM that died has no one left to talk to
                 stop_spark(session)
@@ -253,9 +273,17 @@ class SparkPrepared:
             return pipelines(task.workload, self._output, task.workers)
         return None
 
+    def _cache(self, plan: Layout) -> "tuple[DataFrame, ...]":
+        if self._task.variant != "cached":
+            return ()
+        from engines.spark.batch.cached import cache
+
+        assert self._session is not None
+        return cache(self._session, plan)
+
     def _cut(self, plan: Layout, folder: str, files: int) -> tuple[Any, Path]:
         path = self._task.scratch / folder
-        if self._task.variant == "batch":
+        if self._task.variant != "streaming":
             return None, path
         if self._asked is not None:
             return self._asked.cut(plan, path, files), path
@@ -308,7 +336,7 @@ class SparkPrepared:
             if self._asked is not None:
                 columns, events, counters = self._run_relation(self._asked, plan, cut, name)
                 self._columns, form = columns, self._form
-            elif self._task.variant == "batch":
+            elif self._task.variant != "streaming":
                 from engines.spark.batch import query as batch
 
                 self._columns, form = batch.run(self._session, plan, workload, self._form)
@@ -331,7 +359,7 @@ class SparkPrepared:
         self, asked: "Relations", plan: Layout, cut: tuple[Any, Path], name: str
     ) -> tuple[Columns, int, dict[str, float]]:
         assert self._session is not None
-        if self._task.variant == "batch":
+        if self._task.variant != "streaming":
             rows = sum(stream.rows for stream in plan.streams)
             return asked.batch(self._session, plan), rows, {}
         checkpoint = self._task.scratch / f"checkpoint-{name}"

@@ -14,13 +14,15 @@ _PIP1 = Property(
     holds=True,
     why="the query names no number of instances; local[n] and the shuffle width are settings",
 )
+_RELATIONAL = Property(holds=True, why="only deterministic relational operators")
 _PIP3 = {
     "streaming": Property(
         holds=True,
         why="operators are deterministic, keep state only in the state store and have no "
         "side effects; the sink replaces the output of a repeated micro-batch",
     ),
-    "batch": Property(holds=True, why="only deterministic relational operators"),
+    "batch": _RELATIONAL,
+    "cached": _RELATIONAL,
 }
 _SEQUENTIAL = (
     "one group holds the whole state, so reading and packing run in parallel and the stateful "

@@ -14,7 +14,11 @@ PROGRAMS = ("event_window", "fraud_detection", "keyed_counter", "page_view_join"
 RELATIONS = {**registry.FORMS, **pipelines.FORMS}
 """By workload with queries of operators or pipelines, its forms."""
 WORKLOADS = (*PROGRAMS, *RELATIONS)
-FORMS = {"streaming": ("packed", "rows"), "batch": ("buckets", "ordered")}
+FORMS = {
+    "streaming": ("packed", "rows"),
+    "batch": ("buckets", "ordered"),
+    "cached": ("buckets", "ordered"),
+}
 """Of DGS programs, by variant, the default form first; the others are kept for comparison."""
 OPTIONS = {"file_ms", "form", "micro_batches", "warm_up_events", "warm_up_rounds"}
 MOST_OVERLAPS = 1000
@@ -68,8 +72,11 @@ def refusal(task: Task) -> str | None:
     if form not in known:
         which = name if name in RELATIONS else task.variant
         return f"spark {which} has no form {form!r}; it has {', '.join(known)}"
-    if task.load is not None and task.variant == "batch":
-        return "spark batch takes no load: a batch query reads its whole input, nothing arrives"
+    if task.load is not None and task.variant != "streaming":
+        return (
+            f"spark {task.variant} takes no load: a batch query reads its whole input, nothing "
+            "arrives"
+        )
     if task.load is not None and form == "rows":
         return "spark streaming takes a load in form packed only, not in form 'rows'"
     if isinstance(task.workload.program, Query):

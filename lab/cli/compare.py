@@ -116,11 +116,23 @@ def _lines(old: "Run", new: "Run", found: "Comparison") -> list[str]:
         return [*lines, "no cell has a number in both runs"]
     if lines[-1]:
         lines.append("")
+    lines += [*_included(old, {ratio.cell for ratio in found.ratios}), ""]
     head = ("cell", "metric", "A", "B", "B / A", "95 %", "n", "p", "verdict")
     lines += aligned([head, *(_row(ratio) for ratio in found.ratios)])
     if found.differences:
         lines += ["", f"**{NOT_COMPARABLE}**"]
     return lines
+
+
+def _included(run: "Run", cells: set[str]) -> list[str]:
+    """Return what the rates of cells include, cells with the same conditions in one line."""
+    from reports.conditions import conditions_of
+
+    found: dict[str, dict[str, None]] = {}
+    for row in run.rows:
+        if row["cell"] in cells:
+            found.setdefault(str(conditions_of(row) or "undeclared"), {})[row["cell"]] = None
+    return [f"- {conditions}: {', '.join(names)}" for conditions, names in found.items()]
 
 
 def _row(ratio: "Ratio") -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from rich.table import Table
 from lab.cli.fit import print_fitting
 from lab.cli.load_table import print_loads, print_searches
 from lab.search.state import State
+from reports.baseline import ALONE, UNDECLARED
 from reports.numbers import Quantity
 from reports.table import HeadlineRow, headline_table
 from results.store import Row
@@ -17,10 +18,14 @@ from results.store import Row
 # A reason in a table is a hint; the log and the report have all of it.
 LONGEST_REASON = 400
 
-_TEXTS = ("workload", "engine", "workers", "batch", "status")
+_TEXTS = ("workload", "engine", "workers", "unit", "from", "also timed", "status")
 _NUMBERS = ("events/s", "min - max", "ratio", "p50", "p99", "CPU s/M", "RSS", "n")
 _COLUMNS = (*_TEXTS, *_NUMBERS)
-_DROPPED = ("min - max", "RSS", "batch", "CPU s/M", "ratio", "p50", "n")
+_DROPPED = ("min - max", "RSS", "CPU s/M", "p50", "n", "ratio", "also timed", "from", "unit")
+_MARKS = {
+    ALONE: "no ratio, since no other row has its unit, its origin of input and what else is timed",
+    UNDECLARED: "no ratio, since its engine does not say what its rate includes",
+}
 
 
 def print_results(
@@ -50,6 +55,15 @@ def print_table(rows: Iterable[Row], console: Console) -> None:
                 reason if len(reason) <= LONGEST_REASON else reason[: LONGEST_REASON - 3] + "..."
             )
             console.print(escape(f"{row.cell}: {row.status}: {short}"), highlight=False)
+    for mark, meaning in _MARKS.items():
+        if any(row.no_ratio == mark for row in shown):
+            console.print(f"{mark}: {meaning}", highlight=False)
+    if any(row.base for row in shown):
+        console.print(
+            "ratios refer to the base of the same letter, within a workload: same unit, same "
+            "origin, same things timed",
+            highlight=False,
+        )
     if any(row.oversubscribed for row in shown):
         console.print("* more workers than cores", highlight=False)
 
@@ -73,11 +87,13 @@ def _cells(row: HeadlineRow, *, first: bool) -> dict[str, str]:
         "workload": name if first else "",
         "engine": _engine(row),
         "workers": f"{row.workers}{'*' if row.oversubscribed else ''}",
-        "batch": "" if row.batch is None else str(row.batch),
+        "unit": row.unit,
+        "from": row.origin,
+        "also timed": row.also_timed,
         "status": row.status,
         "events/s": _text(row.throughput),
         "min - max": both,
-        "ratio": "base" if row.is_baseline else _text(row.ratio),
+        "ratio": _ratio(row),
         "p50": _text(row.p50),
         "p99": _text(row.p99),
         "CPU s/M": _text(row.cpu_per_million),
@@ -90,6 +106,12 @@ def _engine(row: HeadlineRow) -> str:
     """Return engine, variant, and the label of its matrix table, which ends the cell's id."""
     rest = row.cell.split("/")[4 if row.batch is None else 5 :]
     return f"{row.engine}/{row.variant}" + (f" ({rest[0]})" if rest else "")
+
+
+def _ratio(row: HeadlineRow) -> str:
+    if row.is_baseline:
+        return f"base {row.base}"
+    return f"{row.ratio.text} {row.base}" if row.ratio else row.no_ratio
 
 
 def _text(quantity: Quantity | None) -> str:

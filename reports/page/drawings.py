@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from reports.baseline import label
 from reports.figures.latency import latency_panel, shared_range
 from reports.figures.panel import save
 from reports.figures.throughput import shared_scale, throughput_panel
@@ -12,7 +13,7 @@ from reports.numbers import duration, rate
 from reports.page.inline_svg import inline
 from reports.palette import Colour
 from reports.summary import Cell
-from reports.table import Group, in_groups, label, title
+from reports.table import Group, in_groups, title
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

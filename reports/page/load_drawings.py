@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
+from reports.baseline import label
 from reports.energy import Used
 from reports.figures.brackets import bracket_panel, bracket_range
 from reports.figures.energy_bars import Bar, energy_panel
@@ -16,7 +17,7 @@ from reports.page.inline_svg import inline
 from reports.palette import Colour
 from reports.search import Level, Search
 from reports.summary import Cell
-from reports.table import Group, group_of, in_groups, label, title
+from reports.table import Group, group_of, in_groups, title
 from reports.verdicts import marked
 
 Colours = Mapping[str, Colour]

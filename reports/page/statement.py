@@ -67,7 +67,7 @@ def statement(
         f"{_listed([c.workload for c in every], 'workload')} on "
         f"{_listed([c.engine for c in every], 'engine')} with {_or_range(workers)}: "
         f"{_counted(len(every), 'cell')}{searched}, {_counted(trials, 'trial')},"
-        f"{' each' if trials > 1 else ''} in a fresh process."
+        f"{' each' if trials > 1 else ''} in a fresh process." + _kinds(cells)
     )
     failed = Counter(cell.status for cell in cells if not cell.verified)
     failed += Counter(WRONG_OUTPUT if s.wrong else _NO_RATE for s in found if s.pass_eps is None)
@@ -82,6 +82,17 @@ def statement(
         + _without_answer(found)
         + _rest(missing, complete),
         good=rated > 0 and set(failed) <= {UNSUPPORTED} and complete and not missing and not empty,
+    )
+
+
+def _kinds(cells: Sequence[Cell]) -> str:
+    """Say of how many kinds the catch-up rates are, since unlike ones have no ratio."""
+    kinds = {cell.conditions for cell in cells if cell.throughput_eps is not None}
+    return (
+        f" Its rates are of {len(kinds)} kinds, by unit of hand-over, origin of the input and what "
+        "else is timed; ratios stand within a kind only."
+        if len(kinds) > 1
+        else ""
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from reports.baseline import Baseline, baselines
 from reports.counters import counted
 from reports.doubts import ceilings, doubts
 from reports.energy import energy
@@ -41,9 +42,7 @@ from reports.search import Search
 from reports.searches import searches
 from reports.summary import Cell, summarise
 from reports.table import (
-    Baseline,
     HeadlineRow,
-    baseline,
     in_groups,
     rows_of,
     status_text,
@@ -64,7 +63,7 @@ class _Block:
 
     title: str
     dataset: str
-    baseline: Baseline | None
+    baselines: Sequence[Baseline]
     rows: Sequence[HeadlineRow]
 
 
@@ -211,7 +210,7 @@ def _blocks(cells: Sequence[Cell]) -> list[_Block]:
         _Block(
             title=title(group),
             dataset=next((cell.dataset for cell in members if cell.dataset), ""),
-            baseline=baseline(members),
+            baselines=list(baselines(members).values()),
             rows=rows_of(members),
         )
         for group, members in in_groups(cells)

@@ -8,6 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from engines import conditions
 from engines.conformance import CASES, Setting, native_threads, ordinary_input, run_case
 from engines.conformance_load import LOAD_CASES, run_load_case
 from engines.registry import engine, names
@@ -25,6 +26,7 @@ NATIVE = {
 SPARK = {
     "streaming": Setting(variant="streaming", workers=2),
     "batch": Setting(variant="batch", workers=2),
+    "cached": Setting(variant="cached", workers=2),
 }
 THREAD_GRACE_S = 5.0
 ELSEWHERE = {
@@ -38,12 +40,13 @@ ELSEWHERE = {
 }
 """Variants of the multicore engine for other programs than those with DGS: where they are tried."""
 # A Spark case costs its start-up, so every case runs once for a variant, on workloads in turn; the
-# batch form shares its reading and its answer with the streaming form and takes every second case.
+# batch form shares reading and answer with the streaming form and takes every second case; the
+# cached form shares all but where it reads with the batch form, and takes every fourth.
 PROGRAMS = [name for name in NAMES if isinstance(workload(name).program, DGSProgram)]
 """Spark takes queries of operators in test_spark_operators_conformance.py."""
 SPARK_CASES = [
     pytest.param(variant, PROGRAMS[index % len(PROGRAMS)], case, id=f"{variant}-{case.name}")
-    for variant, step in (("streaming", 1), ("batch", 2))
+    for variant, step in (("streaming", 1), ("batch", 2), ("cached", 4))
     for index, case in enumerate(CASES)
     if index % step == 0
 ]
@@ -75,6 +78,20 @@ def test_every_variant_of_every_engine_is_in_this_suite():
     known["multicore"] |= set(ELSEWHERE)
     for name in set(known) - {"fake"}:
         assert {variant.name for variant in engine(name).variants()} == known[name]
+
+
+def test_every_variant_says_what_its_rates_include():
+    for name in names():
+        for variant in engine(name).variants():
+            for batch in (1, 64) if variant.uses_batch else (None,):
+                for offered in (False, True):
+                    found = conditions.of(
+                        variant.conditions, workload="event_window", batch=batch, offered=offered
+                    )
+                    assert found is not None, (name, variant.name)
+                    if batch is not None:
+                        assert found.unit == ("record" if batch == 1 else "block")
+                    assert (found.origin == "generator") == offered
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

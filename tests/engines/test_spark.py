@@ -19,9 +19,11 @@ from engines.spark.streaming.spread import labels, murmur3
 from tests.engines.spark_task import assert_right, spark_task
 from workloads.datasets.session import spark
 from workloads.model import Alphabet, Input, Stream
+from workloads.model.trace import compare
 from workloads.registry import workload
 
-ALL_FORMS = [(variant, form) for variant, forms in FORMS.items() for form in forms]
+ALL_FORMS = [(variant, form) for variant in ("streaming", "batch") for form in FORMS[variant]]
+"""`cached` runs the queries of `batch`."""
 
 
 @pytest.fixture(scope="module")
@@ -234,3 +236,20 @@ def test_the_split_keeps_every_row_and_closes_every_stream(tmp_path):
         whole = pq.read_table(stream.path)["ts"].to_numpy()
         assert times.tolist() == [*whole.tolist(), END]
         assert len(files) == 3
+
+
+@pytest.mark.parametrize("name", ["event_window", "page_view_join", "wordcount"])
+def test_cached_reads_no_file_once_the_clock_runs(name, session, tmp_path):
+    given = task(name, ordinary_input(workload(name)), tmp_path, variant="cached")
+    expected = given.workload.oracle(given.dataset.load())
+    prepared = SparkEngine().prepare(given)
+    try:
+        for stream in given.dataset.streams:
+            stream.path.write_bytes(b"")
+        measured = prepared.run()
+        answer = prepared.answer()
+    finally:
+        prepared.close()
+    assert compare(expected, answer, given.workload.output).equal
+    assert measured.events == given.dataset.events
+    assert len(session.sparkContext._jsc.sc().getRDDStorageInfo()) == 0

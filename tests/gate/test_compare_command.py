@@ -52,6 +52,27 @@ RATES = [1_000_000 + 1000 * k for k in range(6)]
 SLOWER = [rate / 1.1 for rate in RATES]
 
 
+INCLUDED = {"batch": 4096, "unit": "block", "origin": "memory", "also_timed": "nothing"}
+
+
+def test_compare_says_what_the_rates_include(stored, capsys):
+    assert (
+        call(["compare", stored("old", RATES, **INCLUDED), stored("new", SLOWER, **INCLUDED)])
+        == EXIT_OK
+    )
+    said = capsys.readouterr().out
+    assert f"- block of 4,096 from memory, also timed: nothing: {CELL}\n" in said
+
+
+def test_runs_whose_rates_include_other_things_are_refused(stored, capsys):
+    other = INCLUDED | {"also_timed": "reading, decoding"}
+    arguments = ["compare", stored("old", RATES, **INCLUDED), stored("new", SLOWER, **other)]
+    assert call(arguments) == EXIT_USER_ERROR
+    assert "also_timed is 'nothing' in A, 'reading, decoding' in B" in capsys.readouterr().err
+    assert call([*arguments, "--force"]) == EXIT_OK
+    assert "NOT COMPARABLE" in capsys.readouterr().out
+
+
 def test_compare_prints_ratios_and_writes_markdown_and_pictures(stored, tmp_path, capsys):
     arguments = ["compare", stored("old", RATES), stored("new", SLOWER)]
     assert call([*arguments, "--out", str(tmp_path / "out")]) == EXIT_OK

@@ -35,6 +35,8 @@ def test_run_ends_with_the_path_of_a_run_that_can_be_read(capsys, matrix, datase
     assert [row["status"] for row in run.rows] == ["ok", "ok"]
     assert {row["dataset"] for row in run.rows} == {dataset}
     assert {row["seed"] for row in run.rows} == {7}
+    included = {(row["unit"], row["origin"], row["also_timed"]) for row in run.rows}
+    assert included == {("whole input", "memory", "nothing")}
     assert run.meta["complete"] and not run.meta["sessions"][0]["interrupted"]
     assert run.meta["vcs"].keys() == {"commit", "dirty_diff_sha256", "reason"}
     assert run.meta["host"]["cores_usable"] == len(os.sched_getaffinity(0))

@@ -33,6 +33,26 @@ META = {
 Maker = Callable[..., Path]
 
 
+STREAMED = ("micro-batch", "file", "reading, decoding, Python, start-up")
+CONDITIONS = {
+    "dgs": ("block", "memory", "nothing"),
+    "sequential": ("record", "memory", "Python"),
+    "streaming": STREAMED,
+    "batch": ("whole input", "file", "reading, decoding"),
+    "cached": ("whole input", "memory", "nothing"),
+    "numpy": ("whole input", "memory", "nothing"),
+    "polars": ("whole input", "memory", "nothing"),
+}
+
+
+def conditions(variant: str, batch: int | None) -> Row:
+    """What the variants of the lab's engines declare."""
+    unit, origin, also_timed = CONDITIONS.get(variant, ("whole input", "memory", "nothing"))
+    if unit == "block":
+        unit = "whole input" if batch is None else "record" if batch == 1 else "block"
+    return {"unit": unit, "origin": origin, "also_timed": also_timed}
+
+
 def trial(
     engine: str = "multicore",
     workload: str = "event_window",
@@ -64,6 +84,7 @@ def trial(
         "dataset": "ab" * 32,
         "seed": 7,
         "oversubscribed": workers > 2,
+        **conditions(variant, batch),
         "properties": json.dumps(
             {
                 "PIP1": {"holds": engine != "spark", "why": "the program names no worker"},

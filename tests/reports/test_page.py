@@ -133,10 +133,27 @@ def test_exact_values_stand_behind_the_short_ones(page_of, trial):
     assert 'title="412,345,678 events/s">412 M/s</span>' in page
 
 
-def test_the_baseline_is_named(page_of, typical):
-    assert "baseline: spark streaming, 2 workers (its fastest cell)" in words(
-        parse(page_of(typical))
+def test_the_bases_of_the_ratios_are_named(page_of, typical):
+    text = words(parse(page_of(typical)))
+    # Medians are the same by multiplication for all three workloads.
+    assert text.count("base A: multicore dgs, batch 1, 1 worker (the fewest workers)") == 3
+    assert text.count("base B: multicore dgs, batch 4,096, 1 worker (the fewest workers)") == 3
+    assert text.count("base C: spark streaming, 2 workers (the fastest of spark)") == 3
+    assert text.count("base D: spark batch, 2 workers (the fastest of spark)") == 3
+
+
+def test_the_page_shows_what_each_rate_includes_and_gives_unlike_rows_no_ratio(page_of, trial):
+    page = page_of(
+        [
+            trial(eps=1e9),
+            trial("spark", variant="streaming", batch=None, eps=1e6),
+        ]
     )
+    text = words(parse(page))
+    assert "block of 4,096 memory nothing 1.00 G/s" in text
+    assert "micro-batch file reading, decoding, Python, start-up 1.00 M/s" in text
+    assert "1000 \N{MULTIPLICATION SIGN}" not in text
+    assert text.count("1 alone") == 2
 
 
 def test_oversubscribed_cells_are_marked_and_the_mark_explained(page_of, trial):

@@ -1,8 +1,9 @@
 import pytest
 
+from reports.baseline import label
 from reports.figures.series import short_names
 from reports.summary import summarise
-from reports.table import baseline, headline_table, label, status_text
+from reports.table import headline_table, status_text
 from results.schema import COLUMNS
 
 
@@ -30,23 +31,76 @@ def test_a_row_has_median_range_and_n_of_its_repetitions(rows, trial):
     assert row.n == 3
 
 
-def test_the_fastest_cell_of_spark_streaming_is_the_baseline(rows, trial):
+def of(table, engine, variant):
+    return next(row for row in table if (row.engine, row.variant) == (engine, variant))
+
+
+def test_rows_that_differ_in_unit_origin_or_what_is_timed_have_no_ratio(rows, trial):
     table = headline_table(
         rows(
-            trial(eps=2e8),
+            trial(eps=1.5e9),
+            trial(batch=1, eps=1.5e7),
+            trial(batch=64, eps=3e8),
+            trial("reference", variant="sequential", batch=None, eps=2e6),
             trial("spark", variant="batch", batch=None, eps=5e5),
-            trial("spark", variant="streaming", batch=None, eps=1e6),
-            trial("spark", variant="streaming", batch=None, workers=2, eps=2e6),
+            trial("spark", variant="streaming", batch=None, workers=2, eps=1e6),
+        )
+    )
+    assert [(row.ratio, row.base, row.no_ratio) for row in table] == [(None, "", "alone")] * 6
+
+
+def test_the_data_frame_line_is_the_baseline_of_its_class_and_its_fastest_is_taken(rows, trial):
+    table = headline_table(
+        rows(
+            trial("dataframe", variant="numpy", batch=None, eps=8e8),
+            trial("dataframe", variant="polars", batch=None, eps=1e8),
+            trial("spark", variant="cached", batch=None, workers=2, eps=2e7),
+            trial(eps=1.5e9),
+        )
+    )
+    assert of(table, "dataframe", "numpy").is_baseline
+    assert of(table, "dataframe", "polars").ratio.exact == "0.125 times"
+    assert of(table, "spark", "cached").ratio.exact == "0.025 times"
+    assert [row.base for row in table] == ["A", "A", "A", ""]
+    assert of(table, "multicore", "dgs").no_ratio == "alone"
+
+
+def test_without_a_data_frame_line_the_fastest_cell_of_spark_is_the_baseline(rows, trial):
+    table = headline_table(
+        rows(
+            trial("other", variant="whole", batch=None, eps=2e8),
+            trial("spark", variant="cached", batch=None, eps=1e6),
+            trial("spark", variant="cached", batch=None, workers=2, eps=2e6),
         )
     )
     (base,) = [row for row in table if row.is_baseline]
-    assert (base.engine, base.variant, base.workers) == ("spark", "streaming", 2)
-    assert next(row for row in table if row.engine == "multicore").ratio.exact == "100 times"
+    assert (base.engine, base.workers) == ("spark", 2)
+    assert of(table, "other", "whole").ratio.exact == "100 times"
 
 
-def test_without_spark_the_slowest_cell_is_the_baseline(rows, trial):
-    table = headline_table(rows(trial(eps=2e8), trial("reference", batch=None, eps=1e6)))
-    assert [row.engine for row in table if row.is_baseline] == ["reference"]
+def test_of_one_engine_the_fewest_workers_are_the_baseline_also_where_two_are_slower(rows, trial):
+    table = headline_table(rows(trial(eps=2e8), trial(workers=2, eps=1e8)))
+    assert [(row.workers, row.is_baseline) for row in table] == [(1, True), (2, False)]
+    assert table[1].ratio.exact == "0.5 times"
+
+
+def test_blocks_of_two_sizes_are_two_classes_with_a_letter_each(rows, trial):
+    sized = [trial(batch=b, workers=w, eps=w * b * 1e5) for b in (1, 64, 4096) for w in (1, 2)]
+    table = headline_table(rows(*sized))
+    units = ["record", "record", "block of 64", "block of 64", "block of 4,096", "block of 4,096"]
+    assert [row.unit for row in table] == units
+    assert [row.base for row in table] == ["A", "A", "B", "B", "C", "C"]
+
+
+def test_a_row_that_failed_is_no_one_to_be_compared_with(rows, trial):
+    table = headline_table(rows(trial(), trial(workers=2, status="crash", reason="x")))
+    assert [(row.base, row.no_ratio) for row in table] == [("", "alone"), ("", "")]
+
+
+def test_rows_of_an_older_lab_or_of_an_engine_without_conditions_have_no_ratio(rows, trial):
+    unknown = {"unit": None, "origin": None, "also_timed": None}
+    table = headline_table(rows(trial(**unknown), trial(workers=2, **unknown)))
+    assert [(row.ratio, row.no_ratio) for row in table] == [(None, "undeclared")] * 2
 
 
 def test_inputs_of_one_workload_have_their_own_baselines(rows, trial):
@@ -55,7 +109,7 @@ def test_inputs_of_one_workload_have_their_own_baselines(rows, trial):
             *(
                 trial(engine, eps=eps, workload_label=label, cell=f"{engine}-{label}")
                 for label, scale in (("small", 1), ("large", 3))
-                for engine, eps in (("multicore", 2e8 * scale), ("reference", 1e6 * scale))
+                for engine, eps in (("multicore", 2e8 * scale), ("spark", 1e6 * scale))
             )
         )
     )
@@ -115,11 +169,3 @@ def test_cells_that_differ_in_options_only_are_told_apart_by_their_tag(rows, tri
         "multicore dgs (floating), batch 4,096, 1 worker",
     ]
     assert sorted(short_names(cells).values()) == ["multicore (floating)", "multicore (pinned)"]
-
-
-def test_a_baseline_speaks_of_spark_only_where_spark_was_asked_for(rows, trial):
-    two = rows(trial(), trial(workers=2, eps=1e8))
-    assert baseline(summarise(two)).why == "the slowest cell"
-    failed = rows(trial("spark", variant="streaming", batch=None, status="crash", reason="x"))
-    why = baseline(summarise([*two, *failed])).why
-    assert why == "the slowest cell, since Spark streaming has no number here"

@@ -32,9 +32,10 @@ class Markers:
 
 
 def scan(session: SparkSession, plan: Layout, src: int) -> DataFrame:
-    """Return a stream as it is in its file, without what a cut leaves out."""
+    """Return a stream as it is in its file, without what a cut leaves out, and with `row_index`."""
     stream = plan.streams[src]
     frame = session.read.schema(ddl(stream.columns)).parquet(str(stream.path))
+    frame = frame.select("*", F.col("_metadata.row_index").alias("row_index"))
     return frame if plan.until_ts is None else frame.where(F.col("ts") < plan.until_ts)
 
 
@@ -54,7 +55,7 @@ def collect(session: SparkSession, plan: Layout, field: str | None = None) -> Ma
     parts: list[list[npt.NDArray[Any]]] = []
     for src in plan.markers:
         names = [field] if field else []
-        table = read(session, plan, src, "_metadata.row_index", *names).toArrow()
+        table = read(session, plan, src, "row_index", *names).toArrow()
         # A scan in several tasks comes back out of file order, and markers depend on each other.
         order = np.argsort(table["row_index"].to_numpy())
         ts, key = table["ts"].to_numpy()[order], table["key"].to_numpy()[order]

@@ -41,7 +41,7 @@ def _events(session: SparkSession, plan: Layout) -> DataFrame:
             frame.select(
                 "ts",
                 F.lit(src).alias("src"),
-                F.col("_metadata.row_index").alias("row"),
+                F.col("row_index").alias("row"),
                 F.expr(f"cast({tag} % {plan.n_kinds} as int)").alias("kind"),
                 F.expr(f"cast({tag} div {plan.n_kinds} as int)").alias("key"),
                 *fields,

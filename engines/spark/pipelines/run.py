@@ -97,7 +97,7 @@ class Pipelines:
         return self._table(frame.repartition(1).sortWithinPartitions(*order))
 
     def _placed(self, frame: DataFrame, src: int) -> DataFrame:
-        row = F.col("row") if "row" in frame.columns else F.col("_metadata.row_index").alias("row")
+        row = F.col("row") if "row" in frame.columns else F.col("row_index").alias("row")
         return frame.select(
             "ts", F.lit(src).alias("src"), row, *relation(self.workload.name).fields
         )

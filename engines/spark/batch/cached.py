@@ -1,0 +1,30 @@
+"""Brings an input into Spark's memory before the clock starts, so that queries read no file.
+
+`scan` gives the same plan each time that it is called, and Spark reads a plan that it has cached
+from there, whatever is built on it: the queries of `batch` need not know.
+"""
+
+from pyspark.sql import DataFrame, SparkSession
+
+from engines.errors import EngineError
+from engines.spark.batch.markers import scan
+from engines.spark.layout import Layout
+
+
+def cache(session: SparkSession, plan: Layout) -> tuple[DataFrame, ...]:
+    """Read every stream into memory, and return the tables; `unpersist` lets go of them.
+
+    Raises:
+        EngineError: they do not fit, and a part of them would be on disk.
+    """
+    tables = tuple(scan(session, plan, src).persist() for src in range(len(plan.streams)))
+    for table in tables:
+        table.count()
+    context = session.sparkContext._jsc.sc()
+    spilled = sum(int(info.diskSize()) for info in context.getRDDStorageInfo())
+    if spilled:
+        raise EngineError(
+            f"spark has no memory for the input: {spilled:,} bytes of its tables are on disk, and "
+            "would be read inside the clock; use fewer events, or variant batch"
+        )
+    return tables

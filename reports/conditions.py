@@ -1,0 +1,32 @@
+"""Reads from a trial what its rate includes; only rates under equal conditions have a ratio."""
+
+from dataclasses import dataclass
+
+from results.store import Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """What a rate includes, as the engine declared it (`engines.conditions`).
+
+    Attributes:
+        unit: of hand-over, with its size: `block of 4,096`.
+        origin: where the input was when the clock started.
+        also_timed: what the clock covers besides the work.
+    """
+
+    unit: str
+    origin: str
+    also_timed: str
+
+    def __str__(self) -> str:
+        return f"{self.unit} from {self.origin}, also timed: {self.also_timed}"
+
+
+def conditions_of(row: Row) -> Conditions | None:
+    """Return the conditions of a trial; None where its engine, or an older lab, declared none."""
+    unit, origin, also_timed = (row.get(name) for name in ("unit", "origin", "also_timed"))
+    if unit is None or origin is None or also_timed is None:
+        return None
+    sized = f"{unit} of {row['batch']:,}" if unit == "block" and row.get("batch") else str(unit)
+    return Conditions(unit=sized, origin=str(origin), also_timed=str(also_timed))
