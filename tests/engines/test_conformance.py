@@ -23,6 +23,10 @@ NATIVE = {
     "multicore": Setting(variant="dgs", workers=2, batch=64),
     "reference": Setting(variant="sequential", workers=1),
 }
+DATAFRAME = {
+    "numpy": Setting(variant="numpy", workers=1),
+    "polars": Setting(variant="polars", workers=1),
+}
 SPARK = {
     "streaming": Setting(variant="streaming", workers=2),
     "batch": Setting(variant="batch", workers=2),
@@ -63,18 +67,21 @@ CELLS = [
     for engine_name in NATIVE
     for name in (PROGRAMS if engine_name == "multicore" else NAMES)
 ]
+LINES = [pytest.param(v, name, id=f"{v}-{name}") for v in DATAFRAME for name in PROGRAMS]
 ENGINES = [
     *(pytest.param(name, setting, id=name) for name, setting in NATIVE.items()),
+    pytest.param("dataframe", DATAFRAME["polars"], id="dataframe"),
     pytest.param("spark", SPARK["streaming"], id="spark", marks=pytest.mark.spark),
 ]
 
 
 def test_every_installed_engine_is_in_this_suite():
-    assert set(names()) == {*NATIVE, "spark"}
+    assert set(names()) == {*NATIVE, "dataframe", "spark"}
 
 
 def test_every_variant_of_every_engine_is_in_this_suite():
-    known = {name: {setting.variant} for name, setting in NATIVE.items()} | {"spark": set(SPARK)}
+    known = {name: {setting.variant} for name, setting in NATIVE.items()}
+    known |= {"dataframe": set(DATAFRAME), "spark": set(SPARK)}
     known["multicore"] |= set(ELSEWHERE)
     for name in set(known) - {"fake"}:
         assert {variant.name for variant in engine(name).variants()} == known[name]
@@ -102,6 +109,15 @@ def test_engine_conforms(engine_name, name, case, tmp_path):
     if found.unsupported is not None:
         # The only refusal that the suite accepts: a sequential engine given more workers.
         assert (engine_name, case.name) == ("reference", "more workers than streams")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize(("variant", "name"), LINES)
+def test_data_frame_lines_conform(variant, name, case, tmp_path):
+    found = run_case(engine("dataframe"), workload(name), case, DATAFRAME[variant], tmp_path)
+    assert found.problems == ()
+    refused = case.name in ("a single stream", "more workers than streams")
+    assert (found.unsupported is not None) == refused
 
 
 @pytest.mark.spark
@@ -151,7 +167,7 @@ def test_multicore_gives_the_same_answer_for_any_workers_and_batch(workers, batc
         assert (found.unsupported, found.problems) == (None, ())
 
 
-@pytest.mark.parametrize("engine_name", NATIVE)
+@pytest.mark.parametrize("engine_name", [*NATIVE, "dataframe"])
 def test_engine_leaves_no_native_thread(engine_name, tmp_path):
     # The first run starts what belongs to libraries (thread pools of pyarrow), which stays.
     counts = []
@@ -160,7 +176,7 @@ def test_engine_leaves_no_native_thread(engine_name, tmp_path):
             engine(engine_name),
             workload("event_window"),
             CASES[0],
-            NATIVE[engine_name],
+            {**NATIVE, "dataframe": DATAFRAME["polars"]}[engine_name],
             tmp_path / attempt,
         )
         # A thread that has been joined may be listed for a moment longer.
@@ -171,7 +187,7 @@ def test_engine_leaves_no_native_thread(engine_name, tmp_path):
     assert counts[2] <= counts[1] <= counts[0]
 
 
-@pytest.mark.parametrize("engine_name", sorted([*NATIVE, "spark"]))
+@pytest.mark.parametrize("engine_name", sorted([*NATIVE, "dataframe", "spark"]))
 def test_engine_refuses_a_variant_that_it_does_not_have(engine_name, tmp_path):
     setting = Setting(variant="nosuch", workers=1)
     found = run_case(engine(engine_name), workload("event_window"), CASES[0], setting, tmp_path)

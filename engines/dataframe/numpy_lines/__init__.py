@@ -1,0 +1,1 @@
+"""Each workload in NumPy, on one thread."""

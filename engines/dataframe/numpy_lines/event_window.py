@@ -1,0 +1,15 @@
+"""Event windows: where the barriers cut each stream, and the sum of each run."""
+
+import numpy as np
+
+from engines.dataframe.numpy_lines.markers import Part, column, ends, markers, run_sums
+from engines.dataframe.streams import Streams
+
+
+def line(streams: Streams) -> list[Part]:
+    """Return one sum per barrier."""
+    barriers = markers(streams)
+    sums = np.zeros(len(barriers), np.int64)
+    for src, stream in streams.bulk:
+        sums += run_sums(column(stream, "value"), ends(barriers, src, stream))
+    return [{"ts": barriers.ts, "sum": sums, "src": barriers.src}]

@@ -1,0 +1,32 @@
+"""Fraud detection: sums between rules, a model from each, and a scan with the model in force."""
+
+import numpy as np
+
+from engines.dataframe.numpy_lines.markers import Part, column, ends, markers, run_sums
+from engines.dataframe.streams import Streams
+from workloads.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
+
+
+def line(streams: Streams) -> list[Part]:
+    """Return the aggregates of the rules, and each stream's fraudulent transactions."""
+    rules = markers(streams, "value")
+    cuts = {src: ends(rules, src, stream) for src, stream in streams.bulk}
+    sums = np.zeros(len(rules), np.int64)
+    for src, stream in streams.bulk:
+        sums += run_sums(column(stream, "value"), cuts[src])
+    models = np.concatenate([[0], (sums + rules.value) % MODULUS])
+    kind = np.full(len(rules), AGGREGATE, np.int8)
+    parts: list[Part] = [{"ts": rules.ts, "kind": kind, "value": sums, "src": rules.src}]
+    for src, stream in streams.bulk:
+        value = column(stream, "value")
+        model = np.repeat(models, np.diff(cuts[src], prepend=0, append=len(stream)))
+        fraud = np.flatnonzero(value % MODULUS == model)
+        parts.append(
+            {
+                "ts": stream.ts[fraud],
+                "kind": np.full(len(fraud), FRAUD, np.int8),
+                "value": value[fraud],
+                "src": np.full(len(fraud), src, np.int16),
+            }
+        )
+    return parts

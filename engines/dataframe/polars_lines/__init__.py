@@ -1,0 +1,1 @@
+"""Each workload in Polars, on its own pool of threads."""

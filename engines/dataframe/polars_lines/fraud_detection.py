@@ -1,0 +1,31 @@
+"""Fraud detection: sums between rules, a model from each, and a filter with the model in force."""
+
+import polars as pl
+
+from engines.dataframe.polars_lines.tables import Tables, ends, run_sums
+from workloads.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
+
+
+def line(tables: Tables) -> list[pl.DataFrame]:
+    """Return the aggregates of the rules, and each stream's fraudulent transactions."""
+    rules = tables.in_order("value")
+    cuts = {src: ends(rules, src, table) for src, table in tables.bulk}
+    sums = pl.zeros(len(rules), pl.Int64, eager=True)
+    for src, table in tables.bulk:
+        sums = sums + run_sums(table["value"], cuts[src])
+    models = pl.concat([pl.Series([0]), (sums + rules["value"]) % MODULUS])
+    aggregates = rules.select("ts", _kind(AGGREGATE), sums.alias("value"), "src")
+    return [aggregates, *(_frauds(*own, cuts[own[0]], models) for own in tables.bulk)]
+
+
+def _frauds(src: int, table: pl.DataFrame, cuts: pl.Series, models: pl.Series) -> pl.DataFrame:
+    borders = pl.concat([pl.Series([0]), cuts, pl.Series([len(table)])])
+    runs = pl.DataFrame({"model": models, "rows": borders.diff()[1:]}).filter(pl.col("rows") > 0)
+    model = runs.select(pl.col("model").repeat_by("rows").explode())["model"]
+    return table.filter(pl.col("value") % MODULUS == model).select(
+        "ts", _kind(FRAUD), "value", pl.lit(src, pl.Int16).alias("src")
+    )
+
+
+def _kind(of: int) -> pl.Expr:
+    return pl.lit(of, pl.Int8).alias("kind")

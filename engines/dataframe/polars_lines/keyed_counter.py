@@ -1,0 +1,33 @@
+"""Keyed counters: an as-of join of each increment with the next reset of its key, and a count."""
+
+import polars as pl
+
+from engines.dataframe.polars_lines.tables import Tables, last
+
+
+def line(tables: Tables) -> list[pl.DataFrame]:
+    """Return one count per reset."""
+    resets = tables.in_order().with_row_index("reset")
+    parts = [_counts(tables, src, table, resets) for src, table in tables.bulk]
+    nothing = pl.DataFrame(schema={"reset": pl.UInt32, "count": pl.Int64})
+    counts = pl.concat([nothing, *parts]).group_by("reset").sum()
+    found = resets.join(counts, on="reset", how="left", maintain_order="left")
+    return [found.select("ts", "key", pl.col("count").fill_null(0), "src")]
+
+
+def _counts(tables: Tables, src: int, table: pl.DataFrame, resets: pl.DataFrame) -> pl.DataFrame:
+    until = resets.select(last(src).alias("until").set_sorted(), "key", "reset")
+    return (
+        table.select("ts", tables.key(table))
+        .join_asof(
+            until,
+            left_on="ts",
+            right_on="until",
+            by="key",
+            strategy="forward",
+            check_sortedness=False,
+        )
+        .drop_nulls("reset")
+        .group_by("reset")
+        .agg(pl.len().cast(pl.Int64).alias("count"))
+    )

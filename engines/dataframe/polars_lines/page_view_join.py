@@ -1,0 +1,36 @@
+"""Page-view join: an as-of join of each view stream with the updates of its page."""
+
+import polars as pl
+
+from engines.dataframe.polars_lines.tables import Tables, last
+from workloads.page_view_join.program import NO_USER, UPDATE, VIEW
+
+
+def line(tables: Tables) -> list[pl.DataFrame]:
+    """Return updates with what they replace, and each stream's views with their metadata."""
+    updates = tables.in_order("meta").with_columns(pl.col("meta").cast(pl.Int32))
+    replaced = updates.select(
+        "ts",
+        pl.lit(UPDATE, pl.Int8).alias("kind"),
+        pl.col("key").alias("page"),
+        pl.lit(NO_USER, pl.Int32).alias("user"),
+        pl.col("meta").shift(1).over("key").fill_null(0),
+        "src",
+    )
+    return [replaced, *(_views(tables, src, table, updates) for src, table in tables.bulk)]
+
+
+def _views(tables: Tables, src: int, table: pl.DataFrame, updates: pl.DataFrame) -> pl.DataFrame:
+    # An update is in force from the first event time of the stream that comes after it.
+    since = updates.select((last(src) + 1).alias("since").set_sorted(), "key", "meta")
+    views = table.select("ts", tables.key(table), "user")
+    return views.join_asof(
+        since, left_on="ts", right_on="since", by="key", check_sortedness=False
+    ).select(
+        "ts",
+        pl.lit(VIEW, pl.Int8).alias("kind"),
+        pl.col("key").alias("page"),
+        "user",
+        pl.col("meta").fill_null(0),
+        pl.lit(src, pl.Int16).alias("src"),
+    )

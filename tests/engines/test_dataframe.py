@@ -1,0 +1,117 @@
+"""The data-frame lines give every oracle's answer, and refuse what they are not written for."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from engines.conformance import ordinary_input
+from engines.dataframe.adapter import VARIANTS, WORKLOADS, DataframeEngine
+from engines.protocol import Task
+from engines.small_dataset import write_dataset
+from workloads.model import Alphabet, Input, Stream
+from workloads.model.trace import compare
+from workloads.registry import workload
+
+NAMES = [variant.name for variant in VARIANTS]
+
+
+def task(name, data, folder, variant, workers=1):
+    folder.mkdir(parents=True, exist_ok=True)
+    return Task(
+        workload=workload(name),
+        dataset=write_dataset(data, name, folder / "data"),
+        variant=variant,
+        workers=workers,
+        batch=1,
+        scratch=folder,
+    )
+
+
+def random_input(name, seed):
+    """Few event times, so that ties are everywhere, negative times and values, empty streams."""
+    program = workload(name).program
+    rng = np.random.default_rng(seed)
+    keys = 3 if program.keyed else 1
+    streams = []
+    for index, kind in enumerate((0, 1, 0, 1, 0)):
+        rows, last = int(rng.integers(0, 60)), int(rng.integers(1, 40))
+        streams.append(
+            Stream(
+                name=f"stream-{index}",
+                kinds=(kind,),
+                ts=np.sort(rng.integers(-5, last, rows)),
+                tag=(kind + 2 * rng.integers(0, keys, rows)).astype(np.int32),
+                payload={
+                    field: rng.integers(-3000, 3000, rows).astype(program.event[field])
+                    for field in program.event.names
+                },
+            )
+        )
+    return Input(alphabet=Alphabet(kinds=program.kinds, keys=keys), streams=tuple(streams))
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("variant", NAMES)
+def test_ties_empty_streams_and_negative_values_are_as_the_oracle_has_them(variant, name, tmp_path):
+    for seed in range(40):
+        data = random_input(name, seed)
+        prepared = DataframeEngine().prepare(task(name, data, tmp_path / str(seed), variant))
+        measured = prepared.run()
+        difference = compare(workload(name).oracle(data), prepared.answer(), workload(name).output)
+        assert difference.equal, (seed, difference.render())
+        assert measured.events == data.events
+
+
+def test_what_no_line_is_written_for_is_refused_with_the_reason(tmp_path):
+    data = ordinary_input(workload("wordcount"))
+    given = task("wordcount", data, tmp_path, "numpy")
+    assert "no line is written for wordcount" in DataframeEngine().unsupported(given)
+    given = task("event_window", ordinary_input(workload("event_window")), tmp_path, "numpy", 2)
+    assert "numpy has one thread; got 2 workers" in DataframeEngine().unsupported(given)
+
+
+def test_a_stream_that_mixes_kinds_is_refused_by_name(tmp_path):
+    data = random_input("event_window", 1)
+    both = Stream(
+        name="both",
+        kinds=(0, 1),
+        ts=np.arange(4),
+        tag=np.array([0, 1, 0, 1], np.int32),
+        payload={"value": np.arange(4)},
+    )
+    mixed = Input(alphabet=data.alphabet, streams=(*data.streams, both))
+    given = task("event_window", mixed, tmp_path, "numpy")
+    assert "stream both carries bulk events and markers" in DataframeEngine().unsupported(given)
+
+
+IN_A_PROCESS = """
+import sys
+from pathlib import Path
+from engines.conformance import CASES, Setting, run_case
+from engines.dataframe.adapter import DataframeEngine
+from workloads.registry import workload
+
+def run(variant, workers):
+    folder = Path(sys.argv[1]) / variant
+    setting = Setting(variant=variant, workers=workers)
+    found = run_case(DataframeEngine(), workload("event_window"), CASES[0], setting, folder)
+    assert (found.unsupported, found.problems) == (None, ()), found
+
+run("numpy", 1)
+assert "polars" not in sys.modules
+run("polars", 3)
+print(sys.modules["polars"].thread_pool_size())
+"""
+
+
+def test_polars_has_as_many_threads_as_workers_and_numpy_does_not_import_it(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", IN_A_PROCESS, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert done.stdout.strip() == "3"
