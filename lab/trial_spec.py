@@ -131,7 +131,10 @@ def dataset_to_json(dataset: Dataset) -> dict[str, Any]:
                 "ts_min": stream.ts_min,
                 "ts_max": stream.ts_max,
                 "columns": stream.columns,
+                "sha256": stream.sha256,
                 "heartbeats": stream.heartbeats,
+                "file_sha256": stream.file_sha256,
+                "stamp": stream.stamp,
             }
             for stream in dataset.streams
         ],

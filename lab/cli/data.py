@@ -1,4 +1,4 @@
-"""`lab data`: generate, import, list and show datasets."""
+"""`lab data`: generate, import, list, show and verify datasets."""
 
 import json
 from collections.abc import Iterable
@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from lab.cli import EXIT_OK, EXIT_USER_ERROR
 from lab.cli.catalogue import catalog_at, master_option, root_option, step_bar
 from lab.cli.data_import import ImportGroup
 from lab.cli.data_view import as_record, origin_words, print_dataset, print_id
@@ -23,7 +24,7 @@ _DROPPED = ("keys", "streams")
 
 @click.group()
 def data() -> None:
-    """Generate, import and show datasets."""
+    """Generate, import, show and verify datasets."""
 
 
 @data.command()
@@ -132,3 +133,30 @@ def show(dataset_id: str, as_json: bool, root: Path | None) -> None:
         click.echo(json.dumps(as_record(dataset, catalog), indent=2))
         return
     print_dataset(dataset, catalog)
+
+
+@data.command()
+@click.argument("dataset_ids", metavar="[ID]...", nargs=-1)
+@click.option("--all", "every", is_flag=True, help="Check all datasets; so does giving no ID.")
+@root_option
+def verify(dataset_ids: tuple[str, ...], every: bool, root: Path | None) -> int:
+    """Compare every byte of datasets with their checksums.
+
+    Prints a line for each dataset, and one for each file that is damaged, with the remedy. Exit
+    codes: 0 all are whole, 2 something is damaged.
+    """
+    if every and dataset_ids:
+        raise click.UsageError("give either IDs or --all")
+    from workloads.datasets.verify import damages
+
+    catalog = catalog_at(root)
+    folders = [catalog.entry(given) for given in dict.fromkeys(dataset_ids)] or catalog.entries()
+    damaged = 0
+    for folder in folders:
+        found = tuple(damages(folder))
+        damaged += bool(found)
+        click.echo(f"{folder.name}  {'DAMAGED' if found else 'whole'}")
+        for reason in found:
+            click.echo(f"    {reason}")
+    click.echo(f"{len(folders)} datasets in {catalog.root}, {damaged} damaged", err=True)
+    return EXIT_USER_ERROR if damaged else EXIT_OK

@@ -34,13 +34,15 @@ def main(request_path: str, spec_path: str, result_path: str) -> None:
 
 
 def _dataset(content: dict[str, Any]) -> Any:
+    """Return the input; what this revision does not know of a stream, it does without."""
     from workloads.datasets.dataset import Dataset, DatasetStream
     from workloads.model import Alphabet
 
+    known = {field.name for field in fields(DatasetStream)}
     streams = tuple(
         DatasetStream(
             **{
-                **stream,
+                **{name: value for name, value in stream.items() if name in known},
                 "kinds": tuple(stream["kinds"]),
                 "path": Path(stream["path"]),
                 "columns": tuple((name, dtype) for name, dtype in stream["columns"]),

@@ -56,6 +56,7 @@ def listed(folder: Path, record: WrittenStream) -> DatasetStream:
         ts_min=record.ts_min,
         ts_max=record.ts_max,
         columns=record.columns,
+        sha256=record.sha256,
     )
 
 

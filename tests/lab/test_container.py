@@ -144,7 +144,8 @@ def test_kept_oracle_answer_is_read_and_none_is_written(trial, small_dataset, tm
     # A kept answer that is another one: it is what the trial is compared with.
     answer = make_expected(workload("event_window"), dataset)
     (kept,) = [path for path in folder.iterdir() if path.name not in names]
-    oracle_cache._write(kept, {**answer, "sum": answer["sum"] + 1})
+    made_from = oracle_cache._hash(workload("event_window"), dataset)
+    oracle_cache._write(kept, {**answer, "sum": answer["sum"] + 1}, made_from)
     row = trial("correct")
     assert (row["status"], row["wrong"]) == ("wrong_output", len(answer["ts"]))
 

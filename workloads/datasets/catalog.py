@@ -26,6 +26,7 @@ import psutil
 from workloads.datasets import manifest
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
+from workloads.datasets.integrity import verified
 
 ROOT_VARIABLE = "LAB_DATA"
 LARGEST_SEED = 2**63 - 1
@@ -73,12 +74,37 @@ class Catalog:
         return self.root / dataset_id[: manifest.ID_SHOWN]
 
     def find(self, recipe: Recipe) -> Dataset | None:
-        """Return the dataset that a recipe made, None when there is none or it is damaged."""
+        """Return the dataset that a recipe made, with its content checked.
+
+        None when there is none or it is damaged (`damage`); then it can be built.
+        """
+        found = self._made_by(recipe)
         try:
-            index = json.loads(self._index(recipe).read_text(encoding="utf-8"))
-            return manifest.read(self.folder(index["dataset"]))
-        except (OSError, ValueError, KeyError, TypeError, DatasetError):
+            return None if found is None else verified(manifest.read(self.folder(found)))
+        except DatasetError:
             return None
+
+    def damage(self, recipe: Recipe) -> tuple[str, str] | None:
+        """Return the id of the dataset that a recipe made and what is wrong with it.
+
+        None when there is none, or nothing is wrong.
+        """
+        found = self._made_by(recipe)
+        if found is None or not self.folder(found).exists():
+            return None
+        try:
+            verified(manifest.read(self.folder(found)))
+        except DatasetError as error:
+            return found, str(error)
+        return None
+
+    def _made_by(self, recipe: Recipe) -> str | None:
+        """Return the id that the index has for a recipe."""
+        try:
+            found = json.loads(self._index(recipe).read_text(encoding="utf-8"))["dataset"]
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
+            return None
+        return found if isinstance(found, str) and manifest.is_id(found) else None
 
     def get(self, prefix: str) -> Dataset:
         """Return the dataset whose id starts with `prefix`, at least 4 hex digits.
@@ -86,10 +112,21 @@ class Catalog:
         Raises:
             DatasetError: none or several match, or it is damaged.
         """
+        found = manifest.read(self.entry(prefix))
+        if not found.id.startswith(prefix):
+            raise DatasetError(f"no dataset {prefix!r} in {self.root}; there is {found.id}")
+        return found
+
+    def entry(self, prefix: str) -> Path:
+        """Return the folder of the dataset whose id starts with `prefix`, whatever is in it.
+
+        Raises:
+            DatasetError: none or several match.
+        """
         if len(prefix) < _SHORTEST_PREFIX:
             raise DatasetError(f"dataset id {prefix!r} is too short; give 4 or more digits of it")
         shown = prefix[: manifest.ID_SHOWN]
-        matching = [folder for folder in self._folders() if folder.name.startswith(shown)]
+        matching = [folder for folder in self.entries() if folder.name.startswith(shown)]
         if not matching:
             raise DatasetError(
                 f"no dataset {prefix!r} in {self.root}; `lab data list` shows those that exist, "
@@ -98,15 +135,15 @@ class Catalog:
         if len(matching) > 1:
             names = ", ".join(folder.name for folder in matching)
             raise DatasetError(f"dataset id {prefix!r} is ambiguous: {names}; give more digits")
-        found = manifest.read(matching[0])
-        if not found.id.startswith(prefix):
-            raise DatasetError(f"no dataset {prefix!r} in {self.root}; there is {found.id}")
-        return found
+        return matching[0]
 
     def list(self) -> Listing:
-        """Return everything in the catalogue; a damaged entry is told, not fatal."""
+        """Return everything in the catalogue; a damaged entry is told, not fatal.
+
+        Records are read, files only looked for.
+        """
         datasets, damaged = [], []
-        for folder in self._folders():
+        for folder in self.entries():
             try:
                 datasets.append(manifest.read(folder))
             except DatasetError as error:
@@ -161,7 +198,7 @@ class Catalog:
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                     raise
             try:
-                manifest.read(target)
+                verified(manifest.read(target))
                 return
             except DatasetError:  # damaged: put it aside, to be removed with the staging folder
                 with suppress(OSError):
@@ -180,14 +217,22 @@ class Catalog:
     def _index(self, recipe: Recipe) -> Path:
         return self.root / "recipes" / f"{recipe.key()}.json"
 
-    def _folders(self) -> tuple[Path, ...]:
-        if not self.root.is_dir():
+    def entries(self) -> tuple[Path, ...]:
+        """Return what has a name as folders of datasets have, whatever it is.
+
+        Raises:
+            DatasetError: the catalogue cannot be read.
+        """
+        try:
+            inside = sorted(self.root.iterdir())
+        except FileNotFoundError:
             return ()
-        return tuple(
-            folder
-            for folder in sorted(self.root.iterdir())
-            if len(folder.name) == manifest.ID_SHOWN and folder.is_dir()
-        )
+        except OSError as error:
+            raise DatasetError(
+                f"the catalogue {self.root} cannot be read ({error.strerror}); name another folder "
+                f"with {ROOT_VARIABLE}"
+            ) from error
+        return tuple(path for path in inside if manifest.names_a_folder(path.name))
 
     def _sweep(self) -> None:
         """Remove the staging folders of processes of this host that are gone."""

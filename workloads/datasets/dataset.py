@@ -1,7 +1,7 @@
 """A dataset in the catalogue: what it is, where its files are, and how to load it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from workloads.model import Alphabet, Input, Stream
@@ -18,7 +18,10 @@ class DatasetStream:
         rows: number of events.
         ts_min, ts_max: time span, both 0 when there are no events.
         columns: (name, type) of every column in the file, e.g. `int64`, or `list:int32`.
+        sha256: of the columns' content (`stream_file`), in hex.
         heartbeats: event times of heartbeats.
+        file_sha256: of the file's bytes; None: written before these were kept.
+        stamp: the file's state when its content was last found to be right (`integrity`).
         whole: of a stream that is cut off, the whole one: the file has its rows.
     """
 
@@ -29,8 +32,23 @@ class DatasetStream:
     ts_min: int
     ts_max: int
     columns: tuple[tuple[str, str], ...]
+    sha256: str
     heartbeats: tuple[int, ...] = ()
+    file_sha256: str | None = None
+    stamp: str | None = field(default=None, compare=False)
     whole: "DatasetStream | None" = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DictionaryFile:
+    """Ids and their texts, beside the streams of an import.
+
+    `file_sha256` is that of the file's bytes; None: written before these were kept.
+    """
+
+    name: str
+    path: Path
+    file_sha256: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +65,7 @@ class Dataset:
             `{"import": ..., "files": ...}`, with bad-row counts.
         source: where the data comes from, for people.
         licence: licence text of the data.
+        dictionaries: what an import's ids stand for; runs do without.
         until_ts: only events with a timestamp below this belong to it (`before`); None: all. `id`
             and the files are those of the whole.
     """
@@ -58,6 +77,7 @@ class Dataset:
     origin: Mapping[str, object]
     source: str
     licence: str
+    dictionaries: tuple[DictionaryFile, ...] = ()
     until_ts: int | None = None
 
     @property
@@ -71,7 +91,11 @@ class Dataset:
         return replace(self, streams=streams, until_ts=None)
 
     def load(self) -> Input:
-        """Read all columns into memory."""
+        """Read all columns into memory.
+
+        Raises:
+            DatasetError: a file is missing, or damaged: its content is not what it was.
+        """
         from workloads.datasets.load import load_stream  # pyarrow is heavy
 
         streams: tuple[Stream, ...] = tuple(load_stream(stream) for stream in self.streams)

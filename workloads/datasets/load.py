@@ -8,6 +8,7 @@ import numpy.typing as npt
 from workloads.datasets.arrow import Column
 from workloads.datasets.dataset import DatasetStream
 from workloads.datasets.errors import DatasetError
+from workloads.datasets.integrity import check_stream
 from workloads.datasets.stream_file import most_values, read_groups
 from workloads.model import ColumnType, ListColumn, ListType, Stream, column_type
 from workloads.model.stream import IntArray
@@ -18,6 +19,9 @@ ALIGNMENT_BYTES = 64
 
 def load_stream(stream: DatasetStream) -> Stream:
     """Read one stream into memory, row group by row group, and no further than its rows.
+
+    Its content is compared with the checksum first, unless the stream carries a stamp that says
+    that this was done.
 
     Raises:
         DatasetError: the file is missing, damaged, or not what the catalogue says.
@@ -48,6 +52,7 @@ def load_column(stream: DatasetStream, name: str) -> IntArray:
 
 
 def _read(stream: DatasetStream, names: list[str]) -> dict[str, Column]:
+    check_stream(stream)
     types = dict(stream.columns)
     columns = {name: _place(stream, name, column_type(types[name])) for name in names}
     row = 0
@@ -67,7 +72,7 @@ def _read(stream: DatasetStream, names: list[str]) -> dict[str, Column]:
             return {name: place.column() for name, place in columns.items()}
     raise DatasetError(
         f"{stream.path} does not hold {stream.rows} rows of {', '.join(columns)}, as the catalogue "
-        "says; remove its folder and build or import it again"
+        "says; make its dataset again"
     )
 
 

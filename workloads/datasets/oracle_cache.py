@@ -2,11 +2,13 @@
 
     <dataset>/expected-<workload>-<oracle version>-<hash>.parquet
 
-The hash is over the query parameters and the source of the oracle: its module, that of `bind`, and
-the modules of workloads that these take something from.
+The hash is over the content of the dataset, the query parameters, and the source of the oracle: its
+module, that of `bind`, and the modules of workloads that these take something from. Content is
+compared with its checksum before it is read, so an answer is that of the content in its name.
 
-The columns' SHA-256 is in the file's metadata; a file that does not read back to it is computed
-again and replaced. Where the folder cannot be written, answers are computed each time.
+The whole hash and the columns' SHA-256 are in the file's metadata; a file that does not read back
+to them is computed again and replaced. Where the folder cannot be written, answers are computed
+each time.
 """
 
 import hashlib
@@ -26,6 +28,8 @@ from workloads.datasets.manifest import canonical
 from workloads.model import Columns, Input, Workload
 
 _CHECKSUM = b"sha256"
+_MADE_FROM = b"made from"
+_PREFIX = "expected-"
 
 
 def expected(workload: Workload, dataset: Dataset) -> Columns:
@@ -43,15 +47,27 @@ def expected(workload: Workload, dataset: Dataset) -> Columns:
         return answer_before(whole, dataset.until_ts, workload.output)
     if not dataset.streams:
         return _computed(workload, dataset.load())
-    version = f"{workload.name}-{workload.oracle_version}-{_hash(workload)}"
-    path = dataset.streams[0].path.parent / f"expected-{version}.parquet"
-    kept = _read(path, workload)
+    made_from = _hash(workload, dataset)
+    version = f"{workload.name}-{workload.oracle_version}-{made_from[:12]}"
+    path = dataset.streams[0].path.parent / f"{_PREFIX}{version}.parquet"
+    kept = _read(path, workload, made_from)
     if kept is not None:
         return kept
     answer = _computed(workload, dataset.load())
     with suppress(OSError):
-        _write(path, answer)
+        _write(path, answer, made_from)
     return answer
+
+
+def kept_answers(folder: Path) -> tuple[Path, ...]:
+    """Return the files of the answers that are kept in a dataset's folder."""
+    return tuple(sorted(folder.glob(f"{_PREFIX}*.parquet")))
+
+
+def is_intact(path: Path) -> bool:
+    """Tell whether a kept answer reads back to its checksum; whose it is does not matter."""
+    found = _table(path)
+    return found is not None and found[0].get(_CHECKSUM) == _checksum(found[1])
 
 
 def _computed(workload: Workload, data: Input) -> Columns:
@@ -59,9 +75,10 @@ def _computed(workload: Workload, data: Input) -> Columns:
     return {name: answer[name].astype(output[name], copy=False) for name in output.names or ()}
 
 
-def _hash(workload: Workload) -> str:
-    """Return a hash of what the answer depends on beside the input: code and query parameters."""
-    digest = hashlib.sha256(canonical(dict(workload.query_params)).encode())
+def _hash(workload: Workload, dataset: Dataset) -> str:
+    """Return a hash of what the answer depends on: content, code and query parameters."""
+    content = [dataset.id, *(stream.sha256 for stream in dataset.streams)]
+    digest = hashlib.sha256(canonical([content, dict(workload.query_params)]).encode())
     made_by = workload.oracle if workload.bind is None else workload.bind
     oracle = workload.oracle
     while isinstance(oracle, partial):
@@ -69,7 +86,7 @@ def _hash(workload: Workload) -> str:
     for module in _modules({str(made_by.__module__), str(oracle.__module__)}):
         digest.update(Path(str(module.__file__)).read_bytes())
     digest.update(Path(total_order.__file__).read_bytes())
-    return digest.hexdigest()[:12]
+    return digest.hexdigest()
 
 
 def _modules(names: set[str]) -> list[ModuleType]:
@@ -102,36 +119,45 @@ def _checksum(answer: Columns) -> bytes:
     return digest.hexdigest().encode()
 
 
-def _read(path: Path, workload: Workload) -> Columns | None:
-    """Return the kept answer, None when there is none or it is damaged."""
+def _read(path: Path, workload: Workload, made_from: str) -> Columns | None:
+    """Return the kept answer, None when there is none, it is another's or it is damaged."""
+    found = _table(path)
+    output = workload.program.output
+    if found is None or set(found[1]) != set(output.names or ()):
+        return None
+    metadata, columns = found
+    answer = {name: columns[name] for name in output.names or ()}
+    as_written = all(answer[name].dtype == output[name] for name in answer)
+    whose = metadata.get(_MADE_FROM), metadata.get(_CHECKSUM)
+    return answer if as_written and whose == (made_from.encode(), _checksum(answer)) else None
+
+
+def _table(path: Path) -> tuple[dict[bytes, bytes], Columns] | None:
+    """Return the metadata and columns of a kept answer, None when it cannot be read."""
     import pyarrow as pa  # heavy
     import pyarrow.parquet as pq
 
     if not path.is_file():
         return None
-    output = workload.program.output
     try:
-        table = pq.read_table(path)
-        answer = {name: table.column(name).to_numpy() for name in output.names or ()}
-    except (OSError, KeyError, pa.ArrowException):
+        table = pq.read_table(path, page_checksum_verification=True)
+        columns = {name: table.column(name).to_numpy() for name in table.column_names}
+    except (OSError, LookupError, ValueError, MemoryError, pa.ArrowException):
         return None
-    as_written = {name: answer[name].dtype for name in answer} == {
-        name: output[name] for name in answer
-    }
-    checksum = (table.schema.metadata or {}).get(_CHECKSUM)
-    return answer if as_written and checksum == _checksum(answer) else None
+    return dict(table.schema.metadata or {}), columns
 
 
-def _write(path: Path, answer: Columns) -> None:
+def _write(path: Path, answer: Columns, made_from: str) -> None:
     """Write the file whole or not at all."""
     import pyarrow as pa  # heavy
     import pyarrow.parquet as pq
 
-    table = pa.table(answer).replace_schema_metadata({_CHECKSUM: _checksum(answer)})
+    metadata = {_CHECKSUM: _checksum(answer), _MADE_FROM: made_from.encode()}
+    table = pa.table(answer).replace_schema_metadata(metadata)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".expected-", delete=False) as new:
         pass
     try:
-        pq.write_table(table, new.name, use_dictionary=False)
+        pq.write_table(table, new.name, use_dictionary=False, write_page_checksum=True)
         Path(new.name).chmod(0o644)
         Path(new.name).replace(path)
     except BaseException:

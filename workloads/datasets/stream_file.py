@@ -1,9 +1,10 @@
 """A stream on disk: one Parquet file, written in bounded blocks and identified by its content.
 
 Parquet is written plain and Snappy-compressed in row groups of about a million rows, a form that
-every engine reads fast. Its bytes depend on the version of the library, so the content hash is over
-the columns: for each, name, type and all values in little-endian order; for a column of lists all
-ends of lists, counted from the first value on, and all elements.
+every engine reads fast; each page has a CRC-32, so that any reader can notice damage. Its bytes
+depend on the version of the library, so the content hash is over the columns: for each, name, type
+and all values in little-endian order; for a column of lists all ends of lists, counted from the
+first value on, and all elements.
 """
 
 import hashlib
@@ -45,7 +46,9 @@ def write_stream(
         [pa.field(column, arrow_type(dtype), False) for column, dtype in dtypes.items()]
     )
     rows, latest = 0, 0
-    with pq.ParquetWriter(path, schema, use_dictionary=False, compression="snappy") as writer:
+    with pq.ParquetWriter(
+        path, schema, use_dictionary=False, compression="snappy", write_page_checksum=True
+    ) as writer:
         for group in _grouped(blocks, dtypes):
             ts = group["ts"]
             assert not isinstance(ts, ListColumn)
@@ -62,7 +65,7 @@ def write_stream(
             writer.write_table(table, row_group_size=ROWS_PER_GROUP)
             rows += len(ts)
             report(folder / f"{name}.done", rows)
-    return _record(path, name, kinds, dtypes)
+    return describe(path, name, kinds, dtypes)
 
 
 def _grouped(
@@ -120,12 +123,19 @@ class _Digest:
         return hashlib.sha256(self._values.digest() + self._ends.digest()).digest()
 
 
-def _record(
+def describe(
     path: Path, name: str, kinds: tuple[int, ...], dtypes: Mapping[str, ColumnType]
 ) -> WrittenStream:
+    """Read a stream file and return its record, with the checksum of its content.
+
+    Raises:
+        DatasetError: the file is missing or damaged, or lacks a column.
+    """
     hashes = {column: _Digest(column, dtype) for column, dtype in dtypes.items()}
     rows, ts_min, ts_max = 0, 0, 0
     for group in read_groups(path):
+        if set(group) != set(dtypes):
+            raise _unreadable(path, f"its columns are {', '.join(group)}")
         if not len(group["ts"]):
             continue
         ts = group["ts"]
@@ -159,11 +169,11 @@ def read_groups(path: Path, only: list[str] | None = None) -> Iterator[dict[str,
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path, memory_map=False) as file:
+        with pq.ParquetFile(path, memory_map=False, page_checksum_verification=True) as file:
             for index in range(file.num_row_groups):
                 table = file.read_row_group(index, columns=only, use_threads=False)
                 yield {name: column_of(table.column(name)) for name in table.column_names}
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ValueError, MemoryError, pa.ArrowException) as error:
         raise _unreadable(path, error) from error
 
 
@@ -191,5 +201,5 @@ def most_values(path: Path, name: str) -> int:
 
 def _unreadable(path: Path, reason: object) -> DatasetError:
     return DatasetError(
-        f"{path} cannot be read ({reason}); remove its folder and build or import it again"
+        f"{path} cannot be read ({reason}); make its dataset again (`lab data verify` says how)"
     )

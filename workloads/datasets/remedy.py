@@ -1,0 +1,40 @@
+"""Says how a dataset that is damaged or missing is made again.
+
+Building or importing replaces what is damaged, and equal content gets the same id.
+"""
+
+import shlex
+
+from workloads.datasets.dataset import Dataset
+
+
+def how_to_make_again(dataset: Dataset) -> str:
+    """Return the command that makes a dataset again, as the end of a message."""
+    origin = dataset.origin
+    files, params = origin.get("files"), origin.get("params")
+    if isinstance(files, list):
+        words = ["lab", "data", "import", str(origin.get("import"))]
+        for file in files:
+            words += ["--file", str(file.get("name"))]
+        words += ["--streams", str(origin.get("streams", 1))]
+        return (
+            f"make it again from its files: {shlex.join(words)} (and what else "
+            f"`lab data show {dataset.id[:8]}` says of its columns and settings)"
+        )
+    if not isinstance(params, dict) or "events" not in origin:
+        return "remove its folder and build or import it again"
+    words = ["lab", "data", "build", _workload_of(dataset.workload)]
+    words += ["--events", str(origin["events"]), "--seed", str(origin.get("seed"))]
+    for name, value in params.items():
+        words += ["--param", f"{name}={value}"]
+    return f"make it again with: {shlex.join(words)}"
+
+
+def _workload_of(input_name: str) -> str:
+    """Return a workload that takes an input: `lab data build` wants a workload's name."""
+    from workloads.registry import NAMES, workload
+
+    if input_name in NAMES:
+        return input_name
+    taking = (name for name in NAMES if workload(name).input_name == input_name)
+    return next(taking, input_name)

@@ -1,0 +1,32 @@
+"""Looks for all that is damaged in a dataset's folder, where `integrity` stops at the first."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from workloads.datasets import manifest
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.integrity import check_dictionary, check_stream
+from workloads.datasets.oracle_cache import is_intact, kept_answers
+from workloads.datasets.remedy import how_to_make_again
+
+
+def damages(folder: Path) -> Iterator[str]:
+    """Yield all that is wrong in a dataset's folder, each with its remedy.
+
+    An oracle's kept answer that is damaged is never used, and is replaced when it is asked for.
+    """
+    try:
+        dataset = manifest.read(folder)
+    except DatasetError as error:
+        yield str(error)
+        return
+    checks = [partial(check_stream, stream) for stream in dataset.streams]
+    for check in (*checks, *(partial(check_dictionary, part) for part in dataset.dictionaries)):
+        try:
+            check()
+        except DatasetError as error:
+            yield f"{error}; {how_to_make_again(dataset)}"
+    for path in kept_answers(folder):
+        if not is_intact(path):
+            yield f"{path} (an oracle's answer) is damaged; remove it, runs compute it anew"
