@@ -22,6 +22,8 @@ from lab.drive import Driven, drive, phase
 from lab.load.errors import LoadError
 from lab.trial_spec import TrialSpec, read_spec, workload_of
 from workloads.datasets.dataset import Dataset
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.integrity import verified
 from workloads.model import Columns, Workload
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ def main(arguments: list[str]) -> None:
             run_trial(spec, result)
     except UnsupportedError as error:
         result |= {"status": "unsupported", "reason": str(error)}
-    except LoadError as error:
+    except (LoadError, DatasetError) as error:  # the input is to blame, not the engine
         result |= {"status": "invalid", "reason": str(error)}
     except MemoryError as error:
         traceback.print_exc()
@@ -104,13 +106,18 @@ def run_trial(spec: TrialSpec, result: Result) -> None:
 
 
 def _offered(spec: TrialSpec, workload: Workload) -> tuple[Dataset, OfferedLoad | None]:
-    """Return the input and its load; with a load the input is cut to its length."""
+    """Return the input and its load; with a load the input is cut to its length.
+
+    Files that are not as they were when the run looked at them are checked here: engines may read
+    them with readers of their own.
+    """
+    dataset = verified(spec.dataset)
     if spec.load is None:
-        return spec.dataset, None
+        return dataset, None
     from lab.load.schedule import offer
 
     phase("offer")
-    offered = offer(spec.load, spec.dataset, grid=workload.output.grid)
+    offered = offer(spec.load, dataset, grid=workload.output.grid)
     return offered.dataset, offered.load
 
 

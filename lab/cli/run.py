@@ -160,7 +160,7 @@ def _execute(
     datasets = {}
     for entry in {cell.entry.key: cell.entry for cell in cells}.values():
         with announce(f"dataset of {entry.key}") as progress:
-            datasets[entry.key] = find_dataset(entry, master=master, progress=progress)
+            datasets[entry.key] = find_dataset(entry, master=master, progress=progress, say=_warn)
         record_dataset(meta, entry.key, datasets[entry.key])
     if resume is not None:
         run_dir = resume
@@ -180,6 +180,10 @@ def _execute(
         run_dir=run_dir,
         exit_code=EXIT_INTERRUPTED if result.interrupted else _exit_code(result),
     )
+
+
+def _warn(text: str) -> None:
+    click.echo(f"lab: {text}", err=True)
 
 
 def _exit_code(result: Any) -> int:

@@ -165,7 +165,7 @@ def find_inputs(cells: Sequence[Cell], *, master: str, say: Say) -> dict[str, Da
     found = {}
     for key, entry in {cell.entry.key: cell.entry for cell in cells}.items():
         began = time.monotonic()
-        found[key] = find_dataset(entry, master=master)
+        found[key] = find_dataset(entry, master=master, say=say)
         if (took := time.monotonic() - began) > 1:
             say(f"dataset of {key}: {took:.1f} s")
     if not found:

@@ -1,6 +1,6 @@
 """Looks for all that is damaged in a dataset's folder, where `integrity` stops at the first."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -21,8 +21,10 @@ def damages(folder: Path) -> Iterator[str]:
     except DatasetError as error:
         yield str(error)
         return
+    checks: list[Callable[[], object]]
     checks = [partial(check_stream, stream) for stream in dataset.streams]
-    for check in (*checks, *(partial(check_dictionary, part) for part in dataset.dictionaries)):
+    checks += [partial(check_dictionary, part) for part in dataset.dictionaries]
+    for check in checks:
         try:
             check()
         except DatasetError as error:
