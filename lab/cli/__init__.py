@@ -5,6 +5,7 @@ Exit codes live here and nowhere else.
 
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 
 import click
 
@@ -69,7 +70,13 @@ def main() -> None:
 
 
 def call(arguments: list[str]) -> int:
-    """Run the command line in this process and return its exit code."""
+    """Run the command line in this process and return its exit code.
+
+    What the output's encoding lacks is shown escaped: names of files need not be text.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = cli.main(arguments, prog_name="lab", standalone_mode=False)
     except click.ClickException as error:

@@ -78,13 +78,13 @@ def as_record(dataset: Dataset, catalog: Catalog) -> dict[str, object]:
 def origin_words(dataset: Dataset) -> str:
     """Return how a dataset was made, in one line."""
     origin = dataset.origin
-    files, params = origin.get("files"), origin.get("params")
+    files, params = origin.get("files"), origin.get("params", {})
     if isinstance(files, list):
         names = ", ".join(str(file["name"]) for file in files)
-        return f"import {origin['import']}: {names}"
-    assert isinstance(params, dict)
+        return f"import {origin.get('import')}: {names}"
+    assert isinstance(params, dict), "manifest.read checks it"
     words = " ".join(f"{name}={value}" for name, value in params.items())
-    return f"generated: {words} seed={origin['seed']}"
+    return f"generated: {words} seed={origin.get('seed')}"
 
 
 def print_id(dataset: Dataset) -> None:

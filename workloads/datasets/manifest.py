@@ -25,13 +25,14 @@ from typing import Any, TypeVar
 from workloads.datasets.dataset import Dataset, DatasetStream, DictionaryFile
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.remedy import how_to_make_again
-from workloads.model import Alphabet, ModelError, column_type
+from workloads.model import Alphabet, ModelError
 
 NAME = "dataset.json"
 FORMAT = 1
 ID_SHOWN = 16
 """Leading hex digits of the id that name the folder."""
 
+_COLUMN_TYPE = re.compile(r"(list:)?(bool|u?int(8|16|32|64)|float(16|32|64))")
 _T = TypeVar("_T")
 
 
@@ -219,7 +220,8 @@ def _dataset(folder: Path, record: Mapping[str, Any]) -> Dataset:
 def _stream(record: Mapping[str, Any]) -> WrittenStream:
     columns = tuple((_of(str, name), _of(str, dtype)) for name, dtype in record["columns"])
     for _, dtype in columns:
-        column_type(dtype)
+        if _COLUMN_TYPE.fullmatch(dtype) is None:
+            raise ValueError(f"{dtype!r:.60} is no type of a column")
     return WrittenStream(
         name=_of(str, record["name"]),
         kinds=tuple(_of(int, kind) for kind in record["kinds"]),
