@@ -1,11 +1,16 @@
-"""Finds engine adapters through the entry-point group `lab.engines`."""
+"""Finds engine adapters through the entry-point group `lab.engines`.
+
+Anybody may install one, so whatever goes wrong while it is loaded is an error of that engine.
+"""
 
 from importlib.metadata import entry_points
 
 from engines.errors import EngineError
-from engines.protocol import Engine
+from engines.protocol import Engine, Variant
 
 GROUP = "lab.engines"
+_WANTED = tuple(name for name, part in vars(Engine).items() if callable(part) and name[0] != "_")
+"""The methods of an engine."""
 
 
 def names() -> tuple[str, ...]:
@@ -17,13 +22,24 @@ def engine(name: str) -> Engine:
     """Return a new adapter of that name; only this one is imported.
 
     Raises:
-        EngineError: there is none, or it does not import.
+        EngineError: there is none, it cannot be loaded, or it is no engine.
     """
     found = [point for point in entry_points(group=GROUP) if point.name == name]
     if not found:
         raise EngineError(f"no engine {name!r}; there are {', '.join(names())}")
+    where = f"engine {name!r} ({found[0].value})"
     try:
         adapter: Engine = found[0].load()()
-    except ImportError as error:
-        raise EngineError(f"engine {name!r} does not import: {error}") from error
+        lacking = [part for part in _WANTED if not callable(getattr(adapter, part, None))]
+        if not lacking:
+            adapter.version()
+            variants = adapter.variants()
+            if not variants or not all(isinstance(variant, Variant) for variant in variants):
+                raise TypeError(f"variants() is {variants!r}")
+    except (Exception, SystemExit) as error:
+        raise EngineError(f"{where} cannot be loaded: {type(error).__name__}: {error}") from error
+    if lacking:
+        raise EngineError(
+            f"{where} is no engine: it lacks {', '.join(lacking)} of engines.protocol.Engine"
+        )
     return adapter

@@ -33,6 +33,15 @@ class Run:
     rows: tuple[Row, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What a list of runs says of one: how many cells, the source's commit, whether it is whole."""
+
+    cells: int
+    commit: str | None
+    complete: bool
+
+
 def write_meta(run_dir: Path, meta: Mapping[str, Any]) -> None:
     """Write run.json atomically; adds the schema version."""
     _write_json(run_dir / "run.json", {"schema_version": SCHEMA_VERSION, **meta})
@@ -103,6 +112,27 @@ def read_meta(run_dir: Path) -> dict[str, Any]:
     return meta
 
 
+def read_summary(run_dir: Path) -> Summary:
+    """Return what a list says of a run.
+
+    Raises:
+        ResultsError: as `read_meta`, or run.json lacks what every run has.
+    """
+    meta = read_meta(run_dir)
+    cells, complete, vcs = meta.get("cells"), meta.get("complete"), meta.get("vcs")
+    commit = vcs.get("commit", 0) if isinstance(vcs, dict) else 0
+    if (
+        not isinstance(cells, dict)
+        or not isinstance(complete, bool)
+        or not isinstance(commit, str | None)
+    ):
+        raise ResultsError(
+            f"{run_dir / 'run.json'} is damaged: it lacks cells, complete or vcs.commit; "
+            "remove the run's folder and run it again"
+        )
+    return Summary(cells=len(cells), commit=commit, complete=complete)
+
+
 def read_run(run_dir: Path) -> Run:
     """Read a run from run.json and trials.parquet.
 
@@ -142,7 +172,7 @@ def list_runs(root: Path) -> list[Path]:
     """Return the run directories directly below `root`, oldest name first."""
     if not root.is_dir():
         return []
-    return sorted(path.parent for path in root.glob("*/run.json"))
+    return sorted(path.parent for path in root.glob("*/run.json") if path.parent.is_dir())
 
 
 def _recorded(run_dir: Path) -> dict[str, Row]:

@@ -3,10 +3,14 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from lab.cli import EXIT_OK
+
+if TYPE_CHECKING:
+    from engines.protocol import Engine
 
 
 @click.command("list")
@@ -43,28 +47,32 @@ def _workloads() -> Iterator[str]:
 
 def _engines() -> Iterator[str]:
     from engines.errors import EngineError
-    from engines.protocol import MODELS, default_variant
     from engines.registry import engine, names
 
     if not names():
         yield "no engine is installed; run `make setup`"
     for name in names():
         try:
-            found = engine(name)
+            lines = list(_engine(engine(name), name))
         except EngineError as error:
-            yield f"{name}  not usable: {error}"
-            continue
-        yield f"{name}  {found.version()}"
-        variants = found.variants()
-        for variant in variants:
-            models = [model for model in MODELS if model in variant.models]
-            of = [MODELS[m] for m in models if default_variant(variants, m) is variant]
-            default = f", default for {' and '.join(', '.join(of).rsplit(', ', 1))}" if of else ""
-            batch = ", takes a batch size" if variant.uses_batch else ""
-            yield f"    {variant.name}  {variant.summary}{batch}{default}"
-            if variant.lacking or len(models) < len(MODELS):
-                runs = ", ".join(MODELS[model] for model in models)
-                yield f"        runs {runs}{''.join(f'; not {name}' for name in variant.lacking)}"
+            lines = [f"{name}  not usable: {error}"]
+        yield from lines
+
+
+def _engine(found: "Engine", name: str) -> Iterator[str]:
+    from engines.protocol import MODELS, default_variant
+
+    yield f"{name}  {found.version()}"
+    variants = found.variants()
+    for variant in variants:
+        models = [model for model in MODELS if model in variant.models]
+        of = [MODELS[m] for m in models if default_variant(variants, m) is variant]
+        default = f", default for {' and '.join(', '.join(of).rsplit(', ', 1))}" if of else ""
+        batch = ", takes a batch size" if variant.uses_batch else ""
+        yield f"    {variant.name}  {variant.summary}{batch}{default}"
+        if variant.lacking or len(models) < len(MODELS):
+            runs = ", ".join(MODELS[model] for model in models)
+            yield f"        runs {runs}{''.join(f'; not {name}' for name in variant.lacking)}"
 
 
 def _figures() -> Iterator[str]:
@@ -79,17 +87,17 @@ def _figures() -> Iterator[str]:
 
 def _runs(root: Path) -> Iterator[str]:
     from results.errors import ResultsError
-    from results.store import list_runs, read_meta
+    from results.store import list_runs, read_summary
 
     found = list_runs(root)
     if not found:
         yield f"no runs in {root}; `lab run --demo` makes one"
     for run_dir in found:
         try:
-            meta = read_meta(run_dir)
+            told = read_summary(run_dir)
         except ResultsError as error:
             yield f"{run_dir}  {error}"
             continue
-        state = "complete" if meta["complete"] else "incomplete, see lab run --resume"
-        commit = (meta["vcs"]["commit"] or "no commit")[:12]
-        yield f"{run_dir}  {len(meta['cells'])} cells, {commit}, {state}"
+        state = "complete" if told.complete else "incomplete, see lab run --resume"
+        commit = (told.commit or "no commit")[:12]
+        yield f"{run_dir}  {told.cells} cells, {commit}, {state}"

@@ -23,7 +23,7 @@ from lab.measure.hdr import read_log
 from lab.search.record import read_searches
 from lab.session import Session, finish
 from results.schema import VERIFIED
-from results.store import finished, read_run
+from results.store import finished, read_run, write_meta
 from tests.lab.runs import run_lab
 
 
@@ -335,3 +335,42 @@ def test_a_run_records_how_an_elastic_operator_was_scaled(capsys, matrix):
     series = pq.read_table(run_dir / row["series"]).to_pylist()
     assert {one["instances"] for one in series if 0 <= one["t_ns"] < 600_000_000} == {1}
     assert [one["instances"] for one in series if one["t_ns"] == 600_000_000] == [2]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"cells": None},
+        {"cells": 5},
+        {"complete": "yes"},
+        {"vcs": None},
+        {"vcs": {"commit": 5}},
+        "5",
+        "[" * 100_000,
+        "",
+    ],
+)
+def test_list_runs_tells_damaged_runs_and_lists_the_others(capsys, tmp_path, damage):
+    good = {"cells": {}, "complete": True, "vcs": {"commit": None}}
+    write_meta(tmp_path / "good", good)
+    write_meta(tmp_path / "lacks", good)
+    bad = tmp_path / "lacks" / "run.json"
+    if isinstance(damage, dict):
+        write_meta(bad.parent, {k: v for k, v in (good | damage).items() if v is not None})
+    else:
+        bad.write_text(damage)
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert call(["list", "runs", "--out", str(tmp_path)]) == EXIT_OK
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == f"{tmp_path / 'good'}  0 cells, no commit, complete"
+    assert second.startswith(str(tmp_path / "lacks")) and "is damaged" in second
+
+
+def test_list_runs_tells_every_cut_of_run_json(capsys, tmp_path):
+    write_meta(tmp_path / "a", {"cells": {}, "complete": True, "vcs": {"commit": None}})
+    path = tmp_path / "a" / "run.json"
+    whole = path.read_bytes()
+    for end in range(len(whole) - 2):  # the last brace and newline
+        path.write_bytes(whole[:end])
+        assert call(["list", "runs", "--out", str(tmp_path)]) == EXIT_OK
+        assert "is damaged" in capsys.readouterr().out
