@@ -1,8 +1,13 @@
 """`lab check`: does a program keep the laws by which every parallel run gives the same answer?"""
 
+import importlib
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from traceback import extract_tb
 from typing import TYPE_CHECKING
 
 import click
@@ -38,18 +43,41 @@ def check(program: str, examples: int, seed: int) -> int:
 
     Prints a shrunk counterexample for each law that fails, and then leaves with code 2.
     """
-    from workloads.model.check import check as check_laws
+    found = find_program(program)
+    with _no_traces():
+        from workloads.model.check import check as check_laws
 
-    report = check_laws(find_program(program), examples=examples, seed=seed)
+        report = check_laws(found, examples=examples, seed=seed)
     click.echo(report.render())
     return EXIT_OK if report.ok else EXIT_USER_ERROR
+
+
+def _place(error: BaseException) -> str:
+    """Return where in a module its import failed; nothing where that is in no file of its own."""
+    ours = {__file__, importlib.__file__}
+    frames = [f for f in extract_tb(error.__traceback__) if f.filename not in ours]
+    frames = [f for f in frames if not f.filename.startswith("<")]
+    return f", in {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+
+
+@contextmanager
+def _no_traces() -> Iterator[None]:
+    """Let Hypothesis keep what it keeps in a folder that is removed, not in the current one."""
+    from hypothesis.configuration import set_hypothesis_home_dir
+
+    with TemporaryDirectory(prefix="lab-check-") as folder:
+        set_hypothesis_home_dir(folder)
+        try:
+            yield
+        finally:
+            set_hypothesis_home_dir(None)
 
 
 def find_program(name: str) -> "Program":
     """Return the program of a workload, or the one that `module:attribute` names.
 
     Raises:
-        click.BadParameter: it cannot be found, or is neither a program nor a workload.
+        click.BadParameter: it cannot be found or imported, or is neither a program nor a workload.
     """
     from workloads.model import DGSProgram, ModelError, Operator, Pipeline, Query, Workload
     from workloads.registry import workload
@@ -65,8 +93,15 @@ def find_program(name: str) -> "Program":
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        found = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
+        imported = import_module(module)
+    except (Exception, SystemExit) as error:  # whatever the module does when it is imported
+        raise click.BadParameter(
+            f"module {module!r} cannot be imported: {type(error).__name__}: {error}"
+            f"{_place(error)}; it is looked for in {here} and among the installed packages"
+        ) from error
+    try:
+        found = getattr(imported, attribute)
+    except AttributeError as error:
         raise click.BadParameter(f"cannot get {attribute!r} from {module!r}: {error}") from error
     if isinstance(found, Workload):
         return found.program

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from workloads.model.errors import ProgramError
+from workloads.model.functions import require_plain
 
 MULTI = "multi"
 SINGLE = "single"
@@ -104,6 +105,9 @@ class Join:
     emit: EmitFn
     keys: int
 
+    def __post_init__(self) -> None:
+        require_plain("join", match=self.match, emit=self.emit)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operator:
@@ -145,6 +149,14 @@ class Operator:
 
     def __post_init__(self) -> None:
         where = f"operator {self.name}"
+        require_plain(
+            where,
+            keys=self.keys,
+            update=self.update,
+            expire=self.expire,
+            slide=self.slide,
+            bucket=self.bucket,
+        )
         if not self.inputs:
             raise ProgramError(f"{where} needs at least one input")
         names = [part.name for part in self.inputs]

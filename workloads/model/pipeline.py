@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from workloads.model.errors import ProgramError
+from workloads.model.functions import require_plain
 
 RESERVED = frozenset({"ts"})
 """Names that records have of themselves."""
@@ -65,6 +66,7 @@ class Stage:
 
     def __post_init__(self) -> None:
         where = f"operator {self.name}"
+        require_plain(where, apply=self.apply, key=self.key)
         if self.output.names is None or self.output.names[0] != "ts":
             raise ProgramError(f"{where}: the first output field must be ts, got {self.output}")
         if self.output["ts"] != np.int64:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from workloads.model.errors import ProgramError
+from workloads.model.functions import require_plain
 from workloads.model.tag import Tag
 
 Record = Any
@@ -53,6 +54,9 @@ class StateType:
     update: UpdateFn
     kinds: frozenset[str] | None = None
 
+    def __post_init__(self) -> None:
+        require_plain(f"state type {self.name}", update=self.update)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForkJoin:
@@ -63,6 +67,10 @@ class ForkJoin:
     second: str
     fork: ForkFn
     join: JoinFn
+
+    def __post_init__(self) -> None:
+        where = f"fork-join {self.parent} -> ({self.first}, {self.second})"
+        require_plain(where, fork=self.fork, join=self.join)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +112,7 @@ class DGSProgram:
 
     def __post_init__(self) -> None:
         where = f"program {self.name}"
+        require_plain(where, depends=self.depends, init=self.init)
         if not self.kinds or not self.states:
             raise ProgramError(f"{where} needs at least one kind and one state type")
         if self.states[0].kinds is not None:

@@ -1,0 +1,45 @@
+"""What a program's functions must be: plain ones, whose work is done when they return.
+
+Calling a coroutine function or a generator function does nothing yet, so that every law would hold
+of a program of such, and every answer would be empty.
+"""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from workloads.model.errors import ProgramError
+
+_KINDS: tuple[tuple[Callable[[object], bool], str], ...] = (
+    (inspect.iscoroutinefunction, "a coroutine function (async def)"),
+    (inspect.isasyncgenfunction, "an asynchronous generator function (async def with yield)"),
+    (inspect.isgeneratorfunction, "a generator function (it has a yield)"),
+)
+
+
+def require_plain(where: str, **functions: object) -> None:
+    """Check the functions of a program, given by their roles; None stands for one that is absent.
+
+    Raises:
+        ProgramError: one is no function, or calling it would not do its work.
+    """
+    for role, function in functions.items():
+        if function is None:
+            continue
+        if not callable(function):
+            raise ProgramError(
+                f"{where}: {role} is {function!r:.60}, a {type(function).__name__}; "
+                "it must be a function"
+            )
+        for is_kind, kind in _KINDS:
+            if any(is_kind(form) for form in _forms(function)):
+                name = getattr(function, "__qualname__", repr(function))
+                raise ProgramError(
+                    f"{where}: {role} is {name}, {kind}; calling it does nothing: make it a plain "
+                    "def that emits with out.emit(...)"
+                )
+
+
+def _forms(function: Any) -> tuple[object, ...]:
+    """Return what may tell a function's kind: itself, what Numba wraps, an object's `__call__`."""
+    return function, getattr(function, "py_func", None), function.__call__
