@@ -126,7 +126,7 @@ def test_lab_check_prints_the_counterexample_of_a_program_in_the_current_directo
     ("name", "message"),
     [
         ("no_such_workload", "or give module:attribute"),
-        ("no_such_module:PROGRAM", "cannot get 'PROGRAM'"),
+        ("no_such_module:PROGRAM", "No module named 'no_such_module'"),
         ("workloads.event_window.program:VALUE", "is a int, not a DGSProgram"),
     ],
 )

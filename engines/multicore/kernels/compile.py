@@ -25,6 +25,7 @@ from engines.errors import EngineError
 from engines.multicore.kernels import emitter, memory
 from engines.multicore.kernels import widths as _widths  # noqa: F401  tells Numba
 from engines.multicore.kernels.fingerprint import UnstableError, fingerprint, names_of
+from engines.multicore.kernels.sealed_cache import sealed_cfunc
 from engines.multicore.kernels.source import EventLayout, fork_source, join_source, run_source
 from workloads.model import DGSProgram, ForkJoin, StateType
 
@@ -130,13 +131,13 @@ def compile_kernel(
     """
     called = (*(function for _, function in functions.values()), *also)
     path = _cached_source(called, source, names)
-    options = {"error_model": "numpy", "cache": path is not None}
+    decorate = cfunc if path is None else sealed_cfunc
     # A cached kernel names the module that its globals live in, so it needs one that can be found.
     module = ModuleType(f"{__name__}.{path.stem if path else 'uncached'}")
     sys.modules[module.__name__] = module
     namespace = module.__dict__
     namespace |= {
-        "kernel": cfunc(signature, **options),
+        "kernel": decorate(signature, error_model="numpy"),
         **{name: inlined(function) for name, (_, function) in functions.items()},
         "carray": carray,
         "boolean": np.bool_,

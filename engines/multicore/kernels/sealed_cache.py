@@ -1,0 +1,78 @@
+"""Keeps compiled kernels on disk, each with its checksum: what is damaged is compiled again.
+
+    <cache>/__pycache__/<key of the source>.<key of signature and processor>.kernel
+        32 bytes   SHA-256 of the rest
+        the rest   Numba's compile result, pickled
+
+Numba's own cache unpickles and runs whatever is in its files: a damaged one is an exception at best
+and other machine code at worst.
+"""
+
+import hashlib
+import os
+import pickle
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from numba.core import sigutils
+from numba.core.caching import FunctionCache
+from numba.core.ccallback import CFunc
+from numba.core.serialize import dumps
+
+_DIGEST_BYTES = hashlib.sha256().digest_size
+
+
+def sealed_cfunc(signature: Any, **options: Any) -> Callable[[Callable[..., Any]], CFunc]:
+    """Return a decorator as `numba.cfunc(..., cache=True)`, with the cache of this module."""
+    wanted = sigutils.normalize_signature(signature)  # type: ignore[no-untyped-call]  # Numba's gap
+
+    def decorate(function: Callable[..., Any]) -> CFunc:
+        made = _SealedCFunc(function, wanted, locals={}, options=options)
+        made.enable_caching()
+        made.compile()
+        return made
+
+    return decorate
+
+
+class _SealedCFunc(CFunc):
+    def enable_caching(self) -> None:
+        self._cache = _SealedCache(self.__wrapped__)  # type: ignore[no-untyped-call]  # Numba's gap
+
+
+class _SealedCache(FunctionCache):
+    """Finds a place and makes keys as Numba does; files are this class's own."""
+
+    def _load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            content = self._path(sig, target_context.codegen()).read_bytes()
+        except OSError:
+            return None
+        seal, kernel = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
+        if hashlib.sha256(kernel).digest() != seal:
+            return None
+        return self._impl.rebuild(target_context, pickle.loads(kernel))
+
+    def _save_overload(self, sig: Any, data: Any) -> None:
+        if not self._impl.check_cachable(data):
+            return
+        kernel = dumps(self._impl.reduce(data))  # type: ignore[no-untyped-call]  # Numba's gap
+        path = self._path(sig, data.codegen)
+        with suppress(OSError):  # a full disk only costs compile time
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".kernel-")
+            try:
+                with os.fdopen(descriptor, "wb") as file:
+                    file.write(hashlib.sha256(kernel).digest() + kernel)
+                Path(name).replace(path)
+            except OSError:
+                Path(name).unlink(missing_ok=True)
+                raise
+
+    def _path(self, sig: Any, codegen: Any) -> Path:
+        index = self._index_key(sig, codegen)  # type: ignore[no-untyped-call]  # Numba's gap
+        key = hashlib.sha256(repr(index).encode()).hexdigest()
+        return Path(self.cache_path) / f"{self._impl.filename_base}.{key[:16]}.kernel"
