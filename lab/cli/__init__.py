@@ -26,7 +26,7 @@ _COMMANDS = {
     "compare": ("lab.cli.compare:compare", "Compare two runs: ratios with intervals."),
     "gate": ("lab.cli.gate:gate", "Fail on a confirmed regression against a revision or run."),
     "list": ("lab.cli.list:list_things", "List workloads, engines, figures or runs."),
-    "data": ("lab.cli.data:data", "Generate, import and show datasets."),
+    "data": ("lab.cli.data:data", "Generate, import, show and verify datasets."),
     "plan": ("lab.cli.plan:plan", "Show the synchronization plan of a workload."),
     "check": (
         "lab.cli.check:check",

@@ -2,7 +2,7 @@
 
     bytes     SHA-256 of each file, in records written since there is one; 0.7 CPU seconds per GB
     content   SHA-256 of a stream's columns, in every record: where there is none of the bytes, the
-              file is decoded, which takes some ten times as long
+              file is decoded, which takes some seven times as long
     pages     CRC-32 of every Parquet page, looked at by whoever decodes it
 
 A run checks its datasets once. What it found is kept as a stamp: the file's size, inode, and times
