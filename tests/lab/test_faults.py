@@ -6,6 +6,7 @@ was measured must be neither lost nor measured again.
 
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -17,7 +18,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from lab.cli import EXIT_ENGINE_FAILURE, EXIT_OK, EXIT_USER_ERROR
+from lab.cli import EXIT_ENGINE_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_USER_ERROR
 from results.store import finished, read_meta, read_run
 from tests.lab.podman import SOURCE, podman
 from tests.lab.published import publish
@@ -368,3 +369,50 @@ def test_no_container_survives_a_killed_lab_and_resume_completes_its_run(
     assert_nothing_left(podman_engine.containers)
     assert_nothing_left(lambda: [path.name for path in (tmp_path / "scratch").iterdir()])
     assert_resume_completes(run_dir, 3)
+
+
+# Signals.
+
+# A trial or two pass in this time, on a busy machine at least a part of one.
+SPREAD_S = 3.0
+# Each takes seconds; thirty and more with LAB_TEST_SIGNALS=30.
+SEEDS = int(os.environ.get("LAB_TEST_SIGNALS", "4"))
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_a_signal_at_any_moment_ends_the_run_and_leaves_nothing(matrix, tmp_path, seed):
+    choice = random.Random(seed)
+    # Some trials last no time, one hangs with a child in a session of its own.
+    path = matrix(["correct", "leak", "hang"], repetitions=20, timeout_s=30)
+    process = start(path, start_new_session=True)
+    wait_until(lambda: list((tmp_path / "runs").glob("*/run.json")), process)
+    passes(process, choice.uniform(0, SPREAD_S))
+    # As a terminal does it, or `kill`.
+    group = choice.random() < 0.5
+    for _ in range(choice.choice([1, 2])):
+        number = choice.choice([signal.SIGINT, signal.SIGTERM])
+        try:
+            (os.killpg if group else os.kill)(process.pid, number)
+        except ProcessLookupError:
+            break  # It has left meanwhile.
+        if passes(process, choice.uniform(0, 0.3)):
+            break
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == EXIT_INTERRUPTED, err
+    assert "Traceback" not in err, err
+    assert trials_of(tmp_path / "scratch") == []
+    assert_nothing_left(lambda: [path.name for path in (tmp_path / "scratch").iterdir()])
+    (run_dir,) = (tmp_path / "runs").iterdir()
+    assert f"lab run --resume {run_dir}" in err and out.splitlines()[-1] == str(run_dir)
+    assert not read_meta(run_dir)["complete"]
+    assert read_meta(run_dir)["sessions"][-1]["interrupted"]
+    finished(run_dir)  # every record is whole
+
+
+def passes(process: "subprocess.Popen[str]", seconds: float) -> bool:
+    """Let so much time pass; whether the process has ended meanwhile."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True

@@ -266,7 +266,7 @@ def test_a_command_that_cannot_be_started_says_so_in_its_log(tmp_path):
 
 def test_signals_and_files_are_for_the_command_as_its_parent_has_them(tmp_path):
     log = tmp_path / "log"
-    script = 'readlink /proc/self/fd/0; ls -l /proc/$$/fd | grep -c "pipe:"; grep Sig /proc/$$/status'
+    script = "readlink /proc/self/fd/0; ls -l /proc/$$/fd | grep -c pipe:; grep Sig /proc/$$/status"
     run_isolated(shell(script), log=log, timeout_s=60)
     stdin, pipes, *signals = log.read_text().splitlines()
     assert (stdin, pipes) == ("/dev/null", "0")
