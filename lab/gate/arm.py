@@ -78,14 +78,17 @@ def site_arm(*, name: str, revision: str, site: Path, tree: Path) -> Arm:
         path=(site, *packages),
         tree=tree,
     )
-    probe = subprocess.run(
-        [str(python), "-c", _PROBE],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PROBE_TIMEOUT_S,
-        env={**os.environ, **arm.environment()},
-    )
+    try:
+        probe = subprocess.run(
+            [str(python), "-c", _PROBE],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=PROBE_TIMEOUT_S,
+            env={**os.environ, **arm.environment()},
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise GateError(f"{revision}: its build in {site} cannot be tried: {error}") from error
     if probe.returncode != 0:
         last = (probe.stderr.strip().splitlines() or ["it said nothing"])[-1]
         raise GateError(f"{revision}: its build in {site} does not import: {last}")

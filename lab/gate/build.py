@@ -12,6 +12,7 @@ in its paths and in its import machinery.
 import json
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from typing import Any
 from lab.gate.arm import Arm, site_arm
 from lab.gate.errors import GateError
 from lab.gate.source import Revision, git
+from lab.isolate.process import run_isolated
 
 Say = Callable[[str], None]
 
@@ -63,13 +65,23 @@ def worktree(repository: Path, revision: Revision) -> Path:
         GateError: git cannot make it.
     """
     tree = repository / "build" / "gate" / revision.commit / "tree"
-    if not (tree / ".git").exists():
+    if not _is_whole(tree):
         if tree.parent.exists():
             shutil.rmtree(tree.parent)
         tree.parent.mkdir(parents=True)
         git(repository, "worktree", "prune")
         git(repository, "worktree", "add", "--detach", "--force", str(tree), revision.commit)
     return tree
+
+
+def _is_whole(tree: Path) -> bool:
+    """Return whether a worktree has all files of its commit: git may have been stopped half-way."""
+    if not (tree / ".git").exists():
+        return False
+    try:
+        return git(tree, "status", "--porcelain", "--untracked-files=no") == ""
+    except GateError:
+        return False
 
 
 def toolchain() -> dict[str, Any]:
@@ -87,13 +99,22 @@ def toolchain() -> dict[str, Any]:
 
 
 def compiler_version() -> str:
-    """Return the first line that the C++ compiler says of itself, or that there is none."""
-    compiler = os.environ.get("CXX", "c++")
+    """Return the first line that the C++ compiler says of itself.
+
+    Raises:
+        GateError: there is none.
+    """
+    compiler = os.environ.get("CXX") or "c++"
+    # `CXX="ccache g++"` is two words to CMake as well.
+    command = [*shlex.split(compiler), "--version"]
     try:
-        done = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     except (OSError, subprocess.SubprocessError) as error:
-        return f"{compiler}: {error}"
-    return done.stdout.splitlines()[0]
+        raise GateError(
+            f"no C++ compiler to build revisions with: {compiler} --version: {error}; install one "
+            "(apt-get install g++), or name it with CXX"
+        ) from error
+    return (done.stdout.splitlines() or [compiler])[0]
 
 
 def build_path() -> str:
@@ -111,22 +132,17 @@ def _build(revision: Revision, root: Path) -> None:
         *("--disable-pip-version-check", "--no-index", "--target", str(root / "site")),
         *("--config-settings", f"build-dir={root / 'cmake'}", str(root / "tree")),
     ]
-    with log.open("w", encoding="utf-8") as output:
-        try:
-            done = subprocess.run(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                check=False,
-                timeout=BUILD_TIMEOUT_S,
-                env={**os.environ, "PATH": build_path(), "PIP_NO_INPUT": "1"},
-            )
-        except subprocess.TimeoutExpired as error:
-            raise GateError(
-                f"{revision.shown} did not build in {error.timeout} s: {log}"
-            ) from error
-    if done.returncode != 0:
+    log.write_text("", encoding="utf-8")
+    # Compilers are started by others, which do not pass an interrupt on: all of it is one tree.
+    outcome = run_isolated(
+        command,
+        log=log,
+        timeout_s=BUILD_TIMEOUT_S,
+        env={"PATH": build_path(), "PIP_NO_INPUT": "1"},
+    )
+    if outcome.timed_out:
+        raise GateError(f"{revision.shown} did not build in {BUILD_TIMEOUT_S} s: {log}")
+    if outcome.returncode != 0:
         last = [line for line in log.read_text(encoding="utf-8").splitlines() if line.strip()][-3:]
         raise GateError(
             f"{revision.shown} does not build (the whole log: {log}): {' | '.join(last)}; the gate "

@@ -6,8 +6,6 @@ stalls and contention (docs/gates.md).
 """
 
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +14,7 @@ from pathlib import Path
 from lab.gate.errors import GateError
 from lab.gate.metrics import INSTRUCTIONS
 from lab.gate.outcome import Line, Report, Word
+from lab.isolate.process import run_isolated
 
 FLOOR = 0.01
 """Changes up to 1 % are not called. Counts have no noise, but unrelated edits move inlining."""
@@ -139,21 +138,20 @@ def count_tree(
         *("--out", str(out), "--build-dir", str(out.parent / INSTRUCTIONS)),
         *(word for name, percent in plants for word in ("--plant", f"{name}={percent:g}")),
     ]
-    try:
-        done = subprocess.run(
-            command,
-            cwd=checkout,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=COUNT_TIMEOUT_S,
-            env={**os.environ, "PYTHONPATH": str(checkout)},
+    log = out.with_suffix(".log")
+    log.write_text("", encoding="utf-8")
+    outcome = run_isolated(
+        command,
+        log=log,
+        timeout_s=COUNT_TIMEOUT_S,
+        env={"PYTHONPATH": str(checkout), "PYTHONSAFEPATH": "1"},
+    )
+    if outcome.timed_out:
+        raise GateError(f"counting {tree} took more than {COUNT_TIMEOUT_S:.0f} s: {log}")
+    if outcome.returncode != 0:
+        said = "\n".join(
+            log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:]
         )
-    except subprocess.TimeoutExpired as error:
-        raise GateError(f"counting {tree} took more than {error.timeout:.0f} s") from error
-    if done.returncode != 0:
-        said = "\n".join((done.stderr or done.stdout).strip().splitlines()[-5:])
         raise GateError(f"the instructions of {tree} cannot be counted: {said}")
     return read_counts(out)
 
