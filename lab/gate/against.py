@@ -6,11 +6,12 @@ from pathlib import Path
 
 from lab.cells import Cell
 from lab.gate.arm import Arm
-from lab.gate.build import build_arm, worktree
+from lab.gate.build import build_arm, compiler_version, worktree
 from lab.gate.decide import Asked, Pair, hold
 from lab.gate.instructions import Counts, count_tree, report_counts
 from lab.gate.metrics import METRICS
 from lab.gate.outcome import Report
+from lab.gate.outside import check_inside
 from lab.gate.source import Revision
 from lab.gate.trials import Bench, Say, check_cells, find_inputs, is_sound, measure, warm_up
 from results.stats.decision import Rule
@@ -43,6 +44,8 @@ def against(
         GateError: a revision does not build, or a cell cannot be gated.
     """
     check_cells(cells)
+    check_inside(cells)
+    compiler_version()  # that there is one, before inputs are made
     datasets = find_inputs(cells, master=master, say=say)
     old, new = build_both(checkout, revisions, say)
     bench = Bench(
