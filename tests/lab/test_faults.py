@@ -141,6 +141,7 @@ def test_time_out_and_crashes_are_rows_among_others_and_are_not_repeated(matrix,
     assert "was killed by SIGKILL in phase run" in rows["die"]["reason"]
     assert all(rows[name]["throughput_eps"] is None for name in ("hang", "crash", "die"))
     assert trials_of(tmp_path / "scratch") == []
+    assert list((tmp_path / "scratch").iterdir()) == []
     assert_resume_repeats_nothing(run_dir)
 
 

@@ -138,6 +138,17 @@ def test_what_a_killed_supervisor_had_is_killed_and_the_log_says_so(tmp_path, wo
     assert not supervisor.set_subreaper(False)
 
 
+def test_a_supervisor_that_does_not_answer_is_not_waited_for_for_ever(tmp_path, word, monkeypatch):
+    monkeypatch.setattr("lab.isolate.process.PATIENCE_S", 1.0)
+    log = tmp_path / "log"
+    script = HIDDEN + "; kill -STOP $PPID; sleep 600"
+    outcome = run_isolated(
+        shell(script, *python(SLEEP, word)), log=log, timeout_s=1, env={"LOG": str(log)}
+    )
+    assert outcome.returncode == -signal.SIGKILL
+    assert alive(word) == []
+
+
 def test_a_child_that_was_there_before_is_spared_when_the_supervisor_is_killed(tmp_path, word):
     with subprocess.Popen(python(SLEEP, word), stdout=subprocess.PIPE) as other:
         assert other.stdout.readline() == b"up\n"
