@@ -14,23 +14,25 @@ from types import FrameType
 
 LOOK_S = 0.2
 """How long a wait may go on without looking at the flag."""
+_INSISTS = 3
 
 
 class _Flag:
     """The handler of both signals, and so the one thing in a process that knows of them.
 
-    `deferred` counts the blocks in which nothing is raised.
+    `came` counts signals, `deferred` the blocks in which nothing is raised.
     """
 
     def __init__(self) -> None:
-        self.came = False
+        self.came = 0
         self.raised = False
         self.deferred = 0
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        self.came = True
-        # Once: a second signal must not disturb the clearing up behind the first.
-        if not self.raised and not self.deferred:
+        self.came += 1
+        # A second signal must not disturb the clearing up behind the first. Who insists may be
+        # right: what is not ours to wait in (Spark, a user's function) may have lost the exception.
+        if not self.deferred and (not self.raised or self.came >= _INSISTS):
             self.throw()
 
     def throw(self) -> None:

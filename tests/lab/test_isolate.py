@@ -266,6 +266,22 @@ def test_a_signal_whose_exception_is_lost_is_seen_by_the_next_wait(tmp_path, wai
     assert "KeyboardInterrupt" in done.stderr  # Python says what it has dropped
 
 
+def test_the_second_signal_is_kept_and_the_third_is_raised_again():
+    code = """
+import os, signal
+from lab.interrupt import keep_interrupts
+keep_interrupts()
+for _ in range(4):
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        print("kept")
+    except KeyboardInterrupt:
+        print("raised")
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)
+    assert done.stdout.split() == [b"raised", b"kept", b"raised", b"raised"]
+
+
 def test_a_command_that_cannot_be_started_says_so_in_its_log(tmp_path):
     log = tmp_path / "log"
     outcome = run_isolated(["/no/such/program"], log=log, timeout_s=60)
