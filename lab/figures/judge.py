@@ -8,6 +8,7 @@ takes no share.
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -121,14 +122,14 @@ def repetitions_to_tell(measured: Estimate, bounds: Ends, alpha: float) -> int |
 
     None where MOST_REPETITIONS would not, or nothing is known of the spread.
     """
-    return next(
-        (
-            n
-            for n in range(max(FEWEST, measured.n + 1), MOST_REPETITIONS + 1)
-            if side(measured.ends(alpha, n), bounds) != INCONCLUSIVE
-        ),
-        None,
-    )
+    tried = range(max(FEWEST, measured.n + 1), MOST_REPETITIONS + 1)
+
+    def tells(n: int) -> bool:
+        return side(measured.ends(alpha, n), bounds) != INCONCLUSIVE
+
+    if not tried or not tells(tried[-1]):
+        return None
+    return tried[bisect_left(tried, True, key=tells)]
 
 
 def _judged(posed: Posed, alpha: float) -> Claim:
