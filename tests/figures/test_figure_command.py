@@ -122,7 +122,7 @@ def test_a_dry_run_shows_the_cells_and_runs_nothing(again, done, capsys):
     figure, _ = again
     assert figure("toy:1", "--workers", "1,2", "--dry-run") == EXIT_OK
     said = capsys.readouterr().out
-    assert "event_window@small/multicore/dgs/w2/b4096  x2" in said
+    assert "event_window@small/multicore/dgs/w2/b4096  x3" in said
     assert sorted((done[0] / "runs").iterdir()) == done[1]
 
 
@@ -147,3 +147,31 @@ def test_an_unknown_figure_lists_those_that_exist(capsys):
 def test_workers_must_be_numbers_from_one(text, capsys):
     assert call(["figure", "stretch:6", f"--workers={text}"]) == EXIT_USER_ERROR
     assert "expected numbers from 1 with commas" in capsys.readouterr().err
+
+
+def test_a_record_says_the_intervals_by_which_its_claims_were_judged(done):
+    record = json.loads((done[0] / "out" / "toy-1.json").read_text())
+    (claim,) = record["claims"]
+    assert (claim["outcome"], claim["repetitions"]) == ("met", 3)
+    assert 1 < claim["low"] < claim["high"]
+    assert record["confidence"] == 0.95
+    page = (done[0] / "out" / "toy-1.md").read_text()
+    assert "interval of 3 repetitions from" in page
+    assert ">reproduced</text>" in (done[0] / "out" / "toy-1.svg").read_text()
+
+
+@pytest.mark.usefixtures("done")
+def test_a_quick_figure_indicates_in_what_is_printed_recorded_and_drawn(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
+    out = tmp_path / "quick"
+    given = ("--quick", "--workers", "1", "--format", "svg", "--out", str(out))
+    assert call(["figure", "toy:1", *given]) == EXIT_OK
+    assert "toy:1: indicates: reproduced: a quick run" in capsys.readouterr().out
+    record = json.loads((out / "toy-1.json").read_text())
+    assert (record["verdict"], record["indicates"]) == ("indication", "reproduced")
+    (claim,) = record["claims"]
+    assert (claim["outcome"], claim["indicates"], claim["low"]) == ("inconclusive", "met", None)
+    assert "**No verdict; it indicates: reproduced.**" in (out / "toy-1.md").read_text()
+    assert ">indicates: reproduced</text>" in (out / "toy-1.svg").read_text()
