@@ -144,6 +144,7 @@ class Core {
     result["kernel_calls"] = total.kernel_calls;
     result["sleeps"] = total.sleeps;
     result["yields"] = total.yields;
+    result["outputs_grown"] = runtime_.outputs_grown();
     result["real_time_generator"] = runtime_.real_time_generator() ? 1 : 0;
     return result;
   }

@@ -70,6 +70,7 @@ class JoinCore {
     result["sleeps"] = total.sleeps;
     result["yields"] = total.yields;
     result[kind_ == JoinKind::kIndexed ? "candidates" : "comparisons"] = run_.looked_at();
+    result["outputs_grown"] = run_.outputs_grown();
     result["real_time_generator"] = run_.real_time_generator() ? 1 : 0;
     return result;
   }

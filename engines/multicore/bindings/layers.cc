@@ -50,6 +50,7 @@ class LayersCore final : public StagesCore<LayersRuntime> {
     result["involuntary_switches"] = total.use.involuntary;
     result["cpu_ns"] = total.use.cpu_ns;
     result["merger_cpu_ns"] = total.use_of_mergers.cpu_ns;
+    result["outputs_grown"] = runtime().outputs_grown();
     result["real_time_generator"] = runtime().real_time_generator() ? 1 : 0;
     return result;
   }

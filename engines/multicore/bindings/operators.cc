@@ -100,6 +100,7 @@ class OperatorCore {
     result["sleeps"] = total.sleeps;
     result["yields"] = total.yields;
     result["comparisons"] = runtime_.compared();
+    result["outputs_grown"] = runtime_.outputs_grown();
     result["real_time_generator"] = runtime_.real_time_generator() ? 1 : 0;
     return result;
   }

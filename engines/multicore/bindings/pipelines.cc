@@ -41,6 +41,7 @@ class PipelineCore final : public StagesCore<PipelineRuntime> {
     result["window_units"] = runtime().window();
     result["sleeps"] = total.sleeps;
     result["yields"] = total.yields;
+    result["outputs_grown"] = runtime().outputs_grown();
     result["real_time_generator"] = runtime().real_time_generator() ? 1 : 0;
     return result;
   }

@@ -42,9 +42,10 @@ JoinRun::JoinRun(JoinOptions options) : options_(std::move(options)) {
   const auto count = static_cast<std::size_t>(options_.threads);
   workers_ = std::vector<Worker>(count);
   parkers_ = std::vector<Parker>(count);
+  pool_ = std::make_shared<OutputPool>(kOutput);
+  pool_->reserve(options_.reserved_rows, 0);
   for (Worker& worker : workers_) {
-    worker.out = std::make_unique<OutputBuffer>(kOutput, 1);
-    worker.out->reserve(options_.reserved_rows);
+    worker.out = std::make_unique<OutputBuffer>(pool_);
     worker.recorder = std::make_unique<Recorder>(options_.measure, options_.grid_steps);
   }
   if (!options_.load) return;

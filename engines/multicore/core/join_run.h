@@ -42,7 +42,7 @@ struct JoinOptions {
   bool oversubscribed = false;       // more threads than cores: do not spin
   std::optional<LoadOptions> load;
   bool spare_core = false;
-  std::int64_t reserved_rows = 0;    // output rows per thread for which memory is touched before the run
+  std::int64_t reserved_rows = 0;    // output rows of all threads for which memory is touched before the run
   std::int64_t grid_steps = Recorder::kSteps;
   bool measure = true;
 };
@@ -64,6 +64,7 @@ class JoinRun {
   std::int64_t run();
 
   std::int64_t rows() const noexcept;
+  std::int64_t outputs_grown() const noexcept { return pool_->grown(); }  // see OutputPool
   void collect(std::span<void* const> columns) const;
   std::vector<std::int64_t> latency_counts() const { return sum(&Recorder::steady); }
   std::vector<std::int64_t> warm_up_counts() const { return sum(&Recorder::warm_up); }
@@ -97,6 +98,7 @@ class JoinRun {
   std::vector<std::unique_ptr<Source>> sources_;
   std::deque<Feed> feeds_;
   std::unique_ptr<TotalOrder> order_;
+  std::shared_ptr<OutputPool> pool_;  // of `Worker::out`
   std::vector<Worker> workers_;
   std::vector<Parker> parkers_;
   std::unique_ptr<Generator> generator_;

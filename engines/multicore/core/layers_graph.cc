@@ -124,8 +124,11 @@ std::int32_t LayersRuntime::add_consumer(const Level& level, std::size_t index, 
     return add(Part::kInstance, std::move(instance));
   }
   if (level.stage == nullptr) {
-    auto sink = std::make_unique<LayerSink>(meter, stamps_, unit_, every_time, number, level.itemsizes);
-    sink->reserve(options_.reserved_rows);
+    if (pool_ == nullptr) {
+      pool_ = std::make_shared<OutputPool>(level.itemsizes);
+      pool_->reserve(options_.reserved_rows, 0);
+    }
+    auto sink = std::make_unique<LayerSink>(meter, stamps_, unit_, every_time, number, pool_);
     sinks_.push_back(sink.get());
     return add(Part::kSink, std::move(sink));
   }

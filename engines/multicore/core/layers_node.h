@@ -172,16 +172,15 @@ class LayerMerger final : public LayerRelay {
 // Collects.
 class LayerSink final : public LayerNode {
  public:
-  // `itemsizes`: of the outputs, without stamps.
+  // `pool`: of all sinks, for the outputs without stamps.
   LayerSink(WorkMeter& meter, std::size_t stamps, std::int64_t unit, bool every_time, std::int32_t number,
-            std::vector<std::int32_t> itemsizes)
+            std::shared_ptr<OutputPool> pool)
       : LayerNode(meter, stamps, unit, every_time),
         number_(number),
-        mover_(itemsizes),
-        outputs_(std::move(itemsizes)) {}
+        mover_(pool->itemsizes()),
+        outputs_(std::move(pool)) {}
 
   void read(std::unique_ptr<LayerIn> in) { in_ = std::move(in); }
-  void reserve(std::int64_t rows) { outputs_.reserve(rows); }
   bool turn() override;
   bool over() noexcept override { return in_->ended(); }
   std::int64_t merges_as_reader() noexcept override;

@@ -40,7 +40,7 @@ struct LayersOptions {
   std::int32_t core_count = 1;                // that the process may use
   std::vector<std::int32_t> cores;            // thread i is pinned to cores[i mod size]; empty: not pinned
   std::optional<LoadOptions> load;
-  std::int64_t reserved_rows = 0;             // output rows of a sink for which memory is touched before the run
+  std::int64_t reserved_rows = 0;             // output rows of all sinks for which memory is touched before the run
   std::int64_t grid_steps = Recorder::kSteps;
   bool measure = true;
 };
@@ -86,6 +86,7 @@ class LayersRuntime {
   std::int64_t run();
 
   std::int64_t rows() const noexcept;
+  std::int64_t outputs_grown() const noexcept { return pool_->grown(); }  // see OutputPool
   // All outputs in the order (timestamp, sink); what a sink got late stays late.
   void collect(std::span<void* const> columns) const;
   std::int64_t events() const noexcept;  // records that the first operator has read; of O+, that went to instances
@@ -148,6 +149,7 @@ class LayersRuntime {
   std::vector<std::unique_ptr<TupleBuffer>> logs_;
   std::int64_t queues_ = 0;
   std::vector<Place> places_;
+  std::shared_ptr<OutputPool> pool_;  // of all sinks
   std::vector<const LayerSink*> sinks_;
   std::vector<const LayerInstance*> first_instances_;
   std::vector<const LayerInjector*> injectors_;

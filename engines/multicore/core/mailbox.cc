@@ -13,6 +13,13 @@ constexpr std::int64_t kSyncSampling = 8;
 // the outputs of the first of them come later.
 constexpr std::int64_t kTogether = 1024;
 
+// Room for `events`, or for a good part of a chunk: little room would cut a run into tiny calls.
+std::int64_t room_for(std::int64_t events, std::int64_t max_outputs_per_event, std::int64_t chunk_rows) noexcept {
+  const std::int64_t part = chunk_rows / 4;
+  const std::int64_t all = events > part / max_outputs_per_event ? part : events * max_outputs_per_event;
+  return std::max(max_outputs_per_event, all);
+}
+
 // First position in [from, to) whose timestamp is at or above `ts` (`after`: strictly above). Timestamps are
 // often nearly linear in the position, so it interpolates first and gallops from there: two or three cache
 // misses where a binary search over a long run has a dozen.
@@ -58,6 +65,30 @@ std::int64_t search(std::span<const std::int64_t> column, std::int64_t from, std
 }
 
 }  // namespace
+
+std::int64_t Mailbox::most_room(std::int64_t max_outputs_per_event, std::int64_t batch,
+                                const OutputPool& pool) noexcept {
+  return room_for(std::max(batch, kTogether), max_outputs_per_event, pool.chunk_rows());
+}
+
+std::int64_t Mailbox::most_segments(std::int64_t batch) const noexcept {
+  std::int64_t calls = 0;
+  std::int64_t horizons = 0;  // up to which the runs of all lanes are processed before the next: see `step`
+  for (const Lane& lane : lanes) {
+    const StreamView& stream = lane.source->stream();
+    const std::int64_t blocks = stream.size() / batch + 1;
+    calls += blocks;
+    if (lane.order_tree == nullptr) continue;
+    horizons += blocks;
+    if (stream.tag == nullptr) {
+      horizons += stream.size();
+    } else {
+      horizons += std::count_if(stream.tag, stream.tag + stream.size(),
+                                [&lane](std::int32_t tag) { return lane.order_tree[tag] >= 0; });
+    }
+  }
+  return calls + horizons * (1 + static_cast<std::int64_t>(lanes.size()));
+}
 
 std::int64_t Mailbox::due_ns(const StreamView& stream, std::int64_t event) const noexcept {
   return recorder_.start() + stream.due[static_cast<std::size_t>(event)];
@@ -169,9 +200,7 @@ void Mailbox::process(Lane& lane, std::int64_t end, std::int64_t stamp_ns) {
   latest_stamp_ = std::max(latest_stamp_, scheduled ? due_ns(stream, end - 1) : stamp_ns);
   while (lane.next < end) {
     const std::int64_t begin = lane.next;
-    // Room for the whole run, or for a good part of a chunk: little room would cut it into tiny calls.
-    const std::int64_t most = (end - begin) * max_outputs_per_event;
-    Emit* emit = out_.open(std::max(max_outputs_per_event, std::min(most, out_.chunk_rows() / 4)));
+    Emit* emit = out_.open(room_for(end - begin, max_outputs_per_event, out_.chunk_rows()));
     lane.next = lane.run(lane.state, lane.slots, stream.columns.data(), begin, end, emit);
     if (lane.next <= begin || lane.next > end) kernel_failed("update");
     ++counters_.kernel_calls;

@@ -81,6 +81,12 @@ class alignas(kCacheLine) Mailbox {
           Counters& counters)
       : id_(id), worker_(worker), forest_(forest), out_(out), recorder_(recorder), sync_(sync), counters_(counters) {}
 
+  // Room that it asks of a chunk at most, in rows, with blocks of `batch` events.
+  static std::int64_t most_room(std::int64_t max_outputs_per_event, std::int64_t batch, const OutputPool& pool) noexcept;
+
+  // Segments (sink.h) of what it emits from blocks of `batch` events: at most one for each call of a kernel.
+  std::int64_t most_segments(std::int64_t batch) const noexcept;
+
   // Does what can be done now. Returns whether anything was.
   bool step(std::span<Parker> parkers);
 

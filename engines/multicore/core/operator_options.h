@@ -25,7 +25,7 @@ struct OperatorOptions {
   bool oversubscribed = false;       // more threads than cores: do not spin
   std::optional<LoadOptions> load;
   bool spare_core = false;
-  std::int64_t reserved_rows = 0;    // output rows per instance for which memory is touched before the run
+  std::int64_t reserved_rows = 0;    // output rows of all instances for which memory is touched before the run
   std::int64_t grid_steps = Recorder::kSteps;
   bool measure = true;
   std::optional<std::int64_t> end_watermark;  // up to which time has passed at the end; none: the last tuple's

@@ -68,6 +68,7 @@ class OperatorRuntime {
   std::optional<Snapshot> snapshot() const;
 
   std::int64_t rows() const noexcept;  // that the last operator emitted
+  std::int64_t outputs_grown() const noexcept { return stages_.back()->outputs_grown(); }  // see OutputPool
   void collect(std::span<void* const> columns) const;
   std::vector<std::int64_t> latency_counts() const;
   std::vector<std::int64_t> warm_up_counts() const;

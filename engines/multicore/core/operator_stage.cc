@@ -13,8 +13,9 @@ OperatorStage::OperatorStage(const OperatorOptions& options, OperatorThreads& th
     : options_(options), threads_(threads), spec_(checked(spec)), itemsizes_(std::move(itemsizes)) {
   check_output(itemsizes_);
   workers_ = std::vector<Worker>(static_cast<std::size_t>(options_.most_instances));
+  pool_ = std::make_shared<OutputPool>(itemsizes_, spec_.max_outputs);
   for (Worker& worker : workers_) {
-    worker.out = std::make_unique<OutputBuffer>(itemsizes_, spec_.max_outputs);
+    worker.out = std::make_unique<OutputBuffer>(pool_);
     const auto inputs = static_cast<std::size_t>(spec_.inputs);
     worker.processed = std::make_unique<std::atomic<std::int64_t>[]>(inputs);
     worker.windows = std::make_unique<std::atomic<std::int64_t>[]>(inputs);
@@ -24,10 +25,6 @@ OperatorStage::OperatorStage(const OperatorOptions& options, OperatorThreads& th
 void OperatorStage::map(std::vector<std::int32_t> owner) {
   check_owners(spec_, owner, options_.instances);
   epochs_.push_back({options_.instances, std::move(owner), {}});
-}
-
-void OperatorStage::reserve(std::int64_t rows) {
-  for (Worker& worker : workers_) worker.out->reserve(rows);
 }
 
 void OperatorStage::start(std::unique_ptr<Handover> handover, const InputTimes& input) {

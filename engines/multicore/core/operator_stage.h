@@ -53,8 +53,9 @@ class OperatorStage {
   void start(std::unique_ptr<Handover> handover, const InputTimes& input);
   // Reads what `before` emits, by `link`.
   void start(std::unique_ptr<ChainLog> link, OperatorStage& before, const InputTimes& input);
-  // No stage is behind: touches memory for so many output rows of each instance.
-  void reserve(std::int64_t rows);
+  // No stage is behind: touches memory for so many output rows of all instances. Before `start`'s threads run.
+  void reserve(std::int64_t rows) { pool_->reserve(rows, spec_.max_outputs); }
+  std::int64_t outputs_grown() const noexcept { return pool_->grown(); }  // see OutputPool
 
   // Does the first piece of work that instance `index` finds. False: there is none now, and the thread may sleep when
   // it has announced so before.
@@ -130,6 +131,7 @@ class OperatorStage {
   OperatorStage* first_ = nullptr;       // of the query
   ChainLog* from_ = nullptr;             // `handover_` of a stage that has one before it
   ChainLog* to_ = nullptr;               // `handover_` of the stage behind
+  std::shared_ptr<OutputPool> pool_;     // of `Worker::out`
   std::vector<Worker> workers_;
 
   std::int64_t called_ = 0;              // number of the last switch called for; the caller's

@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -14,9 +15,10 @@ namespace lab {
 class PipelineEgress {
  public:
   // `due`: with a load and something measured, so that units say when their records were due.
-  PipelineEgress(std::vector<std::int32_t> itemsizes, bool due) : due_(due), out_(std::move(itemsizes)) {}
+  PipelineEgress(std::vector<std::int32_t> itemsizes, bool due) : due_(due), pool_(std::make_shared<OutputPool>(std::move(itemsizes))), out_(pool_) {}
 
-  void reserve(std::int64_t rows) { out_.reserve(rows); }
+  void reserve(std::int64_t rows) { pool_->reserve(rows, 0); }
+  std::int64_t outputs_grown() const noexcept { return pool_->grown(); }  // see OutputPool
   // Once, before the run.
   void begin(std::int64_t start_ns) noexcept { start_ns_ = start_ns; }
 
@@ -37,6 +39,7 @@ class PipelineEgress {
 
   const bool due_;
   std::int64_t start_ns_ = 0;
+  const std::shared_ptr<OutputPool> pool_;
   OutputBuffer out_;                             // these three: whoever is at the exit
   std::int64_t events_ = 0;
   alignas(kCacheLine) std::atomic<std::int64_t> done_{0};  // written at the exit, never decreases

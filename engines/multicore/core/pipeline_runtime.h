@@ -77,6 +77,7 @@ class PipelineRuntime : private PipelineStage::Next {
   std::int64_t run();
 
   std::int64_t rows() const noexcept { return egress_->outputs().rows(); }
+  std::int64_t outputs_grown() const noexcept { return egress_->outputs_grown(); }  // see OutputPool
   void collect(std::span<void* const> columns) const;
   std::int64_t events() const noexcept { return egress_->events(); }  // input records whose outputs are out
   std::int64_t emitted() const noexcept { return generator_ ? generator_->emitted() : 0; }

@@ -22,9 +22,9 @@ Runtime::Runtime(RuntimeOptions options) : options_(std::move(options)) {
   workers_ = std::vector<Worker>(count);
   parkers_ = std::vector<Parker>(count);
   options_.max_outputs_per_event = std::max<std::int64_t>(1, options_.max_outputs_per_event);
+  pool_ = std::make_shared<OutputPool>(options_.output_itemsizes, options_.max_outputs_per_event);
   for (Worker& worker : workers_) {
-    worker.out = std::make_unique<OutputBuffer>(options_.output_itemsizes, options_.max_outputs_per_event);
-    worker.out->reserve(options_.reserved_rows);
+    worker.out = std::make_unique<OutputBuffer>(pool_);
     worker.recorder = std::make_unique<Recorder>(options_.measure, options_.grid_steps);
   }
   if (!options_.load) return;
@@ -68,6 +68,7 @@ void Runtime::add_lane(std::int32_t mailbox_index, std::int32_t stream, Lane lan
 
 void Runtime::start() {
   threads_.claim();
+  reserve();
   for (const Entry& entry : mailboxes_) {
     for (Lane& lane : entry.mailbox->lanes) {
       lane.together = options_.load && !options_.load->whole_blocks;
@@ -95,6 +96,15 @@ void Runtime::start() {
     plan.beside = [this] { generator_->run(start_ns_, parkers_, failed_); };
   }
   threads_.start(std::move(plan));
+}
+
+void Runtime::reserve() {
+  pool_->reserve(options_.reserved_rows, Mailbox::most_room(options_.max_outputs_per_event, options_.batch, *pool_));
+  std::int64_t segments = 0;  // no more than rows, and than there are occasions for one
+  for (const Entry& entry : mailboxes_) segments += entry.mailbox->most_segments(options_.batch);
+  if (options_.load || segments > options_.reserved_rows) segments = options_.reserved_rows;
+  if (segments <= OutputBuffer::kFirstSegments) return;
+  pool_->reserve_bytes(segments * static_cast<std::int64_t>(sizeof(OutputBuffer::Segment)), options_.workers);
 }
 
 void Runtime::fail() noexcept {

@@ -35,7 +35,7 @@ struct RuntimeOptions {
   bool oversubscribed = false;        // more workers than cores: do not spin
   std::optional<LoadOptions> load;    // hand events over when they are due; none: at full speed
   bool spare_core = false;            // with a load: a core is left for the generator to spin on
-  std::int64_t reserved_rows = 0;     // output rows per worker for which memory is touched before the run
+  std::int64_t reserved_rows = 0;     // output rows of all workers for which memory is touched before the run
   std::int64_t grid_steps = Recorder::kSteps;  // of 100 ms; what comes later counts for the last
   bool measure = true;                // false: no latency, no counts over time; for measuring what these cost
 };
@@ -71,6 +71,7 @@ class Runtime {
   std::int64_t run();
 
   std::int64_t rows() const noexcept;                          // output records of all workers
+  std::int64_t outputs_grown() const noexcept { return pool_->grown(); }  // see OutputPool
   void collect(std::span<void* const> columns) const;          // merges them; see sink.h
   // Histograms by bucket, over all workers; they end with the last bucket that is used.
   std::vector<std::int64_t> latency_counts() const;            // with a load: after the warm-up
@@ -103,6 +104,7 @@ class Runtime {
     std::int32_t worker;
   };
 
+  void reserve();
   void work(std::int32_t index);
   void feed();
   void fail() noexcept;
@@ -116,6 +118,7 @@ class Runtime {
   std::vector<std::unique_ptr<Source>> sources_;
   std::vector<std::int32_t> owners_;          // by stream
   std::vector<Entry> mailboxes_;
+  std::shared_ptr<OutputPool> pool_;
   std::vector<Worker> workers_;
   std::vector<Parker> parkers_;               // by worker
   std::unique_ptr<Generator> generator_;      // with a load

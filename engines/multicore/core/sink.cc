@@ -1,83 +1,46 @@
 #include "sink.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <map>
-#include <new>
 #include <queue>
 #include <utility>
-
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
 namespace lab {
 namespace {
 
-constexpr std::size_t kPage = 4096;
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
-
-// Chunks that are kept when their rows were taken: more are given back.
-constexpr std::size_t kSpares = 2;
-
-std::size_t row_bytes(std::span<const std::int32_t> itemsizes) {
-  std::size_t total = 0;
-  for (const std::int32_t size : itemsizes) total += static_cast<std::size_t>(size);
-  return total;
-}
+// Places that are there from the start: a worker that makes room for them gets memory of its own from the allocator,
+// which is fresh.
+constexpr std::size_t kChunks = 64;
 
 }  // namespace
 
 OutputBuffer::OutputBuffer(std::vector<std::int32_t> itemsizes, std::int64_t largest, std::size_t chunk_bytes)
-    : itemsizes_(std::move(itemsizes)), page_(chunk_bytes < kHugePage ? kPage : kHugePage) {
-  // Columns start on 64-byte boundaries, so a multiple of 64 rows keeps every column aligned.
-  const std::size_t row = row_bytes(itemsizes_);
-  const std::size_t least = (static_cast<std::size_t>(largest) + 63) / 64 * 64;
-  const std::size_t rows = std::max(chunk_bytes / row / 64 * 64, least);
-  chunk_rows_ = static_cast<std::int64_t>(rows);
-  chunk_bytes_ = (rows * row + page_ - 1) / page_ * page_;
-  // The first chunk is there, and touched, before the clock starts; later ones are paid for as they come.
+    : OutputBuffer(std::make_shared<OutputPool>(std::move(itemsizes), largest, chunk_bytes)) {}
+
+OutputBuffer::OutputBuffer(std::shared_ptr<OutputPool> pool) : pool_(std::move(pool)) {
+  chunks_.reserve(kChunks);
+  more_segments_.reserve(kChunks);
+  first_segments_.resize(kFirstSegments);
+  segments_end_ = first_segments_.data() + kFirstSegments;
+  pool_->add(1);
   grow();
-  std::memset(chunks_.back().memory.get(), 0, chunk_bytes_);
-}
-
-void OutputBuffer::reserve(std::int64_t rows) {
-  const std::int64_t wanted = (rows + chunk_rows_ - 1) / chunk_rows_;
-  while (static_cast<std::int64_t>(chunks_.size() + spare_.size()) < wanted) {
-    spare_.push_back(fresh_memory());
-    std::memset(spare_.back().get(), 0, chunk_bytes_);
-  }
-}
-
-OutputBuffer::Memory OutputBuffer::fresh_memory() const {
-  void* memory = std::aligned_alloc(page_, chunk_bytes_);
-  if (memory == nullptr) throw std::bad_alloc();
-#if defined(__linux__)
-  if (page_ == kHugePage) madvise(memory, chunk_bytes_, MADV_HUGEPAGE);  // advice: failure only costs speed
-#endif
-  return {static_cast<std::byte*>(memory), &std::free};
 }
 
 void OutputBuffer::grow() {
   if (!chunks_.empty()) chunks_.back().rows = emit_.count;
   Chunk chunk;
-  if (spare_.empty()) {
-    chunk.memory = fresh_memory();
-  } else {
-    chunk.memory = std::move(spare_.back());
-    spare_.pop_back();
-  }
+  chunk.memory = pool_->take();
   std::byte* at = chunk.memory.get();
-  for (const std::int32_t size : itemsizes_) {
+  for (const std::int32_t size : itemsizes()) {
     chunk.columns.push_back(at);
-    at += static_cast<std::size_t>(size) * static_cast<std::size_t>(chunk_rows_);
+    at += static_cast<std::size_t>(size) * static_cast<std::size_t>(chunk_rows());
   }
   chunks_.push_back(std::move(chunk));
   emit_.columns = chunks_.back().columns.data();
   emit_.count = 0;
-  emit_.capacity = chunk_rows_;
+  emit_.capacity = chunk_rows();
 }
 
 void OutputBuffer::take(std::int64_t rows) {
@@ -89,16 +52,32 @@ void OutputBuffer::take(std::int64_t rows) {
     emit_.count = 0;  // the next outputs come to lie where these were, which is in the cache
     return;
   }
-  if (spare_.size() < kSpares) spare_.push_back(std::move(chunks_.front().memory));
+  pool_->give(std::move(chunks_.front().memory));
   chunks_.erase(chunks_.begin());
 }
 
 void OutputBuffer::note(std::int32_t mailbox, std::int32_t stream, std::int64_t first_event, std::int64_t added,
                         bool fresh) {
-  if (fresh || segments_.empty() || segments_.back().stream != stream || segments_.back().mailbox != mailbox) {
-    segments_.push_back({rows_, first_event, stream, mailbox});
+  if (fresh || segment_ == nullptr || segment_->stream != stream || segment_->mailbox != mailbox) {
+    segment_ = segment_ == nullptr ? first_segments_.data() : segment_ + 1;
+    if (segment_ == segments_end_) grow_segments();
+    *segment_ = {rows_, first_event, stream, mailbox};
+    ++segment_count_;
   }
   rows_ += added;
+}
+
+void OutputBuffer::grow_segments() {
+  more_segments_.push_back(pool_->take());
+  segment_ = reinterpret_cast<Segment*>(more_segments_.back().get());
+  segments_end_ = segment_ + segments_of_a_chunk();
+}
+
+const OutputBuffer::Segment& OutputBuffer::segment(std::size_t index) const noexcept {
+  if (index < first_segments_.size()) return first_segments_[index];
+  const std::size_t behind = index - first_segments_.size();
+  const auto* chunk = reinterpret_cast<const Segment*>(more_segments_[behind / segments_of_a_chunk()].get());
+  return chunk[behind % segments_of_a_chunk()];
 }
 
 // The sequence of one (mailbox, stream) pair while it is merged.
@@ -189,10 +168,10 @@ class OutputMerge {
       const std::int64_t rows = last ? buffer.emit_.count : chunk.rows;
       std::int64_t row = 0;
       while (row < rows) {
-        while (s + 1 < buffer.segments_.size() && buffer.segments_[s + 1].row <= chunk_first + row) ++s;
-        const OutputBuffer::Segment& segment = buffer.segments_[s];
+        while (s + 1 < buffer.segment_count_ && buffer.segment(s + 1).row <= chunk_first + row) ++s;
+        const OutputBuffer::Segment& segment = buffer.segment(s);
         std::int64_t end = rows;
-        if (s + 1 < buffer.segments_.size()) end = std::min(end, buffer.segments_[s + 1].row - chunk_first);
+        if (s + 1 < buffer.segment_count_) end = std::min(end, buffer.segment(s + 1).row - chunk_first);
         Sequence& sequence = by_origin[{segment.mailbox, segment.stream}];
         sequence.stream = segment.stream;
         sequence.pieces.push_back({&chunk, row, end, segment.first_event});

@@ -18,27 +18,22 @@
 
 #include "cacheline.h"
 #include "kernel.h"
+#include "output_pool.h"
 
 namespace lab {
 
 class alignas(kCacheLine) OutputBuffer {
  public:
-  // Of a chunk: two huge pages. Output is written once and never read during the run, so its page faults are what it
-  // costs. Sanitizers pay several times over for memory that is touched.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-  static constexpr std::size_t kChunkBytes = std::size_t{1} << 15;
-#else
-  static constexpr std::size_t kChunkBytes = std::size_t{4} << 20;
-#endif
+  static constexpr std::size_t kChunkBytes = OutputPool::kChunkBytes;
 
-  // `itemsizes`: bytes of each output field; the first is the int64 timestamp. `largest`: most records that one
-  // event may emit. `chunk_bytes`: a power of two, at least 4096.
+  static constexpr std::int64_t kFirstSegments = 64;  // for which there is room without a chunk
+
+  // With memory of its own. `itemsizes`: bytes of each output field; the first is the int64 timestamp. `largest`: most
+  // records that one event may emit. `chunk_bytes`: a power of two, at least 4096.
   explicit OutputBuffer(std::vector<std::int32_t> itemsizes, std::int64_t largest = 1,
                         std::size_t chunk_bytes = kChunkBytes);
-
-  // Makes room for so many rows before the run, and touches it: fresh memory costs page faults, which in a
-  // virtual machine may stop a core for tens of milliseconds. One thread.
-  void reserve(std::int64_t rows);
+  // With memory of a pool, which it shares with others. The first chunk is there, and touched.
+  explicit OutputBuffer(std::shared_ptr<OutputPool> pool);
 
   // Returns the emitter for the next kernel call: room for at least `at_least` records, up to `chunk_rows`.
   Emit* open(std::int64_t at_least) {
@@ -73,8 +68,8 @@ class alignas(kCacheLine) OutputBuffer {
 
   std::int64_t rows() const noexcept { return rows_; }
   std::int64_t refused() const noexcept { return emit_.refused; }
-  std::int64_t chunk_rows() const noexcept { return chunk_rows_; }
-  std::span<const std::int32_t> itemsizes() const noexcept { return itemsizes_; }
+  std::int64_t chunk_rows() const noexcept { return pool_->chunk_rows(); }
+  std::span<const std::int32_t> itemsizes() const noexcept { return pool_->itemsizes(); }
 
   struct Segment {
     std::int64_t row;          // first row of the segment, counted over all chunks
@@ -86,24 +81,26 @@ class alignas(kCacheLine) OutputBuffer {
  private:
   friend class OutputMerge;
 
-  using Memory = std::unique_ptr<std::byte[], void (*)(void*)>;
   struct Chunk {
-    Memory memory{nullptr, nullptr};
+    OutputPool::Memory memory{nullptr, nullptr};
     std::vector<void*> columns;
     std::int64_t rows = 0;
   };
 
-  Memory fresh_memory() const;
   void grow();
+  void grow_segments();
+  const Segment& segment(std::size_t index) const noexcept;
+  std::size_t segments_of_a_chunk() const noexcept { return pool_->chunk_bytes() / sizeof(Segment); }
   void note(std::int32_t mailbox, std::int32_t stream, std::int64_t first_event, std::int64_t added, bool fresh);
 
-  std::vector<std::int32_t> itemsizes_;
-  std::int64_t chunk_rows_ = 0;
-  std::size_t page_;             // what a chunk is aligned to, and a multiple of
-  std::size_t chunk_bytes_ = 0;
+  const std::shared_ptr<OutputPool> pool_;
   std::vector<Chunk> chunks_;
-  std::vector<Memory> spare_;  // touched, for `grow`
-  std::vector<Segment> segments_;
+  // The first segments lie here, the others in chunks of the pool: a vector's growth would be fresh memory, too.
+  std::vector<Segment> first_segments_;
+  std::vector<OutputPool::Memory> more_segments_;
+  Segment* segment_ = nullptr;      // the last
+  Segment* segments_end_ = nullptr;  // of the room it lies in
+  std::size_t segment_count_ = 0;
   std::int64_t rows_ = 0;   // booked rows
   std::int64_t taken_ = 0;  // of these
   std::int64_t front_ = 0;  // first row of the first chunk that is not taken

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <vector>
 
 #include "check.h"
@@ -110,6 +111,17 @@ void chunks_are_seamless() {
   for (std::size_t i = 0; i < values.size(); ++i) CHECK_EQ(values[i], static_cast<std::int32_t>(i));
 }
 
+// Every row is a segment of its own, in more of them than the first few and than a chunk holds.
+void many_segments_keep_their_rows() {
+  constexpr std::int32_t rows = 3'000;
+  const auto pool = std::make_shared<lab::OutputPool>(std::vector<std::int32_t>{8, 4}, 1, 4096);
+  lab::OutputBuffer a(pool), b(pool);
+  for (std::int32_t i = 0; i < rows; ++i) emit(i % 3 == 0 ? a : b, i % 2, i, true, {{i, i}}, i % 5);
+  const std::vector<std::int32_t> values = merged({&a, &b});
+  CHECK_EQ(values.size(), static_cast<std::size_t>(rows));
+  for (std::size_t i = 0; i < values.size(); ++i) CHECK_EQ(values[i], static_cast<std::int32_t>(i));
+}
+
 void empty_buffers_merge_to_nothing() {
   lab::OutputBuffer a({8, 4});
   CHECK(merged({&a}).empty());
@@ -163,6 +175,7 @@ void rows_may_be_taken_while_more_come(std::size_t chunk_bytes) {
 int main() {
   rows_may_be_taken_while_more_come(4096);
   rows_may_be_taken_while_more_come(lab::OutputBuffer::kChunkBytes);
+  many_segments_keep_their_rows();
   streams_merge_by_time_then_stream();
   one_worker_may_interleave_streams();
   late_row_is_not_sorted_back();
