@@ -77,6 +77,8 @@ class Task:
         options: further engine options, by name.
         scratch: an empty directory for the engine's files, removed after the trial.
         load: when events are due; None for catch-up: as fast as back-pressure allows.
+        expected_outputs: records in the right answer, so that memory for them can be had before
+            the clock starts: how many, and nothing of what is in them. None: not known.
     """
 
     workload: Workload
@@ -87,6 +89,7 @@ class Task:
     options: Mapping[str, object] = field(default_factory=dict)
     scratch: Path
     load: OfferedLoad | None = None
+    expected_outputs: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

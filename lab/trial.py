@@ -87,6 +87,8 @@ def run_trial(spec: TrialSpec, result: Result) -> None:
     result["planted_slowdown"] = spec.planted_slowdown
     result["startup_s"] = (time.monotonic_ns() - spec.spawned_ns) / 1e9
     dataset, load = _offered(spec, workload)
+    from workloads.datasets.oracle_cache import expected_rows
+
     with tempfile.TemporaryDirectory(prefix="lab-trial-") as scratch:
         task = Task(
             workload=workload,
@@ -97,6 +99,7 @@ def run_trial(spec: TrialSpec, result: Result) -> None:
             options=spec.options,
             scratch=Path(scratch),
             load=load,
+            expected_outputs=expected_rows(workload, dataset),
         )
         reason = engine.unsupported(task)
         if reason is not None:

@@ -158,6 +158,7 @@ class MulticoreEngine:
             "ring_blocks": _ring_blocks(task),
             "load": task.load,
             "measure": bool(task.options.get("measure", True)),
+            "expected_outputs": task.expected_outputs,
         }
         if task.variant in JOINS:
             return JoinRun(

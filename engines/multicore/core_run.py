@@ -12,9 +12,10 @@ from engines.multicore.results import LAG, LATENCY_UNDER_LOAD, SERVICE, histogra
 from engines.protocol import FULL, Measured, OfferedLoad, Sent
 from workloads.model import Columns, Stream
 
-RESERVED_ROWS = 1 << 20
-"""With a load: output rows for which memory is touched before the clock starts. Fresh pages stop a
-core of a virtual machine for up to tens of milliseconds, which would be the tail of the latency."""
+UNKNOWN_ROWS = 1 << 20
+"""With a load: output rows for which memory is touched where nobody knows how many there will be.
+Fresh pages stop a core of a virtual machine for up to tens of milliseconds, which would be the tail
+of the latency."""
 
 
 class CoreRun:
@@ -24,17 +25,25 @@ class CoreRun:
         output: what the answer's records are.
         load: when records are due; None: all at once.
         measure: False leaves out latency and counts over time.
+        expected_outputs: records in the answer, for which memory is there, and touched, before the
+            run; None: not known. More of them are paid for during the run (`outputs_grown`).
     """
 
     SERVICE_KNOWN: ClassVar[bool] = True
     """Whether the core notes when a thread took what an output comes from."""
 
     def __init__(
-        self, output: np.dtype[np.void], *, load: OfferedLoad | None, measure: bool
+        self,
+        output: np.dtype[np.void],
+        *,
+        load: OfferedLoad | None,
+        measure: bool,
+        expected_outputs: int | None,
     ) -> None:
         self._output = output
         self._load = load
         self._measure = measure
+        self._expected_outputs = expected_outputs
         self._core: Any = None
 
     def answer(self) -> Columns:
@@ -50,6 +59,12 @@ class CoreRun:
     def close(self) -> None:
         """Release the core, its threads and the input."""
         self._core = None
+
+    def _reserved_rows(self, most: int = UNKNOWN_ROWS) -> int:
+        """Return for how many output rows memory is touched; `most`: where it is not known."""
+        if self._expected_outputs is not None:
+            return self._expected_outputs
+        return 0 if self._load is None else most
 
     def _open(self) -> Any:
         if self._core is None:

@@ -19,9 +19,8 @@ from workloads.model.render import plan_text
 from workloads.model.validity import check_plan
 
 RING_BLOCKS = 64
-RESERVED_BYTES = 512 << 20
-"""With a load: most memory for outputs that is touched before the clock starts. Fresh pages stop a
-core of a virtual machine for up to tens of milliseconds, which would be the tail of the latency."""
+MOST_RESERVED_BYTES = 512 << 20
+"""With a load: most memory for outputs that is touched where nobody knows how many there are."""
 
 
 class MulticoreRun(CoreRun):
@@ -39,6 +38,7 @@ class MulticoreRun(CoreRun):
         plan: Plan | None = None,
         load: OfferedLoad | None = None,
         measure: bool = True,
+        expected_outputs: int | None = None,
     ) -> None:
         program = workload.program
         assert isinstance(program, DGSProgram), "the adapter checks"
@@ -48,7 +48,9 @@ class MulticoreRun(CoreRun):
             check_plan(self.plan, profiles)
         except PlanError as error:
             raise EngineError(str(error)) from error
-        super().__init__(program.output, load=load, measure=measure)
+        super().__init__(
+            program.output, load=load, measure=measure, expected_outputs=expected_outputs
+        )
         self._plan_text = plan_text(self.plan)
         fields = [program.output[name] for name in program.output.names or ()]
         placed = cores_for(workers, pin)
@@ -63,7 +65,7 @@ class MulticoreRun(CoreRun):
                 placed["oversubscribed"],
                 offered(load),
                 placed["spare_core"],
-                0 if load is None else _rows_to_reserve(program, data.events, workers),
+                self._reserved_rows(_most_rows(program, data.events)),
                 measure,
             )
             kernels = Kernels(program)
@@ -93,10 +95,10 @@ class MulticoreRun(CoreRun):
         return {"latency": histogram(core.latency(), LATENCY)}
 
 
-def _rows_to_reserve(program: DGSProgram, events: int, workers: int) -> int:
-    """Return for how many output rows of each worker memory is touched before a load begins."""
-    rows = min(events * program.max_outputs_per_event, RESERVED_BYTES // program.output.itemsize)
-    return rows // workers
+def _most_rows(program: DGSProgram, events: int) -> int:
+    """Return how many rows a program can emit, or a bound of what is reserved."""
+    most = MOST_RESERVED_BYTES // program.output.itemsize
+    return min(events * program.max_outputs_per_event, most)
 
 
 def _median(histogram: Histogram) -> int:

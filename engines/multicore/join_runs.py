@@ -11,7 +11,7 @@ import numpy as np
 
 from engines.errors import UnsupportedError
 from engines.multicore import _core
-from engines.multicore.core_run import RESERVED_ROWS, CoreRun, cores_for, offered, set_up
+from engines.multicore.core_run import CoreRun, cores_for, offered, set_up
 from engines.multicore.operator_refusal import FARTHEST
 from engines.protocol import Measured, OfferedLoad, Property
 from workloads.model import Input, Query, Workload
@@ -71,6 +71,7 @@ class JoinRun(CoreRun):
         pin: pin threads to cores; None: where there is a core for each.
         load: when tuples are due; None: all at once.
         measure: False leaves out latency and counts over time.
+        expected_outputs: records in the answer; None: not known.
 
     Raises:
         UnsupportedError: another workload, more streams, or times beyond 2^61.
@@ -91,6 +92,7 @@ class JoinRun(CoreRun):
         pin: bool | None = None,
         load: OfferedLoad | None = None,
         measure: bool = True,
+        expected_outputs: int | None = None,
     ) -> None:
         reason = no_join(workload, variant, workers)
         if reason is not None or not isinstance(workload.program, Query):
@@ -99,7 +101,9 @@ class JoinRun(CoreRun):
         reason = _not_two_streams(data, window)
         if reason is not None:
             raise UnsupportedError(reason)
-        super().__init__(workload.program.output, load=load, measure=measure)
+        super().__init__(
+            workload.program.output, load=load, measure=measure, expected_outputs=expected_outputs
+        )
         self._plan = _PLANS[variant].format(threads=workers)
         with set_up():
             self._core = _core.JoinCore(
@@ -110,7 +114,7 @@ class JoinRun(CoreRun):
                 batch=batch,
                 ring_blocks=ring_blocks,
                 load=offered(load),
-                reserved_rows=0 if load is None else RESERVED_ROWS,
+                reserved_rows=self._reserved_rows(),
                 measure=measure,
                 **cores_for(workers, pin),
             )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from engines.multicore import _core
-from engines.multicore.core_run import RESERVED_ROWS, CoreRun, offered
+from engines.multicore.core_run import CoreRun, offered
 from engines.multicore.layers_options import IN_WORDS, LayersOptions
 from engines.multicore.results import histogram
 from engines.protocol import Measured, OfferedLoad
@@ -34,6 +34,7 @@ class GraphRun(CoreRun, ABC):
         options: the determinism layer.
         load: when records are due; None: all at once.
         measure: False leaves out latency and counts over time.
+        expected_outputs: records in the answer; None: not known.
     """
 
     _compares = False
@@ -47,8 +48,9 @@ class GraphRun(CoreRun, ABC):
         options: LayersOptions | None,
         load: OfferedLoad | None,
         measure: bool,
+        expected_outputs: int | None,
     ) -> None:
-        super().__init__(output, load=load, measure=measure)
+        super().__init__(output, load=load, measure=measure, expected_outputs=expected_outputs)
         self._workers = workers
         self._options = options or LayersOptions()
 
@@ -81,7 +83,7 @@ class GraphRun(CoreRun, ABC):
             core_count=len(available),
             cores=available if pin else [],
             load=offered(self._load),
-            reserved_rows=0 if self._load is None else RESERVED_ROWS,
+            reserved_rows=self._reserved_rows(),
             measure=self._measure,
         )
 

@@ -30,6 +30,7 @@ class LayersQueryRun(GraphRun):
         pin: pin threads to cores in turn; None: no.
         load: when tuples are due; None: all at once.
         measure: False leaves out latency and counts over time.
+        expected_outputs: records in the answer; None: not known.
 
     Raises:
         UnsupportedError: the core cannot run this query on this input, or not this way.
@@ -48,12 +49,20 @@ class LayersQueryRun(GraphRun):
         pin: bool | None = None,
         load: OfferedLoad | None = None,
         measure: bool = True,
+        expected_outputs: int | None = None,
     ) -> None:
         determinism = (options or LayersOptions()).determinism
         reason = no_graph(query, workers, determinism) or refusal(query, data)
         if reason is not None:
             raise UnsupportedError(reason)
-        super().__init__(query.output, workers=workers, options=options, load=load, measure=measure)
+        super().__init__(
+            query.output,
+            workers=workers,
+            options=options,
+            load=load,
+            measure=measure,
+            expected_outputs=expected_outputs,
+        )
         operator = query.operators[0]
         self._operator = operator
         self._compares = operator.join is not None

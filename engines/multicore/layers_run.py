@@ -24,6 +24,7 @@ class LayersRun(GraphRun):
         pin: pin threads to cores in turn; None: no.
         load: when records are due; None: all at once.
         measure: False leaves out latency and counts over time.
+        expected_outputs: records in the answer; None: not known.
 
     Raises:
         UnsupportedError: the core cannot run this pipeline on this input.
@@ -42,12 +43,18 @@ class LayersRun(GraphRun):
         pin: bool | None = None,
         load: OfferedLoad | None = None,
         measure: bool = True,
+        expected_outputs: int | None = None,
     ) -> None:
         reason = refused_fields(pipeline, data)
         if reason is not None:
             raise UnsupportedError(reason)
         super().__init__(
-            pipeline.output, workers=workers, options=options, load=load, measure=measure
+            pipeline.output,
+            workers=workers,
+            options=options,
+            load=load,
+            measure=measure,
+            expected_outputs=expected_outputs,
         )
         self._pipeline = pipeline
         self._kernels = [

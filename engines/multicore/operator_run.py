@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from engines.errors import UnsupportedError
 from engines.multicore import _core
-from engines.multicore.core_run import RESERVED_ROWS, CoreRun, cores_for, offered, set_up
+from engines.multicore.core_run import CoreRun, cores_for, offered, set_up
 from engines.multicore.elastic.controller import make
 from engines.multicore.elastic.loop import ElasticLoop, Switched
 from engines.multicore.elastic.mapping import balanced_mapping
@@ -50,6 +50,7 @@ class OperatorRun(CoreRun):
         pin: pin threads to cores; None: where there is a core for each.
         load: when tuples are due; None: all at once.
         measure: False leaves out latency and counts over time.
+        expected_outputs: records in the answer; None: not known.
         controller: options of an elasticity controller; None: the number of instances stays.
         link_rows: rows that an instance may be ahead in the log between two operators, a power of
             two; what is beyond waits in memory. None: the core's default.
@@ -73,6 +74,7 @@ class OperatorRun(CoreRun):
         pin: bool | None = None,
         load: OfferedLoad | None = None,
         measure: bool = True,
+        expected_outputs: int | None = None,
         controller: Mapping[str, object] | None = None,
         link_rows: int | None = None,
     ) -> None:
@@ -87,7 +89,9 @@ class OperatorRun(CoreRun):
             reason = "a controller decides by what is measured; leave out measure = false"
         if reason is not None:
             raise UnsupportedError(reason)
-        super().__init__(query.output, load=load, measure=measure)
+        super().__init__(
+            query.output, load=load, measure=measure, expected_outputs=expected_outputs
+        )
         self._operators = query.operators
         self._operator = query.operators[0]
         self._data = data
@@ -105,7 +109,7 @@ class OperatorRun(CoreRun):
                 shared_nothing=shared_nothing,
                 itemsizes=output_itemsizes(self._operator),
                 load=offered(load),
-                reserved_rows=0 if load is None else RESERVED_ROWS,
+                reserved_rows=self._reserved_rows(),
                 measure=measure,
                 end_watermark=None if data.until_ts is None else data.until_ts - 1,
                 link_rows=link_rows,

@@ -6,7 +6,7 @@ import numpy as np
 
 from engines.errors import UnsupportedError
 from engines.multicore import _core
-from engines.multicore.core_run import RESERVED_ROWS, CoreRun, cores_for, offered, set_up
+from engines.multicore.core_run import CoreRun, cores_for, offered, set_up
 from engines.multicore.kernels.pipelines import StageKernels
 from engines.multicore.pipeline_options import MOST_GROUPS, PipelineOptions
 from engines.multicore.results import histogram
@@ -37,6 +37,7 @@ class PipelineRun(CoreRun):
         pin: pin threads to cores; None: where there is a core for each.
         load: when records are due; None: all at once.
         measure: False leaves out latency and counts over time.
+        expected_outputs: records in the answer; None: not known.
 
     Raises:
         UnsupportedError: the core cannot run this pipeline on this input, or not this way.
@@ -55,13 +56,16 @@ class PipelineRun(CoreRun):
         pin: bool | None = None,
         load: OfferedLoad | None = None,
         measure: bool = True,
+        expected_outputs: int | None = None,
     ) -> None:
         options = options or PipelineOptions()
         window = options.window_for(workers, batch)
         reason = refusal(pipeline, data, options, workers, window)
         if reason is not None:
             raise UnsupportedError(reason)
-        super().__init__(pipeline.output, load=load, measure=measure)
+        super().__init__(
+            pipeline.output, load=load, measure=measure, expected_outputs=expected_outputs
+        )
         self._pipeline = pipeline
         self._workers = workers
         self._options = options
@@ -83,7 +87,7 @@ class PipelineRun(CoreRun):
                 capacity=options.qst_capacity or 0,
                 itemsizes=[8, *itemsizes(pipeline.event)],
                 load=offered(load),
-                reserved_rows=0 if load is None else RESERVED_ROWS,
+                reserved_rows=self._reserved_rows(),
                 measure=measure,
                 **cores_for(workers, pin),
             )

@@ -14,7 +14,7 @@ from tests.workloads.streams import generated
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.cut import answer_before, before, event_times
 from workloads.datasets.errors import DatasetError
-from workloads.datasets.oracle_cache import expected
+from workloads.datasets.oracle_cache import expected, expected_rows
 from workloads.registry import NAMES, workload
 
 EVENT_WINDOW = workload("event_window")
@@ -138,3 +138,31 @@ def test_an_answer_cannot_be_cut_off_its_grid():
     assert answer_before(answer, 2, output)["ts"].tolist() == [0, 1, 2, 3]
     with pytest.raises(DatasetError, match=r"cut at event time 3.* multiples of 2"):
         answer_before(answer, 3, output)
+
+
+def test_the_number_of_records_is_known_once_the_answer_is_kept(tmp_path: Path):
+    data = generated(EVENT_WINDOW, {"values_per_barrier": 5}, 100, 1)
+    dataset = write_dataset(data, "event_window", tmp_path)
+    assert expected_rows(EVENT_WINDOW, dataset) is None
+    assert expected_rows(EVENT_WINDOW, dataset) is None  # and it computed nothing
+    answer = expected(EVENT_WINDOW, dataset)
+    assert expected_rows(EVENT_WINDOW, dataset) == len(answer["ts"]) == 9
+
+
+def test_of_a_cut_dataset_the_number_of_records_is_that_of_the_cut(tmp_path: Path):
+    data = generated(EVENT_WINDOW, {"values_per_barrier": 5}, 100, 1)
+    whole = write_dataset(data, "event_window", tmp_path)
+    expected(EVENT_WINDOW, whole)
+    times = event_times(whole)
+    for share in (0.0, 0.3, 0.7):
+        cut = before(whole, times, int(times[0][int(share * len(times[0]))]))
+        assert expected_rows(EVENT_WINDOW, cut) == len(expected(EVENT_WINDOW, cut)["ts"])
+
+
+def test_no_number_of_records_comes_from_a_file_that_cannot_be_read(tmp_path: Path):
+    data = generated(EVENT_WINDOW, {"values_per_barrier": 5}, 100, 1)
+    dataset = write_dataset(data, "event_window", tmp_path)
+    expected(EVENT_WINDOW, dataset)
+    (path,) = tmp_path.glob("**/expected-*.parquet")
+    path.write_bytes(b"not Parquet")
+    assert expected_rows(EVENT_WINDOW, dataset) is None

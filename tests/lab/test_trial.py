@@ -6,6 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from engines.protocol import Progress
+from engines.small_dataset import write_dataset
 from lab.isolate.process import Outcome
 from lab.load.spec import LoadSpec
 from lab.measure.energy.estimate import Estimate
@@ -15,7 +16,9 @@ from lab.spawn import classify, run_trial
 from lab.trial_spec import TrialSpec, read_spec, write_spec
 from lab.verdict import rates, steadiness
 from results.schema import NAMES, VERIFIED
+from tests.workloads.streams import generated
 from workloads.registry import NAMES as NAMES_OF_WORKLOADS
+from workloads.registry import workload
 
 TIMEOUT_S = 60
 
@@ -399,6 +402,30 @@ def test_rates_of_a_trial_that_timed_out_after_its_run_are_void():
     result = {"status": "ok", "reason": None, "throughput_eps": 5.0, "outputs_eps": 1.0}
     row = classify(outcome(timed_out=True), result, "# phase: verify\n", timeout_s=1)
     assert (row["status"], row["throughput_eps"], row["outputs_eps"]) == ("timeout", None, None)
+
+
+def test_memory_for_the_answer_is_there_before_the_clock_and_what_was_not_is_counted(tmp_path):
+    asked = workload("page_view_join")
+    defaults = {name: one.default for name, one in asked.parameters.items()}
+    dataset = write_dataset(generated(asked, defaults, 300_000, 1), asked.name, tmp_path / "data")
+    spec = TrialSpec(
+        engine="multicore",
+        variant="dgs",
+        workers=1,
+        batch=4096,
+        options={},
+        dataset=dataset,
+        spawned_ns=0,
+    )
+    grown = []
+    for _ in range(2):  # the first verifies, and so leaves the oracle's answer
+        row = run_trial(spec, log=tmp_path / "trial.log", timeout_s=TIMEOUT_S).result
+        assert row["status"] == "ok"
+        assert row["user_s"] + row["system_s"] == pytest.approx(row["cpu_s"])
+        assert row["minor_faults"] >= 0 and row["major_faults"] >= 0
+        grown.append(json.loads(row["counters"])["outputs_grown"])
+    assert grown[0] > 0
+    assert grown[1] == 0
 
 
 def sleepers():

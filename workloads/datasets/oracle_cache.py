@@ -24,6 +24,7 @@ import numpy as np
 from workloads.datasets import total_order
 from workloads.datasets.cut import answer_before
 from workloads.datasets.dataset import Dataset
+from workloads.datasets.errors import DatasetError
 from workloads.datasets.manifest import canonical
 from workloads.model import Columns, Input, Workload
 
@@ -48,8 +49,7 @@ def expected(workload: Workload, dataset: Dataset) -> Columns:
     if not dataset.streams:
         return _computed(workload, dataset.load())
     made_from = _hash(workload, dataset)
-    version = f"{workload.name}-{workload.oracle_version}-{made_from[:12]}"
-    path = dataset.streams[0].path.parent / f"{_PREFIX}{version}.parquet"
+    path = _path(workload, dataset, made_from)
     kept = _read(path, workload, made_from)
     if kept is not None:
         return kept
@@ -68,6 +68,32 @@ def is_intact(path: Path) -> bool:
     """Tell whether a kept answer reads back to its checksum; whose it is does not matter."""
     found = _table(path)
     return found is not None and found[0].get(_CHECKSUM) == _checksum(found[1])
+
+
+def expected_rows(workload: Workload, dataset: Dataset) -> int | None:
+    """Return how many records the kept answer has; None when there is none that can be read.
+
+    Reads the number of rows, and for a dataset that is cut off the times; nothing is computed.
+    """
+    import pyarrow as pa  # heavy
+    import pyarrow.parquet as pq
+
+    if not dataset.streams:
+        return None
+    whole = dataset.whole()
+    path = _path(workload, whole, _hash(workload, whole))
+    try:
+        if dataset.until_ts is None:
+            return int(pq.read_metadata(path).num_rows)
+        ts = pq.read_table(path, columns=["ts"]).column("ts").to_numpy()
+        return len(answer_before({"ts": ts}, dataset.until_ts, workload.output)["ts"])
+    except (OSError, KeyError, DatasetError, pa.ArrowException):
+        return None
+
+
+def _path(workload: Workload, dataset: Dataset, made_from: str) -> Path:
+    version = f"{workload.name}-{workload.oracle_version}-{made_from[:12]}"
+    return dataset.streams[0].path.parent / f"{_PREFIX}{version}.parquet"
 
 
 def _computed(workload: Workload, data: Input) -> Columns:
