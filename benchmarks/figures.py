@@ -33,6 +33,7 @@ Setting = tuple[int, int, int]
 KINDS: Mapping[str, tuple[str, frozenset[str]]] = {
     "rate": (AT_LEAST, frozenset({"cell"})),
     "ratio": (AT_LEAST, frozenset({"cell", "over"})),
+    "scatter": (AT_LEAST, frozenset({"cell"})),
     "share": (AT_LEAST, frozenset({"cell"})),
     "counter": (AT_MOST, frozenset({"cell", "counter"})),
     "counter_rate": (AT_LEAST, frozenset({"cell", "counter"})),
@@ -183,6 +184,8 @@ def _of_cells(target: Target, evidence: Evidence) -> float | None:
     if mine is None:
         return None
     match target.kind:
+        case "scatter":
+            return _slowest_over_median(cells[target.cell])
         case "share":
             return _quotient(mine, _median(evidence.loops_eps))
         case "ratio":
@@ -205,6 +208,12 @@ def _of_cells(target: Target, evidence: Evidence) -> float | None:
             values = [_list_rate(row, target, evidence.lists) for row in cells[target.cell].rows]
             return _median(values)
     return mine
+
+
+def _slowest_over_median(cell: CellSummary) -> float | None:
+    """Return how near the slowest process of a cell comes to its median."""
+    found = cell.spread("throughput_eps")
+    return None if found is None or not found.median else found.min / found.median
 
 
 def _counter(cells: Mapping[str, CellSummary], cell: str, counter: str) -> float | None:

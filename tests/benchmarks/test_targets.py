@@ -42,6 +42,12 @@ def test_rate_is_the_median_over_processes():
     assert measured(target("rate"), Evidence(rows=rows)) == 2.0
 
 
+def test_scatter_is_the_slowest_process_over_the_median():
+    rows = [row(throughput_eps=rate) for rate in (10.0, 9.0, 4.0, 11.0, 10.0, 10.0)]
+    assert measured(target("scatter"), Evidence(rows=rows)) == 0.4
+    assert measured(target("scatter"), Evidence(rows=[row(status="wrong_output")])) is None
+
+
 def test_ratio_and_share_divide_medians():
     rows = [row(throughput_eps=6.0), row("other", throughput_eps=3.0)]
     evidence = Evidence(rows=rows, loops_eps=[1.0, 100.0, 12.0])
