@@ -11,7 +11,7 @@ from lab.leftovers import left_behind
 from lab.measure.energy.choose import by_name
 from lab.measure.energy.recorder import EnergyRecorder
 from lab.measure.sampler import ResourceSampler
-from lab.measure.tree import cpu_seconds
+from lab.measure.usage import used
 from lab.trial_spec import TrialSpec
 from workloads.model import Columns
 
@@ -42,7 +42,7 @@ class Driven:
 
 
 def drive(engine: Engine, task: Task, spec: TrialSpec, result: Result) -> Driven:
-    """Prepare, run, take the answer and close; fills `result` with times, CPU and memory.
+    """Prepare, run, take the answer and close; fills `result` with times, CPU, page faults, memory.
 
     The planted slow-down is busy work inside the timed part, after the engine's own.
     """
@@ -57,7 +57,7 @@ def drive(engine: Engine, task: Task, spec: TrialSpec, result: Result) -> Driven
         try:
             result["prepare_s"] = (time.monotonic_ns() - begin_ns) / 1e9
             phase("run")
-            cpu_before = cpu_seconds(sampler.others())
+            before = used(sampler.others())
             recorder.mark()
             start_ns = time.monotonic_ns()
             measured = prepared.run()
@@ -65,7 +65,7 @@ def drive(engine: Engine, task: Task, spec: TrialSpec, result: Result) -> Driven
             _burn((ran_ns - start_ns) * spec.planted_slowdown)
             end_ns = time.monotonic_ns()
             recorder.mark()
-            result["cpu_s"] = cpu_seconds(sampler.others()) - cpu_before
+            result |= used(sampler.others()).columns_since(before)
             sampler.stop()
             recorder.stop()
             result["duration_s"] = (end_ns - start_ns) / 1e9

@@ -13,6 +13,7 @@ from typing import Any
 from lab.cells import Trial
 from lab.load.spec import LoadSpec
 from lab.measure.machine import Look, await_near, look
+from lab.measure.usage import kernel_doubts
 from lab.run_dir import fingerprint, now
 from lab.session import Session
 from lab.spawn import Ended, run_trial
@@ -82,6 +83,7 @@ def run_one(
         "reconfigurations": _if_there(run_dir, reconfigurations),
         **ended.result,
     }
+    doubts += kernel_doubts(row)
     if ceiling is not None:
         row["generator_ceiling_eps"] = ceiling.eps
         rate_eps = None if load is None else load.rate_eps

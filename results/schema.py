@@ -106,6 +106,14 @@ COLUMNS = (
     Column("latency_count", "int64", "latency samples; null without stamps"),
     Column("latency_definition", "string", "from what to what the latency is measured"),
     Column("cpu_s", "float64", "user and system time of the process tree during the timed part"),
+    Column("user_s", "float64", "user time of `cpu_s`; split by the kernel's ticks, some ms"),
+    Column("system_s", "float64", "system time of `cpu_s`: clearing memory, waking, waiting, I/O"),
+    Column(
+        "minor_faults",
+        "int64",
+        "page faults in the timed part that needed no disk: mostly memory not touched before it",
+    ),
+    Column("major_faults", "int64", "page faults in the timed part that waited for a disk"),
     Column("peak_rss_bytes", "int64", "peak of the process tree, preparation and timed part"),
     Column(
         "startup_s", "float64", "process start until the engine is imported and asked to prepare"

@@ -7,7 +7,8 @@ from types import TracebackType
 
 import psutil
 
-from lab.measure.tree import cpu_seconds, descendants, rss_bytes
+from lab.measure.tree import descendants, rss_bytes
+from lab.measure.usage import used
 
 PERIOD_S = 0.1
 # A look for new processes costs more than reading known ones; five a second find all that matter.
@@ -77,7 +78,7 @@ class ResourceSampler:
         rss = rss_bytes(processes)
         self.times_ns.append(time.monotonic_ns())
         self.rss.append(rss)
-        self.cpu_s.append(cpu_seconds(processes))
+        self.cpu_s.append(used(processes).cpu_s)
         self.peak_rss_bytes = max(self.peak_rss_bytes, rss)
 
 

@@ -1,7 +1,6 @@
-"""The processes below this one, and what they have used, read from /proc through psutil."""
+"""The processes below this one, and their memory, read from /proc through psutil."""
 
 import os
-import resource
 from pathlib import Path
 
 import psutil
@@ -47,25 +46,6 @@ def _children(pid: int) -> list[int] | None:
         except OSError:
             continue  # The thread has just ended.
     return children
-
-
-def cpu_seconds(processes: list[psutil.Process]) -> float:
-    """Return the user and system time of this process and its descendants, ended ones included.
-
-    Ended processes are counted through their parents, which have waited for them. What a process
-    used that lost its parent before it ended is not counted. This process is read to the
-    microsecond, others to the kernel's tick (10 ms).
-    """
-    own = resource.getrusage(resource.RUSAGE_SELF)
-    waited = resource.getrusage(resource.RUSAGE_CHILDREN)
-    total = own.ru_utime + own.ru_stime + waited.ru_utime + waited.ru_stime
-    for process in processes:
-        try:
-            times = process.cpu_times()
-        except psutil.Error:
-            continue  # It has just ended: its parent's waited time has it.
-        total += times.user + times.system + times.children_user + times.children_system
-    return total
 
 
 def rss_bytes(processes: list[psutil.Process]) -> int:

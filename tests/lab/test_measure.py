@@ -11,7 +11,8 @@ from engines.protocol import Histogram
 from lab.isolate.process import run_isolated
 from lab.measure.latency import percentiles
 from lab.measure.sampler import ResourceSampler
-from lab.measure.tree import cpu_seconds, descendants
+from lab.measure.tree import descendants
+from lab.measure.usage import used
 
 BURN = "import time\nend = time.process_time() + {s}\nwhile time.process_time() < end: pass\n"
 
@@ -96,19 +97,19 @@ def test_descendants_include_grandchildren_and_children_of_other_threads():
 
 
 def test_cpu_time_of_a_child_that_has_ended_is_counted():
-    before = cpu_seconds(descendants())
+    before = used(descendants()).cpu_s
     subprocess.run([sys.executable, "-c", BURN.format(s=0.4)], check=True)
-    assert 0.38 < cpu_seconds(descendants()) - before < 1.0
+    assert 0.38 < used(descendants()).cpu_s - before < 1.0
 
 
 def test_cpu_time_of_a_running_child_is_counted():
-    before = cpu_seconds(descendants())
+    before = used(descendants()).cpu_s
     code = BURN.format(s=0.4) + "print(flush=True)\ntime.sleep(30)"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as child:
         child.stdout.read(1)
-        used = cpu_seconds(descendants()) - before
+        seconds = used(descendants()).cpu_s - before
         child.kill()
-    assert 0.38 < used < 1.0
+    assert 0.38 < seconds < 1.0
 
 
 def test_peak_memory_covers_what_was_freed_before_the_end():

@@ -1,0 +1,91 @@
+"""What a timed part used: page faults and the kernel's share of its CPU time."""
+
+import mmap
+import subprocess
+import sys
+from dataclasses import asdict
+
+import pytest
+
+from lab.measure.tree import descendants
+from lab.measure.usage import LEAST_SYSTEM_S, MOST_SYSTEM_SHARE, Usage, kernel_doubts, used
+
+PAGES = 2_000
+TOUCH = (
+    "import mmap\n"
+    "flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS\n"
+    f"memory = mmap.mmap(-1, {PAGES} * mmap.PAGESIZE, flags=flags)\n"
+    "memory.madvise(mmap.MADV_NOHUGEPAGE)\n"
+    f"for page in range({PAGES}):\n"
+    "    memory[page * mmap.PAGESIZE] = 1\n"
+)
+
+
+def since(before):
+    return used(descendants()).columns_since(before)
+
+
+def row(share, system_s=1.0, minor=41):
+    cpu_s = system_s / share
+    used = {"minor_faults": minor, "major_faults": 0}
+    return {"cpu_s": cpu_s, "system_s": system_s, "user_s": cpu_s - system_s, **used}
+
+
+def test_pages_that_are_touched_for_the_first_time_are_counted_once():
+    memory = mmap.mmap(-1, PAGES * mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory.madvise(mmap.MADV_NOHUGEPAGE)
+    for first in (True, False):
+        before = used([])
+        for page in range(PAGES):
+            memory[page * mmap.PAGESIZE] = 1
+        faults = used([]).columns_since(before)["minor_faults"]
+        assert (faults >= PAGES) == first
+    memory.close()
+
+
+def test_page_faults_of_a_child_that_has_ended_are_counted():
+    before = used(descendants())
+    subprocess.run([sys.executable, "-c", TOUCH], check=True)
+    assert since(before)["minor_faults"] >= PAGES
+
+
+def test_page_faults_of_a_running_child_are_counted_whatever_it_is_called():
+    before = used(descendants())
+    named = "open('/proc/self/comm', 'w').write('a) R (1 2 3')\n"
+    code = named + TOUCH + "print(flush=True)\ninput()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stdin=subprocess.PIPE
+    ) as child:
+        child.stdout.read(1)
+        found = since(before)
+        child.communicate(b"\n")
+    assert PAGES <= found["minor_faults"] < 100 * PAGES
+    assert found["cpu_s"] == pytest.approx(found["user_s"] + found["system_s"])
+
+
+def test_what_a_process_took_with_it_makes_nothing_negative():
+    later = Usage(user_s=1.0, system_s=0.5, minor_faults=3, major_faults=0)
+    earlier = Usage(user_s=2.0, system_s=0.2, minor_faults=7, major_faults=1)
+    found = later.columns_since(earlier)
+    assert found["user_s"] == found["minor_faults"] == found["major_faults"] == 0
+    assert found["system_s"] == pytest.approx(0.3)
+    assert set(asdict(later)) | {"cpu_s"} == set(found)
+
+
+def test_a_timed_part_that_was_the_kernels_is_doubted_in_words():
+    (text,) = kernel_doubts(row(0.62))
+    assert text.startswith("of its CPU time 62% was the kernel's (1000 ms); above 20%")
+    assert "41 page faults" in text
+
+
+@pytest.mark.parametrize(
+    "harmless",
+    [
+        row(MOST_SYSTEM_SHARE * 0.99),
+        row(0.9, system_s=LEAST_SYSTEM_S * 0.9),  # within a tick
+        {"cpu_s": 0.0, "system_s": 0.0},
+        {},  # did not run
+    ],
+)
+def test_what_is_the_engines_is_not_doubted(harmless):
+    assert kernel_doubts(harmless) == []
