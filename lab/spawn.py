@@ -16,7 +16,7 @@ from lab.host import SOURCE
 from lab.isolate.errors import DiskFullError
 from lab.isolate.isolation import CONTAINER, Isolation
 from lab.isolate.process import Outcome, run_isolated
-from lab.trial_spec import TrialSpec, write_spec
+from lab.trial_spec import LACKED_SPACE, TrialSpec, write_spec
 from results import schema
 
 Result = dict[str, Any]
@@ -24,8 +24,13 @@ Result = dict[str, Any]
 LAST_LINES = 5
 LONGEST_REASON = 2000
 SPEC, RESULT = "spec.json", "result.json"
-# How Python, Java and Arrow say that a disk is full.
+# How Python, Java and Arrow say that a disk is full. Anybody can say so; the disk decides.
 _NO_SPACE = os.strerror(errno.ENOSPC)
+LEAST_FREE_BYTES = 16 << 20
+"""Log, series and record of a trial take about so much: with less, the next one fails, too."""
+HAVE_ROOM = (
+    "the disks of run directory and TMPDIR have room now, so that only this engine lacked space"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +56,8 @@ def run_trial(
         isolate: where it runs; None: in a process. A container wants `lab.isolate.check` first.
 
     Raises:
-        DiskFullError: there was no space left for what it wrote; nothing is known of the engine.
+        DiskFullError: the lab had no space for what it writes, or a disk that it needs is full yet
+            after a trial that failed for that; nothing is known of the engine.
         IsolationError: the container engine failed.
     """
     try:
@@ -71,9 +77,17 @@ def run_trial(
             raise
         raise _disk_full(log, str(error)) from error
     said = _text(log, begin)
-    if _lacked_space(result, said):
-        raise _disk_full(log, _last(said))
-    return Ended(result=classify(outcome, result, said, timeout_s=timeout_s), attempt=attempt)
+    lacked_space = result is not None and bool(result.pop(LACKED_SPACE, False))
+    row = classify(outcome, result, said, timeout_s=timeout_s)
+    if lacked_space:
+        raise _disk_full(log, row["reason"])
+    if row.get("status") == schema.CRASH and _NO_SPACE in row["reason"]:
+        # By now its temporary files are gone: what is still full, others need as well.
+        full = full_disk(log.parent, Path(tempfile.gettempdir()))
+        if full is not None:
+            raise _disk_full(log, f"{full}: {row['reason']}")
+        row["reason"] += f"; {HAVE_ROOM}"
+    return Ended(result=row, attempt=attempt)
 
 
 def _run_process(
@@ -156,11 +170,16 @@ def _lacked_memory(outcome: Outcome, reason: str) -> bool:
     return killed or "OutOfMemoryError" in reason or "std::bad_alloc" in reason
 
 
-def _lacked_space(result: Result | None, log: str) -> bool:
-    """Return whether a trial failed for lack of disk space, which says nothing of its engine."""
-    if result is None:
-        return _NO_SPACE in _last(log)
-    return result.get("status") == schema.CRASH and _NO_SPACE in result["reason"]
+def full_disk(*folders: Path) -> str | None:
+    """Return the first of these folders whose disk is full, in words; None: all have room."""
+    for folder in folders:
+        disk = os.statvfs(folder)
+        free = disk.f_bavail * disk.f_frsize
+        if free < LEAST_FREE_BYTES:
+            return f"the disk of {folder} has {free >> 10:,} KiB left"
+        if disk.f_files > 0 and disk.f_favail == 0:  # some file systems do not count files
+            return f"the disk of {folder} can hold no more files"
+    return None
 
 
 def _disk_full(log: Path, said: str) -> DiskFullError:

@@ -5,6 +5,7 @@ Whatever happens to the engine's own Python code, a result is written; when the 
 lab that started it sees that. Phases are announced on standard output, which is the trial's log.
 """
 
+import errno
 import faulthandler
 import json
 import os
@@ -12,6 +13,8 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +23,7 @@ from engines.protocol import Engine, OfferedLoad, Task
 from engines.registry import engine as find_engine
 from lab.drive import Driven, drive, phase
 from lab.load.errors import LoadError
-from lab.trial_spec import TrialSpec, read_spec, workload_of
+from lab.trial_spec import LACKED_SPACE, TrialSpec, read_spec, workload_of
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.integrity import verified
@@ -40,7 +43,8 @@ def main(arguments: list[str]) -> None:
     try:
         spec = read_spec(spec_path)
         if spec.runs_oracle_only:
-            _prepare_oracle(spec)
+            with _writing(result):
+                _prepare_oracle(spec)
         elif spec.measures_ceiling_only:
             _measure_ceiling(spec, result)
         else:
@@ -105,7 +109,18 @@ def run_trial(spec: TrialSpec, result: Result) -> None:
         if reason is not None:
             raise UnsupportedError(reason)
         driven = drive(engine, task, spec, result)
-    _record(driven, task, spec, result)
+    with _writing(result):
+        _record(driven, task, spec, result)
+
+
+@contextmanager
+def _writing(result: Result) -> Iterator[None]:
+    """Note in the result when the lab's own files, and no engine's, find no space."""
+    try:
+        yield
+    except OSError as error:
+        result[LACKED_SPACE] = error.errno == errno.ENOSPC
+        raise
 
 
 def _offered(spec: TrialSpec, workload: Workload) -> tuple[Dataset, OfferedLoad | None]:

@@ -12,6 +12,9 @@ from workloads.datasets.dataset import Dataset, DatasetStream
 from workloads.model import Alphabet, Workload
 from workloads.registry import workload as find_workload
 
+LACKED_SPACE = "lab_lacked_space"
+"""Key of a result: true when the lab itself, and no engine, found no space for what it writes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialSpec:

@@ -79,6 +79,17 @@ def test_words_and_numbers_that_no_file_holds_cost_one_cell_and_not_the_run(caps
     assert call(["run", "--resume", str(run.path)]) == EXIT_ENGINE_FAILURE
 
 
+def test_engine_that_claims_a_full_disk_costs_its_cell_and_not_the_run(capsys, matrix):
+    path = matrix(["crash", "correct"], options='{ says = "[Errno 28] No space left on device" }')
+    code, out, err = run_lab(capsys, path)
+    assert code == EXIT_ENGINE_FAILURE, err
+    rows = read_run(Path(out[-1])).rows
+    assert [row["status"] for row in rows] == ["crash", "ok"]
+    assert (
+        "No space left on device; the disks of run directory and TMPDIR have" in rows[0]["reason"]
+    )
+
+
 def test_dry_run_prints_the_cells_and_makes_nothing(capsys, matrix, tmp_path):
     path = matrix(["correct", "lose"], repetitions=3)
     code, out, _ = run_lab(capsys, path, "--dry-run", "--only", "*lose*")

@@ -7,6 +7,7 @@ import pytest
 
 from engines.protocol import Progress
 from engines.small_dataset import write_dataset
+from lab.isolate.errors import DiskFullError
 from lab.isolate.process import Outcome
 from lab.load.spec import LoadSpec
 from lab.measure.energy.estimate import Estimate
@@ -129,6 +130,20 @@ def test_what_no_column_can_hold_is_told_and_the_trial_is_no_measurement(trial):
     assert f"events is {2**70}, which is no int64" in row["reason"]
     assert "counter seen is nan, no number: it is left out" in row["reason"]
     assert json.loads(row["counters"]) == {"lost": 1.0}
+
+
+def test_disk_that_is_really_full_is_no_answer_of_the_engine(trial, monkeypatch):
+    monkeypatch.setattr("lab.spawn.LEAST_FREE_BYTES", 2**63)
+    with pytest.raises(DiskFullError, match=r"the disk of .* has .* KiB left: .*No space left on"):
+        trial("crash", says="No space left on device")
+    assert trial("crash")["status"] == "crash"
+
+
+def test_lab_that_finds_no_space_for_its_own_files_records_nothing(trial, tmp_path):
+    # Every write to /dev/full fails for lack of space, whatever the disks have.
+    (tmp_path / "outputs.parquet.partial").symlink_to("/dev/full")
+    with pytest.raises(DiskFullError, match=r"\[Errno 28\].*No space left on device"):
+        trial("correct")
 
 
 def test_killed_process_is_a_crash_that_names_signal_and_phase(trial):
