@@ -4,9 +4,10 @@ import fcntl
 import hashlib
 import json
 import os
+import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -64,15 +65,19 @@ def start(root: Path, meta: dict[str, Any]) -> Path:
     for attempt in range(100):
         suffix = f"-{attempt}" if attempt else ""
         run_dir = root / f"{stamp}-{meta['name']}{suffix}"
+        if run_dir.exists():
+            continue
         try:
             run_dir.mkdir(parents=True)
-        except FileExistsError:
-            continue
+            for part in ("trials", "logs", "series", "outputs"):
+                (run_dir / part).mkdir()
+            write_meta(run_dir, meta)
         except OSError as error:
-            raise LabError(f"{run_dir}: cannot make the run: {error}; use --out") from error
-        for part in ("trials", "logs", "series", "outputs"):
-            (run_dir / part).mkdir()
-        write_meta(run_dir, meta)
+            shutil.rmtree(run_dir, ignore_errors=True)
+            said = error.strerror or error
+            raise LabError(
+                f"{run_dir}: cannot make the run: {said}; make room there, or use --out"
+            ) from error
         return run_dir
     raise LabError(f"{root} already has 100 runs called {stamp}-{meta['name']}; use another name")
 
@@ -88,7 +93,10 @@ def hold(run_dir: Path) -> Iterator[None]:
     try:
         lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
-        raise LabError(f"{run_dir}: cannot be worked on: {error}") from error
+        said = error.strerror or error
+        raise LabError(
+            f"{run_dir}: cannot be worked on: {said}; copy it to a place that can be written"
+        ) from error
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -98,8 +106,9 @@ def hold(run_dir: Path) -> Iterator[None]:
                 f"{run_dir} is being worked on by process {owner}; wait for it or stop it, then "
                 "resume"
             ) from None
-        os.truncate(lock, 0)
-        os.pwrite(lock, str(os.getpid()).encode(), 0)
+        with suppress(OSError):  # the lock holds on a full disk, too; only its owner is not told
+            os.truncate(lock, 0)
+            os.pwrite(lock, str(os.getpid()).encode(), 0)
         yield
     finally:
         os.close(lock)

@@ -91,7 +91,10 @@ def run(
     began_ns = time.monotonic_ns()
     open_session(meta)
     meta["fingerprint"] = run_fingerprint(meta)
-    write_meta(run_dir, meta)
+    try:
+        write_meta(run_dir, meta)
+    except OSError as error:
+        raise _no_space(run_dir, "run.json", error) from error
     interrupted = True
     session: Session | None = None
     try:

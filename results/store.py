@@ -216,7 +216,8 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
-    except OSError:
+    except OSError as error:
+        error.filename = error.filename or str(path)  # a full disk does not say which file
         _discard(partial)
         raise
 

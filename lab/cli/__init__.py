@@ -3,6 +3,7 @@
 Exit codes live here and nowhere else.
 """
 
+import errno
 import sys
 from importlib import import_module
 from io import TextIOWrapper
@@ -89,7 +90,7 @@ def call(arguments: list[str]) -> int:
         code = _code_of(error)
         if code is None:
             raise
-        click.echo(f"lab: {error}", err=True)
+        click.echo(f"lab: {_said(error)}", err=True)
         return code
     return code if isinstance(code, int) else EXIT_OK
 
@@ -106,4 +107,31 @@ def _code_of(error: Exception) -> int | None:
         return EXIT_ENGINE_FAILURE
     if isinstance(error, LabError | ModelError | DatasetError | EngineError | ResultsError):
         return EXIT_USER_ERROR
+    if isinstance(error, OSError) and error.errno in _REFUSALS:
+        return EXIT_USER_ERROR
     return None
+
+
+_ROOM = "make room there, or use another disk"
+_PLACE = "name another place (--out, --root, LAB_RUNS, LAB_DATA, TMPDIR), or give the right to it"
+_REFUSALS = {
+    errno.ENOSPC: _ROOM,
+    errno.EDQUOT: _ROOM,
+    errno.EFBIG: _ROOM,
+    errno.EROFS: _PLACE,
+    errno.EACCES: _PLACE,
+    errno.EPERM: _PLACE,
+    errno.ENOTDIR: _PLACE,
+    errno.EISDIR: _PLACE,
+    errno.EEXIST: _PLACE,
+    errno.ELOOP: _PLACE,
+    errno.ENAMETOOLONG: _PLACE,
+}
+"""What a file system may refuse anywhere, which is no defect of the lab, and the remedies."""
+
+
+def _said(error: Exception) -> str:
+    if not isinstance(error, OSError):
+        return str(error)
+    where = error.filename or "a file that the lab writes"
+    return f"{where}: {error.strerror or error}; {_REFUSALS[error.errno or 0]}"

@@ -52,6 +52,7 @@ def compare(
     """
     import numpy as np
 
+    from lab.cli.writing import writing
     from lab.host import comparable
     from results.compare import METRICS
     from results.compare import compare as compare_runs
@@ -70,7 +71,9 @@ def compare(
     for line in lines:
         click.echo(line)
     if out is not None:
-        for path in _write(out, old, new, found):
+        with writing("the comparison", out):
+            written = _write(out, old, new, found)
+        for path in written:
             click.echo(str(path))
     return EXIT_OK
 

@@ -93,6 +93,7 @@ def figure(
     comparable; with --quick only what is indicated. The last line printed is the record. Exit
     codes: as of `lab run`; a verdict is no failure.
     """
+    from lab.cli.writing import check_folder, writing
     from lab.figures.options import Options
     from lab.figures.record import Made, claim_line, write
     from lab.figures.registry import facts_of, find, lacking
@@ -115,6 +116,9 @@ def figure(
         from lab.figures.errors import FigureError
 
         raise FigureError(f"{found.id} cannot be run here: there is no {', no '.join(missing)}")
+    folder = out or Path("results/figures")
+    if not dry_run:
+        check_folder(folder, "the figure")
     code = EXIT_OK
     done: list[Run] = []
     for number, stage in enumerate(found.stages):
@@ -124,25 +128,23 @@ def figure(
             _check(found, stage, options, done, reused)
             done.append(reused)
             continue
-        ended, made = _run(found, stage, options, done, reused, dry_run=dry_run, master=master)
-        if made is None or ended == EXIT_INTERRUPTED:
+        ended, measured = _run(found, stage, options, done, reused, dry_run=dry_run, master=master)
+        if measured is None or ended == EXIT_INTERRUPTED:
             return ended
         code = max(code, ended)
-        done.append(made)
+        done.append(measured)
     outcome = found.outcome(options, done)
     verdict = conclude(outcome.claims, quick=options.quick)
-    files = write(
-        Made(
-            figure=found,
-            options=options,
-            runs=done,
-            outcome=outcome,
-            verdict=verdict,
-            facts=facts_of(found),
-        ),
-        out or Path("results/figures"),
-        formats or FORMATS,
+    made = Made(
+        figure=found,
+        options=options,
+        runs=done,
+        outcome=outcome,
+        verdict=verdict,
+        facts=facts_of(found),
     )
+    with writing("the figure", folder):
+        files = write(made, folder, formats or FORMATS)
     for claim in outcome.claims:
         click.echo(claim_line(claim))
     for note in outcome.notes:

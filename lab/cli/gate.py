@@ -105,19 +105,23 @@ def gate(**given: Any) -> int:
         ):
             click.echo(line)
         return EXIT_OK
-    report = _held(given)
-    if given["accept"] is not None:
-        from lab.gate.accept import apply_accepted, read_accepted
-
-        accepted = read_accepted(given["accept"])
-        report = apply_accepted(report, accepted, datetime.now(UTC).date())
+    from lab.cli.writing import check_file, writing
+    from lab.gate.accept import apply_accepted, read_accepted
     from lab.gate.render import as_text, write_junit, write_markdown
 
+    # All files that are given, before anything is measured for them.
+    accepted = None if given["accept"] is None else read_accepted(given["accept"])
+    files = [(name, given[name]) for name in ("junit", "markdown") if given[name] is not None]
+    for name, path in files:
+        check_file(path, f"--{name}")
+    report = _held(given)
+    if accepted is not None:
+        report = apply_accepted(report, accepted, datetime.now(UTC).date())
     click.echo(as_text(report))
-    if given["junit"] is not None:
-        write_junit(report, given["junit"])
-    if given["markdown"] is not None:
-        write_markdown(report, given["markdown"])
+    writers = {"junit": write_junit, "markdown": write_markdown}
+    for name, path in files:
+        with writing(f"--{name}", path):
+            writers[name](report, path)
     if report.blind:
         raise GateError(_too_few(report, one_stage=not given["matrix"] or bool(given["run_name"])))
     return EXIT_GATE if report.failed else EXIT_OK

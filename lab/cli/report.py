@@ -23,9 +23,13 @@ def report(run: str, out: Path | None) -> None:
     run's directory.
     """
     run_dir = find_run(run, Path(os.environ.get("LAB_RUNS", "results/runs")))
+    from lab.cli.writing import check_file, writing
     from reports.page import write_report  # matplotlib is heavy
 
-    click.echo(write_report(run_dir, out))
+    check_file(out, "the report")
+    with writing("the report or a figure of it", run_dir if out is None else out):
+        written = write_report(run_dir, out)
+    click.echo(written)
 
 
 def find_run(run: str, root: Path) -> Path:

@@ -147,6 +147,7 @@ def _execute(
 ) -> Executed:
     from lab.cli.progress import TerminalWatcher, announce
     from lab.cli.table import print_results
+    from lab.cli.writing import check_folder
     from lab.inputs import find_dataset
     from lab.run_dir import hold, new_meta, record_dataset, reopen, start
     from lab.runner import run as run_trials
@@ -157,6 +158,7 @@ def _execute(
         held.enter_context(hold(resume))
         meta = reopen(resume, meta)
     meta["container"] = surroundings(matrix.settings)
+    check_folder(resume or out, "the run")
     datasets = {}
     for entry in {cell.entry.key: cell.entry for cell in cells}.values():
         with announce(f"dataset of {entry.key}") as progress:
