@@ -1,6 +1,6 @@
 """Finds or makes the datasets that a run needs, before anything is measured."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from lab.errors import MatrixError
 from lab.matrix import Matrix, WorkloadEntry
@@ -9,7 +9,7 @@ from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.integrity import verified
 from workloads.datasets.progress import Progress
-from workloads.model import ModelError, Workload
+from workloads.model import ModelError, StreamSpec, Workload
 from workloads.registry import workload as find_workload
 
 
@@ -33,6 +33,27 @@ def bound(entry: WorkloadEntry) -> Workload:
         ModelError: an unknown workload or a bad query parameter.
     """
     return find_workload(entry.name).bound(entry.query)
+
+
+def check_room_for(entries: Sequence[WorkloadEntry]) -> None:
+    """Check that the disk has room for all input that is yet to be generated, before any is.
+
+    Raises:
+        ModelError: an unknown workload or a bad parameter.
+        DatasetError: it has not; names both sizes.
+    """
+    from workloads.datasets.build import recipe_of
+    from workloads.datasets.room import check_room
+
+    catalog = Catalog.default()
+    specs: list[StreamSpec] = []
+    for entry in entries:
+        if entry.dataset is None:
+            workload = find_workload(entry.name)
+            params = workload.params(entry.params)
+            if catalog.find(recipe_of(workload, params, entry.events, entry.seed)) is None:
+                specs += workload.streams(params, entry.events)
+    check_room(specs, catalog.root)
 
 
 def find_dataset(

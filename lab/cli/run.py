@@ -148,7 +148,7 @@ def _execute(
     from lab.cli.progress import TerminalWatcher, announce
     from lab.cli.table import print_results
     from lab.cli.writing import check_folder
-    from lab.inputs import find_dataset
+    from lab.inputs import check_room_for, find_dataset
     from lab.run_dir import hold, new_meta, record_dataset, reopen, start
     from lab.runner import run as run_trials
     from lab.session import surroundings
@@ -159,8 +159,10 @@ def _execute(
         meta = reopen(resume, meta)
     meta["container"] = surroundings(matrix.settings)
     check_folder(resume or out, "the run")
+    entries = list({cell.entry.key: cell.entry for cell in cells}.values())
+    check_room_for(entries)
     datasets = {}
-    for entry in {cell.entry.key: cell.entry for cell in cells}.values():
+    for entry in entries:
         with announce(f"dataset of {entry.key}") as progress:
             datasets[entry.key] = find_dataset(entry, master=master, progress=progress, say=_warn)
         record_dataset(meta, entry.key, datasets[entry.key])

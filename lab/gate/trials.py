@@ -160,10 +160,12 @@ def find_inputs(cells: Sequence[Cell], *, master: str, say: Say) -> dict[str, Da
     Raises:
         LabError: one cannot be had; other errors as for `lab.inputs.find_dataset`.
     """
-    from lab.inputs import find_dataset
+    from lab.inputs import check_room_for, find_dataset
 
+    entries = {cell.entry.key: cell.entry for cell in cells}
+    check_room_for(list(entries.values()))
     found = {}
-    for key, entry in {cell.entry.key: cell.entry for cell in cells}.items():
+    for key, entry in entries.items():
         began = time.monotonic()
         found[key] = find_dataset(entry, master=master, say=say)
         if (took := time.monotonic() - began) > 1:

@@ -90,6 +90,19 @@ def test_engine_that_claims_a_full_disk_costs_its_cell_and_not_the_run(capsys, m
     )
 
 
+def test_input_that_no_disk_holds_is_refused_before_any_is_made(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("LAB_DATA", str(tmp_path / "catalogue"))
+    path = tmp_path / "m.toml"
+    path.write_text(
+        '[[workload]]\nname = "page_view_join"\nevents = 10\n[[workload]]\nname = "event_window"\n'
+        'events = 1_000_000_000_000_000\n[[engine]]\nname = "fake"\n'
+    )
+    code, _, err = run_lab(capsys, path, "--out", tmp_path / "runs")
+    assert code == EXIT_USER_ERROR
+    assert "1,000,000,0" in err and "events take at least" in err and "ask for fewer" in err
+    assert not (tmp_path / "catalogue").exists() and not (tmp_path / "runs").exists()
+
+
 def test_dry_run_prints_the_cells_and_makes_nothing(capsys, matrix, tmp_path):
     path = matrix(["correct", "lose"], repetitions=3)
     code, out, _ = run_lab(capsys, path, "--dry-run", "--only", "*lose*")
