@@ -108,12 +108,37 @@ def test_compression_is_recognised_and_does_not_change_the_dataset(
     assert imported(catalog, "access-log", plain).id == dataset.id
 
 
+def test_other_texts_with_the_same_ids_are_another_dataset(catalog: Catalog, tmp_path: Path):
+    one = imported(catalog, "access-log", log_file(tmp_path, log_line(1, "/a", "1"), name="1"))
+    two = imported(catalog, "access-log", log_file(tmp_path, log_line(1, "/b", "1"), name="2"))
+    assert one.id != two.id
+    assert texts(catalog, one, "pages") == ["/a"]
+    assert texts(catalog, two, "pages") == ["/b"]
+    assert len(catalog.list().datasets) == 2
+
+
+def test_where_data_comes_from_is_what_is_said_or_not_stated(catalog: Catalog, tmp_path: Path):
+    file = log_file(tmp_path, log_line(1, "/a", "1"))
+    dataset = imported(catalog, "access-log", file)
+    assert (dataset.source, dataset.licence) == ("not stated", "not stated")
+    other = Catalog(root=tmp_path / "other")
+    dataset = imported(other, "access-log", file, source="our server", licence="ours")
+    assert (dataset.source, dataset.licence) == ("our server", "ours")
+
+
 def test_several_files_are_one_sequence(catalog: Catalog, tmp_path: Path):
     one = log_file(tmp_path, log_line(1, "/a", "1"), name="1")
     two = log_file(tmp_path, log_line(2, "/b", "1"), name="2")
     assert imported(catalog, "access-log", one, two).streams[0].rows == 2
     with pytest.raises(DatasetError, match=r"1:2: time 1 is before 2 at .*2:2"):
         imported(catalog, "access-log", two, one)
+
+
+@pytest.mark.parametrize("streams", [0, 1025, 10**6])
+def test_a_number_of_streams_that_no_engine_takes_is_refused(streams: int, tmp_path: Path):
+    file = log_file(tmp_path, log_line(1, "/a", "1"))
+    with pytest.raises(DatasetError, match=f"--streams is {streams}; give 1 to 1024"):
+        import_kind("access-log").complete(ImportOptions(files=(file,), streams=streams))
 
 
 BAD_LOG_LINES = {

@@ -26,11 +26,9 @@ TAQ = {
 }
 
 
-def imported(
-    catalog: Catalog, *files: Path, layout: dict, streams: int = 1, **settings: object
-) -> Dataset:
+def imported(catalog: Catalog, *files: Path, layout: dict, **settings: object) -> Dataset:
     chosen = layout | {"settings": layout["settings"] | settings}
-    options = ImportOptions(files=files, streams=streams, **chosen)
+    options = ImportOptions(files=files, **chosen)
     return import_files(import_kind("trades"), options, catalog=catalog)
 
 
@@ -78,10 +76,8 @@ class TestImport:
     def test_imported_trades_are_hedged_as_the_oracle_says(self, catalog: Catalog, tmp_path: Path):
         trades = simulated(2, SYMBOLS, 800)
         file = taq(tmp_path / "taq.txt", trades)
-        dataset = imported(catalog, file, layout=TAQ, streams=2)
-        assert [stream.name for stream in dataset.streams] == [
-            "left-0", "left-1", "right-0", "right-1",
-        ]  # fmt: skip
+        dataset = imported(catalog, file, layout=TAQ)
+        assert [stream.name for stream in dataset.streams] == ["left", "right"]
         hedge = workload("nyse_hedge").bound({"ws_ms": 3000, "lower": -2.0, "upper": -0.5})
         data = dataset.load()
         prepared = PreparedReference(hedge.program, data)
@@ -194,6 +190,14 @@ def test_options_that_make_no_sense_are_refused(more: dict, message: str, tmp_pa
     options = kind.complete(ImportOptions(files=(path,), **(LEAN | more)))
     with pytest.raises(DatasetError, match=message):
         list(kind.read(path, options, lambda position: None))
+
+
+def test_several_streams_of_a_side_which_joins_refuse_are_refused_at_once(tmp_path: Path):
+    (path,) = lean(tmp_path, "20180730", simulated(6, {"GE": 1_310}, 3))
+    options = ImportOptions(files=(path,), streams=2, **LEAN)
+    message = r"--streams is 2; import trades makes one of each side \(the engines' joins read one"
+    with pytest.raises(DatasetError, match=message):
+        import_kind("trades").complete(options)
 
 
 def test_a_file_name_without_a_symbol_is_a_bad_row_and_a_pattern_finds_it(tmp_path: Path):

@@ -3,14 +3,16 @@
     {"format": 1, "id": "<sha-256>", "workload": ..., "alphabet": {"kinds": [...], "keys": n},
      "streams": [{"name", "kinds", "file", "bytes", "rows", "ts_min", "ts_max", "columns",
                   "sha256", "heartbeats"}, ...],
-     "dictionaries": {"pages": "pages.parquet"}, "origin": {...}, "source": ..., "licence": ...,
+     "dictionaries": {"pages": "pages.parquet"}, "dictionary_sha256": {"pages": "<SHA-256>"},
+     "origin": {...}, "source": ..., "licence": ...,
      "files": {"value-0.parquet": "<SHA-256 of its bytes>", ...}, "checksum": "<SHA-256>"}
 
 `checksum` is over all the rest as canonical JSON. Records written before there were `files` and
 `checksum` have neither; what the id covers is checked against it in every record.
 
 Files are named relative to the folder, so that a catalogue may be moved. `id` is the SHA-256 of
-what the data is: workload, alphabet, and each stream's name, kinds, columns, heartbeats and values.
+what the data is: workload, alphabet, each stream's name, kinds, columns, heartbeats and values, and
+the texts of each dictionary (records written before there was `dictionary_sha256`: not these).
 Where it comes from is not part of it. Written last, so a folder without it is not a dataset.
 """
 
@@ -63,10 +65,11 @@ class Content:
     source: str
     licence: str
     dictionaries: Mapping[str, str] = field(default_factory=dict)
+    dictionary_sha256: Mapping[str, str] = field(default_factory=dict)
 
     def id(self) -> str:
         """Return the SHA-256 of the content, in hex."""
-        logical = {
+        logical: dict[str, object] = {
             "workload": self.workload,
             "alphabet": [self.alphabet.kinds, self.alphabet.keys],
             "streams": [
@@ -74,6 +77,8 @@ class Content:
                 for part in self.streams
             ],
         }
+        if self.dictionary_sha256:
+            logical["dictionaries"] = dict(self.dictionary_sha256)
         return hashlib.sha256(canonical(logical).encode()).hexdigest()
 
 
@@ -94,6 +99,7 @@ def write(folder: Path, content: Content) -> str:
             for part in content.streams
         ],
         "dictionaries": dict(content.dictionaries),
+        "dictionary_sha256": dict(content.dictionary_sha256),
         "origin": dict(content.origin),
         "source": content.source,
         "licence": content.licence,
@@ -179,6 +185,10 @@ def _dataset(folder: Path, record: Mapping[str, Any]) -> Dataset:
         licence=_of(str, record["licence"]),
         dictionaries={
             _of(str, name): _file_name(file) for name, file in record["dictionaries"].items()
+        },
+        dictionary_sha256={
+            _of(str, name): _sha256(texts)
+            for name, texts in record.get("dictionary_sha256", {}).items()
         },
     )
     if content.id() != _sha256(record["id"]):

@@ -120,9 +120,6 @@ ACCESS_LOG = ImportKind(
     name="access-log",
     workload="page_view_join",
     help="tab-separated web log (host logname time method url response bytes referer useragent)",
-    source="web server log; for the NASA files: Kennedy Space Center web server, 1995, Internet "
-    "Traffic Archive",
-    licence="as its publisher says; the Internet Traffic Archive allows unrestricted use",
     columns=(("host", "string"), ("url", "string"), ("size", "int32")),
     read=read_lines,
     parse=parse,

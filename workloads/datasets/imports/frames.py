@@ -1,5 +1,6 @@
 """Spark frames to files: streams and dictionaries, each in one sorted Parquet file."""
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -68,6 +69,23 @@ def write_dictionary(rows: "DataFrame", dictionary: Dictionary, folder: Path) ->
     records = ordered.mapInArrow(task, "entries long").collect()
     # As above: no task for no texts at all, such as hashtags where nobody uses them.
     return int(records[0].entries) if records else task.write(iter(()))
+
+
+def texts_sha256(path: Path) -> str:
+    """Return the SHA-256 of a dictionary's texts in order of their ids, in hex.
+
+    Each text comes after its length in UTF-8, a little-endian 8-byte number. Unlike the bytes of
+    the file, it does not depend on a library's version.
+    """
+    import pyarrow.parquet as pq
+
+    digest = hashlib.sha256()
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(columns=["text"]):
+            for text in batch.column(0).to_pylist():
+                encoded = text.encode()
+                digest.update(len(encoded).to_bytes(8, "little") + encoded)
+    return digest.hexdigest()
 
 
 def encode(rows: "DataFrame", dictionary: Dictionary, entries: "DataFrame") -> "DataFrame":

@@ -56,8 +56,8 @@ class ImportOptions:
         streams: number of physical streams to split into.
         max_bad: so many bad rows are left out; one more fails.
         sort: sort by time instead of refusing files that are not sorted.
-        source: overrides the kind's text.
-        licence: overrides the kind's text.
+        source: where the data comes from, in the person's words; None: not stated.
+        licence: of the data, likewise.
         columns: for CSV, the column of each role (`ImportKind.roles`).
         settings: the kind's own options, by name; complete after `ImportKind.complete`.
     """
@@ -117,8 +117,6 @@ class ImportKind:
         name: as typed, e.g. `access-log`.
         workload: whose input it becomes (`Workload.input`).
         help: one line for people.
-        source: where such data usually comes from.
-        licence: licence text of it.
         read: `read(path, options, at)` yields (place, fields) of everything in a raw file, in
             order; `place` is for messages, `at` is told the bytes read. `lines.read_lines` and
             `csv_rows.read_csv` are such functions.
@@ -135,13 +133,12 @@ class ImportKind:
         roles: what `--columns` may name, if the kind reads CSV.
         settings: its own options.
         sorts: whether its files are expected in any order, and always sorted.
+        one_stream: why its streams cannot be split further; "" where they can.
     """
 
     name: str
     workload: str
     help: str
-    source: str
-    licence: str
     read: Callable[[Path, ImportOptions, At], Iterator[tuple[str, Fields]]]
     parse: Callable[[Any, ImportOptions], Row | None]
     columns: tuple[tuple[str, str], ...]
@@ -153,6 +150,7 @@ class ImportKind:
     roles: tuple[str, ...] = ()
     settings: tuple[Setting, ...] = ()
     sorts: bool = False
+    one_stream: str = ""
 
     def complete(self, options: ImportOptions) -> ImportOptions:
         """Return checked options, with absolute paths and every setting of the kind.
@@ -163,6 +161,11 @@ class ImportKind:
         """
         if not options.files:
             raise DatasetError("no file given; name at least one with --file")
+        if self.one_stream and options.streams != 1:
+            raise DatasetError(
+                f"--streams is {options.streams}; import {self.name} makes one of each side "
+                f"({self.one_stream}), so leave it out"
+            )
         if not 1 <= options.streams <= MOST_STREAMS:
             raise DatasetError(f"--streams is {options.streams}; give 1 to {MOST_STREAMS}")
         if options.max_bad < 0:

@@ -118,8 +118,6 @@ LINEAR_ROAD = ImportKind(
     workload=INPUT,
     help="Linear Road's records: Type,Time,VID,Spd,XWay,Lane,Dir,Seg,Pos, or time vehicle speed "
     "expressway lane direction position with blanks between",
-    source="Linear Road benchmark: simulated traffic",
-    licence="as its publisher says",
     read=read_lines,
     parse=parse,
     columns=tuple((name, FIELDS[name].name) for name in FIELDS.names or ()),

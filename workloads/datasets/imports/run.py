@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.dataset import Dataset
-from workloads.datasets.imports.frames import encode, write_dictionary, write_table
+from workloads.datasets.imports.frames import encode, texts_sha256, write_dictionary, write_table
 from workloads.datasets.imports.kind import ImportKind, ImportOptions
 from workloads.datasets.imports.stage import Reading, ReadTask
 from workloads.datasets.manifest import Content
@@ -16,6 +16,10 @@ from workloads.datasets.session import DEFAULT_MASTER, spark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+NOT_STATED = "not stated"
+"""Source and licence of what a person says nothing about: a kind of file has no licence."""
 
 
 def import_files(
@@ -98,9 +102,10 @@ def _write(
             "streams": options.streams,
             **_chosen(kind, options),
         },
-        source=options.source or kind.source,
-        licence=options.licence or kind.licence,
+        source=options.source or NOT_STATED,
+        licence=options.licence or NOT_STATED,
         dictionaries={name: f"{name}.parquet" for name in entries},
+        dictionary_sha256={name: texts_sha256(folder / f"{name}.parquet") for name in entries},
     )
 
 

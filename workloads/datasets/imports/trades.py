@@ -108,25 +108,15 @@ def prepare(rows: "DataFrame", options: ImportOptions) -> "DataFrame":
 
 
 def streams(rows: "DataFrame", options: ImportOptions) -> tuple[Table, ...]:
-    """Return both sides with all trades, dealt to as many streams each as asked for, in turn."""
-    from pyspark.sql import functions as f
-
-    trades = rows.select("row", "ts", f.col("symbols_id").alias("id"), "price", "average")
+    """Return both sides, with all trades each."""
+    trades = rows.withColumnRenamed("symbols_id", "id")
     dtypes: dict[str, np.dtype[Any]] = {
         "ts": np.dtype(np.int64),
         **{name: np.dtype(np.int32) for name in ("id", "price", "average")},
     }
-    count = options.streams
     return tuple(
-        Table(
-            name=name if count == 1 else f"{name}-{index}",
-            kinds=(kind,),
-            frame=trades.filter(f.col("row") % count == index),
-            dtypes=dtypes,
-            order=("ts", "row"),
-        )
+        Table(name=name, kinds=(kind,), frame=trades, dtypes=dtypes, order=("ts", "row"))
         for kind, name in enumerate(KINDS)
-        for index in range(count)
     )
 
 
@@ -134,8 +124,6 @@ TRADES = ImportKind(
     name="trades",
     workload="nyse_hedge",
     help="trades in CSV, with a time, a price and a symbol each",
-    source="trades of a stock exchange",
-    licence="as their publisher says",
     read=read,
     parse=parse,
     columns=(("symbol", "string"), ("price", "int32")),
@@ -175,4 +163,5 @@ TRADES = ImportKind(
         ),
     ),
     sorts=True,
+    one_stream="the engines' joins read one stream for each of their inputs",
 )

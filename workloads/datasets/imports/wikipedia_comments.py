@@ -26,8 +26,6 @@ WIKIPEDIA_COMMENTS = ImportKind(
     workload="tweets",
     help="comments of Wikipedia recent changes, one JSON object a line with `time`, `user` and "
     "`comment`",
-    source=WIKIPEDIA_EDITS.source,
-    licence=WIKIPEDIA_EDITS.licence,
     read=read_lines,
     parse=parse,
     columns=(("user", "string"), ("text", "string")),
