@@ -13,6 +13,7 @@ from lab.cli.catalogue import catalog_at, master_option, root_option, step_bar
 from lab.cli.data_import import ImportGroup
 from lab.cli.data_view import as_record, origin_words, print_dataset, print_id
 from lab.cli.fit import print_fitting
+from lab.cli.once import Once
 from workloads.datasets.catalog import LARGEST_SEED
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.manifest import ID_SHOWN
@@ -27,7 +28,7 @@ def data() -> None:
     """Generate, import, show and verify datasets."""
 
 
-@data.command()
+@data.command(cls=Once)
 @click.argument("workload_name", metavar="WORKLOAD")
 @click.option("--param", "params", multiple=True, metavar="K=V", help="A generator parameter.")
 @click.option(

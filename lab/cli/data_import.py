@@ -9,6 +9,7 @@ from rich.console import Console
 
 from lab.cli.catalogue import catalog_at, master_option, root_option, step_bar
 from lab.cli.data_view import print_id
+from lab.cli.once import Once
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.imports.kind import ImportKind, ImportOptions, Setting
 
@@ -25,8 +26,8 @@ _OPTIONS = (
     click.option("--streams", default=1, show_default=True, help="Physical streams to split into."),
     click.option("--max-bad", default=0, show_default=True, help="Bad rows that may be left out."),
     click.option("--sort", is_flag=True, help="Sort by time instead of refusing unsorted files."),
-    click.option("--source", help="Where the data comes from, instead of the kind's own text."),
-    click.option("--licence", help="Licence of the data, instead of the kind's own text."),
+    click.option("--source", help="Where the data comes from; else it is not stated."),
+    click.option("--licence", help="Licence of the data; else it is not stated."),
     master_option,
     root_option,
 )
@@ -90,7 +91,7 @@ def _command(kind: ImportKind) -> click.Command:
     for option in reversed((*_OPTIONS, *own)):
         function = option(function)
     about = f"Import {kind.help}."
-    return click.command(kind.name, help=about, short_help=kind.help)(function)
+    return click.command(kind.name, Once, help=about, short_help=kind.help)(function)
 
 
 def _option_of(setting: Setting) -> Callable[..., Any]:
