@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bar
 
 from workloads.datasets.catalog import ROOT_VARIABLE, Catalog
+from workloads.datasets.executor import AUTO, WAYS
 from workloads.datasets.progress import Progress
 from workloads.datasets.session import DEFAULT_MASTER
 
@@ -20,6 +21,16 @@ root_option = click.option(
 )
 master_option = click.option(
     "--master", default=DEFAULT_MASTER, show_default=True, help="Spark master to run on."
+)
+
+way_option = click.option(
+    "--with",
+    "way",
+    type=click.Choice(WAYS),
+    default=AUTO,
+    show_default=True,
+    help="Make it in this process or on Spark, with the same result; auto: on Spark if it is "
+    "large, or a master is named.",
 )
 
 

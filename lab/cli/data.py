@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from lab.cli import EXIT_OK, EXIT_USER_ERROR
-from lab.cli.catalogue import catalog_at, master_option, root_option, step_bar
+from lab.cli.catalogue import catalog_at, master_option, root_option, step_bar, way_option
 from lab.cli.data_import import ImportGroup
 from lab.cli.data_view import as_record, origin_words, print_dataset, print_id
 from lab.cli.fit import print_fitting
@@ -45,6 +45,7 @@ def data() -> None:
     type=click.IntRange(min=0),
     help="Events in all streams; slightly more may be made.",
 )
+@way_option
 @master_option
 @root_option
 def build(
@@ -52,6 +53,7 @@ def build(
     params: tuple[str, ...],
     seed: int,
     events: int,
+    way: str,
     master: str,
     root: Path | None,
 ) -> None:
@@ -72,6 +74,7 @@ def build(
             events,
             seed,
             catalog=catalog_at(root),
+            way=way,
             master=master,
             progress=progress,
         )

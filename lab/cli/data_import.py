@@ -7,7 +7,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from lab.cli.catalogue import catalog_at, master_option, root_option, step_bar
+from lab.cli.catalogue import catalog_at, master_option, root_option, step_bar, way_option
 from lab.cli.data_view import print_id
 from lab.cli.once import Once
 from workloads.datasets.dataset import Dataset
@@ -28,6 +28,7 @@ _OPTIONS = (
     click.option("--sort", is_flag=True, help="Sort by time instead of refusing unsorted files."),
     click.option("--source", help="Where the data comes from; else it is not stated."),
     click.option("--licence", help="Licence of the data; else it is not stated."),
+    way_option,
     master_option,
     root_option,
 )
@@ -61,6 +62,7 @@ def _command(kind: ImportKind) -> click.Command:
         sort: bool,
         source: str | None,
         licence: str | None,
+        way: str,
         master: str,
         root: Path | None,
         columns: tuple[str, ...] = (),
@@ -80,7 +82,12 @@ def _command(kind: ImportKind) -> click.Command:
         )
         with step_bar() as progress:
             dataset = import_files(
-                kind, options, catalog=catalog_at(root), master=master, progress=progress
+                kind,
+                options,
+                catalog=catalog_at(root),
+                way=way,
+                master=master,
+                progress=progress,
             )
         _print(dataset)
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
 
 from lab.cli import EXIT_INTERRUPTED, EXIT_USER_ERROR
 from tests.workloads.streams import generated
@@ -20,7 +19,6 @@ from workloads.datasets.room import SMALLEST_SHARE
 from workloads.model import ListColumn, ModelError
 from workloads.registry import NAMES, workload
 
-pytestmark = pytest.mark.spark
 ROOT = Path(__file__).parents[2]
 
 
@@ -29,9 +27,7 @@ def plain(values: np.ndarray | ListColumn) -> list:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_built_dataset_holds_what_the_generator_makes(
-    name: str, spark: SparkSession, catalog: Catalog
-):
+def test_a_built_dataset_holds_what_the_generator_makes(name: str, catalog: Catalog):
     chosen = workload(name)
     params = {"streams": 3} if "streams" in chosen.parameters else {}
     dataset = build(chosen, params, 50_000, 5, catalog=catalog)
@@ -51,9 +47,7 @@ def test_a_built_dataset_holds_what_the_generator_makes(
         }
 
 
-def test_streams_longer_than_a_row_group_are_written_in_several(
-    spark: SparkSession, catalog: Catalog
-):
+def test_streams_longer_than_a_row_group_are_written_in_several(catalog: Catalog):
     shown: list[tuple[int, int]] = []
     dataset = build(
         workload("event_window"),
@@ -69,7 +63,7 @@ def test_streams_longer_than_a_row_group_are_written_in_several(
     assert shown[-1] == (dataset.events, dataset.events)
 
 
-def test_ids_depend_on_content_alone(spark: SparkSession, catalog: Catalog, tmp_path: Path):
+def test_ids_depend_on_content_alone(catalog: Catalog, tmp_path: Path):
     chosen = workload("keyed_counter")
     other = Catalog(root=tmp_path / "other")
     one = build(chosen, {}, 1000, 5, catalog=catalog)
@@ -79,22 +73,20 @@ def test_ids_depend_on_content_alone(spark: SparkSession, catalog: Catalog, tmp_
     assert len(catalog.list().datasets) == 3
 
 
-def test_an_empty_dataset_can_be_built_and_loaded(spark: SparkSession, catalog: Catalog):
+def test_an_empty_dataset_can_be_built_and_loaded(catalog: Catalog):
     dataset = build(workload("fraud_detection"), {}, 0, 1, catalog=catalog)
     assert dataset.events == 0
     assert dataset.load().events == 0
 
 
-def test_what_exists_is_found_without_spark(
-    spark: SparkSession, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
-):
+def test_what_exists_is_not_made_again(catalog: Catalog, monkeypatch: pytest.MonkeyPatch):
     chosen = workload("event_window")
     made = ensure(chosen, {"streams": 1}, 100, 1, catalog=catalog)
-    monkeypatch.setattr("workloads.datasets.build.spark", None)  # calling it would fail
+    monkeypatch.setattr("workloads.datasets.build.executor", None)  # calling it would fail
     assert ensure(chosen, {"streams": "1"}, 100, 1, catalog=catalog) == made
 
 
-def test_bad_requests_leave_the_catalogue_as_it_was(spark: SparkSession, catalog: Catalog):
+def test_bad_requests_leave_the_catalogue_as_it_was(catalog: Catalog):
     chosen = workload("page_view_join")
     with pytest.raises(DatasetError, match="events is -1"):
         build(chosen, {}, -1, 1, catalog=catalog)
@@ -121,10 +113,21 @@ def test_what_the_disk_has_no_room_for_is_refused_before_it_is_begun(events: int
     assert not catalog.root.exists()
 
 
-def test_a_write_that_fails_in_a_spark_task_is_told_in_a_line(catalog: Catalog):
+@pytest.mark.parametrize(
+    ("way", "begin"),
+    [
+        ("process", "generating event_window failed: "),
+        pytest.param(
+            "spark",
+            "Spark failed in 'lab: generating event_window': OSError: ",
+            marks=pytest.mark.spark,
+        ),
+    ],
+)
+def test_a_write_that_fails_is_told_in_a_line(way: str, begin: str, catalog: Catalog):
     """In a process of its own, whose files may not grow: a full disk says the same."""
     command = [sys.executable, "-m", "lab", "data", "build", "event_window"]
-    command += ["--events", "1000000", "--master", "local[2]", "--root", str(catalog.root)]
+    command += ["--events", "1000000", "--with", way, "--root", str(catalog.root)]
     told = subprocess.run(
         ["sh", "-c", 'ulimit -f 2000; exec "$@"', "sh", *command],
         cwd=ROOT,
@@ -135,15 +138,16 @@ def test_a_write_that_fails_in_a_spark_task_is_told_in_a_line(catalog: Catalog):
     )
     assert told.returncode == EXIT_USER_ERROR
     (line,) = filter(None, told.stderr.splitlines())
-    assert line.startswith("lab: Spark failed in 'lab: generating event_window': OSError: ")
+    assert line.startswith(f"lab: {begin}")
     assert line.endswith("File too large")
     assert list(catalog.root.iterdir()) == []
 
 
-def test_an_interrupt_leaves_nothing_behind(catalog: Catalog):
+@pytest.mark.parametrize("way", ["process", pytest.param("spark", marks=pytest.mark.spark)])
+def test_an_interrupt_leaves_nothing_behind(way: str, catalog: Catalog):
     """In a process of its own, with a size that takes minutes, interrupted when it has begun."""
     command = [sys.executable, "-m", "lab", "data", "build", "event_window"]
-    command += ["--events", "3000000000", "--master", "local[2]", "--root", str(catalog.root)]
+    command += ["--events", "1000000000", "--with", way, "--root", str(catalog.root)]
     process = subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )

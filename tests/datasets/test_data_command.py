@@ -10,8 +10,6 @@ from lab.cli.data import data
 from tests.datasets.files import log_file, log_line
 from workloads.datasets.errors import DatasetError
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
-
 
 def run(root: Path, *arguments: str) -> str:
     """Return what the command printed on standard output; errors propagate."""
@@ -51,12 +49,21 @@ def test_building_again_names_the_same_dataset(tmp_path: Path):
 
 def test_an_import_is_listed_with_its_file_source_and_licence(tmp_path: Path):
     file = log_file(tmp_path, log_line(1, "/a", "1"), "bad", log_line(2, "/b", "1"))
-    arguments = ["--file", str(file), "--max-bad", "1", "--source", "our server"]
+    arguments = [
+        "--file",
+        str(file),
+        "--max-bad",
+        "1",
+        "--source",
+        "our server",
+        "--licence",
+        "ours alone",
+    ]
     made = run(tmp_path / "data", "import", "access-log", *arguments).strip()
     assert "log.tsv" in run(tmp_path / "data", "list")
     human = run(tmp_path / "data", "show", made)
     assert "our server" in human
-    assert "unrestricted use" in human
+    assert "ours alone" in human
     shown = json.loads(run(tmp_path / "data", "show", made, "--json"))
     assert shown["origin"]["bad_rows"] == 1
     assert Path(shown["dictionaries"]["pages"]).is_file()

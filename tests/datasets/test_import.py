@@ -19,8 +19,6 @@ from workloads.datasets.imports.run import import_files
 from workloads.datasets.imports.stage import ReadTask
 from workloads.datasets.manifest import dictionaries
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
-
 
 def imported(catalog: Catalog, kind: str, *files: Path, **options: object) -> Dataset:
     chosen = ImportOptions(files=files, **options)  # type: ignore[arg-type]  # tests only

@@ -39,8 +39,6 @@ def records(data: Input) -> list[list[tuple[int, ...]]]:
     ]
 
 
-@pytest.mark.spark
-@pytest.mark.usefixtures("spark")
 class TestImport:
     def test_what_the_generator_made_comes_back_from_a_file_in_both_forms(
         self, catalog: Catalog, tmp_path: Path

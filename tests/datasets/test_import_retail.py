@@ -77,8 +77,6 @@ def sold(dataset: Dataset) -> list[tuple[int, ...]]:
     return found
 
 
-@pytest.mark.spark
-@pytest.mark.usefixtures("spark")
 class TestImport:
     def test_lines_are_sorted_and_categories_looked_up(self, catalog: Catalog, tmp_path: Path):
         dataset = imported(catalog, csv(tmp_path, *LINES), settings=products(tmp_path))

@@ -51,8 +51,6 @@ def means(trades: list[Trade]) -> dict[str, int]:
     return found
 
 
-@pytest.mark.spark
-@pytest.mark.usefixtures("spark")
 class TestImport:
     def test_two_layouts_of_the_same_trades_give_the_same_rows(
         self, catalog: Catalog, tmp_path: Path

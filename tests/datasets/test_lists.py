@@ -7,13 +7,10 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pyspark.sql import SparkSession
 
 from workloads.datasets.cut import before, event_times
 from workloads.datasets.dataset import Dataset, DatasetStream
 from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.frames import write_table
-from workloads.datasets.imports.kind import Table
 from workloads.datasets.load import ALIGNMENT_BYTES, load_stream
 from workloads.datasets.manifest import WrittenStream
 from workloads.datasets.stream_file import ROWS_PER_GROUP, write_stream
@@ -162,16 +159,3 @@ def test_total_order_brings_lists_along(tmp_path: Path):
     assert found.lists["words"].dtype == np.int64
     with pytest.raises(ModelError, match="stream a: column words holds lists"):
         total_order(data, np.dtype([("words", np.int32)]))
-
-
-@pytest.mark.spark
-def test_arrays_of_a_frame_become_lists(spark: SparkSession, tmp_path: Path):
-    frame = spark.createDataFrame(
-        [(2, 20, [3]), (1, 10, [1, 2]), (3, 30, [])],
-        "ts long not null, chars int not null, words array<int> not null",
-    )
-    table = Table(name="tweet-0", kinds=(0,), frame=frame, dtypes=TYPES, order=("ts",))
-    record = write_table(table, tmp_path)
-    assert list(lists_of(load_stream(listed(tmp_path, record))).rows()) == [[1, 2], [3], []]
-    read = spark.read.parquet(str(tmp_path / record.file)).orderBy("ts").collect()
-    assert [row.words for row in read] == [[1, 2], [3], []]

@@ -32,7 +32,7 @@ def test_ctrl_c_while_spark_starts_for_a_dataset_is_told_in_a_line(tmp_path):
     scratch.mkdir()
     # Hours of work, should the interrupt be lost.
     matrix.write_text(
-        '[run]\nenergy = "none"\n[[workload]]\nname = "event_window"\nevents = 3_000_000_000\n'
+        '[run]\nenergy = "none"\n[[workload]]\nname = "event_window"\nevents = 1_000_000_000\n'
         '[[engine]]\nname = "reference"\n'
     )
     process = subprocess.Popen(

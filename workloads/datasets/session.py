@@ -160,7 +160,7 @@ def spark(app: str, *, master: str, conf: Mapping[str, str]) -> "Iterator[SparkS
     Raises:
         DatasetError: Spark does not start, or a job fails in the block.
     """
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # has no stubs
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 

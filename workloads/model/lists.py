@@ -88,7 +88,7 @@ class ListColumn:
 
     def take(self, rows: npt.NDArray[np.integer[Any]]) -> "ListColumn":
         """Return the lists of the given rows, in that order."""
-        lengths = np.diff(self.offsets)[rows]
+        lengths = self.offsets[rows + 1] - self.offsets[rows]
         offsets = np.zeros(len(rows) + 1, dtype=np.int64)
         np.cumsum(lengths, out=offsets[1:])
         source = np.repeat(self.offsets[:-1][rows] - offsets[:-1], lengths)

@@ -13,9 +13,13 @@ referer, user agent; a first line with these names is skipped. Event time is in 
 - With several streams, views go to a stream by the CRC-32 of their host.
 """
 
-from typing import TYPE_CHECKING, Any
+import zlib
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from workloads.datasets.imports.kind import (
     BadRowError,
@@ -26,22 +30,21 @@ from workloads.datasets.imports.kind import (
     Table,
 )
 from workloads.datasets.imports.lines import Line, read_lines
-from workloads.model import Alphabet
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from workloads.datasets.imports.rows import where
+from workloads.model import Alphabet, Block
 
 COLUMNS = (
     "host", "logname", "time", "method", "url", "response", "bytes", "referer", "useragent",
 )  # fmt: skip
 KINDS = ("view", "update")
 VIEW, UPDATE = 0, 1
+NO_SIZE = -1
 _INT32_MAX = 2**31 - 1
 _INT64_MAX = 2**63 - 1
 
 
 def parse(line: Line, options: ImportOptions) -> Row | None:
-    """Return (ts, host, url, size or None) of one line; None for the header.
+    """Return (ts, host, url, size or NO_SIZE, stream) of one line; None for the header.
 
     Raises:
         BadRowError: wrong number of columns, or a column that is not what it must be.
@@ -58,7 +61,8 @@ def parse(line: Line, options: ImportOptions) -> Row | None:
     status = _number("response", response, 999)
     size_bytes = None if size in ("", "-") else _number("bytes", size, _INT32_MAX)
     carries_page = status == 200 and method != "HEAD"
-    return seconds, host, url, size_bytes if carries_page else None
+    known = size_bytes if carries_page and size_bytes is not None else NO_SIZE
+    return seconds, host, url, known, zlib.crc32(host.encode()) % options.streams
 
 
 def _number(column: str, text: str, limit: int) -> int:
@@ -69,58 +73,70 @@ def _number(column: str, text: str, limit: int) -> int:
     return int(text)
 
 
-def streams(rows: "DataFrame", options: ImportOptions) -> tuple[Table, ...]:
+def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[Table, ...]:
     """Return the streams of views, and the stream of updates."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as f
-
-    page, count = f.col("pages_id"), options.streams
-    views = rows.select(
-        "row",
-        "ts",
-        (VIEW + len(KINDS) * page).cast("int").alias("tag"),
-        f.col("users_id").alias("user"),
-        (f.crc32(f.col("host").cast("binary")) % count).alias("stream"),
-    )
-    history = Window.partitionBy("pages_id").orderBy("ts", "row")
-    updates = (
-        rows.filter(f.col("size").isNotNull())
-        .withColumn("before", f.lag("size", 1, 0).over(history))
-        .filter(f.col("size") != f.col("before"))
-        .select(
-            "row",
-            "ts",
-            (UPDATE + len(KINDS) * page).cast("int").alias("tag"),
-            f.col("size").alias("meta"),
-        )
-    )
     keys: dict[str, np.dtype[Any]] = {"ts": np.dtype(np.int64), "tag": np.dtype(np.int32)}
     return (
         *(
             Table(
                 name=f"view-{index}",
                 kinds=(VIEW,),
-                frame=views.filter(f.col("stream") == index),
                 dtypes={**keys, "user": np.dtype(np.int32)},
-                order=("ts", "row"),
+                blocks=partial(_views, index),
             )
-            for index in range(count)
+            for index in range(options.streams)
         ),
         Table(
             name="update",
             kinds=(UPDATE,),
-            frame=updates,
             dtypes={**keys, "meta": np.dtype(np.int32)},
-            order=("ts", "row"),
+            blocks=partial(_updates, entries["pages"]),
         ),
     )
+
+
+def _views(stream: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    for block in blocks:
+        view = where(block, np.asarray(block["stream"]) == stream)
+        yield {"ts": view["ts"], "tag": _tags(VIEW, view), "user": view["users"]}
+
+
+def _updates(pages: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    last = np.zeros(pages, dtype=np.int32)
+    for block in blocks:
+        told = where(block, np.asarray(block["size"]) != NO_SIZE)
+        page, size = np.asarray(told["pages"]), np.asarray(told["size"])
+        update = where(told, size != _before(page, size, last))
+        yield {"ts": update["ts"], "tag": _tags(UPDATE, update), "meta": update["size"]}
+
+
+def _tags(kind: int, block: Block) -> npt.NDArray[np.int32]:
+    return kind + len(KINDS) * np.asarray(block["pages"], dtype=np.int32)
+
+
+def _before(
+    page: npt.NDArray[Any], size: npt.NDArray[Any], last: npt.NDArray[np.int32]
+) -> npt.NDArray[np.int32]:
+    """Return, for each row, the size of its page before it; `last` is that before the first row.
+
+    `last` is brought up to the end of the rows.
+    """
+    order = np.argsort(page, kind="stable")
+    by_page, sizes = page[order], size[order]
+    first = np.diff(by_page, prepend=-1) != 0
+    known = np.where(first, last[by_page], np.roll(sizes, 1))
+    final = np.roll(first, -1)  # the row before another page's first, and the last of all
+    last[by_page[final]] = sizes[final]
+    before = np.empty(len(page), dtype=np.int32)
+    before[order] = known
+    return before
 
 
 ACCESS_LOG = ImportKind(
     name="access-log",
     workload="page_view_join",
     help="tab-separated web log (host logname time method url response bytes referer useragent)",
-    columns=(("host", "string"), ("url", "string"), ("size", "int32")),
+    columns=(("host", "string"), ("url", "string"), ("size", "int32"), ("stream", "int32")),
     read=read_lines,
     parse=parse,
     dictionaries=(

@@ -7,16 +7,22 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.imports.raw import At, check_readable
-from workloads.model import Alphabet, ColumnType
+from workloads.model import Alphabet, Block, ColumnType
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    import pyarrow as pa
 
 MOST_STREAMS = 1024
 """As many as generators make: each is a file, and a thread or a task in engines."""
 
 Row = tuple[int, *tuple[Any, ...]]
 """(ts, further columns as `ImportKind.columns` says)."""
+
+
+Blocks = Callable[[], Iterator["pa.RecordBatch"]]
+"""Yields all blocks of rows, each time that it is called."""
+
+Derive = Callable[["pa.RecordBatch"], "pa.RecordBatch"]
 
 
 class BadRowError(Exception):
@@ -79,17 +85,15 @@ class Table:
     Attributes:
         name: of the stream.
         kinds: kind indices in it.
-        frame: has the columns of `dtypes`, and those of `order`.
-        dtypes: columns to write, by name; of a `ListType` where the frame has arrays.
-        order: columns to sort by; the first is `ts`, and together they are unique, so that the
-            stream is the same however Spark computed it.
+        dtypes: columns to write, by name.
+        blocks: makes the stream's blocks, with the columns of `dtypes` and perhaps others, from
+            blocks of all rows in order of time (ties: of the files).
     """
 
     name: str
     kinds: tuple[int, ...]
-    frame: "DataFrame"
     dtypes: Mapping[str, ColumnType]
-    order: tuple[str, ...]
+    blocks: Callable[[Iterator[Block]], Iterator[Block]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +101,7 @@ class Dictionary:
     """A dictionary to be written beside the dataset: what the ids stand for.
 
     Attributes:
-        name: of the file, without suffix.
+        name: of the file, without suffix, and of the column of ids that takes the texts' place.
         column: a column of texts, or of lists of texts, of the rows; ids count its values by first
             appearance.
     """
@@ -110,8 +114,8 @@ class Dictionary:
 class ImportKind:
     """One kind of raw file.
 
-    Reading and parsing run in one Spark task, in order of the files, in bounded memory; all that
-    follows is parallel.
+    Reading and parsing run in one task, in order of the files; blocks of rows are derived and
+    streams are written by a task each. Memory is that of a block, and of the dictionaries.
 
     Attributes:
         name: as typed, e.g. `access-log`.
@@ -123,12 +127,13 @@ class ImportKind:
         parse: `parse(fields, options)`: a row; None for what is no row, such as a header. Raises
             `BadRowError`.
         columns: columns of a row after `ts`, as (name, Arrow type name).
-        prepare: derives further columns from rows with the columns `row`, `ts` and those of
-            `columns`; None: nothing to derive.
+        prepare: `prepare(blocks, options)` returns what derives further columns of a block, or
+            leaves rows out, from `row`, `ts` and the columns of `columns`; `blocks()` yields all
+            blocks, where that depends on them. It is pickled. Either None: nothing to derive.
         dictionaries: the columns to be encoded.
         keys: which dictionary's ids are the keys; None: there is one key.
-        streams: the streams, in order of ties, from the rows with `<dictionary>_id` for each
-            dictionary of texts and `<dictionary>_ids` for each of lists of texts.
+        streams: `streams(options, entries)` returns the streams, in order of ties; `entries` is
+            the number of texts in each dictionary.
         alphabet: kinds and keys for a number of keys.
         roles: what `--columns` may name, if the kind reads CSV.
         settings: its own options.
@@ -144,9 +149,9 @@ class ImportKind:
     columns: tuple[tuple[str, str], ...]
     dictionaries: tuple[Dictionary, ...]
     keys: str | None
-    streams: Callable[["DataFrame", ImportOptions], tuple[Table, ...]]
+    streams: Callable[[ImportOptions, Mapping[str, int]], tuple[Table, ...]]
     alphabet: Callable[[int], Alphabet]
-    prepare: Callable[["DataFrame", ImportOptions], "DataFrame"] | None = None
+    prepare: Callable[[Blocks, ImportOptions], Derive | None] | None = None
     roles: tuple[str, ...] = ()
     settings: tuple[Setting, ...] = ()
     sorts: bool = False

@@ -10,12 +10,14 @@ A line with a comma is of the first form. Times are whole seconds, event time is
 With several streams, a vehicle's records go to stream vehicle modulo their number.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 import numpy as np
 
 from workloads.datasets.imports.kind import BadRowError, ImportKind, ImportOptions, Row, Table
 from workloads.datasets.imports.lines import Line, read_lines
+from workloads.datasets.imports.rows import where
 from workloads.linear_road.schema import (
     EXIT_LANE,
     FIELDS,
@@ -28,10 +30,7 @@ from workloads.linear_road.schema import (
     SEGMENTS,
     TYPES,
 )
-from workloads.model import Alphabet
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from workloads.model import Alphabet, Block
 
 COMMAS = ("Type", "Time", "VID", "Spd", "XWay", "Lane", "Dir", "Seg", "Pos")
 BLANKS = ("time", "vehicle", "speed", "expressway", "lane", "direction", "position")
@@ -96,21 +95,19 @@ def _optional(column: str, text: str, limit: int) -> int:
     return NONE if text in ("", str(NONE)) else _number(column, text, limit)
 
 
-def streams(rows: "DataFrame", options: ImportOptions) -> tuple[Table, ...]:
+def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[Table, ...]:
     """Return the streams, each with the records of its vehicles."""
-    from pyspark.sql import functions as f
-
     count = options.streams
+    dtypes = {"ts": np.dtype(np.int64), **{name: FIELDS[name] for name in FIELDS.names or ()}}
     return tuple(
-        Table(
-            name=f"report-{index}",
-            kinds=(0,),
-            frame=rows.filter(f.col("vid") % count == index),
-            dtypes={"ts": np.dtype(np.int64), **{n: FIELDS[n] for n in FIELDS.names or ()}},
-            order=("ts", "row"),
-        )
+        Table(name=f"report-{index}", kinds=(0,), dtypes=dtypes, blocks=partial(_of, count, index))
         for index in range(count)
     )
+
+
+def _of(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    for block in blocks:
+        yield where(block, np.asarray(block["vid"]) % count == index)
 
 
 LINEAR_ROAD = ImportKind(

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.kind import BadRowError, ImportOptions
+from workloads.datasets.imports.kind import BadRowError, Derive, ImportOptions
 from workloads.datasets.imports.parquet_rows import read_table
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    import pyarrow as pa
 
 ROLES = ("item", "category")
 UNKNOWN = "unknown"
@@ -34,30 +35,26 @@ def product_columns(text: str) -> dict[str, str]:
     return pairs
 
 
-def with_categories(
-    rows: "DataFrame", options: ImportOptions, item_of: Callable[[str], int]
-) -> "DataFrame":
-    """Return rows with an int column `item` and a new text column `category`.
+def categorised(options: ImportOptions, item_of: Callable[[str], int]) -> Derive:
+    """Return what puts the category of each row's int column `item` into its column `category`.
 
     Args:
-        rows: the sales.
         options: `products` names the table, `product-columns` its columns.
         item_of: reads an item's id; raises `BadRowError`.
 
     Raises:
         DatasetError: the table cannot be read, or gives an item two categories.
     """
-    from pyspark.sql import functions as f
-
     path = Path(options.settings["products"])
-    known = _categories(path, options, item_of)
-    table = rows.sparkSession.createDataFrame(
-        sorted(known.items()), "item int, known_category string"
-    )
-    joined = rows.drop("category").join(f.broadcast(table), "item", "left")
-    return joined.withColumn("category", f.coalesce("known_category", f.lit(UNKNOWN))).drop(
-        "known_category"
-    )
+    return partial(_with_categories, _categories(path, options, item_of))
+
+
+def _with_categories(known: dict[int, str], batch: "pa.RecordBatch") -> "pa.RecordBatch":
+    import pyarrow as pa
+
+    found = [known.get(item, UNKNOWN) for item in batch.column("item").to_pylist()]
+    place = batch.schema.get_field_index("category")
+    return batch.set_column(place, "category", pa.array(found, pa.string()))
 
 
 def _categories(

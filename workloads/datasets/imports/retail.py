@@ -13,15 +13,18 @@
 - Files may be in any order: they are always sorted by time (ties: by file and line).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.imports.csv_rows import CSV_SETTINGS, Cells
 from workloads.datasets.imports.kind import (
+    Blocks,
+    Derive,
     Dictionary,
     ImportKind,
     ImportOptions,
@@ -30,14 +33,12 @@ from workloads.datasets.imports.kind import (
     Table,
 )
 from workloads.datasets.imports.parquet_rows import read_table
-from workloads.datasets.imports.products import UNKNOWN, product_columns, with_categories
+from workloads.datasets.imports.products import UNKNOWN, categorised, product_columns
 from workloads.datasets.imports.raw import At
 from workloads.datasets.imports.retail_fields import cents, whole
+from workloads.datasets.imports.rows import where
 from workloads.datasets.imports.times import FORMS, time_ms
-from workloads.model import Alphabet
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from workloads.model import Alphabet, Block
 
 NEEDED = ("ts", "ticket", "item", "net_paid")
 ROLES = (*NEEDED, "store", "quantity", "category")
@@ -92,37 +93,27 @@ def _quantity(text: str) -> int:
     return whole("quantity", text, bits=32, lowest=_INT32_LOWEST)
 
 
-def prepare(rows: "DataFrame", options: ImportOptions) -> "DataFrame":
-    """Look categories up where there is a table of products.
+def prepare(blocks: Blocks, options: ImportOptions) -> Derive | None:
+    """Return what looks categories up where there is a table of products.
 
     Raises:
-        DatasetError: the table cannot be used, or there are too many categories.
+        DatasetError: the table cannot be used.
     """
-    if options.settings["products"]:
-        rows = with_categories(rows, options, _item)
-    found = rows.select("category").distinct().count()
+    return categorised(options, _item) if options.settings["products"] else None
+
+
+def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[Table, ...]:
+    """Return as many streams as asked for, to which lines are dealt in turn.
+
+    Raises:
+        DatasetError: there are too many categories.
+    """
+    found = entries["categories"]
     if found > _MOST_CATEGORIES:
         raise DatasetError(
             f"{found} categories; at most {_MOST_CATEGORIES}: is that column one of items?"
         )
-    return rows
-
-
-def streams(rows: "DataFrame", options: ImportOptions) -> tuple[Table, ...]:
-    """Return as many streams as asked for, to which lines are dealt in turn."""
-    from pyspark.sql import functions as f
-
     count = options.streams
-    lines = rows.select(
-        "row",
-        "ts",
-        "ticket",
-        "item",
-        f.col("categories_id").cast("smallint").alias("category"),
-        "store",
-        "quantity",
-        "net_paid",
-    )
     dtypes: dict[str, np.dtype[Any]] = {
         "ts": np.dtype(np.int64),
         "ticket": np.dtype(np.int64),
@@ -133,15 +124,15 @@ def streams(rows: "DataFrame", options: ImportOptions) -> tuple[Table, ...]:
         "net_paid": np.dtype(np.int64),
     }
     return tuple(
-        Table(
-            name=f"sale-{index}",
-            kinds=(0,),
-            frame=lines.filter(f.col("row") % count == index),
-            dtypes=dtypes,
-            order=("ts", "row"),
-        )
+        Table(name=f"sale-{index}", kinds=(0,), dtypes=dtypes, blocks=partial(_of, count, index))
         for index in range(count)
     )
+
+
+def _of(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    for block in blocks:
+        sales = where(block, np.asarray(block["row"]) % count == index)
+        yield {**sales, "category": sales["categories"]}
 
 
 RETAIL = ImportKind(

@@ -1,25 +1,36 @@
-"""Runs an import: check, read, encode, derive streams, publish."""
+"""Runs an import: check, read, derive, number, sort, write, publish."""
 
 import hashlib
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from workloads.datasets.build import record_of
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.dataset import Dataset
-from workloads.datasets.imports.frames import encode, texts_sha256, write_dictionary, write_table
+from workloads.datasets.executor import AUTO, Executor, executor
 from workloads.datasets.imports.kind import ImportKind, ImportOptions
-from workloads.datasets.imports.stage import Reading, ReadTask
+from workloads.datasets.imports.rows import Rows
+from workloads.datasets.imports.stage import (
+    DeriveTask,
+    NumberTask,
+    Reading,
+    ReadTask,
+    StreamTask,
+    derived_block,
+    raw_block,
+    read_block,
+)
 from workloads.datasets.manifest import Content
 from workloads.datasets.progress import Progress, watch
-from workloads.datasets.session import DEFAULT_MASTER, spark
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
+from workloads.datasets.session import DEFAULT_MASTER
 
 NOT_STATED = "not stated"
 """Source and licence of what a person says nothing about: a kind of file has no licence."""
+
+
+SMALL_BYTES = 256 << 20
+"""Up to these, one process is quicker than Spark: some ten million lines, as files are compressed
+several times. The files are read by one task either way."""
 
 
 def import_files(
@@ -27,12 +38,13 @@ def import_files(
     options: ImportOptions,
     *,
     catalog: Catalog | None = None,
+    way: str = AUTO,
     master: str = DEFAULT_MASTER,
     progress: Progress | None = None,
 ) -> Dataset:
     """Import raw files into the catalogue.
 
-    Equal files and options give a dataset with the same id.
+    Equal files and options give a dataset with the same id, in this process or on Spark (`way`).
 
     Raises:
         DatasetError: a file cannot be read, has more bad rows than allowed or is not sorted; the
@@ -40,72 +52,68 @@ def import_files(
     """
     options = kind.complete(options)
     where = catalog or Catalog.default()
+    size_bytes = sum(path.stat().st_size for path in options.files)
+    step = f"import {kind.name}"
     with where.staging() as staging:
         folder = staging / "dataset"
         folder.mkdir()
-        with spark(f"lab: import {kind.name}", master=master, conf={}) as session:
-            found = _read(session, kind, options, staging, progress)
-            found.check(options.max_bad, options.sort)
-            content = _write(session, kind, options, found, staging, progress)
+        with executor(step, way, small=size_bytes <= SMALL_BYTES, master=master) as on:
+            read = ReadTask(kind.name, options, staging)
+            with watch(progress, f"reading {kind.name} (bytes)", staging, size_bytes):
+                (found,) = on.run(read, 1)
+            reading = Reading(**found)
+            reading.check(options.max_bad, options.sort)
+            content = _write(on, kind, options, reading, staging, progress)
         for done in folder.glob("*.done"):
             done.unlink()
         return where.publish(folder, content)
 
 
-def _read(
-    session: "SparkSession",
-    kind: ImportKind,
-    options: ImportOptions,
-    staging: Path,
-    progress: Progress | None,
-) -> Reading:
-    total = sum(path.stat().st_size for path in options.files)
-    task = ReadTask(kind.name, options, staging)
-    with watch(progress, f"reading {kind.name} (bytes)", staging, total):
-        records = session.range(0, 1, 1, 1).mapInArrow(task, "record string").collect()
-    return Reading(**json.loads(records[0].record))
-
-
 def _write(
-    session: "SparkSession",
+    on: Executor,
     kind: ImportKind,
     options: ImportOptions,
-    found: Reading,
+    reading: Reading,
     staging: Path,
     progress: Progress | None,
 ) -> Content:
     folder = staging / "dataset"
-    rows = session.read.parquet(str(staging / "rows.parquet"))
-    if kind.prepare is not None:
-        rows = kind.prepare(rows, options)
-    entries = {}
-    for dictionary in kind.dictionaries:
-        with watch(progress, f"numbering {dictionary.name}", folder, 0):
-            entries[dictionary.name] = write_dictionary(rows, dictionary, folder)
-    streams = []
-    for table in kind.streams(_encoded(session, kind, rows, folder), options):
-        with watch(progress, f"writing {table.name}", folder, 0):
-            streams.append(write_table(table, folder))
+    raw = tuple(raw_block(staging, index) for index in range(reading.blocks))
+    derive = kind.prepare and kind.prepare(lambda: map(read_block, raw), options)
+    blocks = raw
+    if derive is not None:
+        blocks = tuple(derived_block(staging, index) for index in range(reading.blocks))
+        with watch(progress, "deriving columns", folder, 0):
+            on.run(DeriveTask(derive, staging), reading.blocks)
+    with watch(progress, "numbering texts", folder, 0):
+        (numbered,) = on.run(NumberTask(kind.name, blocks, staging / "rows", folder), 1)
+    rows = Rows(folder=staging / "rows", types=numbered["types"], count=numbered["count"])
+    entries = numbered["entries"]
+    tables = kind.streams(options, entries)
+    if reading.descents:
+        on.order(rows.times, rows.order)
+    with watch(progress, "writing streams", folder, 0):
+        written = on.run(StreamTask(tables, rows, folder), len(tables))
     return Content(
         workload=kind.workload,
         alphabet=kind.alphabet(1 if kind.keys is None else entries[kind.keys]),
-        streams=tuple(streams),
+        streams=tuple(map(record_of, written)),
         origin={
             "import": kind.name,
             "files": [{"name": path.name, "sha256": _sha256(path)} for path in options.files],
-            "lines": found.lines,
-            "rows": found.rows,
-            "bad_rows": found.bad,
-            "bad_lines": found.bad_lines,
-            "sorted_here": bool(found.descents),
-            "rows_out_of_order": found.descents,
+            "lines": reading.lines,
+            "rows": reading.rows,
+            "bad_rows": reading.bad,
+            "bad_lines": reading.bad_lines,
+            "sorted_here": bool(reading.descents),
+            "rows_out_of_order": reading.descents,
             "streams": options.streams,
             **_chosen(kind, options),
         },
         source=options.source or NOT_STATED,
         licence=options.licence or NOT_STATED,
         dictionaries={name: f"{name}.parquet" for name in entries},
-        dictionary_sha256={name: texts_sha256(folder / f"{name}.parquet") for name in entries},
+        dictionary_sha256=numbered["sha256"],
     )
 
 
@@ -120,16 +128,6 @@ def _chosen(kind: ImportKind, options: ImportOptions) -> dict[str, Any]:
             value = {"name": Path(value).name, "sha256": _sha256(Path(value))}
         chosen.setdefault("settings", {})[setting.name] = value
     return chosen
-
-
-def _encoded(
-    session: "SparkSession", kind: ImportKind, rows: "DataFrame", folder: Path
-) -> "DataFrame":
-    """Return the rows with a column of ids for each dictionary."""
-    for dictionary in kind.dictionaries:
-        entries = session.read.parquet(str(folder / f"{dictionary.name}.parquet"))
-        rows = encode(rows, dictionary, entries)
-    return rows
 
 
 def _sha256(path: Path) -> str:

@@ -1,24 +1,29 @@
-"""First step of an import: files to rows, in one Spark task that reads them as a stream.
+"""The steps of an import, each a function of an index that runs in this process or on Spark.
 
-One task, since line numbers and order are properties of a file read from its beginning, and since
-compressed files can only be read so. What follows (dictionaries, sorting, derived streams) is
-parallel.
+1. `ReadTask`: files to blocks of rows. One task, since line numbers and order are properties of a
+   file read from its beginning, and since compressed files can only be read so.
+2. `DeriveTask`, where the kind has something to derive (words of texts): a block each.
+3. `NumberTask`: texts to numbers by first appearance, in order, and so one task again.
+4. `StreamTask`: the rows, in order of time, to a stream each.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workloads.datasets.arrow import Column, column_of
 from workloads.datasets.errors import DatasetError
-from workloads.datasets.imports.kind import BadRowError, ImportOptions
+from workloads.datasets.imports.dictionary import Numbering
+from workloads.datasets.imports.kind import BadRowError, ImportOptions, Table
 from workloads.datasets.imports.registry import import_kind
+from workloads.datasets.imports.rows import BLOCK_ROWS, Rows, RowsWriter
 from workloads.datasets.progress import report
+from workloads.datasets.stream_file import write_stream
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_ROWS_PER_GROUP = 1 << 16
 _BAD_ROWS_KEPT = 10
 
 
@@ -28,6 +33,7 @@ class Reading:
 
     Attributes:
         lines: number of lines or CSV records.
+        blocks: number of blocks of rows.
         rows: number of good rows.
         bad: number of bad rows.
         bad_lines: the first ten, in words.
@@ -37,6 +43,7 @@ class Reading:
     """
 
     lines: int = 0
+    blocks: int = 0
     rows: int = 0
     bad: int = 0
     bad_lines: list[str] = field(default_factory=list)
@@ -69,44 +76,40 @@ class Reading:
 
 
 class ReadTask:
-    """What the Spark task does: reads files into `rows.parquet` in a folder."""
+    """Reads all files into blocks of rows, `raw-<number>.arrow` in a folder; index 0 only."""
 
     def __init__(self, kind: str, options: ImportOptions, folder: Path) -> None:
         self.kind, self.options, self.folder = kind, options, folder
 
-    def __call__(self, batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
-        """Run in the worker; yields the `Reading` as JSON."""
-        import json
-
-        import pyarrow as pa  # in the worker
-
-        for batch in batches:
-            for _ in range(batch.num_rows):
-                yield pa.RecordBatch.from_pydict({"record": [json.dumps(asdict(self.read()))]})
+    def __call__(self, index: int) -> dict[str, Any]:
+        """Return the fields of the `Reading`."""
+        return asdict(self.read())
 
     def read(self) -> Reading:
         """Read all files and return what was found."""
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
+        kinds = import_kind(self.kind).columns
         columns = [("row", pa.int64()), ("ts", pa.int64())]
-        columns += [
-            (name, pa.type_for_alias(alias)) for name, alias in import_kind(self.kind).columns
-        ]
-        schema = pa.schema(columns)
+        schema = pa.schema([*columns, *((name, pa.type_for_alias(kind)) for name, kind in kinds)])
         found = Reading()
-        with pq.ParquetWriter(self.folder / "rows.parquet", schema) as writer:
-            pending: list[tuple[Any, ...]] = []
-            try:
-                for row in self._rows(found):
-                    pending.append((found.rows, *row))
-                    found.rows += 1
-                    if len(pending) == _ROWS_PER_GROUP:
-                        writer.write_table(_table(pending, schema))
-                        pending.clear()
-            except DatasetError as error:
-                found.error = str(error)
-            writer.write_table(_table(pending, schema))
+        pending: list[tuple[Any, ...]] = []
+
+        def flush() -> None:
+            _write(raw_block(self.folder, found.blocks), _batch(pending, schema))
+            found.blocks += 1
+            pending.clear()
+
+        try:
+            for row in self._rows(found):
+                pending.append((found.rows, *row))
+                found.rows += 1
+                if len(pending) == BLOCK_ROWS:
+                    flush()
+        except DatasetError as error:
+            found.error = str(error)
+        if pending:
+            flush()
         return found
 
     def _rows(self, found: Reading) -> Iterator[tuple[Any, ...]]:
@@ -139,9 +142,94 @@ class ReadTask:
             done += path.stat().st_size
 
 
-def _table(rows: list[tuple[Any, ...]], schema: "pa.Schema") -> "pa.Table":
+class DeriveTask:
+    """Turns a block of rows into `derived-<number>.arrow` beside it."""
+
+    def __init__(self, derive: "Callable[[pa.RecordBatch], pa.RecordBatch]", folder: Path) -> None:
+        self.derive, self.folder = derive, folder
+
+    def __call__(self, index: int) -> None:
+        """Derive the block of that number."""
+        batch = read_block(raw_block(self.folder, index))
+        _write(derived_block(self.folder, index), self.derive(batch))
+
+
+class NumberTask:
+    """Numbers the texts of all blocks, in order; writes `Rows` and dictionaries; index 0 only."""
+
+    def __init__(self, kind: str, blocks: tuple[Path, ...], rows: Path, folder: Path) -> None:
+        self.kind, self.blocks, self.rows, self.folder = kind, blocks, rows, folder
+
+    def __call__(self, index: int) -> dict[str, Any]:
+        """Return the fields of the `Numbered`."""
+        dictionaries = import_kind(self.kind).dictionaries
+        numberings = {dictionary: Numbering() for dictionary in dictionaries}
+        with RowsWriter(self.rows) as writer:
+            for path in self.blocks:
+                batch = read_block(path)
+                texts = {dictionary.column for dictionary in dictionaries}
+                block: dict[str, Column] = {
+                    name: column_of(batch.column(name))
+                    for name in batch.schema.names
+                    if name not in texts
+                }
+                for dictionary, numbering in numberings.items():
+                    block[dictionary.name] = numbering.ids(batch.column(dictionary.column))
+                writer.append(block)
+                report(self.folder / "numbering.done", writer.rows().count)
+            rows = writer.rows()
+        return {
+            "types": rows.types,
+            "count": rows.count,
+            "entries": {found.name: len(numbering) for found, numbering in numberings.items()},
+            "sha256": {
+                found.name: numbering.write(self.folder / f"{found.name}.parquet")
+                for found, numbering in numberings.items()
+            },
+        }
+
+
+class StreamTask:
+    """Writes the stream of its index."""
+
+    def __init__(self, tables: tuple[Table, ...], rows: Rows, folder: Path) -> None:
+        self.tables, self.rows, self.folder = tables, rows, folder
+
+    def __call__(self, index: int) -> dict[str, Any]:
+        """Return the fields of the `WrittenStream`."""
+        table = self.tables[index]
+        blocks = table.blocks(self.rows.blocks())
+        return asdict(write_stream(self.folder, table.name, table.kinds, table.dtypes, blocks))
+
+
+def raw_block(folder: Path, index: int) -> Path:
+    """Return where a block of rows is, as it was read."""
+    return folder / f"raw-{index}.arrow"
+
+
+def derived_block(folder: Path, index: int) -> Path:
+    """Return where a block of rows is, with what was derived from it."""
+    return folder / f"derived-{index}.arrow"
+
+
+def read_block(path: Path) -> "pa.RecordBatch":
+    """Return a block of rows."""
     import pyarrow as pa
 
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
+        return reader.get_batch(0)
+
+
+def _write(path: Path, batch: "pa.RecordBatch") -> None:
+    import pyarrow as pa
+
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
+        writer.write_batch(batch)
+
+
+def _batch(rows: list[tuple[Any, ...]], schema: "pa.Schema") -> "pa.RecordBatch":
+    import pyarrow as pa
+
+    columns = zip(*rows, strict=True)
     arrays = [pa.array(values, part.type) for values, part in zip(columns, schema, strict=True)]
-    return pa.table(arrays, schema=schema)
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)

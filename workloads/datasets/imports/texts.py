@@ -1,33 +1,18 @@
-"""Texts to words and hashtags, in Spark: what imports of `tweets` share.
+"""Texts to words and hashtags, by the rule of `words.py`: what imports of `tweets` share."""
 
-In this order:
-
-1. `&amp;`, `&lt;`, `&gt;`, `&quot;` and `&#39;` are the characters that they stand for.
-2. Web addresses (from `http://`, `https://` or `www.` to the next blank) and @mentions are left
-   out: they are not words of the language, and nearly all of them occur once.
-3. A hashtag is `#` with letters, digits and underscores after it, at least one a letter, where no
-   letter, digit or underscore is before it. It goes to the hashtags, without `#`, and is no word.
-4. A word is a maximal run of letters (with their accents) and digits; an apostrophe between two of
-   them belongs to it, and the typographic one is written as the plain one.
-
-Words and hashtags are in lower case (Unicode), in order, as often as they occur.
-"""
-
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workloads.datasets.imports.kind import Dictionary, ImportOptions, Table
-from workloads.model import ColumnType, ListType
+from workloads.datasets.imports.kind import Blocks, Derive, Dictionary, ImportOptions, Table
+from workloads.datasets.imports.rows import where
+from workloads.datasets.imports.words import tokens
+from workloads.model import Block, ColumnType, ListType
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-WORD = r"[\p{L}\p{M}\p{N}]+(?:'[\p{L}\p{M}\p{N}]+)*"
-HASHTAG = r"(?<![\p{L}\p{M}\p{N}_])#([\p{L}\p{M}\p{N}_]*\p{L}[\p{L}\p{M}\p{N}_]*)"
-ADDRESS = r"(?i)(?<![\p{L}\p{N}])(?:https?://|www\.)\S*"
-MENTION = r"(?<![\p{L}\p{M}\p{N}_])@[\p{L}\p{M}\p{N}_]+"
-_ENTITIES = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'", "&amp;": "&"}
+    import pyarrow as pa
 
 DICTIONARIES = (
     Dictionary(name="words", column="words"),
@@ -35,7 +20,6 @@ DICTIONARIES = (
     Dictionary(name="users", column="user"),
 )
 
-_IDS = {"user": "users_id", "words": "words_ids", "hashtags": "hashtags_ids"}
 _DTYPES: dict[str, ColumnType] = {
     "ts": np.dtype(np.int64),
     "user": np.dtype(np.int32),
@@ -45,52 +29,43 @@ _DTYPES: dict[str, ColumnType] = {
 }
 
 
-def tokenised(rows: "DataFrame", options: ImportOptions) -> "DataFrame":
-    """Return rows with `chars`, `words` and `hashtags` instead of `text`: `ImportKind.prepare`.
+def prepare(blocks: Blocks, options: ImportOptions) -> Derive:
+    """Return what puts `chars`, `words` and `hashtags` in the place of `text`."""
+    return _tokenised
 
-    `chars` is the number of characters of the text with its addresses and mentions, entities
-    replaced, without blanks at its ends.
-    """
-    from pyspark.sql import functions as f
 
-    text = f.col("text")
-    for entity, character in _ENTITIES.items():
-        text = f.replace(text, f.lit(entity), f.lit(character))
-    text = f.trim(f.regexp_replace(text, r"[\s\u00a0]+", " "))
-    plain = f.regexp_replace(f.regexp_replace(text, ADDRESS, " "), MENTION, " ")
-    plain = f.translate(f.lower(plain), "\u2019", "'")
-    return rows.select(
-        "row",
-        "ts",
-        "user",
-        f.char_length(text).alias("chars"),
-        f.regexp_extract_all(f.regexp_replace(plain, HASHTAG, " "), f.lit(WORD), f.lit(0)).alias(
-            "words"
-        ),
-        f.regexp_extract_all(plain, f.lit(HASHTAG), f.lit(1)).alias("hashtags"),
+def _tokenised(batch: "pa.RecordBatch") -> "pa.RecordBatch":
+    import pyarrow as pa
+
+    found = [tokens(text) for text in batch.column("text").to_pylist()]
+    chars, words, hashtags = zip(*found, strict=True)
+    kept = ("row", "ts", "user")
+    texts = pa.list_(pa.string())
+    return pa.RecordBatch.from_arrays(
+        [
+            *(batch.column(name) for name in kept),
+            pa.array(chars, pa.int32()),
+            pa.array(words, texts),
+            pa.array(hashtags, texts),
+        ],
+        [*kept, "chars", "words", "hashtags"],
     )
 
 
-def streams(rows: "DataFrame", options: ImportOptions) -> tuple[Table, ...]:
+def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[Table, ...]:
     """Return the streams of tweets, dealt out in turn in order of time."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as f
-
-    chosen = rows.select(
-        "row", "ts", "chars", *(f.col(ids).alias(name) for name, ids in _IDS.items())
-    )
-    if options.streams > 1:
-        turn = f.row_number().over(Window.orderBy("ts", "row")) - 1
-        chosen = chosen.withColumn("stream", turn % options.streams)
-    else:
-        chosen = chosen.withColumn("stream", f.lit(0))
+    count = options.streams
     return tuple(
         Table(
-            name=f"tweet-{index}",
-            kinds=(0,),
-            frame=chosen.filter(f.col("stream") == index),
-            dtypes=_DTYPES,
-            order=("ts", "row"),
+            name=f"tweet-{index}", kinds=(0,), dtypes=_DTYPES, blocks=partial(_dealt, count, index)
         )
-        for index in range(options.streams)
+        for index in range(count)
     )
+
+
+def _dealt(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    begin = 0
+    for block in blocks:
+        turn = np.arange(begin, begin + len(block["ts"])) % count
+        begin += len(turn)
+        yield where({**block, "user": block["users"]}, turn == index)

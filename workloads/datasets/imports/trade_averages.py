@@ -5,7 +5,7 @@ unit that prices are kept in.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,19 +16,49 @@ from workloads.datasets.imports.raw import At
 from workloads.datasets.imports.trade_fields import whole_price
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    import pyarrow as pa
 
 Read = Callable[[Path, ImportOptions, At], Iterator[tuple[str, Any]]]
 Parse = Callable[[Any, ImportOptions], Row | None]
 
 
-def with_averages(
-    rows: "DataFrame", options: ImportOptions, read: Read, parse: Parse
-) -> "DataFrame":
-    """Return rows (row, ts, symbol, price) with an int column `average`.
+class Tally:
+    """The number of trades of each symbol, and the sum of their prices."""
+
+    def __init__(self) -> None:
+        self._count: dict[str, int] = defaultdict(int)
+        self._sum: dict[str, int] = defaultdict(int)
+
+    def add(self, batch: "pa.RecordBatch") -> None:
+        """Count the trades of a block (symbol, price)."""
+        import pyarrow as pa
+
+        groups = pa.Table.from_batches([batch]).group_by("symbol")
+        for row in groups.aggregate([("price", "count"), ("price", "sum")]).to_pylist():
+            self.add_some(row["symbol"], row["price_count"], row["price_sum"])
+
+    def add_some(self, symbol: str, count: int, price_sum: int) -> None:
+        """Count some trades of a symbol."""
+        self._count[symbol] += count
+        self._sum[symbol] += price_sum
+
+    def top(self, number: int) -> dict[str, int]:
+        """Return the mean prices of so many symbols with the most trades, rounded; 0: of all."""
+        by_trades = sorted(self._count, key=lambda symbol: (-self._count[symbol], symbol))
+        return {symbol: self._mean(symbol) for symbol in by_trades[: number or None]}
+
+    def _mean(self, symbol: str) -> int:
+        count = self._count[symbol]
+        return (2 * self._sum[symbol] + count) // (2 * count)
+
+
+def averages(
+    traded: Mapping[str, int], options: ImportOptions, read: Read, parse: Parse
+) -> dict[str, int]:
+    """Return the average price of each symbol.
 
     Args:
-        rows: the trades.
+        traded: the symbols, with the means of the imported trades themselves.
         options: `averages` names a table, `previous` the file of the day before.
         read: reads that file.
         parse: gives (ts, symbol, price) of its records.
@@ -36,27 +66,32 @@ def with_averages(
     Raises:
         DatasetError: both are named, one cannot be read, or a symbol has no average in it.
     """
-    from pyspark.sql import functions as f
-
     table, previous = options.settings["averages"], options.settings["previous"]
     if table and previous:
         raise DatasetError("give --averages or --previous, not both")
     if not table and not previous:
-        mean = f.floor((2 * f.sum("price") + f.count("price")) / (2 * f.count("price")))
-        of_day = rows.groupBy("symbol").agg(mean.cast("int").alias("average"))
-        return rows.join(f.broadcast(of_day), "symbol")
+        return dict(traded)
     path = Path(table or previous)
     known = _of_table(path, options) if table else _of_trades(path, options, read, parse)
-    traded = [row.symbol for row in rows.select("symbol").distinct().collect()]
     missing = sorted(set(traded) - set(known))
     if missing:
         raise DatasetError(
             f"{path} has no average price of {', '.join(missing)}; leave them out with --symbols, "
             "or add them"
         )
-    entries = [(symbol, known[symbol]) for symbol in sorted(traded)]
-    frame = rows.sparkSession.createDataFrame(entries, "symbol string, average int")
-    return rows.join(f.broadcast(frame), "symbol")
+    return {symbol: known[symbol] for symbol in traded}
+
+
+def priced(averages: Mapping[str, int], batch: "pa.RecordBatch") -> "pa.RecordBatch":
+    """Return the rows whose symbol has an average, with it in the int column `average`."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    symbols = pa.array(list(averages), pa.string())
+    batch = batch.filter(pc.is_in(batch.column("symbol"), symbols))
+    places = pc.index_in(batch.column("symbol"), symbols)
+    prices = pa.array(list(averages.values()), pa.int32())
+    return batch.append_column("average", prices.take(places))
 
 
 def _of_table(path: Path, options: ImportOptions) -> dict[str, int]:
@@ -76,8 +111,7 @@ def _of_table(path: Path, options: ImportOptions) -> dict[str, int]:
 
 
 def _of_trades(path: Path, options: ImportOptions, read: Read, parse: Parse) -> dict[str, int]:
-    sums: dict[str, int] = defaultdict(int)
-    counts: dict[str, int] = defaultdict(int)
+    tally = Tally()
     bad = 0
     for place, fields in read(path, options, _nothing):
         try:
@@ -91,9 +125,8 @@ def _of_trades(path: Path, options: ImportOptions, read: Read, parse: Parse) -> 
             continue
         if row is not None:
             _, symbol, price = row
-            sums[symbol] += price
-            counts[symbol] += 1
-    return {name: (2 * sums[name] + counts[name]) // (2 * counts[name]) for name in sums}
+            tally.add_some(symbol, 1, price)
+    return tally.top(0)
 
 
 def _nothing(position: int) -> None:

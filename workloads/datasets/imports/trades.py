@@ -15,9 +15,10 @@
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,8 @@ from workloads.datasets.errors import DatasetError
 from workloads.datasets.imports.csv_rows import CSV_SETTINGS, Cells, read_csv
 from workloads.datasets.imports.kind import (
     BadRowError,
+    Blocks,
+    Derive,
     Dictionary,
     ImportKind,
     ImportOptions,
@@ -33,12 +36,9 @@ from workloads.datasets.imports.kind import (
     Table,
 )
 from workloads.datasets.imports.raw import At
-from workloads.datasets.imports.trade_averages import with_averages
+from workloads.datasets.imports.trade_averages import Tally, averages, priced
 from workloads.datasets.imports.trade_fields import TIMES, trade_ms, whole_price
-from workloads.model import Alphabet
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from workloads.model import Alphabet, Block
 
 KINDS = ("left", "right")
 _MOST_DECIMALS = 6
@@ -96,28 +96,33 @@ def _symbol(fields: Cells, options: ImportOptions) -> str:
     return found[found.re.groups and 1].upper()
 
 
-def prepare(rows: "DataFrame", options: ImportOptions) -> "DataFrame":
-    """Keep the symbols with the most trades, and add the average price of each."""
-    from pyspark.sql import functions as f
+def prepare(blocks: Blocks, options: ImportOptions) -> Derive:
+    """Return what keeps the symbols with the most trades, with the average price of each.
 
-    top = options.settings["top"]
-    if top:
-        by_trades = rows.groupBy("symbol").count().orderBy(f.desc("count"), "symbol").limit(top)
-        rows = rows.join(f.broadcast(by_trades.select("symbol")), "symbol")
-    return with_averages(rows, options, read, parse)
+    Raises:
+        DatasetError: average prices cannot be read, or a symbol has none.
+    """
+    tally = Tally()
+    for batch in blocks():
+        tally.add(batch)
+    return partial(priced, averages(tally.top(options.settings["top"]), options, read, parse))
 
 
-def streams(rows: "DataFrame", options: ImportOptions) -> tuple[Table, ...]:
+def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[Table, ...]:
     """Return both sides, with all trades each."""
-    trades = rows.withColumnRenamed("symbols_id", "id")
     dtypes: dict[str, np.dtype[Any]] = {
         "ts": np.dtype(np.int64),
         **{name: np.dtype(np.int32) for name in ("id", "price", "average")},
     }
     return tuple(
-        Table(name=name, kinds=(kind,), frame=trades, dtypes=dtypes, order=("ts", "row"))
+        Table(name=name, kinds=(kind,), dtypes=dtypes, blocks=_side)
         for kind, name in enumerate(KINDS)
     )
+
+
+def _side(blocks: Iterator[Block]) -> Iterator[Block]:
+    for block in blocks:
+        yield {**block, "id": block["symbols"]}
 
 
 TRADES = ImportKind(

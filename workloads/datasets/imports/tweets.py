@@ -6,7 +6,7 @@ read as Windows-1252; empty lines are passed over. With `--columns ts=...,text=.
 the files are CSV; times are as `--time` says.
 
 Both may be in any order, as archives of tweets are newest first: they are always sorted by time
-(ties: by file and line). How texts become words is said in `texts.py`; times are in milliseconds.
+(ties: by file and line). How texts become words is said in `words.py`; times are in milliseconds.
 """
 
 from collections.abc import Iterator
@@ -86,7 +86,7 @@ TWEETS = ImportKind(
     read=read,
     parse=parse,
     columns=(("user", "string"), ("text", "string")),
-    prepare=texts.tokenised,
+    prepare=texts.prepare,
     dictionaries=texts.DICTIONARIES,
     keys=None,
     streams=texts.streams,

@@ -1,13 +1,13 @@
 """Comments of Wikipedia edits to the input `tweets`: every edit is a tweet of its user.
 
 JSON lines as for `wikipedia-edits`, with `time`, `user` and `comment`, which may be empty. How
-texts become words is said in `texts.py`; times are in milliseconds.
+texts become words is said in `words.py`; times are in milliseconds.
 """
 
 from workloads.datasets.imports import texts
 from workloads.datasets.imports.kind import ImportKind, ImportOptions, Row
 from workloads.datasets.imports.lines import Line, read_lines
-from workloads.datasets.imports.wikipedia_edits import WIKIPEDIA_EDITS, edit_of, edit_time, text_of
+from workloads.datasets.imports.wikipedia_edits import edit_of, edit_time, text_of
 from workloads.model import Alphabet
 
 
@@ -29,7 +29,7 @@ WIKIPEDIA_COMMENTS = ImportKind(
     read=read_lines,
     parse=parse,
     columns=(("user", "string"), ("text", "string")),
-    prepare=texts.tokenised,
+    prepare=texts.prepare,
     dictionaries=texts.DICTIONARIES,
     keys=None,
     streams=texts.streams,

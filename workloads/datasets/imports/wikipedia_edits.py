@@ -12,9 +12,13 @@ pages of that title in several wikis count as one). Event time is in millisecond
 """
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from workloads.datasets.imports.kind import (
     BadRowError,
@@ -25,11 +29,9 @@ from workloads.datasets.imports.kind import (
     Table,
 )
 from workloads.datasets.imports.lines import Line, read_lines
+from workloads.datasets.imports.rows import BLOCK_ROWS, where
 from workloads.datasets.imports.times import iso_ms
-from workloads.model import Alphabet
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from workloads.model import Alphabet, Block
 
 KINDS = ("increment", "read_reset")
 INCREMENT, READ_RESET = 0, 1
@@ -91,44 +93,60 @@ def text_of(edit: dict[str, Any], field: str, *, empty: bool = False) -> str:
     return text
 
 
-def streams(rows: "DataFrame", options: ImportOptions) -> tuple[Table, ...]:
+def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[Table, ...]:
     """Return the streams of increments, and the stream of read-resets."""
-    from pyspark.sql import functions as f
-
     count = options.streams
-    increments = rows.select(
-        "row",
-        "ts",
-        (INCREMENT + len(KINDS) * f.col("pages_id")).cast("int").alias("tag"),
-        (f.col("row") % count).alias("stream"),
-    )
-    ended = (f.ceil(f.col("ts") / f.lit(HOUR_MS)) * HOUR_MS).cast("bigint")
-    hours = rows.select(ended.alias("ts")).distinct()
-    pages = rows.groupBy("pages_id").agg(f.min(ended).alias("first"))
-    resets = pages.join(f.broadcast(hours), f.col("ts") >= f.col("first")).select(
-        "ts",
-        (READ_RESET + len(KINDS) * f.col("pages_id")).cast("int").alias("tag"),
-    )
     dtypes: dict[str, np.dtype[Any]] = {"ts": np.dtype(np.int64), "tag": np.dtype(np.int32)}
     return (
         *(
             Table(
                 name=f"increment-{index}",
                 kinds=(INCREMENT,),
-                frame=increments.filter(f.col("stream") == index),
                 dtypes=dtypes,
-                order=("ts", "row"),
+                blocks=partial(_increments, count, index),
             )
             for index in range(count)
         ),
         Table(
             name="read_reset",
             kinds=(READ_RESET,),
-            frame=resets,
             dtypes=dtypes,
-            order=("ts", "tag"),
+            blocks=partial(_resets, entries["pages"]),
         ),
     )
+
+
+def _increments(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    for block in blocks:
+        edits = where(block, np.asarray(block["row"]) % count == index)
+        yield {"ts": edits["ts"], "tag": _tags(INCREMENT, np.asarray(edits["pages"]))}
+
+
+def _resets(pages: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield, at the end of each hour that has edits, a reset of every page edited so far."""
+    edited = np.zeros(pages, dtype=np.bool_)
+    hour_ms = None
+    for block in blocks:
+        ends_ms = -(-np.asarray(block["ts"]) // HOUR_MS) * HOUR_MS
+        begins = np.flatnonzero(np.diff(ends_ms, prepend=ends_ms[0] - 1))
+        for begin, end in pairwise((*begins.tolist(), len(ends_ms))):
+            if hour_ms is not None and ends_ms[begin] != hour_ms:
+                yield from _at(hour_ms, edited)
+            hour_ms = int(ends_ms[begin])
+            edited[np.asarray(block["pages"])[begin:end]] = True
+    if hour_ms is not None:
+        yield from _at(hour_ms, edited)
+
+
+def _at(hour_ms: int, edited: npt.NDArray[np.bool_]) -> Iterator[Block]:
+    pages = np.flatnonzero(edited)
+    for begin in range(0, len(pages), BLOCK_ROWS):
+        tags = _tags(READ_RESET, pages[begin : begin + BLOCK_ROWS])
+        yield {"ts": np.full(len(tags), hour_ms, dtype=np.int64), "tag": tags}
+
+
+def _tags(kind: int, pages: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+    return kind + len(KINDS) * pages.astype(np.int32)
 
 
 WIKIPEDIA_EDITS = ImportKind(

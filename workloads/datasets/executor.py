@@ -1,0 +1,161 @@
+"""Where datasets are made: in this process, or on Spark. The steps are the same functions.
+
+Starting Spark costs ten seconds and more, so it is for what is large: its tasks run side by side,
+on a cluster if there is one, and it sorts what does not fit into memory. What comes out has the
+same id either way.
+"""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.session import DEFAULT_MASTER, spark
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+Task = Callable[[int], Any]
+"""A step's part of an index. The result is what JSON can hold. May be called twice for an index."""
+
+AUTO, PROCESS, SPARK = "auto", "process", "spark"
+WAYS = (AUTO, PROCESS, SPARK)
+
+_SORTED_ROWS = 1 << 20
+_TASKS_PER_CORE = 4
+
+
+class Executor(Protocol):
+    """Runs the steps of a pipeline."""
+
+    def run(self, task: Task, count: int) -> list[Any]:
+        """Call a task with 0 to `count` - 1 and return the results in that order."""
+
+    def order(self, times: Path, target: Path) -> None:
+        """Sort rows by time, ties by row: both files are int64, times in and rows out."""
+
+
+@contextmanager
+def executor(step: str, way: str, *, small: bool, master: str) -> Iterator[Executor]:
+    """Give what runs the steps.
+
+    Args:
+        step: what is done, in words.
+        way: one of `WAYS`; `auto` is Spark for what is not small, or where a master is named.
+        small: whether it is quicker without Spark.
+        master: of Spark.
+
+    Raises:
+        DatasetError: Spark does not start, or a step fails.
+    """
+    if way not in WAYS:
+        raise DatasetError(f"--with is {way!r}; give one of {', '.join(WAYS)}")
+    if way == SPARK or (way == AUTO and not (small and master == DEFAULT_MASTER)):
+        with spark(f"lab: {step}", master=master, conf={}) as session:
+            yield OnSpark(session)
+        return
+    try:
+        yield InProcess()
+    except OSError as error:
+        raise DatasetError(f"{step} failed: {error}") from error
+
+
+class InProcess:
+    """Runs one task after another in this process."""
+
+    def run(self, task: Task, count: int) -> list[Any]:
+        """As `Executor.run`."""
+        return [task(index) for index in range(count)]
+
+    def order(self, times: Path, target: Path) -> None:
+        """As `Executor.order`; takes some 24 bytes of memory a row."""
+        np.argsort(np.memmap(times, np.int64, "r"), kind="stable").tofile(target)
+
+
+class OnSpark:
+    """Runs tasks side by side in a Spark session, which must reach the folders that they name."""
+
+    def __init__(self, session: "SparkSession") -> None:
+        self._session = session
+
+    def run(self, task: Task, count: int) -> list[Any]:
+        """As `Executor.run`."""
+        work = self._tasks(count).mapInArrow(_Worker(task), "task long, result string")
+        found = {row.task: json.loads(row.result) for row in work.collect()}
+        return [found[index] for index in range(count)]
+
+    def order(self, times: Path, target: Path) -> None:
+        """As `Executor.order`; memory does not depend on the number of rows."""
+        rows = times.stat().st_size // np.dtype(np.int64).itemsize
+        parts = -(-rows // _SORTED_ROWS)
+        read = self._tasks(parts).mapInArrow(_TimesReader(times), "ts long, row long")
+        written = read.orderBy("ts", "row").mapInArrow(_RowsWriter(target), "part int")
+        with target.open("wb") as whole:
+            for found in sorted(row.part for row in written.collect()):
+                part = _part(target, found)
+                with part.open("rb") as file:
+                    shutil.copyfileobj(file, whole)
+                part.unlink()
+
+    def _tasks(self, count: int) -> Any:
+        cores = self._session.sparkContext.defaultParallelism
+        partitions = max(1, min(count, _TASKS_PER_CORE * cores))
+        return self._session.range(0, count, 1, numPartitions=partitions)
+
+
+class _Worker:
+    """Runs a task in Spark's Python process."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+
+    def __call__(self, batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+        import pyarrow as pa
+
+        for batch in batches:
+            for index in batch.column(0).to_pylist():
+                result = json.dumps(self._task(index))
+                yield pa.RecordBatch.from_pydict({"task": [index], "result": [result]})
+
+
+class _TimesReader:
+    def __init__(self, times: Path) -> None:
+        self._times = times
+
+    def __call__(self, batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+        import pyarrow as pa
+
+        ts = np.memmap(self._times, np.int64, "r")
+        for batch in batches:
+            for index in batch.column(0).to_pylist():
+                begin = index * _SORTED_ROWS
+                part = np.array(ts[begin : begin + _SORTED_ROWS])
+                rows = np.arange(begin, begin + len(part))
+                yield pa.RecordBatch.from_pydict({"ts": part, "row": rows})
+
+
+class _RowsWriter:
+    def __init__(self, target: Path) -> None:
+        self._target = target
+
+    def __call__(self, batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+        import pyarrow as pa
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        part = context.partitionId()
+        with _part(self._target, part).open("wb") as file:
+            for batch in batches:
+                batch.column(1).to_numpy().tofile(file)
+        yield pa.RecordBatch.from_pydict({"part": pa.array([part], pa.int32())})
+
+
+def _part(target: Path, index: int) -> Path:
+    return target.with_name(f"{target.name}.{index}")

@@ -1,0 +1,66 @@
+"""Dictionaries: texts as numbers, counted by first appearance, and the file that says which."""
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.model import ListColumn
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Numbering:
+    """Numbers texts in the order in which they are shown. All different ones are in memory."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def ids(self, texts: "pa.Array") -> npt.NDArray[np.int32] | ListColumn:
+        """Return the numbers of texts, or of lists of texts."""
+        import pyarrow as pa
+
+        if pa.types.is_list(texts.type):
+            offsets = texts.offsets.to_numpy().astype(np.int64)
+            return ListColumn(offsets - offsets[0], self._ids(texts.flatten()))
+        return self._ids(texts)
+
+    def _ids(self, texts: "pa.Array") -> npt.NDArray[np.int32]:
+        encoded = texts.dictionary_encode()  # its dictionary is in order of first appearance
+        known = self._known
+        ids = [known.setdefault(text, len(known)) for text in encoded.dictionary.to_pylist()]
+        found: npt.NDArray[np.int32] = np.array(ids, dtype=np.int32)[encoded.indices.to_numpy()]
+        return found
+
+    def write(self, path: Path) -> str:
+        """Write the dictionary, Parquet with `id` and `text`, and return its `texts_sha256`."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        schema = pa.schema([("id", pa.int32()), ("text", pa.string())])
+        columns: list[Any] = [
+            np.arange(len(self), dtype=np.int32),
+            pa.array(list(self._known), pa.string()),
+        ]
+        pq.write_table(pa.table(columns, schema=schema), path)
+        return texts_sha256(self._known)
+
+
+def texts_sha256(texts: Iterable[str]) -> str:
+    """Return the SHA-256 of a dictionary's texts in order of their ids, in hex.
+
+    Each text comes after its length in UTF-8, a little-endian 8-byte number. Unlike the bytes of
+    the file, it does not depend on a library's version.
+    """
+    digest = hashlib.sha256()
+    for text in texts:
+        encoded = text.encode()
+        digest.update(len(encoded).to_bytes(8, "little") + encoded)
+    return digest.hexdigest()
