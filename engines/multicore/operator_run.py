@@ -122,6 +122,7 @@ class OperatorRun(CoreRun):
                 mapping = balanced_mapping(operator.buckets, instances)
                 self._core.map(mapping.astype(np.int32).tolist(), index)
             self._core.start()
+        self._vector_bits = self._kernels[0].match_vector_bits()
         self._loop = None if controller is None else self._make_loop(controller, most)
 
     def run(self) -> Measured:
@@ -145,6 +146,8 @@ class OperatorRun(CoreRun):
         counters = self._counted()
         if self._operator.join is None:
             del counters["comparisons"]
+        elif self._vector_bits:
+            counters["vector_bits"] = float(self._vector_bits)
         elastic = None
         if self._loop is not None and self._measure:
             elastic = elasticity(

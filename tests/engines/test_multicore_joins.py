@@ -1,6 +1,7 @@
 """The hand-written joins: the oracle's and the O+'s answer, at edges and under loads."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -130,6 +131,20 @@ def test_comparisons_are_the_pairs_in_the_window_and_candidates_are_fewer(dense)
         else:
             assert "candidates" not in counters
             assert counters["comparisons"] == pairs
+
+
+def test_joins_that_compare_all_pairs_name_the_width_of_their_vectors(dense):
+    found, data, _ = dense
+    flags = Path("/proc/cpuinfo").read_text().split()
+    widest = 512 if "avx512vl" in flags else 256 if "avx2" in flags else 128
+    for variant, workers in WORKERS:
+        counters = run_of(variant, found, data, workers)[0].counters
+        if variant == INDEXED:
+            assert "vector_bits" not in counters
+        else:
+            assert counters["vector_bits"] == widest
+    compiled = vsn_of(found, data, 1)[0].counters["vector_bits"]
+    assert compiled in (128, 256, 512) and compiled <= widest
 
 
 @pytest.mark.parametrize(("variant", "workers"), WORKERS)

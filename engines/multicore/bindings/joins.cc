@@ -9,6 +9,7 @@
 
 #include <string>
 
+#include "band_match.h"
 #include "convert.h"
 #include "join_run.h"
 
@@ -71,6 +72,8 @@ class JoinCore {
     result["yields"] = total.yields;
     result[kind_ == JoinKind::kIndexed ? "candidates" : "comparisons"] = run_.looked_at();
     result["outputs_grown"] = run_.outputs_grown();
+    // The index looks at single rows, without vectors.
+    if (kind_ != JoinKind::kIndexed) result["vector_bits"] = band_match().vector_bits;
     result["real_time_generator"] = run_.real_time_generator() ? 1 : 0;
     return result;
   }

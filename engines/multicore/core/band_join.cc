@@ -14,7 +14,7 @@ constexpr std::int64_t kDense = 8;
 
 BandJoin::BandJoin(std::int32_t index, std::int32_t threads, const BandInputs& inputs, OutputBuffer& out,
                    Recorder& recorder)
-    : PairConsumer(index, inputs, out, recorder), threads_(threads), match_(band_match()) {
+    : PairConsumer(index, inputs, out, recorder), threads_(threads), match_(band_match().match) {
   pairs_.reserve(1024);
   limits_.reserve(kProbeRows);
 }

@@ -71,15 +71,17 @@ BandLimits band_limits(std::int32_t first, float second, std::int32_t band) noex
           std::nextafter(second - reach, -kInfinity), std::nextafter(second + reach, kInfinity)};
 }
 
-BandMatch band_match() noexcept {
+ChosenMatch band_match() noexcept {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl")) {
-    return &match_avx512;
+    return {&match_avx512, 512};
   }
-  if (__builtin_cpu_supports("avx2")) return &match_avx2;
+  if (__builtin_cpu_supports("avx2")) return {&match_avx2, 256};
+  return {&match_plain, 128};
+#else
+  return {&match_plain, 0};
 #endif
-  return &match_plain;
 }
 
 }  // namespace lab

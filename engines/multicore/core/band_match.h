@@ -41,7 +41,12 @@ BandLimits band_limits(std::int32_t first, float second, std::int32_t band) noex
 using BandMatch = void (*)(const BandLimits* probes, std::int64_t count, const BandColumns& stored, std::int64_t first,
                            std::int64_t last, std::int32_t band, std::uint8_t* hit);
 
-// The widest that this machine runs.
-BandMatch band_match() noexcept;
+// The widest that this machine runs, and how wide its vectors are in bits: rates of a join that compares all pairs
+// double or halve with it. 128 is what the plain loop has on x86-64; 0 where it is not known.
+struct ChosenMatch {
+  BandMatch match;
+  std::int32_t vector_bits;
+};
+ChosenMatch band_match() noexcept;
 
 }  // namespace lab

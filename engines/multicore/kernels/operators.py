@@ -17,6 +17,7 @@ from numba.extending import intrinsic
 from engines.multicore.kernels import emitter, keyset, memory, operator_sources
 from engines.multicore.kernels.compile import compile_kernel, inlined
 from engines.multicore.kernels.fingerprint import UnstableError, fingerprint
+from engines.multicore.kernels.vector_bits import vector_bits
 from workloads.model import ListColumn, Operator, Stream
 from workloads.model.operator import SINGLE
 
@@ -219,6 +220,11 @@ class OperatorKernels:
         )
         functions: _Functions = {"user": ("match", self._operator.join.match)}
         return self._address("match", functions, source, _MATCH, (left, right, by_left))
+
+    def match_vector_bits(self) -> int:
+        """Return the width of the vectors in the compiled comparisons; 0: not known, or no join."""
+        compiled = [kernel for key, kernel in self._kept.items() if key[0] == "match"]
+        return max(map(vector_bits, compiled), default=0)
 
     def pairs(self, left: TupleLayout, right: TupleLayout) -> int:
         """Return the address of the kernel that emits the results of pairs.
