@@ -422,13 +422,15 @@ def test_matrix_of_the_documentation_is_one():
     assert "event_window/multicore/dgs/w2/b4096/pinned/sustainable" in ids
 
 
-def test_demo_runs_three_workloads_on_three_engines_and_real_input_beside_them(small_dataset):
+def test_demo_runs_each_engine_beside_its_like_and_real_input_beside_them(small_dataset):
     text = (Path(lab.__file__).parent / "demo.toml").read_text()
     for known in KNOWN:
         text += as_tables(known, small_dataset(known.workload))
     ids = [cell.id for cell in cells(text)]
     for name in ("event_window", "page_view_join", "fraud_detection"):
-        for rest in ("multicore/dgs/w2/b4096", "reference/sequential/w1", "spark/streaming/w2"):
+        multicore = [f"multicore/dgs/w{w}/b{batch}" for w in (1, 2) for batch in (1, 4096)]
+        lines = ["dataframe/numpy/w1", "dataframe/polars/w1", "spark/cached/w2"]
+        for rest in (*multicore, *lines, "spark/streaming/w2", "reference/sequential/w1"):
             assert f"{name}/{rest}" in ids
     for name in ("page_view_join@nasa", "keyed_counter@wikipedia"):
         assert [i.split("/")[1] for i in ids if i.startswith(name)] == ["multicore"] * 2 + [
