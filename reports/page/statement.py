@@ -85,13 +85,17 @@ def statement(
     )
 
 
+def kinds(cells: Sequence[Cell]) -> int:
+    """Return of how many kinds catch-up rates are; unlike ones have no ratio."""
+    return len({cell.conditions for cell in cells if cell.throughput_eps is not None})
+
+
 def _kinds(cells: Sequence[Cell]) -> str:
-    """Say of how many kinds the catch-up rates are, since unlike ones have no ratio."""
-    kinds = {cell.conditions for cell in cells if cell.throughput_eps is not None}
+    found = kinds(cells)
     return (
-        f" Its rates are of {len(kinds)} kinds, by unit of hand-over, origin of the input and what "
+        f" Its rates are of {found} kinds, by unit of hand-over, origin of the input and what "
         "else is timed; ratios stand within a kind only."
-        if len(kinds) > 1
+        if found > 1
         else ""
     )
 

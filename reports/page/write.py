@@ -36,7 +36,7 @@ from reports.page.load_drawings import (
     search_groups,
 )
 from reports.page.provenance import sections
-from reports.page.statement import not_run, statement
+from reports.page.statement import kinds, not_run, statement
 from reports.palette import Colour, engine_colours
 from reports.search import Search
 from reports.searches import searches
@@ -154,6 +154,7 @@ def _catch_up(cells: Sequence[Cell], colours: Colours, figures: Path) -> dict[st
     return {
         "blocks": _blocks(free),
         "definitions": _definitions(free),
+        "kinds": kinds(free),
         "doubtful": [cell for cell in free if cell.status == OK and cell.notes],
         "throughput": throughput_drawings(free, colours, figures),
         "latency": latency_drawings(free, colours, figures),
