@@ -179,12 +179,19 @@ CASES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """How an adapter is run in a case."""
+    """How an adapter is run in a case.
+
+    Attributes:
+        variant, workers, batch, options: as in a task.
+        shared: the adapter uses a session that outlives the case, whose processes and threads come
+            and go meanwhile: what the case leaves behind cannot be told and is not looked for.
+    """
 
     variant: str
     workers: int = 2
     batch: int = 64
     options: Mapping[str, object] = field(default_factory=dict)
+    shared: bool = False
 
 
 def run_case(
@@ -209,7 +216,7 @@ def run_case(
     reason = engine.unsupported(task)
     if reason is not None:
         return Finding(unsupported=reason)
-    done = execute(engine, task)
+    done = execute(engine, task, shared=setting.shared)
     problems = []
     if done.measured.events != data.events:
         problems.append(f"counted {done.measured.events} events, the input has {data.events}")
@@ -229,8 +236,11 @@ class Done:
     left_behind: tuple[str, ...]
 
 
-def execute(engine: Engine, task: Task) -> Done:
-    """Prepare, run, take the answer and close twice, in this process."""
+def execute(engine: Engine, task: Task, *, shared: bool = False) -> Done:
+    """Prepare, run, take the answer and close twice, in this process.
+
+    Unless a session is shared, what is left behind is looked for, some seconds long.
+    """
     threads_before = set(threading.enumerate())
     children_before = set(psutil.Process().children(recursive=True))
     prepared = engine.prepare(task)
@@ -246,7 +256,7 @@ def execute(engine: Engine, task: Task) -> Done:
         measured=measured,
         answer=answer,
         duration_ns=duration_ns,
-        left_behind=tuple(_left_behind(threads_before, children_before)),
+        left_behind=() if shared else tuple(_left_behind(threads_before, children_before)),
     )
 
 

@@ -126,7 +126,7 @@ def run_load_case(
     reason = engine.unsupported(task)
     if reason is not None:
         return Finding(unsupported=reason)
-    done = execute(engine, task)
+    done = execute(engine, task, shared=setting.shared)
     problems += done.left_behind
     difference = compare(expected, done.answer, workload.output)
     if not difference.equal:
@@ -135,7 +135,7 @@ def run_load_case(
     if case.twice:
         again = folder / "catch-up"
         again.mkdir()
-        other = execute(engine, replace(task, load=None, scratch=again))
+        other = execute(engine, replace(task, load=None, scratch=again), shared=setting.shared)
         difference = compare(other.answer, done.answer, workload.output)
         if not difference.equal:
             problems.append(f"not the answer of catch-up: {difference.render()}")

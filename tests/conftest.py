@@ -1,9 +1,61 @@
-"""What all tests share: a Java that starts fast.
+"""What all tests share: a Java that starts fast, and one Spark for all that ask for it.
 
 A test's Spark lives for seconds, in which the second compiler and a parallel collector cost more
 than they give: without them the same tests need 0.6 of the processor time. Answers do not change.
 """
 
 import os
+import sys
+
+import pytest
 
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks for groups
+def pytest_collection_modifyitems(items):
+    """Put tests on the shared Spark first, in one process of pytest-xdist: one start for all."""
+    for item in items:
+        if "spark" in item.fixturenames:
+            item.add_marker(pytest.mark.xdist_group("spark"))
+    items.sort(key=lambda item: "spark" not in item.fixturenames)
+
+
+def pytest_runtest_setup(item):
+    """Stop the shared Spark before a test that did not ask for it: it would be found and used."""
+    if "spark" not in item.fixturenames:
+        stop_shared_spark()
+
+
+def pytest_sessionfinish():
+    """Stop the shared Spark."""
+    stop_shared_spark()
+
+
+@pytest.fixture
+def spark():
+    """The running Spark session: engines and datasets use it. Settings end with the test."""
+    from workloads.datasets.session import spark_session
+
+    session = spark_session("tests", master="local[2]", conf={})
+    before = dict(session.conf.getAll)
+    yield session
+    after = session.conf.getAll
+    for name in after.keys() - before.keys():
+        session.conf.unset(name)
+    for name, value in before.items():
+        if after.get(name) != value:
+            session.conf.set(name, value)
+
+
+def stop_shared_spark():
+    """Stop the session that runs in this process, if any."""
+    if "pyspark" not in sys.modules:
+        return
+    from pyspark.sql import SparkSession
+
+    from workloads.datasets.session import stop_spark
+
+    session = SparkSession.getActiveSession()
+    if session is not None:
+        stop_spark(session)

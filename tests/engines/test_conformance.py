@@ -3,6 +3,7 @@
 import threading
 import time
 import uuid
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -15,6 +16,7 @@ from engines.registry import engine, names
 from engines.small_dataset import write_dataset
 from lab.spawn import run_trial
 from lab.trial_spec import TrialSpec
+from tests.pairwise import pairwise
 from workloads.model import DGSProgram
 from workloads.registry import NAMES, workload
 
@@ -28,9 +30,8 @@ DATAFRAME = {
     "polars": Setting(variant="polars", workers=1),
 }
 SPARK = {
-    "streaming": Setting(variant="streaming", workers=2),
-    "batch": Setting(variant="batch", workers=2),
-    "cached": Setting(variant="cached", workers=2),
+    variant: Setting(variant=variant, workers=2, options={"warm_up_rounds": 1})
+    for variant in ("streaming", "batch", "cached")
 }
 THREAD_GRACE_S = 5.0
 ELSEWHERE = {
@@ -43,9 +44,10 @@ ELSEWHERE = {
     "layers": "test_multicore_layers.py",
 }
 """Variants of the multicore engine for other programs than those with DGS: where they are tried."""
-# A Spark case costs its start-up, so every case runs once for a variant, on workloads in turn; the
+# A Spark case costs seconds, so every case runs once for a variant, on workloads in turn; the
 # batch form shares reading and answer with the streaming form and takes every second case; the
 # cached form shares all but where it reads with the batch form, and takes every fourth.
+# All are on one session, but for test_spark_teardown.py and, in `make test-all`, once more each.
 PROGRAMS = [name for name in NAMES if isinstance(workload(name).program, DGSProgram)]
 """Spark takes queries of operators in test_spark_operators_conformance.py."""
 SPARK_CASES = [
@@ -54,7 +56,7 @@ SPARK_CASES = [
     for index, case in enumerate(CASES)
     if index % step == 0
 ]
-# Spark has no batches, and its own tests vary what files hold; these two need a session each.
+# Spark has no batches, and its own tests vary what files hold.
 SPARK_LOADS = ("a load with silence at the end", "a load on a dataset that is cut")
 SPARK_LOAD_CASES = [
     pytest.param(PROGRAMS[index % len(PROGRAMS)], case, id=case.name)
@@ -63,7 +65,7 @@ SPARK_LOAD_CASES = [
 ]
 SPARK_UNDER_LOAD = Setting(variant="streaming", workers=2, options={"warm_up_rounds": 0})
 CELLS = [
-    pytest.param(engine_name, name, id=f"{engine_name}-{name}")
+    (engine_name, name)
     for engine_name in NATIVE
     for name in (PROGRAMS if engine_name == "multicore" else NAMES)
 ]
@@ -101,14 +103,19 @@ def test_every_variant_says_what_its_rates_include():
                     assert (found.origin == "generator") == offered
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize(("engine_name", "name"), CELLS)
+def tried(cases):
+    """Return every cell with every case, every pair of which is tried in `make test`."""
+    return pairwise([(*cell, case.name) for cell in CELLS for case in cases])
+
+
+@pytest.mark.parametrize(("engine_name", "name", "case"), tried(CASES))
 def test_engine_conforms(engine_name, name, case, tmp_path):
-    found = run_case(engine(engine_name), workload(name), case, NATIVE[engine_name], tmp_path)
+    chosen = next(one for one in CASES if one.name == case)
+    found = run_case(engine(engine_name), workload(name), chosen, NATIVE[engine_name], tmp_path)
     assert found.problems == ()
     if found.unsupported is not None:
         # The only refusal that the suite accepts: a sequential engine given more workers.
-        assert (engine_name, case.name) == ("reference", "more workers than streams")
+        assert (engine_name, case) == ("reference", "more workers than streams")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -122,23 +129,33 @@ def test_data_frame_lines_conform(variant, name, case, tmp_path):
 
 @pytest.mark.spark
 @pytest.mark.parametrize(("variant", "name", "case"), SPARK_CASES)
-def test_spark_conforms(variant, name, case, tmp_path):
+def test_spark_conforms(variant, name, case, spark, tmp_path):
+    setting = replace(SPARK[variant], shared=True)
+    found = run_case(engine("spark"), workload(name), case, setting, tmp_path)
+    assert (found.unsupported, found.problems) == (None, ())
+
+
+@pytest.mark.full
+@pytest.mark.spark
+@pytest.mark.parametrize(("variant", "name", "case"), SPARK_CASES)
+def test_spark_conforms_in_a_session_of_its_own(variant, name, case, tmp_path):
     found = run_case(engine("spark"), workload(name), case, SPARK[variant], tmp_path)
-    assert found.problems == ()
-    assert found.unsupported is None
+    assert (found.unsupported, found.problems) == (None, ())
 
 
-@pytest.mark.parametrize("case", LOAD_CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize(("engine_name", "name"), CELLS)
+@pytest.mark.parametrize(("engine_name", "name", "case"), tried(LOAD_CASES))
 def test_engine_conforms_under(engine_name, name, case, tmp_path):
-    found = run_load_case(engine(engine_name), workload(name), case, NATIVE[engine_name], tmp_path)
+    chosen = next(one for one in LOAD_CASES if one.name == case)
+    setting = NATIVE[engine_name]
+    found = run_load_case(engine(engine_name), workload(name), chosen, setting, tmp_path)
     assert (found.unsupported, found.problems) == (None, ())
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize(("name", "case"), SPARK_LOAD_CASES)
-def test_spark_conforms_under(name, case, tmp_path):
-    found = run_load_case(engine("spark"), workload(name), case, SPARK_UNDER_LOAD, tmp_path)
+def test_spark_conforms_under(name, case, spark, tmp_path):
+    setting = replace(SPARK_UNDER_LOAD, shared=True)
+    found = run_load_case(engine("spark"), workload(name), case, setting, tmp_path)
     assert (found.unsupported, found.problems) == (None, ())
 
 

@@ -17,19 +17,12 @@ from engines.spark.refusal import PROGRAMS
 from engines.spark.streaming.split import END, split
 from engines.spark.streaming.spread import labels, murmur3
 from tests.engines.spark_task import assert_right, spark_task
-from workloads.datasets.session import spark
 from workloads.model import Alphabet, Input, Stream
 from workloads.model.trace import compare
 from workloads.registry import workload
 
 ALL_FORMS = [(variant, form) for variant in ("streaming", "batch") for form in FORMS[variant]]
 """`cached` runs the queries of `batch`."""
-
-
-@pytest.fixture(scope="module")
-def session():
-    with spark("tests", master="local[2]", conf={"spark.driver.memory": "1g"}) as running:
-        yield running
 
 
 def task(name, data, folder, **given):
@@ -64,7 +57,7 @@ def random_input(name, seed, *, mixed=False, keys=3):
 @pytest.mark.parametrize(("variant", "form"), ALL_FORMS)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_answer_is_the_oracles_with_ties_and_unaligned_streams(
-    name, variant, form, session, tmp_path
+    name, variant, form, spark, tmp_path
 ):
     data = random_input(name, seed=len(variant + form))
     more = {"micro_batches": 3} if variant == "streaming" else {}
@@ -76,7 +69,7 @@ def test_the_answer_is_the_oracles_with_ties_and_unaligned_streams(
 @pytest.mark.parametrize("variant", FORMS)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_streams_that_mix_bulk_events_with_markers_give_the_oracles_answer(
-    name, variant, session, tmp_path
+    name, variant, spark, tmp_path
 ):
     data = random_input(name, seed=11, mixed=True)
     assert_right(task(name, data, tmp_path, variant=variant))
@@ -85,7 +78,7 @@ def test_streams_that_mix_bulk_events_with_markers_give_the_oracles_answer(
 @pytest.mark.spark
 @pytest.mark.parametrize("variant", FORMS)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_generated_input_gives_the_oracles_answer_after_a_warm_up(name, variant, session, tmp_path):
+def test_generated_input_gives_the_oracles_answer_after_a_warm_up(name, variant, spark, tmp_path):
     given = task(
         name,
         ordinary_input(workload(name)),
@@ -100,7 +93,7 @@ def test_generated_input_gives_the_oracles_answer_after_a_warm_up(name, variant,
 @pytest.mark.spark
 @pytest.mark.parametrize("variant", FORMS)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_an_empty_input_gives_an_empty_answer(name, variant, session, tmp_path):
+def test_an_empty_input_gives_an_empty_answer(name, variant, spark, tmp_path):
     data = random_input(name, seed=1)
     empty = replace(data, streams=tuple(cut(stream, 0) for stream in data.streams))
     assert_right(task(name, empty, tmp_path, variant=variant))
@@ -108,7 +101,7 @@ def test_an_empty_input_gives_an_empty_answer(name, variant, session, tmp_path):
 
 @pytest.mark.spark
 @pytest.mark.parametrize("variant", FORMS)
-def test_bulk_events_without_markers_are_not_lost(variant, session, tmp_path):
+def test_bulk_events_without_markers_are_not_lost(variant, spark, tmp_path):
     data = random_input("page_view_join", seed=2)
     unmarked = replace(
         data, streams=tuple(cut(s, 0) if s.kinds == (1,) else s for s in data.streams)
@@ -117,16 +110,16 @@ def test_bulk_events_without_markers_are_not_lost(variant, session, tmp_path):
 
 
 @pytest.mark.spark
-def test_labels_spread_groups_evenly_as_spark_hashes_them(session):
+def test_labels_spread_groups_evenly_as_spark_hashes_them(spark):
     found = labels(8)
-    rows = session.sql(f"select x, hash(x) as h from explode(array{found}) as t(x)").collect()
+    rows = spark.sql(f"select x, hash(x) as h from explode(array{found}) as t(x)").collect()
     assert [row.h for row in rows] == [murmur3(row.x) for row in rows]
     for parts in range(1, 9):
         assert [row.h % parts for row in rows] == [group % parts for group in range(8)]
 
 
 @pytest.mark.spark
-def test_crowded_markers_fall_back_to_the_sort(session, tmp_path):
+def test_crowded_markers_fall_back_to_the_sort(spark, tmp_path):
     data = random_input("keyed_counter", seed=3, keys=1)
     crowd = np.full(2 * windows.MAX_PER_BUCKET, 7)
     marked = replace(
@@ -151,7 +144,7 @@ def cut(stream, rows):
 
 @pytest.mark.spark
 @pytest.mark.parametrize("variant", FORMS)
-def test_a_missing_input_file_is_a_crash_that_names_the_workload(variant, session, tmp_path):
+def test_a_missing_input_file_is_a_crash_that_names_the_workload(variant, spark, tmp_path):
     given = task("event_window", random_input("event_window", seed=4), tmp_path, variant=variant)
     prepared = SparkEngine().prepare(given)
     for path in [*given.scratch.rglob("*.parquet"), *(s.path for s in given.dataset.streams)]:

@@ -23,18 +23,11 @@ from engines.spark.streaming.dropper import Dropper
 from engines.spark.streaming.drops import BEATS, cut, stage
 from engines.spark.streaming.stamps import STEP_NS, Batch, due_times, send_lag, stamp_outputs
 from workloads.datasets.cut import before, event_times
-from workloads.datasets.session import spark
 from workloads.model import Alphabet, Input, Stream
 from workloads.model.trace import compare
 from workloads.registry import workload
 
 MS = 1_000_000
-
-
-@pytest.fixture(scope="module")
-def session():
-    with spark("tests", master="local[2]", conf={"spark.driver.memory": "1g"}) as running:
-        yield running
 
 
 def array(*values):
@@ -113,9 +106,7 @@ def run(name, dataset, folder, load, **options):
 @pytest.mark.spark
 @pytest.mark.parametrize("mixed", [False, True])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_the_answer_is_the_oracles_whatever_files_a_micro_batch_takes(
-    name, mixed, session, tmp_path
-):
+def test_the_answer_is_the_oracles_whatever_files_a_micro_batch_takes(name, mixed, spark, tmp_path):
     data = random_input(name, seed=len(name) + mixed, mixed=mixed)
     due = due_in_order([stream.ts for stream in data.streams], 800 * MS)
     dataset = write_dataset(data, name, tmp_path / "data")
@@ -133,7 +124,7 @@ def test_the_answer_is_the_oracles_whatever_files_a_micro_batch_takes(
 
 
 @pytest.mark.spark
-def test_a_cut_dataset_gives_the_answer_of_its_cut_under_a_load_and_without(session, tmp_path):
+def test_a_cut_dataset_gives_the_answer_of_its_cut_under_a_load_and_without(spark, tmp_path):
     whole = write_dataset(random_input("page_view_join", seed=5), "page_view_join", tmp_path / "d")
     short = before(whole, event_times(whole), 9)
     assert 0 < short.events < whole.events
@@ -144,7 +135,7 @@ def test_a_cut_dataset_gives_the_answer_of_its_cut_under_a_load_and_without(sess
 
 
 @pytest.mark.spark
-def test_an_empty_input_ends_at_once(session, tmp_path):
+def test_an_empty_input_ends_at_once(spark, tmp_path):
     data = random_input("event_window", seed=1)
     whole = write_dataset(data, "event_window", tmp_path / "data")
     empty = before(whole, event_times(whole), -100)
@@ -154,7 +145,7 @@ def test_an_empty_input_ends_at_once(session, tmp_path):
 
 
 @pytest.mark.spark
-def test_a_query_that_fails_under_a_load_is_a_crash(session, tmp_path):
+def test_a_query_that_fails_under_a_load_is_a_crash(spark, tmp_path):
     data = random_input("event_window", seed=4)
     due = due_in_order([stream.ts for stream in data.streams], 100 * MS)
     (tmp_path / "scratch").mkdir()

@@ -15,7 +15,6 @@ from engines.spark.operators.registry import FORMS
 from engines.spark.operators.split import split
 from tests.engines.spark_task import assert_right, spark_task
 from workloads.datasets.cut import before, event_times
-from workloads.datasets.session import spark
 from workloads.model import Alphabet, Input, ListColumn, ModelError, Query, Stream
 from workloads.model.oplus import answer
 from workloads.registry import NAMES, workload
@@ -32,12 +31,6 @@ PARAMS = {
 """Small windows, some of which do not end where another begins."""
 RANGES = {"price": (95, 106), "average": (100, 101), "id": (0, 3)}
 """Values so that many pairs match; others are in [-20, 20)."""
-
-
-@pytest.fixture(scope="module")
-def session():
-    with spark("tests", master="local[2]", conf={"spark.driver.memory": "1g"}) as running:
-        yield running
 
 
 def random_input(name, seed, *, mixed=False):
@@ -88,7 +81,7 @@ def files_of(variant, count):
 @pytest.mark.parametrize("variant", ["streaming", "batch"])
 @pytest.mark.parametrize(("name", "form"), [(n, f) for n in QUERIES for f in FORMS[n]])
 def test_the_answer_is_the_oracles_with_ties_and_unaligned_streams(
-    name, form, variant, session, tmp_path
+    name, form, variant, spark, tmp_path
 ):
     data = random_input(name, seed=len(name))
     given = task(name, data, tmp_path, variant=variant, form=form, **files_of(variant, 3))
@@ -100,7 +93,7 @@ def test_the_answer_is_the_oracles_with_ties_and_unaligned_streams(
 @pytest.mark.spark
 @pytest.mark.parametrize("variant", ["streaming", "batch"])
 @pytest.mark.parametrize("name", ["paircount", "scale_join"])
-def test_a_dataset_that_is_cut_counts_time_up_to_the_cut(name, variant, session, tmp_path):
+def test_a_dataset_that_is_cut_counts_time_up_to_the_cut(name, variant, spark, tmp_path):
     params = {"wa_ms": 30, "ws_ms": 60, "distance": 0} if name == "paircount" else None
     data = random_input(name, seed=4, mixed=name == "scale_join")
     given = task(name, data, tmp_path, variant=variant, params=params, **files_of(variant, 2))
@@ -116,7 +109,7 @@ def test_a_dataset_that_is_cut_counts_time_up_to_the_cut(name, variant, session,
 @pytest.mark.spark
 @pytest.mark.parametrize("variant", ["streaming", "batch"])
 @pytest.mark.parametrize("name", ["nyse_hedge", "wordcount"])
-def test_an_empty_input_gives_an_empty_answer(name, variant, session, tmp_path):
+def test_an_empty_input_gives_an_empty_answer(name, variant, spark, tmp_path):
     data = random_input(name, seed=1)
     empty = replace(data, streams=tuple(head(stream, 0) for stream in data.streams))
     _, outputs = assert_right(task(name, empty, tmp_path, variant=variant))
@@ -124,7 +117,7 @@ def test_an_empty_input_gives_an_empty_answer(name, variant, session, tmp_path):
 
 
 @pytest.mark.spark
-def test_a_stream_join_lets_go_of_tuples_that_the_watermark_has_passed(session, tmp_path):
+def test_a_stream_join_lets_go_of_tuples_that_the_watermark_has_passed(spark, tmp_path):
     data = random_input("scale_join", seed=2)
     kept = replace(data, streams=data.streams[:2])
     given = task("scale_join", kept, tmp_path, micro_batches=8)

@@ -1,4 +1,4 @@
-"""Queries of operators on Spark in the conformance suite: sessions of their own, nothing left."""
+"""Queries of operators on Spark in the conformance suite: one session; at night, each its own."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from engines.conformance import CASES, Setting, run_case
 from engines.registry import engine
 from workloads.registry import workload
 
-# A case costs a session's start and end, so each variant takes a few, on workloads in turn.
+# A case costs seconds, so each variant takes a few, on workloads in turn.
 CHOSEN = [
     ("streaming", "wordcount", "a single stream"),
     ("streaming", "nyse_hedge", "ties in event time"),
@@ -15,10 +15,22 @@ CHOSEN = [
 ]
 
 
+def conforms(variant, name, case_name, folder, *, shared):
+    case = next(case for case in CASES if case.name == case_name)
+    options = {"warm_up_events": 300}
+    setting = Setting(variant=variant, workers=2, options=options, shared=shared)
+    found = run_case(engine("spark"), workload(name), case, setting, folder)
+    assert (found.unsupported, found.problems) == (None, ())
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize(("variant", "name", "case_name"), CHOSEN)
-def test_spark_conforms(variant, name, case_name, tmp_path):
-    case = next(case for case in CASES if case.name == case_name)
-    setting = Setting(variant=variant, workers=2, options={"warm_up_events": 300})
-    found = run_case(engine("spark"), workload(name), case, setting, tmp_path)
-    assert (found.unsupported, found.problems) == (None, ())
+def test_spark_conforms(variant, name, case_name, spark, tmp_path):
+    conforms(variant, name, case_name, tmp_path, shared=True)
+
+
+@pytest.mark.full
+@pytest.mark.spark
+@pytest.mark.parametrize(("variant", "name", "case_name"), CHOSEN)
+def test_spark_conforms_in_a_session_of_its_own(variant, name, case_name, tmp_path):
+    conforms(variant, name, case_name, tmp_path, shared=False)

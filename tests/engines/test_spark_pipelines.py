@@ -16,7 +16,6 @@ from engines.spark.pipelines.run import pipelines
 from tests.engines.spark_task import assert_right, spark_task
 from tests.workloads.streams import generated
 from workloads.datasets.cut import before, event_times
-from workloads.datasets.session import spark
 from workloads.model import Pipeline
 from workloads.registry import NAMES, workload
 
@@ -43,12 +42,6 @@ QUERIES = {
 """Lists that are full, tickets and sessions that are cut off, a year that ends."""
 
 
-@pytest.fixture(scope="module")
-def session():
-    with spark("tests", master="local[2]", conf={"spark.driver.memory": "1g"}) as running:
-        yield running
-
-
 def several_streams(name):
     """Three streams that share most of their event times."""
     chosen = workload(name)
@@ -71,7 +64,7 @@ def files_of(variant, count):
 @pytest.mark.spark
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("name", FORMS)
-def test_the_answer_is_the_oracles_with_several_streams_and_ties(name, variant, session, tmp_path):
+def test_the_answer_is_the_oracles_with_several_streams_and_ties(name, variant, spark, tmp_path):
     given = task(
         name,
         several_streams(name),
@@ -89,7 +82,7 @@ def test_the_answer_is_the_oracles_with_several_streams_and_ties(name, variant, 
 @pytest.mark.parametrize(
     ("name", "variant"), [("cart_abandonment", "streaming"), ("items_sold_together", "batch")]
 )
-def test_an_empty_input_gives_an_empty_answer(name, variant, session, tmp_path):
+def test_an_empty_input_gives_an_empty_answer(name, variant, spark, tmp_path):
     data = several_streams(name)
     nothing = replace(data, streams=tuple(head(stream, 0) for stream in data.streams))
     _, outputs = assert_right(task(name, nothing, tmp_path, variant=variant))
@@ -97,7 +90,7 @@ def test_an_empty_input_gives_an_empty_answer(name, variant, session, tmp_path):
 
 
 @pytest.mark.spark
-def test_a_dataset_that_is_cut_answers_for_what_is_before_the_cut(session, tmp_path):
+def test_a_dataset_that_is_cut_answers_for_what_is_before_the_cut(spark, tmp_path):
     name = "last_views_before_purchase"
     given = task(name, several_streams(name), tmp_path, variant="batch")
     times = event_times(given.dataset)
