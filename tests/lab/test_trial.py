@@ -14,6 +14,7 @@ from lab.measure.energy.estimate import Estimate
 from lab.measure.hdr import LATENCY, WARM_UP, read_log
 from lab.measure.series import STEP_NS
 from lab.spawn import classify, run_trial
+from lab.trial import run_trial as run_trial_here
 from lab.trial_spec import TrialSpec, read_spec, write_spec
 from lab.verdict import rates, steadiness
 from results.schema import NAMES, VERIFIED
@@ -22,40 +23,51 @@ from workloads.registry import NAMES as NAMES_OF_WORKLOADS
 from workloads.registry import workload
 
 TIMEOUT_S = 60
+SPECIFIED = ("load", "planted_slowdown", "estimate")
 
 
 @pytest.fixture
-def trial(tmp_path, small_dataset):
-    """Runs one trial of the fake engine in a real process; returns the columns that it gives."""
+def specify(tmp_path, small_dataset):
+    """A function that specifies a trial of the fake engine on a small dataset."""
 
-    def run(
-        variant,
-        *,
-        workload="event_window",
-        engine="fake",
-        timeout_s=TIMEOUT_S,
-        load=None,
-        planted_slowdown=0.0,
-        estimate=None,
-        events=None,
-        **options,
-    ):
-        spec = TrialSpec(
+    def make(variant, *, workload="event_window", engine="fake", events=None, **given):
+        fields = {name: given.pop(name) for name in list(given) if name in SPECIFIED}
+        return TrialSpec(
             engine=engine,
             variant=variant,
             workers=1,
             batch=1,
-            options=options,
+            options=given,
             dataset=small_dataset(workload, events=events),
             spawned_ns=0,
             series=tmp_path / "series.parquet",
             histograms=tmp_path / "trial.hlog",
             outputs=tmp_path / "outputs.parquet",
-            load=load,
-            planted_slowdown=planted_slowdown,
-            estimate=estimate,
+            **fields,
         )
+
+    return make
+
+
+@pytest.fixture
+def trial(tmp_path, specify):
+    """Runs one trial of the fake engine in a real process; returns the columns that it gives."""
+
+    def run(variant, *, timeout_s=TIMEOUT_S, **given):
+        spec = specify(variant, **given)
         return run_trial(spec, log=tmp_path / "trial.log", timeout_s=timeout_s).result
+
+    return run
+
+
+@pytest.fixture
+def trial_here(specify):
+    """Does in this process what a trial's process does: for what needs no process of its own."""
+
+    def run(variant, **given):
+        result = {}
+        run_trial_here(specify(variant, **given), result)
+        return result
 
     return run
 
@@ -67,13 +79,18 @@ def test_an_expected_answer_that_is_empty_is_said_to_have_compared_nothing(trial
 
 
 @pytest.mark.parametrize("workload", NAMES_OF_WORKLOADS)
-def test_right_answer_is_ok_and_has_a_rate(trial, workload):
-    row = trial("correct", workload=workload, rate_eps=10_000)
+def test_right_answer_is_ok_and_has_a_rate(trial_here, workload):
+    row = trial_here("correct", workload=workload, rate_eps=10_000)
     assert row["status"] == "ok"
     assert row["reason"] is None
     assert row["throughput_eps"] == pytest.approx(10_000, rel=0.2)
     assert row["throughput_eps"] == row["events"] / row["duration_s"]
     assert row["outputs"] == row["expected_outputs"] > 0
+
+
+def test_trial_in_a_process_of_its_own_measures_that_process(trial):
+    row = trial("correct", rate_eps=10_000)
+    assert (row["status"], row["reason"]) == ("ok", None)
     assert row["peak_rss_bytes"] > 10_000_000
     assert 0 <= row["cpu_s"] < row["duration_s"] + 1
     assert row["startup_s"] > 0 and row["prepare_s"] > 0
@@ -92,21 +109,28 @@ def test_comparisons_of_a_join_are_a_column(trial, variant):
     [("lose", "missing", 1), ("duplicate", "duplicate", 1), ("corrupt", "wrong", 1)],
 )
 def test_one_damaged_output_is_noticed_and_voids_the_number(
-    trial, workload, variant, column, count
+    trial_here, workload, variant, column, count
 ):
-    row = trial(variant, workload=workload, rate_eps=1_000_000)
+    row = trial_here(variant, workload=workload, rate_eps=1_000_000)
     assert row["status"] == "wrong_output"
     assert row[column] == count
-    assert row["throughput_eps"] is None and row["outputs_eps"] is None
+    assert row.get("throughput_eps") is None and row.get("outputs_eps") is None
     assert column in row["difference"]
 
 
 @pytest.mark.parametrize("workload", NAMES_OF_WORKLOADS)
-def test_two_swapped_dependent_outputs_are_noticed(trial, workload):
-    row = trial("reorder", workload=workload)
+def test_two_swapped_dependent_outputs_are_noticed(trial_here, workload):
+    row = trial_here("reorder", workload=workload)
     assert row["status"] == "wrong_output"
     assert row["out_of_order"] >= 1
     assert (row["missing"], row["duplicate"], row["wrong"]) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("variant", ["lose", "reorder"])
+def test_damage_is_noticed_in_a_process_of_its_own(trial, variant):
+    row = trial(variant)
+    assert row["status"] == "wrong_output"
+    assert row["throughput_eps"] is None and row["outputs_eps"] is None
 
 
 def test_event_that_is_not_accounted_for_makes_the_trial_invalid(trial):
