@@ -22,8 +22,8 @@ NATIVE    := $(wildcard CMakeLists.txt CMakePresets.json cmake/*.cmake) \
                  \( -name '*.cc' -o -name '*.h' -o -name CMakeLists.txt \) -print 2>/dev/null)
 DEMO_OUT  := build/demo
 BASELINE  := results/baselines/instructions.json
-# What `make test` runs. CI runs the first two as stages of their own and names only pytest here.
-TEST_STAGES ?= cpp-test stress pytest
+# What `make test` runs. CI runs the first as a stage of its own and names only pytest here.
+TEST_STAGES ?= cpp-test pytest
 TEST_PROCESSES ?= 2
 
 # cmake and ninja are the environment's own, whatever the machine has.
@@ -32,7 +32,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DEFAULT_GOAL := help
 # Stages share two cores; run them one after the other even under -j.
 .NOTPARALLEL:
-.PHONY: help setup dependencies demo test pytest lint cpp-test stress stress-long bench instructions \
+.PHONY: help setup dependencies demo test test-all pytest lint cpp-test stress stress-long bench instructions \
         instructions-baseline targets lock image clean
 
 help: ## list the targets
@@ -67,11 +67,14 @@ setup: $(INSTALLED) ## create .venv, install the dependencies, build the C++ cor
 demo: $(INSTALLED) ## run the demo matrix, verify it, print its table and the path of the HTML report
 	@tools/demo "$(REAL_DATA)" $(DEMO_OUT)
 
-test: $(TEST_STAGES) ## everything that is tested
+test: $(TEST_STAGES) ## what every change is tested with: minutes
 
-# Two processes: most tests wait for a Spark or a fresh process more than they use a core.
+test-all: PYTEST_ARGS += -m ''
+test-all: cpp-test stress pytest ## everything: full products, the sanitizers; every night, and before an issue is resolved
+
+# Two processes. loadgroup: the tests on the shared Spark stay in one of them (tests/conftest.py).
 pytest: $(INSTALLED)
-	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal
+	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadgroup --durations=30 $(PYTEST_ARGS)
 
 lint: $(INSTALLED) ## ruff, mypy --strict and the import contracts
 	$(BIN)/ruff check .

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="CI runs in
 
 
 # What CI would otherwise install.
-PROGRAMS = ("chromium", "dot", "valgrind", "podman", "runc", "debootstrap", "busybox")
+PROGRAMS = ("chromium", "dot", "valgrind", "podman", "runc", "debootstrap", "busybox", "ccache")
 
 
 # What the script itself calls. Its PATH has nothing else, so that it finds no apt-get.
