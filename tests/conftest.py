@@ -1,4 +1,4 @@
-"""What all tests share: a Java that starts fast, and one Spark for all that ask for it.
+"""What all tests share: a limit of time, a Java that starts fast, one Spark for all that ask.
 
 A test's Spark lives for seconds, in which the second compiler and a parallel collector cost more
 than they give: without them the same tests need 0.6 of the processor time. Answers do not change.
@@ -8,6 +8,8 @@ import os
 import sys
 
 import pytest
+
+from tests.too_long import pytest_runtest_makereport as pytest_runtest_makereport
 
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 

@@ -1,0 +1,61 @@
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.too_long import LIMIT_S, limit_s
+
+ROOT = Path(__file__).parents[1]
+# Whatever a test takes is above a limit of 0, so nothing here depends on time.
+CONFTEST = """
+import limited
+from limited import pytest_runtest_makereport
+
+limited.LIMIT_S = {limit}
+"""
+TESTS = """
+import pytest
+
+def test_ordinary():
+    pass
+
+@pytest.mark.full
+def test_left_to_the_night():
+    pass
+
+def test_that_fails_by_itself():
+    assert False, "for a reason of its own"
+"""
+
+
+@pytest.mark.parametrize(("load", "factor"), [(0.1, 1), (2.0, 1), (3.0, 1.5), (16.0, 8)])
+def test_the_limit_grows_with_the_load_of_each_core_and_never_shrinks(load, factor):
+    assert limit_s(load, cores=2) == LIMIT_S * factor
+
+
+@pytest.mark.parametrize("limit", [0.0, 3600.0])
+def test_a_test_above_the_limit_fails_and_says_what_to_do(tmp_path, limit):
+    (tmp_path / "conftest.py").write_text(CONFTEST.format(limit=limit))
+    shutil.copy(ROOT / "tests" / "too_long.py", tmp_path / "limited.py")
+    (tmp_path / "test_some.py").write_text(TESTS)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command += ["-c", os.devnull, "--rootdir", str(tmp_path), "--import-mode=importlib"]
+    done = subprocess.run(
+        [*command, "-W", "ignore", str(tmp_path)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "for a reason of its own" in done.stdout
+    if limit:
+        assert "1 failed, 2 passed" in done.stdout
+        return
+    assert "2 failed, 1 passed" in done.stdout
+    assert "passed, but took" in done.stdout
+    assert "make test-all" in done.stdout

@@ -1,0 +1,41 @@
+"""A test that takes too long fails: what is slow is mended, or moved to `make test-all`.
+
+Judged is the wall time of set-up and call, since that is what people wait for; a wait that costs no
+processor time counts as well. On a busy machine every wall time is longer, so the limit grows with
+the load: by the one-minute load average for each core, where that is above 1. A quiet machine on
+which two processes test has a load of 2 to 3. Errs towards letting a test pass: threads and
+children of the tests are part of the load.
+"""
+
+import os
+
+import pytest
+
+LIMIT_S = 20.0
+
+
+def limit_s(load, cores):
+    """Return how long a test may take at a load average."""
+    return LIMIT_S * max(1.0, load / cores)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Fail a test that passed and took too long, unless it is left to `make test-all`."""
+    report = yield
+    if report.when == "setup":
+        item.stash[SET_UP_S] = report.duration
+    elif report.when == "call" and report.passed and item.get_closest_marker("full") is None:
+        took_s = item.stash[SET_UP_S] + report.duration
+        load, cores = os.getloadavg()[0], len(os.sched_getaffinity(0))
+        if took_s > limit_s(load, cores):
+            report.outcome = "failed"
+            report.longrepr = (
+                f"passed, but took {took_s:.1f} s; a test may take {limit_s(load, cores):.1f} s "
+                f"({LIMIT_S:g} s, at a load of {load:.1f} on {cores} cores). Make it quicker, or "
+                "leave it to `make test-all` with @pytest.mark.full."
+            )
+    return report
+
+
+SET_UP_S = pytest.StashKey[float]()
