@@ -4,6 +4,7 @@
       ProgramError                      a DGS program breaks one of its laws
       PlanError                         a plan is not valid for its program
     DatasetError    workloads.datasets  an input cannot be made, imported, found or read
+      DamagedError                      a file of it is not what was written
     EngineError     engines             an engine could not do what was asked
       UnsupportedError                  it cannot run this workload, variant or option
       EngineCrashError                  it failed while it ran

@@ -25,7 +25,7 @@ from lab.drive import Driven, drive, phase
 from lab.load.errors import LoadError
 from lab.trial_spec import LACKED_SPACE, TrialSpec, read_spec, workload_of
 from workloads.datasets.dataset import Dataset
-from workloads.datasets.errors import DatasetError
+from workloads.datasets.errors import DamagedError
 from workloads.datasets.integrity import verified
 from workloads.model import Columns, Workload
 
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> None:
             run_trial(spec, result)
     except UnsupportedError as error:
         result |= {"status": "unsupported", "reason": str(error)}
-    except (LoadError, DatasetError) as error:  # the input is to blame, not the engine
+    except (LoadError, DamagedError) as error:  # the input is to blame, not the engine
         result |= {"status": "invalid", "reason": str(error)}
     except MemoryError as error:
         traceback.print_exc()

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from workloads.datasets import manifest
 from workloads.datasets.dataset import Dataset, DatasetStream, DictionaryFile
-from workloads.datasets.errors import DatasetError
+from workloads.datasets.errors import DamagedError
 from workloads.datasets.remedy import how_to_make_again
 from workloads.datasets.stream_file import describe
 from workloads.model import column_type
@@ -29,14 +29,14 @@ def verified(dataset: Dataset) -> Dataset:
     """Return a dataset, all of whose files have the content that was written, with their stamps.
 
     Raises:
-        DatasetError: one is missing or damaged; the message names it and the remedy.
+        DamagedError: one is missing or damaged; the message names it and the remedy.
     """
     try:
         streams = tuple(check_stream(stream) for stream in dataset.streams)
         for part in dataset.dictionaries:
             check_dictionary(part)
-    except DatasetError as error:
-        raise DatasetError(f"{error}; {how_to_make_again(dataset)}") from error
+    except DamagedError as error:
+        raise DamagedError(f"{error}; {how_to_make_again(dataset)}") from error
     return replace(dataset, streams=streams)
 
 
@@ -46,7 +46,7 @@ def check_stream(stream: DatasetStream) -> DatasetStream:
     Reads nothing when the stream carries the stamp of the file as it is now.
 
     Raises:
-        DatasetError: the file is missing or damaged.
+        DamagedError: the file is missing or damaged.
     """
     before = _stamp(stream.path, stream.name)
     if stream.stamp == before:
@@ -57,7 +57,7 @@ def check_stream(stream: DatasetStream) -> DatasetStream:
     else:
         _check_content(whole)
     if _stamp(stream.path, stream.name) != before:
-        raise DatasetError(f"{stream.path} (stream {stream.name}) changed while it was checked")
+        raise DamagedError(f"{stream.path} (stream {stream.name}) changed while it was checked")
     return replace(stream, stamp=before)
 
 
@@ -65,22 +65,22 @@ def check_dictionary(part: DictionaryFile) -> None:
     """Compare a dictionary with its checksum, where the record has one.
 
     Raises:
-        DatasetError: the file is missing or damaged.
+        DamagedError: the file is missing or damaged.
     """
     what = f"dictionary {part.name}"
     if part.file_sha256 is not None:
         _check_bytes(part.path, what, part.file_sha256)
     elif not part.path.is_file():
-        raise DatasetError(f"{part.path} ({what}) is missing")
+        raise DamagedError(f"{part.path} ({what}) is missing")
 
 
 def _check_bytes(path: Path, what: str, wanted: str) -> None:
     try:
         found = manifest.file_sha256(path)
     except OSError as error:
-        raise DatasetError(f"{path} ({what}) cannot be read: {error.strerror}") from error
+        raise DamagedError(f"{path} ({what}) cannot be read: {error.strerror}") from error
     if found != wanted:
-        raise DatasetError(_differs(path, what, "bytes have", found, wanted))
+        raise DamagedError(_differs(path, what, "bytes have", found, wanted))
 
 
 def _check_content(stream: DatasetStream) -> None:
@@ -88,10 +88,10 @@ def _check_content(stream: DatasetStream) -> None:
     found = describe(stream.path, stream.name, stream.kinds, dtypes)
     what = f"stream {stream.name}"
     if found.sha256 != stream.sha256:
-        raise DatasetError(_differs(stream.path, what, "columns have", found.sha256, stream.sha256))
+        raise DamagedError(_differs(stream.path, what, "columns have", found.sha256, stream.sha256))
     seen, told = ((part.rows, part.ts_min, part.ts_max) for part in (found, stream))
     if seen != told:
-        raise DatasetError(
+        raise DamagedError(
             f"{stream.path} ({what}) has rows, first and last time {seen}; its record says {told}"
         )
 
@@ -107,5 +107,5 @@ def _stamp(path: Path, name: str) -> str:
     try:
         state = path.stat()
     except OSError as error:
-        raise DatasetError(f"{path} (stream {name}) cannot be read: {error.strerror}") from error
+        raise DamagedError(f"{path} (stream {name}) cannot be read: {error.strerror}") from error
     return f"{state.st_size}-{state.st_ino}-{state.st_mtime_ns}-{state.st_ctime_ns}"

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from workloads.datasets.arrow import Column, arrow_array, arrow_type, column_of
-from workloads.datasets.errors import DatasetError
+from workloads.datasets.errors import DamagedError, DatasetError
 from workloads.datasets.manifest import WrittenStream
 from workloads.datasets.progress import report
 from workloads.model import Block, ColumnType, ListColumn, ListType
@@ -129,7 +129,7 @@ def describe(
     """Read a stream file and return its record, with the checksum of its content.
 
     Raises:
-        DatasetError: the file is missing or damaged, or lacks a column.
+        DamagedError: the file is missing or damaged, or lacks a column.
     """
     hashes = {column: _Digest(column, dtype) for column, dtype in dtypes.items()}
     rows, ts_min, ts_max = 0, 0, 0
@@ -163,7 +163,7 @@ def read_groups(path: Path, only: list[str] | None = None) -> Iterator[dict[str,
     """Yield the row groups of a stream file as columns: all of them, or those that `only` names.
 
     Raises:
-        DatasetError: the file is missing or damaged.
+        DamagedError: the file is missing or damaged.
     """
     import pyarrow as pa  # heavy
     import pyarrow.parquet as pq
@@ -183,7 +183,7 @@ def most_values(path: Path, name: str) -> int:
     Parquet counts an empty list as one value.
 
     Raises:
-        DatasetError: the file is missing or damaged, or has no such column.
+        DamagedError: the file is missing or damaged, or has no such column.
     """
     import pyarrow as pa  # heavy
     import pyarrow.parquet as pq
@@ -199,7 +199,7 @@ def most_values(path: Path, name: str) -> int:
     raise _unreadable(path, f"there is no column {name}")
 
 
-def _unreadable(path: Path, reason: object) -> DatasetError:
-    return DatasetError(
+def _unreadable(path: Path, reason: object) -> DamagedError:
+    return DamagedError(
         f"{path} cannot be read ({reason}); make its dataset again (`lab data verify` says how)"
     )

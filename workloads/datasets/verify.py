@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from workloads.datasets import manifest
-from workloads.datasets.errors import DatasetError
+from workloads.datasets.errors import DamagedError, DatasetError
 from workloads.datasets.integrity import check_dictionary, check_stream
 from workloads.datasets.oracle_cache import is_intact, kept_answers
 from workloads.datasets.remedy import how_to_make_again
@@ -27,7 +27,7 @@ def damages(folder: Path) -> Iterator[str]:
     for check in checks:
         try:
             check()
-        except DatasetError as error:
+        except DamagedError as error:
             yield f"{error}; {how_to_make_again(dataset)}"
     for path in kept_answers(folder):
         if not is_intact(path):
