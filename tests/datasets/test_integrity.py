@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from tests.datasets.files import log_file, log_line
 from tests.datasets.test_catalog import DTYPES, RECIPE
 from workloads.datasets import manifest
 from workloads.datasets.catalog import Catalog
@@ -276,3 +278,20 @@ def test_no_answer_is_kept_for_damaged_input(catalog: Catalog):
     with pytest.raises(DatasetError, match="value-0"):
         expected(EVENT_WINDOW, made)
     assert list(catalog.folder(made.id).glob("expected-*")) == []
+
+
+def test_an_import_with_a_damaged_dictionary_is_replaced_by_importing_again(capsys, tmp_path: Path):
+    file = log_file(tmp_path, log_line(1, "/a", "1"), log_line(2, "/b", "1"))
+    root = ["--root", str(tmp_path / "data")]
+    again = ["data", "import", "access-log", "--file", str(file), *root]
+    assert call(again) == EXIT_OK
+    made = capsys.readouterr().out
+    pages = tmp_path / "data" / made.strip() / "pages.parquet"
+    flip(pages, 8 * 40)
+    assert call(["data", "verify", *root]) == EXIT_USER_ERROR
+    said = capsys.readouterr().out
+    assert f"{pages} (dictionary pages) is damaged" in said
+    assert f"lab data import access-log --file {file.name} --streams 1" in said
+    assert call(again) == EXIT_OK
+    assert capsys.readouterr().out == made
+    assert call(["data", "verify", *root]) == EXIT_OK

@@ -49,7 +49,7 @@ class Numbering:
             np.arange(len(self), dtype=np.int32),
             pa.array(list(self._known), pa.string()),
         ]
-        pq.write_table(pa.table(columns, schema=schema), path)
+        pq.write_table(pa.table(columns, schema=schema), path, write_page_checksum=True)
         return texts_sha256(self._known)
 
 
