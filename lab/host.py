@@ -52,7 +52,7 @@ def host() -> dict[str, Any]:
 def comparable(host: dict[str, Any]) -> dict[str, Any]:
     """Return the part of `host()` that must be equal for results to be compared."""
     keys = ("cpu_model", "cores_usable", "governor", "smt", "virtualised", "memory_bytes")
-    return {key: host[key] for key in keys}
+    return {key: host.get(key) for key in keys}
 
 
 def software() -> dict[str, Any]:

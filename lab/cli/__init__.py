@@ -4,9 +4,10 @@ Exit codes live here and nowhere else.
 """
 
 import errno
+import re
 import sys
 from importlib import import_module
-from io import TextIOWrapper
+from io import StringIO, TextIOWrapper
 
 import click
 
@@ -81,7 +82,9 @@ def call(arguments: list[str]) -> int:
     try:
         code = cli.main(arguments, prog_name="lab", standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        told = StringIO()
+        error.show(file=told)
+        click.echo(_plain(told.getvalue()), nl=False, err=True)
         return EXIT_USER_ERROR
     except (KeyboardInterrupt, click.Abort):
         click.echo("lab: interrupted", err=True)
@@ -90,7 +93,7 @@ def call(arguments: list[str]) -> int:
         code = _code_of(error)
         if code is None:
             raise
-        click.echo(f"lab: {_said(error)}", err=True)
+        click.echo(f"lab: {_plain(_said(error))}", err=True)
         return code
     return code if isinstance(code, int) else EXIT_OK
 
@@ -135,3 +138,15 @@ def _said(error: Exception) -> str:
         return str(error)
     where = error.filename or "a file that the lab writes"
     return f"{where}: {error.strerror or error}; {_REFUSALS[error.errno or 0]}"
+
+
+def _plain(message: str) -> str:
+    """Return a message without commands to the terminal, and with long values shortened."""
+    from results.fit import encodable
+
+    text: str = encodable(message)
+    return _LONG.sub(lambda found: f"{found[0][:100]}...{found[0][-100:]}", text)
+
+
+_LONG = re.compile(r"\S{400,}")
+"""Longer than the paths that people give, which are shown whole."""

@@ -83,12 +83,14 @@ def find_run(name: str, *roots: Path) -> Path:
 
     Raises:
         LabError: there is none, or several match.
+        ResultsError: its run.json is damaged.
     """
+    from lab.cli.report import whole
     from lab.errors import LabError
     from results.store import list_runs
 
     if (Path(name) / "run.json").is_file():
-        return Path(name)
+        return whole(Path(name))
     known = [path for root in roots for path in list_runs(root)]
     exact = [path for path in known if path.name == name]
     matching = exact or [path for path in known if name in path.name]
@@ -99,7 +101,7 @@ def find_run(name: str, *roots: Path) -> Path:
         raise LabError(
             f"run {name!r} is ambiguous: {', '.join(path.name for path in matching)}; say more"
         )
-    return matching[0]
+    return whole(matching[0])
 
 
 def _lines(old: "Run", new: "Run", found: "Comparison") -> list[str]:

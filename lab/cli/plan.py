@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from workloads.model import Workload
     from workloads.model.plan import Plan
 
+MOST_EVENTS = 10**15
+"""Frequencies of streams are added up in 64 bits, many times over."""
+
 
 @click.command("plan")
 @click.argument("workload")
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--param", "params", multiple=True, metavar="K=V", help="A generator parameter.")
 @click.option(
     "--events",
-    type=click.IntRange(min=0),
+    type=click.IntRange(0, MOST_EVENTS),
     default=1_000_000,
     show_default=True,
     help="Size of the input to plan for; its keys count as equally frequent.",

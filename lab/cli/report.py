@@ -37,18 +37,34 @@ def find_run(run: str, root: Path) -> Path:
 
     Raises:
         click.UsageError: there is no such run.
+        ResultsError: its run.json is damaged.
     """
     from results.store import list_runs
 
     if (Path(run) / "run.json").is_file():
-        return Path(run)
+        return whole(Path(run))
     known = {path.name: path for path in list_runs(root)}
     if run == LATEST and known:
-        return max(known.values(), key=lambda path: ((path / "run.json").stat().st_mtime, path))
+        return whole(
+            max(known.values(), key=lambda path: ((path / "run.json").stat().st_mtime, path))
+        )
     if run in known:
-        return known[run]
+        return whole(known[run])
     names = ", ".join(list(known)[-5:]) or "none"
     raise click.UsageError(
         f"{run!r} is neither a run's directory (it would hold run.json) nor a run below {root}; "
         f"the last ones there: {names}. `lab list runs` shows all, LAB_RUNS names another place."
     )
+
+
+def whole(run_dir: Path) -> Path:
+    """Return a run's directory when its run.json says all that commands ask of it.
+
+    Raises:
+        ResultsError: it is damaged.
+    """
+    from results.meta import check_meta
+    from results.store import read_meta
+
+    check_meta(run_dir, read_meta(run_dir))
+    return run_dir

@@ -1,0 +1,68 @@
+"""What run.json must say for a run to be read, compared or resumed."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from results.errors import ResultsError
+
+_NOTHING = type(None)
+_PARTS: Mapping[str, tuple[type, ...]] = {
+    "name": (str,),
+    "matrix_text": (str,),
+    "only": (list,),
+    "keep_outputs": (bool,),
+    "settings": (dict,),
+    "settings.isolation": (dict,),
+    "cells": (dict,),
+    "vcs": (dict,),
+    "vcs.commit": (str, _NOTHING),
+    "vcs.dirty_diff_sha256": (str, _NOTHING),
+    "host": (dict,),
+    "software": (dict,),
+    "software.packages": (dict,),
+    "datasets": (dict,),
+    "sessions": (list,),
+    "complete": (bool,),
+}
+
+
+_CALLED = {
+    str: "a text",
+    dict: "an object",
+    list: "a list",
+    bool: "true or false",
+    _NOTHING: "null",
+}
+_ABSENT = object()
+
+
+def check_meta(run_dir: Path, meta: Mapping[str, Any]) -> None:
+    """Check that run.json says all that commands ask of it; `read_meta` reads what is there.
+
+    Raises:
+        ResultsError: a part is missing, or is not what it must be; names it.
+    """
+    for path, kinds in _PARTS.items():
+        part: Any = meta
+        for name in path.split("."):
+            part = part.get(name, _ABSENT) if isinstance(part, Mapping) else _ABSENT
+        if not isinstance(part, kinds):
+            _refuse(run_dir, path, part, " or ".join(_CALLED[kind] for kind in kinds))
+    if not all(isinstance(pattern, str) for pattern in meta["only"]):
+        _refuse(run_dir, "only", meta["only"], "a list of texts")
+    if not all(isinstance(one, dict) and "id" in one for one in meta["datasets"].values()):
+        _refuse(run_dir, "datasets", meta["datasets"], "objects with an id")
+    ceilings = meta.get("generators", {})
+    if not isinstance(ceilings, dict) or not all(isinstance(c, dict) for c in ceilings.values()):
+        _refuse(run_dir, "generators", ceilings, "objects")
+    if not all(isinstance(session, dict) for session in meta["sessions"]):
+        _refuse(run_dir, "sessions", meta["sessions"], "a list of objects")
+
+
+def _refuse(run_dir: Path, path: str, seen: object, expected: str) -> NoReturn:
+    said = "absent" if seen is _ABSENT else str(seen)[:80]
+    raise ResultsError(
+        f"{run_dir / 'run.json'} is damaged: {path} is {said}; expected {expected}; "
+        "take run.json from a copy, or run it again"
+    )
