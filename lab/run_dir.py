@@ -18,6 +18,7 @@ from lab.cells import Cell, describe
 from lab.errors import LabError, ResumeError
 from lab.host import comparable, host, revision, software
 from lab.matrix import Matrix
+from results.meta import check_meta
 from results.store import read_meta, write_meta
 from workloads.datasets.dataset import Dataset
 
@@ -125,6 +126,7 @@ def reopen(run_dir: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
         ResultsError: `run_dir` is no run.
     """
     stored = read_meta(run_dir)
+    check_meta(run_dir, stored, to_resume=True)
     pairs = [
         ("only", stored["only"], meta["only"]),
         ("keep_outputs", stored["keep_outputs"], meta["keep_outputs"]),

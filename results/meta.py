@@ -37,8 +37,17 @@ _CALLED = {
 _ABSENT = object()
 
 
-def check_meta(run_dir: Path, meta: Mapping[str, Any]) -> None:
-    """Check that run.json says all that commands ask of it; `read_meta` reads what is there.
+_TO_READ = ("vcs.commit", "vcs.dirty_diff_sha256", "host")
+"""Without these no command says what a run is of; to go on with it all are needed."""
+
+
+def check_meta(run_dir: Path, meta: Mapping[str, Any], *, to_resume: bool = False) -> None:
+    """Check that run.json says what commands ask of it; `read_meta` reads what is there.
+
+    Args:
+        run_dir: the run.
+        meta: its run.json.
+        to_resume: whether it is to be gone on with, and not only read.
 
     Raises:
         ResultsError: a part is missing, or is not what it must be; names it.
@@ -47,17 +56,20 @@ def check_meta(run_dir: Path, meta: Mapping[str, Any]) -> None:
         part: Any = meta
         for name in path.split("."):
             part = part.get(name, _ABSENT) if isinstance(part, Mapping) else _ABSENT
+        if part is _ABSENT and not to_resume and path not in _TO_READ:
+            continue
         if not isinstance(part, kinds):
             _refuse(run_dir, path, part, " or ".join(_CALLED[kind] for kind in kinds))
-    if not all(isinstance(pattern, str) for pattern in meta["only"]):
+    if not all(isinstance(pattern, str) for pattern in meta.get("only", [])):
         _refuse(run_dir, "only", meta["only"], "a list of texts")
-    if not all(isinstance(one, dict) and "id" in one for one in meta["datasets"].values()):
-        _refuse(run_dir, "datasets", meta["datasets"], "objects with an id")
+    datasets, sessions = meta.get("datasets", {}), meta.get("sessions", [])
+    if not all(isinstance(one, dict) and "id" in one for one in datasets.values()):
+        _refuse(run_dir, "datasets", datasets, "objects with an id")
     ceilings = meta.get("generators", {})
     if not isinstance(ceilings, dict) or not all(isinstance(c, dict) for c in ceilings.values()):
         _refuse(run_dir, "generators", ceilings, "objects")
-    if not all(isinstance(session, dict) for session in meta["sessions"]):
-        _refuse(run_dir, "sessions", meta["sessions"], "a list of objects")
+    if not all(isinstance(session, dict) for session in sessions):
+        _refuse(run_dir, "sessions", sessions, "a list of objects")
 
 
 def _refuse(run_dir: Path, path: str, seen: object, expected: str) -> NoReturn:

@@ -176,7 +176,28 @@ def list_runs(root: Path) -> list[Path]:
 
 
 def _recorded(run_dir: Path) -> dict[str, Row]:
-    return {path.stem: _read_json(path) for path in sorted((run_dir / "trials").glob("*.json"))}
+    paths = sorted((run_dir / "trials").glob("*.json"))
+    return {path.stem: _whole(path, _read_json(path)) for path in paths}
+
+
+_PLACE = ("cell", "repetition", "order_index", "status")
+"""Columns that every row has a value in: without them it is not known what was run, and when."""
+
+
+def _whole(path: Path, row: Row) -> Row:
+    """Return a trial's record when it says what was run.
+
+    Raises:
+        ResultsError: it does not.
+    """
+    fit, _ = fitted(row)
+    lacking = [name for name in _PLACE if fit.get(name) is None]
+    if lacking or fit["status"] not in STATUSES:
+        seen = f"no {', '.join(lacking)}" if lacking else f"status {fit['status']!r}"
+        raise ResultsError(
+            f"{path} is damaged: it has {seen}; remove it and use `lab run --resume`"
+        )
+    return row
 
 
 def _complete(row: Row) -> Row:

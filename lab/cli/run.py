@@ -213,9 +213,11 @@ def _exit_code(result: Any) -> int:
 
 
 def _stored(run_dir: Path) -> Asked:
+    from results.meta import check_meta
     from results.store import read_meta
 
     meta = read_meta(run_dir)
+    check_meta(run_dir, meta, to_resume=True)
     return Asked(
         text=meta["matrix_text"],
         source=str(run_dir / "run.json"),

@@ -150,6 +150,22 @@ def test_damaged_trial_record_is_named_in_the_error(tmp_path):
         finished(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("record", "told"),
+    [
+        ({}, "it has no cell, repetition, order_index, status"),
+        (row(order="first"), "it has no order_index"),
+        (row(status="fine"), "it has status 'fine'"),
+    ],
+)
+def test_trial_record_that_does_not_say_what_was_run_is_named(tmp_path, record, told):
+    write_meta(tmp_path, {})
+    (tmp_path / "trials").mkdir()
+    (tmp_path / "trials" / "a-r1.json").write_text(json.dumps(record))
+    with pytest.raises(ResultsError, match=rf"a-r1\.json is damaged: {told}"):
+        read_run(tmp_path)
+
+
 def test_half_written_trial_is_not_taken_for_a_finished_one(tmp_path):
     write_trial(tmp_path, "a-r1", row())
     (tmp_path / "trials" / "b-r1.json.partial").write_text('{"status"')
