@@ -376,11 +376,11 @@ def test_no_container_survives_a_killed_lab_and_resume_completes_its_run(
 
 # A trial or two pass in this time, on a busy machine at least a part of one.
 SPREAD_S = 3.0
-# Each takes seconds; thirty and more with LAB_TEST_SIGNALS=30.
-SEEDS = int(os.environ.get("LAB_TEST_SIGNALS", "4"))
+# Each takes seconds.
+SEEDS = [*range(4), *(pytest.param(seed, marks=pytest.mark.full) for seed in range(4, 34))]
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_signal_at_any_moment_ends_the_run_and_leaves_nothing(matrix, tmp_path, seed):
     choice = random.Random(seed)
     # Some trials last no time, one hangs with a child in a session of its own.
