@@ -6,7 +6,6 @@ before and after the trials.
 """
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -16,8 +15,8 @@ from typing import Any
 
 from benchmarks import ordered_log, reordering
 from benchmarks.figures import ORDER, UNORDERED, Evidence, Setting, Target
+from benchmarks.program import build_program
 from lab.cells import expand
-from lab.gate.build import build_path
 from lab.gate.instructions import compare_counts, count_tree
 from lab.gate.outcome import Word
 from lab.matrix import read_matrix
@@ -88,9 +87,9 @@ def gather(targets: Sequence[Target], runs: Sequence[Path] = ()) -> tuple[Eviden
     loops += _loops() if "share" in kinds else []
     tries = _generators() if kinds & {"generator", "send_lag"} else []
     if kinds & {"log", "log_ratio"}:
-        _build_program(ordered_log.PROGRAM)
+        build_program(ordered_log.PROGRAM)
     if "reordering" in kinds:
-        _build_program(reordering.PROGRAM)
+        build_program(reordering.PROGRAM)
     alarms, seen = _count_gate() if kinds & {"false_alarms", "power"} else ([], [])
     evidence = Evidence(
         rows=rows,
@@ -250,22 +249,6 @@ def reordering_costs(
             else:
                 found[key].append(cpu_ns)
     return {key: [] if key in failed else costs for key, costs in found.items()}
-
-
-def _build_program(program: Path) -> None:
-    """Build one of the core's benchmark programs, with this environment's CMake.
-
-    Raises:
-        subprocess.CalledProcessError: it does not build; what is wrong has been printed.
-    """
-    for step in (["--preset"], ["--build", "--target", program.name, "--preset"]):
-        subprocess.run(
-            ["cmake", *step, "release"],
-            check=True,
-            cwd=ROOT,
-            env={**os.environ, "PATH": build_path()},
-            stdout=sys.stderr,
-        )
 
 
 def _count_gate() -> tuple[list[bool], list[bool]]:

@@ -5,8 +5,9 @@ tuple once, in order. Forms take turns within a repetition, so that a busy momen
 The median is shown with the lowest and the highest; on a machine that others use, believe the CPU
 time.
 
-    cmake --preset release && cmake --build --preset release --target ordered_log_bench
     python -m benchmarks.ordered_log
+
+It builds its program first, with the environment's own cmake.
 """
 
 import argparse
@@ -18,8 +19,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-PROGRAM = ROOT / "build/release/engines/multicore/core/bench/ordered_log_bench"
+from benchmarks.program import FOLDER, build_program
+
+PROGRAM = FOLDER / "ordered_log_bench"
 FORMS = ("order", "contiguous", "scalegate")
 TIMEOUT_S = 300.0
 
@@ -52,9 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 64])
     parser.add_argument("--form", nargs="+", choices=FORMS, default=list(FORMS))
     given = parser.parse_args(arguments)
-    if not given.program.exists():
-        print(f"no program {given.program}; remedy: build ordered_log_bench", file=sys.stderr)
-        return 1
+    build_program(given.program)
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, run {given.run}, medians")
     for ways in given.ways:
         for batch in given.batch:

@@ -4,8 +4,9 @@ A trial is a fresh process of `pipeline_bench`, which checks that all records co
 ways to run take turns within a repetition, so that a busy moment meets all of them. The median is
 shown with the lowest and the highest; on a machine that others use, believe the CPU time.
 
-    cmake --preset release && cmake --build --preset release --target pipeline_bench
     python -m benchmarks.pipelines
+
+It builds its program first, with the environment's own cmake.
 """
 
 import argparse
@@ -17,8 +18,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-PROGRAM = ROOT / "build/release/engines/multicore/core/bench/pipeline_bench"
+from benchmarks.program import FOLDER, build_program
+
+PROGRAM = FOLDER / "pipeline_bench"
 TIMEOUT_S = 300.0
 
 
@@ -50,9 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 64])
     parser.add_argument("options", nargs="*", help="NAME=VALUE, see pipeline_bench.cc")
     given = parser.parse_args(arguments)
-    if not given.program.exists():
-        print(f"no program {given.program}; remedy: build pipeline_bench", file=sys.stderr)
-        return 1
+    build_program(given.program)
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, medians, ns per input record")
     seen: dict[tuple[str, int, int], list[tuple[float, float, float]]] = defaultdict(list)
     ways = [(k, b, w) for k in given.kinds for b in given.batch for w in given.workers]

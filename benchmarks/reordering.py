@@ -6,8 +6,9 @@ CPU time of all threads, medians with the lowest and the highest; the cost of a 
 takes beyond `none`, which hands out units and orders nothing. Operators that do nothing make it
 dearest: all workers are at the buffer all the time.
 
-    cmake --preset release && cmake --build --preset release --target reordering_bench
     python -m benchmarks.reordering
+
+It builds its program first, with the environment's own cmake.
 """
 
 import argparse
@@ -20,9 +21,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.figures import UNORDERED
+from benchmarks.program import FOLDER, build_program
 
-ROOT = Path(__file__).resolve().parent.parent
-PROGRAM = ROOT / "build/release/engines/multicore/core/bench/reordering_bench"
+PROGRAM = FOLDER / "reordering_bench"
 SCHEMES = (UNORDERED, "nonblocking", "lock")
 TIMEOUT_S = 300.0
 
@@ -50,9 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--spins", type=int, default=0)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     given = parser.parse_args(arguments)
-    if not given.program.exists():
-        print(f"no program {given.program}; remedy: build {given.program.name}", file=sys.stderr)
-        return 1
+    build_program(given.program)
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, medians, CPU ns per unit")
     for workers in given.workers:
         seen: dict[str, list[float]] = defaultdict(list)
