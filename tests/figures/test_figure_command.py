@@ -153,7 +153,7 @@ def test_a_record_says_the_intervals_by_which_its_claims_were_judged(done):
     record = json.loads((done[0] / "out" / "toy-1.json").read_text())
     (claim,) = record["claims"]
     assert (claim["outcome"], claim["repetitions"]) == ("met", 3)
-    assert 1 < claim["low"] < claim["high"]
+    assert 1e-6 < claim["low"] < claim["high"]
     assert record["confidence"] == 0.95
     page = (done[0] / "out" / "toy-1.md").read_text()
     assert "interval of 3 repetitions from" in page
