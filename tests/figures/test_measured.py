@@ -19,7 +19,8 @@ def test_the_load_and_every_kind_of_warning_stand_beside_a_figure(make_run, row)
                 core_to_core_after_ns=250.0,
             ),
             row("event_window", "multicore/dgs", 2, rate=1e6, **warned),
-        ]
+        ],
+        repetitions=1,
     )
     (said,) = machine([run])
     assert said == (
