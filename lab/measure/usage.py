@@ -11,8 +11,13 @@ import psutil
 MOST_SYSTEM_SHARE = 0.2
 """Of the CPU time of a timed part: above it, its rate says as much of the kernel as of the engine.
 Runs that had to clear their memory first showed 0.6 to 0.9, those that had it 0.0 to 0.15."""
-LEAST_SYSTEM_S = 0.004
-"""Below a tick of the kernel's clock, its split of CPU time into user and system is chance."""
+LEAST_SYSTEM_S = 0.02
+"""Five ticks of the kernel's clock, by which it splits CPU time into user and system. Below, the
+split is chance: it showed 0.0 to 0.7 of 13 ms in which always the same was done."""
+TICK_S = 0.004
+FEW_FAULTS = 64
+"""Of code that is run for the first time; so the split of a shorter run is believed, from a tick
+on, when there were more. Runs that found their memory there had 11 to 57, others 77 to 24,000."""
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
@@ -80,12 +85,13 @@ def kernel_doubts(row: Mapping[str, object]) -> list[str]:
     cpu_s, system_s = row.get("cpu_s"), row.get("system_s")
     if not isinstance(cpu_s, float) or not isinstance(system_s, float) or cpu_s <= 0:
         return []
-    share = system_s / cpu_s
-    if share <= MOST_SYSTEM_SHARE or system_s < LEAST_SYSTEM_S:
+    share, minor = system_s / cpu_s, row.get("minor_faults")
+    many = isinstance(minor, int) and minor > FEW_FAULTS
+    if share <= MOST_SYSTEM_SHARE or system_s < (TICK_S if many else LEAST_SYSTEM_S):
         return []
     return [
         f"of its CPU time {share:.0%} was the kernel's ({system_s * 1e3:.0f} ms); above "
-        f"{MOST_SYSTEM_SHARE:.0%} the rate is not the engine's alone: {row.get('minor_faults')} "
+        f"{MOST_SYSTEM_SHARE:.0%} the rate is not the engine's alone: {minor} "
         f"page faults of fresh memory, {row.get('major_faults')} that waited for a disk, and "
         "threads that wait and wake"
     ]

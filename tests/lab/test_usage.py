@@ -8,7 +8,15 @@ from dataclasses import asdict
 import pytest
 
 from lab.measure.tree import descendants
-from lab.measure.usage import LEAST_SYSTEM_S, MOST_SYSTEM_SHARE, Usage, kernel_doubts, used
+from lab.measure.usage import (
+    FEW_FAULTS,
+    LEAST_SYSTEM_S,
+    MOST_SYSTEM_SHARE,
+    TICK_S,
+    Usage,
+    kernel_doubts,
+    used,
+)
 
 PAGES = 2_000
 TOUCH = (
@@ -78,11 +86,17 @@ def test_a_timed_part_that_was_the_kernels_is_doubted_in_words():
     assert "41 page faults" in text
 
 
+def test_a_short_timed_part_is_doubted_when_it_had_page_faults_as_well():
+    assert kernel_doubts(row(0.62, system_s=0.008, minor=77))
+    assert not kernel_doubts(row(0.62, system_s=0.008, minor=33))
+
+
 @pytest.mark.parametrize(
     "harmless",
     [
         row(MOST_SYSTEM_SHARE * 0.99),
-        row(0.9, system_s=LEAST_SYSTEM_S * 0.9),  # within a tick
+        row(0.9, system_s=LEAST_SYSTEM_S * 0.9, minor=FEW_FAULTS),  # a few ticks may be chance
+        row(0.9, system_s=TICK_S * 0.9, minor=10**6),
         {"cpu_s": 0.0, "system_s": 0.0},
         {},  # did not run
     ],
