@@ -398,3 +398,12 @@ def test_list_runs_tells_every_cut_of_run_json(capsys, tmp_path):
         path.write_bytes(whole[:end])
         assert call(["list", "runs", "--out", str(tmp_path)]) == EXIT_OK
         assert "is damaged" in capsys.readouterr().out
+
+
+def test_what_the_kernel_took_of_a_timed_part_is_among_the_warnings(capsys, matrix, monkeypatch):
+    monkeypatch.setattr("lab.measure.usage.MOST_SYSTEM_SHARE", -1.0)
+    monkeypatch.setattr("lab.measure.usage.LEAST_SYSTEM_S", 0.0)
+    _, out, _ = run_lab(capsys, matrix(["correct"]))
+    (row,) = read_run(Path(out[-1])).rows
+    assert row["cpu_s"] == pytest.approx(row["user_s"] + row["system_s"])
+    assert any("was the kernel's" in text for text in json.loads(row["warnings"]))
