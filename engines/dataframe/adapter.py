@@ -19,19 +19,26 @@ from engines.conditions import MEMORY, WHOLE, Conditions
 from engines.dataframe.streams import Streams, mixed, streams_of
 from engines.errors import EngineCrashError, UnsupportedError
 from engines.protocol import Measured, Property, Task, Variant
-from workloads.model import Columns, DGSProgram
+from workloads.model import Columns, DGSProgram, Query
 
 NUMPY, POLARS = "numpy", "polars"
-WORKLOADS = ("event_window", "fraud_detection", "keyed_counter", "page_view_join")
+_BOTH = ("event_window", "fraud_detection", "keyed_counter", "page_view_join")
+WORKLOADS = {NUMPY: (*_BOTH, "scale_join"), POLARS: _BOTH}
+"""For which there is a line, by variant."""
 POOL = "POLARS_MAX_THREADS"
 """Environment variable that Polars reads once, when it is imported."""
 
+_LACKING = dict.fromkeys(
+    ("forward", "longest_tweet_per_hashtag", "nyse_hedge", "paircount", "wordcount"),
+    "no line is written for it",
+)
 _CONDITIONS = Conditions(unit=WHOLE, origin=MEMORY)
 VARIANTS = (
     Variant(
         name=NUMPY,
         summary="array operations on one thread; the whole input at once",
-        models=(DGSProgram,),
+        models=(DGSProgram, Query),
+        lacking=_LACKING,
         conditions=_CONDITIONS,
     ),
     Variant(
@@ -67,8 +74,12 @@ class DataframeEngine:
         known = [variant.name for variant in VARIANTS]
         if task.variant not in known:
             return f"no variant {task.variant!r}; there are {', '.join(known)}"
-        if task.workload.name not in WORKLOADS:
-            return f"no line is written for {task.workload.name}; there are {', '.join(WORKLOADS)}"
+        written = WORKLOADS[task.variant]
+        if task.workload.name not in written:
+            return (
+                f"no line of {task.variant} is written for {task.workload.name}; there are "
+                f"{', '.join(written)}"
+            )
         if task.load is not None:
             return "the data-frame lines take no load: they compute on the whole input at once"
         wrong = self.wrong_options(task.variant, task.options)
@@ -108,7 +119,7 @@ class DataframeEngine:
         if task.variant == POLARS:
             os.environ[POOL] = str(task.workers)
         module = import_module(f"engines.dataframe.{task.variant}_lines.{task.workload.name}")
-        streams = streams_of(task.dataset.load())
+        streams = streams_of(task.dataset.load(), task.workload.query_params)
         return PreparedLine(task, module.line, _tables(streams, task.variant))
 
 

@@ -1,15 +1,19 @@
 """The streams of an input as tables: many bulk events, and the few markers that cut them into runs.
 
 That is the shape of all programs with DGS here (kind 0: values, views, transactions, increments;
-kind 1: barriers, updates, rules, resets), and what makes a line of array operations possible.
+kind 1: barriers, updates, rules, resets), and what makes a line of array operations possible. Of a
+join the kinds are its left and its right side.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from workloads.datasets.dataset import Dataset
-from workloads.model import Input, Stream
+from workloads.model import Input, Params, Stream
 
 BULK, MARKER = (0,), (1,)
+
+Side = tuple[tuple[int, Stream], ...]
+"""Streams of one kind, with their indices."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,15 +24,17 @@ class Streams:
         bulk, markers: index and stream.
         kinds: number of kinds: a tag is key x kinds + kind.
         keys: number of keys.
+        params: the workload's query parameters.
     """
 
-    bulk: tuple[tuple[int, Stream], ...]
-    markers: tuple[tuple[int, Stream], ...]
+    bulk: Side
+    markers: Side
     kinds: int
     keys: int
+    params: Params = field(default_factory=dict)
 
 
-def streams_of(data: Input) -> Streams:
+def streams_of(data: Input, params: Params) -> Streams:
     """Sort the streams of an input by what they carry; none carries both (`mixed`)."""
     every = tuple(enumerate(data.streams))
     return Streams(
@@ -36,6 +42,7 @@ def streams_of(data: Input) -> Streams:
         markers=tuple((src, stream) for src, stream in every if stream.kinds == MARKER),
         kinds=len(data.alphabet.kinds),
         keys=data.alphabet.keys,
+        params=params,
     )
 
 

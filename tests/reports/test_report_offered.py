@@ -28,7 +28,10 @@ def test_every_number_of_a_loaded_cell_is_the_stored_one(shown, offered):
 
 
 def test_several_processes_are_shown_by_their_median(shown, offered):
-    rows = [offered(repetition=n, latency_p99_ns=ns) for n, ns in enumerate((9e5, 1e5, 4e5), 1)]
+    rows = [
+        offered(repetition=n, latency_p99_ns=ns)
+        for n, ns in enumerate((900_000, 100_000, 400_000), 1)
+    ]
     page, _ = shown(rows)
     assert "400 µs" in section(page, "offered")
     assert "900 µs" not in section(page, "offered")
