@@ -72,9 +72,9 @@ CELLS = [
 LINES = [pytest.param(v, name, id=f"{v}-{name}") for v in DATAFRAME for name in PROGRAMS]
 ENGINES = [
     *(pytest.param(name, setting, id=name) for name, setting in NATIVE.items()),
-    pytest.param("dataframe", DATAFRAME["polars"], id="dataframe"),
     pytest.param("spark", SPARK["streaming"], id="spark", marks=pytest.mark.spark),
 ]
+"""Those that a crash could leave threads or processes of; the data-frame lines have none."""
 
 
 def test_every_installed_engine_is_in_this_suite():
