@@ -53,7 +53,6 @@ def test_length_words_and_hashtags_are_those_that_a_person_finds(text: str):
 
 
 def test_what_begins_a_word_is_a_letter_or_a_digit():
-    for code in range(sys.maxunicode + 1):
-        sign = chr(code)
-        begins = unicodedata.category(sign)[0] in "LN"
-        assert tokens(f"\u2764{sign}").words == ([sign.lower()] if begins else []), hex(code)
+    signs = [chr(code) for code in range(sys.maxunicode + 1)]
+    found = tokens("".join(f"\u2764{sign} " for sign in signs)).words
+    assert found == [sign.lower() for sign in signs if unicodedata.category(sign)[0] in "LN"]
