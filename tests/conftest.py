@@ -6,9 +6,11 @@ than they give: without them the same tests need 0.6 of the processor time. Answ
 
 import os
 import sys
+import time
 
 import pytest
 
+from tests.too_long import SHARED_S
 from tests.too_long import pytest_runtest_makereport as pytest_runtest_makereport
 
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
@@ -35,11 +37,13 @@ def pytest_sessionfinish():
 
 
 @pytest.fixture
-def spark():
+def spark(request):
     """The running Spark session: engines and datasets use it. Settings end with the test."""
     from workloads.datasets.session import spark_session
 
+    begin_s = time.monotonic()
     session = spark_session("tests", master="local[2]", conf={})
+    request.node.stash[SHARED_S] = time.monotonic() - begin_s
     before = dict(session.conf.getAll)
     yield session
     after = session.conf.getAll

@@ -1,3 +1,4 @@
+import math
 import os
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ import limited
 from limited import pytest_runtest_makereport
 
 limited.LIMIT_S = {limit}
+limited.MOST_LOAD = 10_000
 """
 TESTS = """
 import pytest
@@ -31,7 +33,9 @@ def test_that_fails_by_itself():
 """
 
 
-@pytest.mark.parametrize(("load", "factor"), [(0.1, 1), (2.0, 1), (3.0, 1.5), (16.0, 8)])
+@pytest.mark.parametrize(
+    ("load", "factor"), [(0.1, 1), (2.0, 1), (3.0, 1.5), (8.0, 4), (9.0, math.inf)]
+)
 def test_the_limit_grows_with_the_load_of_each_core_and_never_shrinks(load, factor):
     assert limit_s(load, cores=2) == LIMIT_S * factor
 
