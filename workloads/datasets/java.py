@@ -139,6 +139,8 @@ def _private_folder() -> Path:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError:
             continue
+        if folder.lstat().st_uid != os.getuid():  # a link that somebody else has laid
+            continue
         info = folder.stat()
         writable_by_others = info.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
         if info.st_uid == os.getuid() and not writable_by_others and os.access(folder, os.W_OK):
