@@ -87,7 +87,7 @@ def as_tables(known: RealInput, dataset: Dataset) -> str:
 
 
 def _imported(known: RealInput, path: Path) -> Dataset | None:
-    """Return what the catalogue has of this very file, so that Spark need not start."""
+    """Return what the catalogue has of this very file, so that it need not be imported again."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     for dataset in Catalog.default().list().datasets:

@@ -143,6 +143,25 @@ def test_a_write_that_fails_is_told_in_a_line(way: str, begin: str, catalog: Cat
     assert list(catalog.root.iterdir()) == []
 
 
+@pytest.mark.spark
+def test_a_master_that_is_none_is_told_in_the_words_of_spark(catalog: Catalog):
+    """In a process of its own: pyspark leaves a pipe to a Java that did not start."""
+    command = [sys.executable, "-m", "lab", "data", "build", "event_window", "--master", "foo"]
+    told = subprocess.run(
+        [*command, "--root", str(catalog.root)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert told.returncode == EXIT_USER_ERROR
+    (line,) = filter(None, told.stderr.splitlines())
+    assert line.startswith("lab: Spark does not start with master 'foo': ")
+    assert "Master must" in line
+    assert list(catalog.root.iterdir()) == []
+
+
 @pytest.mark.parametrize("way", ["process", pytest.param("spark", marks=pytest.mark.spark)])
 def test_an_interrupt_leaves_nothing_behind(way: str, catalog: Catalog):
     """In a process of its own, with a size that takes minutes, interrupted when it has begun."""

@@ -53,6 +53,7 @@ def test_ctrl_c_while_spark_starts_for_a_dataset_is_told_in_a_line(tmp_path):
         assert process.poll() is None, process.stderr.read()
         assert time.monotonic() < deadline, "Spark was not started"
         time.sleep(0.05)
+    assert list(scratch.glob("lab-spark-*")) == []  # no name that others could guess
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == EXIT_INTERRUPTED, err
@@ -60,7 +61,6 @@ def test_ctrl_c_while_spark_starts_for_a_dataset_is_told_in_a_line(tmp_path):
     assert "Traceback" not in err and "py4j" not in err.lower(), err
     assert out == ""
     assert list(catalogue.iterdir()) == []
-    assert list(scratch.glob("lab-*")) == []
     deadline = time.monotonic() + 20
     while left := alive(process.pid):
         assert time.monotonic() < deadline, left

@@ -7,6 +7,7 @@
 Files are mapped into memory, so that rows can be taken in another order without reading them whole.
 """
 
+import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +24,10 @@ BLOCK_ROWS = 1 << 16
 
 
 class RowsWriter:
-    """Appends blocks of rows to the files in a folder, which must be new."""
+    """Appends blocks of rows to the files in a folder; what was there before is removed."""
 
     def __init__(self, folder: Path) -> None:
+        shutil.rmtree(folder, ignore_errors=True)  # of a task that Spark repeats
         folder.mkdir()
         self._folder = folder
         self._files: dict[str, IO[bytes]] = {}
