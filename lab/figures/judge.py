@@ -175,7 +175,7 @@ def _advice(measured: Estimate, bounds: Ends, alpha: float) -> str:
         return f"{FEWEST} give a first one, 8 bear a stalled process"
     wanted = repetitions_to_tell(measured, bounds, alpha)
     if wanted is None:
-        return f"not even {MOST_REPETITIONS} repetitions would tell, so near the bound it lies"
+        return f"not even {MOST_REPETITIONS} repetitions would tell: too noisy, so near its bound"
     return f"about {wanted} repetitions would tell"
 
 
