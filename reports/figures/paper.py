@@ -24,7 +24,7 @@ from reports.numbers import count
 from reports.palette import INK, MUTED, PAPER, slot
 
 PANEL_WIDTH_IN, PANEL_HEIGHT_IN = 3.1, 1.85
-_TOP_IN, _GAP_IN = 0.42, 0.62
+_TOP_IN, _GAP_IN = 0.54, 0.62
 _TITLE_IN = 0.17
 """Above a row with titles that stands below another, whose axes are labelled there."""
 _LEGEND_TITLE_IN, _LEGEND_LINE_IN = 0.2, 0.16
