@@ -237,9 +237,7 @@ def _workload(table: TomlTable, seed: int) -> WorkloadEntry:
             if table.take(key, "", lambda _: True, None) is not None:
                 raise table.error(key, "stands beside dataset", "either dataset or events/params")
         label = table.label("label", dataset[:8])
-        entry = WorkloadEntry(
-            name=name, dataset=dataset, label=label, query=table.free_table("query")
-        )
+        entry = WorkloadEntry(name=name, dataset=dataset, label=label, query=query)
     else:
         entry = WorkloadEntry(
             name=name,
