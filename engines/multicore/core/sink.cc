@@ -73,13 +73,6 @@ void OutputBuffer::grow_segments() {
   segments_end_ = segment_ + segments_of_a_chunk();
 }
 
-const OutputBuffer::Segment& OutputBuffer::segment(std::size_t index) const noexcept {
-  if (index < first_segments_.size()) return first_segments_[index];
-  const std::size_t behind = index - first_segments_.size();
-  const auto* chunk = reinterpret_cast<const Segment*>(more_segments_[behind / segments_of_a_chunk()].get());
-  return chunk[behind % segments_of_a_chunk()];
-}
-
 // The sequence of one (mailbox, stream) pair while it is merged.
 class OutputMerge {
  public:
@@ -162,19 +155,34 @@ class OutputMerge {
   void add(const OutputBuffer& buffer) {
     std::map<std::pair<std::int32_t, std::int32_t>, Sequence> by_origin;
     std::int64_t chunk_first = 0;
-    std::size_t s = 0;
+    // The segments in order: the first ones, then chunk by chunk.
+    std::size_t left = buffer.segment_count_, chunks = 0;
+    const OutputBuffer::Segment* at = buffer.first_segments_.data();
+    const OutputBuffer::Segment* room_end = at + buffer.first_segments_.size();
+    const auto look = [&]() -> const OutputBuffer::Segment* {
+      if (left == 0) return nullptr;
+      if (at == room_end) {
+        at = reinterpret_cast<const OutputBuffer::Segment*>(buffer.more_segments_[chunks++].get());
+        room_end = at + buffer.segments_of_a_chunk();
+      }
+      --left;
+      return at++;
+    };
+    const OutputBuffer::Segment* segment = look();
+    const OutputBuffer::Segment* next = look();
     for (const OutputBuffer::Chunk& chunk : buffer.chunks_) {
       const bool last = &chunk == &buffer.chunks_.back();
       const std::int64_t rows = last ? buffer.emit_.count : chunk.rows;
       std::int64_t row = 0;
       while (row < rows) {
-        while (s + 1 < buffer.segment_count_ && buffer.segment(s + 1).row <= chunk_first + row) ++s;
-        const OutputBuffer::Segment& segment = buffer.segment(s);
-        std::int64_t end = rows;
-        if (s + 1 < buffer.segment_count_) end = std::min(end, buffer.segment(s + 1).row - chunk_first);
-        Sequence& sequence = by_origin[{segment.mailbox, segment.stream}];
-        sequence.stream = segment.stream;
-        sequence.pieces.push_back({&chunk, row, end, segment.first_event});
+        while (next != nullptr && next->row <= chunk_first + row) {
+          segment = next;
+          next = look();
+        }
+        const std::int64_t end = next == nullptr ? rows : std::min(rows, next->row - chunk_first);
+        Sequence& sequence = by_origin[{segment->mailbox, segment->stream}];
+        sequence.stream = segment->stream;
+        sequence.pieces.push_back({&chunk, row, end, segment->first_event});
         row = end;
       }
       chunk_first += rows;

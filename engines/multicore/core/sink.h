@@ -89,7 +89,6 @@ class alignas(kCacheLine) OutputBuffer {
 
   void grow();
   void grow_segments();
-  const Segment& segment(std::size_t index) const noexcept;
   std::size_t segments_of_a_chunk() const noexcept { return pool_->chunk_bytes() / sizeof(Segment); }
   void note(std::int32_t mailbox, std::int32_t stream, std::int64_t first_event, std::int64_t added, bool fresh);
 
