@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from engines.multicore.kernels.compile import Kernels
+from engines.multicore.kernels.vector_bits import vector_bits
 from workloads.event_window.program import PROGRAM
 
 FORK_JOIN = PROGRAM.parallel[0]
@@ -65,3 +66,17 @@ def test_damaged_sources_in_the_cache_do_not_matter(cache: Path):
     (source,) = cache.rglob("*.py")
     source.write_text("raise RuntimeError\n")
     assert comes_from_cache()
+
+
+def test_a_kernel_from_the_cache_has_the_vectors_that_it_was_compiled_with(tmp_path, monkeypatch):
+    """Numba shows no machine code of what it loads; it warns and returns something else."""
+    monkeypatch.setenv("LAB_CACHE", str(tmp_path))
+    kernels = [Kernels(PROGRAM), Kernels(PROGRAM)]
+    widths = []
+    for made in kernels:
+        made.fork(FORK_JOIN)
+        (kernel,) = made._compiled.values()
+        widths.append((bool(kernel.cache_hits), vector_bits(kernel)))
+    (first, compiled), (second, loaded) = widths
+    assert (first, second) == (False, True)
+    assert loaded == compiled

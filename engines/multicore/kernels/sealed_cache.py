@@ -2,10 +2,11 @@
 
     <cache>/__pycache__/<key of the source>.<key of signature and processor>.kernel
         32 bytes   SHA-256 of the rest
-        the rest   Numba's compile result, pickled
+        the rest   the width of its vectors in bits, and Numba's compile result, pickled
 
 Numba's own cache unpickles and runs whatever is in its files: a damaged one is an exception at best
-and other machine code at worst.
+and other machine code at worst. The width is kept, since Numba does not show the code of what
+it loads.
 """
 
 import hashlib
@@ -21,6 +22,8 @@ from numba.core import sigutils
 from numba.core.caching import FunctionCache
 from numba.core.ccallback import CFunc
 from numba.core.serialize import dumps
+
+from engines.multicore.kernels.vector_bits import note_vector_bits, vector_bits_of
 
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
@@ -54,12 +57,16 @@ class _SealedCache(FunctionCache):
         seal, kernel = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
         if hashlib.sha256(kernel).digest() != seal:
             return None
-        return self._impl.rebuild(target_context, pickle.loads(kernel))
+        bits, reduced = pickle.loads(kernel)
+        data = self._impl.rebuild(target_context, reduced)
+        note_vector_bits(data.library, bits)
+        return data
 
     def _save_overload(self, sig: Any, data: Any) -> None:
         if not self._impl.check_cachable(data):
             return
-        kernel = dumps(self._impl.reduce(data))  # type: ignore[no-untyped-call]  # Numba's gap
+        bits = vector_bits_of(data.library)
+        kernel = dumps((bits, self._impl.reduce(data)))  # type: ignore[no-untyped-call]  # Numba's gap
         path = self._path(sig, data.codegen)
         with suppress(OSError):  # a full disk only costs compile time
             path.parent.mkdir(parents=True, exist_ok=True)
