@@ -232,7 +232,7 @@ def test_the_split_keeps_every_row_and_closes_every_stream(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["event_window", "page_view_join", "wordcount"])
-def test_cached_reads_no_file_once_the_clock_runs(name, session, tmp_path):
+def test_cached_reads_no_file_once_the_clock_runs(name, spark, tmp_path):
     given = task(name, ordinary_input(workload(name)), tmp_path, variant="cached")
     expected = given.workload.oracle(given.dataset.load())
     prepared = SparkEngine().prepare(given)
@@ -245,4 +245,4 @@ def test_cached_reads_no_file_once_the_clock_runs(name, session, tmp_path):
         prepared.close()
     assert compare(expected, answer, given.workload.output).equal
     assert measured.events == given.dataset.events
-    assert len(session.sparkContext._jsc.sc().getRDDStorageInfo()) == 0
+    assert len(spark.sparkContext._jsc.sc().getRDDStorageInfo()) == 0
