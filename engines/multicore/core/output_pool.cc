@@ -36,8 +36,10 @@ OutputPool::OutputPool(std::vector<std::int32_t> itemsizes, std::int64_t largest
 }
 
 void OutputPool::reserve(std::int64_t rows, std::int64_t unused) {
-  // Every chunk but a buffer's last has at least so many rows, and its first is there.
-  add(rows / std::max<std::int64_t>(1, chunk_rows_ - unused));
+  // Every chunk but a buffer's last has at least so many rows, and its first is there. Where that says little, as one
+  // event may fill a chunk: chunks are more than half full when every event emits all that it may.
+  const std::int64_t at_least = std::max<std::int64_t>(1, chunk_rows_ - unused);
+  add(std::min(rows / at_least, 2 * rows / chunk_rows_ + 1));
 }
 
 void OutputPool::reserve_bytes(std::int64_t bytes, std::int64_t buffers) {

@@ -32,7 +32,8 @@ class OutputPool {
                       std::size_t chunk_bytes = kChunkBytes);
 
   // Adds touched chunks for so many rows, whichever buffers emit them, beyond the one that each buffer begins with.
-  // `unused`: most rows that a buffer may leave free at the end of a chunk. Before the run; one thread.
+  // `unused`: most rows that a buffer may leave free at the end of a chunk; no more than twice the rows are reserved for
+  // them. Before the run; one thread.
   void reserve(std::int64_t rows, std::int64_t unused);
   // The same for so many bytes of other, small things, which so many buffers keep in chunks of their own.
   void reserve_bytes(std::int64_t bytes, std::int64_t buffers);

@@ -61,6 +61,35 @@ void rows_left_free_at_the_end_of_chunks_are_reserved_too() {
   CHECK_EQ(pool->grown(), 0);
 }
 
+// Where one event may fill a chunk, what a chunk has at least says nothing: every output could be alone in one.
+void no_more_is_reserved_than_twice_what_the_rows_fill() {
+  for (const std::int64_t largest : {100, 300, 1'000, 1'024}) {
+    for (const std::int64_t rows : {100, 10'000}) {
+      const auto pool = std::make_shared<lab::OutputPool>(std::vector<std::int32_t>{8, 4}, largest, kChunkBytes);
+      pool->reserve(rows, largest);
+      std::vector<lab::OutputPool::Memory> taken;
+      while (pool->grown() == 0) taken.push_back(pool->take());
+      const auto reserved = static_cast<std::int64_t>(taken.size()) - 1;
+      CHECK(reserved >= rows / pool->chunk_rows());
+      CHECK(reserved <= 2 * rows / pool->chunk_rows() + 1);
+    }
+  }
+}
+
+void events_that_emit_all_they_may_need_no_new_chunk() {
+  for (const std::int64_t largest : {100, 300, 1'000, 1'024}) {
+    const auto pool = std::make_shared<lab::OutputPool>(std::vector<std::int32_t>{8, 4}, largest, kChunkBytes);
+    constexpr std::int64_t events = 30;
+    pool->reserve(events * largest, largest);
+    lab::OutputBuffer buffer(pool);
+    for (std::int64_t event = 0; event < events; ++event) {
+      buffer.open(largest)->count += largest;
+      buffer.close(0, 0, event, false);
+    }
+    CHECK_EQ(pool->grown(), 0);
+  }
+}
+
 void what_is_not_reserved_is_counted() {
   const auto pool = pool_of(0);
   lab::OutputBuffer a(pool);
@@ -116,6 +145,8 @@ int main() {
   reserved_rows_need_no_new_chunk_whoever_emits_them();
   full_chunks_need_no_new_one_either();
   rows_left_free_at_the_end_of_chunks_are_reserved_too();
+  no_more_is_reserved_than_twice_what_the_rows_fill();
+  events_that_emit_all_they_may_need_no_new_chunk();
   what_is_not_reserved_is_counted();
   chunks_that_were_given_back_are_taken_again();
   threads_take_at_once();
