@@ -19,6 +19,9 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 // A chunk's end may be too short for one more item of so many bytes.
 constexpr std::size_t kMostItem = 64;
 
+// Of small things: more of them than this grow while the run goes on, and are counted.
+constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
+
 // Chunks that are kept when they are given back and none were reserved.
 constexpr std::size_t kSpares = 2;
 
@@ -43,7 +46,7 @@ void OutputPool::reserve(std::int64_t rows, std::int64_t unused) {
 }
 
 void OutputPool::reserve_bytes(std::int64_t bytes, std::int64_t buffers) {
-  add(bytes / static_cast<std::int64_t>(chunk_bytes_ - kMostItem) + buffers);
+  add(std::min(bytes, kMostBytes) / static_cast<std::int64_t>(chunk_bytes_ - kMostItem) + buffers);
 }
 
 void OutputPool::add(std::int64_t chunks) {

@@ -99,6 +99,17 @@ void what_is_not_reserved_is_counted() {
   CHECK_EQ(pool->grown(), 2);
 }
 
+void small_things_get_no_more_than_so_many_bytes() {
+  constexpr std::int64_t most = std::int64_t{256} << 20;
+  const auto pool = std::make_shared<lab::OutputPool>(std::vector<std::int32_t>{8, 4});
+  pool->reserve_bytes(2 * most, 1);
+  std::vector<lab::OutputPool::Memory> taken;
+  while (pool->grown() == 0) taken.push_back(pool->take());
+  const auto bytes = static_cast<std::int64_t>((taken.size() - 1) * pool->chunk_bytes());
+  CHECK(bytes >= most);
+  CHECK(bytes <= most + most / 64);
+}
+
 void chunks_that_were_given_back_are_taken_again() {
   const auto pool = pool_of(0);
   pool->add(3);
@@ -148,6 +159,7 @@ int main() {
   no_more_is_reserved_than_twice_what_the_rows_fill();
   events_that_emit_all_they_may_need_no_new_chunk();
   what_is_not_reserved_is_counted();
+  small_things_get_no_more_than_so_many_bytes();
   chunks_that_were_given_back_are_taken_again();
   threads_take_at_once();
   return 0;
