@@ -32,10 +32,10 @@ class OutputPool {
                       std::size_t chunk_bytes = kChunkBytes);
 
   // Adds touched chunks for so many rows, whichever buffers emit them, beyond the one that each buffer begins with.
-  // `unused`: most rows that a buffer may leave free at the end of a chunk; no more than twice the rows are reserved for
-  // them. Before the run; one thread.
+  // `unused`: most rows that a buffer may leave free at the end of a chunk; at most as many chunks again are reserved
+  // for them. Before the run; one thread.
   void reserve(std::int64_t rows, std::int64_t unused);
-  // The same for so many bytes of other, small things, up to 256 MiB, which so many buffers keep in chunks of their own.
+  // The same for so many bytes, up to 256 MiB, of other, small things, which so many buffers keep in their own chunks.
   void reserve_bytes(std::int64_t bytes, std::int64_t buffers);
   void add(std::int64_t chunks);  // counted in chunks
 
