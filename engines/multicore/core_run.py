@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from engines.available_memory import most_reserved_bytes
 from engines.errors import EngineCrashError, EngineError
 from engines.multicore.results import LAG, LATENCY_UNDER_LOAD, SERVICE, histogram, progress
 from engines.protocol import FULL, Measured, OfferedLoad, Sent
@@ -26,7 +27,8 @@ class CoreRun:
         load: when records are due; None: all at once.
         measure: False leaves out latency and counts over time.
         expected_outputs: records in the answer, for which memory is there, and touched, before the
-            run; None: not known. More of them are paid for during the run (`outputs_grown`).
+            run, up to a quarter of the memory available; None: not known. More of them are paid
+            for during the run (`outputs_grown`).
     """
 
     SERVICE_KNOWN: ClassVar[bool] = True
@@ -61,10 +63,15 @@ class CoreRun:
         self._core = None
 
     def _reserved_rows(self, most: int = UNKNOWN_ROWS) -> int:
-        """Return for how many output rows memory is touched; `most`: where it is not known."""
-        if self._expected_outputs is not None:
-            return self._expected_outputs
-        return 0 if self._load is None else most
+        """Return for how many output rows memory is touched, as far as the machine has it.
+
+        Args:
+            most: where it is not known how many there will be, and there is a load.
+        """
+        wanted = self._expected_outputs
+        if wanted is None:
+            wanted = 0 if self._load is None else most
+        return min(wanted, most_reserved_bytes() // self._output.itemsize)
 
     def _open(self) -> Any:
         if self._core is None:

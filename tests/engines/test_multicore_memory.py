@@ -3,9 +3,11 @@
 import resource
 
 import numpy as np
+import psutil
 import pytest
 
 from engines.multicore.adapter import MulticoreEngine
+from engines.multicore.core_run import CoreRun
 from engines.protocol import Task
 from engines.small_dataset import write_dataset
 from tests.workloads.streams import generated
@@ -94,3 +96,11 @@ def test_notes_on_where_outputs_came_from_need_no_fresh_memory(made, tmp_path):
     # At batch 1 nearly every output has a note of its own: 10 MB, moved whenever a vector grows.
     _, _, faults = run(asked, dataset, "dgs", tmp_path, workers=1, expected=rows, batch=1)
     assert faults < 600
+
+
+def test_no_more_than_a_quarter_of_the_memory_is_reserved():
+    row = np.dtype([("ts", "i8"), ("value", "i4")])
+    run = CoreRun(row, load=None, measure=False, expected_outputs=10**15)
+    assert 0 < run._reserved_rows() * row.itemsize <= psutil.virtual_memory().total // 4
+    run = CoreRun(row, load=None, measure=False, expected_outputs=1000)
+    assert run._reserved_rows() == 1000
