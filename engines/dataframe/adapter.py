@@ -15,7 +15,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from engines.available_memory import most_reserved_bytes
 from engines.conditions import MEMORY, WHOLE, Conditions
+from engines.dataframe import kept_memory
 from engines.dataframe.streams import Streams, mixed, streams_of
 from engines.errors import EngineCrashError, UnsupportedError
 from engines.protocol import Measured, Property, Task, Variant
@@ -27,6 +29,8 @@ WORKLOADS = {NUMPY: (*_BOTH, "scale_join"), POLARS: _BOTH}
 """For which there is a line, by variant."""
 POOL = "POLARS_MAX_THREADS"
 """Environment variable that Polars reads once, when it is imported."""
+TEMPORARIES = 2
+"""For how many times the input and the answer there is memory before NumPy computes."""
 
 _LACKING = dict.fromkeys(
     ("forward", "longest_tweet_per_hashtag", "nyse_hedge", "paircount", "wordcount"),
@@ -120,7 +124,10 @@ class DataframeEngine:
             os.environ[POOL] = str(task.workers)
         module = import_module(f"engines.dataframe.{task.variant}_lines.{task.workload.name}")
         streams = streams_of(task.dataset.load(), task.workload.query_params)
-        return PreparedLine(task, module.line, _tables(streams, task.variant))
+        prepared = PreparedLine(task, module.line, _tables(streams, task.variant))
+        if task.variant == NUMPY:
+            kept_memory.keep(min(_temporary_bytes(task, streams), most_reserved_bytes()))
+        return prepared
 
 
 def _tables(streams: Streams, variant: str) -> Any:
@@ -129,6 +136,18 @@ def _tables(streams: Streams, variant: str) -> Any:
     from engines.dataframe.polars_lines.tables import tables
 
     return tables(streams)
+
+
+def _temporary_bytes(task: Task, streams: Streams) -> int:
+    """Return for how much memory a line asks, about: its answer, and as much as its input."""
+    read = sum(
+        column.nbytes
+        for _, stream in (*streams.bulk, *streams.markers)
+        for column in (stream.ts, stream.tag, *stream.payload.values())
+        if isinstance(column, np.ndarray)
+    )
+    answer = (task.expected_outputs or 0) * task.workload.program.output.itemsize
+    return TEMPORARIES * (read + answer)
 
 
 def _other_pool(workers: int) -> str | None:
@@ -147,6 +166,7 @@ class PreparedLine:
         """Hold the tables; nothing runs yet."""
         self._line = line
         self._tables = tables
+        self._keeps = task.variant == NUMPY
         self._parts: list[Any] = []
         self._events = task.dataset.events
         self._plan = f"{task.variant}: the whole input at once"
@@ -177,6 +197,8 @@ class PreparedLine:
     def close(self) -> None:
         """Let go of the input; there are no processes, and the threads are the library's."""
         self._tables = None
+        if self._keeps:
+            kept_memory.release()
 
     def _column(self, name: str) -> npt.NDArray[Any]:
         return np.concatenate([np.asarray(part[name]) for part in self._parts])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from engines.conformance import CASES, Setting, ordinary_input, run_case
+from engines.dataframe import kept_memory
 from engines.dataframe.adapter import VARIANTS, WORKLOADS, DataframeEngine
 from engines.protocol import Task
 from engines.small_dataset import write_dataset
@@ -152,3 +153,54 @@ def test_polars_has_as_many_threads_as_workers_and_numpy_does_not_import_it(tmp_
     )
     assert done.stderr == ""
     assert done.stdout.strip() == "3"
+
+
+_FAULTS = """
+import resource
+import sys
+from pathlib import Path
+from engines.dataframe.adapter import DataframeEngine
+from engines.protocol import Task
+from engines.small_dataset import write_dataset
+from workloads.model import Alphabet, Input, Stream
+from workloads.registry import workload
+import numpy as np
+
+page_view_join, rows = workload("page_view_join"), 500_000
+event = page_view_join.program.event
+streams = tuple(
+    Stream(
+        name=f"stream-{kind}",
+        kinds=(kind,),
+        ts=np.arange(count) * (rows // count),
+        tag=np.full(count, kind, np.int32),
+        payload={field: np.zeros(count, event[field]) for field in event.names},
+    )
+    for kind, count in ((0, rows), (1, 50))
+)
+data = Input(alphabet=Alphabet(kinds=page_view_join.program.kinds, keys=1), streams=streams)
+folder = Path(sys.argv[1])
+prepared = DataframeEngine().prepare(
+    Task(
+        workload=page_view_join,
+        dataset=write_dataset(data, "page_view_join", folder / "data"),
+        variant="numpy",
+        workers=1,
+        batch=1,
+        scratch=folder,
+        expected_outputs=rows + 50,
+    )
+)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+prepared.run()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+prepared.close()
+"""
+
+
+@pytest.mark.skipif(not kept_memory.can_keep(), reason="the C library is not glibc")
+def test_temporaries_of_numpy_come_from_memory_that_is_there(tmp_path):
+    ended = subprocess.run(
+        [sys.executable, "-c", _FAULTS, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    assert int(ended.stdout) < 100
