@@ -12,6 +12,7 @@ from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.manifest import Content
 from workloads.datasets.stream_file import write_stream
+from workloads.datasets.verify import damages
 from workloads.model import Alphabet
 
 RECIPE = Recipe(
@@ -110,6 +111,28 @@ def test_a_damaged_entry_is_told_by_list_and_made_again(catalog: Catalog, damage
         catalog.get(made.id)
     assert publish(catalog, [7, 8]) == made
     assert catalog.find(RECIPE) == made
+
+
+def test_another_dataset_in_its_folder_is_not_taken_for_it(catalog: Catalog):
+    made, other = publish(catalog, [7, 8]), stage_other(catalog)
+    shutil.rmtree(catalog.folder(made.id))
+    shutil.copytree(catalog.folder(other.id), catalog.folder(made.id))
+    assert catalog.find(RECIPE) is None
+    listing = catalog.list()
+    assert [dataset.id for dataset in listing.datasets] == [other.id]
+    (told,) = listing.damaged
+    assert str(catalog.folder(made.id)) in told and f"another dataset, {other.id}" in told
+    assert list(damages(catalog.folder(made.id))) == [told]
+    assert publish(catalog, [7, 8]).id == made.id
+    assert catalog.find(RECIPE) == made
+
+
+def stage_other(catalog: Catalog) -> Dataset:
+    """Put a dataset that no recipe made into a catalogue."""
+    with catalog.staging() as staging:
+        folder = staging / "dataset"
+        folder.mkdir()
+        return catalog.publish(folder, stage(folder, [1, 2, 3]))
 
 
 def test_nothing_is_left_when_the_work_fails(catalog: Catalog):

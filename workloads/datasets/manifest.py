@@ -128,10 +128,11 @@ def _checksum(record: Mapping[str, Any]) -> str:
 def read(folder: Path) -> Dataset:
     """Return the dataset in a folder, after checking its record and that its files are all there.
 
-    The content of the files is not looked at; `integrity.verified` does that.
+    A folder with a name as in the catalogue must be named by the id. The content of the files is
+    not looked at; `integrity.verified` does that.
 
     Raises:
-        DatasetError: the record or a file is missing or damaged.
+        DatasetError: the record or a file is missing or damaged, or of another dataset.
     """
     path = folder / NAME
     remedy = f"remove {folder} and build or import it again"
@@ -154,6 +155,8 @@ def read(folder: Path) -> Dataset:
         ValueError,
     ) as error:  # whatever JSON there may be in place of a record
         raise DatasetError(f"{path} is damaged ({error!r:.200}); {remedy}") from error
+    if names_a_folder(folder.name) and not dataset.id.startswith(folder.name):
+        raise DatasetError(f"{path} is of another dataset, {dataset.id}; {remedy}")
     for stream, wanted in zip(dataset.streams, record["streams"], strict=True):
         found = stream.path.stat().st_size if stream.path.is_file() else None
         if found != wanted["bytes"]:
