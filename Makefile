@@ -72,9 +72,9 @@ test: $(TEST_STAGES) ## what every change is tested with: minutes
 test-all: PYTEST_ARGS += -m ''
 test-all: cpp-test stress pytest ## everything: full products, the sanitizers; every night, and before an issue is resolved
 
-# Two processes. loadgroup: the tests on the shared Spark stay in one of them (tests/conftest.py).
+# Two processes; the tests of Spark stay in one of them (tests/conftest.py).
 pytest: $(INSTALLED)
-	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadgroup --durations=30 $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --durations=30 $(PYTEST_ARGS)
 
 lint: $(INSTALLED) ## ruff, mypy --strict and the import contracts
 	$(BIN)/ruff check .

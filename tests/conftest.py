@@ -16,13 +16,33 @@ from tests.too_long import pytest_runtest_makereport as pytest_runtest_makerepor
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks for groups
 def pytest_collection_modifyitems(items):
-    """Put tests on the shared Spark first, in one process of pytest-xdist: one start for all."""
+    """Put tests on the shared Spark first: the process that has them all is the last to end."""
     for item in items:
-        if "spark" in item.fixturenames:
-            item.add_marker(pytest.mark.xdist_group("spark"))
+        if "spark" in item.fixturenames and not is_of_spark(item.nodeid):
+            raise pytest.UsageError(f"{item.nodeid} is on the shared Spark: say so in its name")
     items.sort(key=lambda item: "spark" not in item.fixturenames)
+
+
+def is_of_spark(nodeid):
+    """Return whether a test's name says that it needs Spark."""
+    return "spark" in nodeid.lower()
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_xdist_make_scheduler(config, log):
+    """Give all tests of Spark to one process: one start for all; the others go one by one.
+
+    By name, since the process that deals them out knows no more of them. The groups of
+    pytest-xdist 3.8 (`--dist loadgroup`) have no effect with pytest 9.2.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class OneSpark(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return "spark" if is_of_spark(nodeid) else nodeid
+
+    return OneSpark(config, log)
 
 
 def pytest_runtest_setup(item):

@@ -139,7 +139,7 @@ def test_what_is_generated_on_spark_is_what_is_generated_in_process(
 
 
 @pytest.mark.spark
-def test_both_ways_sort_in_the_same_order(spark: SparkSession, tmp_path: Path):
+def test_spark_sorts_in_the_same_order(spark: SparkSession, tmp_path: Path):
     times = np.random.default_rng(SEED).integers(-1000, 1000, 2_500_000)
     times.tofile(tmp_path / "times")
     InProcess().order(tmp_path / "times", tmp_path / "one")
