@@ -185,13 +185,17 @@ def _read_to_end(report: int, patience_s: float) -> bytes:
     poll = select.poll()
     poll.register(report, select.POLLIN)
     said = b""
-    while time.monotonic() < deadline:
+    while True:
         check()
-        if poll.poll(1000 * LOOK_S):
+        # What was said in time is read, however late: the lab may have been stopped (Ctrl-Z).
+        late = time.monotonic() >= deadline
+        if poll.poll(0 if late else 1000 * LOOK_S):
             part = os.read(report, 1 << 16)
             if not part:
                 break
             said += part
+        elif late:
+            break
     return said
 
 

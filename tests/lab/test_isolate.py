@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from lab.isolate import supervisor
-from lab.isolate.process import run_isolated
+from lab.isolate.process import _read_to_end, run_isolated
 
 PATIENCE_S = 60
 ROOT = Path(__file__).parents[2]
@@ -147,6 +147,16 @@ def test_a_supervisor_that_does_not_answer_is_not_waited_for_for_ever(tmp_path, 
     )
     assert outcome.returncode == -signal.SIGKILL
     assert alive(word) == []
+
+
+def test_a_report_that_lies_in_the_pipe_is_read_after_the_time_for_it():
+    report, reported = os.pipe()
+    os.write(reported, b"0\0")
+    os.close(reported)
+    try:
+        assert _read_to_end(report, -1.0) == b"0\0"
+    finally:
+        os.close(report)
 
 
 def test_a_child_that_was_there_before_is_spared_when_the_supervisor_is_killed(tmp_path, word):
