@@ -53,6 +53,7 @@ def build_arm(repository: Path, revision: Revision, name: str, say: Say) -> Arm:
     stamp = root / "built.json"
     if _read(stamp) != tools:
         say(f"building {revision.shown} in {root}")
+        stamp.unlink(missing_ok=True)  # it would vouch for what a stopped build leaves
         _build(revision, root)
         stamp.write_text(json.dumps(tools, indent=1) + "\n", encoding="utf-8")
     return site_arm(name=name, revision=revision.shown, site=root / "site", tree=tree)

@@ -59,6 +59,8 @@ time.sleep(600)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_for_the_gate_alone_ends_its_compilers(clone, tmp_path, number):
     compiler, up = tmp_path / "slow-c++", tmp_path / "up"
+    stamp = worktree(clone, resolve(clone, "HEAD")).parent / "built.json"
+    stamp.write_text("{}")  # an earlier build's, with other tools
     compiler.write_text(COMPILER.format(python=sys.executable, up=str(up)))
     compiler.chmod(0o755)
     with subprocess.Popen(
@@ -82,3 +84,4 @@ def test_a_signal_for_the_gate_alone_ends_its_compilers(clone, tmp_path, number)
         _, err = process.communicate(timeout=PATIENCE_S)
     assert b"KeyboardInterrupt" in err
     assert [child for child in below if child.is_running()] == []
+    assert not stamp.exists()
