@@ -19,7 +19,9 @@ ORIGINS = (MEMORY, FILE, SOCKET, GENERATOR)
 READING, DECODING, PYTHON, START_UP = "reading", "decoding", "Python", "start-up"
 PARTS = (READING, DECODING, PYTHON, START_UP)
 """What a clock may cover besides the work on the events: reading files, decoding them, handing
-events to Python (as objects, or to another process), and starting a query, threads or processes."""
+events to Python (as objects, or to another process), and starting a streaming query, threads or
+processes. Planning a query over the whole input and scheduling its jobs is work that an engine
+chose to do, in Polars as in Spark, and is inside every clock."""
 
 NOTHING = "nothing"
 

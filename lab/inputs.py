@@ -51,7 +51,7 @@ def check_room_for(entries: Sequence[WorkloadEntry]) -> None:
         if entry.dataset is None:
             workload = find_workload(entry.name)
             params = workload.params(entry.params)
-            if catalog.find(recipe_of(workload, params, entry.events, entry.seed)) is None:
+            if not catalog.has(recipe_of(workload, params, entry.events, entry.seed)):
                 specs += workload.streams(params, entry.events)
     check_room(specs, catalog.root)
 

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Mapping
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 from results.schema import COLUMNS
@@ -56,9 +56,11 @@ def _text(value: object) -> object:
 
 
 def _whole(value: object) -> int:
-    if not isinstance(value, Integral) or isinstance(value, bool):
+    if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError
     whole = int(value)
+    if whole != value:
+        raise TypeError
     if not _SMALLEST <= whole <= _LARGEST:
         raise ValueError
     return whole

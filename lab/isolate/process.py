@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -108,10 +108,11 @@ def _supervised(
     """
     words = [str(timeout_s), str(folder or ""), str(len(on_death)), *on_death, *command]
     check()
-    with deferred():
+    with deferred(), ExitStack() as held:
         before = _children()
-        was_subreaper = supervisor.set_subreaper(True)
+        held.callback(supervisor.set_subreaper, supervisor.set_subreaper(True))
         (told, tell), (report, reported) = os.pipe(), os.pipe()
+        held.callback(os.close, report)
         try:
             process = subprocess.Popen(
                 [sys.executable, "-I", "-S", supervisor.__file__, *words],
@@ -122,6 +123,9 @@ def _supervised(
                 start_new_session=True,
                 env={**os.environ, **(env or {})},
             )
+        except BaseException:
+            os.close(tell)
+            raise
         finally:
             os.close(told)
             os.close(reported)
@@ -129,8 +133,6 @@ def _supervised(
             yield report
         finally:
             _dismiss(process, tell, before)
-            os.close(report)
-            supervisor.set_subreaper(was_subreaper)
 
 
 def _dismiss(process: subprocess.Popen[bytes], tell: int, before: frozenset[int]) -> None:
@@ -149,7 +151,12 @@ def _dismiss(process: subprocess.Popen[bytes], tell: int, before: frozenset[int]
         process.wait(timeout=PATIENCE_S)
     except subprocess.TimeoutExpired:
         process.kill()
-        process.wait(timeout=PATIENCE_S)
+        try:
+            process.wait(timeout=PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            raise IsolationError(
+                f"the supervisor {process.pid} of a trial cannot be ended, not even by SIGKILL"
+            ) from None
     if process.returncode != 0:
         _end_orphans(before)
 

@@ -1,11 +1,16 @@
-"""The exact Mann-Whitney test: whether one arm's values tend to be larger than another's."""
+"""The Mann-Whitney test, exact but for huge arms: do values of one tend to be the larger ones."""
 
 from functools import lru_cache
-from math import comb
+from math import comb, sqrt
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtr
+
+LARGEST_TABLE = 40_000
+"""Pairs of values, as of 200 and 200, up to which p-values are exact: the table of their
+distribution takes a second and 40 MB then, and grows with the square of this."""
 
 Alternative = Literal["greater", "less", "two-sided"]
 Floats = npt.NDArray[np.float64]
@@ -14,11 +19,12 @@ Floats = npt.NDArray[np.float64]
 def mann_whitney(
     old: npt.ArrayLike, new: npt.ArrayLike, alternative: Alternative = "greater"
 ) -> float:
-    """Return the exact p-value of the Mann-Whitney test.
+    """Return the p-value of the Mann-Whitney test.
 
     The null hypothesis is that all orders of the values of both arms are equally likely. Equal
     values in both arms count against the alternative, so that ties make the p-value too large,
-    never too small: the test then errs towards no alarm.
+    never too small: the test then errs towards no alarm. Exact up to LARGEST_TABLE pairs; beyond,
+    the normal approximation with correction for continuity, which errs the same way in its tail.
 
     Args:
         old: one value a process, at least one.
@@ -32,7 +38,9 @@ def mann_whitney(
     greater = np.count_nonzero(np.less.outer(first, second))
     less = np.count_nonzero(np.greater.outer(first, second))
     pairs_for = {"greater": greater, "less": less, "two-sided": max(greater, less)}[alternative]
-    one_sided = float(_at_least(*sorted((first.size, second.size)))[pairs_for])
+    sizes = sorted((first.size, second.size))
+    exact = first.size * second.size <= LARGEST_TABLE
+    one_sided = float(_at_least(*sizes)[pairs_for]) if exact else _normal(*sizes, pairs_for)
     return min(1.0, 2 * one_sided) if alternative == "two-sided" else one_sided
 
 
@@ -57,6 +65,12 @@ def _at_least(n: int, m: int) -> Floats:
     found[0] = 1.0
     found.flags.writeable = False
     return found
+
+
+def _normal(n: int, m: int, pairs_for: int) -> float:
+    """Return P(U >= pairs_for) by the normal distribution of the same mean and variance."""
+    deviation = sqrt(n * m * (n + m + 1) / 12)
+    return float(ndtr(-(pairs_for - 0.5 - n * m / 2) / deviation))
 
 
 def smallest_p(n_old: int, n_new: int) -> float:

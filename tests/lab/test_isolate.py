@@ -1,5 +1,6 @@
 """What a command leaves running, and whether it is found: real processes, no mark on them."""
 
+import errno
 import itertools
 import os
 import signal
@@ -303,7 +304,11 @@ def test_a_command_that_cannot_be_started_says_so_in_its_log(tmp_path):
 
 def test_signals_and_files_are_for_the_command_as_its_parent_has_them(tmp_path):
     log = tmp_path / "log"
-    script = "readlink /proc/self/fd/0; ls -l /proc/$$/fd | grep -c pipe:; grep Sig /proc/$$/status"
+    # exec: a shell that waits for a command has its signals blocked now and then.
+    script = (
+        "readlink /proc/self/fd/0; ls -l /proc/$$/fd | grep -c pipe:; "
+        "exec grep Sig /proc/self/status"
+    )
     run_isolated(shell(script), log=log, timeout_s=60)
     stdin, pipes, *signals = log.read_text().splitlines()
     assert (stdin, pipes) == ("/dev/null", "0")
@@ -322,3 +327,15 @@ def test_processes_below_one_are_found_whatever_the_order(count):
         assert sorted(supervisor.below(10, dict(parents))) == list(range(11, 11 + count))
         if count == 5:
             break
+
+
+def test_a_supervisor_that_cannot_be_started_leaves_nothing_open(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError(errno.EAGAIN, "no more processes")
+
+    open_before = set(Path("/proc/self/fd").iterdir())
+    monkeypatch.setattr("lab.isolate.process.subprocess.Popen", refuse)
+    with pytest.raises(OSError, match="no more processes"):
+        run_isolated(["/bin/true"], log=tmp_path / "log", timeout_s=60)
+    assert set(Path("/proc/self/fd").iterdir()) == open_before
+    assert supervisor.set_subreaper(False) is False

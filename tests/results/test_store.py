@@ -124,6 +124,13 @@ def test_numbers_of_numpy_are_numbers(tmp_path):
     assert (found["events"], found["cpu_s"], found["sustained"]) == (7, 0.5, True)
 
 
+def test_a_whole_number_may_be_written_as_a_float(tmp_path):
+    write_meta(tmp_path, {})
+    write_trial(tmp_path, "a", row(events=5.0))
+    (found,) = read_run(tmp_path).rows
+    assert found["events"] == 5 and isinstance(found["events"], int)
+
+
 def test_other_schema_version_is_refused_with_a_remedy(tmp_path):
     write_meta(tmp_path, {})
     text = (tmp_path / "run.json").read_text().replace('"schema_version": 2', '"schema_version": 9')

@@ -64,6 +64,21 @@ def test_p_value_is_that_of_scipy_for_arms_of_hundreds():
     assert p == pytest.approx(by_scipy(old, new, "greater"), rel=1e-10)
 
 
+def test_huge_arms_take_the_normal_approximation_which_is_near_the_exact_value(monkeypatch):
+    rng = np.random.default_rng(7)
+    for shift in (0.0, 0.2, 0.35):
+        old, new = rng.normal(size=100), rng.normal(shift, size=100)
+        exact = mann_whitney(old, new)
+        with monkeypatch.context() as patched:
+            patched.setattr("results.stats.tests.LARGEST_TABLE", 9_999)
+            approximate = mann_whitney(old, new)
+        assert approximate != exact
+        assert approximate == pytest.approx(exact, rel=0.1)
+    # The table for these would have half a billion places.
+    assert mann_whitney(np.arange(5_000), np.arange(5_000) + 0.5) > 0.4
+    assert mann_whitney(np.zeros(5_000), np.zeros(5_000)) == pytest.approx(1)
+
+
 def test_ties_never_make_a_p_value_smaller():
     rng = np.random.default_rng(2)
     for _ in range(20):

@@ -84,6 +84,11 @@ class Catalog:
         except DatasetError:
             return None
 
+    def has(self, recipe: Recipe) -> bool:
+        """Return whether there is a dataset that a recipe made; its content is not looked at."""
+        found = self._made_by(recipe)
+        return found is not None and self.folder(found).is_dir()
+
     def damage(self, recipe: Recipe) -> tuple[str, str] | None:
         """Return the id of the dataset that a recipe made and what is wrong with it.
 
