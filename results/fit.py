@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Mapping
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 from results.schema import COLUMNS
@@ -56,11 +56,13 @@ def _text(value: object) -> object:
 
 
 def _whole(value: object) -> int:
-    if not isinstance(value, Real) or isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError
+    if not isinstance(value, Integral):
+        value = float(value)
+        if not value.is_integer():
+            raise TypeError
     whole = int(value)
-    if whole != value:
-        raise TypeError
     if not _SMALLEST <= whole <= _LARGEST:
         raise ValueError
     return whole

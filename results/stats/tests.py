@@ -35,10 +35,10 @@ def mann_whitney(
     if not (first.size and second.size and np.isfinite(first).all() and np.isfinite(second).all()):
         raise ValueError(f"expected finite numbers in both arms, got {old!r} and {new!r}")
     # Pairs that speak for the alternative; a pair of equal values speaks for neither.
-    greater = np.count_nonzero(np.less.outer(first, second))
-    less = np.count_nonzero(np.greater.outer(first, second))
+    greater = int(np.count_nonzero(np.less.outer(first, second)))
+    less = int(np.count_nonzero(np.greater.outer(first, second)))
     pairs_for = {"greater": greater, "less": less, "two-sided": max(greater, less)}[alternative]
-    sizes = sorted((first.size, second.size))
+    sizes = min(first.size, second.size), max(first.size, second.size)
     exact = first.size * second.size <= LARGEST_TABLE
     one_sided = float(_at_least(*sizes)[pairs_for]) if exact else _normal(*sizes, pairs_for)
     return min(1.0, 2 * one_sided) if alternative == "two-sided" else one_sided
