@@ -11,6 +11,7 @@ from lab.leftovers import left_behind
 from lab.measure.energy.choose import by_name
 from lab.measure.energy.recorder import EnergyRecorder
 from lab.measure.sampler import ResourceSampler
+from lab.measure.tree import descendants
 from lab.measure.usage import used
 from lab.trial_spec import TrialSpec
 from workloads.model import Columns
@@ -51,6 +52,7 @@ def drive(engine: Engine, task: Task, spec: TrialSpec, result: Result) -> Driven
     recorder = EnergyRecorder(by_name(spec.energy, spec.energy_reason))
     with recorder, ResourceSampler(_own(recorder)) as sampler:
         threads_before |= set(threading.enumerate())
+        processes_before = frozenset(process.pid for process in descendants())
         phase("prepare")
         begin_ns = time.monotonic_ns()
         prepared = engine.prepare(task)
@@ -87,7 +89,7 @@ def drive(engine: Engine, task: Task, spec: TrialSpec, result: Result) -> Driven
         end_ns=end_ns,
         sampler=sampler,
         recorder=recorder,
-        doubts=doubts + left_behind(threads_before),
+        doubts=doubts + left_behind(threads_before, processes_before),
     )
 
 

@@ -34,7 +34,7 @@ def test_that_fails_by_itself():
 
 
 @pytest.mark.parametrize(
-    ("load", "factor"), [(0.1, 1), (2.0, 1), (3.0, 1.5), (8.0, 4), (9.0, math.inf)]
+    ("load", "factor"), [(0.1, 1.5), (2.0, 1.5), (3.0, 1.5), (6.0, 3), (8.0, 4), (9.0, math.inf)]
 )
 def test_the_limit_grows_with_the_load_of_each_core_and_never_shrinks(load, factor):
     assert limit_s(load, cores=2) == LIMIT_S * factor

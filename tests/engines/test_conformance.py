@@ -3,6 +3,7 @@
 import threading
 import time
 import uuid
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -275,10 +276,11 @@ def kill_in_prepare(log: Path, family, has_java: bool):
     deadline = time.monotonic() + 50
     while time.monotonic() < deadline:
         if log.exists() and "# phase: prepare" in log.read_text():
-            running = family()
-            if not has_java or any("java" in process.name() for process in running):
-                for process in running:
-                    if "lab.trial" in process.cmdline():
-                        process.kill()
-                return
+            with suppress(psutil.Error):  # one of them has just ended: look again
+                running = family()
+                if not has_java or any("java" in process.name() for process in running):
+                    for process in running:  # not the supervisor, which names it too
+                        if process.cmdline()[1:3] == ["-m", "lab.trial"]:
+                            process.kill()
+                            return
         time.sleep(0.002)

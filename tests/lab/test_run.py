@@ -272,6 +272,9 @@ def test_net_energy_is_filled_into_the_records_when_the_session_ends(tmp_path):
         "duration_s": 10.0,
         "events": 1_000,
         "status": "ok",
+        "cell": "a",
+        "repetition": 1,
+        "order_index": 0,
     }
     session.measured = {"a-r1": dict(gross), "b-r1": gross | {"energy_gross_j": None}}
     meta = {"sessions": [{}]}

@@ -89,6 +89,7 @@ def told_apart(run):
     return [next(s for id_, s in found.items() if name in id_) for name in ("bounded", "boundless")]
 
 
+@pytest.mark.full  # some 80 real trials, half a minute
 def test_a_run_finds_the_capacity_and_can_be_resumed_in_the_middle(matrix, capsys):
     run = run_lab(capsys, matrix)
     bounded, boundless = told_apart(run)
