@@ -18,6 +18,7 @@ from lab.cells import Cell, describe
 from lab.errors import LabError, ResumeError
 from lab.host import comparable, host, revision, software
 from lab.matrix import Matrix
+from results.fit import encodable
 from results.meta import check_meta
 from results.store import read_meta, write_meta
 from workloads.datasets.dataset import Dataset
@@ -130,8 +131,9 @@ def reopen(run_dir: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
     pairs = [
         ("only", stored["only"], meta["only"]),
         ("keep_outputs", stored["keep_outputs"], meta["keep_outputs"]),
-        ("matrix cells", stored["cells"], meta["cells"]),
-        ("matrix settings", stored["settings"], meta["settings"]),
+        # What is read is escaped; so is what it is held against.
+        ("matrix cells", stored["cells"], encodable(meta["cells"])),
+        ("matrix settings", stored["settings"], encodable(meta["settings"])),
         ("source revision vcs.commit", stored["vcs"]["commit"], meta["vcs"]["commit"]),
         (
             "source revision vcs.dirty_diff_sha256",

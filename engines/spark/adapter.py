@@ -221,7 +221,14 @@ class SparkPrepared:
         Of a pipeline: as Spark put them in order. Of others, streaming: the outputs of one stream's
         events are in the order of emission; streams are merged by event time. Batch: a relation has
         no order, so rows are sorted by event time, stream and position.
+
+        Raises:
+            EngineError: cached tables were driven out of memory while the query ran.
         """
+        if self._tables and self._session is not None:
+            from engines.spark.batch.cached import check_memory
+
+            check_memory(self._session)
         columns = self._columns
         if isinstance(self._task.workload.program, Pipeline):
             return columns

@@ -106,6 +106,14 @@ def test_interrupted_run_stops_cleanly_and_is_completed_by_resume(
     assert [session["interrupted"] for session in run.meta["sessions"]] == [True, False]
 
 
+def test_option_with_a_control_character_does_not_keep_a_run_from_being_resumed(
+    capsys, matrix, same_source
+):
+    _, out, _ = run_lab(capsys, matrix(["correct"], options='{ says = "\\u0001" }'))
+    code, _, err = run_lab(capsys, "--resume", out[-1])
+    assert code == EXIT_OK, err
+
+
 @pytest.mark.parametrize(
     ("change", "named"),
     [

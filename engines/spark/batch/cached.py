@@ -20,11 +20,20 @@ def cache(session: SparkSession, plan: Layout) -> tuple[DataFrame, ...]:
     tables = tuple(scan(session, plan, src).persist() for src in range(len(plan.streams)))
     for table in tables:
         table.count()
+    check_memory(session)
+    return tables
+
+
+def check_memory(session: SparkSession) -> None:
+    """Check that no part of a cached table is on disk, where a query may have driven it to.
+
+    Raises:
+        EngineError: a part is.
+    """
     context = session.sparkContext._jsc.sc()
     spilled = sum(int(info.diskSize()) for info in context.getRDDStorageInfo())
     if spilled:
         raise EngineError(
             f"spark has no memory for the input: {spilled:,} bytes of its tables are on disk, and "
-            "would be read inside the clock; use fewer events, or variant batch"
+            "are read inside the clock; use fewer events, or variant batch"
         )
-    return tables
