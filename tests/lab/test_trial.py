@@ -1,4 +1,5 @@
 import json
+import os
 
 import numpy as np
 import psutil
@@ -468,10 +469,15 @@ def test_memory_for_the_answer_is_there_before_the_clock_and_what_was_not_is_cou
 
 
 def sleepers():
-    """Command lines of the fake engine's children that are still alive, on this machine."""
-    found = []
-    for process in psutil.process_iter(["cmdline", "status"]):
-        line = process.info["cmdline"] or []
-        if line[-1:] == ["import time; time.sleep(600)"] and process.info["status"] != "zombie":
+    """Command lines of the fake engine's children that are still alive, of this test process.
+
+    Another one may be at a test with such children of its own just now.
+    """
+    found, worker = [], os.environ.get("PYTEST_XDIST_WORKER")
+    for process in psutil.process_iter(["cmdline", "status", "environ"]):
+        line, variables = process.info["cmdline"] or [], process.info["environ"] or {}
+        if line[-1:] != ["import time; time.sleep(600)"] or process.info["status"] == "zombie":
+            continue
+        if variables.get("PYTEST_XDIST_WORKER") == worker:
             found.append(json.dumps(line))
     return found
