@@ -5,6 +5,7 @@ than they give: without them the same tests need 0.6 of the processor time. Answ
 """
 
 import os
+import re
 import sys
 import time
 
@@ -19,30 +20,36 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 def pytest_collection_modifyitems(items):
     """Put tests on the shared Spark first: the process that has them all is the last to end."""
     for item in items:
-        if "spark" in item.fixturenames and not is_of_spark(item.nodeid):
+        if "spark" in item.fixturenames and group_of(item.nodeid) != "spark":
             raise pytest.UsageError(f"{item.nodeid} is on the shared Spark: say so in its name")
     items.sort(key=lambda item: "spark" not in item.fixturenames)
 
 
-def is_of_spark(nodeid):
-    """Return whether a test's name says that it needs Spark."""
-    return "spark" in nodeid.lower()
+def group_of(nodeid):
+    """Return whom a test must share a process with, one after the other; itself where nobody.
+
+    Tests of Spark share its start. The kernel counts what it kills for lack of memory on the whole
+    machine, so tests that make it kill must not run beside others whose trial is killed.
+    """
+    if re.search(r"test_container\.py|test_faults\.py|kill|dies", nodeid):
+        return "kills"
+    return "spark" if "spark" in nodeid.lower() else nodeid
 
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist
 def pytest_xdist_make_scheduler(config, log):
-    """Give all tests of Spark to one process: one start for all; the others go one by one.
+    """Keep the tests of a group in one process; the others go one by one.
 
     By name, since the process that deals them out knows no more of them. The groups of
     pytest-xdist 3.8 (`--dist loadgroup`) have no effect with pytest 9.2.
     """
     from xdist.scheduler import LoadScopeScheduling
 
-    class OneSpark(LoadScopeScheduling):
+    class Grouped(LoadScopeScheduling):
         def _split_scope(self, nodeid):
-            return "spark" if is_of_spark(nodeid) else nodeid
+            return group_of(nodeid)
 
-    return OneSpark(config, log)
+    return Grouped(config, log)
 
 
 def pytest_runtest_setup(item):

@@ -99,7 +99,7 @@ def test_an_option_that_comes_twice_is_refused(arguments: list[str], option: str
 
 def test_options_of_several_values_may_come_twice(tmp_path: Path):
     arguments = ["--events", "50", "--param", "streams=1", "--param", "values_per_barrier=5"]
-    run(tmp_path, "build", "event_window", *arguments)
+    assert run(tmp_path, "build", "event_window", *arguments)
 
 
 @pytest.mark.parametrize("seed", ["-1", str(2**63), "1" * 60, "x"])

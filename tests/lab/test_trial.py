@@ -314,7 +314,8 @@ def test_reference_engine_keeps_a_low_rate_in_real_time(trial, workload, tmp_pat
     assert row["status"] in VERIFIED, row["reason"]
     assert row["duration_s"] > 0.8
     series = pq.read_table(tmp_path / "series.parquet").to_pydict()
-    assert set(series["phase"]) >= {"prepare", "warm_up", "window"}
+    # Preparing may be over before the first sample; tests/lab/test_series.py has all phases.
+    assert set(series["phase"]) >= {"warm_up", "window"}
     assert sum(n or 0 for n in series["consumed"]) == row["events"]
     histograms = read_log(tmp_path / "trial.hlog")
     counted = sum(int(histograms[tag].counts.sum()) for tag in (LATENCY, WARM_UP))
