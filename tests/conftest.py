@@ -11,14 +11,17 @@ import time
 
 import pytest
 
+from tests.pairwise import mark_left_out
 from tests.too_long import SHARED_S
 from tests.too_long import pytest_runtest_makereport as pytest_runtest_makereport
 
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
+@pytest.hookimpl(tryfirst=True)  # before what is marked `full` is left out
 def pytest_collection_modifyitems(items):
-    """Put tests on the shared Spark first: the process that has them all is the last to end."""
+    """Thin products, and put tests on the shared Spark first: their process is the last to end."""
+    mark_left_out(items)
     for item in items:
         if "spark" in item.fixturenames and group_of(item.nodeid) != "spark":
             raise pytest.UsageError(f"{item.nodeid} is on the shared Spark: say so in its name")

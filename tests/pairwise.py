@@ -1,43 +1,46 @@
-"""Pairwise covering: `make test` tries every pair of values, `make test-all` every combination."""
+"""Coverings of products: `make test` tries some combinations, `make test-all` each of them.
+
+`@pytest.mark.pairwise` on a test with several parameters leaves in `make test` so many of its
+combinations that every pair of values is tried; with `strength=1`, that every value is. The others
+are marked `full`.
+"""
 
 from itertools import combinations
 
 import pytest
 
 
-def pairs(row):
-    """Return the pairs of values of a row, each with its two places."""
-    return set(combinations(enumerate(row), 2))
+def covering(rows, strength=2):
+    """Return the indices of rows that together hold all that any row holds of so many places.
 
-
-def covering(rows):
-    """Return the indices of rows that together hold every pair of values that any row holds.
-
-    Greedy: next is the row with the most pairs that are still missing, the first of equals. The
-    same rows give the same choice.
+    Greedy: next is the row with the most that is still missing, the first of equals. The same rows
+    give the same choice.
     """
-    missing = set().union(*map(pairs, rows))
+    held = [set(combinations(enumerate(row), min(strength, len(row)))) for row in rows]
+    missing = set().union(*held)
     chosen = []
     while missing:
-        best = max(range(len(rows)), key=lambda index: len(pairs(rows[index]) & missing))
-        missing -= pairs(rows[best])
+        best = max(range(len(rows)), key=lambda index: len(held[index] & missing))
+        missing -= held[best]
         chosen.append(best)
     return sorted(chosen)
 
 
-def pairwise(rows, names=str):
-    """Return parameters for all rows, of which those outside the covering are marked `full`.
+def value_of(param):
+    """Return what tells a parameter from others: itself, or of an object which one it is."""
+    return param if isinstance(param, str | int | float | None) else id(param)
 
-    Args:
-        rows: tuples of as many values each, hashable.
-        names: what a value is called in a test's name.
-    """
-    kept = set(covering(rows))
-    return [
-        pytest.param(
-            *row,
-            id="-".join(map(names, row)),
-            marks=() if index in kept else pytest.mark.full,
-        )
-        for index, row in enumerate(rows)
-    ]
+
+def mark_left_out(items):
+    """Mark `full` what the coverings of marked tests leave out."""
+    tests = {}
+    for item in items:
+        marker = item.get_closest_marker("pairwise")
+        if marker is not None:
+            tests.setdefault((item.fspath, item.originalname), (marker, []))[1].append(item)
+    for marker, products in tests.values():
+        rows = [tuple(map(value_of, item.callspec.params.values())) for item in products]
+        kept = set(covering(rows, **marker.kwargs))
+        for index, item in enumerate(products):
+            if index not in kept:
+                item.add_marker(pytest.mark.full)

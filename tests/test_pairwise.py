@@ -1,26 +1,57 @@
-from itertools import product
+from itertools import combinations, product
 
 import pytest
 
-from tests.pairwise import covering, pairs, pairwise
+from tests.pairwise import covering
 
+pytest_plugins = ["pytester"]
 SQUARE = list(product(range(4), range(4), range(4)))
 
 
+@pytest.mark.parametrize("strength", [1, 2, 3])
 @pytest.mark.parametrize("rows", [SQUARE, SQUARE[::3], [(1, 2)], []])
-def test_every_pair_that_any_row_holds_is_in_a_chosen_row(rows):
-    chosen = [rows[index] for index in covering(rows)]
-    wanted, found = ({pair for row in some for pair in pairs(row)} for some in (rows, chosen))
+def test_all_that_any_row_holds_is_in_a_chosen_row(rows, strength):
+    chosen = [rows[index] for index in covering(rows, strength)]
+    wanted, found = (
+        {held for row in some for held in combinations(enumerate(row), min(strength, len(row)))}
+        for some in (rows, chosen)
+    )
     assert found == wanted
 
 
 def test_few_rows_are_chosen_and_always_the_same():
+    assert len(covering(SQUARE, 1)) == 4
     assert len(covering(SQUARE)) <= 24
     assert covering(SQUARE) == covering(SQUARE)
 
 
-def test_rows_that_are_not_chosen_are_marked_and_stay():
-    made = pairwise(SQUARE)
-    assert [param.values for param in made] == SQUARE
-    quick = [param.values for param in made if not param.marks]
-    assert quick == [SQUARE[index] for index in covering(SQUARE)]
+@pytest.mark.parametrize(("strength", "kept"), [(1, 4), (2, 16)])
+def test_what_is_left_out_is_marked_and_stays(pytester, strength, kept):
+    pytester.makeconftest(
+        """
+        import pytest
+        from tests.pairwise import mark_left_out
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_collection_modifyitems(items):
+            mark_left_out(items)
+        """
+    )
+    pytester.makepyfile(
+        f"""
+        import pytest
+
+        @pytest.mark.pairwise(strength={strength})
+        @pytest.mark.parametrize("a", range(4))
+        @pytest.mark.parametrize("b", range(4))
+        @pytest.mark.parametrize("c", range(1))
+        def test_product(a, b, c):
+            pass
+
+        def test_other():
+            pass
+        """
+    )
+    found = pytester.runpytest("-q", "-m", "not full", "-p", "no:cacheprovider")
+    found.assert_outcomes(passed=kept + 1, deselected=16 - kept)
+    pytester.runpytest("-q", "-p", "no:cacheprovider").assert_outcomes(passed=17)

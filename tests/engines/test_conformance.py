@@ -17,7 +17,6 @@ from engines.registry import engine, names
 from engines.small_dataset import write_dataset
 from lab.spawn import run_trial
 from lab.trial_spec import TrialSpec
-from tests.pairwise import pairwise
 from workloads.model import DGSProgram
 from workloads.registry import NAMES, workload
 
@@ -104,21 +103,18 @@ def test_every_variant_says_what_its_rates_include():
                     assert (found.origin == "generator") == offered
 
 
-def tried(cases):
-    """Return every cell with every case, every pair of which is tried in `make test`."""
-    return pairwise([(*cell, case.name) for cell in CELLS for case in cases])
-
-
-@pytest.mark.parametrize(("engine_name", "name", "case"), tried(CASES))
+@pytest.mark.pairwise
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize(("engine_name", "name"), CELLS)
 def test_engine_conforms(engine_name, name, case, tmp_path):
-    chosen = next(one for one in CASES if one.name == case)
-    found = run_case(engine(engine_name), workload(name), chosen, NATIVE[engine_name], tmp_path)
+    found = run_case(engine(engine_name), workload(name), case, NATIVE[engine_name], tmp_path)
     assert found.problems == ()
     if found.unsupported is not None:
         # The only refusal that the suite accepts: a sequential engine given more workers.
-        assert (engine_name, case) == ("reference", "more workers than streams")
+        assert (engine_name, case.name) == ("reference", "more workers than streams")
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize(("variant", "name"), LINES)
 def test_data_frame_lines_conform(variant, name, case, tmp_path):
@@ -144,11 +140,12 @@ def test_spark_conforms_in_a_session_of_its_own(variant, name, case, tmp_path):
     assert (found.unsupported, found.problems) == (None, ())
 
 
-@pytest.mark.parametrize(("engine_name", "name", "case"), tried(LOAD_CASES))
+@pytest.mark.pairwise
+@pytest.mark.parametrize("case", LOAD_CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize(("engine_name", "name"), CELLS)
 def test_engine_conforms_under(engine_name, name, case, tmp_path):
-    chosen = next(one for one in LOAD_CASES if one.name == case)
     setting = NATIVE[engine_name]
-    found = run_load_case(engine(engine_name), workload(name), chosen, setting, tmp_path)
+    found = run_load_case(engine(engine_name), workload(name), case, setting, tmp_path)
     assert (found.unsupported, found.problems) == (None, ())
 
 

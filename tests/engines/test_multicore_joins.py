@@ -97,6 +97,7 @@ def dense():
     return found, data, found.oracle(data)
 
 
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize(("variant", "workers"), WORKERS)
 @pytest.mark.parametrize("batch", [1, 64, 100_000])
 def test_every_variant_gives_the_oracles_answer(variant, workers, batch, dense):
@@ -159,6 +160,7 @@ def test_a_side_without_tuples_gives_nothing(variant, workers, dense):
         assert measured.counters.get("comparisons", 0) == 0
 
 
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize(("variant", "workers"), WORKERS)
 @pytest.mark.parametrize("batching", ["adaptive", "full"])
 def test_an_offered_load_loses_nothing_and_times_every_output(variant, workers, batching, tmp_path):

@@ -202,6 +202,7 @@ def test_random_inputs_are_answered_as_by_the_interpreter(name):
     check()
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("batch", [1, 64])
 @pytest.mark.parametrize("instances", [1, 2, 4, 6])
 @pytest.mark.parametrize("injectors", [1, 2, 4, 6])
@@ -356,6 +357,7 @@ def task(tmp_path):
     )
 
 
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize("determinism", LAYERS)
 @pytest.mark.parametrize("name", ["linear_road_pos_rep", "linear_road_new_seg"])
@@ -366,6 +368,7 @@ def test_linear_road_conforms(name, determinism, case, tmp_path):
     assert not finding.problems, "\n".join(finding.problems)
 
 
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize("case", LOAD_CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize("determinism", LAYERS)
 def test_linear_road_conforms_under_a_load(determinism, case, tmp_path):

@@ -40,6 +40,7 @@ def rows(answered):
     return sorted(zip(*(answered[name].tolist() for name in answered), strict=True))
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("determinism", LAYERS)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize("name", QUERIES)
@@ -52,6 +53,7 @@ def test_queries_conform(name, case, determinism, tmp_path):
         assert case.name == "a single stream" and SEVERAL in found.unsupported
 
 
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize("case", LOAD_CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize(
     ("name", "determinism"),
@@ -91,6 +93,7 @@ def test_random_inputs_are_answered_as_by_the_interpreter(name):
     check()
 
 
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize("instances", [1, 2, 4, 6])
 @pytest.mark.parametrize("name", ["wordcount", "scale_join"])
 def test_repeats_give_one_answer_in_either_layer(name, instances):

@@ -30,6 +30,7 @@ SN = Setting(variant="sn", workers=3, batch=7)
 SEVERAL = "carries several inputs; give each input streams of its own"
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("setting", [VSN, SCALEGATE], ids=["order", "scalegate"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize("name", QUERIES)
@@ -41,6 +42,7 @@ def test_queries_conform(name, case, setting, tmp_path):
         assert case.name == "a single stream" and SEVERAL in found.unsupported
 
 
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize("name", QUERIES)
 def test_shared_nothing_conforms(name, case, tmp_path):
@@ -60,6 +62,7 @@ def test_shared_nothing_conforms_under(name, case, tmp_path):
     assert (found.unsupported, found.problems) == (None, ())
 
 
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize("case", LOAD_CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize("name", QUERIES)
 def test_queries_conform_under(name, case, tmp_path):
@@ -111,6 +114,7 @@ def test_random_inputs_are_answered_as_by_the_interpreter(name):
     check()
 
 
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize("instances", [1, 2, 4, 8])
 @pytest.mark.parametrize("name", ["wordcount", "scale_join"])
 def test_one_number_of_instances_gives_one_sequence(name, instances):

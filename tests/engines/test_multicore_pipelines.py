@@ -234,6 +234,7 @@ def readings(records, streams, seed):
     )
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("workers", [1, 2, 4])
 @pytest.mark.parametrize("loaded", [False, True])
 @pytest.mark.parametrize("name", ["a filter, keys, a total", "fifty of each", "keys first"])

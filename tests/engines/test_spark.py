@@ -53,6 +53,7 @@ def random_input(name, seed, *, mixed=False, keys=3):
     return Input(alphabet=Alphabet(kinds=program.kinds, keys=keys), streams=tuple(streams))
 
 
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.spark
 @pytest.mark.parametrize(("variant", "form"), ALL_FORMS)
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -65,6 +66,7 @@ def test_the_answer_is_the_oracles_with_ties_and_unaligned_streams(
     assert measured.plan == f"{variant}, form {form}"
 
 
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.spark
 @pytest.mark.parametrize("variant", FORMS)
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -75,6 +77,7 @@ def test_streams_that_mix_bulk_events_with_markers_give_the_oracles_answer(
     assert_right(task(name, data, tmp_path, variant=variant))
 
 
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.spark
 @pytest.mark.parametrize("variant", FORMS)
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -90,6 +93,7 @@ def test_generated_input_gives_the_oracles_answer_after_a_warm_up(name, variant,
     assert_right(given)
 
 
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.spark
 @pytest.mark.parametrize("variant", FORMS)
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -77,6 +77,7 @@ def files_of(variant, count):
     return {"micro_batches": count} if variant == "streaming" else {}
 
 
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.spark
 @pytest.mark.parametrize("variant", ["streaming", "batch"])
 @pytest.mark.parametrize(("name", "form"), [(n, f) for n in QUERIES for f in FORMS[n]])
@@ -90,6 +91,7 @@ def test_the_answer_is_the_oracles_with_ties_and_unaligned_streams(
     assert outputs > 20
 
 
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.spark
 @pytest.mark.parametrize("variant", ["streaming", "batch"])
 @pytest.mark.parametrize("name", ["paircount", "scale_join"])
@@ -106,6 +108,7 @@ def test_a_dataset_that_is_cut_counts_time_up_to_the_cut(name, variant, spark, t
     assert name != "paircount" or last == 60 > max(s.ts_max for s in short.streams)
 
 
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.spark
 @pytest.mark.parametrize("variant", ["streaming", "batch"])
 @pytest.mark.parametrize("name", ["nyse_hedge", "wordcount"])
