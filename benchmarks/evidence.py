@@ -16,10 +16,10 @@ from typing import Any
 from benchmarks import ordered_log, reordering
 from benchmarks.figures import ORDER, UNORDERED, Evidence, Setting, Target
 from benchmarks.program import build_program
-from lab.cells import expand
 from lab.gate.instructions import compare_counts, count_tree
 from lab.gate.outcome import Word
-from lab.matrix import read_matrix
+from lab.matrix.cells import expand
+from lab.matrix.matrix import read_matrix
 from results.schema import VERIFIED
 from results.store import Row, read_run
 from workloads.datasets.catalog import Catalog

@@ -1,6 +1,6 @@
 """What the ordered-pipeline runtime costs per record: native operators that do next to nothing.
 
-A trial is a fresh process of `pipeline_bench`, which checks that all records come out in order. The
+A trial is a fresh process of `ordered_bench`, which checks that all records come out in order. The
 ways to run take turns within a repetition, so that a busy moment meets all of them. The median is
 shown with the lowest and the highest; on a machine that others use, believe the CPU time.
 
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks.program import FOLDER, build_program
 
-PROGRAM = FOLDER / "pipeline_bench"
+PROGRAM = FOLDER / "ordered_bench"
 TIMEOUT_S = 300.0
 
 
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--kinds", nargs="+", default=["l", "lll", "p", "f"])
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 64])
-    parser.add_argument("options", nargs="*", help="NAME=VALUE, see pipeline_bench.cc")
+    parser.add_argument("options", nargs="*", help="NAME=VALUE, see ordered_bench.cc")
     given = parser.parse_args(arguments)
     build_program(given.program)
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, medians, ns per input record")

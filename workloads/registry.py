@@ -1,4 +1,4 @@
-"""Finds workloads by name: packages below `workloads` that export a `Workload`."""
+"""Finds workloads by name: packages below `workloads.suite` that export a `Workload`."""
 
 from importlib import import_module
 
@@ -34,6 +34,6 @@ def workload(name: str) -> Workload:
     """
     if name not in NAMES:
         raise ModelError(f"no workload {name!r}; there are {', '.join(NAMES)}")
-    found = import_module(f"workloads.{name}").WORKLOAD
+    found = import_module(f"workloads.suite.{name}").WORKLOAD
     assert isinstance(found, Workload)
     return found.bound({})

@@ -7,19 +7,19 @@ from typing import ClassVar
 from engines.conditions import BLOCK, MEMORY, Conditions
 from engines.errors import UnsupportedError
 from engines.multicore import _core
-from engines.multicore.dgs_run import RING_BLOCKS, MulticoreRun
-from engines.multicore.elastic.controller import Settings, make
-from engines.multicore.join_runs import JOINS, JoinRun, no_join
-from engines.multicore.join_runs import properties as join_properties
-from engines.multicore.layers_options import COMMUNICATION, layers_options
-from engines.multicore.layers_options import KINDS as LAYERS_KINDS
-from engines.multicore.layers_options import wrong_options as wrong_layers
-from engines.multicore.layers_query import LayersQueryRun, no_graph
-from engines.multicore.layers_run import LayersRun, depends_on_ties
-from engines.multicore.operator_run import OperatorRun, mixed
-from engines.multicore.pipeline_options import KINDS as PIPELINE_KINDS
-from engines.multicore.pipeline_options import pipeline_options, wrong_options
-from engines.multicore.pipeline_run import PipelineRun
+from engines.multicore.dgs.run import RING_BLOCKS, MulticoreRun
+from engines.multicore.joins.run import JOINS, JoinRun, no_join
+from engines.multicore.joins.run import properties as join_properties
+from engines.multicore.layers.options import COMMUNICATION, layers_options
+from engines.multicore.layers.options import KINDS as LAYERS_KINDS
+from engines.multicore.layers.options import wrong_options as wrong_layers
+from engines.multicore.layers.pipeline import LayersRun, depends_on_ties
+from engines.multicore.layers.query import LayersQueryRun, no_graph
+from engines.multicore.oplus.elastic.controller import Settings, make
+from engines.multicore.oplus.run import OperatorRun, mixed
+from engines.multicore.ordered.options import KINDS as PIPELINE_KINDS
+from engines.multicore.ordered.options import pipeline_options, wrong_options
+from engines.multicore.ordered.run import PipelineRun
 from engines.protocol import Prepared, Property, Task, Variant
 from workloads.model import DGSProgram, Pipeline, Program, Query
 
@@ -35,7 +35,7 @@ _QUERIES = {
 
 
 def _variant(name: str, summary: str, *models: type[Program]) -> Variant:
-    """Return a variant; one generator (core/generator.h) serves them all."""
+    """Return a variant; one generator (core/run/generator.h) serves them all."""
     return Variant(
         name=name,
         summary=summary,

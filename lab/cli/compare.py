@@ -53,7 +53,7 @@ def compare(
     import numpy as np
 
     from lab.cli.writing import writing
-    from lab.host import comparable
+    from lab.run.host import comparable
     from results.compare import METRICS
     from results.compare import compare as compare_runs
     from results.store import read_run

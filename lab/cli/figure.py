@@ -98,7 +98,7 @@ def figure(
     from lab.figures.record import Made, claim_line, write
     from lab.figures.registry import facts_of, find, lacking
     from lab.figures.verdict import conclude
-    from lab.host import host
+    from lab.run.host import host
 
     found = find(figure_id)
     chosen = Options(
@@ -210,9 +210,9 @@ def _shares(found: "Figure", other_id: str) -> bool:
 
 
 def _cells(found: "Figure", stage: "Stage", options: "Options", done: "list[Run]") -> Any:
-    from lab.cells import expand
-    from lab.inputs import check_entries
-    from lab.matrix import parse_matrix
+    from lab.matrix.cells import expand
+    from lab.matrix.matrix import parse_matrix
+    from lab.run.inputs import check_entries
 
     plan = stage.plan(options, done)
     text = found.text(stage, plan, options)

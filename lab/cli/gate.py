@@ -302,10 +302,10 @@ def _matrix(given: dict[str, Any]) -> tuple[Any, str, tuple[Any, ...]]:
     """Return the matrix, its text and the cells that are asked for."""
     if given["matrix"] is None:
         raise click.UsageError("give a MATRIX, whose cells are run")
-    from lab.cells import expand
-    from lab.inputs import check_entries
-    from lab.matrix import parse_matrix
-    from lab.toml_table import read_text
+    from lab.matrix.cells import expand
+    from lab.matrix.matrix import parse_matrix
+    from lab.matrix.toml_table import read_text
+    from lab.run.inputs import check_entries
 
     text = read_text(given["matrix"], "the matrix")
     matrix = parse_matrix(text, str(given["matrix"]))

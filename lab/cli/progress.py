@@ -17,7 +17,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from lab.cells import Trial
+from lab.matrix.cells import Trial
 from reports.numbers import duration, rate
 from results.schema import VERIFIED
 from results.store import Row
@@ -62,7 +62,7 @@ def announce(what: str) -> Iterator[datasets.Progress]:
 
 
 class TerminalWatcher:
-    """A progress bar on a terminal, one line a trial everywhere: a `lab.runner.Watcher`."""
+    """A progress bar on a terminal, one line a trial everywhere: a `lab.run.runner.Watcher`."""
 
     def __init__(self, trials: int | None) -> None:
         """Prepare the bar; `trials` is None where searches decide how many there are."""

@@ -85,9 +85,9 @@ def run(
     else:
         text, source = _matrix_text(matrix, demo, real_data, master)
         asked = Asked(text=text, source=source, only=only, keep_outputs=keep_outputs)
-    from lab.cells import expand
-    from lab.inputs import check_entries
-    from lab.matrix import parse_matrix
+    from lab.matrix.cells import expand
+    from lab.matrix.matrix import parse_matrix
+    from lab.run.inputs import check_entries
 
     parsed = parse_matrix(asked.text, asked.source)
     check_entries(parsed)
@@ -129,7 +129,7 @@ def execute(
         master: Spark master for datasets.
 
     Raises:
-        LabError, DatasetError, ResultsError: as `lab.inputs`, `lab.run_dir` and `lab.runner` say.
+        LabError, DatasetError, ResultsError: as `inputs`, `run_dir` and `runner` of `lab.run` say.
     """
     with ExitStack() as held:
         return _execute(matrix, asked, cells, resume=resume, out=out, master=master, held=held)
@@ -148,10 +148,10 @@ def _execute(
     from lab.cli.progress import TerminalWatcher, announce
     from lab.cli.table import print_results
     from lab.cli.writing import check_folder
-    from lab.inputs import check_room_for, find_dataset
-    from lab.run_dir import hold, new_meta, record_dataset, reopen, start
-    from lab.runner import run as run_trials
-    from lab.session import surroundings
+    from lab.run.inputs import check_room_for, find_dataset
+    from lab.run.run_dir import hold, new_meta, record_dataset, reopen, start
+    from lab.run.runner import run as run_trials
+    from lab.run.session import surroundings
 
     meta = new_meta(matrix, asked.text, cells, asked.only, asked.keep_outputs)
     if resume is not None:
@@ -239,7 +239,7 @@ def _matrix_text(
         return text + ("" if real_data is None else _real_workloads(real_data, master)), "demo.toml"
     if matrix is None:
         raise click.UsageError("give a MATRIX file, --demo, or --resume RUN_DIR")
-    from lab.toml_table import read_text
+    from lab.matrix.toml_table import read_text
 
     return read_text(matrix, "the matrix"), str(matrix)
 
@@ -247,7 +247,7 @@ def _matrix_text(
 def _real_workloads(folder: Path, master: str) -> str:
     """Return the matrix tables of the real input in a folder, imported now if need be."""
     from lab.cli.progress import announce
-    from lab.real_data import KNOWN, as_tables, find_real_input, import_real_input
+    from lab.run.real_data import KNOWN, as_tables, find_real_input, import_real_input
 
     found = find_real_input(folder)
     if not found:

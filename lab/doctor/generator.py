@@ -13,9 +13,9 @@ from pathlib import Path
 from engines.errors import EngineError
 from engines.protocol import Engine, Variant
 from engines.registry import engine, names
-from lab.generators import CEILING_TIMEOUT_S, SAFE_SHARE
-from lab.spawn import run_trial
-from lab.trial_spec import TrialSpec
+from lab.run.generators import CEILING_TIMEOUT_S, SAFE_SHARE
+from lab.run.spawn import run_trial
+from lab.trial.spec import TrialSpec
 from workloads.datasets.dataset import Dataset
 from workloads.model import Alphabet
 from workloads.registry import NAMES

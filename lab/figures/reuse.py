@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lab.cells import Cell, describe
 from lab.figures.errors import FigureError
+from lab.matrix.cells import Cell, describe
 from results.store import Run
 
 _FREE = ("repetitions", "timeout_s")

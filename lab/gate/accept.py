@@ -16,7 +16,7 @@ from pathlib import Path
 
 from lab.gate.errors import GateError
 from lab.gate.outcome import Line, Report, Word
-from lab.toml_table import REQUIRED, TomlTable, is_finite, parse_toml, read_text
+from lab.matrix.toml_table import REQUIRED, TomlTable, is_finite, parse_toml, read_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

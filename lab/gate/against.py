@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from lab.cells import Cell
 from lab.gate.arm import Arm
 from lab.gate.build import build_arm, compiler_version, worktree
 from lab.gate.decide import Asked, Pair, hold
@@ -14,6 +13,7 @@ from lab.gate.outcome import Report
 from lab.gate.outside import check_inside
 from lab.gate.source import Revision
 from lab.gate.trials import Bench, Say, check_cells, find_inputs, is_sound, measure, warm_up
+from lab.matrix.cells import Cell
 from results.stats.decision import Rule
 
 

@@ -20,9 +20,9 @@ from typing import Any
 
 from lab.gate.errors import GateError
 from lab.isolate.process import run_isolated
-from lab.load.spec import LoadSpec
-from lab.spawn import classify
-from lab.trial_spec import TrialSpec, dataset_to_json
+from lab.matrix.load.spec import LoadSpec
+from lab.run.spawn import classify
+from lab.trial.spec import TrialSpec, dataset_to_json
 
 Result = dict[str, Any]
 

@@ -16,13 +16,13 @@ from typing import Any
 
 def main(request_path: str, spec_path: str, result_path: str) -> None:
     """Write the specification and run the trial; this process ends with it."""
-    from lab import trial
-    from lab.trial_spec import TrialSpec, write_spec
+    from lab.trial import process as trial
+    from lab.trial.spec import TrialSpec, write_spec
 
     request: dict[str, Any] = json.loads(Path(request_path).read_text(encoding="utf-8"))
     request["dataset"] = _dataset(request["dataset"])
     if request.get("load") is not None:
-        from lab.load.spec import LoadSpec
+        from lab.matrix.load.spec import LoadSpec
 
         request["load"] = LoadSpec(**request["load"])
     known = {field.name for field in fields(TrialSpec)}

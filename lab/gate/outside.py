@@ -8,9 +8,9 @@ from pathlib import Path
 
 from engines.registry import GROUP
 from engines.registry import engine as find_engine
-from lab.cells import Cell
 from lab.gate.errors import GateError
-from lab.host import SOURCE
+from lab.matrix.cells import Cell
+from lab.run.host import SOURCE
 
 
 def check_inside(cells: Sequence[Cell], source: Path = SOURCE) -> None:

@@ -21,7 +21,6 @@ from statistics import median
 import numpy as np
 from scipy import stats
 
-from lab.cells import expand
 from lab.gate.arm import Arm, Result
 from lab.gate.errors import GateError
 from lab.gate.instructions import Counts, compare_counts, count_tree
@@ -29,8 +28,9 @@ from lab.gate.metrics import METRICS, Metric
 from lab.gate.outcome import Word
 from lab.gate.render import aligned
 from lab.gate.trials import Bench, Say, find_inputs
-from lab.host import SOURCE
-from lab.matrix import parse_matrix
+from lab.matrix.cells import expand
+from lab.matrix.matrix import parse_matrix
+from lab.run.host import SOURCE
 from results import schema
 from results.stats.decision import TWO_STAGE, Arms, Rule, Verdict, confirm, screen, suspects
 from results.stats.noise import resampled_noise

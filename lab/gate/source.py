@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.gate.errors import GateError
-from lab.host import SOURCE
+from lab.run.host import SOURCE
 
 _NOBODY = {
     f"GIT_{who}_{what}": value
@@ -36,7 +36,7 @@ def checkout() -> Path:
         GateError: it runs from no checkout.
     """
     try:
-        git(SOURCE, "ls-files", "--error-unmatch", "lab/host.py")
+        git(SOURCE, "ls-files", "--error-unmatch", "lab/run/host.py")
     except GateError as error:
         raise GateError(
             f"{SOURCE} is no checkout, so there are no revisions to build ({error}); run "

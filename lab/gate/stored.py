@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lab.cells import Cell
 from lab.gate.decide import Pair
 from lab.gate.errors import GateError
 from lab.gate.trials import Say, find_inputs
-from lab.host import comparable
-from lab.matrix import Matrix
+from lab.matrix.cells import Cell
+from lab.matrix.matrix import Matrix
+from lab.run.host import comparable
 from results.compare import CELL
 from results.differences import by_cell, differences, told
 from results.store import Row, Run, read_run
@@ -69,9 +69,9 @@ def fresh_run(
     Raises:
         KeyboardInterrupt: it was interrupted; what was measured is kept.
     """
-    from lab.run_dir import new_meta, record_dataset, start
-    from lab.runner import run
-    from lab.session import surroundings
+    from lab.run.run_dir import new_meta, record_dataset, start
+    from lab.run.runner import run
+    from lab.run.session import surroundings
 
     repeated = [replace(cell, repetitions=n) for cell in cells]
     meta = new_meta(matrix, text, repeated, tuple(cell.id for cell in cells), False)
@@ -89,7 +89,7 @@ def fresh_run(
 
 
 class Quiet:
-    """A `lab.runner.Watcher` that says nothing."""
+    """A `lab.run.runner.Watcher` that says nothing."""
 
     def advised(self, text: str) -> None:
         """Say nothing."""

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lab.cells import Cell
 from lab.errors import LabError
 from lab.gate.arm import Arm, Result, run_in
 from lab.gate.decide import Pair
 from lab.gate.errors import GateError
-from lab.trial_spec import TrialSpec
+from lab.matrix.cells import Cell
+from lab.trial.spec import TrialSpec
 from results import schema
 from workloads.datasets.dataset import Dataset
 
@@ -158,9 +158,9 @@ def find_inputs(cells: Sequence[Cell], *, master: str, say: Say) -> dict[str, Da
     """Return the datasets of cells by workload key, generated now where the catalogue lacks them.
 
     Raises:
-        LabError: one cannot be had; other errors as for `lab.inputs.find_dataset`.
+        LabError: one cannot be had; other errors as for `lab.run.inputs.find_dataset`.
     """
-    from lab.inputs import check_room_for, find_dataset
+    from lab.run.inputs import check_room_for, find_dataset
 
     entries = {cell.entry.key: cell.entry for cell in cells}
     check_room_for(list(entries.values()))

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from lab.isolate.container import Mount
-from lab.trial_spec import TrialSpec
+from lab.trial.spec import TrialSpec
 from workloads.datasets.dataset import Dataset, DatasetStream
 
 FOLDER = PurePosixPath("/trial")

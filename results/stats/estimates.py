@@ -16,7 +16,7 @@ independent of each other and of other cells'.
   alpha / k (Bonferroni), as both ends of other combinations are. So they err towards width.
 
 A bootstrap, which `ratio_interval` is, has too few different resamples of six values for the small
-alphas at which a dozen intervals hold together; tests/stats/test_estimates.py has the rates.
+alphas at which a dozen intervals hold together; tests/results/stats/test_estimates.py has rates.
 """
 
 import math

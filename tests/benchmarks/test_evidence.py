@@ -8,7 +8,7 @@ from benchmarks import evidence, ordered_log, reordering
 from benchmarks.figures import ORDER, UNORDERED, Target
 from engines.small_dataset import write_dataset
 from tests.benchmarks.test_targets import row
-from tests.workloads.streams import generated
+from tests.workloads.suite.streams import generated
 from workloads.registry import workload
 
 CELL = "wordcount/multicore/vsn/w2/b4096"

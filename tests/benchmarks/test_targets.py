@@ -20,8 +20,8 @@ from benchmarks.generator import percentile_ns
 from benchmarks.ordered_log import FORMS
 from benchmarks.reordering import SCHEMES
 from benchmarks.targets import in_short
-from lab.cells import expand
-from lab.matrix import parse_matrix
+from lab.matrix.cells import expand
+from lab.matrix.matrix import parse_matrix
 from results import schema
 from workloads.registry import workload
 
@@ -99,7 +99,7 @@ def test_the_logs_figures_are_medians_over_processes_of_their_own_setting():
     setting = {"cell": "", "ways": 2, "batch": 64, "run": 1}
     assert measured(target("log", **setting), evidence) == 20.0
     assert measured(target("log_ratio", **setting, form="scalegate"), evidence) == 10.0
-    assert measured(target("log_ratio", **setting, form="contiguous"), evidence) is None
+    assert measured(target("log_ratio", **setting, form="heap"), evidence) is None
     assert measured(target("log", **setting), Evidence()) is None
 
 

@@ -15,8 +15,8 @@ from engines.conformance import CASES, Setting, native_threads, ordinary_input, 
 from engines.conformance_load import LOAD_CASES, run_load_case
 from engines.registry import engine, names
 from engines.small_dataset import write_dataset
-from lab.spawn import run_trial
-from lab.trial_spec import TrialSpec
+from lab.run.spawn import run_trial
+from lab.trial.spec import TrialSpec
 from workloads.model import DGSProgram
 from workloads.registry import NAMES, workload
 

@@ -16,7 +16,7 @@ from engines.small_dataset import write_dataset
 from workloads.model import Alphabet, Input, Stream
 from workloads.model.trace import compare
 from workloads.registry import workload
-from workloads.scale_join.generate import LEFT, RIGHT
+from workloads.suite.scale_join.generate import LEFT, RIGHT
 
 NAMES = [variant.name for variant in VARIANTS]
 

@@ -14,18 +14,18 @@ from engines.paced import Pacer
 from engines.protocol import OfferedLoad, Task
 from engines.reference.adapter import PreparedReference, ReferenceEngine
 from engines.small_dataset import write_dataset
-from lab.load.schedule import offer
-from lab.load.spec import LoadSpec
+from lab.matrix.load.schedule import offer
+from lab.matrix.load.spec import LoadSpec
 from lab.measure.latency import percentiles
 from tests.engines.clock import FakeClock
-from tests.workloads.streams import generated
+from tests.workloads.suite.streams import generated
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.oracle_cache import expected
-from workloads.event_window.program import PROGRAM as EVENT_WINDOW
 from workloads.model import Alphabet, Input, Stream, Workload
 from workloads.model.strategies import inputs
 from workloads.model.trace import compare
 from workloads.registry import NAMES, workload
+from workloads.suite.event_window.program import PROGRAM as EVENT_WINDOW
 
 MS = 1_000_000
 STALL_NS = 200 * MS

@@ -12,9 +12,9 @@ from engines.paced import Pacer
 from engines.protocol import OfferedLoad
 from engines.reference.adapter import PreparedReference
 from tests.engines.clock import FakeClock
-from tests.model import naive
-from tests.model.naive import Tuple
-from tests.model.test_oplus import chain
+from tests.workloads.model import naive
+from tests.workloads.model.naive import Tuple
+from tests.workloads.model.test_oplus import chain
 from workloads.model import Input, Query, Window
 from workloads.model.oplus import answer
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from engines.dataframe.numpy_lines.markers import Part, column, ends, markers, run_sums
 from engines.dataframe.streams import Streams
-from workloads.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
+from workloads.suite.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
 
 
 def line(streams: Streams) -> list[Part]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from engines.dataframe.numpy_lines.markers import Part, column, ends, keys, markers
 from engines.dataframe.streams import Streams
-from workloads.page_view_join.program import NO_USER, UPDATE, VIEW
+from workloads.suite.page_view_join.program import NO_USER, UPDATE, VIEW
 
 
 def line(streams: Streams) -> list[Part]:

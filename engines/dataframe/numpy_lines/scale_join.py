@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from engines.dataframe.numpy_lines.markers import IntArray, Part, column
 from engines.dataframe.streams import Side, Streams
-from workloads.scale_join.generate import LEFT, RIGHT
-from workloads.scale_join.program import BAND
+from workloads.suite.scale_join.generate import LEFT, RIGHT
+from workloads.suite.scale_join.program import BAND
 
 CHUNK = 4096
 """Left tuples at a time: what is sorted for them is their reach in time, and they share it."""

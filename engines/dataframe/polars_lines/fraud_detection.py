@@ -3,7 +3,7 @@
 import polars as pl
 
 from engines.dataframe.polars_lines.tables import Tables, ends, run_sums
-from workloads.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
+from workloads.suite.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
 
 
 def line(tables: Tables) -> list[pl.DataFrame]:

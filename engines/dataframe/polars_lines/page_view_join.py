@@ -3,7 +3,7 @@
 import polars as pl
 
 from engines.dataframe.polars_lines.tables import Tables, last
-from workloads.page_view_join.program import NO_USER, UPDATE, VIEW
+from workloads.suite.page_view_join.program import NO_USER, UPDATE, VIEW
 
 
 def line(tables: Tables) -> list[pl.DataFrame]:

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "run_parts.h"
+#include "run/run_parts.h"
 
 namespace lab::python {
 

@@ -1,4 +1,4 @@
-// The Python face of the core: set up a Runtime from arrays and function addresses, run it, read results.
+// The Python face of the core: set up a DgsRun from arrays and function addresses, run it, read results.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -12,8 +12,8 @@
 #include <stdexcept>
 
 #include "convert.h"
-#include "core_to_core.h"
-#include "runtime.h"
+#include "run/core_to_core.h"
+#include "dgs/dgs_run.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -21,7 +21,7 @@ using namespace lab::python;
 
 namespace {
 
-// A Runtime together with the Python arrays that it borrows.
+// A DgsRun together with the Python arrays that it borrows.
 class Core {
  public:
   Core(std::int32_t workers, std::int64_t batch, std::uint64_t ring_blocks, std::int64_t max_outputs_per_event,
@@ -161,7 +161,7 @@ class Core {
 
  private:
   std::vector<nb::object> kept_;  // first: destroyed last
-  lab::Runtime runtime_;
+  lab::DgsRun runtime_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The Python face of the hand-written band joins: set up a JoinRun from arrays, run it, read results.
+// The Python face of the hand-written band joins: set up a JoinsRun from arrays, run it, read results.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -9,9 +9,9 @@
 
 #include <string>
 
-#include "band_match.h"
+#include "joins/band_match.h"
 #include "convert.h"
-#include "join_run.h"
+#include "joins/joins_run.h"
 
 namespace lab::python {
 namespace {
@@ -25,10 +25,10 @@ JoinKind kind_of(const std::string& name) {
   throw std::invalid_argument("a join is adhoc, 1t or indexed, not " + name);
 }
 
-// A JoinRun together with the Python arrays that it borrows.
+// A JoinsRun together with the Python arrays that it borrows.
 class JoinCore {
  public:
-  explicit JoinCore(JoinOptions options) : kind_(options.kind), run_(std::move(options)) {}
+  explicit JoinCore(JoinsOptions options) : kind_(options.kind), run_(std::move(options)) {}
 
   template <typename T>
   const void* column(const nb::object& given, const Array<std::int64_t>& ts) {
@@ -83,7 +83,7 @@ class JoinCore {
   JoinKind kind_;
 
  public:
-  JoinRun run_;
+  JoinsRun run_;
 };
 
 }  // namespace
@@ -95,7 +95,7 @@ void bind_joins(nb::module_& m) {
           [](JoinCore* self, const std::string& kind, std::int32_t threads, std::int64_t window, std::int32_t band,
              std::int64_t batch, std::uint64_t ring_blocks, const std::vector<std::int32_t>& cores, bool oversubscribed,
              const Load& load, bool spare_core, std::int64_t reserved_rows, bool measure) {
-            JoinOptions options;
+            JoinsOptions options;
             options.kind = kind_of(kind);
             options.threads = threads;
             options.window = window;

@@ -1,7 +1,7 @@
-// The Python face of query graphs: set up a LayersRuntime from arrays and function addresses, run it, read results.
+// The Python face of query graphs: set up a LayersRun from arrays and function addresses, run it, read results.
 #include <nanobind/nanobind.h>
 
-#include "layers_runtime.h"
+#include "layers/layers_run.h"
 #include "stages.h"
 
 namespace lab::python {
@@ -9,7 +9,7 @@ namespace {
 
 using namespace nb::literals;
 
-class LayersCore final : public StagesCore<LayersRuntime> {
+class LayersCore final : public StagesCore<LayersRun> {
  public:
   using StagesCore::StagesCore;
 

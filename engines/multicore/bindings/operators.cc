@@ -1,4 +1,4 @@
-// The Python face of O+: set up an OperatorRuntime from arrays and function addresses, run it, read results.
+// The Python face of O+: set up an OplusRun from arrays and function addresses, run it, read results.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -8,17 +8,17 @@
 #include <nanobind/stl/vector.h>
 
 #include "convert.h"
-#include "operator_runtime.h"
+#include "oplus/oplus_run.h"
 
 namespace lab::python {
 namespace {
 
 using namespace nb::literals;
 
-// An OperatorRuntime together with the Python arrays that it borrows.
+// An OplusRun together with the Python arrays that it borrows.
 class OperatorCore {
  public:
-  OperatorCore(OperatorOptions options, const OperatorSpec& spec) : runtime_(std::move(options), spec) {}
+  OperatorCore(OplusOptions options, const OperatorSpec& spec) : runtime_(std::move(options), spec) {}
 
   void add_operator(const OperatorSpec& spec, Address process, std::vector<std::int32_t> itemsizes) {
     runtime_.add_operator(spec, reinterpret_cast<ProcessKernel>(process), std::move(itemsizes));
@@ -105,7 +105,7 @@ class OperatorCore {
     return result;
   }
 
-  OperatorRuntime runtime_;
+  OplusRun runtime_;
 
  private:
   std::vector<nb::object> kept_;
@@ -146,7 +146,7 @@ void bind_operators(nb::module_& m) {
              const std::vector<std::int32_t>& itemsizes, const std::vector<std::int32_t>& cores, bool oversubscribed,
              const Load& load, bool spare_core, std::int64_t reserved_rows, bool measure,
              const std::optional<std::int64_t>& end_watermark, std::optional<std::int64_t> link_rows) {
-            OperatorOptions options;
+            OplusOptions options;
             options.instances = instances;
             options.most_instances = most_instances;
             options.batch = batch;

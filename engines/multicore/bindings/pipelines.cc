@@ -1,8 +1,8 @@
-// The Python face of ordered pipelines: set up a PipelineRuntime from arrays and function addresses, run it, read
+// The Python face of ordered pipelines: set up a OrderedRun from arrays and function addresses, run it, read
 // results.
 #include <nanobind/nanobind.h>
 
-#include "pipeline_runtime.h"
+#include "ordered/ordered_run.h"
 #include "stages.h"
 
 namespace lab::python {
@@ -10,7 +10,7 @@ namespace {
 
 using namespace nb::literals;
 
-class PipelineCore final : public StagesCore<PipelineRuntime> {
+class PipelineCore final : public StagesCore<OrderedRun> {
  public:
   using StagesCore::StagesCore;
 
@@ -25,7 +25,7 @@ class PipelineCore final : public StagesCore<PipelineRuntime> {
   }
 
   nb::dict counters() const {
-    const PipelineCounts counts = runtime().counts();
+    const OrderedCounts counts = runtime().counts();
     const Counters total = runtime().sleeps_and_yields();
     nb::dict result;
     result["kernel_calls"] = counts.kernel_calls;
@@ -58,7 +58,7 @@ void bind_pipelines(nb::module_& m) {
          const std::string& reordering, std::int64_t slice_ns, std::int64_t window_ns, std::int64_t capacity,
          const std::vector<std::int32_t>& itemsizes, const std::vector<std::int32_t>& cores, bool oversubscribed,
          const Load& load, bool spare_core, std::int64_t reserved_rows, bool measure) {
-        PipelineOptions options;
+        OrderedOptions options;
         options.workers = workers;
         options.batch = batch;
         options.window = window;

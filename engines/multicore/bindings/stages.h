@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "convert.h"
-#include "stage_spec.h"
+#include "stages/spec.h"
 
 namespace lab::python {
 

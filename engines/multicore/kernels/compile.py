@@ -22,11 +22,11 @@ from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
 
 from engines.errors import EngineError
+from engines.multicore.dgs.kernel_sources import EventLayout, fork_source, join_source, run_source
 from engines.multicore.kernels import emitter, memory
 from engines.multicore.kernels import widths as _widths  # noqa: F401  tells Numba
 from engines.multicore.kernels.fingerprint import UnstableError, fingerprint, names_of
 from engines.multicore.kernels.sealed_cache import sealed_cfunc
-from engines.multicore.kernels.source import EventLayout, fork_source, join_source, run_source
 from workloads.model import DGSProgram, ForkJoin, StateType
 
 _POINTER = types.voidptr
@@ -238,8 +238,8 @@ def cache_root() -> Path:
 @memoize
 def _own_fingerprint() -> str:
     digest = hashlib.sha256()
-    for name in sorted(path.name for path in Path(__file__).parent.glob("*.py")):
-        digest.update(Path(__file__).with_name(name).read_bytes())
+    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
+        digest.update(path.read_bytes())
     digest.update(f"{numba.__version__} {llvmlite.__version__} {np.__version__}".encode())
     return digest.hexdigest()
 

@@ -1,8 +1,8 @@
 """The `out` argument of `update` in compiled code: appends records to output columns.
 
-Layout of the C struct behind it (core/kernel.h, `Emit`): column pointers, then count, capacity and
-the number of records refused for lack of room. The column pointers are loaded once per kernel call,
-so that stores to the columns cannot force their reload.
+Layout of the C struct behind it (core/run/kernel.h, `Emit`): column pointers, then count, capacity
+and the number of records refused for lack of room. The column pointers are loaded once per kernel
+call, so that stores to the columns cannot force their reload.
 """
 
 from typing import Any

@@ -15,8 +15,8 @@ from engines.spark.batch import counting, windows
 from engines.spark.batch.counting import span, union
 from engines.spark.batch.markers import Markers, collect
 from engines.spark.layout import Layout
-from workloads.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
 from workloads.model import Columns
+from workloads.suite.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
 
 
 def run(session: SparkSession, plan: Layout) -> Columns:

@@ -11,9 +11,9 @@ from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
 from engines.spark.batch.markers import scan
 from engines.spark.layout import Layout
-from workloads.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
 from workloads.model import Columns
-from workloads.page_view_join.program import NO_USER
+from workloads.suite.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
+from workloads.suite.page_view_join.program import NO_USER
 
 _ORDER = "order by ts, src, row rows between unbounded preceding and 1 preceding"
 _COUNTED = "sum(case when kind = 0 then {amount} end)"

@@ -11,7 +11,7 @@ from engines.spark.batch.counting import span, union
 from engines.spark.batch.markers import Markers, collect
 from engines.spark.layout import Layout
 from workloads.model import Columns
-from workloads.page_view_join.program import NO_USER, UPDATE, VIEW
+from workloads.suite.page_view_join.program import NO_USER, UPDATE, VIEW
 
 FIELDS = ("ts", "kind", "page", "user", "meta", "src")
 

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
 from engines.spark.operators.relation import Inputs, Relation
-from workloads.paircount.program import FIRST
+from workloads.suite.paircount.program import FIRST
 
 
 def _word_counts(inputs: Inputs) -> DataFrame:

@@ -4,7 +4,7 @@ from pyspark.sql import DataFrame
 
 from engines.spark.pipelines.relation import IN_ORDER, PLACE, Relation
 from engines.spark.pipelines.stateful import by_key, changes
-from workloads.linear_road.schema import FIELDS, REPORT
+from workloads.inputs.linear_road.schema import FIELDS, REPORT
 from workloads.model import Params
 
 _FIELDS = tuple(FIELDS.names or ())

@@ -41,7 +41,7 @@ class Relation:
 
 def chosen(params: Params, name: str, column: str) -> str:
     """Return the condition that a column is among the ids of a query parameter, or `true`."""
-    from workloads.retail.ids import parse_ids
+    from workloads.inputs.retail.ids import parse_ids
 
     ids = parse_ids(name, str(params[name]))
     return "true" if ids.every else f"{column} in ({', '.join(map(str, ids.among))})"

@@ -6,9 +6,9 @@ from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 from engines.spark.pipelines import lists, steps, totals
 from engines.spark.pipelines.relation import AS_PLACE, IN_ORDER, PLACE, Relation, chosen
 from engines.spark.pipelines.stateful import by_key, in_one
+from workloads.inputs.retail.days import day_number
+from workloads.inputs.retail.schema import DAY_MS
 from workloads.model import Params
-from workloads.retail.days import day_number
-from workloads.retail.schema import DAY_MS
 
 
 def _lines(sales: DataFrame, params: Params) -> DataFrame:

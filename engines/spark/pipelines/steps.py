@@ -11,7 +11,7 @@ import pandas as pd
 
 from engines.spark.pipelines import relation
 from engines.spark.pipelines.stateful import Step, after, runs_of
-from workloads.retail.schema import DYNAMIC, ORDER
+from workloads.inputs.retail.schema import DYNAMIC, ORDER
 
 PLACE = list(relation.PLACE)
 _PLACE = "ts long, src int, row long"

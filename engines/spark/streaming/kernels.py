@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from engines.spark.streaming.chunk import Prefix
-from workloads.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
-from workloads.page_view_join.program import NO_USER, UPDATE, VIEW
+from workloads.suite.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
+from workloads.suite.page_view_join.program import NO_USER, UPDATE, VIEW
 
 State = dict[str, Any]
 Output = dict[str, npt.NDArray[Any]]

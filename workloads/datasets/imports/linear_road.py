@@ -18,7 +18,7 @@ import numpy as np
 from workloads.datasets.imports.kind import BadRowError, ImportKind, ImportOptions, Row, Table
 from workloads.datasets.imports.lines import Line, read_lines
 from workloads.datasets.imports.rows import where
-from workloads.linear_road.schema import (
+from workloads.inputs.linear_road.schema import (
     EXIT_LANE,
     FIELDS,
     INPUT,

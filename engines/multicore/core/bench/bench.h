@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "clock.h"
+#include "run/clock.h"
 
 namespace lab::bench {
 

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "check.h"
-#include "handover.h"
-#include "layers_in.h"
-#include "layers_link.h"
-#include "order_log.h"
-#include "pipeline_entry.h"
-#include "pipeline_worker.h"
-#include "run_threads.h"
+#include "oplus/handover.h"
+#include "layers/in.h"
+#include "layers/link.h"
+#include "log/order_log.h"
+#include "ordered/entry.h"
+#include "ordered/worker.h"
+#include "run/threads.h"
 
 namespace {
 
@@ -130,7 +130,6 @@ struct OneStream {
     view.ts = ts;
     view.columns = {ts.data()};
     source = std::make_unique<lab::Source>(view, 1, 64, false, false);
-    streams.push_back({&view, 0, nullptr, nullptr});
     lab::Feed& feed = feeds.emplace_back();
     feed.source = source.get();
     feed.reader = source->ring.add_reader();
@@ -139,30 +138,29 @@ struct OneStream {
   std::vector<std::int64_t> ts;
   lab::StreamView view;
   std::unique_ptr<lab::Source> source;
-  std::vector<lab::OperatorStream> streams;
   std::deque<lab::Feed> feeds;
 };
 
-class AtExit final : public lab::PipelineExit {
+class AtExit final : public lab::OrderedExit {
  public:
-  explicit AtExit(std::function<void(lab::Units, lab::PipelineWorker&)> on_send) : on_send_(std::move(on_send)) {}
-  void send(lab::Units units, lab::PipelineWorker& worker) override { on_send_(units, worker); }
-  void offer(lab::PipelineWorker&) override {}
+  explicit AtExit(std::function<void(lab::Units, lab::OrderedWorker&)> on_send) : on_send_(std::move(on_send)) {}
+  void send(lab::Units units, lab::OrderedWorker& worker) override { on_send_(units, worker); }
+  void offer(lab::OrderedWorker&) override {}
 
  private:
-  std::function<void(lab::Units, lab::PipelineWorker&)> on_send_;
+  std::function<void(lab::Units, lab::OrderedWorker&)> on_send_;
 };
 
 // While one admits, another one brings a unit out, finds the flag taken, and would go to sleep.
 void the_entry_looks_again_for_who_made_room_meanwhile() {
   OneStream input(2);
   std::vector<lab::Unit> units(1);
-  lab::PipelineEntry entry({.batch = 1, .itemsizes = {8}, .timed_every = 1}, units, input.streams, input.feeds);
-  lab::PipelineEgress egress({8}, false);
+  lab::OrderedEntry entry({.batch = 1, .itemsizes = {8}, .timed_every = 1}, units, input.feeds);
+  lab::OrderedEgress egress({8}, false);
   lab::Recorder silent(false);
-  lab::PipelineWorker worker(0, silent, 1);
+  lab::OrderedWorker worker(0, silent, 1);
   std::vector<std::int64_t> admitted;
-  AtExit exit([&](lab::Units sent, lab::PipelineWorker& by) {
+  AtExit exit([&](lab::Units sent, lab::OrderedWorker& by) {
     for (const lab::Unit* unit : sent) admitted.push_back(unit->serial);
     egress.take(sent, by);                        // as another worker would,
     CHECK(!entry.admit(egress, 8, nullptr, by));  // which then finds the flag taken

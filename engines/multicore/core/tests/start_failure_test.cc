@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "check.h"
-#include "keyed_sum.h"
+#include "dgs/tests/keyed_sum.h"
 
 namespace {
 
@@ -44,7 +44,7 @@ void a_start_that_fails_half_way_leaves_nothing_behind(bool load) {
   const rlim_t needed = load ? kWorkers + 1 : kWorkers;
   const std::vector<Events> streams{{{1, 2}, {0, 0}, {1, 1}}, {{3}, {1}, {0}}, {{2}, {0}, {5}}};
   const Schedule when = lab::test::schedule(streams, 1000, 1);
-  lab::RuntimeOptions options;
+  lab::DgsOptions options;
   options.workers = kWorkers;
   options.oversubscribed = true;
   if (load) options.load = lab::LoadOptions{};

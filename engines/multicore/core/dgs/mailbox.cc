@@ -1,0 +1,302 @@
+#include "dgs/mailbox.h"
+
+#include <algorithm>
+
+namespace lab {
+namespace {
+
+// Every how many synchronizations one is timed: two clock reads cost about as much as a join.
+constexpr std::int64_t kSyncSampling = 8;
+
+// Under a load blocks are as small as the moments at which they were sent, so a worker that has fallen behind
+// finds many. It processes what waits in one call, up to this many events: a few microseconds of work, by which
+// the outputs of the first of them come later.
+constexpr std::int64_t kTogether = 1024;
+
+// Room for `events`, or for a good part of a chunk: little room would cut a run into tiny calls.
+std::int64_t room_for(std::int64_t events, std::int64_t max_outputs_per_event, std::int64_t chunk_rows) noexcept {
+  const std::int64_t part = chunk_rows / 4;
+  const std::int64_t all = events > part / max_outputs_per_event ? part : events * max_outputs_per_event;
+  return std::max(max_outputs_per_event, all);
+}
+
+// First position in [from, to) whose timestamp is at or above `ts` (`after`: strictly above). Timestamps are
+// often nearly linear in the position, so it interpolates first and gallops from there: two or three cache
+// misses where a binary search over a long run has a dozen.
+std::int64_t search(std::span<const std::int64_t> column, std::int64_t from, std::int64_t to, std::int64_t ts,
+                    bool after) noexcept {
+  const auto at = [&](std::int64_t i) noexcept { return column[static_cast<std::size_t>(i)]; };
+  const auto before = [&](std::int64_t i) noexcept { return after ? at(i) <= ts : at(i) < ts; };
+  if (from == to || !before(from)) return from;
+  if (before(to - 1)) return to;
+  std::int64_t low = from;      // before(low)
+  std::int64_t high = to - 1;   // !before(high)
+  // Unsigned: timestamps may be further apart than an int64 can say.
+  const auto since_low = [first = static_cast<std::uint64_t>(at(low))](std::int64_t time) noexcept {
+    return static_cast<double>(static_cast<std::uint64_t>(time) - first);
+  };
+  const double span = since_low(at(high));
+  if (span > 0 && high - low > 8) {
+    const double share = since_low(ts) / span;
+    const std::int64_t guess =
+        std::clamp(low + static_cast<std::int64_t>(share * static_cast<double>(high - low)), low + 1, high - 1);
+    std::int64_t width = 4;
+    if (before(guess)) {
+      low = guess;
+      while (low + width < high && before(low + width)) {
+        low += width;
+        width *= 2;
+      }
+      high = std::min(high, low + width);
+    } else {
+      high = guess;
+      while (high - width > low && !before(high - width)) {
+        high -= width;
+        width *= 2;
+      }
+      low = std::max(low, high - width);
+    }
+  }
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (before(middle) ? low : high) = middle;
+  }
+  return high;
+}
+
+}  // namespace
+
+std::int64_t Mailbox::most_room(std::int64_t max_outputs_per_event, std::int64_t batch,
+                                const OutputPool& pool) noexcept {
+  return room_for(std::max(batch, kTogether), max_outputs_per_event, pool.chunk_rows());
+}
+
+std::int64_t Mailbox::most_segments(std::int64_t batch) const noexcept {
+  std::int64_t calls = 0;
+  std::int64_t horizons = 0;  // up to which the runs of all lanes are processed before the next: see `step`
+  for (const Lane& lane : lanes) {
+    const StreamView& stream = lane.source->stream();
+    const std::int64_t blocks = stream.size() / batch + 1;
+    calls += blocks;
+    if (lane.order_tree == nullptr) continue;
+    horizons += blocks;
+    if (stream.tag == nullptr) {
+      horizons += stream.size();
+    } else {
+      horizons += std::count_if(stream.tag, stream.tag + stream.size(),
+                                [&lane](std::int32_t tag) { return lane.order_tree[tag] >= 0; });
+    }
+  }
+  return calls + horizons * (1 + static_cast<std::int64_t>(lanes.size()));
+}
+
+std::int64_t Mailbox::due_ns(const StreamView& stream, std::int64_t event) const noexcept {
+  return recorder_.start() + stream.due[static_cast<std::size_t>(event)];
+}
+
+bool Mailbox::finished() const noexcept {
+  return !parked_ && std::all_of(lanes.begin(), lanes.end(), [](const Lane& lane) { return lane.finished(); });
+}
+
+bool Mailbox::step(std::span<Parker> parkers) {
+  if (parked_) {
+    const Tree& tree = forest_.tree(parked_tree_);
+    if (!Forest::released(tree, arrival_)) return false;
+    parked_ = false;
+    const auto& node = tree.shape->nodes[static_cast<std::size_t>(arrival_.node)];
+    const std::int32_t below = arrival_.side == 0 ? node.first : node.second;
+    forest_.descend(tree, below, leaf_of_tree[static_cast<std::size_t>(parked_tree_)], parkers);
+  }
+  bool progress = false;
+  EventKey horizon = kEndOfStream;
+  Lane* first = nullptr;  // the lane of the earliest ordering event; null: the horizon is only a promise
+  for (Lane& lane : lanes) {
+    progress |= refresh(lane, parkers);
+    if (lane.order_tree == nullptr) continue;
+    find_ordering(lane);
+    const bool found = lane.ordering < lane.end;
+    const EventKey key = found ? lane.key(lane.ordering) : lane.bound();
+    if (key < horizon) {
+      horizon = key;
+      first = found ? &lane : nullptr;
+    }
+  }
+  bool complete = true;
+  for (Lane& lane : lanes) {
+    progress |= run_lane(lane, horizon, parkers);
+    // Complete: the next event is behind the horizon, or the lane promises that it will be.
+    if (lane.next == lane.end && lane.bound() < horizon) complete = false;
+  }
+  if (first != nullptr && complete) {
+    order(*first, parkers);
+    progress = true;
+  }
+  return progress;
+}
+
+bool Mailbox::refresh(Lane& lane, std::span<Parker> parkers) {
+  const std::uint64_t published = lane.source->ring.published();
+  if (published == lane.seen) return false;
+  const Block& last = lane.source->ring.at(published - 1);
+  lane.seen = published;
+  lane.end = last.end;
+  lane.bound_ts = last.bound_ts;
+  recorder_.saw(last.stamp_ns);
+  if (lane.next == lane.end) give_back(lane, parkers);  // heartbeats only
+  return true;
+}
+
+void Mailbox::find_ordering(Lane& lane) const noexcept {
+  const StreamView& stream = lane.source->stream();
+  if (lane.ordering < lane.next) lane.ordering = lane.next;
+  if (stream.tag == nullptr) return;  // its single tag is an ordering one
+  while (lane.ordering < lane.end && lane.order_tree[stream.tag[lane.ordering]] < 0) ++lane.ordering;
+}
+
+void Mailbox::set_limit(Lane& lane, const EventKey& horizon) noexcept {
+  if (lane.limit_at == horizon && lane.limit < lane.limit_end) return;  // found already
+  if (lane.limit_at == horizon && lane.limit_end == lane.end) return;   // nothing new to look at
+  const std::int64_t from = lane.limit_at == horizon ? std::max(lane.limit, lane.next) : lane.next;
+  lane.limit_at = horizon;
+  lane.limit_end = lane.end;
+  if (horizon == kEndOfStream) {
+    lane.limit = lane.end;
+    return;
+  }
+  // At equal timestamps the stream index decides. A lane's own events at its own horizon all come before it:
+  // what is not seen yet follows what is, and `ordering` bounds the run where the horizon is an event.
+  lane.limit = search(lane.source->stream().ts, from, lane.end, horizon.ts, lane.index() <= horizon.stream);
+}
+
+bool Mailbox::run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> parkers) {
+  if (lane.run == nullptr) {
+    // Only ordering events: those that are not ours pass, ours wait for their turn.
+    const std::int64_t passing = lane.order_tree != nullptr ? lane.ordering : lane.end;
+    if (lane.next == passing) return false;
+    lane.next = passing;
+    give_back(lane, parkers);
+    return true;
+  }
+  set_limit(lane, horizon);
+  const std::int64_t limit = lane.order_tree != nullptr ? std::min(lane.limit, lane.ordering) : lane.limit;
+  if (lane.next >= limit) return false;
+  while (lane.together && lane.next < limit) process(lane, std::min(limit, lane.next + kTogether), 0);
+  while (lane.next < limit) {
+    const Block& block = lane.source->ring.at(lane.block);
+    if (lane.next >= block.end) {
+      ++lane.block;
+      continue;
+    }
+    process(lane, std::min(block.end, limit), block.stamp_ns);
+  }
+  give_back(lane, parkers);
+  return true;
+}
+
+void Mailbox::process(Lane& lane, std::int64_t end, std::int64_t stamp_ns) {
+  const StreamView& stream = lane.source->stream();
+  const bool scheduled = !stream.due.empty();
+  const std::int64_t taken_ns = scheduled ? recorder_.tick() : 0;
+  latest_stamp_ = std::max(latest_stamp_, scheduled ? due_ns(stream, end - 1) : stamp_ns);
+  while (lane.next < end) {
+    const std::int64_t begin = lane.next;
+    Emit* emit = out_.open(room_for(end - begin, max_outputs_per_event, out_.chunk_rows()));
+    lane.next = lane.run(lane.state, lane.slots, stream.columns.data(), begin, end, emit);
+    if (lane.next <= begin || lane.next > end) kernel_failed("update");
+    ++counters_.kernel_calls;
+    const std::int64_t outputs = out_.close(id_, stream.index, begin, fresh_);
+    if (outputs == 0) continue;
+    fresh_ = false;
+    recorder_.tick();
+    if (scheduled) {
+      record_each(stream, begin, lane.next, *emit, outputs, taken_ns);
+    } else {
+      recorder_.output(stamp_ns, outputs);
+    }
+  }
+}
+
+void Mailbox::record_each(const StreamView& stream, std::int64_t begin, std::int64_t end, const Emit& emit,
+                          std::int64_t outputs, std::int64_t taken_ns) noexcept {
+  // An output carries the timestamp of the event that caused it, so a merge by timestamp finds its due time; of
+  // events with one timestamp the first counts, which errs on the slow side. Outputs due at one time go together.
+  const auto* ts = static_cast<const std::int64_t*>(emit.columns[0]) + (emit.count - outputs);
+  std::int64_t event = begin;
+  std::int64_t done = 0;
+  while (done < outputs) {
+    while (event + 1 < end && stream.ts[static_cast<std::size_t>(event)] < ts[done]) ++event;
+    std::int64_t same = done + 1;
+    while (same < outputs && ts[same] == ts[done]) ++same;
+    const std::int64_t due = due_ns(stream, event);
+    recorder_.output(due, same - done);
+    recorder_.served(due, taken_ns, same - done);
+    done = same;
+  }
+}
+
+void Mailbox::order(Lane& lane, std::span<Parker> parkers) {
+  const std::int32_t tag = lane.source->stream().tag == nullptr ? 0 : lane.source->stream().tag[lane.ordering];
+  const std::int32_t tree_index = lane.order_tree[tag];
+  const std::int32_t owner = lane.order_node[tag];
+  const Tree& tree = forest_.tree(tree_index);
+  const std::int32_t leaf = leaf_of_tree[static_cast<std::size_t>(tree_index)];
+  while (lane.ordering >= lane.source->ring.at(lane.block).end) ++lane.block;
+  const bool scheduled = !lane.source->stream().due.empty();
+  const std::int64_t taken_ns = scheduled ? recorder_.tick() : 0;
+  latest_stamp_ = std::max(latest_stamp_, scheduled ? due_ns(lane.source->stream(), lane.ordering)
+                                                    : lane.source->ring.at(lane.block).stamp_ns);
+  lane.next = lane.ordering;
+
+  if (owner == leaf) {
+    apply(lane, tree.shape->nodes[static_cast<std::size_t>(leaf)].state_type, tree.states[leaf], latest_stamp_,
+          taken_ns);
+  } else {
+    const bool timed = counters_.synchronizations % kSyncSampling == 0;
+    const std::int64_t start = timed ? now_ns() : 0;
+    const Arrival arrival = forest_.arrive(tree, leaf, owner, worker_, latest_stamp_);
+    if (arrival.won) {
+      apply(lane, tree.shape->nodes[static_cast<std::size_t>(owner)].state_type, tree.states[owner],
+            arrival.latest_stamp, taken_ns);
+      forest_.descend(tree, owner, leaf, parkers);
+      if (timed) sync_.record(now_ns() - start, 1);
+      ++counters_.synchronizations;
+    } else {
+      parked_ = true;
+      arrival_ = arrival;
+      parked_tree_ = tree_index;
+      ++counters_.parked;
+    }
+  }
+  fresh_ = true;
+  ++lane.next;
+  lane.ordering = lane.next;
+  give_back(lane, parkers);
+}
+
+void Mailbox::apply(Lane& lane, std::int32_t state_type, void* state, std::int64_t latest_stamp,
+                    std::int64_t taken_ns) {
+  const StreamView& stream = lane.source->stream();
+  Emit* emit = out_.open(max_outputs_per_event);
+  const RunKernel update = lane.update[static_cast<std::size_t>(state_type)];
+  const std::int64_t processed =
+      update(state, nullptr, stream.columns.data(), lane.ordering, lane.ordering + 1, emit);
+  if (processed != lane.ordering + 1) kernel_failed("update");
+  ++counters_.kernel_calls;
+  const std::int64_t outputs = out_.close(id_, stream.index, lane.ordering, true);
+  if (outputs == 0) return;
+  recorder_.tick();
+  recorder_.output(latest_stamp, outputs);
+  if (!stream.due.empty()) recorder_.served(latest_stamp, taken_ns, outputs);
+}
+
+void Mailbox::give_back(Lane& lane, std::span<Parker> parkers) {
+  recorder_.consumed(static_cast<double>(lane.next - lane.counted) * lane.share);
+  lane.counted = lane.next;
+  while (lane.block < lane.seen && lane.source->ring.at(lane.block).end <= lane.next) ++lane.block;
+  if (lane.block == lane.advanced) return;
+  lane.advanced = lane.block;
+  lane.source->ring.advance(lane.reader, lane.block);
+  if (lane.owner_worker >= 0 && lane.owner_worker != worker_) parkers[static_cast<std::size_t>(lane.owner_worker)].notify();
+}
+
+}  // namespace lab

@@ -1,0 +1,120 @@
+// A worker's mailbox for trees that share input streams: releases runs of events in an order that respects
+// every dependence, and processes them.
+//
+// Source: the selective reordering of the DGS paper, section 3.4, at the grain of runs. An *ordering* event is
+// one that events of other streams may depend on: those of the trees' inner nodes, and those that the plan
+// marks within a leaf. The mailbox repeats: find the earliest ordering event among all its lanes, or failing
+// that the earliest time up to which all lanes promise there is none (the horizon); process all other events
+// before it, lane by lane, in runs as long as they come; then process the ordering event itself, alone if the
+// leaf owns it, else on the joined state of the tree. Events behind the horizon wait in their ring: nothing is
+// copied. A mailbox that waits for others in a synchronization processes nothing, so trees that must not delay
+// each other belong in different mailboxes.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "run/cacheline.h"
+#include "run/counters.h"
+#include "run/event_key.h"
+#include "dgs/forest.h"
+#include "run/histogram.h"
+#include "run/kernel.h"
+#include "run/parker.h"
+#include "run/recorder.h"
+#include "run/sink.h"
+#include "run/source.h"
+
+namespace lab {
+
+// One stream as one mailbox reads it.
+struct Lane {
+  Source* source = nullptr;
+  std::size_t reader = 0;
+  std::int32_t owner_worker = 0;  // who pumps the source; -1: the generator
+  bool together = false;          // blocks that wait may be processed in one call; see `kTogether`
+  double share = 1;               // of an event that this lane accounts for: 1 / readers of the stream
+
+  // Kernel for runs; null when the lane has ordering events only.
+  RunKernel run = nullptr;
+  const std::int32_t* slots = nullptr;  // by tag; null: all events belong to `state`
+  void* state = nullptr;                // the state, or the base of the slots
+
+  // By tag (one entry when the stream has no tag column): the tree whose ordering event it is, or -1; null:
+  // no tag of this lane is an ordering one.
+  const std::int32_t* order_tree = nullptr;
+  const std::int32_t* order_node = nullptr;  // by tag: the node of that tree that owns it
+  std::vector<RunKernel> update;             // by state type: processes one ordering event on one state
+
+  // Progress; the worker's own.
+  std::uint64_t block = 0;       // ring index of the block that holds `next`
+  std::uint64_t seen = 0;        // blocks known to be published
+  std::uint64_t advanced = 0;    // blocks given back to the source
+  std::int64_t next = 0;         // first event not processed
+  std::int64_t counted = 0;      // first event not told to the recorder
+  std::int64_t end = 0;          // first event not seen
+  std::int64_t bound_ts = std::numeric_limits<std::int64_t>::min();  // every event not seen has ts >= this
+  std::int64_t ordering = 0;     // first event not known to be no ordering event of ours
+  std::int64_t limit = 0;        // first event at or behind the horizon, among the seen ones; see `limit_at`
+  EventKey limit_at{std::numeric_limits<std::int64_t>::min(), -1};  // the horizon `limit` was computed for
+  std::int64_t limit_end = 0;    // and the `end` then
+
+  std::int32_t index() const noexcept { return source->stream().index; }
+  std::int64_t ts(std::int64_t i) const noexcept { return source->stream().ts[static_cast<std::size_t>(i)]; }
+  EventKey key(std::int64_t i) const noexcept { return {ts(i), index()}; }
+  EventKey bound() const noexcept { return bound_ts == kEndOfTime ? kEndOfStream : EventKey{bound_ts, index()}; }
+  bool finished() const noexcept { return bound_ts == kEndOfTime && next == end; }
+};
+
+class alignas(kCacheLine) Mailbox {
+ public:
+  Mailbox(std::int32_t id, std::int32_t worker, Forest& forest, OutputBuffer& out, Recorder& recorder, Histogram& sync,
+          Counters& counters)
+      : id_(id), worker_(worker), forest_(forest), out_(out), recorder_(recorder), sync_(sync), counters_(counters) {}
+
+  // Room that it asks of a chunk at most, in rows, with blocks of `batch` events.
+  static std::int64_t most_room(std::int64_t max_outputs_per_event, std::int64_t batch, const OutputPool& pool) noexcept;
+
+  // Segments (run/sink.h) of what it emits from blocks of `batch` events: at most one for each call of a kernel.
+  std::int64_t most_segments(std::int64_t batch) const noexcept;
+
+  // Does what can be done now. Returns whether anything was.
+  bool step(std::span<Parker> parkers);
+
+  // Whether all lanes are finished and no synchronization is pending.
+  bool finished() const noexcept;
+
+  std::vector<Lane> lanes;
+  std::vector<std::int32_t> leaf_of_tree;           // by tree: this mailbox's leaf in it, or -1
+  std::int64_t max_outputs_per_event = 1;
+
+ private:
+  bool refresh(Lane& lane, std::span<Parker> parkers);
+  void find_ordering(Lane& lane) const noexcept;
+  bool run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> parkers);
+  static void set_limit(Lane& lane, const EventKey& horizon) noexcept;
+  void process(Lane& lane, std::int64_t end, std::int64_t stamp_ns);
+  void order(Lane& lane, std::span<Parker> parkers);
+  std::int64_t due_ns(const StreamView& stream, std::int64_t event) const noexcept;
+  void apply(Lane& lane, std::int32_t state_type, void* state, std::int64_t latest_stamp, std::int64_t taken_ns);
+  void record_each(const StreamView& stream, std::int64_t begin, std::int64_t end, const Emit& emit,
+                   std::int64_t outputs, std::int64_t taken_ns) noexcept;
+  void give_back(Lane& lane, std::span<Parker> parkers);
+
+  std::int32_t id_;
+  std::int32_t worker_;
+  Forest& forest_;
+  OutputBuffer& out_;
+  Recorder& recorder_;
+  Histogram& sync_;
+  Counters& counters_;
+
+  bool parked_ = false;
+  Arrival arrival_;
+  std::int32_t parked_tree_ = -1;
+  std::int64_t latest_stamp_ = 0;  // of all events processed so far: when due, or at full speed when published
+  bool fresh_ = true;              // an ordering event has passed since the last output; see OutputBuffer::close
+};
+
+}  // namespace lab

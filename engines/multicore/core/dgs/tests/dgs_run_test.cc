@@ -1,0 +1,145 @@
+// Whole runs with small inputs: every worker count and batch size gives the sequential answer.
+#include "dgs/dgs_run.h"
+
+#include "check.h"
+#include "dgs/tests/keyed_sum.h"
+
+namespace {
+
+using lab::test::Events;
+using lab::test::KeyedSumRun;
+using lab::test::Output;
+
+lab::DgsOptions options(std::int32_t workers, std::int64_t batch, std::uint64_t ring_blocks) {
+  lab::DgsOptions result;
+  result.workers = workers;
+  result.batch = batch;
+  result.ring_blocks = ring_blocks;
+  result.oversubscribed = true;
+  return result;
+}
+
+void every_shape_gives_the_sequential_answer() {
+  std::mt19937 random(7);
+  for (const bool mixed : {false, true}) {
+    const auto streams = lab::test::random_streams(random, 4, 3, 300, mixed);
+    const auto wanted = lab::test::oracle(streams, 3);
+    for (const std::int32_t workers : {1, 2, 3, 4, 8}) {
+      for (const std::int64_t batch : {1, 7, 1000}) {
+        KeyedSumRun run(streams, 3, options(workers, batch, 2));
+        CHECK(run.run() == wanted);
+        std::int64_t events = 0;
+        for (const Events& stream : streams) events += static_cast<std::int64_t>(stream.ts.size());
+        CHECK_EQ(run.runtime().events(), events);
+      }
+    }
+  }
+}
+
+void empty_input_ends() {
+  const std::vector<Events> streams(3);
+  KeyedSumRun run(streams, 2, options(3, 4, 1));
+  CHECK(run.run().empty());
+}
+
+void ties_go_by_stream() {
+  // At time 5: value in stream 0, read in stream 1, value in stream 2 (after the read), read in stream 3.
+  const std::vector<Events> streams{{{5}, {0}, {1}}, {{5}, {1}, {0}}, {{5}, {0}, {10}}, {{5}, {1}, {0}}};
+  for (const std::int32_t workers : {1, 2, 4}) {
+    KeyedSumRun run(streams, 1, options(workers, 1, 1));
+    CHECK(run.run() == (std::vector<Output>{{5, 0, 1}, {5, 0, 10}}));
+  }
+}
+
+void runtime_that_never_runs_is_torn_down() {
+  const std::vector<Events> streams(2);
+  KeyedSumRun run(streams, 1, options(4, 1, 1));
+  run.runtime().start();
+}
+
+void ties_within_mixed_streams_keep_their_order() {
+  std::mt19937 random(11);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<Events> streams(2);
+    for (Events& e : streams) {
+      for (int i = 0; i < 300; ++i) {
+        e.ts.push_back(i / 40);
+        e.tag.push_back(static_cast<std::int32_t>(random() % 3 == 0 ? 1 : 0) + 2 * static_cast<std::int32_t>(random() % 2));
+        e.value.push_back(1);
+      }
+    }
+    KeyedSumRun run(streams, 2, options(2, 1 + round * 3, 4));
+    CHECK(run.run() == lab::test::oracle(streams, 2));
+  }
+}
+
+// "Any int64 but the largest": differences of timestamps do not fit into one.
+void timestamps_may_be_far_apart() {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMost = lab::kEndOfTime - 1;
+  std::vector<Events> streams(2);
+  for (std::int64_t i = 0; i < 40; ++i) {
+    const bool first = i < 20;
+    streams[0].ts.push_back(first ? kLeast + i : kMost - 40 + i);
+    streams[0].tag.push_back(0);
+    streams[0].value.push_back(1);
+    if (i % 5 != 0) continue;
+    streams[1].ts.push_back(streams[0].ts.back());
+    streams[1].tag.push_back(1);
+    streams[1].value.push_back(0);
+  }
+  for (const std::int32_t workers : {1, 2}) {
+    for (const std::int64_t batch : {1, 100}) {
+      KeyedSumRun run(streams, 1, options(workers, batch, 2));
+      CHECK(run.run() == lab::test::oracle(streams, 1));
+    }
+  }
+}
+
+void an_update_that_raises_ends_the_run_with_an_error() {
+  const std::vector<Events> streams{{{1, 2}, {0, 0}, {1, 1}}, {{3}, {1}, {0}}};
+  for (const std::int32_t workers : {1, 2}) {
+    KeyedSumRun run(streams, 1, options(workers, 1, 1));
+    for (lab::Lane& lane : run.runtime().mailbox(0).lanes) {
+      if (lane.run != nullptr) {
+        lane.run = [](void*, const std::int32_t*, const void* const*, std::int64_t, std::int64_t,
+                      lab::Emit*) -> std::int64_t { return 0; };
+      }
+    }
+    CHECK_THROWS(run.run(), std::runtime_error);
+  }
+}
+
+void bad_options_and_streams_are_refused() {
+  lab::DgsOptions wrong = options(0, 1, 1);
+  wrong.output_itemsizes = {8};
+  CHECK_THROWS(lab::DgsRun(wrong), std::invalid_argument);
+  wrong = options(1, 0, 1);
+  wrong.output_itemsizes = {8};
+  CHECK_THROWS(lab::DgsRun(wrong), std::invalid_argument);
+  wrong = options(1, 1, 1);
+  CHECK_THROWS(lab::DgsRun(wrong), std::invalid_argument);
+  wrong.output_itemsizes = {8};
+  lab::DgsRun runtime(wrong);
+  const std::vector<std::int64_t> decreasing{3, 2};
+  lab::StreamView view;
+  view.ts = decreasing;
+  CHECK_THROWS(runtime.add_stream(view, 0), std::invalid_argument);
+  const std::vector<std::int64_t> last{lab::kEndOfTime};
+  view.ts = last;
+  CHECK_THROWS(runtime.add_stream(view, 0), std::invalid_argument);
+  CHECK_THROWS(runtime.add_stream({}, 1), std::invalid_argument);
+}
+
+}  // namespace
+
+int main() {
+  every_shape_gives_the_sequential_answer();
+  empty_input_ends();
+  ties_go_by_stream();
+  runtime_that_never_runs_is_torn_down();
+  ties_within_mixed_streams_keep_their_order();
+  timestamps_may_be_far_apart();
+  an_update_that_raises_ends_the_run_with_an_error();
+  bad_options_and_streams_are_refused();
+}

@@ -1,0 +1,260 @@
+// A native program for the tests: per key, value events add up and read events emit the sum and reset it.
+// Kind 0 adds, kind 1 reads; tag = kind + 2 * key. It has the dependence relation of the general case.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <tuple>
+#include <vector>
+
+#include "dgs/dgs_run.h"
+
+namespace lab::test {
+
+struct KeyedSum {
+  static std::int64_t run(void* states, const std::int32_t* slots, const void* const* columns, std::int64_t begin,
+                          std::int64_t end, Emit* out) {
+    const auto* ts = static_cast<const std::int64_t*>(columns[0]);
+    const auto* tag = static_cast<const std::int32_t*>(columns[1]);
+    const auto* value = static_cast<const std::int64_t*>(columns[2]);
+    const std::int64_t n = std::min(end - begin, out->capacity - out->count);
+    for (std::int64_t i = begin; i < begin + n; ++i) {
+      const std::int32_t slot = slots != nullptr ? slots[tag[i]] : 0;
+      if (slot < 0) continue;
+      std::int64_t& sum = static_cast<std::int64_t*>(states)[slot];
+      if (tag[i] % 2 == 0) {
+        sum += value[i];
+        continue;
+      }
+      static_cast<std::int64_t*>(out->columns[0])[out->count] = ts[i];
+      static_cast<std::int32_t*>(out->columns[1])[out->count] = tag[i] / 2;
+      static_cast<std::int64_t*>(out->columns[2])[out->count] = sum;
+      ++out->count;
+      sum = 0;
+    }
+    return begin + n;
+  }
+
+  static std::int64_t fork(const void* state, const std::uint8_t*, const std::uint8_t* pred2, void* first, void* second) {
+    const std::int64_t sum = *static_cast<const std::int64_t*>(state);
+    *static_cast<std::int64_t*>(first) = pred2[1] != 0 ? 0 : sum;
+    *static_cast<std::int64_t*>(second) = pred2[1] != 0 ? sum : 0;
+    return kDone;
+  }
+
+  static std::int64_t join(const void* first, const void* second, void* state) {
+    *static_cast<std::int64_t*>(state) =
+        *static_cast<const std::int64_t*>(first) + *static_cast<const std::int64_t*>(second);
+    return kDone;
+  }
+};
+
+struct Events {
+  std::vector<std::int64_t> ts;
+  std::vector<std::int32_t> tag;
+  std::vector<std::int64_t> value;
+};
+
+using Output = std::tuple<std::int64_t, std::int32_t, std::int64_t>;  // ts, key, sum
+
+// Streams with ties, gaps and silent stretches; reads are in every stream or in the last one only.
+inline std::vector<Events> random_streams(std::mt19937& random, int streams, int keys, int events, bool mixed) {
+  std::vector<Events> all(static_cast<std::size_t>(streams));
+  for (int s = 0; s < streams; ++s) {
+    std::int64_t now = 0;
+    const bool reads = mixed || s == streams - 1;
+    const bool values = mixed || s != streams - 1;
+    const int n = std::uniform_int_distribution<int>(0, events)(random);
+    for (int i = 0; i < n; ++i) {
+      if (random() % 3 != 0) now += static_cast<std::int64_t>(random() % 5);
+      const bool read = reads && (!values || random() % 8 == 0);
+      const int key = static_cast<int>(random() % static_cast<unsigned>(keys));
+      Events& e = all[static_cast<std::size_t>(s)];
+      e.ts.push_back(now);
+      e.tag.push_back((read ? 1 : 0) + 2 * key);
+      e.value.push_back(static_cast<std::int64_t>(random() % 100));
+    }
+  }
+  return all;
+}
+
+// The sequential semantics.
+inline std::vector<Output> oracle(const std::vector<Events>& streams, int keys) {
+  std::vector<std::tuple<std::int64_t, std::size_t, std::size_t>> order;
+  for (std::size_t s = 0; s < streams.size(); ++s) {
+    for (std::size_t i = 0; i < streams[s].ts.size(); ++i) order.emplace_back(streams[s].ts[i], s, i);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<std::int64_t> sums(static_cast<std::size_t>(keys), 0);
+  std::vector<Output> out;
+  for (const auto& [ts, s, i] : order) {
+    const std::int32_t tag = streams[s].tag[i];
+    std::int64_t& sum = sums[static_cast<std::size_t>(tag / 2)];
+    if (tag % 2 == 0) {
+      sum += streams[s].value[i];
+    } else {
+      out.emplace_back(ts, tag / 2, sum);
+      sum = 0;
+    }
+  }
+  return out;
+}
+
+// When the events of some streams are due, and heartbeats that hold.
+struct Schedule {
+  std::vector<std::vector<std::int64_t>> due, heartbeats, heartbeat_due;  // by stream
+};
+
+// Event k of the total order is due at k * gap_ns; every stream has a heartbeat after every `every` events.
+inline Schedule schedule(const std::vector<Events>& streams, std::int64_t gap_ns, std::size_t every) {
+  Schedule result;
+  std::vector<std::tuple<std::int64_t, std::size_t, std::size_t>> order;
+  for (std::size_t s = 0; s < streams.size(); ++s) {
+    result.due.emplace_back(streams[s].ts.size());
+    for (std::size_t i = 0; i < streams[s].ts.size(); ++i) order.emplace_back(streams[s].ts[i], s, i);
+  }
+  std::sort(order.begin(), order.end());
+  result.heartbeats.resize(streams.size());
+  result.heartbeat_due.resize(streams.size());
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const auto& [ts, s, i] = order[k];
+    const std::int64_t due = static_cast<std::int64_t>(k) * gap_ns;
+    result.due[s][i] = due;
+    // What is not due yet is at or after the next event's timestamp.
+    if (k % every != 0 || k + 1 == order.size() || std::get<0>(order[k + 1]) <= ts) continue;
+    for (std::size_t other = 0; other < streams.size(); ++other) {
+      result.heartbeats[other].push_back(std::get<0>(order[k + 1]) - 1);
+      result.heartbeat_due[other].push_back(due);
+    }
+  }
+  return result;
+}
+
+// A run with one tree per key: stream s is read by worker s mod workers, reads belong to the roots.
+class KeyedSumRun {
+ public:
+  // `when`: goes with `options.load`; must outlive the run, as `streams`.
+  KeyedSumRun(const std::vector<Events>& streams, int keys, DgsOptions options, const Schedule* when = nullptr)
+      : streams_(streams), when_(when), keys_(keys), runtime_(with_outputs(std::move(options))) {
+    const auto count = static_cast<std::int32_t>(streams.size());
+    leaves_ = std::min(count, workers_);
+    runtime_.forest.add_state_type(8);
+    runtime_.forest.add_template(shape());
+    runtime_.forest.add_trees(0, keys);
+    for (std::int32_t s = 0; s < count; ++s) add_stream(s);
+    for (std::int32_t leaf = 0; leaf < leaves_; ++leaf) add_mailbox(leaf);
+    const std::vector<std::byte> zero(8);
+    for (std::int32_t key = 0; key < keys; ++key) runtime_.forest.initialise(key, zero);
+  }
+
+  std::vector<Output> run() {
+    runtime_.run();
+    const auto rows = static_cast<std::size_t>(runtime_.rows());
+    std::vector<std::int64_t> ts(rows);
+    std::vector<std::int32_t> key(rows);
+    std::vector<std::int64_t> sum(rows);
+    std::vector<void*> columns{ts.data(), key.data(), sum.data()};
+    runtime_.collect(columns);
+    std::vector<Output> out;
+    for (std::size_t i = 0; i < rows; ++i) out.emplace_back(ts[i], key[i], sum[i]);
+    return out;
+  }
+
+  DgsRun& runtime() noexcept { return runtime_; }
+
+ private:
+  DgsOptions with_outputs(DgsOptions options) {
+    workers_ = options.workers;
+    options.output_itemsizes = {8, 4, 8};
+    options.grid_steps = 50;  // sanitizers pay for all of it
+    return options;
+  }
+
+  // A balanced tree over the leaves; with one leaf, the leaf alone. Leaf i is node leaf_node_[i].
+  TreeTemplate shape() {
+    TreeTemplate result;
+    leaf_node_.assign(static_cast<std::size_t>(leaves_), -1);
+    grow(result, -1, 0, leaves_);
+    for (TreeTemplate::Node& node : result.nodes) {
+      if (node.leaf()) continue;
+      node.fork = &KeyedSum::fork;
+      node.join = &KeyedSum::join;
+      node.pred1 = {1, 0};
+      node.pred2 = {1, 0};
+    }
+    return result;
+  }
+
+  std::int32_t grow(TreeTemplate& tree, std::int32_t parent, std::int32_t from, std::int32_t to) {
+    const auto index = static_cast<std::int32_t>(tree.nodes.size());
+    tree.nodes.emplace_back();
+    tree.nodes.back().parent = parent;
+    if (to - from == 1) {
+      leaf_node_[static_cast<std::size_t>(from)] = index;
+      return index;
+    }
+    const std::int32_t middle = from + (to - from) / 2;
+    const std::int32_t first = grow(tree, index, from, middle);
+    const std::int32_t second = grow(tree, index, middle, to);
+    tree.nodes[static_cast<std::size_t>(index)].first = first;
+    tree.nodes[static_cast<std::size_t>(index)].second = second;
+    return index;
+  }
+
+  void add_stream(std::int32_t s) {
+    const Events& events = streams_[static_cast<std::size_t>(s)];
+    StreamView view;
+    view.ts = events.ts;
+    view.tag = events.tag.data();
+    view.columns = {events.ts.data(), events.tag.data(), events.value.data()};
+    if (when_ != nullptr) {
+      view.due = when_->due[static_cast<std::size_t>(s)];
+      view.heartbeats = when_->heartbeats[static_cast<std::size_t>(s)];
+      view.heartbeat_due = when_->heartbeat_due[static_cast<std::size_t>(s)];
+    }
+    runtime_.add_stream(std::move(view), s % leaves_);
+  }
+
+  void add_mailbox(std::int32_t leaf) {
+    const std::int32_t node = leaf_node_[static_cast<std::size_t>(leaf)];
+    const std::int32_t index = runtime_.add_mailbox(leaf);
+    states_.push_back(std::make_unique<std::int64_t[]>(static_cast<std::size_t>(keys_)));
+    std::int64_t* states = states_.back().get();
+    for (std::int32_t key = 0; key < keys_; ++key) {
+      runtime_.mailbox(index).leaf_of_tree[static_cast<std::size_t>(key)] = node;
+      runtime_.forest.place(key, node, states + key);
+    }
+    for (std::int32_t s = 0; s < static_cast<std::int32_t>(streams_.size()); ++s) {
+      const bool mine = s % leaves_ == leaf;
+      slots_.emplace_back();
+      order_tree_.emplace_back();
+      order_node_.emplace_back();
+      for (std::int32_t key = 0; key < keys_; ++key) {
+        slots_.back().insert(slots_.back().end(), {mine ? key : -1, -1});
+        order_tree_.back().insert(order_tree_.back().end(), {-1, key});
+        order_node_.back().insert(order_node_.back().end(), {-1, 0});
+      }
+      Lane lane;
+      lane.run = mine ? &KeyedSum::run : nullptr;
+      lane.slots = slots_.back().data();
+      lane.state = states;
+      lane.order_tree = order_tree_.back().data();
+      lane.order_node = order_node_.back().data();
+      lane.update = {&KeyedSum::run};
+      runtime_.add_lane(index, s, std::move(lane));
+    }
+  }
+
+  const std::vector<Events>& streams_;
+  const Schedule* when_;
+  std::int32_t keys_;
+  std::int32_t workers_ = 0;
+  std::int32_t leaves_ = 0;
+  DgsRun runtime_;
+  std::vector<std::int32_t> leaf_node_;
+  std::vector<std::unique_ptr<std::int64_t[]>> states_;
+  std::deque<std::vector<std::int32_t>> slots_, order_tree_, order_node_;  // deque: lanes hold pointers
+};
+
+}  // namespace lab::test

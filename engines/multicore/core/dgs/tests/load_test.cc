@@ -1,0 +1,285 @@
+// Whole runs under an offered load: the sequential answer, an honest clock, and no allocation per event.
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <thread>
+
+#include "check.h"
+#include "dgs/tests/keyed_sum.h"
+#include "dgs/dgs_run.h"
+
+namespace {
+
+std::atomic<std::int64_t> allocations{0};  // relaxed throughout: a mere count, read when the threads have ended
+
+}  // namespace
+
+// Not inlined: the compiler would see malloc'd memory go to delete and warn of the pair that it makes itself.
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace {
+
+using lab::test::Events;
+using lab::test::KeyedSumRun;
+using lab::test::Schedule;
+
+lab::DgsOptions options(std::int32_t workers, std::int64_t batch, bool whole = false) {
+  lab::DgsOptions result;
+  result.workers = workers;
+  result.batch = batch;
+  result.ring_blocks = 4;
+  result.oversubscribed = true;
+  result.load = lab::LoadOptions{0, 0, whole};
+  return result;
+}
+
+std::int64_t sum(const std::vector<std::int64_t>& counts) {
+  std::int64_t total = 0;
+  for (const std::int64_t count : counts) total += count;
+  return total;
+}
+
+// The latency that `share` of the samples do not exceed.
+std::int64_t percentile(const std::vector<std::int64_t>& counts, double share) {
+  const auto wanted = static_cast<std::int64_t>(share * static_cast<double>(sum(counts)));
+  std::int64_t below = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    below += counts[i];
+    if (below > wanted) return lab::Histogram::highest_in(static_cast<std::int64_t>(i));
+  }
+  return lab::Histogram::kHighest;
+}
+
+void every_shape_gives_the_sequential_answer() {
+  std::mt19937 random(5);
+  for (const bool mixed : {false, true}) {
+    const auto streams = lab::test::random_streams(random, 4, 3, 300, mixed);
+    const auto wanted = lab::test::oracle(streams, 3);
+    std::int64_t events = 0;
+    for (const Events& stream : streams) events += static_cast<std::int64_t>(stream.ts.size());
+    for (const std::int64_t gap_ns : {0, 1000}) {
+      const Schedule when = lab::test::schedule(streams, gap_ns, 10);
+      for (const std::int32_t workers : {1, 2, 5}) {
+        for (const std::int64_t batch : {1, 7, 1000}) {
+          for (const bool whole : {false, true}) {
+            KeyedSumRun run(streams, 3, options(workers, batch, whole), &when);
+            const auto answer = run.run();
+            CHECK(answer == wanted);
+            lab::DgsRun& runtime = run.runtime();
+            CHECK_EQ(runtime.events(), events);
+            CHECK_EQ(sum(runtime.lag_counts()), events);
+            CHECK_EQ(sum(runtime.latency_counts()), static_cast<std::int64_t>(wanted.size()));
+            CHECK_EQ(sum(runtime.service_counts()), static_cast<std::int64_t>(wanted.size()));
+            std::int64_t emitted = 0;
+            std::int64_t consumed = 0;
+            std::int64_t outputs = 0;
+            for (const lab::Progress& step : runtime.progress()) {
+              emitted += step.emitted;
+              consumed += step.consumed;
+              outputs += step.outputs;
+              CHECK_EQ(step.outputs > 0, step.p99_ns >= 0);
+              CHECK(step.p50_ns <= step.p99_ns);
+            }
+            CHECK_EQ(emitted, events);
+            CHECK_EQ(consumed, events);
+            CHECK_EQ(outputs, static_cast<std::int64_t>(wanted.size()));
+          }
+        }
+      }
+    }
+  }
+}
+
+// An output counts with the due time of its own event, however it came about: the split at the warm-up shows it.
+void outputs_before_the_end_of_the_warm_up_are_kept_apart() {
+  std::mt19937 random(6);
+  for (const bool mixed : {false, true}) {
+    const auto streams = lab::test::random_streams(random, 4, 3, 300, mixed);
+    const Schedule when = lab::test::schedule(streams, 1000, 10);
+    std::vector<std::int64_t> due;  // of the events that emit
+    for (std::size_t s = 0; s < streams.size(); ++s) {
+      for (std::size_t i = 0; i < streams[s].ts.size(); ++i) {
+        if (streams[s].tag[i] % 2 == 1) due.push_back(when.due[s][i]);
+      }
+    }
+    std::sort(due.begin(), due.end());
+    CHECK(due.size() > 10);
+    for (const std::int32_t workers : {1, 2, 5}) {
+      for (const std::int64_t batch : {1, 7, 1000}) {
+        const std::size_t early = random() % due.size();
+        lab::DgsOptions how = options(workers, batch, batch == 7);
+        how.load->warm_up_ns = due[early];
+        KeyedSumRun run(streams, 3, how, &when);
+        run.run();
+        CHECK_EQ(sum(run.runtime().warm_up_counts()), static_cast<std::int64_t>(early));
+        CHECK_EQ(sum(run.runtime().latency_counts()), static_cast<std::int64_t>(due.size() - early));
+        CHECK_EQ(sum(run.runtime().service_counts()), static_cast<std::int64_t>(due.size() - early));
+      }
+    }
+  }
+}
+
+// One stream, each event answered at once; the engine stands still for 200 ms in the middle of a second.
+std::atomic<bool> stalled{false};  // seq_cst by default operations: one store, far from any hot path
+
+std::int64_t stalling(void* states, const std::int32_t* slots, const void* const* columns, std::int64_t begin,
+                      std::int64_t end, lab::Emit* out) {
+  if (end > 5'000 && !stalled.exchange(true, std::memory_order_seq_cst)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  return lab::test::KeyedSum::run(states, slots, columns, begin, end, out);
+}
+
+void a_stall_shows_in_the_latency_and_hides_from_the_naive_clock() {
+  std::vector<Events> streams(1);
+  for (int i = 0; i < 10'000; ++i) {
+    streams[0].ts.push_back(i);
+    streams[0].tag.push_back(1);  // a read: one output for each event
+    streams[0].value.push_back(0);
+  }
+  const Schedule when = lab::test::schedule(streams, 100'000, 10);  // 10,000 events/s
+  KeyedSumRun run(streams, 1, options(1, 64), &when);
+  lab::Lane& lane = run.runtime().mailbox(0).lanes[0];
+  lane.update = {&stalling};
+  CHECK(run.run() == lab::test::oracle(streams, 1));
+  CHECK(stalled.load(std::memory_order_seq_cst));
+  const auto latency = run.runtime().latency_counts();
+  // A fifth of the events was due during the stall; 1 % of all waited for more than 190 ms.
+  CHECK(percentile(latency, 0.99) > 150'000'000);
+  CHECK(percentile(latency, 0.5) < 50'000'000);
+  // A clock that starts when the engine takes an event sees one slow event in 10,000.
+  CHECK(percentile(run.runtime().service_counts(), 0.99) < 50'000'000);
+  std::int64_t worst = 0;
+  for (const lab::Progress& step : run.runtime().progress()) worst = std::max(worst, step.max_ns);
+  CHECK(worst >= 200'000'000 && worst < 2'000'000'000);
+}
+
+std::int64_t allocated_for(std::size_t events, bool load) {
+  std::vector<Events> streams(3);
+  for (std::size_t i = 0; i < events; ++i) {
+    for (int s = 0; s < 2; ++s) {
+      streams[static_cast<std::size_t>(s)].ts.push_back(static_cast<std::int64_t>(i));
+      streams[static_cast<std::size_t>(s)].tag.push_back(0);
+      streams[static_cast<std::size_t>(s)].value.push_back(1);
+    }
+  }
+  for (std::size_t i = 0; i < 10; ++i) {
+    streams[2].ts.push_back(static_cast<std::int64_t>(i * events / 10));
+    streams[2].tag.push_back(1);
+    streams[2].value.push_back(0);
+  }
+  const Schedule when = lab::test::schedule(streams, 100, 1000);
+  lab::DgsOptions how = options(2, 8);
+  if (!load) how.load.reset();
+  KeyedSumRun run(streams, 1, how, load ? &when : nullptr);
+  run.runtime().start();
+  const std::int64_t before = allocations.load(std::memory_order_relaxed);
+  run.runtime().run();
+  return allocations.load(std::memory_order_relaxed) - before;
+}
+
+void no_event_costs_an_allocation() {
+  for (const bool load : {false, true}) {
+    const std::int64_t few = allocated_for(1'000, load);
+    const std::int64_t many = allocated_for(50'000, load);
+    CHECK(many <= few + 4);  // 98,000 events more; a vector of the library may grow once or twice
+  }
+}
+
+void loads_that_do_not_fit_are_refused() {
+  lab::DgsOptions how = options(1, 1);
+  how.output_itemsizes = {8};
+  lab::DgsRun runtime(how);
+  const std::vector<std::int64_t> ts{1, 2};
+  lab::StreamView view;
+  view.ts = ts;
+  CHECK_THROWS(runtime.add_stream(view, 0), std::invalid_argument);  // none
+  // Decreasing, before the start, beyond what can be added to a clock.
+  const std::vector<std::vector<std::int64_t>> wrong{{5, 4}, {-1, 4}, {5, lab::kEndOfTime - 1}};
+  for (const std::vector<std::int64_t>& due : wrong) {
+    view.due = due;
+    CHECK_THROWS(runtime.add_stream(view, 0), std::invalid_argument);
+    lab::StreamView silent;
+    silent.heartbeats = ts;
+    silent.heartbeat_due = due;
+    CHECK_THROWS(runtime.add_stream(silent, 0), std::invalid_argument);
+  }
+  const std::vector<std::int64_t> descending{9, 3};
+  const std::vector<std::int64_t> due{5, 6};
+  view.due = due;
+  view.heartbeats = descending;
+  view.heartbeat_due = due;
+  CHECK_THROWS(runtime.add_stream(view, 0), std::invalid_argument);
+  view.heartbeats = ts;
+  runtime.add_stream(view, 0);
+  how.load->end_ns = lab::kEndOfTime;
+  CHECK_THROWS(lab::DgsRun(how), std::invalid_argument);
+  how.load = lab::LoadOptions{-1, 0, false};
+  CHECK_THROWS(lab::DgsRun(how), std::invalid_argument);
+  how.load.reset();
+  lab::DgsRun at_full_speed(how);
+  CHECK_THROWS(at_full_speed.add_stream(view, 0), std::invalid_argument);
+}
+
+void a_stream_that_nobody_reads_delays_nobody() {
+  const std::vector<std::int64_t> ts(1'000, 7);
+  const std::vector<std::int64_t> due(ts.size(), 0);
+  for (const bool load : {false, true}) {
+    lab::DgsOptions how = options(2, 3);
+    how.output_itemsizes = {8};
+    if (!load) how.load.reset();
+    lab::DgsRun runtime(how);
+    lab::StreamView view;
+    view.ts = ts;
+    if (load) view.due = due;
+    runtime.add_stream(view, 1);
+    runtime.run();
+    CHECK_EQ(runtime.events(), 0);  // nobody processed them
+    std::int64_t emitted = 0;
+    for (const lab::Progress& step : runtime.progress()) emitted += step.emitted;
+    CHECK_EQ(emitted, 1'000);
+  }
+}
+
+void a_loaded_runtime_that_never_runs_is_torn_down() {
+  const std::vector<Events> streams(2);
+  const Schedule when = lab::test::schedule(streams, 1, 1);
+  KeyedSumRun run(streams, 1, options(3, 1), &when);
+  run.runtime().start();
+}
+
+void a_failing_update_ends_a_long_load_early() {
+  std::vector<Events> streams(1);
+  for (int i = 0; i < 100; ++i) {
+    streams[0].ts.push_back(i);
+    streams[0].tag.push_back(1);
+    streams[0].value.push_back(0);
+  }
+  Schedule when = lab::test::schedule(streams, 1'000, 10);
+  when.due[0].back() = 3'600'000'000'000;  // an hour of silence before the last event
+  KeyedSumRun run(streams, 1, options(1, 1), &when);
+  run.runtime().mailbox(0).lanes[0].update = {[](void*, const std::int32_t*, const void* const*, std::int64_t,
+                                                 std::int64_t, lab::Emit*) -> std::int64_t { return 0; }};
+  const std::int64_t start = lab::now_ns();
+  CHECK_THROWS(run.run(), std::runtime_error);
+  CHECK(lab::now_ns() - start < 1'500'000'000);
+}
+
+}  // namespace
+
+int main() {
+  every_shape_gives_the_sequential_answer();
+  outputs_before_the_end_of_the_warm_up_are_kept_apart();
+  a_stall_shows_in_the_latency_and_hides_from_the_naive_clock();
+  no_event_costs_an_allocation();
+  loads_that_do_not_fit_are_refused();
+  a_stream_that_nobody_reads_delays_nobody();
+  a_loaded_runtime_that_never_runs_is_torn_down();
+  a_failing_update_ends_a_long_load_early();
+}

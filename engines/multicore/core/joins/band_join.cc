@@ -1,0 +1,145 @@
+#include "joins/band_join.h"
+
+namespace lab {
+namespace {
+
+// What the exact test is made on at once, where the loop over a tile has found something.
+constexpr std::int64_t kCloseRows = 64;
+
+// At an edge: where at least one pair in so many counts, all are compared, four probes at a time; else each probe
+// goes alone, which takes that much longer for a pair.
+constexpr std::int64_t kDense = 8;
+
+}  // namespace
+
+BandJoin::BandJoin(std::int32_t index, std::int32_t threads, const BandInputs& inputs, OutputBuffer& out,
+                   Recorder& recorder)
+    : PairConsumer(index, inputs, out, recorder), threads_(threads), match_(band_match().match) {
+  pairs_.reserve(1024);
+  limits_.reserve(kProbeRows);
+}
+
+void BandJoin::process(std::span<const LogRun> runs) {
+  // The rows of one input follow each other, so the tuples at hand are two ranges; which of them came first only
+  // matters between the two, and there timestamps tell.
+  Rows fresh[2] = {{seen_[0], seen_[0]}, {seen_[1], seen_[1]}};
+  for (const LogRun& run : runs) {
+    Rows& rows = fresh[static_cast<std::size_t>(run.source)];
+    while (rows.end < run.end) {
+      rows.end = std::min(run.end, rows.end + kProbeRows - fresh[0].size() - fresh[1].size());
+      if (fresh[0].size() + fresh[1].size() < kProbeRows) continue;
+      join(fresh);
+      fresh[0].begin = fresh[0].end;
+      fresh[1].begin = fresh[1].end;
+    }
+  }
+  join(fresh);
+}
+
+void BandJoin::join(const Rows (&fresh)[2]) {
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (fresh[i].size() == 0) continue;
+    // Purge: what no tuple from here on can match.
+    const std::int64_t earliest = inputs_.ts(i, fresh[i].begin);
+    std::int64_t& first = first_[1 - i];
+    while (first < fresh[1 - i].end && inputs_.ts(1 - i, first) + inputs_.window < earliest) ++first;
+  }
+  for (std::size_t prober = 0; prober < 2; ++prober) {
+    const Rows& stored = fresh[1 - prober];
+    const BandColumns probe = inputs_.band_columns(prober);
+    limits_.clear();
+    for (std::int64_t p = fresh[prober].begin; p < fresh[prober].end; ++p) {
+      limits_.push_back(band_limits(probe.first[p], probe.second[p], inputs_.band));
+    }
+    limits_from_ = fresh[prober].begin;
+    probe_all(prober, fresh[prober], {first_[1 - prober], stored.begin}, true);
+    probe_all(prober, fresh[prober], {std::max(first_[1 - prober], stored.begin), stored.end}, false);
+  }
+  sort();
+  emit(pairs_);
+  for (std::size_t i = 0; i < 2; ++i) seen_[i] = fresh[i].end;
+}
+
+// `old`: all stored rows came before all probes.
+void BandJoin::probe_all(std::size_t prober, Rows probes, Rows stored, bool old) {
+  if (probes.size() == 0) return;
+  const auto mine = [this](std::int64_t row) { return row / kShareRows % threads_ == index_; };
+  std::int64_t begin = stored.begin;
+  while (begin < stored.end) {
+    if (!mine(begin)) {
+      begin = std::min(stored.end, (begin / kShareRows + 1) * kShareRows);
+      continue;
+    }
+    std::int64_t end = begin;
+    while (end < stored.end && end - begin < kTileRows && mine(end)) {
+      end = std::min(stored.end, (end / kShareRows + 1) * kShareRows);
+    }
+    if (old && inputs_.ts(1 - prober, begin) + inputs_.window >= inputs_.ts(prober, probes.end - 1)) {
+      looked_at_ += probes.size() * (end - begin);
+      compare(prober, probes, {begin, end}, true);
+    } else {
+      at_edge(prober, probes, {begin, end});
+    }
+    begin = end;
+  }
+}
+
+// Where the window begins within the tile, or the tile holds new tuples itself: a probe makes pairs with the rows in
+// the window that came before it.
+void BandJoin::at_edge(std::size_t prober, Rows probes, Rows stored) {
+  const std::int64_t* ts = inputs_.view[1 - prober]->ts.data();
+  const std::int64_t tie = prober == 1 ? 0 : 1;  // rows of the left input come before ties
+  Rows reach{stored.begin, stored.begin};        // both ends only rise
+  std::int64_t pairs = 0;
+  for (std::int64_t p = probes.begin; p < probes.end; ++p) {
+    const std::int64_t at = inputs_.ts(prober, p);
+    while (reach.begin < stored.end && ts[reach.begin] + inputs_.window < at) ++reach.begin;
+    while (reach.end < stored.end && ts[reach.end] <= at - tie) ++reach.end;
+    reach.end = std::max(reach.begin, reach.end);
+    reach_[p - probes.begin] = reach;
+    pairs += reach.size();
+  }
+  looked_at_ += pairs;
+  if (pairs * kDense >= probes.size() * stored.size()) return compare(prober, probes, stored, false);
+  for (std::int64_t p = probes.begin; p < probes.end; ++p) {
+    const Rows mine = reach_[p - probes.begin];
+    if (mine.size() != 0) compare(prober, {p, p + 1}, mine, true);
+  }
+}
+
+// `whole`: every probe makes a pair with every stored row; else those in its reach count.
+void BandJoin::compare(std::size_t prober, Rows probes, Rows stored, bool whole) {
+  const BandColumns probe = inputs_.band_columns(prober), keep = inputs_.band_columns(1 - prober);
+  const auto limits = [this](std::int64_t p) { return limits_.data() + (p - limits_from_); };
+  match_(limits(probes.begin), probes.size(), keep, stored.begin, stored.end, inputs_.band, hit_);
+  for (std::int64_t p = probes.begin; p < probes.end; ++p) {
+    if (hit_[p - probes.begin] == 0) continue;
+    const Rows rows = whole ? stored : reach_[p - probes.begin];
+    for (std::int64_t from = rows.begin; from < rows.end; from += kCloseRows) {
+      const std::int64_t to = std::min(rows.end, from + kCloseRows);
+      std::uint8_t close = 0;
+      match_(limits(p), 1, keep, from, to, inputs_.band, &close);
+      if (close == 0) continue;
+      for (std::int64_t row = from; row < to; ++row) {
+        if (!band_matches(probe, p, keep, row, inputs_.band)) continue;
+        pairs_.push_back(prober == 0 ? Pair{p, row} : Pair{row, p});
+      }
+    }
+  }
+}
+
+void BandJoin::sort() {
+  // In the order in which the later tuples came, then the earlier ones: the same however tuples were cut up.
+  std::sort(pairs_.begin(), pairs_.end(), [this](const Pair& one, const Pair& other) {
+    const bool left = later(one) == 0, other_left = later(other) == 0;
+    const std::int64_t time = left ? inputs_.ts(0, one.left) : inputs_.ts(1, one.right);
+    const std::int64_t other_time = other_left ? inputs_.ts(0, other.left) : inputs_.ts(1, other.right);
+    if (time != other_time) return time < other_time;
+    if (left != other_left) return left;
+    const std::int64_t row = left ? one.left : one.right, other_row = left ? other.left : other.right;
+    if (row != other_row) return row < other_row;
+    return left ? one.right < other.right : one.left < other.left;
+  });
+}
+
+}  // namespace lab

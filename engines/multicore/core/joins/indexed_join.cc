@@ -1,0 +1,139 @@
+#include "joins/indexed_join.h"
+
+#include <cmath>
+
+#include "run/window.h"
+
+namespace lab {
+namespace {
+
+constexpr std::size_t kFirstRows = 1 << 12;
+
+// Chains of tuples so many further on are fetched while this one is at work: about a trip to memory.
+constexpr std::int64_t kAhead = 8;
+
+// A double tells neighbouring cells apart below this.
+constexpr double kFarthest = 1099511627776.0;  // 2^40
+constexpr std::int64_t kFarCell = std::int64_t{1} << 41;
+
+std::size_t hash(std::int64_t first, std::int64_t second) noexcept {
+  std::uint64_t h = static_cast<std::uint64_t>(first) * 0x9E3779B97F4A7C15U + static_cast<std::uint64_t>(second);
+  h ^= h >> 32;
+  h *= 0xD6E8FEB86659FD93U;  // odd, of random bits: a bijection
+  return static_cast<std::size_t>(h ^ (h >> 32));
+}
+
+}  // namespace
+
+IndexedJoin::IndexedJoin(const BandInputs& inputs, OutputBuffer& out, Recorder& recorder)
+    : PairConsumer(0, inputs, out, recorder), width_(std::max<std::int64_t>(1, 2 * std::int64_t{inputs.band})) {
+  for (Grid& grid : grids_) {
+    grid.places.resize(kFirstRows);
+    grid.heads.assign(kFirstRows, -1);
+  }
+}
+
+std::int64_t IndexedJoin::cell_first(std::int64_t value) const noexcept {
+  return WindowShape::floor_div(value, width_);
+}
+
+std::int64_t IndexedJoin::cell_second(double value) const noexcept {
+  if (!(std::fabs(value) < kFarthest)) return kFarCell;
+  return static_cast<std::int64_t>(std::floor(value / static_cast<double>(width_)));
+}
+
+void IndexedJoin::process(std::span<const LogRun> runs) {
+  std::int64_t known[2] = {seen_[0], seen_[1]};  // what has come: no further ahead than that
+  for (const LogRun& run : runs) known[run.source] = run.end;
+  for (const LogRun& run : runs) {
+    const auto input = static_cast<std::size_t>(run.source);
+    for (std::int64_t row = run.begin; row < run.end; ++row) {
+      if (row + kAhead < known[input]) prefetch(input, row + kAhead);
+      one(input, row);
+    }
+    seen_[input] = run.end;
+  }
+  emit(pairs_);
+}
+
+void IndexedJoin::prefetch(std::size_t input, std::int64_t row) const noexcept {
+  const BandColumns mine = inputs_.band_columns(input);
+  const Grid& grid = grids_[1 - input];
+  std::size_t chains[kMostChains];
+  const int count = chains_of(mine.first[row], mine.second[row], grid.heads.size() - 1, chains);
+  for (int k = 0; k < count; ++k) __builtin_prefetch(&grid.heads[chains[k]]);
+}
+
+int IndexedJoin::chains_of(std::int64_t x, double y, std::size_t mask, std::size_t* chains) const noexcept {
+  const double reach = std::nextafter(static_cast<float>(inputs_.band), INFINITY);  // y - b is rounded
+  std::int64_t begin = cell_second(y), end = begin;
+  if (begin != kFarCell) {
+    const std::int64_t low = cell_second(y - reach), high = cell_second(y + reach);
+    if (low != kFarCell) begin = low;
+    if (high != kFarCell) end = high;
+  }
+  int count = 0;
+  for (std::int64_t i = cell_first(x - inputs_.band); i <= cell_first(x + inputs_.band); ++i) {
+    for (std::int64_t j = begin; j <= end; ++j) {
+      const std::size_t chain = hash(i, j) & mask;
+      // Cells may share a chain, which is looked at once.
+      if (std::find(chains, chains + count, chain) == chains + count) chains[count++] = chain;
+    }
+  }
+  return count;
+}
+
+void IndexedJoin::one(std::size_t input, std::int64_t row) {
+  Grid& other = grids_[1 - input];
+  const std::int64_t earliest = inputs_.ts(input, row) - inputs_.window;
+  while (other.first < other.end && inputs_.ts(1 - input, other.first) < earliest) ++other.first;
+  probe(input, row, other);
+  insert(grids_[input], input, row);
+}
+
+void IndexedJoin::probe(std::size_t input, std::int64_t row, const Grid& other) {
+  if (other.first == other.end) return;
+  const BandColumns mine = inputs_.band_columns(input);
+  std::size_t chains[kMostChains];
+  const int count = chains_of(mine.first[row], mine.second[row], other.heads.size() - 1, chains);
+  const std::size_t before = pairs_.size();
+  for (int k = 0; k < count; ++k) {
+    for (std::int64_t at = other.heads[chains[k]]; at >= other.first;) {
+      const Place& place = other.places[static_cast<std::size_t>(at) & (other.places.size() - 1)];
+      ++looked_at_;
+      const BandColumns candidate{&place.first, &place.second};
+      if (band_matches(mine, row, candidate, 0, inputs_.band)) {
+        pairs_.push_back(input == 0 ? Pair{row, at} : Pair{at, row});
+      }
+      at = place.older;
+    }
+  }
+  // Canonical order: this tuple is the later one of all of them, so that the rows of the others decide.
+  std::sort(pairs_.begin() + static_cast<std::ptrdiff_t>(before), pairs_.end(), [](const Pair& a, const Pair& b) {
+    return a.left != b.left ? a.left < b.left : a.right < b.right;
+  });
+}
+
+void IndexedJoin::insert(Grid& grid, std::size_t input, std::int64_t row) {
+  if (grid.end - grid.first == static_cast<std::int64_t>(grid.places.size())) {
+    // Rows leave when the other input moves on; without it, they leave here.
+    const std::int64_t earliest = inputs_.ts(input, row) - inputs_.window;
+    while (grid.first < grid.end && inputs_.ts(input, grid.first) < earliest) ++grid.first;
+    if (2 * (grid.end - grid.first) > static_cast<std::int64_t>(grid.places.size())) grow(grid, input);
+  }
+  const BandColumns mine = inputs_.band_columns(input);
+  std::int64_t& head = grid.heads[hash(cell_first(mine.first[row]), cell_second(mine.second[row])) & (grid.heads.size() - 1)];
+  grid.places[static_cast<std::size_t>(row) & (grid.places.size() - 1)] = {head, mine.first[row], mine.second[row]};
+  head = row;
+  grid.end = row + 1;
+}
+
+void IndexedJoin::grow(Grid& grid, std::size_t input) {
+  const std::int64_t begin = grid.first, end = grid.end;
+  grid.places.assign(2 * grid.places.size(), {});
+  grid.heads.assign(2 * grid.heads.size(), -1);
+  grid.end = begin;
+  for (std::int64_t row = begin; row < end; ++row) insert(grid, input, row);
+}
+
+}  // namespace lab

@@ -1,0 +1,69 @@
+// What the hand-written joins do with tuples, apart from how the tuples come to them: columns, window, output.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "joins/band_match.h"
+#include "run/cacheline.h"
+#include "run/pair.h"
+#include "run/recorder.h"
+#include "run/sink.h"
+#include "run/source.h"
+#include "log/tuple_buffer.h"
+
+namespace lab {
+
+// The two inputs L(ts, x, y) and R(ts, a, b, c, d); borrowed. columns: ts, x, y and ts, a, b, c, d.
+struct BandInputs {
+  std::int64_t window = 0;  // pairs are at most so far apart
+  std::int32_t band = 0;    // between 0 and kWidestBand
+  const StreamView* view[2] = {nullptr, nullptr};
+
+  std::int64_t ts(std::size_t input, std::int64_t row) const noexcept {
+    return view[input]->ts[static_cast<std::size_t>(row)];
+  }
+  template <typename T>
+  const T* column(std::size_t input, std::size_t index) const noexcept {
+    return static_cast<const T*>(view[input]->columns[index]);
+  }
+  BandColumns band_columns(std::size_t input) const noexcept {
+    return {column<std::int32_t>(input, 1), column<float>(input, 2)};
+  }
+};
+
+// One thread's share of a join. The streams' columns are the window store.
+class alignas(kCacheLine) PairConsumer {
+ public:
+  PairConsumer(std::int32_t index, const BandInputs& inputs, OutputBuffer& out, Recorder& recorder)
+      : index_(index), inputs_(inputs), out_(out), recorder_(recorder) {}
+  virtual ~PairConsumer() = default;
+  PairConsumer(const PairConsumer&) = delete;
+  PairConsumer& operator=(const PairConsumer&) = delete;
+
+  // Processes what follows in the total order of all tuples: rows of each input follow those seen before.
+  virtual void process(std::span<const LogRun> runs) = 0;
+
+  std::int64_t tuples() const noexcept { return seen_[0] + seen_[1]; }
+  std::int64_t looked_at() const noexcept { return looked_at_; }  // pairs; which of them, the class says
+
+ protected:
+  // Emits pairs that are in canonical order, timed 1 after the later tuple, and forgets them.
+  void emit(std::vector<Pair>& pairs);
+
+  // Which tuple of a pair came later in the total order: its input.
+  std::size_t later(const Pair& pair) const noexcept {
+    return inputs_.ts(0, pair.left) > inputs_.ts(1, pair.right) ? 0 : 1;
+  }
+
+  const std::int32_t index_;
+  const BandInputs& inputs_;
+  OutputBuffer& out_;
+  Recorder& recorder_;
+  std::int64_t seen_[2] = {0, 0};  // rows of each input
+  std::int64_t looked_at_ = 0;
+};
+
+}  // namespace lab

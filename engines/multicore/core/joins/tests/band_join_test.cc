@@ -1,0 +1,296 @@
+// The hand-written joins against a loop over all pairs: ties, edges of the window and of the band, empty inputs, loads.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <stdexcept>
+#include <tuple>
+#include <vector>
+
+#include "check.h"
+#include "joins/joins_run.h"
+
+namespace {
+
+using lab::JoinKind;
+using lab::JoinsOptions;
+using lab::JoinsRun;
+using Row = std::tuple<std::int64_t, std::int32_t, float, std::int32_t, float, double, int>;
+
+struct Side {
+  std::vector<std::int64_t> ts, due, beats, beats_due;
+  std::vector<std::int32_t> first;
+  std::vector<float> second;
+  std::vector<double> c;
+  std::vector<std::int8_t> d;
+};
+
+struct Case {
+  Side side[2];
+  std::int64_t window;
+  std::int32_t band;
+};
+
+Case random_case(std::mt19937& random, int most_rows) {
+  Case made;
+  const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  made.window = pick(4) == 0 ? 0 : pick(200);
+  made.band = pick(3) == 0 ? pick(3) : 10;
+  const int step = 1 + pick(3), spread = pick(2) == 0 ? 40 : 2000;
+  for (Side& side : made.side) {
+    const int rows = pick(5) == 0 ? pick(3) : pick(most_rows);
+    std::int64_t now = -50 + pick(40);
+    for (int i = 0; i < rows; ++i) {
+      now += pick(3) == 0 ? pick(step + 1) : 0;
+      if (pick(300) == 0) now += 150;
+      side.ts.push_back(now);
+      side.first.push_back(pick(spread) - spread / 2);
+      side.second.push_back(static_cast<float>(pick(4 * spread) - 2 * spread) / 4);
+      side.c.push_back(i);
+      side.d.push_back(static_cast<std::int8_t>(pick(2)));
+    }
+  }
+  return made;
+}
+
+bool close(const Case& made, std::size_t i, std::size_t j) {
+  return std::llabs(made.side[0].ts[i] - made.side[1].ts[j]) <= made.window;
+}
+
+std::int64_t pairs_in_window(const Case& made) {
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < made.side[0].ts.size(); ++i) {
+    for (std::size_t j = 0; j < made.side[1].ts.size(); ++j) count += close(made, i, j);
+  }
+  return count;
+}
+
+std::vector<Row> expected(const Case& made) {
+  std::vector<std::tuple<std::int64_t, bool, std::size_t, std::size_t, Row>> found;
+  const auto& [left, right] = made.side;
+  for (std::size_t i = 0; i < left.ts.size(); ++i) {
+    for (std::size_t j = 0; j < right.ts.size(); ++j) {
+      const std::int64_t x = left.first[i], a = right.first[j];
+      if (!close(made, i, j) || std::llabs(x - a) > made.band) continue;
+      if (!(std::fabs(left.second[i] - right.second[j]) <= static_cast<float>(made.band))) continue;
+      const bool right_later = left.ts[i] <= right.ts[j];
+      const std::int64_t ts = std::max(left.ts[i], right.ts[j]);
+      found.emplace_back(ts, right_later, right_later ? j : i, right_later ? i : j,
+                         Row{ts + 1, left.first[i], left.second[i], right.first[j], right.second[j], right.c[j], right.d[j]});
+    }
+  }
+  std::sort(found.begin(), found.end(), [](const auto& one, const auto& other) {
+    return std::tie(std::get<0>(one), std::get<1>(one), std::get<2>(one), std::get<3>(one)) <
+           std::tie(std::get<0>(other), std::get<1>(other), std::get<2>(other), std::get<3>(other));
+  });
+  std::vector<Row> rows;
+  for (const auto& one : found) rows.push_back(std::get<4>(one));
+  return rows;
+}
+
+struct Result {
+  std::vector<Row> rows;
+  std::int64_t looked_at, events, latencies, lags;
+};
+
+Result run(const Case& made, JoinsOptions options) {
+  options.window = made.window;
+  options.band = made.band;
+  options.grid_steps = 50;  // sanitizers pay for all of it
+  JoinsRun join(options);
+  for (const Side& side : made.side) {
+    static const std::int64_t nothing = 0;
+    lab::StreamView view;
+    view.ts = side.ts;
+    if (side.ts.empty()) view.ts = {&nothing, 0};  // a log wants to know where timestamps are
+    view.columns = {side.ts.data(), side.first.data(), side.second.data()};
+    if (&side != &made.side[0]) view.columns.insert(view.columns.end(), {side.c.data(), side.d.data()});
+    if (options.load) {
+      view.due = side.due;
+      view.heartbeats = side.beats;
+      view.heartbeat_due = side.beats_due;
+    }
+    join.add_stream(std::move(view));
+  }
+  join.run();
+  const auto n = static_cast<std::size_t>(join.rows());
+  std::vector<std::int64_t> ts(n);
+  std::vector<std::int32_t> x(n), a(n);
+  std::vector<float> y(n), b(n);
+  std::vector<double> c(n);
+  std::vector<std::int8_t> d(n);
+  std::vector<void*> columns{ts.data(), x.data(), y.data(), a.data(), b.data(), c.data(), d.data()};
+  join.collect(columns);
+  Result result{{}, join.looked_at(), join.events(), 0, 0};
+  for (std::size_t i = 0; i < n; ++i) result.rows.emplace_back(ts[i], x[i], y[i], a[i], b[i], c[i], d[i]);
+  for (const std::int64_t count : join.latency_counts()) result.latencies += count;
+  for (const std::int64_t count : join.warm_up_counts()) result.latencies += count;
+  for (const std::int64_t count : join.lag_counts()) result.lags += count;
+  return result;
+}
+
+void check_same(const Case& made, const JoinsOptions& options) {
+  const std::vector<Row> right = expected(made);
+  Result found = run(made, options);
+  CHECK_EQ(found.events, static_cast<std::int64_t>(made.side[0].ts.size() + made.side[1].ts.size()));
+  CHECK_EQ(found.rows.size(), right.size());
+  if (options.kind == JoinKind::kIndexed) {
+    CHECK(found.looked_at >= static_cast<std::int64_t>(right.size()));
+  } else {
+    CHECK_EQ(found.looked_at, pairs_in_window(made));
+  }
+  if (options.threads == 1) {
+    CHECK(found.rows == right);  // in this very order
+    return;
+  }
+  const auto by_time = [](const Row& one, const Row& other) { return std::get<0>(one) < std::get<0>(other); };
+  CHECK(std::is_sorted(found.rows.begin(), found.rows.end(), by_time));
+  std::vector<Row> sorted = right;
+  std::sort(sorted.begin(), sorted.end());
+  std::sort(found.rows.begin(), found.rows.end());
+  CHECK(found.rows == sorted);
+}
+
+std::vector<JoinsOptions> all_kinds(std::int64_t batch) {
+  std::vector<JoinsOptions> result;
+  for (const JoinKind kind : {JoinKind::kAdHoc, JoinKind::kSingle, JoinKind::kIndexed}) {
+    for (const std::int32_t threads : {1, 2, 5}) {
+      if (threads > 1 && kind != JoinKind::kAdHoc) continue;
+      JoinsOptions options;
+      options.kind = kind;
+      options.threads = threads;
+      options.batch = batch;
+      options.ring_blocks = 4;
+      options.oversubscribed = threads > 2;
+      result.push_back(options);
+    }
+  }
+  return result;
+}
+
+void random_inputs_give_all_pairs_once_and_in_order() {
+  std::mt19937 random(1);
+  const int rounds = lab::test::stress_rounds(25);
+  for (int round = 0; round < rounds; ++round) {
+    const Case made = random_case(random, round % 5 == 0 ? 3000 : 400);
+    for (const std::int64_t batch : {std::int64_t{1}, std::int64_t{7}, std::int64_t{1000}}) {
+      for (const JoinsOptions& options : all_kinds(batch)) check_same(made, options);
+    }
+  }
+}
+
+void a_small_log_and_empty_streams_do_not_block() {
+  std::mt19937 random(2);
+  Case made = random_case(random, 2000);
+  for (JoinsOptions options : all_kinds(1)) {
+    options.log.entries = 8;
+    options.log.rows_in_flight = 16;
+    check_same(made, options);
+    check_same(Case{{made.side[0], Side{}}, 10, 10}, options);
+    check_same(Case{{Side{}, made.side[1]}, 10, 10}, options);
+    check_same(Case{{Side{}, Side{}}, 10, 10}, options);
+  }
+}
+
+void the_window_and_the_band_end_where_they_should() {
+  const std::int32_t least = std::numeric_limits<std::int32_t>::min(), most = std::numeric_limits<std::int32_t>::max();
+  const float tiny = std::nextafter(10.0F, 11.0F), inf = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN(), far = std::ldexp(1.0F, 60);
+  Case made;
+  made.window = 5;
+  made.band = 10;
+  Side& left = made.side[0];
+  Side& right = made.side[1];
+  const auto both = [&](std::int64_t lt, std::int32_t x, float y, std::int64_t rt, std::int32_t a, float b) {
+    left.ts.push_back(lt), left.first.push_back(x), left.second.push_back(y);
+    right.ts.push_back(rt), right.first.push_back(a), right.second.push_back(b);
+    right.c.push_back(0.5), right.d.push_back(1);
+  };
+  both(0, 0, 0, 5, 10, 10);               // match: all at the edge
+  both(100, 0, 0, 106, 0, 0);             // too late
+  both(205, 0, 0, 200, -10, -10);         // match, the other way round
+  both(306, 0, 0, 300, 0, 0);             // too late
+  both(400, 0, 0, 400, 11, 0);            // outside the band of x
+  both(500, 0, 0, 500, 0, tiny);          // outside the band of y, by a hair
+  both(600, least, 0, 600, most, 0);      // next to each other modulo 2^32 only
+  both(700, 0, inf, 700, 0, inf);         // no difference
+  both(800, 0, nan, 800, 0, nan);
+  both(900, 0, far, 900, 0, far);         // match
+  both(1000, 0, -far, 1000, 0, far);
+  both(1100, least, 0, 1100, least + 10, -10);  // match
+  both(1200, -5, -5.5F, 1200, 5, 4.5F);   // match across zero
+  CHECK_EQ(expected(made).size(), std::size_t{5});
+  for (const JoinsOptions& options : all_kinds(3)) check_same(made, options);
+}
+
+void rounding_never_hides_a_match() {
+  // Neighbouring floats around the band's edge, where y - b rounds to the band or just past it.
+  std::mt19937 random(3);
+  Case made;
+  made.window = 1;
+  made.band = 10;
+  for (int i = 0; i < 400; ++i) {
+    const float y = std::ldexp(static_cast<float>(random() % 100000), static_cast<int>(random() % 24) - 18);
+    float b = random() % 2 == 0 ? y - 10 : y + 10;
+    for (unsigned k = 0; k < random() % 3; ++k) b = std::nextafter(b, random() % 2 == 0 ? 1e30F : -1e30F);
+    made.side[0].ts.push_back(3 * i), made.side[0].first.push_back(0), made.side[0].second.push_back(y);
+    made.side[1].ts.push_back(3 * i), made.side[1].first.push_back(0), made.side[1].second.push_back(b);
+    made.side[1].c.push_back(i), made.side[1].d.push_back(0);
+  }
+  CHECK(expected(made).size() > 100 && expected(made).size() < 400);
+  for (const JoinsOptions& options : all_kinds(64)) check_same(made, options);
+}
+
+void under_a_load_every_tuple_is_handed_over_and_every_output_has_a_latency() {
+  std::mt19937 random(4);
+  for (int round = 0; round < 4; ++round) {
+    Case made = random_case(random, 2500);
+    std::int64_t last = 0;
+    for (Side& side : made.side) {
+      side.due.clear();
+      for (const std::int64_t ts : side.ts) side.due.push_back((ts + 60) * 20'000);
+      if (!side.due.empty()) last = std::max(last, side.due.back());
+      // Time passes on both sides, though one is silent.
+      for (std::int64_t ts = -40; (ts + 60) * 20'000 < last; ts += 10) {
+        side.beats.push_back(ts);
+        side.beats_due.push_back((ts + 61) * 20'000);
+      }
+    }
+    for (JoinsOptions options : all_kinds(64)) {
+      options.load = lab::LoadOptions{last / 4, last, round % 2 == 1};
+      options.ring_blocks = 1024;
+      check_same(made, options);
+      const Result found = run(made, options);
+      CHECK_EQ(found.latencies, static_cast<std::int64_t>(found.rows.size()));
+      CHECK_EQ(found.lags, found.events);
+    }
+  }
+}
+
+void what_it_cannot_do_is_refused() {
+  JoinsOptions options;
+  options.kind = JoinKind::kSingle;
+  options.threads = 2;
+  CHECK_THROWS(JoinsRun{options}, std::invalid_argument);
+  options.threads = 1;
+  options.band = lab::kWidestBand + 1;
+  CHECK_THROWS(JoinsRun{options}, std::invalid_argument);
+  options.band = 1;
+  options.window = -1;
+  CHECK_THROWS(JoinsRun{options}, std::invalid_argument);
+  options.window = 0;
+  JoinsRun join(options);
+  CHECK_THROWS(join.add_stream({}), std::invalid_argument);
+  CHECK_THROWS(join.start(), std::logic_error);
+}
+
+}  // namespace
+
+int main() {
+  what_it_cannot_do_is_refused();
+  the_window_and_the_band_end_where_they_should();
+  rounding_never_hides_a_match();
+  a_small_log_and_empty_streams_do_not_block();
+  random_inputs_give_all_pairs_once_and_in_order();
+  under_a_load_every_tuple_is_handed_over_and_every_output_has_a_latency();
+}

@@ -1,0 +1,231 @@
+// How the query graph of a run is built: threads, links, logs.
+#include <algorithm>
+#include <utility>
+
+#include "layers/layers_run.h"
+
+namespace lab {
+namespace {
+
+// Runs of an ordered log that its reader may be behind.
+constexpr std::int64_t kLogEntries = 1 << 13;
+
+// Of rows that go by number.
+constexpr std::int32_t kTimeSize = 8;
+constexpr std::int32_t kNumberSize = 8;
+
+}  // namespace
+
+std::vector<LayersRun::Level> LayersRun::levels() const {
+  std::vector<Level> result;
+  if (operator_) {
+    result.push_back({nullptr, true, options_.workers, {kTimeSize, kNumberSize}});
+    result.push_back({nullptr, false, options_.workers, operator_->itemsizes});
+    return result;
+  }
+  std::vector<std::int32_t> itemsizes = options_.input_itemsizes;
+  std::int32_t consumers = 1;
+  for (const StageSpec& stage : stages_) {
+    consumers = stage.kind == StageSpec::Kind::kStateful ? 1 : options_.workers;
+    result.push_back({&stage, false, consumers, itemsizes});
+    itemsizes = stage.itemsizes;
+  }
+  result.push_back({nullptr, false, consumers, itemsizes});  // as many sinks as the last operator has instances
+  return result;
+}
+
+// How long a slice of event time is that has about a unit of records of the input.
+std::uint64_t LayersRun::slice_width() const noexcept {
+  std::int64_t rows = 0;
+  std::int64_t first = kEndOfTime;
+  std::int64_t last = std::numeric_limits<std::int64_t>::min();
+  for (const StreamView& view : views_) {
+    if (view.ts.empty()) continue;
+    rows += view.size();
+    first = std::min(first, view.ts.front());
+    last = std::max(last, view.ts.back());
+  }
+  if (rows == 0) return 1;
+  const double span = static_cast<double>(last) - static_cast<double>(first);
+  const double width = span / static_cast<double>(rows) * static_cast<double>(unit_);
+  return static_cast<std::uint64_t>(std::clamp(width, 1.0, 1e18));
+}
+
+// Up to where time has passed at the end of an operator O+'s input; none: there are no tuples.
+std::optional<std::int64_t> LayersRun::end_of_time() const noexcept {
+  std::optional<std::int64_t> last;
+  for (const StreamView& view : views_) {
+    if (!view.ts.empty()) last = std::max(last.value_or(view.ts.back()), view.ts.back());
+  }
+  if (last) last = std::max(*last, operator_->end.value_or(*last));
+  return last;
+}
+
+void LayersRun::build() {
+  slice_width_ = slice_width();
+  const std::vector<Level> all = levels();
+  std::size_t count = views_.size();
+  std::size_t producers = views_.size();
+  for (const Level& level : all) {
+    const auto consumers = static_cast<std::size_t>(level.consumers);
+    count += consumers;
+    if (options_.determinism == "operator" && producers > 1) count += consumers;
+    producers = consumers;
+  }
+  const auto threads = static_cast<std::int32_t>(count);
+  threads_ = std::make_unique<InstanceThreads>(threads, threads > options_.core_count, options_.measure,
+                                               options_.grid_steps);
+  places_.reserve(count);
+  std::vector<std::int32_t> ids = add_injectors();
+  for (std::size_t index = 0; index < all.size(); ++index) ids = add_level(all, index, ids);
+  if (!options_.load) return;
+  generator_ = std::make_unique<Generator>(*options_.load, threads < options_.core_count, options_.measure,
+                                           options_.grid_steps);
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    generator_->add(sources_[i].get(), {static_cast<std::int32_t>(i)});  // injectors are the first threads
+  }
+}
+
+std::int32_t LayersRun::add(Part part, std::unique_ptr<LayerNode> node) {
+  Place& place = places_.emplace_back();
+  place.part = part;
+  place.node = std::move(node);
+  return static_cast<std::int32_t>(places_.size()) - 1;
+}
+
+std::vector<std::int32_t> LayersRun::add_injectors() {
+  std::vector<std::int32_t> ids;
+  for (std::size_t i = 0; i < views_.size(); ++i) {
+    Feed* feed = nullptr;
+    if (options_.load) {
+      sources_.push_back(std::make_unique<Source>(views_[i], options_.batch, options_.ring_blocks,
+                                                  options_.load->whole_blocks, options_.measure));
+      feed = &feeds_.emplace_back();
+      feed->source = sources_.back().get();
+      feed->reader = sources_.back()->ring.add_reader();
+    }
+    WorkMeter& meter = threads_->meter(static_cast<std::int32_t>(places_.size()));
+    auto injector = std::make_unique<LayerInjector>(
+        meter, stamps_, unit_, views_[i], options_.batch, feed,
+        operator_ ? std::vector<std::int32_t>() : options_.input_itemsizes);
+    injectors_.push_back(injector.get());
+    ids.push_back(add(Part::kInjector, std::move(injector)));
+  }
+  return ids;
+}
+
+std::int32_t LayersRun::add_consumer(const Level& level, std::size_t index, std::int32_t number) {
+  WorkMeter& meter = threads_->meter(static_cast<std::int32_t>(places_.size()));
+  const bool every_time = options_.load.has_value();
+  if (level.is_operator) {
+    auto instance = std::make_unique<LayerOperator>(meter, stamps_, unit_, every_time, number, *operator_, streams_,
+                                                    end_of_time());
+    operators_.push_back(instance.get());
+    return add(Part::kInstance, std::move(instance));
+  }
+  if (level.stage == nullptr) {
+    if (pool_ == nullptr) {
+      pool_ = std::make_shared<OutputPool>(level.itemsizes);
+      pool_->reserve(options_.reserved_rows, 0);
+    }
+    auto sink = std::make_unique<LayerSink>(meter, stamps_, unit_, every_time, number, pool_);
+    sinks_.push_back(sink.get());
+    return add(Part::kSink, std::move(sink));
+  }
+  auto instance = std::make_unique<LayerInstance>(meter, stamps_, unit_, every_time, *level.stage,
+                                                  level.itemsizes.size(), index == 0);
+  if (index == 0) first_instances_.push_back(instance.get());
+  return add(Part::kInstance, std::move(instance));
+}
+
+std::vector<std::int32_t> LayersRun::add_level(const std::vector<Level>& levels, std::size_t index,
+                                                   const std::vector<std::int32_t>& producers) {
+  const Level& level = levels[index];
+  std::vector<std::int32_t> itemsizes = level.itemsizes;
+  itemsizes.insert(itemsizes.end(), stamps_, 8);
+  const bool several = producers.size() > 1;
+  using Kind = LayerLink::Kind;
+  Kind kind = several ? Kind::kLogged : Kind::kQueue;
+  if (options_.determinism == "none") kind = Kind::kUnordered;
+  if (options_.determinism == "operator" && several) kind = Kind::kMerged;
+
+  std::vector<std::int32_t> ids;
+  std::vector<std::vector<std::unique_ptr<LayerLink>>> links(producers.size());  // by producer, then consumer
+  for (std::int32_t number = 0; number < level.consumers; ++number) {
+    const std::int32_t id = add_consumer(level, index, number);
+    ids.push_back(id);
+    std::int32_t reader = id;
+    if (kind == Kind::kMerged) {
+      WorkMeter& meter = threads_->meter(static_cast<std::int32_t>(places_.size()));
+      reader = add(Part::kMerger,
+                   std::make_unique<LayerMerger>(meter, stamps_, unit_, options_.load.has_value()));
+    }
+    TupleBuffer* log = nullptr;
+    if (kind == Kind::kLogged) {
+      LogOptions options;
+      options.entries = kLogEntries;
+      options.rows_in_flight = options_.channel_rows;
+      logs_.push_back(make_tuple_buffer("order", options));
+      log = logs_.back().get();
+    } else {
+      queues_ += static_cast<std::int64_t>(producers.size());
+    }
+    std::vector<LayerLink*> read_by;
+    for (std::size_t p = 0; p < producers.size(); ++p) {
+      links[p].push_back(std::make_unique<LayerLink>(kind, itemsizes, options_.channel_rows, log,
+                                                     parker(producers[p]), parker(reader)));
+      read_by.push_back(links[p].back().get());
+    }
+    if (kind == Kind::kLogged) {
+      read(reader, std::make_unique<LogIn>(std::move(read_by), *log));
+    } else if (kind == Kind::kMerged) {
+      read(reader, std::make_unique<MergeIn>(std::move(read_by)));
+      std::vector<std::unique_ptr<LayerLink>> only;
+      only.push_back(std::make_unique<LayerLink>(Kind::kQueue, itemsizes, options_.channel_rows, nullptr,
+                                                 parker(reader), parker(id)));
+      ++queues_;
+      read(id, std::make_unique<QueueIn>(std::vector<LayerLink*>{only.front().get()}));
+      connect(reader, std::move(only), level, index);
+    } else {
+      read(reader, std::make_unique<QueueIn>(std::move(read_by)));
+    }
+  }
+  for (std::size_t p = 0; p < producers.size(); ++p) connect(producers[p], std::move(links[p]), level, index);
+  return ids;
+}
+
+void LayersRun::connect(std::int32_t producer, std::vector<std::unique_ptr<LayerLink>> links, const Level& level,
+                            std::size_t index) {
+  auto& node = static_cast<LayerProducer&>(*places_[static_cast<std::size_t>(producer)].node);
+  std::unique_ptr<LayerRoute> by = route_of(producer, links.size(), level, index);
+  node.connect(std::make_unique<LayerOut>(parker(producer), *threads_, node.counts, std::move(links), unit_,
+                                          options_.load.has_value()),
+               std::move(by));
+}
+
+std::unique_ptr<LayerRoute> LayersRun::route_of(std::int32_t producer, std::size_t consumers, const Level& level,
+                                                 std::size_t index) const {
+  if (consumers == 1) return std::make_unique<RouteToOne>();
+  if (level.is_operator) {
+    if (operator_->spec.is_join()) return std::make_unique<RouteToAll>(consumers);
+    // Injectors are the first threads.
+    return std::make_unique<RouteByKeys>(streams_[static_cast<std::size_t>(producer)], operator_->owner.data(),
+                                         operator_->spec.called());
+  }
+  if (level.stage != nullptr && level.stage->kind == StageSpec::Kind::kPartitioned) {
+    return std::make_unique<RouteByKey>(*level.stage, consumers);
+  }
+  // Each level deals otherwise, or an instance's outputs would all go to one of the next.
+  return std::make_unique<RouteByTime>(slice_width_, static_cast<std::int64_t>(index), consumers);
+}
+
+void LayersRun::read(std::int32_t consumer, std::unique_ptr<LayerIn> in) {
+  Place& place = places_[static_cast<std::size_t>(consumer)];
+  if (place.part == Part::kSink) {
+    static_cast<LayerSink&>(*place.node).read(std::move(in));
+  } else {
+    static_cast<LayerRelay&>(*place.node).read(std::move(in));
+  }
+}
+
+}  // namespace lab

@@ -1,0 +1,156 @@
+#include "layers/in.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace lab {
+namespace {
+
+// The part of rows [begin, end) of a ring that lies in one piece, at most `most` rows of it.
+LayerPiece piece_of(const LayerLink& link, std::int64_t begin, std::int64_t end, std::int64_t most) noexcept {
+  const auto base = static_cast<std::int64_t>(static_cast<std::uint64_t>(begin) & link.rows().mask);
+  return {link.columns(), base, std::min({end - begin, most, link.size() - base})};
+}
+
+}  // namespace
+
+QueueIn::QueueIn(std::vector<LayerLink*> links) : LayerIn(std::move(links)), cursors_(links_.size()) {}
+
+LayerPiece QueueIn::next(std::int64_t most) {
+  for (std::size_t tried = 0; tried < links_.size(); ++tried) {
+    LayerLink& link = *links_[turn_];
+    Cursor& cursor = cursors_[turn_];
+    if (cursor.at == cursor.end) {
+      if (cursor.released != cursor.at) {
+        cursor.released = cursor.at;
+        link.release(cursor.at);
+      }
+      // seq_cst: a producer that publishes after this look sees the thread asleep. Pairs with `wake` of the link.
+      cursor.frontier = link.line().frontier.load(std::memory_order_seq_cst);
+      cursor.end = link.line().end.load(std::memory_order_acquire);  // acquires the rows; pairs with `publish`
+    }
+    if (cursor.at != cursor.end) {
+      const LayerPiece piece = piece_of(link, cursor.at, cursor.end, most);
+      rows_ = piece.rows;
+      return piece;
+    }
+    if (++turn_ == links_.size()) turn_ = 0;
+  }
+  return {};
+}
+
+void QueueIn::pass() {
+  Cursor& cursor = cursors_[turn_];
+  cursor.at += rows_;
+  if (cursor.at - cursor.released >= portion()) {
+    cursor.released = cursor.at;
+    links_[turn_]->release(cursor.at);
+  }
+  if (++turn_ == links_.size()) turn_ = 0;
+}
+
+std::int64_t QueueIn::frontier() const noexcept {
+  std::int64_t least = kEndOfTime;
+  for (const Cursor& cursor : cursors_) least = std::min(least, cursor.frontier);
+  return least;
+}
+
+bool QueueIn::ended() noexcept {
+  return std::all_of(cursors_.begin(), cursors_.end(), [](const Cursor& cursor) {
+    return cursor.frontier == kEndOfTime && cursor.at == cursor.end;
+  });
+}
+
+LogIn::LogIn(std::vector<LayerLink*> links, TupleBuffer& log)
+    : LayerIn(std::move(links)), log_(log), reader_(log.add_reader()) {}
+
+void LogIn::release(std::size_t runs) {
+  log_.release(reader_, runs);
+  passed_ = 0;
+  for (LayerLink* link : links_) link->released_in_log();
+}
+
+LayerPiece LogIn::next(std::int64_t most) {
+  bool merged = false;
+  for (;;) {
+    while (at_ < runs_.size() && runs_[at_].source < 0) frontier_ = std::max(frontier_, runs_[at_++].end);
+    if (at_ < runs_.size()) {
+      const LogRun& run = runs_[at_];
+      const LayerLink& link = *links_[static_cast<std::size_t>(run.source)];
+      const LayerPiece piece = piece_of(link, run.begin + skip_, run.end, most);
+      rows_ = piece.rows;
+      return piece;
+    }
+    if (!runs_.empty()) release(runs_.size());
+    at_ = 0;
+    runs_ = log_.read(reader_);
+    if (!runs_.empty()) continue;
+    if (merged) return {};
+    // True may also mean that others came meanwhile, for whom this thread is to look again before it sleeps.
+    merged = !log_.advance();
+    if (!merged) ++merges_;
+    runs_ = log_.read(reader_);  // another thread may have merged what this one asked for
+  }
+}
+
+void LogIn::pass() {
+  const LogRun& run = runs_[at_];
+  const LogColumns& rows = links_[static_cast<std::size_t>(run.source)]->rows();
+  skip_ += rows_;
+  passed_ += rows_;
+  frontier_ = rows.ts[static_cast<std::uint64_t>(run.begin + skip_ - 1) & rows.mask];
+  if (run.begin + skip_ == run.end) {
+    ++at_;
+    skip_ = 0;
+  }
+  if (passed_ < portion() || at_ == 0) return;
+  release(at_);
+  runs_ = log_.read(reader_);
+  at_ = 0;
+}
+
+MergeIn::MergeIn(std::vector<LayerLink*> links)
+    : LayerIn(std::move(links)), passed_(links_.size(), 0), released_(links_.size(), 0) {
+  for (std::size_t l = 0; l < links_.size(); ++l) {
+    merger_.add(static_cast<int>(l), &links_[l]->line(), &links_[l]->rows());
+  }
+}
+
+void MergeIn::release() noexcept {
+  for (std::size_t l = 0; l < links_.size(); ++l) {
+    if (released_[l] == passed_[l]) continue;
+    released_[l] = passed_[l];
+    links_[l]->release(passed_[l]);
+  }
+}
+
+LayerPiece MergeIn::next(std::int64_t most) {
+  if (at_ == count_) {
+    release();
+    at_ = 0;
+    count_ = merger_.merge(runs_.data(), kRuns, portion());
+    if (count_ == 0) {
+      merger_.gather();
+      count_ = merger_.merge(runs_.data(), kRuns, portion());
+    }
+    if (count_ == 0) {
+      ended_ = merger_.open() == 0;
+      return {};
+    }
+  }
+  const LogRun& run = runs_[at_];
+  const LayerPiece piece = piece_of(*links_[static_cast<std::size_t>(run.source)], run.begin + skip_, run.end, most);
+  rows_ = piece.rows;
+  return piece;
+}
+
+void MergeIn::pass() {
+  const LogRun& run = runs_[at_];
+  skip_ += rows_;
+  passed_[static_cast<std::size_t>(run.source)] = run.begin + skip_;
+  if (run.begin + skip_ != run.end) return;
+  ++at_;
+  skip_ = 0;
+}
+
+}  // namespace lab

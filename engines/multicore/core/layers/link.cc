@@ -1,0 +1,168 @@
+#include "layers/link.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace lab {
+namespace {
+
+constexpr std::size_t kSpillBytes = std::size_t{64} << 10;  // memory for spilled rows grows by so much
+
+}  // namespace
+
+LayerLink::LayerLink(Kind kind, std::vector<std::int32_t> itemsizes, std::int64_t rows, TupleBuffer* log,
+                     Parker& producer, Parker& consumer)
+    : kind_(kind),
+      itemsizes_(std::move(itemsizes)),
+      mover_(itemsizes_),
+      log_(log),
+      producer_(producer),
+      consumer_(consumer) {
+  if (rows < 2 || !std::has_single_bit(static_cast<std::uint64_t>(rows))) {
+    throw std::invalid_argument("channel_rows is " + std::to_string(rows) + ", wanted a power of two, at least 2");
+  }
+  for (const std::int32_t size : itemsizes_) {
+    // Zeroed, so that its pages are there before the clock starts.
+    memory_.emplace_back(static_cast<std::size_t>(rows) * static_cast<std::size_t>(size));
+    columns_.push_back(memory_.back().data());
+  }
+  rows_.ts = static_cast<const std::int64_t*>(columns_.front());
+  rows_.mask = static_cast<std::uint64_t>(rows) - 1;
+  // relaxed: set-up is single-threaded. A line without an owner says that it is closed.
+  line_.frontier.store(kNothingPromised, std::memory_order_relaxed);
+  if (log_ != nullptr) source_ = log_->add_source(rows_, kNothingPromised);
+}
+
+std::int64_t LayerLink::released() noexcept {
+  if (log_ != nullptr) return log_->consumed(source_);
+  // acquire: the consumer has read the rows; seq_cst: who sleeps after this look is woken. Pairs with `release`.
+  return released_.load(std::memory_order_seq_cst);
+}
+
+std::int64_t LayerLink::room(std::int64_t wanted) noexcept {
+  if (room_end_ - end_ < wanted) room_end_ = released() + size();
+  return room_end_ - end_;
+}
+
+void LayerLink::append(const void* const* columns, std::int64_t from, std::int64_t rows) noexcept {
+  assert(room_end_ - end_ >= rows);
+  while (rows > 0) {
+    const std::int64_t item = item_of(end_);
+    const std::int64_t count = std::min(rows, size() - item);
+    mover_.copy(columns_.data(), item, columns, from, count);
+    end_ += count;
+    from += count;
+    rows -= count;
+  }
+}
+
+void LayerLink::append(const void* const* columns, std::int64_t from, const std::int32_t* list,
+                       std::int64_t rows) noexcept {
+  assert(room_end_ - end_ >= rows);
+  while (rows > 0) {
+    const std::int64_t item = item_of(end_);
+    const std::int64_t count = std::min(rows, size() - item);
+    mover_.copy(columns_.data(), item, columns, from, list, count);
+    end_ += count;
+    list += count;
+    rows -= count;
+  }
+}
+
+void LayerLink::publish() noexcept {
+  if (published_ == end_) return;
+  published_ = end_;
+  unsaid_ = true;
+  if (kind_ != Kind::kUnordered) frontier_ = ts_at(end_ - 1);
+  if (log_ != nullptr) {
+    log_->publish(source_, end_, frontier_);
+    return;
+  }
+  line_.end.store(end_, std::memory_order_release);            // publishes the rows; pairs with who loads it
+  line_.frontier.store(frontier_, std::memory_order_release);  // last: who sees it sees the rows before it
+}
+
+// What may be said: what waits in the spill is still to come.
+std::int64_t LayerLink::promisable(std::int64_t promised) const noexcept {
+  if (spilled_rows() == 0) return promised;
+  const OutputBuffer::Piece first = spilled_->oldest();
+  return std::min(promised, static_cast<const std::int64_t*>(first.columns[0])[first.row]);
+}
+
+void LayerLink::wake(std::int64_t promised, bool help) noexcept {
+  if (closed_) return;
+  const std::int64_t said = promisable(promised);
+  const bool last = said == kEndOfTime;
+  if (kind_ != Kind::kUnordered && said > frontier_ && !last) {
+    frontier_ = said;
+    unsaid_ = true;
+    if (log_ != nullptr) log_->publish(source_, end_, frontier_);
+  }
+  closed_ = last;
+  if (!unsaid_ && !last) return;
+  unsaid_ = false;
+  if (log_ == nullptr) {
+    // seq_cst: the consumer sees it before it sleeps, or is seen asleep. Pairs with the loads in layers/in.cc.
+    line_.frontier.store(last ? kEndOfTime : frontier_, std::memory_order_seq_cst);
+    consumer_.notify();
+    return;
+  }
+  if (last) log_->close(source_);
+  // An awake reader merges before it sleeps. Sequentially consistent: `publish` and `close` store what it looks at.
+  const bool behind = help && end_ - released() > size() / 2;
+  if ((behind || consumer_.asleep()) && log_->advance()) {
+    ++merges_;
+    consumer_.notify();
+  }
+}
+
+bool LayerLink::may_wait(std::int64_t ts) noexcept {
+  if (kind_ == Kind::kQueue || kind_ == Kind::kUnordered) return true;
+  const std::int64_t oldest = released();
+  return oldest == end_ || ts_at(oldest) < ts;  // the slot is this thread's to overwrite, and it does not
+}
+
+void LayerLink::spill(const void* const* columns, std::int64_t from, std::int64_t rows) {
+  if (spilled_ == nullptr) spilled_ = std::make_unique<OutputBuffer>(itemsizes_, 1, kSpillBytes);
+  spilled_ever_ += rows;
+  while (rows > 0) {
+    Emit* emit = spilled_->open(1);
+    const std::int64_t count = std::min(rows, emit->capacity - emit->count);
+    mover_.copy(emit->columns, emit->count, columns, from, count);
+    emit->count += count;
+    spilled_->close(0, 0, 0, false);
+    from += count;
+    rows -= count;
+  }
+}
+
+std::int64_t LayerLink::drain() {
+  std::int64_t moved = 0;
+  while (spilled_rows() != 0) {
+    const OutputBuffer::Piece piece = spilled_->oldest();
+    const std::int64_t count = std::min(piece.rows, room(1));
+    if (count <= 0) break;
+    append(piece.columns, piece.row, count);
+    spilled_->take(count);
+    publish();
+    moved += count;
+  }
+  return moved;
+}
+
+void LayerLink::released_in_log() noexcept {
+  // The release was sequentially consistent. Pairs with the store in `want_room`.
+  if (full_at_.load(std::memory_order_seq_cst) == kNobodyWaits) return;
+  released_to(released(), size() / 2);
+}
+
+void LayerLink::relieve() noexcept {
+  if (full_at_.load(std::memory_order_seq_cst) == kNobodyWaits) return;  // pairs with the store in `want_room`
+  released_to(released(), 1);
+}
+
+}  // namespace lab

@@ -1,0 +1,156 @@
+// A link: the way of rows from one thread to another, in a bounded ring of columns.
+//
+// Layout: row r is item r & mask of every column; the first is the timestamp. Written by the producer only. Valid:
+// rows from `released` up to the end that was published; the slot of row r may be overwritten once it is released.
+//
+// A link is a queue, or one of the sources of an ordered log (log/tuple_buffer.h), which then keeps both positions.
+//
+// Promises. Rows of a link come in order of time, and the producer says from when on they will: a frontier f promises
+// that later rows have ts >= f. Whoever merges several links waits for promises, so these must go out also when rows
+// do not: before a thread sleeps, for whatever reason (layers/out.h).
+//
+// Waking. Rows that are published are seen by a consumer that is awake; `wake` after it wakes one that is not, and says
+// what was promised meanwhile. A consumer wakes its producer when half of the ring is free, or before it sleeps itself.
+// Each of these is a store/load pair on both sides, hence sequentially consistent (run/parker.h).
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "run/cacheline.h"
+#include "layers/rows.h"
+#include "log/order_log_merge.h"
+#include "run/parker.h"
+#include "run/sink.h"
+#include "log/tuple_buffer.h"
+
+namespace lab {
+
+class LayerLink {
+ public:
+  enum class Kind {
+    kQueue,      // its consumer reads nothing else
+    kMerged,     // a queue whose consumer puts several in order
+    kLogged,     // a source of a log
+    kUnordered,  // a queue of rows in any order
+  };
+  static constexpr std::int64_t kNothingPromised = std::numeric_limits<std::int64_t>::min();
+
+  // `log`: of kLogged, null else; the link becomes its next source. `rows`: a power of two, at least 2.
+  // Throws std::invalid_argument.
+  LayerLink(Kind kind, std::vector<std::int32_t> itemsizes, std::int64_t rows, TupleBuffer* log, Parker& producer,
+            Parker& consumer);
+  LayerLink(const LayerLink&) = delete;
+  LayerLink& operator=(const LayerLink&) = delete;
+
+  const std::vector<std::int32_t>& itemsizes() const noexcept { return itemsizes_; }
+  std::int64_t size() const noexcept { return static_cast<std::int64_t>(rows_.mask) + 1; }
+
+  // The producer's. ---------------------------------------------------------------------------------------------
+
+  // Returns how many rows may be appended; an answer from `wanted` on may be what there was before.
+  std::int64_t room(std::int64_t wanted) noexcept;
+
+  // Whether so many rows fit, and nothing waits before them.
+  bool fits(std::int64_t rows) noexcept { return spilled_rows() == 0 && room(rows) >= rows; }
+
+  // Appends rows [from, from + rows) of columns, for which there must be room; all have ts >= what was promised.
+  void append(const void* const* columns, std::int64_t from, std::int64_t rows) noexcept;
+  // Appends the rows from + list[i].
+  void append(const void* const* columns, std::int64_t from, const std::int32_t* list, std::int64_t rows) noexcept;
+
+  // Shows what was appended to a consumer that is awake.
+  void publish() noexcept;
+
+  // Says that later rows have ts >= `promised`, as far as spilled rows let it (kEndOfTime: there are none, the link is
+  // closed), and wakes a consumer that sleeps and has something to do. `help`: merges also for one that is awake, where
+  // it is behind. Promises never decrease.
+  void wake(std::int64_t promised, bool help) noexcept;
+  bool closed() const noexcept { return closed_; }
+
+  // Whether the thread may wait for room for a row of this time. False where all rows in the ring have that time: they
+  // may be waiting for a promise that only this very thread could make possible, by going on. Then rows are spilled.
+  bool may_wait(std::int64_t ts) noexcept;
+
+  // Keeps rows back, in memory that grows; `drain` appends them, as far as there is room, and returns how many.
+  void spill(const void* const* columns, std::int64_t from, std::int64_t rows);
+  std::int64_t drain();
+  std::int64_t spilled_rows() const noexcept { return spilled_ == nullptr ? 0 : spilled_->waiting(); }
+  std::int64_t spilled_ever() const noexcept { return spilled_ever_; }
+  std::int64_t merges() const noexcept { return merges_; }  // that the producer made for the consumer
+
+  // Between `prepare` and `commit` of the producer's parker, before it looks for room; and when it is awake again.
+  void want_room() noexcept { full_at_.store(end_ - size(), std::memory_order_seq_cst); }  // pairs with `released_to`
+  void unwant_room() noexcept {
+    full_at_.store(kNobodyWaits, std::memory_order_relaxed);  // a notification too many is harmless
+  }
+
+  // The consumer's. ---------------------------------------------------------------------------------------------
+
+  const LogColumns& rows() const noexcept { return rows_; }
+  void* const* columns() const noexcept { return columns_.data(); }
+  const SourceLine& line() const noexcept { return line_; }  // queues: what was published
+  int source() const noexcept { return source_; }
+
+  // Queues: rows before `row` are done with.
+  void release(std::int64_t row) noexcept {
+    // release: the rows were read; seq_cst: the producer may be about to sleep. Pairs with the load in `room`.
+    released_.store(row, std::memory_order_seq_cst);
+    released_to(row, size() / 2);
+  }
+  // Logs: rows were released.
+  void released_in_log() noexcept;
+  // The consumer is about to sleep: wakes a producer that waits for more room than there is, if there is any.
+  void relieve() noexcept;
+
+ private:
+  static constexpr std::int64_t kNobodyWaits = std::numeric_limits<std::int64_t>::max();
+
+  void released_to(std::int64_t row, std::int64_t room) noexcept {
+    const std::int64_t full = full_at_.load(std::memory_order_seq_cst);  // pairs with the store in `want_room`
+    if (full != kNobodyWaits && row - full >= room) producer_.notify();
+  }
+  std::int64_t released() noexcept;
+  std::int64_t promisable(std::int64_t promised) const noexcept;
+  std::int64_t ts_at(std::int64_t row) const noexcept { return rows_.ts[item_of(row)]; }
+  std::int64_t item_of(std::int64_t row) const noexcept {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(row) & rows_.mask);
+  }
+
+  // Set once.
+  const Kind kind_;
+  const std::vector<std::int32_t> itemsizes_;
+  const RowMover mover_;
+  TupleBuffer* const log_;
+  int source_ = -1;
+  Parker& producer_;
+  Parker& consumer_;
+  std::vector<std::vector<std::byte>> memory_;
+  std::vector<void*> columns_;
+  LogColumns rows_;
+
+  // The producer's own.
+  alignas(kCacheLine) std::int64_t end_ = 0;       // first row not appended
+  std::int64_t published_ = 0;                     // first row not published
+  std::int64_t room_end_ = 0;                      // rows below this may be appended without a look at the consumer
+  std::int64_t frontier_ = kNothingPromised;       // said on this link
+  bool unsaid_ = false;                            // something since the last `wake`
+  bool closed_ = false;
+  std::unique_ptr<OutputBuffer> spilled_;          // null until the first
+  std::int64_t spilled_ever_ = 0;
+  std::int64_t merges_ = 0;
+
+  SourceLine line_;  // queues; written by the producer, read by the consumer
+
+  // Queues: first row not released. Written by the consumer, read by the producer; never decreases.
+  alignas(kCacheLine) std::atomic<std::int64_t> released_{0};
+  // The producer waits for room: the value of `released` at which the ring is full. Written by it, read by the
+  // consumer.
+  alignas(kCacheLine) std::atomic<std::int64_t> full_at_{kNobodyWaits};
+};
+
+}  // namespace lab

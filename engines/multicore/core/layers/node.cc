@@ -1,0 +1,233 @@
+#include "layers/node.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+
+namespace lab {
+namespace {
+
+// Outputs of an instance that are made before they are sent.
+constexpr std::int64_t kMadeRows = 1024;
+
+// The last promise that is not the end.
+constexpr std::int64_t kLastPromise = kEndOfTime - 1;
+
+std::int64_t merges_of(LayerIn& in) noexcept {
+  const auto* log = dynamic_cast<LogIn*>(&in);
+  return log != nullptr ? log->merges() : 0;
+}
+
+}  // namespace
+
+std::int64_t LayerProducer::spilled() noexcept {
+  std::int64_t total = 0;
+  for (std::size_t l = 0; l < out_->size(); ++l) total += out_->link(l).spilled_ever();
+  return total;
+}
+
+std::int64_t LayerProducer::merges_as_producer() noexcept {
+  std::int64_t total = 0;
+  for (std::size_t l = 0; l < out_->size(); ++l) total += out_->link(l).merges();
+  return total;
+}
+
+std::int64_t LayerRelay::merges_as_reader() noexcept { return merges_of(*in_); }
+std::int64_t LayerSink::merges_as_reader() noexcept { return merges_of(*in_); }
+
+bool LayerRelay::turn() {
+  const LayerPiece piece = in_->next(unit_);
+  if (piece.rows == 0) {
+    slept();
+    in_->relieve();
+    const bool ended = in_->ended();
+    const std::int64_t frontier = ended ? kEndOfTime : std::min(in_->frontier(), kLastPromise);
+    const bool sent = pass_time(frontier);
+    out_->promise(ended ? kEndOfTime : promised(frontier));
+    return out_->settle() || sent;
+  }
+  process(piece);
+  // More rows of the last one's time may follow.
+  out_->promise(promised(static_cast<const std::int64_t*>(piece.columns[0])[piece.base + piece.rows - 1]));
+  in_->pass();
+  out_->did(piece.rows);
+  return true;
+}
+
+LayerInjector::LayerInjector(WorkMeter& meter, std::size_t stamps, std::int64_t unit, const StreamView& view,
+                             std::int64_t batch, Feed* feed, std::vector<std::int32_t> itemsizes)
+    : LayerProducer(meter, stamps, unit, feed != nullptr),
+      view_(view),
+      batch_(std::min(batch, std::max<std::int64_t>(1, view.size()))),  // so that a sum with it fits
+      feed_(feed),
+      itemsizes_(std::move(itemsizes)),
+      columns_((itemsizes_.empty() ? RowNumber::kColumn + 1 : itemsizes_.size()) + stamps),
+      due_(static_cast<std::size_t>(unit)),
+      taken_(static_cast<std::size_t>(unit)),
+      numbers_(itemsizes_.empty() ? static_cast<std::size_t>(unit) : 0) {}
+
+bool LayerInjector::next(Block& block) {
+  if (feed_ != nullptr) {
+    const Block* given = feed_->block();
+    if (given == nullptr) return false;
+    block = *given;
+    feed_->pass();
+    return true;
+  }
+  const std::int64_t n = view_.size();
+  block.begin = next_;
+  block.end = n - next_ < batch_ ? n : next_ + batch_;
+  next_ = block.end;
+  block.bound_ts = kEndOfTime;
+  if (block.end == n) return true;
+  block.bound_ts = view_.ts[static_cast<std::size_t>(block.end) - 1];
+  // A heartbeat between this block and the next row says more than the block's last timestamp does.
+  const std::int64_t following = view_.ts[static_cast<std::size_t>(block.end)];
+  while (heartbeat_ < view_.heartbeats.size() && view_.heartbeats[heartbeat_] < following) {
+    block.bound_ts = std::max(block.bound_ts, std::min(view_.heartbeats[heartbeat_] + 1, kLastPromise));
+    ++heartbeat_;
+  }
+  return true;
+}
+
+bool LayerInjector::turn() {
+  Block block{};
+  if (ended_ || !next(block)) {
+    slept();
+    return out_->settle();
+  }
+  for (std::int64_t at = block.begin; at < block.end; at += unit_) inject(at, std::min(unit_, block.end - at));
+  if (feed_ == nullptr) recorder().emitted(block.end - block.begin);
+  ended_ = block.bound_ts == kEndOfTime;
+  out_->promise(block.bound_ts);
+  out_->did(block.end - block.begin);
+  return true;
+}
+
+// Points to what goes of rows [begin, begin + rows), at most a unit; returns how many columns that is.
+std::size_t LayerInjector::show(std::int64_t begin, std::int64_t rows) {
+  if (itemsizes_.empty()) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      numbers_[static_cast<std::size_t>(i)] = RowNumber(view_.index, begin + i).value();
+    }
+    columns_[0] = view_.ts.data() + begin;
+    columns_[RowNumber::kColumn] = numbers_.data();
+    return RowNumber::kColumn + 1;
+  }
+  for (std::size_t c = 0; c < itemsizes_.size(); ++c) {
+    columns_[c] = static_cast<const std::byte*>(view_.columns[c]) +
+                  static_cast<std::size_t>(begin) * static_cast<std::size_t>(itemsizes_[c]);
+  }
+  return itemsizes_.size();
+}
+
+void LayerInjector::inject(std::int64_t begin, std::int64_t rows) {
+  tick(rows);
+  const std::size_t fields = show(begin, rows);
+  if (stamps_ != 0) {
+    std::fill_n(taken_.begin(), rows, recorder().now());
+    columns_[fields + stamps_ - 1] = taken_.data();
+  }
+  if (stamps_ == 2) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      due_[static_cast<std::size_t>(i)] = recorder().start() + view_.due[static_cast<std::size_t>(begin + i)];
+    }
+    columns_[fields] = due_.data();
+  }
+  route_->send(*out_, columns_.data(), 0, rows);
+  if (!itemsizes_.empty()) return;
+  // A row may have gone to several instances, or to none: it is consumed when it has gone.
+  rows_ += rows;
+  recorder().consumed(static_cast<double>(rows));
+}
+
+LayerInstance::LayerInstance(WorkMeter& meter, std::size_t stamps, std::int64_t unit, bool every_time,
+                             const StageSpec& spec, std::size_t fields, bool first)
+    : LayerRelay(meter, stamps, unit, every_time),
+      spec_(spec),
+      read_(fields),
+      first_(first),
+      itemsizes_(spec.itemsizes) {
+  if (spec.kind == StageSpec::Kind::kStateful) state_.resize(spec.words(), 0);
+  if (spec.kind == StageSpec::Kind::kPartitioned) {
+    keys_ = KeyStates(spec);
+    order_.resize(static_cast<std::size_t>(unit));
+    std::iota(order_.begin(), order_.end(), 0);
+  }
+  itemsizes_.insert(itemsizes_.end(), stamps, 8);
+  made_.shape(itemsizes_, std::max(kMadeRows, spec.max_outputs));
+  made_.touch();
+}
+
+void LayerInstance::process(const LayerPiece& piece) {
+  tick(piece.rows);
+  StageCall call{};
+  call.columns = piece.columns;
+  call.base = piece.base;
+  call.order = order_.data();
+  call.sources = made_.sources();
+  if (!state_.empty()) call.state = state_.data();
+  if (spec_.kind == StageSpec::Kind::kPartitioned) keys_.serve(call);
+  for (std::int64_t at = 0; at < piece.rows;) {
+    Emit emit{};
+    emit.columns = made_.columns();
+    emit.capacity = made_.capacity();
+    ++counts.kernel_calls;
+    const std::int64_t next = spec_.run(call, at, piece.rows, emit);
+    if (next == at) spec_.fail_without_progress();
+    at = next;
+    const std::size_t fields = spec_.itemsizes.size();
+    for (std::size_t s = 0; s < stamps_; ++s) {
+      auto* to = static_cast<std::int64_t*>(made_.columns()[fields + s]);
+      const auto* from = static_cast<const std::int64_t*>(piece.columns[read_ + s]) + piece.base;
+      for (std::int64_t i = 0; i < emit.count; ++i) to[i] = from[made_.sources()[i]];
+    }
+    for (std::int64_t sent = 0; sent < emit.count; sent += unit_) {
+      route_->send(*out_, made_.columns(), sent, std::min(unit_, emit.count - sent));
+    }
+  }
+  rows_ += piece.rows;
+  if (first_) recorder().consumed(static_cast<double>(piece.rows));
+}
+
+bool LayerSink::turn() {
+  const LayerPiece piece = in_->next(unit_);
+  if (piece.rows == 0) {
+    slept();
+    in_->relieve();
+    return false;
+  }
+  tick(piece.rows);
+  std::int64_t at = 0;
+  while (at < piece.rows) {
+    Emit* emit = outputs_.open(1);
+    const std::int64_t rows = std::min(piece.rows - at, emit->capacity - emit->count);
+    mover_.copy(emit->columns, emit->count, piece.columns, piece.base + at, rows);
+    emit->count += rows;
+    outputs_.close(number_, number_, 0, false);  // ties go by the stream: by sink
+    at += rows;
+  }
+  if (stamps_ != 0) note_latency(piece);
+  in_->pass();
+  return true;
+}
+
+void LayerSink::note_latency(const LayerPiece& piece) noexcept {
+  const std::size_t fields = outputs_.itemsizes().size();
+  const auto* first = static_cast<const std::int64_t*>(piece.columns[fields]) + piece.base;
+  if (stamps_ == 1) {  // at full speed: all that came together as the first of them
+    recorder().output(first[0], piece.rows);
+    return;
+  }
+  const auto* taken = static_cast<const std::int64_t*>(piece.columns[fields + 1]) + piece.base;
+  for (std::int64_t i = 0; i < piece.rows;) {
+    std::int64_t end = i + 1;
+    while (end < piece.rows && first[end] == first[i] && taken[end] == taken[i]) ++end;
+    recorder().output(first[i], end - i);
+    recorder().served(first[i], taken[i], end - i);
+    i = end;
+  }
+}
+
+}  // namespace lab

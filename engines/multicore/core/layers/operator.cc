@@ -1,0 +1,124 @@
+#include "layers/operator.h"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+namespace lab {
+namespace {
+
+// Event times are nearer to 0 than this (oplus/refusal.py); promises may be further.
+constexpr std::int64_t kFarthest = std::int64_t{1} << 62;
+
+}  // namespace
+
+LayerOperator::LayerOperator(WorkMeter& meter, std::size_t stamps, std::int64_t unit, bool every_time,
+                             std::int32_t index, const LayersOperator& of, std::span<const OperatorStream> streams,
+                             std::optional<std::int64_t> end)
+    : LayerRelay(meter, stamps, unit, every_time),
+      of_(of),
+      streams_(streams),
+      end_(end),
+      made_(of.itemsizes, of.spec.max_outputs),
+      columns_(of.itemsizes.size() + stamps),
+      due_(static_cast<std::size_t>(unit)),
+      taken_(static_cast<std::size_t>(unit)) {
+  if (of.spec.is_join()) {
+    instance_ = std::make_unique<JoinInstance>(index, of.spec, streams, made_, recorder());
+  } else {
+    state_ = std::make_unique<WindowState>(of.spec.window, of.spec.buckets);
+    instance_ = std::make_unique<KeyedInstance>(index, of.spec, streams, made_, recorder(), *state_);
+  }
+  instance_->adopt(of.owner.data());
+  if (stamps == 2) instance_->forward_causes(causes_);
+}
+
+// Names the operator in errors.
+template <typename Work>
+void LayerOperator::guarded(Work work) {
+  const std::int64_t before = instance_->kernel_calls();
+  try {
+    work();
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(of_.spec.called() + error.what());
+  }
+  counts.kernel_calls += instance_->kernel_calls() - before;
+}
+
+void LayerOperator::process(const LayerPiece& piece) {
+  tick(piece.rows);
+  const auto* numbers = static_cast<const std::int64_t*>(piece.columns[RowNumber::kColumn]) + piece.base;
+  for (std::int64_t i = 0; i < piece.rows; ++i) {
+    const RowNumber number(numbers[i]);
+    if (!runs_.empty() && runs_.back().source == number.stream() && runs_.back().end == number.row()) {
+      ++runs_.back().end;
+    } else {
+      runs_.push_back({number.row(), number.row() + 1, number.stream(), 0});
+    }
+  }
+  rows_ += piece.rows;
+  if (stamps_ != 0) {
+    const void* const stamps = piece.columns[RowNumber::kColumn + stamps_];
+    taken_ns_ = static_cast<const std::int64_t*>(stamps)[piece.base + piece.rows - 1];
+  }
+  if (rows_ >= unit_) process_runs();
+}
+
+bool LayerOperator::process_runs() {
+  guarded([this] { instance_->process(runs_); });
+  runs_.clear();
+  rows_ = 0;
+  return send_made();
+}
+
+bool LayerOperator::pass_time(std::int64_t frontier) {
+  const bool sent = rows_ != 0 && process_runs();
+  if (!end_ || frontier == LayerLink::kNothingPromised) return sent;
+  // Promises may reach beyond the last tuple; time has passed no further than the input is known to.
+  const std::int64_t reached = std::min(frontier, *end_);
+  if (!instance_->started() || reached <= instance_->watermark()) return sent;
+  const bool expires = stamps_ == 2 && instance_->expires_by(reached);
+  guarded([&] { instance_->advance(reached, expires ? due_of_watermark(streams_, reached) : -1); });
+  if (made_.waiting() == 0) return sent;
+  tick(1);
+  taken_ns_ = recorder().now();
+  return send_made();
+}
+
+std::int64_t LayerOperator::promised(std::int64_t frontier) const noexcept {
+  if (rows_ != 0) return LayerLink::kNothingPromised;
+  if (frontier <= -kFarthest || frontier >= kFarthest) return frontier;
+  return of_.spec.window.earliest(frontier) + of_.spec.window.size;
+}
+
+bool LayerOperator::send_made() {
+  const bool some = made_.waiting() != 0;
+  const std::size_t fields = of_.itemsizes.size();
+  while (made_.waiting() != 0) {
+    const OutputBuffer::Piece piece = made_.oldest();
+    const std::int64_t rows = std::min(piece.rows, unit_);
+    for (std::size_t c = 0; c < fields; ++c) {
+      columns_[c] = static_cast<const std::byte*>(piece.columns[c]) +
+                    static_cast<std::size_t>(piece.row) * static_cast<std::size_t>(of_.itemsizes[c]);
+    }
+    if (stamps_ == 2) {
+      causes_.take(due_.data(), rows);
+      for (std::int64_t i = 0; i < rows; ++i) {
+        // What no input brought about was due at the start.
+        auto& due = due_[static_cast<std::size_t>(i)];
+        due = recorder().start() + std::max<std::int64_t>(due, 0);
+      }
+      columns_[fields] = due_.data();
+    }
+    if (stamps_ != 0) {
+      std::fill_n(taken_.begin(), rows, taken_ns_);
+      columns_[fields + stamps_ - 1] = taken_.data();
+    }
+    route_->send(*out_, columns_.data(), 0, rows);
+    made_.take(rows);
+  }
+  return some;
+}
+
+}  // namespace lab

@@ -1,0 +1,166 @@
+#include "layers/out.h"
+
+#include <algorithm>
+#include <bit>
+#include <thread>
+#include <utility>
+
+namespace lab {
+
+LayerOut::LayerOut(Parker& parker, const InstanceThreads& threads, LayerCounts& counts,
+                   std::vector<std::unique_ptr<LayerLink>> links, std::int64_t unit, bool eager)
+    : parker_(parker),
+      threads_(threads),
+      counts_(counts),
+      links_(std::move(links)),
+      unit_(unit),
+      eager_(eager),
+      dealt_(links_.size(), 0),
+      lists_(links_.size() * static_cast<std::size_t>(unit)) {}
+
+void LayerOut::send(std::size_t to, const void* const* columns, std::int64_t from, std::int64_t rows) {
+  LayerLink& link = *links_[to];
+  const auto* ts = static_cast<const std::int64_t*>(columns[0]);
+  while (rows > 0) {
+    link.drain();
+    std::int64_t count = std::min(rows, unit_);
+    if (link.spilled_rows() != 0) {
+      count = 0;
+    } else {
+      count = std::min(count, link.room(count));
+    }
+    if (count > 0) {
+      link.append(columns, from, count);
+      link.publish();
+    } else if (link.may_wait(ts[from])) {
+      if (!wait(link, ts[from])) return;
+      continue;
+    } else {
+      count = 1;
+      while (count < rows && ts[from + count] == ts[from]) ++count;
+      link.spill(columns, from, count);
+    }
+    from += count;
+    rows -= count;
+  }
+}
+
+void LayerOut::deal(const void* const* columns, std::int64_t from, std::int64_t rows, const std::int32_t* to) {
+  while (rows > 0) {
+    const std::int64_t count = std::min(rows, unit_);
+    if (count == 1) {
+      send(static_cast<std::size_t>(to[0]), columns, from, 1);
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) list(static_cast<std::size_t>(to[i]), i);
+      if (!send_lists(columns, from)) {
+        // In order, so that whatever is waited for, what is still to come is not before it.
+        for (std::int64_t i = 0; i < count;) {
+          std::int64_t end = i + 1;
+          while (end < count && to[end] == to[i]) ++end;
+          send(static_cast<std::size_t>(to[i]), columns, from + i, end - i);
+          if (threads_.failed()) return;
+          i = end;
+        }
+      }
+    }
+    from += count;
+    rows -= count;
+    to += count;
+  }
+}
+
+void LayerOut::cast(const void* const* columns, std::int64_t from, std::int64_t rows, const std::uint64_t* to) {
+  while (rows > 0) {
+    const std::int64_t count = std::min(rows, unit_);
+    for (std::int64_t i = 0; i < count; ++i) {
+      for (std::uint64_t rest = to[i]; rest != 0; rest &= rest - 1) {
+        list(static_cast<std::size_t>(std::countr_zero(rest)), i);
+      }
+    }
+    if (!send_lists(columns, from)) {
+      for (std::int64_t i = 0; i < count; ++i) {  // in order: see above
+        for (std::uint64_t rest = to[i]; rest != 0; rest &= rest - 1) {
+          send(static_cast<std::size_t>(std::countr_zero(rest)), columns, from + i, 1);
+          if (threads_.failed()) return;
+        }
+      }
+    }
+    from += count;
+    rows -= count;
+    to += count;
+  }
+}
+
+// Sends what is listed, if there is room for all of it; else nothing. Returns whether it did.
+bool LayerOut::send_lists(const void* const* columns, std::int64_t from) {
+  bool fits = true;
+  for (std::size_t l = 0; l < links_.size() && fits; ++l) fits = dealt_[l] == 0 || links_[l]->fits(dealt_[l]);
+  for (std::size_t l = 0; l < links_.size(); ++l) {
+    if (fits && dealt_[l] != 0) {
+      links_[l]->append(columns, from, lists_.data() + l * static_cast<std::size_t>(unit_), dealt_[l]);
+      links_[l]->publish();
+    }
+    dealt_[l] = 0;
+  }
+  return fits;
+}
+
+void LayerOut::say() noexcept {
+  unsaid_rows_ = 0;
+  for (const auto& link : links_) link->wake(promised_, true);
+}
+
+bool LayerOut::settle() {
+  std::int64_t moved = 0;
+  for (const auto& link : links_) {
+    if (link->spilled_rows() == 0) continue;
+    link->want_room();
+    moved += link->drain();
+    if (link->spilled_rows() == 0) link->unwant_room();
+  }
+  say();
+  return moved != 0;
+}
+
+bool LayerOut::closed() const noexcept {
+  return std::all_of(links_.begin(), links_.end(), [](const auto& link) { return link->closed(); });
+}
+
+// Waits until a link has room for a row of time `ts`. Returns false when the run has failed.
+bool LayerOut::wait(LayerLink& link, std::int64_t ts) {
+  promise(ts);
+  ++counts_.room_waits;
+  Backoff backoff = threads_.backoff();
+  const std::int64_t plenty = std::max<std::int64_t>(1, link.size() / 4);
+  say();
+  while (!threads_.failed()) {
+    if (link.room(plenty) >= plenty) return true;
+    switch (backoff.next()) {
+      case Backoff::Step::kSpin:
+        spin_pause();
+        break;
+      case Backoff::Step::kYield:
+        ++counts_.yields;
+        std::this_thread::yield();
+        break;
+      case Backoff::Step::kSleep: {
+        const std::uint32_t ticket = parker_.prepare();
+        link.want_room();
+        // Other links' consumers may be waiting for what was spilled, and for the promise that it holds back.
+        const bool some = settle() || link.room(1) > 0;
+        if (some || threads_.failed()) {
+          parker_.cancel();
+        } else {
+          ++counts_.sleeps;
+          parker_.commit(ticket);
+        }
+        link.unwant_room();
+        if (link.room(1) > 0) return true;
+        break;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace lab

@@ -1,0 +1,63 @@
+#include "layers/route.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace lab {
+namespace {
+
+// Keeps the order of int64.
+std::uint64_t shifted(std::int64_t ts) noexcept { return static_cast<std::uint64_t>(ts) ^ (std::uint64_t{1} << 63); }
+
+}  // namespace
+
+std::size_t RouteByTime::consumer_of(std::int64_t ts) noexcept {
+  const std::uint64_t time = shifted(ts);
+  if (time >= first_ && time <= last_) return consumer_;
+  const std::uint64_t slice = time / width_;
+  first_ = slice * width_;
+  const std::uint64_t rest = std::numeric_limits<std::uint64_t>::max() - first_;
+  last_ = first_ + std::min(rest, width_ - 1);
+  const std::uint64_t hash = mix_key(static_cast<std::int64_t>(slice ^ mix_key(salt_)));
+  consumer_ = static_cast<std::size_t>((hash >> 32) * consumers_ >> 32);
+  return consumer_;
+}
+
+void RouteByTime::send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) {
+  const std::int64_t* ts = static_cast<const std::int64_t*>(columns[0]) + from;
+  const std::size_t first = consumer_of(ts[0]);
+  // In order of time, and mostly: one slice.
+  bool one = true;
+  for (std::int64_t i = 1; i < rows && one; ++i) one = consumer_of(ts[i]) == first;
+  if (one) {
+    out.send(first, columns, from, rows);
+    return;
+  }
+  to_.resize(static_cast<std::size_t>(rows));
+  for (std::size_t i = 0; i < to_.size(); ++i) to_[i] = static_cast<std::int32_t>(consumer_of(ts[i]));
+  out.deal(columns, from, rows, to_.data());
+}
+
+void RouteByKey::send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) {
+  to_.resize(static_cast<std::size_t>(rows));
+  spec_.divide(columns, from, rows, to_.data());
+  for (std::int32_t& to : to_) to = consumer_of_[static_cast<std::size_t>(to)];
+  out.deal(columns, from, rows, to_.data());
+}
+
+void RouteByKeys::send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) {
+  // They are consecutive rows of the stream.
+  const RowNumber first(static_cast<const std::int64_t*>(columns[RowNumber::kColumn])[from]);
+  to_.resize(static_cast<std::size_t>(rows));
+  try {
+    for (std::int64_t done = 0; done < rows;) {
+      const std::int64_t begin = first.row() + done;
+      done = keys_.route(stream_, begin, first.row() + rows, owner_, to_.data() + done) - first.row();
+    }
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(called_ + error.what());
+  }
+  out.cast(columns, from, rows, to_.data());
+}
+
+}  // namespace lab

@@ -1,0 +1,108 @@
+// To which consumer each row goes: a function of the row alone, so that all producers agree, and all runs.
+//
+// Rows without a key are dealt by event time: time is cut into slices, and each slice goes, as a whole, to one of the
+// consumers, by a hash. Rows of one time thus stay together whatever producer they come from, and keep their order;
+// dealing them in turn would leave ties in the order of the consumers.
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "oplus/key_router.h"
+#include "layers/out.h"
+#include "layers/rows.h"
+#include "stages/spec.h"
+
+namespace lab {
+
+class LayerRoute {
+ public:
+  virtual ~LayerRoute() = default;
+
+  // Sends rows [from, from + rows), at most a unit. Throws std::runtime_error when a user's function failed.
+  virtual void send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) = 0;
+};
+
+// All rows to one consumer.
+class RouteToOne final : public LayerRoute {
+ public:
+  void send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) override {
+    out.send(0, columns, from, rows);
+  }
+};
+
+// Slice s of event time, `width` long, goes to consumer hash(s, salt) mod `consumers`.
+class RouteByTime final : public LayerRoute {
+ public:
+  RouteByTime(std::uint64_t width, std::int64_t salt, std::size_t consumers)
+      : width_(width), salt_(salt), consumers_(consumers) {}
+
+  void send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) override;
+
+  std::size_t consumer_of(std::int64_t ts) noexcept;
+
+ private:
+  const std::uint64_t width_;
+  const std::int64_t salt_;
+  const std::size_t consumers_;
+  // The slice at hand, in times shifted so that the lowest int64 is 0.
+  std::uint64_t first_ = 1;
+  std::uint64_t last_ = 0;
+  std::size_t consumer_ = 0;
+  std::vector<std::int32_t> to_;
+};
+
+// A row goes to the consumer of its partition: its number modulo `consumers`.
+class RouteByKey final : public LayerRoute {
+ public:
+  // `spec` must outlive it.
+  RouteByKey(const StageSpec& spec, std::size_t consumers) : spec_(spec) {
+    for (std::int32_t p = 0; p < spec.partitions; ++p) {
+      consumer_of_.push_back(p % static_cast<std::int32_t>(consumers));
+    }
+  }
+
+  void send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) override;
+
+ private:
+  const StageSpec& spec_;
+  std::vector<std::int32_t> consumer_of_;  // by partition
+  std::vector<std::int32_t> to_;
+};
+
+// Rows by number (layers/operator.h) go to the instances that have one of their keys: algorithm 1.
+class RouteByKeys final : public LayerRoute {
+ public:
+  // `owner`: of each bucket of keys, the instance. Both must outlive it. `called`: how errors begin.
+  RouteByKeys(const OperatorStream& stream, const std::int32_t* owner, std::string called)
+      : stream_(stream), owner_(owner), called_(std::move(called)) {}
+
+  void send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) override;
+
+ private:
+  const OperatorStream& stream_;
+  const std::int32_t* const owner_;
+  const std::string called_;
+  KeyRouter keys_;
+  std::vector<std::uint64_t> to_;
+};
+
+// All rows to all consumers: joins of all pairs.
+class RouteToAll final : public LayerRoute {
+ public:
+  explicit RouteToAll(std::size_t consumers)
+      : all_(~std::uint64_t{0} >> (64 - consumers)) {}
+
+  void send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) override {
+    to_.assign(static_cast<std::size_t>(rows), all_);
+    out.cast(columns, from, rows, to_.data());
+  }
+
+ private:
+  const std::uint64_t all_;
+  std::vector<std::uint64_t> to_;
+};
+
+}  // namespace lab

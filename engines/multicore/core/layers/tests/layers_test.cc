@@ -1,0 +1,408 @@
+// Query graphs: the parts alone, the shapes of graphs, failures, and answers that do not depend on how they came about.
+#include <functional>
+#include <set>
+#include <thread>
+
+#include "check.h"
+#include "layers/tests/layers_cases.h"
+
+namespace {
+
+using lab::LayerLink;
+using lab::LayersOptions;
+using lab::test::behaviours;
+using lab::test::Record;
+using lab::test::Rows;
+using Kind = lab::StageSpec::Kind;
+
+const std::vector<std::int32_t> kTwo{8, 2};
+
+struct Two {  // rows of two columns
+  std::vector<std::int64_t> ts;
+  std::vector<std::int16_t> x;
+  std::vector<const void*> columns;
+  explicit Two(std::vector<std::int64_t> times) : ts(std::move(times)) {
+    for (const std::int64_t time : ts) x.push_back(static_cast<std::int16_t>(10 * time));
+    columns = {ts.data(), x.data()};
+  }
+};
+
+// Appends rows [from, from + count), for which there is room, and publishes them.
+void put(LayerLink& link, const Two& rows, std::int64_t from, std::int64_t count) {
+  CHECK(link.room(count) >= count);
+  link.append(rows.columns.data(), from, count);
+  link.publish();
+}
+
+std::vector<std::int64_t> times_of(lab::LayerIn& in, std::int64_t most) {
+  std::vector<std::int64_t> result;
+  for (lab::LayerPiece piece = in.next(most); piece.rows != 0; piece = in.next(most)) {
+    CHECK(piece.rows <= most);
+    const auto* ts = static_cast<const std::int64_t*>(piece.columns[0]) + piece.base;
+    result.insert(result.end(), ts, ts + piece.rows);
+    in.pass();
+  }
+  return result;
+}
+
+void a_queue_keeps_rows_in_order_and_is_bounded() {
+  lab::Parker producer, consumer;
+  LayerLink link(LayerLink::Kind::kQueue, kTwo, 8, nullptr, producer, consumer);
+  lab::QueueIn in({&link});
+  Two rows({0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+  CHECK_EQ(link.room(1), 8);
+  const std::int32_t list[] = {0, 2, 4};
+  link.append(rows.columns.data(), 0, list, 3);
+  CHECK_EQ(in.next(10).rows, 0);  // not published
+  link.publish();
+  CHECK(times_of(in, 2) == (std::vector<std::int64_t>{0, 2, 4}));
+  CHECK_EQ(in.frontier(), 4);
+  CHECK_EQ(link.room(8), 8);
+  put(link, rows, 4, 6);  // wraps
+  CHECK_EQ(link.room(8), 2);
+  CHECK(times_of(in, 100) == (std::vector<std::int64_t>{4, 5, 6, 7, 8, 9}));
+  CHECK(!in.ended());
+  link.wake(12, false);
+  CHECK_EQ(in.next(1).rows, 0);
+  CHECK_EQ(in.frontier(), 12);
+  link.wake(lab::kEndOfTime, false);
+  CHECK(link.closed());
+  CHECK_EQ(in.next(1).rows, 0);
+  CHECK(in.ended());
+}
+
+void of_several_queues_the_one_that_promised_least_counts() {
+  lab::Parker producers[2], consumer;
+  LayerLink first(LayerLink::Kind::kUnordered, kTwo, 8, nullptr, producers[0], consumer);
+  LayerLink second(LayerLink::Kind::kUnordered, kTwo, 8, nullptr, producers[1], consumer);
+  lab::QueueIn in({&first, &second});
+  first.wake(lab::kEndOfTime, false);
+  CHECK_EQ(in.next(1).rows, 0);
+  CHECK_EQ(in.frontier(), LayerLink::kNothingPromised);
+  CHECK(!in.ended());
+  second.wake(lab::kEndOfTime, false);
+  CHECK_EQ(in.next(1).rows, 0);
+  CHECK_EQ(in.frontier(), lab::kEndOfTime);
+  CHECK(in.ended());
+}
+
+// The three ways of taking what two producers send.
+void what_is_ready_comes_in_order_and_promises_count() {
+  for (const bool logged : {false, true}) {
+    lab::Parker producers[2], consumer;
+    const auto log = lab::make_tuple_buffer("order", {});
+    const auto kind = logged ? LayerLink::Kind::kLogged : LayerLink::Kind::kMerged;
+    LayerLink first(kind, kTwo, 8, logged ? log.get() : nullptr, producers[0], consumer);
+    LayerLink second(kind, kTwo, 8, logged ? log.get() : nullptr, producers[1], consumer);
+    std::unique_ptr<lab::LayerIn> in;
+    if (logged) {
+      in = std::make_unique<lab::LogIn>(std::vector<LayerLink*>{&first, &second}, *log);
+    } else {
+      in = std::make_unique<lab::MergeIn>(std::vector<LayerLink*>{&first, &second});
+    }
+    Two one({1, 3, 3, 6}), two({3, 5});
+    put(first, one, 0, 4);
+    CHECK_EQ(in->next(9).rows, 0);  // the other may still send anything
+    put(second, two, 0, 1);
+    // Ties go by producer: both of the first at 3 come before the second's, which is ready, since the first is at 6.
+    CHECK(times_of(*in, 9) == (std::vector<std::int64_t>{1, 3, 3, 3}));
+    put(second, two, 1, 1);
+    CHECK(times_of(*in, 9) == (std::vector<std::int64_t>{5}));
+    second.wake(6, false);  // later ones of the second come after 6 of the first
+    CHECK(times_of(*in, 9) == (std::vector<std::int64_t>{6}));
+    first.wake(20, false);
+    second.wake(10, false);
+    CHECK_EQ(in->next(9).rows, 0);
+    CHECK_EQ(in->frontier(), 10);  // what a selective operator passes on
+    first.wake(lab::kEndOfTime, false);
+    CHECK(!in->ended());
+    second.wake(lab::kEndOfTime, false);
+    CHECK_EQ(in->next(9).rows, 0);
+    CHECK(in->ended());
+  }
+}
+
+void rows_of_one_time_are_spilled_where_waiting_would_be_for_ever() {
+  lab::Parker producer, consumer;
+  LayerLink merged(LayerLink::Kind::kMerged, kTwo, 4, nullptr, producer, consumer);
+  Two rows({7, 7, 7, 7, 7, 7, 8});
+  put(merged, rows, 0, 4);
+  CHECK_EQ(merged.room(1), 0);
+  CHECK(merged.may_wait(8));   // the rows at 7 will be ready without this producer
+  CHECK(!merged.may_wait(7));  // not before it promises more
+  merged.spill(rows.columns.data(), 4, 2);
+  CHECK_EQ(merged.drain(), 0);
+  merged.wake(8, false);
+  CHECK_EQ(merged.line().frontier.load(), 7);  // no more than what is spilled lets it
+  merged.release(3);
+  CHECK_EQ(merged.drain(), 2);
+  CHECK_EQ(merged.spilled_rows(), 0);
+  CHECK_EQ(merged.spilled_ever(), 2);
+  merged.wake(8, false);
+  CHECK_EQ(merged.line().frontier.load(), 8);
+  LayerLink queue(LayerLink::Kind::kQueue, kTwo, 4, nullptr, producer, consumer);
+  put(queue, rows, 0, 4);
+  CHECK(queue.may_wait(7));  // its consumer waits for nobody else
+}
+
+// Its consumer may be the one that all others wait for: such a run came to a standstill.
+void what_was_spilled_moves_while_another_link_is_full() {
+  lab::InstanceThreads threads(1, true, false, 1);
+  lab::Parker& producer = threads.parkers()[0];
+  lab::Parker consumers[2];
+  lab::LayerCounts counts;
+  std::vector<std::unique_ptr<LayerLink>> links;
+  for (lab::Parker& consumer : consumers) {
+    links.push_back(std::make_unique<LayerLink>(LayerLink::Kind::kMerged, kTwo, 4, nullptr, producer, consumer));
+  }
+  LayerLink& first = *links[0];
+  LayerLink& second = *links[1];
+  lab::LayerOut out(producer, threads, counts, std::move(links), 2, false);
+  Two ties({7, 7, 7, 7, 7, 7}), later({100, 101, 102, 103, 104, 105});
+  std::thread sender([&] {
+    out.send(1, ties.columns.data(), 0, 6);   // two of them are spilled
+    out.send(0, later.columns.data(), 0, 6);  // waits for room
+    out.promise(lab::kEndOfTime);
+    while (out.settle()) continue;
+  });
+  while (first.line().end.load() != 4) std::this_thread::yield();
+  second.release(4);
+  while (second.line().end.load() != 6) std::this_thread::yield();
+  // What waits for room is all that is still to come.
+  while (second.line().frontier.load() != 104) std::this_thread::yield();
+  first.release(4);
+  sender.join();
+  CHECK_EQ(second.spilled_ever(), 2);
+  CHECK_EQ(counts.room_waits, 1);
+  CHECK(out.closed());
+}
+
+void slices_of_time_go_to_one_consumer_each_and_to_all_in_sum() {
+  constexpr std::uint64_t kWidth = 10;
+  lab::RouteByTime a(kWidth, 1, 3), b(kWidth, 1, 3), other(kWidth, 2, 3);
+  std::set<std::size_t> used;
+  int differs = 0;
+  for (std::int64_t slice = -200; slice < 200; ++slice) {
+    // The shift of times by 2^63 moves the borders of slices of 10 by 8.
+    const std::int64_t first = slice * 10 - 8;
+    const std::size_t to = a.consumer_of(first);
+    used.insert(to);
+    for (std::int64_t ts = first; ts < first + 10; ++ts) CHECK_EQ(a.consumer_of(ts), to);
+    CHECK_EQ(b.consumer_of(first + 9), to);  // whatever was asked before
+    differs += other.consumer_of(first) != to ? 1 : 0;
+  }
+  CHECK_EQ(used.size(), std::size_t{3});
+  CHECK(differs > 100);
+  lab::RouteByTime wide(std::uint64_t{1} << 62, 0, 4);
+  for (const std::int64_t ts : {std::numeric_limits<std::int64_t>::min(), std::int64_t{0}, lab::kEndOfTime - 1}) {
+    CHECK(wide.consumer_of(ts) < 4);
+  }
+}
+
+std::vector<Rows> input(int streams, int rows, int tie) {
+  std::vector<Rows> result(static_cast<std::size_t>(streams));
+  for (int s = 0; s < streams; ++s) {
+    Rows& mine = result[static_cast<std::size_t>(s)];
+    for (int i = 0; i < rows; ++i) mine.add({i / tie, (i * 7 + s) % 23, i % 5, i * 3 - s});
+  }
+  return result;
+}
+
+LayersOptions options_of(const std::string& determinism, std::int32_t workers) {
+  LayersOptions options;
+  options.determinism = determinism;
+  options.workers = workers;
+  return options;
+}
+
+void graphs_have_the_threads_and_channels_of_the_paper() {
+  behaviours[0] = {};
+  const struct {
+    const char* determinism;
+    int injectors, workers;
+    std::int64_t threads, mergers, queues, logs;
+  } shapes[] = {
+      {"operator", 1, 1, 3, 0, 2, 0},      {"communication", 1, 1, 3, 0, 2, 0},
+      {"operator", 1, 2, 7, 2, 2 + 4 + 2, 0},  {"communication", 1, 2, 5, 0, 2, 2},
+      {"operator", 2, 1, 5, 1, 2 + 1 + 1, 0},  {"communication", 2, 1, 4, 0, 1, 1},
+      {"operator", 2, 2, 10, 4, 12, 0},    {"communication", 2, 2, 6, 0, 0, 4},
+      {"none", 2, 2, 6, 0, 8, 0},          {"operator", 6, 6, 30, 12, 84, 0},
+      {"communication", 6, 6, 18, 0, 0, 12},
+  };
+  for (const auto& shape : shapes) {
+    const auto streams = input(shape.injectors, 50, 1);
+    const auto runtime = lab::test::graph_of(options_of(shape.determinism, shape.workers), streams, 1);
+    runtime->run();
+    const lab::LayersTotals totals = runtime->totals();
+    CHECK_EQ(runtime->threads(), shape.threads);
+    CHECK_EQ(totals.injectors, shape.injectors);
+    CHECK_EQ(totals.instances, shape.workers);
+    CHECK_EQ(totals.sinks, shape.workers);
+    CHECK_EQ(totals.mergers, shape.mergers);
+    CHECK_EQ(totals.queues, shape.queues);
+    CHECK_EQ(totals.logs, shape.logs);
+  }
+}
+
+void a_stateful_operator_has_one_instance_and_one_sink() {
+  behaviours[0] = {};
+  behaviours[1] = {};
+  behaviours[1].kind = Kind::kStateful;
+  const auto streams = input(2, 300, 2);
+  const auto runtime = lab::test::graph_of(options_of("communication", 3), streams, 2);
+  runtime->run();
+  CHECK_EQ(runtime->totals().instances, 3 + 1);
+  CHECK_EQ(runtime->totals().sinks, 1);
+  CHECK(lab::test::collected(*runtime) == lab::test::oracle(streams, 2));
+}
+
+void one_answer_whatever_the_layer_the_batch_and_the_channels() {
+  behaviours[0] = {};
+  behaviours[0].kind = Kind::kPartitioned;
+  behaviours[0].tenths = 4;
+  behaviours[1] = {};
+  behaviours[1].copies = behaviours[1].max_outputs = 2;
+  for (const int injectors : {1, 2, 4}) {
+    const auto streams = input(injectors, 1000, 5);
+    for (const std::int32_t workers : {1, 2, 4}) {
+      const auto expected = lab::test::layered_oracle(streams, 2, workers);
+      for (const char* determinism : {"operator", "communication"}) {
+        for (const std::int64_t batch : {1, 64}) {
+          for (const std::int64_t channel_rows : {2, 4096}) {
+            LayersOptions options = options_of(determinism, workers);
+            options.batch = batch;
+            options.channel_rows = channel_rows;
+            const auto runtime = lab::test::graph_of(options, streams, 2);
+            runtime->run();
+            CHECK(lab::test::collected(*runtime) == expected);
+          }
+        }
+      }
+    }
+  }
+}
+
+void more_ties_than_channels_hold_are_no_deadlock() {
+  behaviours[0] = {};
+  behaviours[0].kind = Kind::kPartitioned;
+  auto streams = input(3, 2000, 5000);  // one time
+  for (const char* determinism : {"operator", "communication"}) {
+    LayersOptions options = options_of(determinism, 3);
+    options.channel_rows = 4;
+    options.batch = 16;
+    const auto runtime = lab::test::graph_of(options, streams, 1);
+    runtime->run();
+    CHECK(lab::test::collected(*runtime) == lab::test::layered_oracle(streams, 1, 3));
+    CHECK(runtime->totals().spilled_rows > 1000);
+  }
+}
+
+void silent_and_empty_streams_hold_nobody_up() {
+  behaviours[0] = {};
+  behaviours[0].kind = Kind::kPartitioned;
+  std::vector<Rows> streams(3);
+  for (int i = 0; i < 3000; ++i) streams[1].add({i, i % 3, 1, i});
+  streams[2].add({5, 1, 1, 1});
+  for (const char* determinism : {"operator", "communication", "none"}) {
+    LayersOptions options = options_of(determinism, 2);
+    options.channel_rows = 8;
+    const auto runtime = lab::test::graph_of(options, streams, 1);
+    runtime->run();
+    CHECK_EQ(runtime->rows(), 3001);
+  }
+  const auto nothing = lab::test::graph_of(options_of("communication", 2), {}, 1);
+  nothing->run();
+  CHECK_EQ(nothing->rows(), 0);
+}
+
+void failures_end_the_run_with_a_reason() {
+  for (const char* determinism : {"operator", "communication", "none"}) {
+    const auto reason_of = [&](const std::function<void()>& spoil) {
+      behaviours[0] = {};
+      behaviours[0].kind = Kind::kPartitioned;
+      spoil();
+      auto streams = input(2, 3000, 1);
+      LayersOptions options = options_of(determinism, 2);
+      options.channel_rows = 16;
+      const auto runtime = lab::test::graph_of(options, streams, 1);
+      try {
+        runtime->run();
+      } catch (const std::runtime_error& error) {
+        return std::string(error.what());
+      }
+      return std::string();
+    };
+    CHECK(reason_of([] { behaviours[0].raises_at = 600; }).find("operator number 0: its function raised") !=
+          std::string::npos);
+    CHECK(reason_of([] { behaviours[0].copies = 2; }).find("beyond max_outputs") != std::string::npos);
+    CHECK(reason_of([] { behaviours[0].key_raises = true; }).find("its key function raised") != std::string::npos);
+  }
+}
+
+void what_is_out_of_range_is_refused() {
+  behaviours[0] = {};
+  const std::vector<Rows> none;
+  const auto with = [&](const std::function<void(LayersOptions&)>& change) {
+    LayersOptions options;
+    change(options);
+    return lab::test::graph_of(options, none, 1);
+  };
+  CHECK_THROWS(with([](auto& o) { o.determinism = "both"; }), std::invalid_argument);
+  CHECK_THROWS(with([](auto& o) { o.workers = 0; }), std::invalid_argument);
+  CHECK_THROWS(with([](auto& o) { o.workers = 65; }), std::invalid_argument);
+  CHECK_THROWS(with([](auto& o) { o.batch = 0; }), std::invalid_argument);
+  CHECK_THROWS(with([](auto& o) { o.channel_rows = 1; }), std::invalid_argument);
+  CHECK_THROWS(with([](auto& o) { o.core_count = 0; }), std::invalid_argument);
+}
+
+void under_a_load_every_output_is_timed_and_every_event_counted() {
+  behaviours[0] = {};
+  behaviours[0].kind = Kind::kPartitioned;
+  behaviours[0].tenths = 5;
+  auto streams = input(2, 1500, 3);
+  lab::test::schedule(streams, 20'000);
+  for (const char* determinism : {"operator", "communication"}) {
+    LayersOptions options = options_of(determinism, 2);
+    options.batch = 64;
+    options.ring_blocks = 4096;
+    options.load = lab::LoadOptions{10'000'000, 60'000'000, false};
+    const auto runtime = lab::test::graph_of(options, streams, 1);
+    runtime->run();
+    const auto sum = [](const std::vector<std::int64_t>& counts) {
+      std::int64_t total = 0;
+      for (const std::int64_t n : counts) total += n;
+      return total;
+    };
+    CHECK(lab::test::collected(*runtime) == lab::test::layered_oracle(streams, 1, 2));
+    CHECK_EQ(sum(runtime->latency_counts()) + sum(runtime->warm_up_counts()), runtime->rows());
+    CHECK_EQ(sum(runtime->latency_counts()), sum(runtime->service_counts()));
+    CHECK(sum(runtime->warm_up_counts()) > 0 && sum(runtime->latency_counts()) > 0);
+    CHECK_EQ(sum(runtime->lag_counts()), 3000);
+    std::int64_t consumed = 0, outputs = 0;
+    for (const lab::Progress& step : runtime->progress()) {
+      consumed += step.consumed;
+      outputs += step.outputs;
+    }
+    CHECK_EQ(consumed, 3000);
+    CHECK_EQ(outputs, runtime->rows());
+  }
+}
+
+}  // namespace
+
+int main() {
+  a_queue_keeps_rows_in_order_and_is_bounded();
+  of_several_queues_the_one_that_promised_least_counts();
+  what_is_ready_comes_in_order_and_promises_count();
+  rows_of_one_time_are_spilled_where_waiting_would_be_for_ever();
+  what_was_spilled_moves_while_another_link_is_full();
+  slices_of_time_go_to_one_consumer_each_and_to_all_in_sum();
+  graphs_have_the_threads_and_channels_of_the_paper();
+  a_stateful_operator_has_one_instance_and_one_sink();
+  one_answer_whatever_the_layer_the_batch_and_the_channels();
+  more_ties_than_channels_hold_are_no_deadlock();
+  silent_and_empty_streams_hold_nobody_up();
+  failures_end_the_run_with_a_reason();
+  what_is_out_of_range_is_refused();
+  under_a_load_every_output_is_timed_and_every_event_counted();
+}

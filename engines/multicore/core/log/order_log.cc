@@ -1,0 +1,271 @@
+#include "log/order_log.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <stdexcept>
+#include <string>
+
+namespace lab {
+namespace {
+
+// A holder of the flag that others keep leaving notes to may go after so many passes: what `advance` returns then
+// is true, so that its caller sees to the rest.
+constexpr int kPassesInARow = 4;
+
+std::size_t ring_size(std::int64_t wanted, const char* name) {
+  if (wanted < 2 || wanted > std::int64_t{1} << 40) {
+    throw std::invalid_argument(std::string(name) + " is " + std::to_string(wanted) + ", wanted 2 to 2^40");
+  }
+  return std::bit_ceil(static_cast<std::size_t>(wanted));
+}
+
+}  // namespace
+
+OrderLog::OrderLog(const LogOptions& options)
+    : options_(options),
+      rows_(static_cast<std::size_t>(kMaxLogSources)),
+      lines_(static_cast<std::size_t>(kMaxLogSources)),
+      entries_(ring_size(options.entries, "entries")),
+      seen_(static_cast<std::size_t>(kMaxLogReaders)) {
+  if (options.rows_in_flight < 1) {
+    throw std::invalid_argument("rows_in_flight is " + std::to_string(options.rows_in_flight) + ", wanted at least 1");
+  }
+}
+
+void OrderLog::check(const LogColumns& rows) const {
+  if (rows.ts == nullptr) throw std::invalid_argument("a source has no timestamps");
+  if (rows.mask == 0 || (rows.mask & (rows.mask + 1)) != 0) {
+    throw std::invalid_argument("the mask of a source is " + std::to_string(rows.mask) +
+                                ", wanted a power of two, at least 2, less one");
+  }
+}
+
+bool OrderLog::reusable(int source, std::int64_t rows) const noexcept {
+  return readers_.released(source, rows) == rows;
+}
+
+int OrderLog::add_source(const LogColumns& rows, std::int64_t from_ts) {
+  check(rows);
+  flag_.enter_waiting();
+  int chosen = -1;
+  bool ordered = true;
+  bool ended = false;
+  {
+    const std::lock_guard lock(mutex_);
+    ended = final_.load(std::memory_order_relaxed);  // relaxed: written under the mutex
+    for (int slot = 0; !ended && slot < kMaxLogSources; ++slot) {
+      const auto s = static_cast<std::size_t>(slot);
+      if (merger_.has(slot) || (used_[s] && !reusable(slot, merger_.merged(slot)))) continue;
+      ordered = from_ts >= watermark_ && (from_ts > last_ts_ || (from_ts == last_ts_ && slot > last_source_));
+      if (!ordered) continue;
+      chosen = slot;
+      break;
+    }
+    if (chosen >= 0) {
+      const auto s = static_cast<std::size_t>(chosen);
+      reset(chosen);
+      rows_[s] = rows;
+      // relaxed: the owner gets the slot from this call, the merge sees it under the flag.
+      lines_[s].end.store(0, std::memory_order_relaxed);
+      lines_[s].frontier.store(from_ts, std::memory_order_relaxed);
+      lines_[s].room_end = 0;
+      used_[s] = true;
+      merger_.add(chosen, &lines_[s], &rows_[s]);
+      drained_.store(false, std::memory_order_seq_cst);  // pairs with the load in `ended`
+    }
+  }
+  const std::int64_t last = std::max(last_ts_, watermark_);
+  leave_changed();
+  if (chosen >= 0) return chosen;
+  if (ended) throw std::logic_error("a source was added to a log that has ended");
+  if (!ordered) {
+    throw std::logic_error("a source was added from timestamp " + std::to_string(from_ts) + ", but the log is at " +
+                           std::to_string(last) + " already: keep another source's frontier at it meanwhile");
+  }
+  throw std::length_error("a log has at most " + std::to_string(kMaxLogSources) + " sources at a time");
+}
+
+void OrderLog::publish(int source, std::int64_t end_row, std::int64_t frontier) {
+  SourceLine& mine = line(source);
+  assert(frontier < kEndOfTime);
+  // relaxed: own stores
+  assert(end_row >= mine.end.load(std::memory_order_relaxed));
+  assert(frontier >= mine.frontier.load(std::memory_order_relaxed));
+  mine.end.store(end_row, std::memory_order_release);  // publishes the rows; pairs with the acquire in `gather`
+  // Last, and seq_cst: a merger that sees it sees the rows, and one that does not is seen asleep (run/parker.h).
+  mine.frontier.store(frontier, std::memory_order_seq_cst);
+}
+
+void OrderLog::close(int source) {
+  line(source).frontier.store(kEndOfTime, std::memory_order_seq_cst);  // pairs with the load in `gather`
+}
+
+std::int64_t OrderLog::rows_in_flight(int source) const noexcept {
+  const std::uint64_t mask = rows_[static_cast<std::size_t>(source)].mask;
+  const std::int64_t ring = mask < static_cast<std::uint64_t>(kEndOfTime) ? static_cast<std::int64_t>(mask) + 1
+                                                                          : kEndOfTime;
+  return std::min(ring, options_.rows_in_flight);
+}
+
+std::int64_t OrderLog::room(int source, std::int64_t wanted) {
+  SourceLine& mine = line(source);
+  const std::int64_t end = mine.end.load(std::memory_order_relaxed);  // relaxed: own store
+  if (mine.room_end - end >= wanted) return mine.room_end - end;
+  const std::int64_t released = readers_.released(source, end);
+  mine.room_end = released + rows_in_flight(source);
+  return std::max<std::int64_t>(0, mine.room_end - end);
+}
+
+std::int64_t OrderLog::consumed(int source) {
+  const std::int64_t end = line(source).end.load(std::memory_order_relaxed);  // relaxed: own store
+  return readers_.released(source, end);
+}
+
+bool OrderLog::advance() noexcept {
+  // relaxed: only spares the exchange. seq_cst: as the store, which is rare
+  bool news = unannounced_.load(std::memory_order_relaxed) && unannounced_.exchange(false, std::memory_order_seq_cst);
+  for (int i = 0; flag_.enter(); ++i) {
+    news = pass() || news;
+    if (!flag_.leave()) return news;
+    if (i + 1 == kPassesInARow) return true;
+  }
+  return news;
+}
+
+// Lets go of the flag after a change of membership. Whoever came meanwhile has left a note and gone.
+void OrderLog::leave_changed() noexcept {
+  flag_.leave();
+  if (advance()) unannounced_.store(true, std::memory_order_seq_cst);  // the caller's next `advance` says so
+}
+
+bool OrderLog::pass() noexcept {
+  flag_.begin_pass();
+  bool news = false;
+  if (waiting_controls_.load(std::memory_order_seq_cst) > 0) news = append_controls();  // pairs with `control`
+  merger_.gather();
+  const bool rows = append_rows();
+  news = news || rows;
+  const std::int64_t horizon = merger_.horizon_ts();
+  if (options_.watermarks && !rows && horizon != kEndOfTime && horizon > std::max(last_ts_, watermark_) &&
+      !merger_.ready()) {  // rows may have found no room
+    if (const std::span<LogRun> free = free_entries(); !free.empty()) {
+      free[0] = {horizon, horizon, kWatermarkEntry, 0};
+      watermark_ = horizon;
+      commit(1);
+      news = true;
+    }
+  }
+  // relaxed: written under the flag
+  if (merger_.open() == 0 && used_[0] && !drained_.load(std::memory_order_relaxed)) {
+    const std::lock_guard lock(mutex_);
+    drained_.store(true, std::memory_order_seq_cst);  // pairs with the load in `ended`
+    news = true;
+  }
+  return news;
+}
+
+bool OrderLog::append_rows() noexcept {
+  bool appended = false;
+  for (;;) {
+    const std::span<LogRun> free = free_entries();
+    const std::size_t runs = merger_.merge(free.data(), free.size(), kEndOfTime);
+    if (runs == 0) return appended;
+    const LogRun& last = free[runs - 1];
+    const LogColumns& rows = columns(last.source);
+    merged_up_to(rows.ts[static_cast<std::uint64_t>(last.end - 1) & rows.mask], last.source);
+    commit(runs);
+    appended = true;
+  }
+}
+
+std::span<LogRun> OrderLog::free_entries() noexcept {
+  const std::uint64_t capacity = entries_.size();
+  if (capacity - (head_ - slowest_) < kPiece) slowest_ = readers_.slowest(head_);
+  const std::uint64_t at = head_ & (capacity - 1);
+  const std::uint64_t free = std::min(capacity - (head_ - slowest_), capacity - at);
+  return {entries_.data() + at, static_cast<std::size_t>(std::min<std::uint64_t>(free, kPiece))};
+}
+
+void OrderLog::commit(std::size_t entries) noexcept {
+  head_ += entries;
+  // release: publishes the entries, and the rows that the merge acquired; seq_cst for sleeping readers (run/parker.h).
+  tail_.store(head_, std::memory_order_seq_cst);
+}
+
+bool OrderLog::control(std::int64_t id) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (final_.load(std::memory_order_relaxed)) return false;  // relaxed: written under the mutex
+    controls_.push_back(id);
+    // seq_cst: a holder of the flag that does not see it finds the caller's note (`advance`).
+    waiting_controls_.store(static_cast<int>(controls_.size()), std::memory_order_seq_cst);
+  }
+  return true;
+}
+
+bool OrderLog::append_controls() noexcept {
+  const std::lock_guard lock(mutex_);
+  const std::span<LogRun> free = free_entries();
+  const std::size_t count = std::min(free.size(), controls_.size());
+  if (count == 0) return false;
+  const std::int64_t bound = std::max(last_ts_, watermark_);
+  for (std::size_t i = 0; i < count; ++i) free[i] = {controls_[i], bound, kControlEntry, 0};
+  commit(count);  // before the count of those that wait falls, see `ended`
+  controls_.erase(controls_.begin(), controls_.begin() + static_cast<std::ptrdiff_t>(count));
+  waiting_controls_.store(static_cast<int>(controls_.size()), std::memory_order_seq_cst);
+  return true;
+}
+
+void OrderLog::add_reader_at(int reader, int like) {
+  flag_.enter_waiting();
+  try {
+    readers_.add_at(reader, like);
+    seen_[static_cast<std::size_t>(reader)].tail = readers_.position(like);
+    slowest_ = std::min(slowest_, readers_.position(like));
+  } catch (...) {
+    leave_changed();
+    throw;
+  }
+  leave_changed();
+}
+
+void OrderLog::remove_reader(int reader) {
+  flag_.enter_waiting();
+  readers_.remove(reader);
+  leave_changed();
+}
+
+std::span<const LogRun> OrderLog::read(int reader) {
+  const std::uint64_t next = readers_.position(reader);
+  std::uint64_t& seen = seen_[static_cast<std::size_t>(reader)].tail;
+  if (seen == next) {
+    seen = tail_.load(std::memory_order_seq_cst);  // acquires entries and rows; pairs with `commit`
+    if (seen == next) return {};
+  }
+  const std::uint64_t capacity = entries_.size();
+  const std::uint64_t at = next & (capacity - 1);
+  // A quarter at most: a reader that takes the whole ring gives nothing back meanwhile.
+  const std::uint64_t count = std::min({seen - next, capacity - at, std::max<std::uint64_t>(1, capacity / 4)});
+  return {entries_.data() + at, static_cast<std::size_t>(count)};
+}
+
+void OrderLog::release(int reader, std::size_t runs) {
+  const std::uint64_t next = readers_.position(reader);
+  assert(next + runs <= seen_[static_cast<std::size_t>(reader)].tail);
+  const std::uint64_t at = next & (entries_.size() - 1);
+  readers_.release(reader, {entries_.data() + at, runs}, next + runs);
+}
+
+bool OrderLog::ended(int reader) {
+  if (!drained_.load(std::memory_order_seq_cst)) return false;  // pairs with the store in `pass`
+  const std::lock_guard lock(mutex_);
+  // relaxed: all of these are written under the mutex once the log is drained.
+  if (!drained_.load(std::memory_order_relaxed)) return false;
+  if (tail_.load(std::memory_order_relaxed) != readers_.position(reader)) return false;
+  if (waiting_controls_.load(std::memory_order_relaxed) > 0) return false;
+  final_.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace lab

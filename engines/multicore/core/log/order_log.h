@@ -1,0 +1,104 @@
+// The ordered log as a bounded ring of runs over the sources' own columns: rows are never copied.
+//
+// Layout: `entries_` is written by the holder of the merge flag only; entry i is in slot i mod capacity. Valid:
+// a reader may read entry i iff i < tail_; slot of i may be overwritten iff every active reader's position > i.
+// Hence tail_ - slowest <= capacity. A run costs 24 bytes however long it is.
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "run/cacheline.h"
+#include "log/order_log_merge.h"
+#include "log/tuple_buffer.h"
+#include "log/merge_flag.h"
+#include "log/readers.h"
+
+namespace lab {
+
+class OrderLog : public TupleBuffer {
+ public:
+  explicit OrderLog(const LogOptions& options);
+
+  using TupleBuffer::add_source;
+  int add_source(const LogColumns& rows, std::int64_t from_ts) override;
+  void publish(int source, std::int64_t end_row, std::int64_t frontier) override;
+  std::int64_t room(int source, std::int64_t wanted) override;
+  void close(int source) override;
+  std::int64_t consumed(int source) override;
+  bool advance() noexcept override;
+  bool control(std::int64_t id) override;
+  int add_reader() override { return readers_.add(); }
+  void add_reader_at(int reader, int like) override;
+  void remove_reader(int reader) override;
+  std::span<const LogRun> read(int reader) override;
+  void release(int reader, std::size_t runs) override;
+  bool ended(int reader) override;
+  const LogColumns& columns(std::int32_t source) const override { return rows_[static_cast<std::size_t>(source)]; }
+
+ protected:
+  static constexpr std::size_t kPiece = 256;  // runs appended before readers are shown them
+
+  // Appends what the last gather found ready, as far as there is room. Returns whether it appended anything.
+  virtual bool append_rows() noexcept;
+  // Whether a slot whose owner has closed it, with all `rows` merged, may have another.
+  virtual bool reusable(int source, std::int64_t rows) const noexcept;
+  virtual void reset(int source) noexcept { readers_.reset(source); }
+  // Throws std::invalid_argument.
+  virtual void check(const LogColumns& rows) const;
+
+  std::span<LogRun> free_entries() noexcept;      // up to where the ring wraps, at most kPiece
+  void commit(std::size_t entries) noexcept;      // shows them to the readers
+  void merged_up_to(std::int64_t ts, std::int32_t source) noexcept { last_ts_ = ts; last_source_ = source; }
+  SourceLine& line(int source) noexcept { return lines_[static_cast<std::size_t>(source)]; }
+  std::int64_t rows_in_flight(int source) const noexcept;
+
+  const LogOptions options_;
+  LogReaders readers_;
+  RunMerger merger_;                    // guarded by the flag
+  std::vector<LogColumns> rows_;        // of each slot; written under the flag before the slot's first run
+
+ private:
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
+
+  void leave_changed() noexcept;
+  bool pass() noexcept;
+  bool append_controls() noexcept;
+
+  std::vector<SourceLine> lines_;
+  MergeFlag flag_;
+  std::vector<LogRun> entries_;
+
+  // Guarded by the flag.
+  alignas(kCacheLine) std::uint64_t slowest_ = 0;   // a lower bound of the readers' positions
+  std::uint64_t head_ = 0;                          // the holder's own copy of tail_
+  std::int64_t last_ts_ = kNever;                   // the last row merged
+  std::int32_t last_source_ = -1;
+  std::int64_t watermark_ = kNever;                 // the last watermark entry
+  std::array<bool, static_cast<std::size_t>(kMaxLogSources)> used_{};  // slots that ever had an owner
+
+  // Entries ever appended. Written by the holder of the flag, read by all readers; never decreases.
+  alignas(kCacheLine) std::atomic<std::uint64_t> tail_{0};
+
+  // Something was appended in a change of membership: the next `advance` is true.
+  std::atomic<bool> unannounced_{false};
+
+  // Control entries that wait for their place, and the end.
+  alignas(kCacheLine) std::atomic<int> waiting_controls_{0};  // size of controls_; written under the mutex
+  std::atomic<bool> drained_{false};  // all sources are closed and merged; under the flag and the mutex
+  std::atomic<bool> final_{false};    // a reader has seen the end: nothing may be appended; under the mutex
+  std::mutex mutex_;
+  std::vector<std::int64_t> controls_;
+
+  // What a reader has seen of tail_; its own line each.
+  struct alignas(kCacheLine) Seen {
+    std::uint64_t tail = 0;
+  };
+  std::vector<Seen> seen_;
+};
+
+}  // namespace lab

@@ -1,0 +1,149 @@
+// The readers of an ordered log: where each stands, and what all of them are done with.
+//
+// Validity: a reader's position and its rows are written by its own thread only and never decrease; entries and
+// rows below the lowest of all active readers may be overwritten. Readers join and leave under the merge flag; who
+// computes a lowest value without the flag looks at `membership_` before and after, because a reader that joined
+// after it was passed over might stand behind the one that it was copied from and that has moved on since.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cassert>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "run/cacheline.h"
+#include "log/tuple_buffer.h"
+
+namespace lab {
+
+class LogReaders {
+ public:
+  LogReaders() : slots_(kMaxLogReaders) {}
+
+  // Adds a reader at position 0. Before the run.
+  int add() {
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      if (active(static_cast<int>(i))) continue;
+      activate(i);
+      return static_cast<int>(i);
+    }
+    throw std::length_error("a log has at most " + std::to_string(kMaxLogReaders) + " readers");
+  }
+
+  // Makes `reader` stand where `like` stands. The thread of `like`, under the merge flag.
+  void add_at(int reader, int like) {
+    if (reader < 0 || reader >= kMaxLogReaders || active(reader)) {
+      throw std::invalid_argument("reader " + std::to_string(reader) + " is not an inactive slot below " +
+                                  std::to_string(kMaxLogReaders));
+    }
+    if (like < 0 || like >= kMaxLogReaders || !active(like)) {
+      throw std::invalid_argument("reader " + std::to_string(like) + " is not active: nothing to continue from");
+    }
+    Slot& to = slot(reader);
+    const Slot& from = slot(like);
+    // relaxed: `from` is the caller's own; `to` is seen by others after `activate`.
+    for (std::size_t s = 0; s < kSources; ++s) {
+      to.released[s].store(from.released[s].load(std::memory_order_relaxed), std::memory_order_relaxed);
+    }
+    to.next.store(from.next.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    activate(static_cast<std::size_t>(reader));
+  }
+
+  // Under the merge flag.
+  void remove(int reader) noexcept {
+    slot(reader).active.store(false, std::memory_order_seq_cst);  // pairs with the load in `lowest`
+    membership_.fetch_add(1, std::memory_order_seq_cst);
+  }
+
+  bool active(int reader) const noexcept { return slot(reader).active.load(std::memory_order_seq_cst); }
+
+  // The reader's own position.
+  std::uint64_t position(int reader) const noexcept {
+    return slot(reader).next.load(std::memory_order_relaxed);  // relaxed: own store, or handed over with the slot
+  }
+
+  // The reader's position, as others see it.
+  std::uint64_t passed(int reader) const noexcept {
+    return slot(reader).next.load(std::memory_order_acquire);  // pairs with the store in `release`
+  }
+
+  // Moves the reader past `runs`, to `next`. Its own thread.
+  void release(int reader, std::span<const LogRun> runs, std::uint64_t next) noexcept {
+    Slot& mine = slot(reader);
+    for (const LogRun& run : runs) {
+      if (run.source < 0) continue;
+      // release: the rows have been read; pairs with the acquire in `released`.
+      mine.released[static_cast<std::size_t>(run.source)].store(run.end, std::memory_order_release);
+    }
+    // seq_cst: a sleeping source looks at this first (run/parker.h); also releases the entries.
+    mine.next.store(next, std::memory_order_seq_cst);
+  }
+
+  // The lowest position; `none` when nobody reads.
+  std::uint64_t slowest(std::uint64_t none) const noexcept {
+    // seq_cst also acquires: the reader is done with the entries.
+    return lowest(none, [](const Slot& s) { return s.next.load(std::memory_order_seq_cst); });
+  }
+
+  // Rows of `source` that all have released, at most `none`.
+  std::int64_t released(int source, std::int64_t none) const noexcept {
+    return lowest(none, [source](const Slot& s) {
+      // seq_cst: see `release`. If it is not seen, its thread will see the sleeper.
+      static_cast<void>(s.next.load(std::memory_order_seq_cst));
+      return s.released[static_cast<std::size_t>(source)].load(std::memory_order_acquire);
+    });
+  }
+
+  // Starts the rows of `source` at 0 again. Under the merge flag, when all of them have been released.
+  void reset(int source) noexcept {
+    for (Slot& s : slots_) {
+      // relaxed: handed over with the flag and the slot of the source; no reader writes it meanwhile.
+      s.released[static_cast<std::size_t>(source)].store(0, std::memory_order_relaxed);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kSources = static_cast<std::size_t>(kMaxLogSources);
+
+  struct alignas(kCacheLine) Slot {
+    std::atomic<std::uint64_t> next{0};   // first entry not released
+    std::atomic<bool> active{false};      // written under the flag; inactive slots hold nothing back
+    alignas(kCacheLine) std::array<std::atomic<std::int64_t>, kSources> released{};  // first row not released
+  };
+
+  Slot& slot(int reader) noexcept { return slots_[static_cast<std::size_t>(reader)]; }
+  const Slot& slot(int reader) const noexcept { return slots_[static_cast<std::size_t>(reader)]; }
+
+  void activate(std::size_t reader) noexcept {
+    slots_[reader].active.store(true, std::memory_order_seq_cst);  // publishes the slot; pairs with `lowest`
+    const std::size_t high = std::max(high_.load(std::memory_order_relaxed), reader + 1);  // relaxed: under the flag
+    high_.store(high, std::memory_order_seq_cst);
+    membership_.fetch_add(1, std::memory_order_seq_cst);
+  }
+
+  template <typename Value, typename Get>
+  Value lowest(Value none, Get get) const noexcept {
+    for (;;) {
+      const std::uint64_t before = membership_.load(std::memory_order_seq_cst);
+      const std::size_t high = high_.load(std::memory_order_seq_cst);
+      Value result = none;
+      for (std::size_t i = 0; i < high; ++i) {
+        if (!slots_[i].active.load(std::memory_order_seq_cst)) continue;
+        result = std::min(result, get(slots_[i]));
+      }
+      // A reader copied meanwhile: the one it was copied from moved only after this count did.
+      if (membership_.load(std::memory_order_seq_cst) == before) return result;
+    }
+  }
+
+  std::vector<Slot> slots_;
+  // Written under the flag, read by all: changes with every reader that joins or leaves.
+  alignas(kCacheLine) std::atomic<std::uint64_t> membership_{0};
+  std::atomic<std::size_t> high_{0};  // slots that were ever active
+};
+
+}  // namespace lab

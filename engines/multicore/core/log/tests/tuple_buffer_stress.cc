@@ -1,0 +1,411 @@
+// Threads on every form of the ordered log: each reader sees every row once, in the total order, with control
+// entries at the same place, whatever the batch, the ties, the silences and the sizes of the rings; everybody
+// sleeps when there is nothing to do, so a lost wake-up hangs. Then the same while sources and readers come and go.
+#include "log/tuple_buffer.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "check.h"
+#include "run/parker.h"
+
+namespace {
+
+using lab::LogRun;
+
+constexpr std::int32_t kControl = -1;
+
+struct Seen {
+  std::int64_t ts;
+  std::int32_t source;
+  std::int64_t row;
+  auto operator<=>(const Seen&) const = default;
+};
+
+// A column whose timestamps a source writes as it publishes, as a ring: overwriting too early shows.
+struct Feed {
+  std::vector<std::int64_t> ts;  // all rows
+  std::vector<std::int64_t> ring;
+  std::vector<std::int64_t> rows;  // payload: the row
+};
+
+struct Case {
+  std::string form;
+  int sources;
+  int readers;
+  std::int64_t batch;
+  lab::LogOptions options;
+};
+
+Feed make_feed(std::mt19937_64& random, std::int64_t count, std::int64_t start, std::size_t ring) {
+  Feed feed;
+  std::int64_t t = start;
+  const std::uint64_t shape = random() % 3;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (shape == 0) t += static_cast<std::int64_t>(random() % 3);       // many ties
+    else if (shape == 1) t += 2;                                        // rows alternate
+    else if (random() % 64 == 0) t += static_cast<std::int64_t>(random() % 300);  // bursts
+    feed.ts.push_back(t);
+  }
+  feed.ring.resize(ring);
+  feed.rows.resize(ring);
+  return feed;
+}
+
+class Run {
+ public:
+  explicit Run(const Case& what)
+      : log_(lab::make_tuple_buffer(what.form, what.options)),
+        parkers_(static_cast<std::size_t>(lab::kMaxLogReaders)),
+        source_parkers_(static_cast<std::size_t>(lab::kMaxLogSources)) {}
+
+  lab::TupleBuffer& log() { return *log_; }
+
+  int add(Feed& feed, std::int64_t from_ts) {
+    return log_->add_source({.ts = feed.ring.data(),
+                             .mask = feed.ring.size() - 1,
+                             .kind = 0,
+                             .columns = {feed.rows.data()}},
+                            from_ts);
+  }
+
+  void tell_readers() {
+    for (lab::Parker& parker : parkers_) parker.notify();
+  }
+  void tell_sources() {
+    for (lab::Parker& parker : source_parkers_) parker.notify();
+  }
+
+  // Merges as far as this thread is the one to do it.
+  void push() {
+    while (log_->advance()) tell_readers();
+  }
+
+  // Publishes rows [begin, end) of a feed in batches. `merges`: whether the source does the merging itself.
+  void feed(int source, Feed& feed, std::int64_t begin, std::int64_t end, std::int64_t batch, bool merges,
+            std::mt19937_64& random) {
+    lab::Backoff backoff(0, 2);
+    lab::Parker& parker = source_parkers_[static_cast<std::size_t>(source)];
+    std::int64_t next = begin;
+    const auto size = static_cast<std::int64_t>(feed.ring.size());
+    while (next < end) {
+      std::int64_t room = log_->room(source);
+      if (room == 0) {
+        if (backoff.next() == lab::Backoff::Step::kYield) {
+          std::this_thread::yield();
+        } else {
+          const std::uint32_t ticket = parker.prepare();
+          room = log_->room(source);
+          if (room == 0) parker.commit(ticket);
+          else parker.cancel();
+        }
+        if (room == 0) continue;
+      }
+      backoff.reset();
+      const std::int64_t count = std::min({room, batch, end - next});
+      for (std::int64_t i = next; i < next + count; ++i) {
+        feed.ring[static_cast<std::size_t>(i % size)] = feed.ts[static_cast<std::size_t>(i)];
+        feed.rows[static_cast<std::size_t>(i % size)] = i;
+      }
+      next += count;
+      const std::int64_t last = feed.ts[static_cast<std::size_t>(next) - 1];
+      const std::int64_t following = next < static_cast<std::int64_t>(feed.ts.size())
+                                         ? feed.ts[static_cast<std::size_t>(next)]
+                                         : last;
+      log_->publish(source, next, random() % 4 == 0 ? following : last);
+      announce(merges, random);
+    }
+  }
+
+  void announce(bool merges, std::mt19937_64& random) {
+    if (merges) {
+      push();
+    } else {
+      // Somebody is to merge: any active reader will do.
+      tell_readers();
+    }
+    if (random() % 16 == 0) std::this_thread::yield();
+  }
+
+  // Reads to the end, or until `stop` says so after an entry; records rows and control entries.
+  void read(int reader, std::vector<Seen>& seen, const std::function<bool()>& stop, std::mt19937_64& random) {
+    lab::Backoff backoff(0, 2);
+    lab::Parker& parker = parkers_[static_cast<std::size_t>(reader)];
+    for (;;) {
+      std::span<const LogRun> runs = log_->read(reader);
+      if (runs.empty()) {
+        if (log_->advance()) {
+          tell_readers();
+          continue;
+        }
+        if (log_->ended(reader)) {
+          tell_readers();
+          return;
+        }
+        if (backoff.next() == lab::Backoff::Step::kYield) {
+          std::this_thread::yield();
+          continue;
+        }
+        const std::uint32_t ticket = parker.prepare();
+        const bool news = log_->advance();
+        if (news) tell_readers();
+        if (news || !log_->read(reader).empty() || log_->ended(reader)) {
+          parker.cancel();
+        } else {
+          parker.commit(ticket);
+        }
+        continue;
+      }
+      backoff.reset();
+      const std::size_t some = random() % 3 == 0 ? 1 + random() % runs.size() : runs.size();
+      for (const LogRun& run : runs.first(some)) record(run, seen);
+      log_->release(reader, some);
+      tell_sources();
+      if (stop && stop()) return;
+    }
+  }
+
+ private:
+  void record(const LogRun& run, std::vector<Seen>& seen) {
+    if (run.source == lab::kWatermarkEntry) return;
+    if (run.source == lab::kControlEntry) {
+      seen.push_back({run.end, kControl, run.begin});
+      return;
+    }
+    const lab::LogColumns& from = log_->columns(run.source);
+    for (std::int64_t r = run.begin; r < run.end; ++r) {
+      const auto at = static_cast<std::uint64_t>(r) & from.mask;
+      const std::int64_t row = static_cast<const std::int64_t*>(from.columns[0])[at];
+      CHECK_EQ(row, r);
+      seen.push_back({from.ts[at], run.source, row});
+    }
+  }
+
+  std::unique_ptr<lab::TupleBuffer> log_;
+  std::vector<lab::Parker> parkers_;
+  std::vector<lab::Parker> source_parkers_;
+};
+
+std::vector<Seen> without_control(const std::vector<Seen>& seen) {
+  std::vector<Seen> rows;
+  std::copy_if(seen.begin(), seen.end(), std::back_inserter(rows), [](const Seen& s) { return s.source != kControl; });
+  return rows;
+}
+
+void all_readers_see_all_rows_in_order(const Case& what, std::int64_t rows, std::uint64_t seed) {
+  Run run(what);
+  std::mt19937_64 random(seed);
+  std::vector<Feed> feeds;
+  std::vector<Seen> wanted;
+  for (int s = 0; s < what.sources; ++s) {
+    // The last source may close early.
+    const std::int64_t count = s > 0 && s + 1 == what.sources ? rows / 3 : rows;
+    feeds.push_back(make_feed(random, count, -5, std::size_t{1} << (1 + random() % 10)));
+    for (std::int64_t i = 0; i < count; ++i) wanted.push_back({feeds.back().ts[static_cast<std::size_t>(i)], s, i});
+  }
+  std::sort(wanted.begin(), wanted.end());
+  for (int r = 0; r < what.readers; ++r) CHECK_EQ(run.log().add_reader(), r);
+  for (int s = 0; s < what.sources; ++s) CHECK_EQ(run.add(feeds[static_cast<std::size_t>(s)], -5), s);
+  std::vector<std::vector<Seen>> seen(static_cast<std::size_t>(what.readers));
+  std::vector<std::thread> threads;
+  for (int r = 0; r < what.readers; ++r) {
+    threads.emplace_back([&run, &seen, r, seed] {
+      std::mt19937_64 mine(seed + 1000 + static_cast<std::uint64_t>(r));
+      run.read(r, seen[static_cast<std::size_t>(r)], {}, mine);
+    });
+  }
+  for (int s = 0; s < what.sources; ++s) {
+    threads.emplace_back([&run, &feeds, &what, s, seed] {
+      std::mt19937_64 mine(seed + 2000 + static_cast<std::uint64_t>(s));
+      Feed& feed = feeds[static_cast<std::size_t>(s)];
+      const auto count = static_cast<std::int64_t>(feed.ts.size());
+      const bool merges = mine() % 2 == 0;
+      const std::int64_t half = count / 2;
+      run.feed(s, feed, 0, half, what.batch, merges, mine);
+      // Silent for a while: the others must neither lose anything nor run ahead of its promises.
+      for (int i = 0; half < count && i < 5; ++i) {
+        run.log().publish(s, half, feed.ts[static_cast<std::size_t>(half)]);
+        run.announce(merges, mine);
+        std::this_thread::yield();
+      }
+      run.feed(s, feed, half, count, what.batch, merges, mine);
+      run.log().close(s);
+      run.push();
+      run.tell_readers();
+    });
+  }
+  std::int64_t controls = 0;
+  for (; controls < 20 && run.log().control(controls); ++controls) {
+    run.push();
+    run.tell_readers();
+    std::this_thread::yield();
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::vector<Seen>& one : seen) {
+    CHECK(one == seen[0]);
+    const std::vector<Seen> only_rows = without_control(one);
+    CHECK_EQ(only_rows.size(), wanted.size());
+    CHECK(only_rows == wanted);
+    CHECK_EQ(static_cast<std::int64_t>(one.size() - only_rows.size()), controls);
+  }
+}
+
+// Sources that hand over to others in the middle, and readers that start from others and stop again.
+void sources_and_readers_come_and_go(const Case& what, std::int64_t rows, std::uint64_t seed) {
+  Run run(what);
+  std::mutex mutex;  // guards what follows
+  std::deque<Feed> feeds;
+  std::deque<std::vector<Seen>> traces;
+  std::vector<std::thread> threads;
+  std::int64_t published = 0;
+  int more_sources = 40;
+  int more_readers = 20;
+  std::array<bool, static_cast<std::size_t>(lab::kMaxLogReaders)> taken{};
+
+  // Publishes its feed; now and then starts another source from where it stands.
+  std::function<void(int, Feed*, std::uint64_t)> source_thread = [&](int index, Feed* feed, std::uint64_t mine_seed) {
+    std::mt19937_64 random(mine_seed);
+    const auto count = static_cast<std::int64_t>(feed->ts.size());
+    for (std::int64_t next = 0; next < count;) {
+      const std::int64_t stop = std::min<std::int64_t>(count, next + 1 + static_cast<std::int64_t>(random() % 200));
+      run.feed(index, *feed, next, stop, what.batch, random() % 2 == 0, random);
+      next = stop;
+      const std::lock_guard lock(mutex);
+      if (more_sources == 0 || random() % 4 != 0) continue;
+      --more_sources;
+      // No row of the new one is below this one's frontier, which holds the log back meanwhile.
+      const std::int64_t from = next < count ? feed->ts[static_cast<std::size_t>(next)] : feed->ts.back();
+      feeds.push_back(make_feed(random, rows / 10 + 1, from + static_cast<std::int64_t>(random() % 3), 64));
+      Feed* child = &feeds.back();
+      published += static_cast<std::int64_t>(child->ts.size());
+      const int slot = run.add(*child, from);
+      threads.emplace_back(source_thread, slot, child, random());
+    }
+    run.log().close(index);
+    run.push();
+    run.tell_readers();
+  };
+
+  std::function<void(int, std::vector<Seen>*, std::uint64_t, bool)> reader_thread =
+      [&](int index, std::vector<Seen>* trace, std::uint64_t mine_seed, bool stays) {
+        std::mt19937_64 random(mine_seed);
+        bool left = false;
+        run.read(
+            index, *trace,
+            [&] {
+              if (random() % 64 != 0) return false;
+              const std::lock_guard lock(mutex);
+              if (!stays && random() % 2 == 0) {
+                run.log().remove_reader(index);
+                taken[static_cast<std::size_t>(index)] = false;
+                left = true;
+                return true;
+              }
+              const auto free = std::find(taken.begin(), taken.begin() + 8, false);
+              if (more_readers == 0 || free == taken.begin() + 8) return false;
+              --more_readers;
+              const auto slot = static_cast<int>(free - taken.begin());
+              *free = true;
+              run.log().add_reader_at(slot, index);
+              run.tell_readers();
+              traces.push_back(*trace);  // it goes on from here
+              threads.emplace_back(reader_thread, slot, &traces.back(), random(), false);
+              return false;
+            },
+            random);
+        if (left) {
+          run.tell_sources();
+          run.push();
+        }
+      };
+
+  {
+    const std::lock_guard lock(mutex);
+    std::mt19937_64 random(seed);
+    for (int r = 0; r < what.readers; ++r) {
+      CHECK_EQ(run.log().add_reader(), r);
+      taken[static_cast<std::size_t>(r)] = true;
+    }
+    for (int s = 0; s < what.sources; ++s) {
+      feeds.push_back(make_feed(random, rows, 0, 64));
+      published += rows;
+      CHECK_EQ(run.add(feeds.back(), 0), s);
+    }
+    for (int s = 0; s < what.sources; ++s) {
+      threads.emplace_back(source_thread, s, &feeds[static_cast<std::size_t>(s)], random());
+    }
+    for (int r = 0; r < what.readers; ++r) {
+      traces.emplace_back();
+      threads.emplace_back(reader_thread, r, &traces.back(), random(), r == 0);
+    }
+  }
+  for (std::int64_t id = 0; id < 10 && run.log().control(id); ++id) {
+    run.push();
+    run.tell_readers();
+    std::this_thread::yield();
+  }
+  for (std::size_t joined = 0;; ++joined) {
+    std::thread next;
+    {
+      const std::lock_guard lock(mutex);
+      if (joined == threads.size()) break;
+      next = std::move(threads[joined]);
+    }
+    next.join();
+  }
+  const std::vector<Seen>& whole = traces[0];  // its reader stayed
+  const std::vector<Seen> only_rows = without_control(whole);
+  CHECK_EQ(static_cast<std::int64_t>(only_rows.size()), published);
+  std::vector<std::int64_t> next_row(static_cast<std::size_t>(lab::kMaxLogSources), 0);
+  for (std::size_t i = 0; i < only_rows.size(); ++i) {
+    const Seen& row = only_rows[i];
+    std::int64_t& next = next_row[static_cast<std::size_t>(row.source)];
+    CHECK(row.row == next || row.row == 0);  // 0: the slot's next owner
+    next = row.row + 1;
+    if (i == 0) continue;
+    const Seen& before = only_rows[i - 1];
+    CHECK(std::tie(before.ts, before.source) <= std::tie(row.ts, row.source));
+  }
+  for (const std::vector<Seen>& trace : traces) {
+    CHECK(trace.size() <= whole.size());
+    CHECK(std::equal(trace.begin(), trace.end(), whole.begin()));
+  }
+}
+
+}  // namespace
+
+int main() {
+  const int rounds = lab::test::stress_rounds(1);
+  for (const std::string form : {"order", "scalegate"}) {
+    for (const auto& [sources, readers] : {std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}, {3, 3}, {4, 4}, {8, 8}}) {
+      for (const std::int64_t batch : {1, 64}) {
+        for (int round = 0; round < rounds; ++round) {
+          Case what{form, sources, readers, batch, {}};
+          what.options.entries = round % 2 == 0 ? 16 : 4096;
+          what.options.rows_in_flight = 512;
+          const std::int64_t rows = (batch == 1 ? 6'000 : 20'000) / sources;
+          // The same rows each time: eight repeats must give one trace.
+          const int repeats = sources == 2 && readers == 2 ? 8 : 2;
+          for (int i = 0; i < repeats; ++i) {
+            all_readers_see_all_rows_in_order(what, rows, static_cast<std::uint64_t>(round));
+          }
+          if (sources <= 4) {
+            for (std::uint64_t i = 0; i < 3; ++i) {
+              sources_and_readers_come_and_go(what, 3'000, 100 * static_cast<std::uint64_t>(round) + i);
+            }
+          }
+        }
+      }
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,402 @@
+// What every form of the ordered log promises, step by step in one thread.
+#include "log/tuple_buffer.h"
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "check.h"
+
+namespace {
+
+using lab::LogRun;
+
+constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
+
+struct Row {
+  std::int64_t ts;
+  std::int32_t source;
+  std::int64_t row;
+  auto operator<=>(const Row&) const = default;
+};
+
+// A log of the given form with columns that grow, and readers whose rows and entries are collected.
+struct Rig {
+  explicit Rig(const std::string& form_name, const lab::LogOptions& options = {})
+      : form(form_name), log(lab::make_tuple_buffer(form_name, options)) {}
+
+  // The column of a source is a ring as large as the test ever needs.
+  int source(std::int64_t from_ts, std::size_t size = 1 << 14) {
+    columns.emplace_back(size);
+    rows.emplace_back(size);
+    const int index = log->add_source(
+        {.ts = columns.back().data(), .mask = size - 1, .kind = 0, .columns = {rows.back().data()}},
+        from_ts);
+    const auto i = static_cast<std::size_t>(index);
+    if (owners.size() <= i) owners.resize(i + 1);
+    owners[i] = columns.size() - 1;
+    if (ends.size() <= i) ends.resize(i + 1);
+    ends[i] = 0;
+    return index;
+  }
+
+  void add(int source_index, std::initializer_list<std::int64_t> ts, std::int64_t frontier = kLowest) {
+    const auto i = static_cast<std::size_t>(source_index);
+    auto& column = columns[owners[i]];
+    std::int64_t last = frontier;
+    for (const std::int64_t t : ts) {
+      column[static_cast<std::size_t>(ends[i]) % column.size()] = t;
+      rows[owners[i]][static_cast<std::size_t>(ends[i]) % column.size()] = ends[i];
+      ++ends[i];
+      last = std::max(last, t);
+    }
+    log->publish(source_index, ends[i], last);
+  }
+
+  // Everything that is there now, as rows; entries go to `entries`.
+  std::vector<Row> drain(int reader) {
+    std::vector<Row> result;
+    for (;;) {
+      log->advance();
+      const auto runs = log->read(reader);
+      if (runs.empty()) {
+        if (!log->advance() && log->read(reader).empty()) return result;
+        continue;
+      }
+      for (const LogRun& run : runs) {
+        if (run.source < 0) {
+          entries.push_back(run);
+          continue;
+        }
+        const lab::LogColumns& from = log->columns(run.source);
+        for (std::int64_t r = run.begin; r < run.end; ++r) {
+          const auto at = static_cast<std::uint64_t>(r) & from.mask;
+          result.push_back({from.ts[at], run.source, static_cast<const std::int64_t*>(from.columns[0])[at]});
+        }
+      }
+      log->release(reader, runs.size());
+    }
+  }
+
+  std::string form;
+  std::unique_ptr<lab::TupleBuffer> log;
+  std::deque<std::vector<std::int64_t>> columns;
+  std::deque<std::vector<std::int64_t>> rows;
+  std::vector<std::size_t> owners;
+  std::vector<std::int64_t> ends;
+  std::vector<LogRun> entries;
+};
+
+void ties_are_broken_by_source_and_row(const std::string& form) {
+  Rig rig(form);
+  const int reader = rig.log->add_reader();
+  for (int s = 0; s < 3; ++s) CHECK_EQ(rig.source(0), s);
+  rig.add(2, {5, 5});
+  rig.add(1, {5, 5});
+  CHECK(rig.drain(reader).empty());
+  rig.add(0, {5});
+  // Source 0 may still add rows at 5, so those of the others must wait.
+  CHECK((rig.drain(reader) == std::vector<Row>{{5, 0, 0}}));
+  rig.add(0, {}, 6);
+  CHECK((rig.drain(reader) == std::vector<Row>{{5, 1, 0}, {5, 1, 1}}));
+  rig.log->close(1);
+  CHECK((rig.drain(reader) == std::vector<Row>{{5, 2, 0}, {5, 2, 1}}));
+  rig.log->close(0);
+  rig.log->close(2);
+  CHECK(rig.drain(reader).empty());
+  CHECK(rig.log->ended(reader));
+}
+
+// Random rows, promises and ends; after each the reader must have exactly what the definition of readiness says.
+void ready_is_what_the_definition_says(const std::string& form, unsigned seed) {
+  std::mt19937 random(seed);
+  const auto below = [&random](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  lab::LogOptions options;
+  options.entries = 1 << (1 + below(10));
+  options.watermarks = below(2) == 0;
+  Rig rig(form, options);
+  const int reader = rig.log->add_reader();
+  const int count = 1 + below(9);
+  struct State {
+    std::int64_t frontier;
+    bool open = true;
+    std::deque<Row> waiting;
+  };
+  std::vector<State> states;
+  const std::int64_t start = below(3) - 1;
+  for (int s = 0; s < count; ++s) {
+    CHECK_EQ(rig.source(start), s);
+    states.push_back({start, true, {}});
+  }
+  for (int step = 0; step < 400; ++step) {
+    const int s = below(count);
+    State& state = states[static_cast<std::size_t>(s)];
+    if (!state.open) continue;
+    if (below(150) == 0) {
+      rig.log->close(s);
+      state.open = false;
+    } else {
+      const int n = below(3) == 0 ? below(30) : below(3);
+      const int spread = below(5) == 0 ? 1 : 4;
+      for (int i = 0; i < n; ++i) {
+        state.frontier += below(spread);
+        state.waiting.push_back({state.frontier, s, rig.ends[static_cast<std::size_t>(s)]});
+        auto& column = rig.columns[static_cast<std::size_t>(s)];
+        auto& rows = rig.rows[static_cast<std::size_t>(s)];
+        const auto at = static_cast<std::size_t>(rig.ends[static_cast<std::size_t>(s)]++);
+        column[at] = state.frontier;
+        rows[at] = static_cast<std::int64_t>(at);
+      }
+      if (below(4) == 0) state.frontier += below(8);
+      rig.log->publish(s, rig.ends[static_cast<std::size_t>(s)], state.frontier);
+    }
+    std::vector<Row> wanted;
+    for (;;) {
+      const Row* lowest = nullptr;
+      for (const State& q : states) {
+        if (!q.waiting.empty() && (lowest == nullptr || q.waiting.front() < *lowest)) lowest = &q.waiting.front();
+      }
+      if (lowest == nullptr) break;
+      bool ready = true;
+      for (int q = 0; q < count; ++q) {
+        const State& other = states[static_cast<std::size_t>(q)];
+        if (q == lowest->source || !other.waiting.empty() || !other.open) continue;
+        ready = ready && (q < lowest->source ? other.frontier > lowest->ts : other.frontier >= lowest->ts);
+      }
+      if (!ready) break;
+      wanted.push_back(*lowest);
+      states[static_cast<std::size_t>(wanted.back().source)].waiting.pop_front();
+    }
+    const std::vector<Row> seen = rig.drain(reader);
+    CHECK_EQ(seen.size(), wanted.size());
+    CHECK(seen == wanted);
+  }
+  for (const LogRun& entry : rig.entries) {
+    CHECK_EQ(entry.source, lab::kWatermarkEntry);
+    CHECK(options.watermarks);
+  }
+}
+
+void promises_of_silent_sources_arrive_as_watermarks(const std::string& form) {
+  Rig rig(form);
+  const int reader = rig.log->add_reader();
+  rig.source(0);
+  rig.source(0);
+  rig.add(0, {1, 2, 3});
+  rig.add(1, {}, 10);
+  CHECK_EQ(rig.drain(reader).size(), 3U);
+  rig.entries.clear();  // the skip list has one for where sources start
+  rig.add(0, {}, 7);
+  CHECK(rig.drain(reader).empty());
+  CHECK_EQ(rig.entries.size(), 1U);
+  CHECK_EQ(rig.entries[0].source, lab::kWatermarkEntry);
+  CHECK_EQ(rig.entries[0].end, 7);
+}
+
+void control_entries_come_whatever_sources_do(const std::string& form) {
+  Rig rig(form);
+  const int first = rig.log->add_reader();
+  const int second = rig.log->add_reader();
+  rig.source(0);
+  rig.source(0);
+  CHECK(rig.log->control(7));  // before any row
+  rig.add(0, {4, 5});
+  rig.add(1, {}, 4);
+  CHECK_EQ(rig.drain(first).size(), 1U);  // (4, 0)
+  CHECK(rig.log->control(8));
+  CHECK(rig.log->control(9));
+  CHECK(rig.drain(first).empty());  // nothing is ready, the entries come all the same
+  rig.add(1, {}, 9);
+  CHECK_EQ(rig.drain(first).size(), 1U);
+  rig.log->close(0);
+  rig.log->close(1);
+  CHECK(rig.log->control(10));
+  CHECK(rig.drain(first).empty());
+  std::vector<std::int64_t> ids;
+  for (const LogRun& entry : rig.entries) {
+    if (entry.source == lab::kControlEntry) ids.push_back(entry.begin);
+  }
+  CHECK((ids == std::vector<std::int64_t>{7, 8, 9, 10}));
+  const std::vector<LogRun> seen = rig.entries;
+  CHECK(rig.log->ended(first));
+  CHECK(!rig.log->control(11));
+  CHECK(!rig.log->ended(second));
+  rig.entries.clear();
+  CHECK_EQ(rig.drain(second).size(), 2U);
+  CHECK(rig.log->ended(second));
+  CHECK_EQ(rig.entries.size(), seen.size());
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    CHECK_EQ(rig.entries[i].begin, seen[i].begin);
+    CHECK_EQ(rig.entries[i].end, seen[i].end);
+  }
+  CHECK_THROWS(rig.log->add_source(rig.columns[0].data(), 15, 100), std::exception);
+}
+
+void slowest_reader_bounds_what_may_be_published(const std::string& form) {
+  lab::LogOptions options;
+  options.entries = 4;
+  options.rows_in_flight = 8;
+  Rig rig(form, options);
+  const int fast = rig.log->add_reader();
+  const int slow = rig.log->add_reader();
+  rig.source(0);
+  rig.source(0);  // silent
+  CHECK_EQ(rig.log->room(0), 8);
+  rig.add(0, {1, 2, 3, 4, 5, 6, 7, 8});
+  CHECK_EQ(rig.log->room(0), 0);
+  CHECK(rig.drain(fast).empty());
+  rig.add(1, {}, 100);  // always allowed
+  CHECK_EQ(rig.drain(fast).size(), 8U);
+  CHECK_EQ(rig.log->room(0), 0);
+  CHECK_EQ(rig.log->consumed(0), 0);
+  CHECK_EQ(rig.drain(slow).size(), 8U);
+  CHECK_EQ(rig.log->room(0), 8);
+  CHECK_EQ(rig.log->consumed(0), 8);
+}
+
+void small_ring_of_entries_stops_the_merge_and_nothing_else(const std::string& form) {
+  lab::LogOptions options;
+  options.entries = 4;
+  Rig rig(form, options);
+  const int fast = rig.log->add_reader();
+  const int slow = rig.log->add_reader();
+  rig.source(0);
+  rig.source(0);
+  std::size_t fast_seen = 0;
+  for (std::int64_t t = 0; t < 100; ++t) {
+    rig.add(0, {2 * t});
+    rig.add(1, {2 * t + 1});
+    fast_seen += rig.drain(fast).size();
+  }
+  std::size_t slow_seen = 0;
+  for (int i = 0; i < 200; ++i) {
+    slow_seen += rig.drain(slow).size();
+    fast_seen += rig.drain(fast).size();
+  }
+  CHECK_EQ(slow_seen, 199U);  // the last row waits for source 0
+  CHECK_EQ(fast_seen, 199U);
+}
+
+void sources_join_and_leave_at_a_place(const std::string& form) {
+  Rig rig(form);
+  const int reader = rig.log->add_reader();
+  rig.source(0);
+  rig.add(0, {1, 2, 3});
+  CHECK_EQ(rig.drain(reader).size(), 3U);
+  CHECK_THROWS(rig.source(2), std::logic_error);
+  rig.columns.pop_back();
+  rig.rows.pop_back();
+  CHECK_EQ(rig.source(3), 1);
+  rig.add(0, {3, 4}, 9);
+  CHECK((rig.drain(reader) == std::vector<Row>{{3, 0, 3}}));  // the new one is silent since 3
+  rig.add(1, {3, 8});
+  CHECK((rig.drain(reader) == std::vector<Row>{{3, 1, 0}, {4, 0, 4}, {8, 1, 1}}));
+  rig.log->close(0);
+  rig.add(1, {10});
+  CHECK((rig.drain(reader) == std::vector<Row>{{10, 1, 2}}));
+  CHECK_EQ(rig.source(11), 0);  // the slot is free again, and its rows start at 0
+  rig.add(1, {}, 20);
+  rig.add(0, {11, 12});
+  CHECK((rig.drain(reader) == std::vector<Row>{{11, 0, 0}, {12, 0, 1}}));
+  // At the timestamp that the log is at, only a slot behind the last row's keeps the order.
+  rig.log->close(0);
+  rig.add(1, {20});
+  CHECK_EQ(rig.drain(reader).size(), 1U);
+  CHECK_EQ(rig.source(20), 2);
+}
+
+void readers_continue_where_others_stand(const std::string& form) {
+  lab::LogOptions options;
+  options.entries = 64;
+  options.watermarks = false;
+  Rig rig(form, options);
+  const int first = rig.log->add_reader();
+  rig.source(0);
+  rig.source(0);
+  for (std::int64_t t = 0; t < 40; ++t) {
+    rig.add(static_cast<int>(t % 2), {t});
+    if (t % 4 == 3) rig.log->advance();
+  }
+  CHECK(rig.log->read(first).size() >= 3);
+  rig.log->release(first, 2);
+  rig.log->add_reader_at(5, first);
+  CHECK_THROWS(rig.log->add_reader_at(5, first), std::invalid_argument);
+  CHECK_THROWS(rig.log->add_reader_at(6, 9), std::invalid_argument);
+  const std::vector<Row> rest = rig.drain(first);
+  if (form == "order") CHECK_EQ(rest.front().ts, 2);
+  for (std::int64_t t = 40; t < 60; ++t) rig.add(static_cast<int>(t % 2), {t});
+  rig.drain(first);
+  CHECK(rig.log->consumed(0) < 30);  // the new reader holds it back
+  std::vector<Row> other = rig.drain(5);
+  CHECK(std::equal(rest.begin(), rest.end(), other.begin()));
+  rig.log->remove_reader(5);
+  for (std::int64_t t = 60; t < 300; ++t) {
+    rig.add(static_cast<int>(t % 2), {t});
+    rig.drain(first);
+  }
+  CHECK_EQ(rig.log->consumed(0), 150);
+}
+
+void timestamps_may_be_anywhere_below_the_end_of_time(const std::string& form) {
+  Rig rig(form);
+  const int reader = rig.log->add_reader();
+  constexpr std::int64_t kLast = lab::kEndOfTime - 1;
+  rig.source(kLowest);
+  rig.source(kLowest);
+  rig.source(kLowest);
+  rig.add(0, {kLowest, -1, 0, std::int64_t{1} << 60, kLast});
+  rig.add(1, {kLowest, kLowest + 1, std::int64_t{1} << 59, kLast, kLast});
+  rig.add(2, {kLast});
+  for (int s = 0; s < 3; ++s) rig.log->close(s);
+  CHECK((rig.drain(reader) == std::vector<Row>{{kLowest, 0, 0},
+                                               {kLowest, 1, 0},
+                                               {kLowest + 1, 1, 1},
+                                               {-1, 0, 1},
+                                               {0, 0, 2},
+                                               {std::int64_t{1} << 59, 1, 2},
+                                               {std::int64_t{1} << 60, 0, 3},
+                                               {kLast, 0, 4},
+                                               {kLast, 1, 3},
+                                               {kLast, 1, 4},
+                                               {kLast, 2, 0}}));
+  CHECK(rig.log->ended(reader));
+}
+
+void wrong_use_is_refused(const std::string& form) {
+  lab::LogOptions options;
+  options.rows_in_flight = 0;
+  CHECK_THROWS(lab::make_tuple_buffer(form, options), std::invalid_argument);
+  Rig rig(form);
+  const std::vector<std::int64_t> ts(4);
+  CHECK_THROWS(rig.log->add_source(nullptr, 3, 0), std::invalid_argument);
+  CHECK_THROWS(rig.log->add_source(ts.data(), 2, 0), std::invalid_argument);
+  for (int s = 0; s < lab::kMaxLogSources; ++s) CHECK_EQ(rig.source(0, 2), s);
+  CHECK_THROWS(rig.source(0, 2), std::length_error);
+  for (int r = 0; r < lab::kMaxLogReaders; ++r) CHECK_EQ(rig.log->add_reader(), r);
+  CHECK_THROWS(rig.log->add_reader(), std::length_error);
+}
+
+}  // namespace
+
+int main() {
+  CHECK_THROWS(lab::make_tuple_buffer("heap", {}), std::invalid_argument);
+  for (const std::string form : {"order", "scalegate"}) {
+    ties_are_broken_by_source_and_row(form);
+    const auto seeds = static_cast<unsigned>(lab::test::stress_rounds(60));
+    for (unsigned seed = 0; seed < seeds; ++seed) ready_is_what_the_definition_says(form, seed);
+    promises_of_silent_sources_arrive_as_watermarks(form);
+    control_entries_come_whatever_sources_do(form);
+    slowest_reader_bounds_what_may_be_published(form);
+    if (form != "scalegate") small_ring_of_entries_stops_the_merge_and_nothing_else(form);
+    sources_join_and_leave_at_a_place(form);
+    readers_continue_where_others_stand(form);
+    timestamps_may_be_anywhere_below_the_end_of_time(form);
+    wrong_use_is_refused(form);
+  }
+  return 0;
+}

@@ -1,0 +1,74 @@
+#include "log/total_order.h"
+
+#include <limits>
+
+namespace lab {
+
+MergedOrder::MergedOrder(std::deque<Feed>& feeds, std::int64_t ahead)
+    : ahead_(ahead),
+      inputs_{{&feeds[0], 0, std::numeric_limits<std::int64_t>::min()},
+              {&feeds[1], 0, std::numeric_limits<std::int64_t>::min()}} {
+  runs_.reserve(static_cast<std::size_t>(ahead));
+}
+
+bool MergedOrder::feed(Recorder& recorder) {
+  if (released_ != runs_.size()) return false;
+  for (Input& input : inputs_) {
+    const std::int64_t moved = take(input);
+    if (input.feed->pumped) recorder.emitted(moved);
+  }
+  runs_.clear();
+  released_ = 0;
+  merge();
+  return !runs_.empty();
+}
+
+std::int64_t MergedOrder::take(Input& input) {
+  Feed& feed = *input.feed;
+  const std::int64_t before = feed.row;
+  // At full speed no further than needed; under a load whatever is there, for the columns hold it anyway.
+  while (!feed.closed && (!feed.pumped || feed.row - input.taken < ahead_)) {
+    const Block* block = feed.block();
+    if (block == nullptr) break;
+    feed.row = block->end;
+    input.frontier = block->bound_ts;
+    feed.closed = block->bound_ts == kEndOfTime;
+    feed.pass();
+  }
+  return feed.row - before;
+}
+
+void MergedOrder::merge() {
+  const std::int64_t* ts[2];
+  for (std::size_t i = 0; i < 2; ++i) ts[i] = inputs_[i].feed->source->stream().ts.data();
+  std::int64_t at[2] = {inputs_[0].taken, inputs_[1].taken};
+  const std::int64_t end[2] = {inputs_[0].feed->row, inputs_[1].feed->row};
+  const std::int64_t most = at[0] + at[1] + ahead_;
+  while (at[0] + at[1] < most) {
+    std::size_t next = 0;
+    if (at[0] < end[0] && at[1] < end[1]) {
+      next = ts[0][at[0]] <= ts[1][at[1]] ? 0 : 1;
+    } else if (at[0] < end[0] && ts[0][at[0]] <= inputs_[1].frontier) {
+      next = 0;
+    } else if (at[1] < end[1] && ts[1][at[1]] < inputs_[0].frontier) {
+      next = 1;
+    } else {
+      break;
+    }
+    if (runs_.empty() || runs_.back().source != static_cast<std::int32_t>(next)) {
+      runs_.push_back({at[next], at[next], static_cast<std::int32_t>(next), 0});
+    }
+    runs_.back().end = ++at[next];
+  }
+  for (std::size_t i = 0; i < 2; ++i) inputs_[i].taken = at[i];
+}
+
+bool MergedOrder::ended(std::int32_t) {
+  if (released_ != runs_.size()) return false;
+  for (const Input& input : inputs_) {
+    if (!input.feed->closed || input.taken != input.feed->row) return false;
+  }
+  return true;
+}
+
+}  // namespace lab

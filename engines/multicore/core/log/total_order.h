@@ -1,0 +1,75 @@
+// Several streams as one sequence in total order, to the threads that read it.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "log/log_feeder.h"
+#include "run/recorder.h"
+#include "log/tuple_buffer.h"
+
+namespace lab {
+
+class TotalOrder {
+ public:
+  virtual ~TotalOrder() = default;
+
+  // Takes what the sources have handed over and puts it in order. Returns whether there is anything new, for any
+  // thread: then all are to be notified. Any thread.
+  virtual bool feed(Recorder& recorder) = 0;
+
+  // As of TupleBuffer.
+  virtual std::span<const LogRun> read(std::int32_t thread) = 0;
+  virtual void release(std::int32_t thread, std::size_t runs) = 0;
+  virtual bool ended(std::int32_t thread) = 0;
+};
+
+// The ordered log: each thread reads all of it.
+class LoggedOrder final : public TotalOrder {
+ public:
+  LoggedOrder(std::deque<Feed>& feeds, std::int32_t threads, const LogOptions& options)
+      : log_(make_tuple_buffer("order", options)), feeder_(*log_, feeds) {
+    feeder_.start();
+    for (std::int32_t i = 0; i < threads; ++i) log_->add_reader();
+  }
+
+  bool feed(Recorder& recorder) override { return feeder_.feed(recorder); }
+  std::span<const LogRun> read(std::int32_t thread) override { return log_->read(thread); }
+  void release(std::int32_t thread, std::size_t runs) override { log_->release(thread, runs); }
+  bool ended(std::int32_t thread) override { return log_->ended(thread); }
+
+ private:
+  std::unique_ptr<TupleBuffer> log_;
+  LogFeeder feeder_;
+};
+
+// No log: the one thread merges the streams itself, as far as both have come. Readiness as in log/tuple_buffer.h.
+class MergedOrder final : public TotalOrder {
+ public:
+  // `ahead`: rows merged at once, and taken from a source at full speed before they are wanted; plus a block.
+  MergedOrder(std::deque<Feed>& feeds, std::int64_t ahead);
+
+  bool feed(Recorder& recorder) override;
+  std::span<const LogRun> read(std::int32_t) override { return std::span(runs_).subspan(released_); }
+  void release(std::int32_t, std::size_t runs) override { released_ += runs; }
+  bool ended(std::int32_t) override;
+
+ private:
+  struct Input {
+    Feed* feed;
+    std::int64_t taken = 0;     // rows put in order
+    std::int64_t frontier = 0;  // rows not yet handed over have ts >= it
+  };
+
+  std::int64_t take(Input& input);
+  void merge();
+
+  const std::int64_t ahead_;
+  Input inputs_[2];
+  std::vector<LogRun> runs_;
+  std::size_t released_ = 0;
+};
+
+}  // namespace lab

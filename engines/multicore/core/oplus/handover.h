@@ -1,0 +1,94 @@
+// How tuples come from sources to the instances of an operator, and what a change of the mapping takes.
+//
+// `SharedLog` is virtual shared-nothing: one log that all instances read, one state that all share; a change moves
+// nothing. `Queues` (oplus/queues.h) is shared-nothing. `ChainLog` (oplus/chain_log.h) is the log between two operators.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "oplus/instance.h"
+#include "run/recorder.h"
+#include "run/source.h"
+#include "log/log_feeder.h"
+#include "log/tuple_buffer.h"
+
+namespace lab {
+
+// A change of the mapping, made while all instances stand at a barrier.
+struct Change {
+  std::int32_t before = 0;              // active instances
+  std::int32_t after = 0;
+  std::int32_t performer = 0;           // whose thread makes it
+  const std::vector<std::int32_t>* old_owner = nullptr;
+  const std::vector<std::int32_t>* new_owner = nullptr;
+};
+
+class Handover {
+ public:
+  virtual ~Handover() = default;
+
+  // Before the run. `most`: instances that may ever be active, `active` of them at the start.
+  virtual void start(std::int32_t most, std::int32_t active) = 0;
+
+  virtual TupleBuffer& log(std::int32_t instance) = 0;
+  virtual int reader(std::int32_t instance) = 0;
+  virtual std::span<const OperatorStream> streams(std::int32_t instance) = 0;
+  virtual WindowState* state(std::int32_t instance) = 0;  // null for joins
+
+  // The part of a run of the log that lies in one piece in the instance's columns, as rows of these.
+  virtual LogRun place(const LogRun& part) const noexcept = 0;
+
+  // Moves what sources have handed over on to the instances. Returns whether anything moved. Any instance's thread.
+  virtual bool feed(Recorder& recorder, const std::int32_t* owner, std::int32_t active) = 0;
+
+  // Has every active instance find switch `number` in its log. False: the run is over.
+  virtual bool call(std::int64_t number) = 0;
+
+  // Whether a switch holds from an event time that is decreed for all instances, one switch at a time; else from the
+  // watermark that each has where it reads the switch, which is the same.
+  virtual bool by_decree() const noexcept = 0;
+
+  // That event time, for who has read the switch; false without a decree.
+  virtual bool decreed(std::int64_t* until) const noexcept = 0;
+
+  // Tuples that have gone to the instances that they concern; -1 where all instances read all of them.
+  virtual std::int64_t delivered() const noexcept = 0;
+
+  // Those of one source, for any thread during the run; with a decree only. Up to a queue's length of each instance's
+  // is still to be processed.
+  virtual std::int64_t delivered_of(std::size_t) const noexcept { return 0; }
+
+  // Returns the bytes of state that were serialised.
+  virtual std::int64_t change(const Change& change, std::span<OperatorInstance* const> instances) = 0;
+};
+
+class SharedLog final : public Handover {
+ public:
+  SharedLog(std::unique_ptr<TupleBuffer> log, std::span<const OperatorStream> streams, std::deque<Feed>& feeds,
+            std::unique_ptr<WindowState> state)
+      : log_(std::move(log)), feeder_(*log_, feeds), streams_(streams), state_(std::move(state)) {}
+
+  void start(std::int32_t most, std::int32_t active) override;
+  TupleBuffer& log(std::int32_t) override { return *log_; }
+  int reader(std::int32_t instance) override { return instance; }
+  std::span<const OperatorStream> streams(std::int32_t) override { return streams_; }
+  WindowState* state(std::int32_t) override { return state_.get(); }
+  LogRun place(const LogRun& part) const noexcept override { return part; }
+  bool feed(Recorder& recorder, const std::int32_t*, std::int32_t) override { return feeder_.feed(recorder); }
+  bool call(std::int64_t number) override;
+  bool by_decree() const noexcept override { return false; }
+  bool decreed(std::int64_t*) const noexcept override { return false; }
+  std::int64_t delivered() const noexcept override { return -1; }
+  std::int64_t change(const Change& change, std::span<OperatorInstance* const> instances) override;
+
+ private:
+  std::unique_ptr<TupleBuffer> log_;
+  LogFeeder feeder_;
+  std::span<const OperatorStream> streams_;
+  std::unique_ptr<WindowState> state_;
+};
+
+}  // namespace lab

@@ -1,0 +1,30 @@
+#include "oplus/instance.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace lab {
+
+OperatorSpec checked(OperatorSpec spec) {
+  if (spec.window.advance < 1 || spec.window.size < spec.window.advance) {
+    throw std::invalid_argument("a window advances by at least 1 and at most its size");
+  }
+  if (spec.buckets < 1) throw std::invalid_argument("buckets must be at least 1");
+  spec.max_outputs = std::max<std::int64_t>(1, spec.max_outputs);
+  return spec;
+}
+
+void check_owners(const OperatorSpec& spec, std::span<const std::int32_t> owner, std::int32_t instances) {
+  if (owner.size() != static_cast<std::size_t>(spec.buckets)) throw std::invalid_argument("one owner per bucket");
+  const bool mapped = std::all_of(owner.begin(), owner.end(),
+                                  [instances](std::int32_t one) { return one >= 0 && one < instances; });
+  if (!mapped) throw std::invalid_argument("a bucket of no active instance");
+}
+
+void check_refused(const OperatorSpec& spec, std::int64_t refused) {
+  if (refused == 0) return;
+  throw std::runtime_error(spec.called() + "functions emitted " + std::to_string(refused) +
+                           " records beyond max_outputs; raise it in the operator");
+}
+
+}  // namespace lab

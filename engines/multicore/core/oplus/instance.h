@@ -1,0 +1,289 @@
+// One instance of an operator O+: what it does with the tuples that it reads from the log (Algorithms 2 and 4).
+//
+// An instance belongs to one thread. All instances of a virtual shared-nothing operator share one State and read
+// one log; each updates the keys of the buckets that the mapping gives it. Which those are changes only while all
+// of them stand at a barrier.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "run/cacheline.h"
+#include "oplus/causes.h"
+#include "oplus/kernel.h"
+#include "run/recorder.h"
+#include "run/sink.h"
+#include "run/source.h"
+#include "log/tuple_buffer.h"
+#include "run/window.h"
+#include "run/key_table.h"
+
+namespace lab {
+
+// One physical stream as an operator reads it.
+struct OperatorStream {
+  const StreamView* view = nullptr;  // columns[0] is the timestamp, as kernels expect
+  std::int32_t input = 0;            // which of the I inputs it belongs to
+  ProcessKernel process = nullptr;   // keyed operators
+  RouteKernel route = nullptr;       // shared-nothing keyed operators
+};
+
+struct OperatorSpec {
+  std::string name;                  // what errors call it
+  WindowShape window;
+  std::int32_t inputs = 1;
+  std::int64_t entry_bytes = 0;      // of a window table's entry; keyed operators
+  std::int32_t buckets = 1;
+  ExpireKernel expire = nullptr;     // null: windows expire without a trace
+  std::int64_t max_outputs = 1;      // of one call of a user function
+  bool emits_on_update = false;
+  // Joins of all pairs; null for keyed operators.
+  MatchKernel match_by_left = nullptr;   // probe: rows of the first input
+  MatchKernel match_by_right = nullptr;
+  PairKernel emit_pairs = nullptr;
+
+  bool is_join() const noexcept { return match_by_left != nullptr; }
+  // How errors begin.
+  std::string called() const { return name.empty() ? "" : "operator " + name + ": "; }
+};
+
+// Returns the specification. Throws std::invalid_argument on one that is out of range.
+OperatorSpec checked(OperatorSpec spec);
+
+// Throws std::invalid_argument unless every bucket is mapped to one of so many instances.
+void check_owners(const OperatorSpec& spec, std::span<const std::int32_t> owner, std::int32_t instances);
+
+// Throws std::runtime_error when the functions emitted records for which there was no room.
+void check_refused(const OperatorSpec& spec, std::int64_t refused);
+
+// With a load: when it is due, in ns after the start, that no tuple below `watermark` is to come, by events,
+// heartbeats, or the end of each stream; -1 without one. The streams are those of the sources.
+inline std::int64_t due_of_watermark(std::span<const OperatorStream> streams, std::int64_t watermark) noexcept {
+  std::int64_t result = -1;
+  for (const OperatorStream& stream : streams) {
+    const StreamView& view = *stream.view;
+    const auto event = std::lower_bound(view.ts.begin(), view.ts.end(), watermark) - view.ts.begin();
+    const auto beat =
+        std::lower_bound(view.heartbeats.begin(), view.heartbeats.end(), watermark - 1) - view.heartbeats.begin();
+    constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
+    std::int64_t due = kNone;
+    if (event < std::ssize(view.due)) due = view.due[static_cast<std::size_t>(event)];
+    if (beat < std::ssize(view.heartbeat_due)) due = std::min(due, view.heartbeat_due[static_cast<std::size_t>(beat)]);
+    if (due == kNone) {  // its end, with the last of both
+      due = -1;
+      if (!view.due.empty()) due = view.due.back();
+      if (!view.heartbeat_due.empty()) due = std::max(due, view.heartbeat_due.back());
+    }
+    result = std::max(result, due);
+  }
+  return result;
+}
+
+// The window instances of all keys: a table for each bucket and each window that may be alive.
+class WindowState {
+ public:
+  WindowState(const WindowShape& window, std::int32_t buckets)
+      : slots_(window.single ? 1 : window.alive()),
+        window_(window),
+        tables_(static_cast<std::size_t>(slots_) * static_cast<std::size_t>(buckets)) {}
+
+  std::int64_t slots() const noexcept { return slots_; }
+  // Which of a bucket's tables holds the window that begins at `left`.
+  std::int64_t slot(std::int64_t left) const noexcept {
+    return slots_ == 1 ? 0 : WindowShape::floor_mod(WindowShape::floor_div(left, window_.advance), slots_);
+  }
+  WindowTable& table(std::int64_t bucket, std::int64_t left) noexcept {
+    return tables_[static_cast<std::size_t>(bucket * slots_ + slot(left))];
+  }
+  // All tables of a bucket.
+  std::span<WindowTable> of(std::int64_t bucket) noexcept {
+    return {tables_.data() + bucket * slots_, static_cast<std::size_t>(slots_)};
+  }
+
+ private:
+  std::int64_t slots_;
+  WindowShape window_;
+  std::vector<WindowTable> tables_;
+};
+
+class alignas(kCacheLine) OperatorInstance {
+ public:
+  OperatorInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams,
+                   OutputBuffer& out, Recorder& recorder)
+      : index_(index), spec_(spec), streams_(streams), out_(out), recorder_(recorder), seen_(streams.size(), 0) {}
+  virtual ~OperatorInstance() = default;
+  OperatorInstance(const OperatorInstance&) = delete;
+  OperatorInstance& operator=(const OperatorInstance&) = delete;
+
+  // Processes consecutive runs of the log; none of them is a control entry. Throws std::runtime_error when a kernel
+  // fails.
+  virtual void process(std::span<const LogRun> runs) = 0;
+
+  // Time is known to have passed up to `watermark`, which with a load was to be known `due_ns` after the start:
+  // windows that end by then expire.
+  virtual void advance(std::int64_t watermark, std::int64_t due_ns) = 0;
+
+  // Whether `advance` would have windows expire, so that its `due_ns` matters.
+  virtual bool expires_by(std::int64_t) const noexcept { return false; }
+
+  // A new mapping holds from here on: bucket b is this instance's iff owner[b] is its index. With all instances at a
+  // barrier.
+  virtual void adopt(const std::int32_t* owner) = 0;
+
+  // Stands where `other` stands: the next tuple of both is the same. With all instances at a barrier.
+  virtual void stand_like(const OperatorInstance& other) {
+    seen_ = other.seen_;
+    watermark_ = other.watermark_;
+    started_ = other.started_;
+    stamp_ = other.stamp_;
+  }
+
+  // As `advance`, for all instances, whether or not this one has seen a tuple. At a barrier.
+  virtual void settle(std::int64_t watermark, std::int64_t due_ns) { advance(watermark, due_ns); }
+
+  // Another operator is behind: its outputs, not these, are accounted for, so each is to say what caused it. Before
+  // the run.
+  void forward_causes(Causes& causes) noexcept { causes_ = &causes; }
+
+  bool started() const noexcept { return started_; }                // whether the watermark means anything
+  std::int64_t watermark() const noexcept { return watermark_; }
+  std::int64_t tuples() const noexcept { return stamp_; }           // position in the log
+  std::int64_t processed(std::int32_t input) const noexcept {       // tuples of one input
+    std::int64_t total = 0;
+    for (std::size_t s = 0; s < streams_.size(); ++s) total += streams_[s].input == input ? seen_[s] : 0;
+    return total;
+  }
+  virtual std::int64_t in_window(std::int32_t) const noexcept { return 0; }  // tuples of one input; joins only
+  std::int64_t compared() const noexcept { return compared_; }      // pairs
+  std::int64_t kernel_calls() const noexcept { return kernel_calls_; }
+
+ protected:
+  // Outputs have appeared whose cause was due `due_ns` after the start; without a load there is no such time.
+  void account(std::int64_t added, std::int64_t due_ns) {
+    if (added == 0) return;
+    if (causes_ != nullptr) {
+      causes_->add(added, due_ns);
+      return;
+    }
+    if (due_ns < 0) return;
+    recorder_.output(recorder_.start() + due_ns, added);
+    recorder_.served(recorder_.start() + due_ns, taken_ns_, added);
+  }
+
+  static std::int64_t due_of(const OperatorStream& stream, std::int64_t row) noexcept {
+    return stream.view->due.empty() ? -1 : stream.view->due[static_cast<std::size_t>(row)];
+  }
+
+  const std::int32_t index_;
+  const OperatorSpec& spec_;
+  const std::span<const OperatorStream> streams_;
+  std::int64_t taken_ns_ = 0;       // when the tuples at hand were taken
+  OutputBuffer& out_;
+  Recorder& recorder_;
+  Causes* causes_ = nullptr;
+  std::vector<std::int64_t> seen_;  // rows of each stream that have been read
+  std::int64_t watermark_ = std::numeric_limits<std::int64_t>::min();
+  std::int64_t stamp_ = 0;          // tuples read
+  std::int64_t compared_ = 0;
+  std::int64_t kernel_calls_ = 0;
+  bool started_ = false;            // has seen a tuple
+};
+
+// An operator with keyed window instances.
+class KeyedInstance final : public OperatorInstance {
+ public:
+  KeyedInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams, OutputBuffer& out,
+                Recorder& recorder, WindowState& state);
+
+  void process(std::span<const LogRun> runs) override;
+  void advance(std::int64_t watermark, std::int64_t due_ns) override;
+  bool expires_by(std::int64_t watermark) const noexcept override {
+    return started_ && live_ != 0 && left_ + spec_.window.size <= watermark;
+  }
+  void adopt(const std::int32_t* owner) override;
+  void stand_like(const OperatorInstance& other) override;
+  void settle(std::int64_t watermark, std::int64_t due_ns) override;
+
+ private:
+  static void* find(void* self, std::int64_t key, std::int64_t bucket, std::int64_t left, std::int64_t stamp);
+  void run(const OperatorStream& stream, std::int64_t begin, std::int64_t end);
+  void expire(std::int64_t left);
+  std::int64_t expire_table(WindowTable& table, std::int64_t left);
+  void account_each(const OperatorStream& stream, std::int64_t begin, std::int64_t end, const Emit& emit,
+                    std::int64_t added);
+  void count_live();
+  std::uint64_t& filled(std::int64_t slot, std::int64_t word) noexcept {
+    return filled_[static_cast<std::size_t>(slot * words_ + word)];
+  }
+  void grow_keys(std::int64_t wanted);
+  void set_expiry() noexcept;
+
+  WindowState& state_;
+  std::vector<std::int32_t> own_;  // buckets
+  // A bit for each bucket, in rows of `words_` by slot: which of the own tables have entries. Windows that hold few
+  // keys, as sparse input has them, then expire without a look at every bucket.
+  std::vector<std::uint64_t> filled_;
+  std::int64_t words_ = 0;
+  std::vector<std::int64_t> key_column_;
+  std::vector<std::int32_t> bucket_column_;
+  void* key_columns_[2] = {nullptr, nullptr};
+  KeySet keys_{};
+  InstanceView view_{};
+  bool lazy_;                 // windows expire without a trace: nothing to do then
+  std::int64_t left_ = 0;     // no window that began before it is alive
+  std::int64_t live_ = 0;     // entries of own buckets
+  std::int64_t cause_due_ns_ = -1;  // when it was due that windows expire now
+};
+
+// A join of all pairs of two inputs, each one stream. The streams' columns are the window store: nothing is copied,
+// and nothing moves when the mapping changes. Tuples are kept in shares of `kShareRows` consecutive rows, which
+// take turns over the buckets; the instance that owns the share of the earlier tuple of a pair compares it.
+class JoinInstance final : public OperatorInstance {
+ public:
+  static constexpr std::int64_t kShareRows = 512;
+  static constexpr std::int64_t kTileRows = 1024;   // compared in one kernel call: stays in the first-level cache
+  static constexpr std::int64_t kProbeRows = 256;   // new tuples that are compared together, at most
+
+  JoinInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams, OutputBuffer& out,
+               Recorder& recorder);
+
+  void process(std::span<const LogRun> runs) override;
+  void advance(std::int64_t watermark, std::int64_t due_ns) override;
+  void adopt(const std::int32_t* owner) override { owner_ = owner; }
+  void stand_like(const OperatorInstance& other) override;
+
+  std::int64_t in_window(std::int32_t input) const noexcept override {
+    const auto i = static_cast<std::size_t>(input);
+    return seen_[i] - first_[i];
+  }
+
+ private:
+  struct Rows {
+    std::int64_t begin, end;
+  };
+
+  void join(const Rows (&fresh)[2]);
+  void tile(std::size_t prober, Rows probes, Rows stored, bool whole);
+  void emit();
+  void account_each(std::int64_t begin, std::int64_t end, const Emit& emit, std::int64_t added);
+  bool later_is_left(const Pair& pair) const noexcept { return before(1, pair.right, 0, pair.left); }
+  std::int64_t ts(std::size_t input, std::int64_t row) const noexcept {
+    return streams_[input].view->ts[static_cast<std::size_t>(row)];
+  }
+  bool before(std::size_t input, std::int64_t row, std::size_t than_input, std::int64_t than_row) const noexcept {
+    const std::int64_t a = ts(input, row), b = ts(than_input, than_row);
+    return a < b || (a == b && input < than_input);
+  }
+
+  const std::int32_t* owner_ = nullptr;
+  std::int64_t first_[2] = {0, 0};  // first row of each input that a tuple to come can match
+  std::vector<Pair> pairs_;         // of the tuples at hand
+  std::vector<Pair> scratch_;
+  std::vector<std::int64_t> times_;
+};
+
+}  // namespace lab

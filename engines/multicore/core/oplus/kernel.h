@@ -1,0 +1,62 @@
+// The C interface of compiled O+ functions. oplus/kernels.py produces them; offsets are law.
+//
+// Kernels return a position plus one, since compiled code that raises returns 0.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "run/kernel.h"
+#include "run/pair.h"
+
+namespace lab {
+
+// Where f_MK adds the keys of one tuple: those of the buckets that `owner` gives to `me`, or all when `me` < 0.
+struct KeySet {
+  void* const* columns;  // int64 keys, int32 buckets
+  std::int64_t count;
+  std::int64_t capacity;
+  std::int64_t refused;  // keys without room: the tuple is done again with more
+  const std::int32_t* owner;
+  std::int64_t me;
+};
+static_assert(offsetof(KeySet, refused) == 24 && offsetof(KeySet, owner) == 32 && offsetof(KeySet, me) == 40);
+
+// The window instances of a key in a window that begins at `left`: the first of the I; null when tuple `stamp`
+// has been there already.
+using FindWindows = void* (*)(void* instance, std::int64_t key, std::int64_t bucket, std::int64_t left,
+                              std::int64_t stamp);
+
+struct InstanceView {
+  KeySet* keys;
+  std::int64_t expire_at;  // a tuple at or after this time has windows expire before it
+  std::int64_t stamp;      // of row `begin`: its position in the log
+  void* instance;
+  FindWindows find;
+};
+static_assert(offsetof(InstanceView, expire_at) == 8 && offsetof(InstanceView, stamp) == 16);
+static_assert(offsetof(InstanceView, instance) == 24 && offsetof(InstanceView, find) == 32);
+
+// Algorithm 2's handleInputTuple for rows [begin, end) of one stream; returns the first row not processed: one
+// at which windows expire, or for which there is no room.
+using ProcessKernel = std::int64_t (*)(const InstanceView* view, const void* const* columns, std::int64_t begin,
+                                       std::int64_t end, Emit* out);
+
+// Algorithm 1: which instances are responsible for a key of rows [begin, end), a bit each. Stops where keys lack
+// room.
+using RouteKernel = std::int64_t (*)(KeySet* keys, const void* const* columns, std::int64_t begin, std::int64_t end,
+                                     std::uint64_t* masks);
+
+// f_O, and for single windows f_S and the advance, of entries [begin, end) that begin at `left`.
+using ExpireKernel = std::int64_t (*)(void* entries, std::int64_t begin, std::int64_t end, std::int64_t left, Emit* out);
+
+// Compares rows [begin, end) of one input with rows [first, last) of the other; writes the pairs that match, as
+// many as fit, and returns how many there are, plus one.
+using MatchKernel = std::int64_t (*)(const void* const* probe, std::int64_t begin, std::int64_t end,
+                                     const void* const* stored, std::int64_t first, std::int64_t last, Pair* pairs,
+                                     std::int64_t capacity);
+
+// Emits the results of pairs [begin, end), result i timed `ts[i]`.
+using PairKernel = std::int64_t (*)(const void* const* left, const void* const* right, const Pair* pairs,
+                                    const std::int64_t* ts, std::int64_t begin, std::int64_t end, Emit* out);
+
+}  // namespace lab

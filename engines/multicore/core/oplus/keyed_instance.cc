@@ -1,0 +1,229 @@
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <stdexcept>
+
+#include "oplus/instance.h"
+
+namespace lab {
+namespace {
+
+constexpr std::int64_t kFirstKeys = 256;
+constexpr std::int64_t kMostKeys = std::int64_t{1} << 28;
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+}  // namespace
+
+KeyedInstance::KeyedInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams,
+                             OutputBuffer& out, Recorder& recorder, WindowState& state)
+    : OperatorInstance(index, spec, streams, out, recorder), state_(state), lazy_(spec.expire == nullptr) {
+  grow_keys(kFirstKeys);
+  keys_.me = index;
+  view_.keys = &keys_;
+  view_.instance = this;
+  view_.find = &KeyedInstance::find;
+  view_.expire_at = kNever;
+}
+
+void KeyedInstance::grow_keys(std::int64_t wanted) {
+  if (wanted > kMostKeys) throw std::runtime_error("a tuple has more than 2^28 keys");
+  key_column_.resize(static_cast<std::size_t>(wanted));
+  bucket_column_.resize(static_cast<std::size_t>(wanted));
+  key_columns_[0] = key_column_.data();
+  key_columns_[1] = bucket_column_.data();
+  keys_.columns = key_columns_;
+  keys_.capacity = wanted;
+}
+
+void KeyedInstance::adopt(const std::int32_t* owner) {
+  keys_.owner = owner;
+  own_.clear();
+  for (std::int32_t b = 0; b < spec_.buckets; ++b) {
+    if (owner[b] == index_) own_.push_back(b);
+  }
+  count_live();
+}
+
+void KeyedInstance::stand_like(const OperatorInstance& other) {
+  OperatorInstance::stand_like(other);
+  const auto& like = static_cast<const KeyedInstance&>(other);
+  left_ = like.left_;
+  set_expiry();
+}
+
+void KeyedInstance::settle(std::int64_t watermark, std::int64_t due_ns) {
+  advance(watermark, due_ns);
+  const std::int64_t earliest = spec_.window.earliest(watermark);
+  left_ = started_ ? std::max(left_, earliest) : earliest;
+  watermark_ = started_ ? std::max(watermark_, watermark) : watermark;
+  started_ = true;
+  set_expiry();
+}
+
+void KeyedInstance::count_live() {
+  live_ = 0;
+  words_ = (spec_.buckets + 63) / 64;
+  filled_.assign(static_cast<std::size_t>(words_ * state_.slots()), 0);
+  for (const std::int32_t b : own_) {
+    const std::span<const WindowTable> tables = state_.of(b);
+    for (std::size_t slot = 0; slot < tables.size(); ++slot) {
+      if (tables[slot].count() == 0) continue;
+      live_ += static_cast<std::int64_t>(tables[slot].count());
+      filled(static_cast<std::int64_t>(slot), b / 64) |= std::uint64_t{1} << (b % 64);
+    }
+  }
+}
+
+void KeyedInstance::set_expiry() noexcept {
+  // Windows that leave no trace need not expire: a single one is moved when it is touched. Several of a key have to
+  // leave their slots before others take them.
+  const bool never = !started_ || (lazy_ && spec_.window.single);
+  view_.expire_at = never ? kNever : left_ + spec_.window.size;
+}
+
+void* KeyedInstance::find(void* self, std::int64_t key, std::int64_t bucket, std::int64_t left, std::int64_t stamp) {
+  auto& me = *static_cast<KeyedInstance*>(self);
+  const auto stride = static_cast<std::size_t>(me.spec_.entry_bytes);
+  try {
+    const WindowTable::Found found = me.state_.table(bucket, left).find(key, stride);
+    std::int64_t last;
+    std::memcpy(&last, found.entry, sizeof last);
+    if (last == stamp) return nullptr;
+    std::memcpy(found.entry, &stamp, sizeof stamp);
+    const std::size_t width = (stride - WindowTable::kKeyOffset) / static_cast<std::size_t>(me.spec_.inputs);
+    if (found.created || (me.lazy_ && me.spec_.window.single)) {
+      if (found.created) {
+        ++me.live_;
+        me.filled(me.state_.slot(left), bucket / 64) |= std::uint64_t{1} << (bucket % 64);
+      }
+      for (std::int32_t i = 0; i < me.spec_.inputs; ++i) {
+        std::byte* at = found.entry + WindowTable::kKeyOffset + static_cast<std::size_t>(i) * width;
+        std::memcpy(at, &key, sizeof key);
+        std::memcpy(at + sizeof key, &left, sizeof left);
+      }
+    }
+    return found.entry + WindowTable::kKeyOffset;
+  } catch (...) {  // no memory; an exception cannot pass through compiled code
+    std::terminate();
+  }
+}
+
+void KeyedInstance::process(std::span<const LogRun> runs) {
+  taken_ns_ = recorder_.now();
+  for (const LogRun& part : runs) {
+    const auto s = static_cast<std::size_t>(part.source);
+    run(streams_[s], part.begin, part.end);
+    seen_[s] += part.end - part.begin;  // rows may lie in a ring
+  }
+}
+
+void KeyedInstance::run(const OperatorStream& stream, std::int64_t begin, std::int64_t end) {
+  const std::span<const std::int64_t> ts = stream.view->ts;
+  if (!started_ && begin < end) {
+    started_ = true;
+    left_ = spec_.window.earliest(ts[static_cast<std::size_t>(begin)]);
+    set_expiry();
+  }
+  std::int64_t room = spec_.max_outputs;
+  while (begin < end) {
+    if (ts[static_cast<std::size_t>(begin)] >= view_.expire_at) {
+      advance(ts[static_cast<std::size_t>(begin)], due_of(stream, begin));
+    }
+    view_.stamp = stamp_;
+    Emit* emit = out_.open(std::min(room, out_.chunk_rows()));
+    const std::int64_t next = stream.process(&view_, stream.view->columns.data(), begin, end, emit) - 1;
+    ++kernel_calls_;
+    if (next < begin) throw std::runtime_error("keys or update raised an exception");
+    account_each(stream, begin, next, *emit, out_.close(index_, index_, 0, false));
+    stamp_ += next - begin;
+    if (next == begin && ts[static_cast<std::size_t>(begin)] < view_.expire_at) {
+      if (keys_.refused != 0) {
+        grow_keys(2 * (keys_.count + keys_.refused));
+      } else {
+        const std::int64_t windows = spec_.window.single ? 1 : spec_.window.alive();
+        const std::int64_t wanted = keys_.count * windows * spec_.max_outputs;
+        if (wanted <= room || wanted > out_.chunk_rows()) {
+          throw std::runtime_error("one tuple may emit " + std::to_string(wanted) + " records, a chunk holds " +
+                                   std::to_string(out_.chunk_rows()));
+        }
+        room = wanted;
+      }
+    }
+    begin = next;
+  }
+  if (end > 0) watermark_ = ts[static_cast<std::size_t>(end) - 1];
+}
+
+void KeyedInstance::account_each(const OperatorStream& stream, std::int64_t begin, std::int64_t end, const Emit& emit,
+                                 std::int64_t added) {
+  if (added == 0 || !recorder_.on()) return;
+  recorder_.tick();
+  if (stream.view->due.empty()) return;
+  // An output carries the end of its tuple's window, so a merge by time finds the tuple; of tuples in one window
+  // the first counts, which errs on the slow side.
+  const auto* ts = static_cast<const std::int64_t*>(emit.columns[0]) + (emit.count - added);
+  const WindowShape& window = spec_.window;
+  std::int64_t row = begin;
+  std::int64_t done = 0;
+  while (done < added) {
+    const std::int64_t left = ts[done] - window.size;
+    while (row + 1 < end && window.earliest(stream.view->ts[static_cast<std::size_t>(row)]) < left) ++row;
+    std::int64_t same = done + 1;
+    while (same < added && ts[same] == ts[done]) ++same;
+    account(same - done, due_of(stream, row));
+    done = same;
+  }
+}
+
+void KeyedInstance::advance(std::int64_t watermark, std::int64_t due_ns) {
+  if (!started_) return;
+  cause_due_ns_ = due_ns;
+  watermark_ = std::max(watermark_, watermark);
+  if (lazy_ && spec_.window.single) return;
+  while (left_ + spec_.window.size <= watermark) {
+    if (live_ == 0) {
+      left_ = std::max(left_, spec_.window.earliest(watermark));
+      break;
+    }
+    expire(left_);
+    left_ += spec_.window.advance;
+  }
+  set_expiry();
+}
+
+void KeyedInstance::expire(std::int64_t left) {
+  const std::int64_t slot = state_.slot(left);
+  for (std::int64_t word = 0; word < words_; ++word) {
+    std::uint64_t kept = 0;
+    for (std::uint64_t rest = filled(slot, word); rest != 0; rest &= rest - 1) {
+      WindowTable& table = state_.table(word * 64 + std::countr_zero(rest), left);
+      live_ -= expire_table(table, left);
+      if (table.count() != 0) kept |= rest & -rest;
+    }
+    filled(slot, word) = kept;
+  }
+}
+
+std::int64_t KeyedInstance::expire_table(WindowTable& table, std::int64_t left) {
+  const auto before = static_cast<std::int64_t>(table.count());
+  if (!lazy_) {
+    for (std::int64_t at = 0; at < before;) {
+      Emit* emit = out_.open(spec_.max_outputs);
+      const std::int64_t next = spec_.expire(table.entries(), at, before, left, emit) - 1;
+      ++kernel_calls_;
+      if (next < at) throw std::runtime_error("expire or slide raised an exception");
+      const std::int64_t added = out_.close(index_, index_, 0, false);
+      if (added != 0) recorder_.tick();
+      account(added, cause_due_ns_);
+      at = next;
+    }
+  }
+  if (spec_.window.single) {
+    table.remove_zero(static_cast<std::size_t>(spec_.entry_bytes), static_cast<std::size_t>(spec_.inputs));
+  } else {
+    table.clear();
+  }
+  return before - static_cast<std::int64_t>(table.count());
+}
+
+}  // namespace lab

@@ -1,0 +1,56 @@
+// What a run of operators O+ is given, and what it tells about itself.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "run/generator.h"
+#include "run/recorder.h"
+#include "log/tuple_buffer.h"
+
+namespace lab {
+
+struct OplusOptions {
+  std::int32_t instances = 1;        // of every operator, active at the start
+  std::int32_t most_instances = 1;   // threads; those that are not active wait in a pool
+  std::int64_t batch = 1;            // events per block
+  std::uint64_t ring_blocks = 64;    // blocks that a source may be ahead of the log
+  std::string tuple_buffer = "order";
+  bool shared_nothing = false;       // queues instead of one log, a state for each instance
+  LogOptions log;
+  std::int64_t link_rows = 1 << 14;  // rows of one instance in the log between two operators; a power of two
+  std::vector<std::int32_t> output_itemsizes;  // of the first operator
+  std::vector<std::int32_t> cores;   // thread i is pinned to cores[i mod size]; empty: not pinned
+  bool oversubscribed = false;       // more threads than cores: do not spin
+  std::optional<LoadOptions> load;
+  bool spare_core = false;
+  std::int64_t reserved_rows = 0;    // output rows of all instances for which memory is touched before the run
+  std::int64_t grid_steps = Recorder::kSteps;
+  bool measure = true;
+  std::optional<std::int64_t> end_watermark;  // up to which time has passed at the end; none: the last tuple's
+  std::int64_t batch_rows = 4096;    // tuples that an instance processes before it gives log space back
+};
+
+// One change of the mapping. Times in ns after the start of the run.
+struct Switch {
+  std::int64_t called_ns = 0;
+  std::int64_t done_ns = -1;         // -1: never applied
+  std::int32_t before = 0;
+  std::int32_t after = 0;
+  std::int64_t event_ts = 0;         // of the watermark before the switch
+  std::int64_t moved_bytes = 0;
+};
+
+// What the operators have done so far, as another thread may see it: counters read one after another.
+struct Snapshot {
+  std::int64_t time_ns = 0;               // after the start
+  std::int32_t instances = 0;             // active
+  std::vector<std::int64_t> busy_ns;      // by thread, with all operators; 0 when nothing is measured
+  // Of the first operator.
+  std::vector<std::int64_t> processed;    // by input, tuples that every active instance is done with, or has a copy of
+  std::vector<std::int64_t> windows;      // by input, tuples in the window; joins only
+  std::int64_t compared = 0;
+};
+
+}  // namespace lab

@@ -1,0 +1,317 @@
+#include "oplus/queues.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <thread>
+
+namespace lab {
+namespace {
+
+constexpr std::int64_t kRouteRows = 256;      // of one source, before the others get their turn
+constexpr std::int64_t kLeastElements = 1 << 14;
+
+std::int64_t power_of_two(std::int64_t least) {
+  std::int64_t size = 1;
+  while (size < least) size *= 2;
+  return size;
+}
+
+std::int64_t longest_list(const OperatorStream& stream, std::size_t from) {
+  const auto* begins = static_cast<const std::int64_t*>(stream.view->columns[from]);
+  const auto* ends = static_cast<const std::int64_t*>(stream.view->columns[from + 1]);
+  std::int64_t longest = 0;
+  for (std::int64_t row = 0; row < stream.view->size(); ++row) longest = std::max(longest, ends[row] - begins[row]);
+  return longest;
+}
+
+}  // namespace
+
+TupleQueue::TupleQueue(const OperatorStream& source, std::span<const ColumnShape> shapes, std::int64_t rows)
+    : source_(source), mask_(static_cast<std::uint64_t>(power_of_two(rows)) - 1) {
+  const auto size = static_cast<std::size_t>(mask_ + 1);
+  ts_.resize(size);
+  view_.columns = {ts_.data()};
+  std::size_t from = 1;
+  for (const ColumnShape& shape : shapes) {
+    Column column;
+    column.shape = shape;
+    column.from = from;
+    column.present = source.view->columns[from] != nullptr;
+    if (column.present && shape.is_list) {
+      // Twice the longest: a list that would not lie in one piece begins anew at the front.
+      column.elements = power_of_two(std::max(kLeastElements, 4 * longest_list(source, from)));
+      column.values.resize(static_cast<std::size_t>(column.elements) * static_cast<std::size_t>(shape.itemsize));
+      column.begins.resize(size);
+      column.ends.resize(size);
+      column.starts.resize(size);
+    } else if (column.present) {
+      column.values.resize(size * static_cast<std::size_t>(shape.itemsize));
+    }
+    from += shape.is_list ? 3 : 1;
+    columns_.push_back(std::move(column));
+  }
+  for (const Column& column : columns_) {
+    const void* values = column.present ? column.values.data() : nullptr;
+    if (column.shape.is_list) {
+      view_.columns.push_back(column.present ? column.begins.data() : nullptr);
+      view_.columns.push_back(column.present ? column.ends.data() : nullptr);
+    }
+    view_.columns.push_back(values);
+  }
+  view_.index = source.view->index;
+  view_.ts = ts_;
+  if (!source.view->due.empty()) {
+    due_.resize(size);
+    view_.due = due_;
+  }
+  stream_ = source;
+  stream_.view = &view_;
+}
+
+bool TupleQueue::fits(std::int64_t row, std::int64_t consumed) noexcept {
+  if (rows_ - consumed > static_cast<std::int64_t>(mask_)) return false;
+  const auto at = static_cast<std::size_t>(static_cast<std::uint64_t>(rows_) & mask_);
+  const auto oldest = static_cast<std::size_t>(static_cast<std::uint64_t>(consumed) & mask_);
+  const auto from = static_cast<std::size_t>(row);
+  const StreamView& source = *source_.view;
+  for (Column& column : columns_) {
+    if (!column.present || !column.shape.is_list) continue;
+    const auto* begins = static_cast<const std::int64_t*>(source.columns[column.from]);
+    const auto* ends = static_cast<const std::int64_t*>(source.columns[column.from + 1]);
+    const std::int64_t length = ends[from] - begins[from];
+    std::int64_t start = column.head;
+    const std::int64_t left = column.elements - (start & (column.elements - 1));
+    if (left < length) start += left;
+    const std::int64_t tail = consumed == rows_ ? start : column.starts[oldest];
+    if (start + length - tail > column.elements) return false;
+    column.starts[at] = start;
+  }
+  return true;
+}
+
+void TupleQueue::copy(std::int64_t row) noexcept {
+  const auto at = static_cast<std::size_t>(static_cast<std::uint64_t>(rows_) & mask_);
+  const auto from = static_cast<std::size_t>(row);
+  const StreamView& source = *source_.view;
+  for (Column& column : columns_) {
+    if (!column.present) continue;
+    const auto size = static_cast<std::size_t>(column.shape.itemsize);
+    if (!column.shape.is_list) {
+      std::memcpy(column.values.data() + at * size, static_cast<const std::byte*>(source.columns[column.from]) + from * size,
+                  size);
+      continue;
+    }
+    const auto* begins = static_cast<const std::int64_t*>(source.columns[column.from]);
+    const auto* ends = static_cast<const std::int64_t*>(source.columns[column.from + 1]);
+    const auto* values = static_cast<const std::byte*>(source.columns[column.from + 2]);
+    const std::int64_t length = ends[from] - begins[from];
+    const std::int64_t begin = column.starts[at] & (column.elements - 1);
+    if (length != 0) {
+      std::memcpy(column.values.data() + static_cast<std::size_t>(begin) * size,
+                  values + static_cast<std::size_t>(begins[from]) * size, static_cast<std::size_t>(length) * size);
+    }
+    column.begins[at] = begin;
+    column.ends[at] = begin + length;
+    column.head = column.starts[at] + length;
+  }
+  ts_[at] = source.ts[from];
+  if (!due_.empty()) due_[at] = source.due[from];
+  ++rows_;
+}
+
+Queues::Queues(const OperatorSpec& spec, std::string tuple_buffer, LogOptions options,
+               std::span<const OperatorStream> streams, std::span<const std::vector<ColumnShape>> shapes,
+               std::deque<Feed>& feeds)
+    : spec_(spec),
+      tuple_buffer_(std::move(tuple_buffer)),
+      options_(std::move(options)),
+      streams_(streams),
+      shapes_(shapes),
+      feeds_(feeds) {
+  if (spec.is_join()) throw std::invalid_argument("shared-nothing instances run keyed operators");
+}
+
+void Queues::start(std::int32_t most, std::int32_t) {
+  if (most > KeyRouter::kMostInstances) {
+    throw std::invalid_argument("shared-nothing takes at most " + std::to_string(KeyRouter::kMostInstances) + " instances");
+  }
+  options_.rows_in_flight = std::max(options_.rows_in_flight, kRows);
+  for (std::int32_t i = 0; i < most; ++i) {
+    Receiver& receiver = receivers_.emplace_back();
+    receiver.log = make_tuple_buffer(tuple_buffer_, options_);
+    receiver.state = std::make_unique<WindowState>(spec_.window, spec_.buckets);
+    for (std::size_t s = 0; s < streams_.size(); ++s) {
+      TupleQueue& queue = receiver.queues.emplace_back(streams_[s], shapes_[s], kRows);
+      receiver.streams.push_back(queue.stream());
+      receiver.log->add_source(queue.stream().view->ts.data(), queue.mask(), std::numeric_limits<std::int64_t>::min());
+    }
+    receiver.log->add_reader();
+  }
+  routers_.resize(streams_.size());
+  routed_ = std::make_unique<std::atomic<std::int64_t>[]>(streams_.size());
+  for (Router& router : routers_) router.masks.resize(kRouteRows);
+}
+
+LogRun Queues::place(const LogRun& part) const noexcept {
+  constexpr auto kMask = static_cast<std::int64_t>(kRows - 1);
+  static_assert((kRows & (kRows - 1)) == 0, "queues are rings of a power of two");
+  LogRun placed = part;
+  placed.begin = part.begin & kMask;
+  placed.end = std::min(placed.begin + (part.end - part.begin), kRows);
+  return placed;
+}
+
+bool Queues::feed(Recorder& recorder, const std::int32_t* owner, std::int32_t active) {
+  bool progress = false;
+  for (std::size_t s = 0; s < feeds_.size(); ++s) {
+    Feed& one = feeds_[s];
+    progress |= move_blocks(one, [&] { return !one.closed && route(s, owner, active, recorder); });
+  }
+  for (std::int32_t i = 0; i < active; ++i) progress |= receivers_[static_cast<std::size_t>(i)].log->advance();
+  return progress;
+}
+
+bool Queues::route(std::size_t s, const std::int32_t* owner, std::int32_t active, Recorder& recorder) {
+  Feed& one = feeds_[s];
+  Router& router = routers_[s];
+  if (router.halted) return false;
+  const StreamView& view = *streams_[s].view;
+  const bool switching = number_ >= 0;
+  const Block* block = one.block();
+  if (block == nullptr) {
+    if (!switching || router.frontier <= until_) return false;
+    halt(s, active);  // it has said enough already
+    return true;
+  }
+  std::int64_t end = std::min(block->end, one.row + kRouteRows);
+  if (switching) end = std::upper_bound(view.ts.data() + one.row, view.ts.data() + end, until_) - view.ts.data();
+  const std::int64_t routed = one.row < end ? route_rows(s, one.row, end, owner) : one.row;
+  const std::int64_t moved = routed - one.row;
+  one.row = routed;
+  routed_[s].store(routed, std::memory_order_relaxed);  // relaxed: a statistic
+  if (moved != 0) router.last_ts = view.ts[static_cast<std::size_t>(routed) - 1];
+  if (one.pumped) recorder.emitted(moved);
+  recorder.consumed(static_cast<double>(moved));
+  const bool whole = routed == block->end;
+  const bool last = whole && block->bound_ts == kEndOfTime;
+  std::int64_t bound = whole ? block->bound_ts : view.ts[static_cast<std::size_t>(routed)];
+  if (last) bound = view.size() == 0 ? router.frontier : view.ts.back();
+  if (moved != 0 || bound > router.frontier) publish(s, bound, active);
+  if (whole) one.pass();
+  // The switch is told before anything is closed: a log that has ended takes no more entries.
+  if (switching && (last || bound > until_)) halt(s, active);
+  if (last) {
+    one.closed = true;
+    // Everybody's log, the pool's too: who joins later must find the end there.
+    for (Receiver& receiver : receivers_) receiver.log->close(static_cast<int>(s));
+  }
+  return moved != 0 || whole;
+}
+
+std::int64_t Queues::route_rows(std::size_t s, std::int64_t begin, std::int64_t end, const std::int32_t* owner) {
+  Router& router = routers_[s];
+  const std::int64_t known = router.keys.route(streams_[s], begin, end, owner, router.masks.data());
+  for (std::int64_t row = begin; row < known; ++row) {
+    const std::uint64_t mask = router.masks[static_cast<std::size_t>(row - begin)];
+    // All or none: a tuple that does not fit everywhere waits.
+    for (std::uint64_t rest = mask; rest != 0; rest &= rest - 1) {
+      Receiver& receiver = receivers_[static_cast<std::size_t>(__builtin_ctzll(rest))];
+      if (!receiver.queues[s].fits(row, receiver.log->consumed(static_cast<int>(s)))) return row;
+    }
+    for (std::uint64_t rest = mask; rest != 0; rest &= rest - 1) {
+      receivers_[static_cast<std::size_t>(__builtin_ctzll(rest))].queues[s].copy(row);
+    }
+  }
+  return known;
+}
+
+void Queues::publish(std::size_t s, std::int64_t frontier, std::int32_t active) {
+  routers_[s].frontier = frontier = std::max(frontier, routers_[s].frontier);
+  for (std::int32_t i = 0; i < active; ++i) {
+    Receiver& receiver = receivers_[static_cast<std::size_t>(i)];
+    receiver.log->publish(static_cast<int>(s), receiver.queues[s].rows(), frontier);
+  }
+}
+
+void Queues::halt(std::size_t s, std::int32_t active) {
+  routers_[s].halted = true;
+  // acq_rel: the last source's mover tells the instances after all have published.
+  if (halted_.fetch_add(1, std::memory_order_acq_rel) + 1 != static_cast<std::int32_t>(feeds_.size())) return;
+  for (std::int32_t i = 0; i < active; ++i) receivers_[static_cast<std::size_t>(i)].log->control(number_);
+}
+
+bool Queues::call(std::int64_t number) {
+  for (Feed& one : feeds_) one.flag.enter_waiting();
+  const bool open = std::any_of(feeds_.begin(), feeds_.end(), [](const Feed& one) { return !one.closed; });
+  if (open) {
+    std::int64_t until = std::numeric_limits<std::int64_t>::min();
+    for (const Router& router : routers_) until = std::max(until, router.last_ts);
+    until_ = until;
+    number_ = number;
+    std::int32_t halted = 0;
+    for (std::size_t s = 0; s < feeds_.size(); ++s) {
+      routers_[s].halted = feeds_[s].closed;
+      halted += static_cast<std::int32_t>(feeds_[s].closed);
+    }
+    halted_.store(halted, std::memory_order_relaxed);  // relaxed: the flags order it
+  }
+  for (Feed& one : feeds_) one.flag.leave();  // for whoever came meanwhile, the caller notifies all
+  return open;
+}
+
+std::int64_t Queues::delivered() const noexcept {
+  std::int64_t total = 0;
+  for (const Feed& one : feeds_) total += one.row;
+  return total;
+}
+
+std::int64_t Queues::change(const Change& change, std::span<OperatorInstance* const> instances) {
+  const auto stride = static_cast<std::size_t>(spec_.entry_bytes);
+  // All are done with the tuples up to `until_`, but each with the windows up to where promises have brought it, which
+  // may be further. Every source has promised that much: it holds for all, or a window would move to an instance that
+  // has passed it.
+  std::int64_t passed = until_;
+  for (std::int32_t i = 0; i < change.before; ++i) {
+    const OperatorInstance& one = *instances[static_cast<std::size_t>(i)];
+    if (one.started()) passed = std::max(passed, one.watermark());
+  }
+  if (passed != std::numeric_limits<std::int64_t>::min()) {
+    for (std::int32_t i = 0; i < std::max(change.before, change.after); ++i) {
+      instances[static_cast<std::size_t>(i)]->settle(passed, due_of_watermark(streams_, passed));
+    }
+  }
+  std::int64_t moved = 0;
+  std::vector<std::byte> wire;
+  for (std::size_t b = 0; b < change.new_owner->size(); ++b) {
+    const std::int32_t from = (*change.old_owner)[b], to = (*change.new_owner)[b];
+    if (from == to) continue;
+    const auto given = receivers_[static_cast<std::size_t>(from)].state->of(static_cast<std::int64_t>(b));
+    const auto taken = receivers_[static_cast<std::size_t>(to)].state->of(static_cast<std::int64_t>(b));
+    for (std::size_t t = 0; t < given.size(); ++t) {
+      const std::span<const std::byte> bytes = given[t].bytes(stride);
+      if (bytes.empty()) continue;
+      wire.assign(bytes.begin(), bytes.end());
+      moved += static_cast<std::int64_t>(bytes.size());
+      given[t].clear();
+      // Stamps count the tuples of one instance: another's mean nothing here.
+      for (std::size_t at = 0; at < wire.size(); at += stride) {
+        std::memcpy(wire.data() + at, &WindowTable::kNoStamp, sizeof WindowTable::kNoStamp);
+      }
+      taken[t].assign(wire, stride);
+    }
+  }
+  // Who joins hears what the sources promised while it was away.
+  for (std::int32_t i = change.before; i < change.after; ++i) {
+    Receiver& receiver = receivers_[static_cast<std::size_t>(i)];
+    for (std::size_t s = 0; s < feeds_.size(); ++s) {
+      const std::int64_t frontier = routers_[s].frontier;
+      if (feeds_[s].closed || frontier == std::numeric_limits<std::int64_t>::min()) continue;
+      receiver.log->publish(static_cast<int>(s), receiver.queues[s].rows(), frontier);
+    }
+  }
+  number_ = -1;  // no flags: who feeds stands at the barrier, and `call` waits for the switch before
+  for (Router& router : routers_) router.halted = false;
+  return moved;
+}
+
+}  // namespace lab

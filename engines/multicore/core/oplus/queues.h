@@ -1,0 +1,123 @@
+// Shared-nothing hand-over (Algorithm 1): every instance has a queue of its own from each source, which holds copies
+// of the tuples that have a key of its; it merges them by time, and keeps a state of its own.
+//
+// A change of the mapping halts the operator: sources hand over what is timed up to `until`, the latest time that any
+// of them has handed over, and no more; when the instances have done all of that they meet, and the states of the
+// buckets that move are serialised, moved and taken over.
+#pragma once
+#include <limits>
+#include <string>
+
+#include "oplus/handover.h"
+#include "oplus/key_router.h"
+
+namespace lab {
+
+// A payload column of a stream: one pointer in StreamView::columns, or three for lists (begins, ends, elements).
+struct ColumnShape {
+  std::int32_t itemsize = 0;  // of an element
+  bool is_list = false;
+};
+
+// Copies of tuples on their way from one source to one instance, in rings of columns.
+class TupleQueue {
+ public:
+  TupleQueue(const OperatorStream& source, std::span<const ColumnShape> shapes, std::int64_t rows);
+  TupleQueue(const TupleQueue&) = delete;
+  TupleQueue& operator=(const TupleQueue&) = delete;
+
+  // Whether there is room for a row beside those that the reader is not done with; it is done with the first
+  // `consumed`. Must be asked before each `copy`.
+  bool fits(std::int64_t row, std::int64_t consumed) noexcept;
+  void copy(std::int64_t row) noexcept;
+  std::int64_t rows() const noexcept { return rows_; }
+  std::uint64_t mask() const noexcept { return mask_; }
+  const OperatorStream& stream() const noexcept { return stream_; }
+
+ private:
+  struct Column {
+    ColumnShape shape;
+    std::size_t from = 0;                // first pointer in the source's columns
+    bool present = false;
+    std::vector<std::byte> values;       // a ring of `mask_` + 1 items, or of `elements` list elements
+    std::vector<std::int64_t> begins, ends;
+    std::vector<std::int64_t> starts;    // like `begins`, but counted from the first element ever
+    std::int64_t head = 0;               // likewise, of the next list
+    std::int64_t elements = 0;           // a power of two
+  };
+
+  const OperatorStream& source_;
+  std::uint64_t mask_;
+  std::int64_t rows_ = 0;
+  std::vector<std::int64_t> ts_, due_;
+  std::vector<Column> columns_;
+  StreamView view_;
+  OperatorStream stream_;
+};
+
+class Queues final : public Handover {
+ public:
+  static constexpr std::int64_t kRows = 1 << 12;  // of a queue
+
+  Queues(const OperatorSpec& spec, std::string tuple_buffer, LogOptions options, std::span<const OperatorStream> streams,
+         std::span<const std::vector<ColumnShape>> shapes, std::deque<Feed>& feeds);
+
+  void start(std::int32_t most, std::int32_t active) override;
+  TupleBuffer& log(std::int32_t instance) override { return *receivers_[static_cast<std::size_t>(instance)].log; }
+  int reader(std::int32_t) override { return 0; }
+  std::span<const OperatorStream> streams(std::int32_t instance) override {
+    return receivers_[static_cast<std::size_t>(instance)].streams;
+  }
+  WindowState* state(std::int32_t instance) override {
+    return receivers_[static_cast<std::size_t>(instance)].state.get();
+  }
+  LogRun place(const LogRun& part) const noexcept override;
+  bool feed(Recorder& recorder, const std::int32_t* owner, std::int32_t active) override;
+  bool call(std::int64_t number) override;
+  bool by_decree() const noexcept override { return true; }
+  bool decreed(std::int64_t* until) const noexcept override {
+    *until = until_;
+    return true;
+  }
+  std::int64_t delivered() const noexcept override;
+  std::int64_t delivered_of(std::size_t source) const noexcept override {
+    return routed_[source].load(std::memory_order_relaxed);  // relaxed: a statistic
+  }
+  std::int64_t change(const Change& change, std::span<OperatorInstance* const> instances) override;
+
+ private:
+  struct Receiver {
+    std::unique_ptr<TupleBuffer> log;
+    std::deque<TupleQueue> queues;         // by source
+    std::vector<OperatorStream> streams;   // by source
+    std::unique_ptr<WindowState> state;
+  };
+  struct Router {                          // by source; used under its feed's flag
+    KeyRouter keys;
+    std::vector<std::uint64_t> masks;
+    std::int64_t last_ts = std::numeric_limits<std::int64_t>::min();  // handed over last
+    std::int64_t frontier = std::numeric_limits<std::int64_t>::min();  // published last
+    bool halted = false;                   // has handed over all that the switch under way lets it
+  };
+
+  bool route(std::size_t source, const std::int32_t* owner, std::int32_t active, Recorder& recorder);
+  std::int64_t route_rows(std::size_t source, std::int64_t begin, std::int64_t end, const std::int32_t* owner);
+  void halt(std::size_t source, std::int32_t active);
+  void publish(std::size_t source, std::int64_t frontier, std::int32_t active);
+
+  const OperatorSpec& spec_;
+  std::string tuple_buffer_;
+  LogOptions options_;
+  std::span<const OperatorStream> streams_;
+  std::span<const std::vector<ColumnShape>> shapes_;
+  std::deque<Feed>& feeds_;
+  std::deque<Receiver> receivers_;
+  std::vector<Router> routers_;
+  std::unique_ptr<std::atomic<std::int64_t>[]> routed_;  // rows by source; under its feed's flag, read by all
+  // Written with all flags held or by the performer of a switch; read under a flag, or behind the entry of the switch.
+  std::int64_t number_ = -1;               // switch under way
+  std::int64_t until_ = std::numeric_limits<std::int64_t>::min();
+  std::atomic<std::int32_t> halted_{0};    // sources; the last one tells the instances
+};
+
+}  // namespace lab

@@ -1,0 +1,287 @@
+#include "oplus/stage.h"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+#include "run/run_parts.h"
+
+namespace lab {
+
+OperatorStage::OperatorStage(const OplusOptions& options, InstanceThreads& threads, const OperatorSpec& spec,
+                             std::vector<std::int32_t> itemsizes)
+    : options_(options), threads_(threads), spec_(checked(spec)), itemsizes_(std::move(itemsizes)) {
+  check_output(itemsizes_);
+  workers_ = std::vector<Worker>(static_cast<std::size_t>(options_.most_instances));
+  pool_ = std::make_shared<OutputPool>(itemsizes_, spec_.max_outputs);
+  for (Worker& worker : workers_) {
+    worker.out = std::make_unique<OutputBuffer>(pool_);
+    const auto inputs = static_cast<std::size_t>(spec_.inputs);
+    worker.processed = std::make_unique<std::atomic<std::int64_t>[]>(inputs);
+    worker.windows = std::make_unique<std::atomic<std::int64_t>[]>(inputs);
+  }
+}
+
+void OperatorStage::map(std::vector<std::int32_t> owner) {
+  check_owners(spec_, owner, options_.instances);
+  epochs_.push_back({options_.instances, std::move(owner), {}});
+}
+
+void OperatorStage::start(std::unique_ptr<Handover> handover, const InputTimes& input) {
+  handover_ = std::move(handover);
+  first_ = this;
+  begin(input);
+}
+
+void OperatorStage::start(std::unique_ptr<ChainLog> link, OperatorStage& before, const InputTimes& input) {
+  from_ = link.get();
+  handover_ = std::move(link);
+  before_ = &before;
+  first_ = before.first_;
+  before.to_ = from_;
+  // Without measuring, nobody asks for causes.
+  for (Worker& worker : before.workers_) {
+    if (options_.load && options_.measure) worker.instance->forward_causes(worker.causes);
+  }
+  begin(input);
+}
+
+void OperatorStage::begin(const InputTimes& input) {
+  input_ = input;
+  handover_->start(options_.most_instances, options_.instances);
+  // relaxed: threads start after all of this
+  owner_.store(&epochs_.front().owner, std::memory_order_relaxed);
+  active_.store(options_.instances, std::memory_order_relaxed);
+  for (std::int32_t i = 0; i < options_.most_instances; ++i) {
+    Worker& worker = at(i);
+    Recorder& recorder = threads_.meter(i).recorder;
+    if (spec_.is_join()) {
+      worker.instance = std::make_unique<JoinInstance>(i, spec_, handover_->streams(i), *worker.out, recorder);
+    } else {
+      worker.instance = std::make_unique<KeyedInstance>(i, spec_, handover_->streams(i), *worker.out, recorder,
+                                                        *handover_->state(i));
+    }
+    worker.instance->adopt(epochs_.front().owner.data());
+    worker.active.store(i < options_.instances, std::memory_order_relaxed);
+  }
+}
+
+bool OperatorStage::turn(std::int32_t index) {
+  if (!active(index)) return false;
+  Worker& worker = at(index);
+  if (worker.done) return false;
+  // Outputs that found no room: the log may have some now. That they wait keeps nobody from reading on.
+  const bool passed = to_ != nullptr && worker.out->waiting() != 0 && pass_on(index);
+  if (worker.through) {
+    if (worker.out->waiting() != 0) return passed;
+    leave(index);
+    return true;
+  }
+  if (passed || read(index)) return true;
+  TupleBuffer& log = handover_->log(index);
+  const int reader = handover_->reader(index);
+  if (log.ended(reader)) {
+    // A switch by decree is everybody's, also of those that have no tuple left behind it.
+    if (worker.pending >= 0 && handover_->by_decree()) {
+      meet(index);
+    } else {
+      end(index);
+    }
+    return true;
+  }
+  const bool fed = handover_->feed(threads_.meter(index).recorder, owner_.load(std::memory_order_relaxed)->data(),
+                                   active_count());
+  if (fed) threads_.notify(active_count());
+  return fed || !log.read(reader).empty();
+}
+
+bool OperatorStage::read(std::int32_t index) {
+  Worker& worker = at(index);
+  const std::span<const LogRun> runs = handover_->log(index).read(handover_->reader(index));
+  if (runs.empty()) return false;
+  worker.batch.clear();
+  std::int64_t rows = 0;
+  std::size_t taken = 0;
+  bool at_switch = false;
+  for (; taken < runs.size() && rows < options_.batch_rows && !at_switch; ++taken) {
+    LogRun part = runs[taken];
+    if (part.source == kControlEntry) {
+      process(index, worker.batch);
+      worker.batch.clear();
+      worker.pending = part.begin;
+      worker.gamma = worker.instance->watermark();
+      worker.any = worker.instance->tuples() != 0;
+      if (handover_->decreed(&worker.gamma)) {
+        worker.any = true;
+        at_switch = part.end > worker.gamma;  // nothing up to there is to come
+      }
+      continue;
+    }
+    if (part.source == kWatermarkEntry) {
+      process(index, worker.batch);
+      worker.batch.clear();
+      if (worker.pending >= 0 && worker.any && part.end > worker.gamma) {
+        at_switch = true;
+        break;
+      }
+      // Between operators the watermark is that of the instances before, who promised the time behind it.
+      advance(index, from_ == nullptr ? part.end : part.end - 1);
+      continue;
+    }
+    part.begin += worker.skip;
+    worker.skip = 0;
+    if (worker.pending >= 0) {
+      const std::int64_t before = rows_until(index, part, worker.any, worker.gamma);
+      if (before != part.end) {
+        at_switch = true;
+        worker.skip = before - runs[taken].begin;
+        part.end = before;
+      }
+    }
+    while (part.begin < part.end) {  // in pieces that lie in one piece
+      const LogRun piece = handover_->place(part);
+      worker.batch.push_back(piece);
+      rows += piece.end - piece.begin;
+      part.begin += piece.end - piece.begin;
+    }
+    if (at_switch) break;
+  }
+  process(index, worker.batch);
+  release(index, taken);
+  if (to_ != nullptr) pass_on(index);
+  if (at_switch) meet(index);
+  return true;
+}
+
+void OperatorStage::release(std::int32_t index, std::size_t runs) {
+  handover_->log(index).release(handover_->reader(index), runs);
+  if (from_ != nullptr && from_->starved()) threads_.notify(active_count());
+}
+
+std::int64_t OperatorStage::rows_until(std::int32_t index, LogRun part, bool any, std::int64_t until) {
+  if (!any) return part.begin;
+  const std::int64_t* ts = handover_->streams(index)[static_cast<std::size_t>(part.source)].view->ts.data();
+  while (part.begin < part.end) {
+    const LogRun piece = handover_->place(part);
+    const std::int64_t* first = std::upper_bound(ts + piece.begin, ts + piece.end, until);
+    part.begin += first - (ts + piece.begin);
+    if (first != ts + piece.end) break;
+  }
+  return part.begin;
+}
+
+void OperatorStage::process(std::int32_t index, std::span<const LogRun> runs) {
+  if (runs.empty()) return;
+  Worker& worker = at(index);
+  WorkMeter& meter = threads_.meter(index);
+  std::int64_t rows = 0;
+  for (const LogRun& part : runs) rows += part.end - part.begin;
+  const std::int64_t compared = worker.instance->compared();
+  const std::int64_t before = meter.recorder.tick();
+  worker.instance->process(runs);
+  if (to_ != nullptr && options_.load) {
+    const LogRun& last = runs.back();
+    const std::span<const std::int64_t> due = handover_->streams(index)[static_cast<std::size_t>(last.source)].view->due;
+    if (!due.empty()) worker.last_due_ns = due[static_cast<std::size_t>(last.end) - 1];
+  }
+  if (from_ == nullptr) publish_counts(worker);
+  if (!meter.on()) return;
+  const std::int64_t after = meter.recorder.tick();
+  // Queues count what they hand over; between operators go no events.
+  if (from_ == nullptr && !handover_->by_decree()) {
+    meter.recorder.consumed(static_cast<double>(rows) / active_count());
+  }
+  meter.worked(before, after, worker.instance->compared() - compared);
+}
+
+void OperatorStage::advance(std::int32_t index, std::int64_t watermark) {
+  if (!input_.end) return;
+  // Promises may reach beyond the last tuple, the watermark does not, but to where the input is known to end. What a
+  // stage promises the next has been through this already.
+  const std::int64_t reached = from_ == nullptr ? std::min(watermark, *input_.end) : watermark;
+  WorkMeter& meter = threads_.meter(index);
+  const std::int64_t before = meter.recorder.tick();
+  OperatorInstance& instance = *at(index).instance;
+  instance.advance(reached, instance.expires_by(reached) ? due_of_time(index, reached) : -1);
+  if (meter.on()) meter.worked(before, meter.recorder.tick(), 0);
+}
+
+std::int64_t OperatorStage::due_of_time(std::int32_t index, std::int64_t watermark) const noexcept {
+  if (!options_.load) return -1;
+  // Tuples between operators are timed ahead of those that caused them, and raise watermarks by it before the sources
+  // are so far: then it is the last of them that did.
+  if (before_ != nullptr && watermark > first_->at(index).instance->watermark()) return before_->at(index).last_due_ns;
+  return due_of_watermark(input_.streams, watermark);
+}
+
+void OperatorStage::publish_counts(Worker& worker) noexcept {
+  // relaxed: statistics.
+  worker.compared.store(worker.instance->compared(), std::memory_order_relaxed);
+  for (std::int32_t i = 0; i < spec_.inputs; ++i) {
+    const auto input = static_cast<std::size_t>(i);
+    worker.processed[input].store(worker.instance->processed(i), std::memory_order_relaxed);
+    worker.windows[input].store(worker.instance->in_window(i), std::memory_order_relaxed);
+  }
+}
+
+bool OperatorStage::pass_on(std::int32_t index) {
+  Worker& worker = at(index);
+  const std::int64_t watermark = worker.instance->started() ? worker.instance->watermark() : ChainLog::kNever;
+  if (!to_->move(index, *worker.out, worker.causes, watermark)) return false;
+  if (to_->log(index).advance()) threads_.notify(active_count());
+  return true;
+}
+
+void OperatorStage::end(std::int32_t index) {
+  Worker& worker = at(index);
+  // Time has passed up to the last tuple for all, also for those that had no part in it; and up to where it has for the
+  // operator before, whose instance on this thread is done: else this log had not ended.
+  if (before_ == nullptr) {
+    if (input_.end) advance(index, *input_.end);
+  } else {
+    advance(index, std::max(worker.instance->watermark(), before_->at(index).instance->watermark()));
+  }
+  worker.through = true;
+  if (to_ != nullptr) pass_on(index);
+  if (to_ == nullptr || worker.out->waiting() == 0) leave(index);
+}
+
+void OperatorStage::leave(std::int32_t index) {
+  at(index).done = true;
+  if (to_ != nullptr) {
+    to_->close(index);
+    if (to_->log(index).advance()) threads_.notify(active_count());
+  }
+  // All instances read the same switches before the end, so the number of active ones is final here. acq_rel: what each
+  // did is seen by who reads the results.
+  const std::int32_t all = active_count();
+  const bool last = ended_.fetch_add(1, std::memory_order_acq_rel) == all - 1;
+  if (!last || to_ != nullptr) return;
+  threads_.finish();
+  wake_waiter();
+}
+
+std::int64_t OperatorStage::events() const noexcept {
+  const std::int64_t delivered = handover_ ? handover_->delivered() : 0;
+  if (delivered >= 0) return delivered;
+  std::int64_t least = -1;
+  for (std::int32_t i = 0; i < active_count(); ++i) {
+    const std::int64_t read = at(i).instance->tuples();
+    if (least < 0 || read < least) least = read;
+  }
+  return std::max<std::int64_t>(0, least);
+}
+
+std::int64_t OperatorStage::compared() const noexcept {
+  std::int64_t total = 0;
+  for (const Worker& worker : workers_) total += worker.instance->compared();
+  return total;
+}
+
+std::int64_t OperatorStage::kernel_calls() const noexcept {
+  std::int64_t total = 0;
+  for (const Worker& worker : workers_) total += worker.instance->kernel_calls();
+  return total;
+}
+
+}  // namespace lab

@@ -1,0 +1,147 @@
+// How the instances of an operator change their mapping (oplus/stage.h).
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "oplus/stage.h"
+
+namespace lab {
+
+void OperatorStage::meet(std::int32_t index) {
+  Worker& worker = at(index);
+  const std::int64_t number = worker.pending;
+  worker.pending = -1;
+  // How many are to come is asked before this one counts as here: from then on the last to come may change it.
+  const std::int32_t expected = active_count();
+  // acq_rel: what each instance did before is seen by the last to come, which does the switch for all.
+  if (arrived_.fetch_add(1, std::memory_order_acq_rel) == expected - 1) {
+    apply(index, number);
+    return;
+  }
+  Parker& parker = threads_.place(index, true);
+  Backoff backoff = threads_.backoff();
+  // seq_cst: pairs with the store in `apply`, whose notify must not miss a sleeper; acquire: the new mapping.
+  const auto ready = [&] { return applied_.load(std::memory_order_seq_cst) >= number || threads_.failed(); };
+  while (!ready()) {
+    switch (backoff.next()) {
+      case Backoff::Step::kSpin:
+        spin_pause();
+        break;
+      case Backoff::Step::kYield:
+        std::this_thread::yield();
+        break;
+      case Backoff::Step::kSleep: {
+        const std::uint32_t ticket = parker.prepare();
+        // The others may need what only we would feed or merge: they do it themselves, so this may sleep.
+        if (ready()) {
+          parker.cancel();
+        } else {
+          parker.commit(ticket);
+        }
+        break;
+      }
+    }
+  }
+}
+
+void OperatorStage::apply(std::int32_t index, std::int64_t number) {
+  Worker& me = at(index);
+  const std::lock_guard lock(epochs_mutex_);
+  Epoch& epoch = epochs_[static_cast<std::size_t>(number)];
+  const std::int32_t before = active_count();
+  const std::int32_t after = epoch.instances;
+  std::vector<OperatorInstance*> instances;
+  for (const Worker& worker : workers_) instances.push_back(worker.instance.get());
+  Change change;
+  change.before = before;
+  change.after = after;
+  change.performer = index;
+  change.old_owner = owner_.load(std::memory_order_relaxed);
+  change.new_owner = &epoch.owner;
+  epoch.done.moved_bytes = handover_->change(change, instances);
+  for (std::int32_t i = before; i < after; ++i) {
+    Worker& joining = at(i);
+    joining.skip = handover_->by_decree() ? 0 : me.skip;
+    joining.pending = -1;
+    publish_counts(joining);
+  }
+  owner_.store(&epoch.owner, std::memory_order_relaxed);
+  active_.store(after, std::memory_order_relaxed);
+  for (std::int32_t i = 0; i < std::max(before, after); ++i) at(i).instance->adopt(epoch.owner.data());
+  epoch.done.before = before;
+  epoch.done.event_ts = me.gamma;
+  epoch.done.done_ns = threads_.since_start();
+  arrived_.store(0, std::memory_order_relaxed);  // relaxed: published by the store below
+  // seq_cst, each with a notify behind it: pairs with the loads in `active` and `meet`.
+  for (std::int32_t i = 0; i < std::max(before, after); ++i) at(i).active.store(i < after, std::memory_order_seq_cst);
+  applied_.store(number, std::memory_order_seq_cst);
+  threads_.notify_all();
+  switched_.notify_all();
+}
+
+std::int64_t OperatorStage::reconfigure(std::int32_t instances, std::vector<std::int32_t> owner) {
+  if (instances < 1 || instances > options_.most_instances) {
+    throw std::invalid_argument("instances must be between 1 and " + std::to_string(options_.most_instances));
+  }
+  check_owners(spec_, owner, instances);
+  std::int64_t number = 0;
+  if (handover_ == nullptr) throw std::logic_error("start before reconfigure");
+  if (called_ > 0 && handover_->by_decree()) static_cast<void>(await(called_));  // one at a time
+  if (threads_.over() || threads_.failed()) return -1;
+  {
+    const std::lock_guard lock(epochs_mutex_);
+    number = static_cast<std::int64_t>(epochs_.size());
+    Switch called;
+    called.called_ns = threads_.since_start();
+    called.after = instances;
+    epochs_.push_back({instances, std::move(owner), called});
+  }
+  if (!handover_->call(number)) return -1;
+  called_ = number;
+  threads_.notify(active_count());
+  return number;
+}
+
+std::optional<Switch> OperatorStage::await(std::int64_t number) {
+  std::unique_lock lock(epochs_mutex_);
+  const auto applied = [&] { return applied_.load(std::memory_order_relaxed) >= number; };  // relaxed: the mutex orders
+  switched_.wait(lock, [&] { return applied() || threads_.over() || threads_.failed(); });
+  if (!applied()) return std::nullopt;
+  // One that was overtaken was not applied: the later one was, in its stead.
+  return epochs_[static_cast<std::size_t>(applied_.load(std::memory_order_relaxed))].done;
+}
+
+void OperatorStage::wake_waiter() noexcept {
+  { const std::lock_guard lock(epochs_mutex_); }  // whoever waits has seen the flag, or waits by now
+  switched_.notify_all();
+}
+
+void OperatorStage::look(Snapshot& into) const {
+  into.instances = active_count();  // statistics, as all of it
+  into.processed.assign(static_cast<std::size_t>(spec_.inputs), 0);
+  // An instance with a queue of its own sees only its own tuples, and each of them as often as it has instances.
+  const bool queues = handover_ && handover_->by_decree();
+  for (std::size_t s = 0; queues && s < input_.streams.size(); ++s) {
+    into.processed[static_cast<std::size_t>(input_.streams[s].input)] += handover_->delivered_of(s);
+  }
+  if (spec_.is_join()) into.windows.assign(static_cast<std::size_t>(spec_.inputs), 0);
+  for (std::int32_t w = 0; w < options_.most_instances; ++w) {
+    const Worker& worker = at(w);
+    into.compared += worker.compared.load(std::memory_order_relaxed);
+    if (w >= into.instances || queues) continue;
+    for (std::size_t i = 0; i < into.processed.size(); ++i) {
+      const std::int64_t processed = worker.processed[i].load(std::memory_order_relaxed);
+      into.processed[i] = w == 0 ? processed : std::min(into.processed[i], processed);
+      if (w == 0 && spec_.is_join()) into.windows[i] = worker.windows[i].load(std::memory_order_relaxed);
+    }
+  }
+}
+
+std::vector<Switch> OperatorStage::switches() const {
+  const std::lock_guard lock(epochs_mutex_);
+  std::vector<Switch> result;
+  for (std::size_t i = 1; i < epochs_.size(); ++i) result.push_back(epochs_[i].done);
+  return result;
+}
+
+}  // namespace lab

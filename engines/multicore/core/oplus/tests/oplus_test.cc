@@ -1,0 +1,443 @@
+// Operators O+ with native kernels: the sequential answer for any number of instances, batch and log.
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+
+#include "check.h"
+#include "run/clock.h"
+#include "oplus/tests/oplus_cases.h"
+
+namespace {
+
+using lab::OplusOptions;
+using lab::test::Behaviour;
+using lab::test::behaviour;
+using lab::test::OperatorRunCase;
+using lab::test::Record;
+using lab::test::sorted;
+using lab::test::Tuples;
+
+OplusOptions options_of(std::int32_t instances, std::int64_t batch, const char* log) {
+  OplusOptions options;
+  options.instances = instances;
+  options.batch = batch;
+  options.tuple_buffer = log;
+  options.oversubscribed = instances > 2;
+  options.ring_blocks = batch == 1 ? 4 : 64;
+  return options;
+}
+
+// Runs `each(instances, batch, log)`. The machine has fewer cores than most of these have instances.
+template <typename Each>
+void for_all_ways(Each each) {
+  for (const std::int32_t instances : {1, 3, 8}) {
+    each(options_of(instances, 1, "order"));
+    each(options_of(instances, 64, "order"));
+    each(options_of(instances, instances == 3 ? 1 : 64, "scalegate"));
+  }
+}
+
+void keyed(const Behaviour& what, int seed, int most, int step) {
+  behaviour = what;
+  behaviour.buckets = 13;
+  std::mt19937 random(static_cast<unsigned>(seed));
+  const auto streams = lab::test::random_tuples(random, 1 + seed % 4, 2, most, step);
+  const std::int64_t tuples = lab::test::tuples_in(streams);
+  std::optional<std::int64_t> end;
+  if (seed % 2 == 1 && tuples != 0) {
+    const auto last = lab::test::total_order(streams).back();
+    end = last.ts + behaviour.window.size * (seed % 3);
+  }
+  const std::vector<Record> expected = lab::test::keyed_oracle(streams, end);
+  std::map<std::int32_t, std::vector<Record>> sequences;
+  for_all_ways([&](OplusOptions options) {
+    options.end_watermark = end;
+    OperatorRunCase run(streams, options);
+    const std::vector<Record> answer = run.run();
+    CHECK(sorted(answer) == expected);
+    CHECK_EQ(run.runtime().events(), tuples);
+    // The same sequence however tuples were cut up, whichever the log.
+    CHECK(sequences.emplace(options.instances, answer).first->second == answer);
+  });
+}
+
+void keyed_operators_give_the_sequential_answer() {
+  const Behaviour all[] = {
+      {.window = {10, 10, false}},                                   // windows that tumble
+      {.window = {5, 20, false}},                                    // that slide
+      {.window = {7, 17, false}, .max_outputs = 3},                  // size no multiple of the advance
+      {.window = {1, 6, false}},
+      {.window = {9, 9, false}, .max_outputs = 2, .emits_on_update = true},
+      {.window = {9, 9, false}, .max_outputs = 2, .emits_on_update = true, .expires = false},  // no trace
+      {.window = {4, 12, false}, .expires = false},
+      {.window = {10, 30, true}},                                    // one window that keeps its sums
+      {.window = {6, 13, true}, .slides = true},                     // keys go when their sums are zero
+      {.window = {6, 6, true}, .emits_on_update = true, .slides = true},
+      {.window = {5, 15, true}, .emits_on_update = true, .expires = false},  // lazy: moved when touched
+      {.window = {3, 11, true}, .max_outputs = 2, .emits_on_update = true, .expires = false, .slides = true},
+  };
+  int seed = 0;
+  for (const Behaviour& what : all) {
+    for (int i = 0; i < 2; ++i) keyed(what, seed++, 300, i == 1 ? 60 : 5);
+  }
+}
+
+void a_tuple_may_have_more_keys_than_there_is_room_for_at_first() {
+  behaviour = {.window = {10, 20, false}};
+  behaviour.buckets = 3;
+  const std::vector<Tuples> streams{{.input = 0,
+                                     .ts = {0, 1, 2, 12, 50},
+                                     .base = {0, -5000, 7, 100, 0},
+                                     .count = {255, 6000, 257, 20'000, 1},
+                                     .value = {1, 2, 3, 4, 5},
+                                     .heartbeats = {},
+                                     .due = {},
+                                     .heartbeat_due = {}}};
+  const auto expected = lab::test::keyed_oracle(streams);
+  for_all_ways([&](const OplusOptions& options) {
+    CHECK(sorted(OperatorRunCase(streams, options).run()) == expected);
+  });
+}
+
+constexpr auto kRecordsOfAChunk = static_cast<std::int64_t>(lab::OutputBuffer::kChunkBytes / sizeof(Record));
+
+Tuples many_keys(std::int64_t keys) {
+  return {.input = 0,
+          .ts = {0, 1, 30},
+          .base = {0, 5, 0},
+          .count = {keys, keys, 1},
+          .value = {1, 2, 5},
+          .heartbeats = {},
+          .due = {},
+          .heartbeat_due = {}};
+}
+
+void outputs_go_on_in_the_next_chunk() {
+  for (const bool emits : {false, true}) {
+    behaviour = {.window = {10, 10, false}, .max_outputs = 2, .emits_on_update = emits, .expires = !emits};
+    behaviour.buckets = 5;
+    const std::vector<Tuples> streams{many_keys(emits ? kRecordsOfAChunk / 3 : kRecordsOfAChunk * 8 / 7)};
+    const auto expected = lab::test::keyed_oracle(streams);
+    for (const std::int32_t instances : {1, 2}) {
+      CHECK(sorted(OperatorRunCase(streams, options_of(instances, 64, "order")).run()) == expected);
+    }
+  }
+}
+
+std::string failure_of(OperatorRunCase& run) {
+  try {
+    run.run();
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+void a_tuple_that_emits_more_than_a_chunk_holds_is_an_error() {
+  behaviour = {.window = {10, 10, false}, .max_outputs = 2, .emits_on_update = true, .expires = false};
+  const std::vector<Tuples> streams{many_keys(kRecordsOfAChunk)};
+  OperatorRunCase run(streams, options_of(1, 64, "order"));
+  const std::string said = "one tuple may emit " + std::to_string(2 * kRecordsOfAChunk + 2) + " records, a chunk holds";
+  CHECK(contains(failure_of(run), said.c_str()));
+}
+
+void a_kernel_that_fails_ends_the_run_with_an_error() {
+  std::mt19937 random(7);
+  auto streams = lab::test::random_tuples(random, 2, 2, 400, 5);
+  while (streams[0].ts.size() < 200 || streams[1].ts.size() < 200) streams = lab::test::random_tuples(random, 2, 2, 400, 5);
+  streams[0].value[150] = 77;
+  streams[0].count[150] = 4;
+  for_all_ways([&](const OplusOptions& options) {
+    behaviour = {.window = {5, 20, false}, .raises_at = 77};
+    behaviour.buckets = 6;
+    OperatorRunCase update(streams, options);
+    CHECK(contains(failure_of(update), "keys or update raised an exception"));
+    CHECK(!update.runtime().snapshot());
+    behaviour = {.window = {5, 20, false}, .expire_raises = true};
+    behaviour.buckets = 6;
+    OperatorRunCase expiry(streams, options);
+    CHECK(contains(failure_of(expiry), "expire or slide raised an exception"));
+    behaviour = {.window = {5, 20, true}, .raises_at = 77};
+    behaviour.buckets = 6;
+    OperatorRunCase join(streams, options, true);
+    CHECK(contains(failure_of(join), "match raised an exception"));
+  });
+}
+
+// Somebody waits for a switch that comes only after the failure.
+void a_failure_releases_who_waits_for_a_switch() {
+  behaviour = {.window = {5, 20, false}, .raises_at = 77};
+  behaviour.buckets = 2;
+  Tuples one{};
+  for (std::int64_t i = 0; i < 3000; ++i) {
+    one.ts.push_back(0);  // the switch would come at a later time: never
+    one.base.push_back(i);
+    one.count.push_back(1);
+    one.value.push_back(i == 2999 ? 77 : 1);
+  }
+  const std::vector<Tuples> streams{one};
+  OplusOptions options = options_of(2, 1, "order");
+  OperatorRunCase run(streams, options);
+  bool failed = false;
+  try {
+    run.run([](lab::OplusRun& runtime) {
+      lab::test::wait_for(runtime, 1);
+      const std::int64_t number = runtime.reconfigure(1, {0, 0});
+      if (number > 0) CHECK(!runtime.await(number));
+    });
+  } catch (const std::runtime_error&) {
+    failed = true;
+  }
+  CHECK(failed);
+}
+
+void joins(int seed, int most, int step, const lab::WindowShape& window, std::int64_t max_outputs) {
+  behaviour = {.window = window, .max_outputs = max_outputs};
+  behaviour.buckets = 1 + seed % 5;
+  std::mt19937 random(static_cast<unsigned>(seed));
+  auto streams = lab::test::random_tuples(random, 2, 2, most, step);
+  for (Tuples& one : streams) {
+    for (std::size_t i = 0; i < one.ts.size(); ++i) one.base[i] = static_cast<std::int64_t>(i);  // tells them apart
+  }
+  const lab::test::JoinAnswer expected = lab::test::join_oracle(streams);
+  std::vector<Record> first;
+  for_all_ways([&](const OplusOptions& options) {
+    OperatorRunCase run(streams, options, true);
+    const std::vector<Record> answer = run.run();
+    CHECK(sorted(answer) == expected.records);
+    CHECK_EQ(run.runtime().compared(), expected.compared);
+    CHECK_EQ(run.runtime().events(), lab::test::tuples_in(streams));
+    if (options.instances != 1) return;
+    if (first.empty()) first = answer;
+    CHECK(first == answer);
+  });
+}
+
+void joins_give_the_answer_of_all_pairs() {
+  int seed = 0;
+  for (const std::int64_t size : {1, 5, 40, 400}) {
+    joins(seed++, 500, 5, {1, size, true}, 1);
+    joins(seed++, 900, 2, {1, size, true}, 2);
+    joins(seed++, 700, 1, {size, size, true}, 1);  // outputs are timed by windows that advance in steps
+    joins(seed++, 700, 0, {1, size, true}, 1);     // all of a stream at one time, but for gaps
+  }
+  joins(seed++, 900, 300, {1, 5, true}, 1);
+}
+
+void a_join_may_find_more_pairs_than_its_scratch_holds() {
+  behaviour = {.window = {1, 1000, true}, .max_outputs = 2};
+  behaviour.buckets = 3;
+  std::vector<Tuples> streams(2);
+  for (std::int64_t i = 0; i < 400; ++i) {
+    for (std::size_t s = 0; s < 2; ++s) {
+      streams[s].ts.push_back(i / 3);
+      streams[s].base.push_back(i);
+      streams[s].count.push_back(0);
+      streams[s].value.push_back(i % 2);  // all match: several chunks of outputs
+    }
+  }
+  streams[1].input = 1;
+  const lab::test::JoinAnswer expected = lab::test::join_oracle(streams);
+  CHECK_EQ(expected.compared, 160'000);
+  for (const std::int32_t instances : {1, 8}) {
+    OperatorRunCase run(streams, options_of(instances, 64, "order"), true);
+    CHECK(sorted(run.run()) == expected.records);
+    CHECK_EQ(run.runtime().compared(), expected.compared);
+  }
+}
+
+// A schedule: event k of the total order is due at k * gap_ns.
+void schedule(std::vector<Tuples>& streams, std::int64_t gap_ns, std::size_t every) {
+  const auto order = lab::test::total_order(streams);
+  for (Tuples& one : streams) {
+    one.heartbeats.clear();
+    one.heartbeat_due.clear();
+    one.due.assign(one.ts.size(), 0);
+  }
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const std::int64_t due = static_cast<std::int64_t>(k) * gap_ns;
+    streams[order[k].stream].due[order[k].row] = due;
+    if (k % every != 0 || k + 1 == order.size() || order[k + 1].ts <= order[k].ts) continue;
+    for (Tuples& one : streams) {
+      one.heartbeats.push_back(order[k + 1].ts - 1);
+      one.heartbeat_due.push_back(due);
+    }
+  }
+}
+
+void a_load_gives_the_same_answer_and_each_output_has_a_latency() {
+  for (int seed = 0; seed < 6; ++seed) {
+    behaviour = {.window = {10, 30, seed % 2 == 1}, .emits_on_update = seed % 3 == 1, .slides = seed % 2 == 1};
+    if (behaviour.emits_on_update && !behaviour.window.single) behaviour.window.size = 10;
+    behaviour.buckets = 7;
+    std::mt19937 random(static_cast<unsigned>(seed));
+    auto streams = lab::test::random_tuples(random, 3, 2, 300, 5);
+    schedule(streams, 2000, 20);
+    const bool join = seed == 5;
+    if (join) streams.resize(2), schedule(streams, 2000, 20);
+    const auto expected = join ? lab::test::join_oracle(streams).records : lab::test::keyed_oracle(streams);
+    for (const char* log : {"order", "scalegate"}) {
+      OplusOptions options = options_of(1 + seed % 4, seed % 2 == 0 ? 1 : 32, log);
+      options.load = lab::LoadOptions{0, 0, false};
+      options.ring_blocks = 1024;
+      OperatorRunCase run(streams, options, join);
+      CHECK(sorted(run.run()) == expected);
+      std::int64_t timed = 0;
+      for (const std::int64_t n : run.runtime().latency_counts()) timed += n;
+      CHECK_EQ(timed, static_cast<std::int64_t>(expected.size()));
+    }
+  }
+}
+
+// Two tuples of one window, then silence for a second; heartbeats say after 10 ms that the window is over.
+std::vector<Tuples> silence() {
+  constexpr std::int64_t kMs = 1'000'000;
+  std::vector<Tuples> streams(2);
+  for (std::size_t s = 0; s < 2; ++s) {
+    streams[s] = {.input = 0,
+                  .ts = {static_cast<std::int64_t>(s), 50},
+                  .base = {3, 4},
+                  .count = {1, 1},
+                  .value = {1, 1},
+                  .heartbeats = {15},
+                  .due = {0, 1000 * kMs},
+                  .heartbeat_due = {10 * kMs}};
+  }
+  return streams;
+}
+
+void windows_close_while_sources_are_silent() {
+  behaviour = {.window = {10, 10, false}};
+  const auto streams = silence();
+  const auto expected = lab::test::keyed_oracle(streams);
+  CHECK_EQ(expected.size(), std::size_t{1});
+  for (const char* log : {"order", "scalegate"}) {
+    OplusOptions options = options_of(2, 1, log);
+    options.load = lab::LoadOptions{0, 0, false};
+    options.ring_blocks = 1024;
+    OperatorRunCase run(streams, options);
+    CHECK(run.run() == expected);
+    // The output is there long before the next tuple is due, and its latency says so.
+    const auto progress = run.runtime().progress();
+    std::int64_t early = 0;
+    for (std::size_t step = 0; step < 9; ++step) early += progress.at(step).outputs;
+    CHECK_EQ(early, 1);
+    CHECK(run.runtime().latency_counts().size() < lab::Histogram::index_of(900'000'000));
+  }
+}
+
+// Heartbeats reach further than the last tuple. Nothing expires by them: the answer ends with the tuples.
+void promises_beyond_the_last_tuple_close_nothing() {
+  for (const std::optional<std::int64_t> end : {std::optional<std::int64_t>{}, std::optional<std::int64_t>{25}}) {
+    behaviour = {.window = {10, 10, false}};
+    std::vector<Tuples> streams(2);
+    for (std::size_t s = 0; s < 2; ++s) {
+      streams[s] = {.input = 0,
+                    .ts = {1, 9, 19},
+                    .base = {3, 4, 5},
+                    .count = {1, 1, 1},
+                    .value = {1, 1, 1},
+                    .heartbeats = {19, 400},  // no tuple at or before 19, or 400, is to come
+                    .due = {0, 0, 0},
+                    .heartbeat_due = {1000, 20'000'000}};
+    }
+    const auto expected = lab::test::keyed_oracle(streams, end);
+    CHECK_EQ(expected.size(), end ? std::size_t{3} : std::size_t{2});
+    for (const char* log : {"order", "scalegate"}) {
+      OplusOptions options = options_of(2, 1, log);
+      options.load = lab::LoadOptions{0, 0, false};
+      options.end_watermark = end;
+      options.ring_blocks = 1024;
+      OperatorRunCase run(streams, options);
+      CHECK(sorted(run.run()) == expected);
+    }
+  }
+}
+
+// The windows' only end is told by heartbeats: no tuple is processed then.
+void the_time_of_expiry_counts_as_busy() {
+  constexpr std::int64_t kMs = 1'000'000;
+  behaviour = {.window = {10, 10, false}, .expire_takes_ns = 30 * kMs};
+  auto streams = silence();
+  for (Tuples& one : streams) one.due[1] = 100 * kMs;
+  OplusOptions options = options_of(1, 1, "order");
+  options.load = lab::LoadOptions{0, 0, false};
+  options.ring_blocks = 1024;
+  OperatorRunCase run(streams, options);
+  CHECK_EQ(run.run().size(), std::size_t{1});
+  std::int64_t busy_ns = 0;
+  const auto steps = run.runtime().load_steps();
+  for (const lab::LoadStep& step : steps.at(0)) busy_ns += step.busy_ns;
+  CHECK(busy_ns >= 30 * kMs);
+}
+
+// Who waits for tuples to be processed, as a controller may, need not have anything measured.
+void tuples_are_counted_though_nothing_is_measured() {
+  behaviour = {.window = {10, 10, false}, .holds_at = 77};
+  std::vector<Tuples> streams(1);
+  for (std::int64_t i = 0; i < 100; ++i) {
+    streams[0].ts.push_back(i);
+    streams[0].base.push_back(i);
+    streams[0].count.push_back(1);
+    streams[0].value.push_back(i == 50 ? 77 : 1);
+  }
+  OplusOptions options = options_of(1, 1, "order");
+  options.measure = false;
+  options.log.rows_in_flight = 8;  // so that they are read piece by piece
+  lab::test::gate.store(false, std::memory_order_release);  // pairs with the load in `hold_at`
+  OperatorRunCase run(streams, options);
+  std::int64_t seen = 0;
+  run.run([&](lab::OplusRun& runtime) {
+    for (const std::int64_t until = lab::now_ns() + 20'000'000'000; seen == 0 && lab::now_ns() < until;) {
+      const std::optional<lab::Snapshot> now = runtime.snapshot();  // the run is held: it is not over
+      if (now) seen = now->processed[0];
+      std::this_thread::yield();
+    }
+    lab::test::gate.store(true, std::memory_order_release);
+  });
+  CHECK(seen > 0 && seen <= 50);
+}
+
+void options_out_of_range_are_refused() {
+  behaviour = {.window = {10, 10, false}};
+  const std::vector<Tuples> streams(1);
+  void (*const wrong[])(OplusOptions&) = {
+      [](OplusOptions& o) { o.instances = 0; },    [](OplusOptions& o) { o.most_instances = 65; },
+      [](OplusOptions& o) { o.batch = 0; },        [](OplusOptions& o) { o.tuple_buffer = "nosuch"; },
+      [](OplusOptions& o) { o.batch_rows = 0; },   [](OplusOptions& o) { o.ring_blocks = 0; },
+  };
+  for (const auto make_wrong : wrong) {
+    OplusOptions options = options_of(1, 1, "order");
+    make_wrong(options);
+    CHECK_THROWS(OperatorRunCase(streams, options), std::invalid_argument);
+  }
+  OperatorRunCase run(streams, options_of(1, 1, "order"));
+  CHECK_THROWS(run.runtime().reconfigure(0, {0}), std::invalid_argument);
+  CHECK_THROWS(run.runtime().reconfigure(2, {0}), std::invalid_argument);
+  CHECK_THROWS(run.runtime().reconfigure(1, {1}), std::invalid_argument);
+  CHECK_THROWS(run.runtime().reconfigure(1, {0, 0}), std::invalid_argument);
+  CHECK(run.run().empty());
+  CHECK_EQ(run.runtime().reconfigure(1, {0}), -1);
+  CHECK_THROWS(run.run(), std::logic_error);
+}
+
+}  // namespace
+
+int main() {
+  keyed_operators_give_the_sequential_answer();
+  a_tuple_may_have_more_keys_than_there_is_room_for_at_first();
+  outputs_go_on_in_the_next_chunk();
+  a_tuple_that_emits_more_than_a_chunk_holds_is_an_error();
+  a_kernel_that_fails_ends_the_run_with_an_error();
+  a_failure_releases_who_waits_for_a_switch();
+  joins_give_the_answer_of_all_pairs();
+  a_join_may_find_more_pairs_than_its_scratch_holds();
+  a_load_gives_the_same_answer_and_each_output_has_a_latency();
+  windows_close_while_sources_are_silent();
+  promises_beyond_the_last_tuple_close_nothing();
+  the_time_of_expiry_counts_as_busy();
+  tuples_are_counted_though_nothing_is_measured();
+  options_out_of_range_are_refused();
+}

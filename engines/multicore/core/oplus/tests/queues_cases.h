@@ -1,0 +1,167 @@
+// Shared-nothing operators for the tests: streams of tuples with a list of words, which are their keys, and a value.
+//
+// What the operator does with them is `behaviour` of oplus/tests/oplus_cases.h, and so is what it answers.
+#pragma once
+#include <memory>
+#include <numeric>
+
+#include "check.h"
+#include "oplus/tests/oplus_cases.h"
+#include "oplus/queues.h"
+
+namespace lab::test {
+
+// One stream; not to be changed once it is viewed.
+struct Texts {
+  std::int32_t input = 0;
+  std::vector<std::int64_t> ts, begins, ends, value;
+  std::vector<std::int32_t> words;
+  std::vector<std::int64_t> heartbeats, due, heartbeat_due;
+
+  void add(std::int64_t at, const std::vector<std::int32_t>& of, std::int64_t what = 1) {
+    ts.push_back(at);
+    begins.push_back(std::ssize(words));
+    words.insert(words.end(), of.begin(), of.end());
+    ends.push_back(std::ssize(words));
+    value.push_back(what);
+  }
+
+  // The same tuples: `count` keys from `base` on become a list of words.
+  static Texts of(const Tuples& tuples) {
+    Texts result;
+    result.input = tuples.input;
+    for (std::size_t i = 0; i < tuples.ts.size(); ++i) {
+      std::vector<std::int32_t> list(static_cast<std::size_t>(tuples.count[i]));
+      std::iota(list.begin(), list.end(), static_cast<std::int32_t>(tuples.base[i]));
+      result.add(tuples.ts[i], list, tuples.value[i]);
+    }
+    result.heartbeats = tuples.heartbeats;
+    result.due = tuples.due;
+    result.heartbeat_due = tuples.heartbeat_due;
+    return result;
+  }
+
+  StreamView view() const {
+    StreamView result;
+    result.ts = ts;
+    result.columns = {ts.data(), begins.data(), ends.data(), words.data(), value.data()};
+    result.heartbeats = heartbeats;
+    result.due = due;
+    result.heartbeat_due = heartbeat_due;
+    return result;
+  }
+};
+
+inline const std::vector<ColumnShape> kTextShapes{{4, true}, {8, false}};
+
+inline std::span<const std::int32_t> words_of(const void* const* columns, std::int64_t row) {
+  const std::int64_t begin = static_cast<const std::int64_t*>(columns[1])[row];
+  const std::int64_t end = static_cast<const std::int64_t*>(columns[2])[row];
+  return {static_cast<const std::int32_t*>(columns[3]) + begin, static_cast<std::size_t>(end - begin)};
+}
+
+inline std::int64_t route_texts(KeySet* keys, const void* const* columns, std::int64_t begin, std::int64_t end,
+                                std::uint64_t* masks) {
+  const auto* value = static_cast<const std::int64_t*>(columns[4]);
+  for (std::int64_t i = begin; i < end; ++i) {
+    if (value[i] == behaviour.raises_at) return 0;
+    keys->count = keys->refused = 0;
+    for (const std::int32_t word : words_of(columns, i)) add_key(*keys, word);
+    if (keys->refused != 0) return i + 1;
+    std::uint64_t mask = 0;
+    for (std::int64_t k = 0; k < keys->count; ++k) {
+      mask |= std::uint64_t{1} << keys->owner[static_cast<std::int32_t*>(keys->columns[1])[k]];
+    }
+    masks[i - begin] = mask;
+  }
+  return end + 1;
+}
+
+// As `process`, for texts made by `Texts::of`: their words follow one another, or the copy is damaged.
+template <int kInput>
+std::int64_t process_texts(const InstanceView* view, const void* const* columns, std::int64_t begin, std::int64_t end,
+                           Emit* out) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    const std::span<const std::int32_t> words = words_of(columns, i);
+    const std::int64_t base = words.empty() ? 0 : words[0];
+    const std::int64_t count = std::ssize(words);
+    for (std::int64_t k = 0; k < count; ++k) CHECK_EQ(words[static_cast<std::size_t>(k)], base + k);
+    const void* const one[] = {static_cast<const std::int64_t*>(columns[0]) + i, &base, &count,
+                               static_cast<const std::int64_t*>(columns[4]) + i};
+    InstanceView at = *view;
+    at.stamp += i - begin;
+    const std::int64_t next = process<kInput>(&at, one, 0, 1, out);
+    if (next == 0) return 0;
+    if (next == 1) return i + 1;
+  }
+  return end + 1;
+}
+
+// One run of the shared-nothing operator that `behaviour` describes, with threads.
+class SharedNothingRun {
+ public:
+  SharedNothingRun(const std::vector<Tuples>& streams, OplusOptions options) : runtime_(with(options), spec()) {
+    for (const Tuples& one : streams) texts_.push_back(Texts::of(one));
+    for (const Texts& one : texts_) {
+      runtime_.add_stream(one.view(), one.input, one.input == 0 ? &process_texts<0> : &process_texts<1>, &route_texts,
+                          kTextShapes);
+    }
+    std::vector<std::int32_t> owner;
+    for (std::int32_t b = 0; b < behaviour.buckets; ++b) owner.push_back(b % options.instances);
+    runtime_.map(owner);
+    runtime_.start();
+  }
+
+  // Runs with `meanwhile` on a thread beside it. Returns the outputs in their order; checks that times ascend.
+  std::vector<Record> run(const std::function<void(OplusRun&)>& meanwhile = {}) {
+    std::thread beside;
+    if (meanwhile) beside = std::thread([&] { meanwhile(runtime_); });
+    std::string error;
+    try {
+      runtime_.run();
+    } catch (const std::runtime_error& failure) {
+      error = failure.what();
+    }
+    if (beside.joinable()) beside.join();
+    if (!error.empty()) throw std::runtime_error(error);
+    std::vector<std::int64_t> columns[3];
+    std::vector<void*> targets;
+    for (auto& column : columns) {
+      column.resize(static_cast<std::size_t>(runtime_.rows()));
+      targets.push_back(column.data());
+    }
+    runtime_.collect(targets);
+    CHECK(std::is_sorted(columns[0].begin(), columns[0].end()));
+    std::vector<Record> out;
+    for (std::size_t i = 0; i < columns[0].size(); ++i) out.emplace_back(columns[0][i], columns[1][i], columns[2][i]);
+    return out;
+  }
+
+  OplusRun& runtime() noexcept { return runtime_; }
+
+ private:
+  static OplusOptions with(OplusOptions options) {
+    options.shared_nothing = true;
+    options.output_itemsizes = {8, 8, 8};
+    options.grid_steps = 50;  // sanitizers pay for all of it
+    options.most_instances = std::max(options.instances, options.most_instances);
+    return options;
+  }
+
+  static OperatorSpec spec() {
+    OperatorSpec result;
+    result.window = behaviour.window;
+    result.inputs = 2;
+    result.entry_bytes = 8 + 2 * sizeof(Sums);
+    result.buckets = static_cast<std::int32_t>(behaviour.buckets);
+    result.max_outputs = behaviour.max_outputs;
+    result.emits_on_update = behaviour.emits_on_update;
+    if (behaviour.expires || behaviour.slides) result.expire = &expire;
+    return result;
+  }
+
+  std::deque<Texts> texts_;  // stay where they are
+  OplusRun runtime_;
+};
+
+}  // namespace lab::test

@@ -1,0 +1,220 @@
+// Queues driven by one thread, so that a test reaches the place that it means: sources hand over when it says so, and
+// instances read when it says so.
+#pragma once
+#include "oplus/tests/queues_cases.h"
+
+namespace lab::test {
+
+inline constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
+inline constexpr const char* kLogs[] = {"order", "scalegate"};
+
+struct Arrived {
+  std::int64_t ts;
+  std::int32_t stream;
+  std::vector<std::int32_t> words;
+  std::int64_t value;
+  bool operator==(const Arrived&) const = default;
+};
+
+// Instances that only stand at a barrier.
+class Standing final : public OperatorInstance {
+ public:
+  using OperatorInstance::OperatorInstance;
+  void process(std::span<const LogRun>) override {}
+  void advance(std::int64_t, std::int64_t) override {}
+  void adopt(const std::int32_t*) override {}
+  void settle(std::int64_t watermark, std::int64_t) override { settled = watermark; }
+  void stand_at(std::int64_t watermark) {
+    watermark_ = watermark;
+    started_ = true;
+  }
+  std::int64_t settled = kLowest;
+};
+
+class Rig {
+ public:
+  // What an instance has read.
+  struct Reader {
+    std::vector<Arrived> rows;
+    std::vector<std::int64_t> switches;
+    std::int64_t watermark = kLowest;
+  };
+
+  // `scheduled`: sources hand over what `say` lets them; else a tuple of each with every `feed`.
+  Rig(const std::vector<Texts>& streams, std::int32_t most, std::vector<std::int32_t> first_owner, std::int32_t active,
+      const char* log, bool scheduled = false)
+      : owner(std::move(first_owner)), active_(active), readers_(static_cast<std::size_t>(most)) {
+    spec_.window = behaviour.window;
+    spec_.entry_bytes = 8 + sizeof(Sums);
+    spec_.buckets = static_cast<std::int32_t>(behaviour.buckets);
+    for (const Texts& one : streams) {
+      views_.push_back(one.view());
+      views_.back().index = static_cast<std::int32_t>(views_.size()) - 1;
+      shapes_.push_back(kTextShapes);
+    }
+    for (const StreamView& view : views_) {
+      streams_.push_back({&view, 0, nullptr, &route_texts});
+      sources_.push_back(std::make_unique<Source>(view, 1, 4096));
+      Feed& feed = feeds_.emplace_back();
+      feed.source = sources_.back().get();
+      feed.reader = feed.source->ring.add_reader();
+      feed.pumped = !scheduled;
+    }
+    queues_ = std::make_unique<Queues>(spec_, log, LogOptions{}, streams_, shapes_, feeds_);
+    queues_->start(most, active);
+    for (std::int32_t i = 0; i < most; ++i) {
+      standing_.emplace_back(i, spec_, queues_->streams(i), nowhere_, recorder_);
+    }
+  }
+
+  // The source hands over what is due by then.
+  void say(std::size_t source, std::int64_t elapsed_ns) {
+    sources_[source]->notice(elapsed_ns);
+    while (sources_[source]->publish(0)) continue;
+  }
+
+  bool feed() { return queues_->feed(recorder_, owner.data(), active_); }
+
+  // Reads all that there is for an instance, or so many runs. Returns whether there was something.
+  bool read(std::int32_t i, std::size_t most = ~std::size_t{0}) {
+    TupleBuffer& log = queues_->log(i);
+    Reader& reader = readers_[static_cast<std::size_t>(i)];
+    bool some = false;
+    for (log.advance(); most > 0; log.advance()) {
+      const std::span<const LogRun> runs = log.read(queues_->reader(i));
+      if (runs.empty()) break;
+      const std::size_t taken = std::min(most, runs.size());
+      for (const LogRun& part : runs.first(taken)) take(i, reader, part);
+      log.release(queues_->reader(i), taken);
+      most -= taken;
+      some = true;
+    }
+    return some;
+  }
+
+  // Feeds and reads until nothing moves; instances for which `stuck` holds do not read.
+  void settle(std::uint64_t stuck = 0) {
+    for (bool moved = true; moved;) {
+      moved = feed();
+      for (std::int32_t i = 0; i < active_; ++i) {
+        if ((stuck >> i & 1) == 0) moved |= read(i);
+      }
+    }
+  }
+
+  std::int64_t change(std::vector<std::int32_t> next, std::int32_t after) {
+    Change made;
+    made.before = active_;
+    made.after = after;
+    made.old_owner = &owner;
+    made.new_owner = &next;
+    std::vector<OperatorInstance*> all;
+    for (Standing& one : standing_) all.push_back(&one);
+    const std::int64_t moved = queues_->change(made, all);
+    owner = std::move(next);
+    active_ = after;
+    return moved;
+  }
+
+  Queues& queues() { return *queues_; }
+  Reader& of(std::int32_t i) { return readers_[static_cast<std::size_t>(i)]; }
+  Standing& standing(std::int32_t i) { return standing_[static_cast<std::size_t>(i)]; }
+  bool ended(std::int32_t i) { return queues_->log(i).ended(0); }
+  std::int32_t instances() const { return active_; }
+
+  std::vector<std::int32_t> owner;
+
+ private:
+  void take(std::int32_t i, Reader& reader, LogRun part) {
+    if (part.source == kControlEntry) return reader.switches.push_back(part.begin);
+    if (part.source == kWatermarkEntry) {
+      CHECK(part.end >= reader.watermark);
+      reader.watermark = part.end;
+      return;
+    }
+    while (part.begin < part.end) {
+      const LogRun piece = queues_->place(part);
+      CHECK(piece.begin < piece.end);
+      const StreamView& view = *queues_->streams(i)[static_cast<std::size_t>(part.source)].view;
+      for (std::int64_t row = piece.begin; row < piece.end; ++row) {
+        const auto words = words_of(view.columns.data(), row);
+        CHECK(view.ts[static_cast<std::size_t>(row)] >= reader.watermark);  // what was promised
+        reader.rows.push_back({view.ts[static_cast<std::size_t>(row)], part.source, {words.begin(), words.end()},
+                               static_cast<const std::int64_t*>(view.columns[4])[row]});
+      }
+      part.begin += piece.end - piece.begin;
+    }
+  }
+
+  OperatorSpec spec_;
+  std::int32_t active_;
+  std::vector<Reader> readers_;
+  std::deque<StreamView> views_;
+  std::vector<OperatorStream> streams_;
+  std::vector<std::vector<ColumnShape>> shapes_;
+  std::vector<std::unique_ptr<Source>> sources_;
+  std::deque<Feed> feeds_;
+  Recorder recorder_{false};
+  OutputBuffer nowhere_{std::vector<std::int32_t>{8}};
+  std::deque<Standing> standing_;
+  std::unique_ptr<Queues> queues_;
+};
+
+// The first word of a bucket.
+inline std::int32_t word_in(std::int64_t bucket) {
+  std::int32_t word = 0;
+  while (bucket_of(word) != bucket) ++word;
+  return word;
+}
+
+inline std::vector<Texts> random_texts(std::mt19937& random, int streams, int most) {
+  std::vector<Texts> all(static_cast<std::size_t>(streams));
+  for (Texts& one : all) {
+    const auto rows = random() % 5 == 0 ? 0 : random() % static_cast<unsigned>(most);
+    std::int64_t now = -static_cast<std::int64_t>(random() % 50);
+    for (unsigned i = 0; i < rows; ++i) {
+      now += random() % 3 == 0 ? static_cast<std::int64_t>(random() % 6) : 0;
+      std::vector<std::int32_t> words(random() % 4);
+      for (std::int32_t& word : words) word = static_cast<std::int32_t>(random() % 60);
+      one.add(now, words, static_cast<std::int64_t>(random() % 1000));
+    }
+  }
+  return all;
+}
+
+// A mapping that holds up to an event time.
+struct Era {
+  std::int64_t until;
+  std::vector<std::int32_t> owner;
+};
+
+// What instance `i` is to read: the tuples with a key of its, in the total order.
+inline std::vector<Arrived> expected(const std::vector<Texts>& streams, const std::vector<Era>& eras, std::int32_t i) {
+  std::vector<Order> order;
+  for (std::size_t s = 0; s < streams.size(); ++s) {
+    for (std::size_t row = 0; row < streams[s].ts.size(); ++row) order.push_back({streams[s].ts[row], s, row});
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<Arrived> result;
+  for (const auto& [ts, s, row] : order) {
+    const Texts& from = streams[s];
+    std::size_t era = 0;
+    while (ts > eras[era].until) ++era;
+    const std::vector<std::int32_t> words(from.words.begin() + from.begins[row], from.words.begin() + from.ends[row]);
+    const bool has = std::any_of(words.begin(), words.end(), [&](std::int32_t word) {
+      return eras[era].owner[static_cast<std::size_t>(bucket_of(word))] == i;
+    });
+    if (has) result.push_back({ts, static_cast<std::int32_t>(s), words, from.value[row]});
+  }
+  return result;
+}
+
+inline std::vector<std::int32_t> random_owner(std::mt19937& random, std::int32_t instances) {
+  std::vector<std::int32_t> owner;
+  for (std::int64_t b = 0; b < behaviour.buckets; ++b) {
+    owner.push_back(static_cast<std::int32_t>(random() % static_cast<unsigned>(instances)));
+  }
+  return owner;
+}
+
+}  // namespace lab::test

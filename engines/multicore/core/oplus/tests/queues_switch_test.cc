@@ -1,0 +1,185 @@
+// Switches of shared-nothing operators by decree, on one thread: sources halt, states move, newcomers read on.
+#include "oplus/tests/queues_rig.h"
+
+namespace {
+
+using lab::test::behaviour;
+using lab::test::Era;
+using lab::test::kLogs;
+using lab::test::kLowest;
+using lab::test::Rig;
+using lab::test::Texts;
+using lab::test::word_in;
+
+// Three keys in every bucket, in two windows.
+void fill(Rig& rig, std::int64_t buckets) {
+  for (std::int64_t b = 0; b < buckets; ++b) {
+    for (std::int64_t key = 0; key < 3; ++key) {
+      for (const std::int64_t left : {0, 10}) {
+        const std::int32_t owner = rig.owner[static_cast<std::size_t>(b)];
+        std::byte* entry = rig.queues().state(owner)->table(b, left).find(100 * b + key, 32).entry;
+        const std::int64_t stamp_and_state[4] = {77, 100 * b + key, left, 1000 * b + left + key};
+        std::memcpy(entry, stamp_and_state, sizeof stamp_and_state);
+      }
+    }
+  }
+}
+
+// Every bucket's entries are with its owner, complete, and with nobody else.
+void check_filled(Rig& rig, std::int64_t buckets, std::int32_t most, const std::vector<std::int32_t>& before) {
+  for (std::int64_t b = 0; b < buckets; ++b) {
+    const auto at = static_cast<std::size_t>(b);
+    for (std::int32_t i = 0; i < most; ++i) {
+      std::size_t entries = 0;
+      for (lab::WindowTable& table : rig.queues().state(i)->of(b)) entries += table.count();
+      CHECK_EQ(entries, rig.owner[at] == i ? std::size_t{6} : std::size_t{0});
+    }
+    for (std::int64_t key = 0; key < 3; ++key) {
+      for (const std::int64_t left : {0, 10}) {
+        const auto found = rig.queues().state(rig.owner[at])->table(b, left).find(100 * b + key, 32);
+        CHECK(!found.created);
+        std::int64_t words[4];
+        std::memcpy(words, found.entry, sizeof words);
+        // Stamps count the tuples of one instance: another's mean nothing.
+        CHECK_EQ(words[0], before[at] == rig.owner[at] ? 77 : lab::WindowTable::kNoStamp);
+        CHECK_EQ(words[2], left);
+        CHECK_EQ(words[3], 1000 * b + left + key);
+      }
+    }
+  }
+}
+
+void a_switch_halts_the_sources_at_the_latest_tuple_handed_over() {
+  std::vector<std::int32_t> all_words;
+  for (const std::int64_t b : {0, 1, 2}) all_words.push_back(word_in(b));
+  std::vector<Texts> streams(3);
+  for (std::int64_t i = 0; i < 9; ++i) streams[0].add(10 * i, all_words, i);
+  for (const std::int64_t ts : {5, 15, 25, 25, 25, 26, 60}) streams[1].add(ts, all_words, ts);
+  streams[2].add(1, all_words);  // has ended when the switch is called
+  for (const char* log : kLogs) {
+    Rig rig(streams, 4, {0, 1, 0}, 2, log);
+    fill(rig, 3);
+    for (int i = 0; i < 3; ++i) CHECK(rig.feed());  // up to 20, 25 and the end
+    CHECK(rig.queues().call(1));
+    std::int64_t until = 0;
+    CHECK(rig.queues().decreed(&until));
+    CHECK_EQ(until, 25);
+    rig.settle();
+    const std::vector<Era> before{{25, rig.owner}, {lab::kEndOfTime, {9, 9, 9}}};
+    for (const std::int32_t i : {0, 1}) {
+      CHECK(rig.of(i).rows == lab::test::expected(streams, before, i));
+      CHECK_EQ(rig.of(i).rows.size(), std::size_t{9});  // ties with the decree are before it
+      CHECK(rig.of(i).switches == std::vector<std::int64_t>{1});
+    }
+    CHECK(!rig.feed());  // it halts
+    // Each tuple once, whatever number of instances has a copy: 0 to 20, 5 to 25, 1.
+    CHECK_EQ(rig.queues().delivered_of(0), 3);
+    CHECK_EQ(rig.queues().delivered_of(1), 5);
+    CHECK_EQ(rig.queues().delivered_of(2), 1);
+
+    rig.standing(0).stand_at(25);
+    rig.standing(1).stand_at(26);  // promises have brought it further
+    const std::vector<std::int32_t> old = rig.owner;
+    CHECK_EQ(rig.change({2, 1, 2}, 3), 2 * 6 * 32);
+    for (const std::int32_t i : {0, 1, 2}) CHECK_EQ(rig.standing(i).settled, 26);
+    CHECK_EQ(rig.standing(3).settled, kLowest);
+    check_filled(rig, 3, 4, old);
+
+    rig.settle();
+    const std::vector<Era> after{{25, old}, {lab::kEndOfTime, rig.owner}};
+    for (std::int32_t i = 0; i < 4; ++i) {
+      CHECK(rig.of(i).rows == lab::test::expected(streams, after, i));
+      rig.read(i);
+      CHECK(rig.ended(i));
+    }
+    CHECK(rig.of(2).switches.empty());
+    CHECK(!rig.queues().call(2));  // all sources have ended
+  }
+}
+
+// A source that says nothing more by itself: what it promised before lets the newcomer read.
+void who_joins_hears_what_was_promised_before() {
+  const std::int32_t zeroth = word_in(0), first = word_in(1);
+  std::vector<Texts> streams(2);
+  for (const std::int64_t ts : {10, 20, 30, 40}) streams[0].add(ts, {zeroth, first});
+  streams[0].due = {0, 0, 50, 400};
+  streams[1].add(90, {first});
+  streams[1].due = {500};
+  streams[1].heartbeats = {35};
+  streams[1].heartbeat_due = {0};
+  for (const char* log : kLogs) {
+    Rig rig(streams, 2, {0, 0}, 1, log, true);
+    const auto say = [&](std::int64_t elapsed_ns) {
+      for (const std::size_t s : {0, 1}) rig.say(s, elapsed_ns);
+      rig.settle();
+    };
+    say(0);
+    CHECK_EQ(rig.of(0).rows.size(), std::size_t{2});
+    CHECK(rig.queues().call(1));
+    rig.settle();
+    CHECK(rig.of(0).switches.empty());  // the first source may still have a tuple of time 20
+    say(50);
+    CHECK(rig.of(0).switches == std::vector<std::int64_t>{1});
+    CHECK_EQ(rig.of(0).rows.size(), std::size_t{2});
+    rig.change({0, 1}, 2);
+    rig.settle();
+    for (const std::int32_t i : {0, 1}) CHECK_EQ(rig.of(i).rows.back().ts, 30);  // the second source says 36
+    CHECK_EQ(rig.of(1).rows.size(), std::size_t{1});
+    say(500);
+    CHECK_EQ(rig.of(1).rows.size(), std::size_t{3});
+    CHECK(rig.ended(0) && rig.ended(1));
+  }
+}
+
+// Switches at random places: whose tuple it is depends on its time alone.
+void every_tuple_goes_to_the_owners_of_its_time(unsigned seed) {
+  std::mt19937 random(seed);
+  behaviour.buckets = 1 + static_cast<std::int64_t>(seed % 9);
+  const auto streams = lab::test::random_texts(random, 1 + static_cast<int>(seed % 4), 200);
+  const std::int32_t most = 5;
+  Rig rig(streams, most, lab::test::random_owner(random, 2), 2, kLogs[seed % 2]);
+  std::vector<Era> eras;
+  std::int64_t number = 0;
+  bool switching = false;
+  for (bool moved = true; moved || switching;) {
+    moved = false;
+    for (auto turns = random() % 12; turns > 0; --turns) moved |= rig.feed();
+    for (std::int32_t i = 0; i < rig.instances(); ++i) {
+      if (random() % 2 == 0) moved |= rig.read(i, 1 + random() % 20);
+    }
+    if (!switching && random() % 3 == 0) {
+      if (rig.queues().call(number + 1)) {
+        ++number;
+        switching = moved = true;
+      }
+    } else if (switching) {
+      rig.settle();
+      std::int64_t until = 0;
+      rig.queues().decreed(&until);
+      for (std::int32_t i = 0; i < rig.instances(); ++i) CHECK_EQ(rig.of(i).switches.back(), number);
+      const auto after = 1 + static_cast<std::int32_t>(random() % most);
+      if (eras.empty() || until > eras.back().until) eras.push_back({until, rig.owner});
+      rig.change(lab::test::random_owner(random, after), after);
+      switching = false;
+      moved = true;
+    }
+  }
+  rig.settle();
+  eras.push_back({lab::kEndOfTime, rig.owner});
+  for (std::int32_t i = 0; i < most; ++i) {
+    CHECK(rig.of(i).rows == lab::test::expected(streams, eras, i));
+    rig.read(i);
+    CHECK(rig.ended(i));
+  }
+}
+
+}  // namespace
+
+int main() {
+  behaviour = {.window = {10, 20, false}};
+  behaviour.buckets = 2;
+  who_joins_hears_what_was_promised_before();
+  behaviour.buckets = 3;
+  a_switch_halts_the_sources_at_the_latest_tuple_handed_over();
+  for (unsigned seed = 0; seed < 60; ++seed) every_tuple_goes_to_the_owners_of_its_time(seed);
+}

@@ -1,0 +1,186 @@
+// Reconfigurations of operators O+ at places that tests can name: before the first tuple, after the last, between
+// tuples of one time, over negative times.
+#include "check.h"
+#include "oplus/tests/oplus_cases.h"
+
+namespace {
+
+using lab::OplusOptions;
+using lab::OplusRun;
+using lab::test::behaviour;
+using lab::test::OperatorRunCase;
+using lab::test::Record;
+using lab::test::sorted;
+using lab::test::Tuples;
+
+constexpr std::int64_t kBuckets = 8;
+constexpr std::int64_t kHeld = 99;
+
+OplusOptions options_of(const char* log, std::int32_t instances) {
+  OplusOptions options;
+  options.instances = instances;
+  options.most_instances = 8;
+  options.oversubscribed = true;
+  options.batch = 1;
+  options.ring_blocks = 4;
+  options.log.rows_in_flight = 64;  // what is called for comes at most so far behind what is processed
+  options.batch_rows = 8;
+  options.tuple_buffer = log;
+  return options;
+}
+
+std::vector<std::int32_t> spread(std::int32_t instances, std::int32_t first = 0) {
+  std::vector<std::int32_t> owner;
+  for (std::int32_t b = 0; b < kBuckets; ++b) owner.push_back((b + first) % instances);
+  return owner;
+}
+
+// `n` tuples, one at each time from `from` on, in each of two streams.
+std::vector<Tuples> steps(std::int64_t n, std::int64_t from, std::int64_t step = 1) {
+  std::vector<Tuples> streams(2);
+  for (std::size_t s = 0; s < 2; ++s) {
+    streams[s].input = static_cast<std::int32_t>(s);
+    for (std::int64_t i = 0; i < n; ++i) {
+      streams[s].ts.push_back(from + i * step);
+      streams[s].base.push_back(i % 11);
+      streams[s].count.push_back(3);
+      streams[s].value.push_back(1 + i % 5);
+    }
+  }
+  return streams;
+}
+
+void set_keyed() {
+  behaviour = {.window = {10, 30, false}};
+  behaviour.buckets = kBuckets;
+}
+
+void set_join() {
+  behaviour = {.window = {1, 20, true}};
+  behaviour.buckets = kBuckets;
+}
+
+std::vector<Record> oracle(const std::vector<Tuples>& streams, bool join) {
+  return join ? lab::test::join_oracle(streams).records : lab::test::keyed_oracle(streams);
+}
+
+template <typename Each>
+void for_all_kinds(Each each) {
+  for (const bool join : {false, true}) {
+    join ? set_join() : set_keyed();
+    for (const char* log : {"order", "scalegate"}) each(join, log);
+  }
+}
+
+void a_switch_called_before_the_run_happens_before_the_first_tuple() {
+  for_all_kinds([](bool join, const char* log) {
+    const auto streams = steps(300, -150);
+    OperatorRunCase run(streams, options_of(log, 1), join);
+    CHECK_EQ(run.runtime().reconfigure(5, spread(5)), 1);
+    CHECK(sorted(run.run()) == oracle(streams, join));
+    const auto done = run.runtime().switches();
+    CHECK_EQ(done.size(), std::size_t{1});
+    CHECK_EQ(done[0].before, 1);
+    CHECK_EQ(done[0].after, 5);
+    CHECK(done[0].done_ns >= 0 && done[0].called_ns == 0);
+    CHECK_EQ(run.runtime().events(), 600);
+  });
+}
+
+// All times are negative: the watermark starts below them, not at 0.
+void switches_take_place_at_negative_times() {
+  for_all_kinds([](bool join, const char* log) {
+    auto streams = steps(4000, -20'000, 4);
+    for (Tuples& one : streams) one.value[2000] = kHeld;
+    behaviour.holds_at = kHeld;
+    lab::test::gate.store(false, std::memory_order_release);
+    OperatorRunCase run(streams, options_of(log, 2), join);
+    std::optional<lab::Switch> done;
+    const auto answer = run.run([&](OplusRun& runtime) {
+      lab::test::wait_for(runtime, 10);
+      const std::int64_t number = runtime.reconfigure(7, spread(7));
+      lab::test::gate.store(true, std::memory_order_release);
+      if (number > 0) done = runtime.await(number);
+    });
+    CHECK(sorted(answer) == oracle(streams, join));
+    CHECK(done.has_value());
+    CHECK(done->event_ts >= -20'000 + 4 * 9 && done->event_ts < -20'000 + 4 * 4000);
+    CHECK_EQ(done->event_ts % 4, 0);
+  });
+}
+
+void a_switch_called_at_the_end_never_happens_and_nobody_waits_for_it() {
+  for_all_kinds([](bool join, const char* log) {
+    // One time for all tuples: a switch called after the first of them has no later tuple to happen before.
+    const auto streams = steps(300, 7, 0);
+    OperatorRunCase run(streams, options_of(log, 3), join);
+    const auto answer = run.run([&](OplusRun& runtime) {
+      lab::test::wait_for(runtime, 1);
+      const std::int64_t number = runtime.reconfigure(1, spread(1));
+      if (number > 0) CHECK(!runtime.await(number));
+    });
+    CHECK(sorted(answer) == oracle(streams, join));
+    CHECK_EQ(run.runtime().events(), 600);
+    for (const lab::Switch& one : run.runtime().switches()) CHECK_EQ(one.done_ns, -1);
+    CHECK_EQ(run.runtime().reconfigure(1, spread(1)), -1);
+  });
+}
+
+void a_later_switch_overtakes_an_earlier_one() {
+  for_all_kinds([](bool join, const char* log) {
+    const auto streams = steps(300, 0);
+    OperatorRunCase run(streams, options_of(log, 2), join);
+    // Both stand before the first tuple: the first is never applied.
+    CHECK_EQ(run.runtime().reconfigure(8, spread(8)), 1);
+    CHECK_EQ(run.runtime().reconfigure(3, spread(3, 1)), 2);
+    CHECK(sorted(run.run()) == oracle(streams, join));
+    const auto done = run.runtime().switches();
+    CHECK_EQ(done.size(), std::size_t{2});
+    CHECK_EQ(done[0].done_ns, -1);
+    CHECK(done[1].done_ns >= 0);
+    CHECK_EQ(done[1].before, 2);
+    CHECK_EQ(done[1].after, 3);
+  });
+}
+
+// What an instance has in its scratch, skipped rows and own buckets must not survive its time in the pool.
+void instances_leave_and_join_again() {
+  for_all_kinds([](bool join, const char* log) {
+    auto streams = steps(3000, -50);
+    for (Tuples& one : streams) one.value[1000] = kHeld;  // so that the run is not over before the first call
+    behaviour.holds_at = kHeld;
+    lab::test::gate.store(false, std::memory_order_release);  // pairs with the load in `hold_at`
+    OperatorRunCase run(streams, options_of(log, 4), join);
+    int applied = 0;
+    const auto answer = run.run([&](OplusRun& runtime) {
+      for (int i = 0;; ++i) {
+        const std::int32_t instances = i % 2 == 0 ? 1 : 1 + i % 8;
+        const std::int64_t number = runtime.reconfigure(instances, spread(instances, i));
+        lab::test::gate.store(true, std::memory_order_release);
+        if (number < 0 || !runtime.await(number)) return;
+        ++applied;
+      }
+    });
+    CHECK(sorted(answer) == oracle(streams, join));
+    CHECK_EQ(run.runtime().events(), 6000);
+    CHECK(applied > 0);
+    if (join) CHECK_EQ(run.runtime().compared(), lab::test::join_oracle(streams).compared);
+    std::int32_t before = 4;
+    for (const lab::Switch& one : run.runtime().switches()) {
+      if (one.done_ns < 0) continue;
+      CHECK_EQ(one.before, before);
+      CHECK(one.done_ns >= one.called_ns);
+      before = one.after;
+    }
+  });
+}
+
+}  // namespace
+
+int main() {
+  a_switch_called_before_the_run_happens_before_the_first_tuple();
+  switches_take_place_at_negative_times();
+  a_switch_called_at_the_end_never_happens_and_nobody_waits_for_it();
+  a_later_switch_overtakes_an_earlier_one();
+  instances_leave_and_join_again();
+}

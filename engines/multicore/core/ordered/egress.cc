@@ -1,0 +1,56 @@
+#include "ordered/egress.h"
+
+#include <algorithm>
+
+#include "stages/records.h"
+#include "ordered/worker.h"
+
+namespace lab {
+
+void OrderedEgress::take(Units units, OrderedWorker& worker) {
+  for (const Unit* unit : units) take_one(*unit, worker);
+  // release: the units may be used again; pairs with the load in `done`. seq_cst: the look at the entry's end follows.
+  done_.store(units.back()->serial + 1, std::memory_order_seq_cst);
+}
+
+void OrderedEgress::take_one(const Unit& unit, OrderedWorker& worker) {
+  Recorder& recorder = worker.recorder;
+  if (recorder.on() && (unit.timed || due_)) recorder.saw(worker.clock.now());
+  if (unit.records != 0) {
+    append(unit);
+    if (due_) note_latency(unit, worker);
+  }
+  const std::int64_t taken_ns = unit.taken_ns.load(std::memory_order_relaxed);  // see Unit
+  // Every input record has been at the first operator: there are no units without any.
+  if (unit.timed && recorder.on()) worker.processing.record(recorder.now() - taken_ns, 1);
+  recorder.consumed(static_cast<double>(unit.input_records));
+  events_ += unit.input_records;
+}
+
+void OrderedEgress::append(const Unit& unit) {
+  std::int64_t at = 0;
+  while (at < unit.records) {
+    Emit* emit = out_.open(1);
+    const std::int64_t rows = std::min(unit.records - at, emit->capacity - emit->count);
+    copy_records(out_.itemsizes(), unit.columns, at, emit->columns, emit->count, rows);
+    emit->count += rows;
+    out_.close(0, 0, 0, false);
+    at += rows;
+  }
+}
+
+void OrderedEgress::note_latency(const Unit& unit, OrderedWorker& worker) const {
+  Recorder& recorder = worker.recorder;
+  const std::int64_t taken_ns = unit.taken_ns.load(std::memory_order_relaxed);  // see Unit
+  for (std::int64_t i = 0; i < unit.records;) {
+    const std::int32_t origin = unit.origins[i];
+    std::int64_t end = i + 1;
+    while (end < unit.records && unit.origins[end] == origin) ++end;
+    const std::int64_t due_ns = start_ns_ + unit.due[origin];
+    recorder.output(due_ns, end - i);
+    recorder.served(due_ns, taken_ns, end - i);
+    i = end;
+  }
+}
+
+}  // namespace lab

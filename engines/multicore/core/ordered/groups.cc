@@ -1,0 +1,136 @@
+#include "ordered/groups.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+namespace lab {
+namespace {
+
+template <typename T>
+void scatter_as(const void* source, std::int64_t from, const std::int64_t* targets, std::int64_t rows, void* column) {
+  const auto* values = static_cast<const T*>(source) + from;
+  auto* into = static_cast<T*>(column);
+  for (std::int64_t i = 0; i < rows; ++i) into[targets[i]] = values[i];
+}
+
+// Item `from + i` of a column goes to item targets[i] of another.
+void scatter(std::int32_t itemsize, const void* source, std::int64_t from, const std::int64_t* targets,
+             std::int64_t rows, void* column) {
+  switch (itemsize) {
+    case 1:
+      return scatter_as<std::uint8_t>(source, from, targets, rows, column);
+    case 2:
+      return scatter_as<std::uint16_t>(source, from, targets, rows, column);
+    case 4:
+      return scatter_as<std::uint32_t>(source, from, targets, rows, column);
+    case 8:
+      return scatter_as<std::uint64_t>(source, from, targets, rows, column);
+    default:
+      break;
+  }
+  const auto size = static_cast<std::size_t>(itemsize);
+  const auto* values = static_cast<const std::byte*>(source) + static_cast<std::size_t>(from) * size;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    std::memcpy(static_cast<std::byte*>(column) + static_cast<std::size_t>(targets[i]) * size,
+                values + static_cast<std::size_t>(i) * size, size);
+  }
+}
+
+// Where a group's outputs lie.
+struct Made {
+  const RecordBuffer* buffer;
+  std::int64_t begin;
+  std::int64_t rows;
+};
+
+Made made_of(const Unit& unit, const Group& group) {
+  if (group.apart != nullptr) return {group.apart.get(), 0, group.made};
+  return {&unit.buffers[Unit::parts], group.begin * unit.part_room, group.made};
+}
+
+}  // namespace
+
+bool make_groups(Unit& unit, const GroupShape& shape, OrderedWorker& worker) {
+  const auto records = static_cast<std::size_t>(unit.records);
+  if (unit.partition_of.size() < records) {
+    unit.partition_of.resize(records);
+    unit.order.resize(records);
+  }
+  if (worker.mark.size() < static_cast<std::size_t>(shape.partitions)) {
+    worker.mark.resize(static_cast<std::size_t>(shape.partitions), 0);
+    worker.group_of.resize(static_cast<std::size_t>(shape.partitions), 0);
+  }
+  std::int32_t* partition_of = unit.partition_of.data();
+  if (shape.kernel(unit.columns, unit.base, unit.records, shape.partitions, partition_of) <= unit.records) {
+    return false;
+  }
+  // Groups in the order of their first records. Marks spare the clearing of all partitions for a few records.
+  ++worker.epoch;
+  std::int32_t count = 0;
+  for (std::size_t i = 0; i < records; ++i) {
+    const auto partition = static_cast<std::size_t>(partition_of[i]);
+    if (worker.mark[partition] != worker.epoch) {
+      worker.mark[partition] = worker.epoch;
+      worker.group_of[partition] = count;
+      if (static_cast<std::size_t>(count) == unit.groups.size()) unit.groups.emplace_back();
+      Group& fresh = unit.groups[static_cast<std::size_t>(count)];
+      fresh.unit = &unit;
+      fresh.partition = partition_of[i];
+      fresh.end = 0;
+      fresh.made = 0;
+      ++count;
+    }
+    const std::int32_t group = worker.group_of[partition];
+    partition_of[i] = group;
+    ++unit.groups[static_cast<std::size_t>(group)].end;  // its size, for now
+  }
+  std::int32_t at = 0;
+  for (std::int32_t g = 0; g < count; ++g) {
+    Group& group = unit.groups[static_cast<std::size_t>(g)];
+    group.begin = at;
+    at += group.end;
+    group.end = group.begin;  // where its next record goes
+  }
+  for (std::size_t i = 0; i < records; ++i) {
+    std::int32_t& next = unit.groups[static_cast<std::size_t>(partition_of[i])].end;
+    unit.order[static_cast<std::size_t>(next++)] = static_cast<std::int32_t>(i);
+  }
+  unit.group_count = count;
+  unit.groups_left.store(count, std::memory_order_relaxed);  // relaxed: the way into the worklist publishes it
+  return true;
+}
+
+std::int64_t join_groups(Unit& unit, std::span<const std::int32_t> itemsizes, OrderedWorker& worker) {
+  // How many outputs each record has, then where its first goes.
+  auto& positions = worker.positions;
+  positions.assign(static_cast<std::size_t>(unit.records) + 1, 0);
+  std::int64_t total = 0;
+  for (std::int32_t g = 0; g < unit.group_count; ++g) {
+    const Made made = made_of(unit, unit.groups[static_cast<std::size_t>(g)]);
+    const std::int32_t* sources = made.buffer->sources() + made.begin;
+    for (std::int64_t i = 0; i < made.rows; ++i) ++positions[static_cast<std::size_t>(sources[i]) + 1];
+    total += made.rows;
+  }
+  for (std::size_t i = 1; i < positions.size(); ++i) positions[i] += positions[i - 1];
+  RecordBuffer& out = unit.buffers[unit.out];
+  out.shape(itemsizes, std::max<std::int64_t>(total, unit.records));
+  if (worker.targets.size() < static_cast<std::size_t>(total)) worker.targets.resize(static_cast<std::size_t>(total));
+  std::int64_t* targets = worker.targets.data();
+  for (std::int32_t g = 0; g < unit.group_count; ++g) {
+    const Made made = made_of(unit, unit.groups[static_cast<std::size_t>(g)]);
+    if (made.rows == 0) continue;
+    const std::int32_t* sources = made.buffer->sources() + made.begin;
+    for (std::int64_t i = 0; i < made.rows; ++i) {
+      targets[i] = positions[static_cast<std::size_t>(sources[i])]++;  // outputs of one record are one behind another
+      out.sources()[targets[i]] = sources[i];
+    }
+    for (std::size_t c = 0; c < itemsizes.size(); ++c) {
+      scatter(itemsizes[c], made.buffer->columns()[c], made.begin, targets, made.rows, out.columns()[c]);
+    }
+  }
+  for (std::int32_t g = 0; g < unit.group_count; ++g) worker.keep(unit.groups[static_cast<std::size_t>(g)].apart);
+  return total;
+}
+
+}  // namespace lab

@@ -1,0 +1,105 @@
+#include "ordered/reorder.h"
+
+#include <bit>
+#include <stdexcept>
+#include <string>
+
+#include "ordered/worker.h"
+
+namespace lab {
+namespace {
+
+std::uint64_t slots_for(std::int64_t window) { return std::bit_ceil(static_cast<std::uint64_t>(window)); }
+
+}  // namespace
+
+NonBlockingReordering::NonBlockingReordering(std::int64_t window, OrderedExit& exit, std::int64_t most_sends)
+    : mask_(slots_for(window) - 1), exit_(exit), most_sends_(most_sends), slots_(slots_for(window)) {
+  going_.reserve(static_cast<std::size_t>(most_sends));
+}
+
+void NonBlockingReordering::add(Units units, OrderedWorker& worker) {
+  worker.counts.adds += static_cast<std::int64_t>(units.size());
+  for (Unit* unit : units) {
+    // seq_cst: before the exchange in `turn`; pairs with the clearing of the flag and the look behind it. Also release:
+    // publishes the unit's records to who sends it.
+    slots_[static_cast<std::uint64_t>(unit->serial) & mask_].store(unit, std::memory_order_seq_cst);
+  }
+  turn(worker);
+}
+
+bool NonBlockingReordering::resume(OrderedWorker& worker) {
+  // seq_cst: who sleeps after this look has announced it before (run/parker.h); pairs with the store in `turn`.
+  if (!offered_.load(std::memory_order_seq_cst)) return false;
+  // relaxed: only decides who of several goes; the turn itself orders what it needs.
+  if (!offered_.exchange(false, std::memory_order_relaxed)) return false;
+  turn(worker);
+  return true;
+}
+
+void NonBlockingReordering::turn(OrderedWorker& worker) {
+  std::int64_t sent = 0;  // of this turn, whatever others add meanwhile
+  for (;;) {
+    // seq_cst: after the store of a slot in `add`, pairs with the clearing below. Also acquire: what the last holder
+    // did with `next_`, and behind the exit.
+    if (taken_.exchange(true, std::memory_order_seq_cst)) {
+      ++worker.counts.found_taken;
+      return;
+    }
+    going_.clear();
+    std::atomic<Unit*>* slot = &slots_[static_cast<std::uint64_t>(next_) & mask_];
+    while (sent + static_cast<std::int64_t>(going_.size()) < most_sends_) {
+      Unit* unit = slot->load(std::memory_order_acquire);  // acquire: the unit's records; pairs with the store in `add`
+      if (unit == nullptr) break;
+      // EMPTY before the unit goes: once it is out, its successor by a window may be admitted and come here. Relaxed:
+      // the way through the exit and the entry orders this store before the successor's.
+      slot->store(nullptr, std::memory_order_relaxed);
+      going_.push_back(unit);
+      slot = &slots_[static_cast<std::uint64_t>(++next_) & mask_];
+    }
+    const auto count = static_cast<std::int64_t>(going_.size());
+    if (count != 0) exit_.send(going_, worker);
+    sent += count;
+    worker.counts.sends += count;
+    // seq_cst: before the look at the slot; pairs with the store and the exchange of who adds. Also release.
+    taken_.store(false, std::memory_order_seq_cst);
+    if (slot->load(std::memory_order_seq_cst) == nullptr) return;
+    if (sent == most_sends_) {
+      ++worker.counts.handed_over;
+      // seq_cst: before the look for sleepers in `offer`; pairs with the load in `resume`.
+      offered_.store(true, std::memory_order_seq_cst);
+      exit_.offer(worker);
+      return;
+    }
+  }
+}
+
+LockedReordering::LockedReordering(std::int64_t window, OrderedExit& exit)
+    : mask_(slots_for(window) - 1), exit_(exit), slots_(slots_for(window), nullptr) {}
+
+void LockedReordering::add(Units units, OrderedWorker& worker) {
+  worker.counts.adds += static_cast<std::int64_t>(units.size());
+  const std::lock_guard lock(mutex_);
+  for (Unit* unit : units) slots_[static_cast<std::uint64_t>(unit->serial) & mask_] = unit;
+  for (;;) {
+    going_.clear();
+    while (going_.size() < kMostTogether) {
+      Unit*& slot = slots_[static_cast<std::uint64_t>(next_) & mask_];
+      if (slot == nullptr) break;
+      going_.push_back(slot);
+      slot = nullptr;
+      ++next_;
+    }
+    if (going_.empty()) return;
+    worker.counts.sends += static_cast<std::int64_t>(going_.size());
+    exit_.send(going_, worker);
+  }
+}
+
+std::unique_ptr<Reordering> make_reordering(std::string_view name, std::int64_t window, OrderedExit& exit) {
+  if (name == "nonblocking") return std::make_unique<NonBlockingReordering>(window, exit);
+  if (name == "lock") return std::make_unique<LockedReordering>(window, exit);
+  throw std::invalid_argument("reordering is nonblocking or lock, not " + std::string(name));
+}
+
+}  // namespace lab

@@ -1,0 +1,76 @@
+// A queue with one producer at a time and any number of consumers, for items that are never more than it has room for.
+//
+// Law: item i is in slot i mod size; consumers may take item i iff head_ <= i < tail_. A slot is written again only
+// when what it held has been taken, and the taking happens before the writing: by way of the pipeline, an item that is
+// pushed belongs to a unit whose predecessor by a window has left.
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "run/cacheline.h"
+
+namespace lab {
+
+template <typename T>
+class ItemRing {
+ public:
+  static_assert(std::atomic<T>::is_always_lock_free);
+
+  // `room` is rounded up to a power of two.
+  explicit ItemRing(std::uint64_t room)
+      : mask_(std::bit_ceil(std::max<std::uint64_t>(1, room)) - 1), slots_(mask_ + 1) {}
+
+  // Puts an item behind the others; not there for consumers before `publish`. Producer only.
+  void put(T item) noexcept {
+    // relaxed: published by `publish`.
+    slots_[ahead_++ & mask_].store(item, std::memory_order_relaxed);
+  }
+  void publish() noexcept {
+    // release: the slots, and what the items speak of; pairs with the load in `pop`. seq_cst: the producer looks for
+    // sleepers behind it (ordered/idle.h).
+    tail_.store(ahead_, std::memory_order_seq_cst);
+  }
+
+  // Takes up to `most` items, oldest first, but no more than half of them, rounded up, when others may want some.
+  // Returns how many. Any consumer.
+  std::int64_t pop(T* into, std::int64_t most) noexcept {
+    // acquire: the tail below is then no older than the one that let the head come this far; pairs with the exchange.
+    std::uint64_t head = head_.load(std::memory_order_acquire);
+    for (;;) {
+      const std::uint64_t tail = tail_.load(std::memory_order_acquire);  // acquire: pairs with `publish`
+      if (head == tail) return 0;
+      const auto there = static_cast<std::int64_t>(tail - head);
+      const std::int64_t count = std::min(most, (there + 1) / 2);
+      for (std::int64_t i = 0; i < count; ++i) {
+        // relaxed: published before `tail`; nobody writes the slot before the exchange has succeeded.
+        into[i] = slots_[(head + static_cast<std::uint64_t>(i)) & mask_].load(std::memory_order_relaxed);
+      }
+      // release: the reads above are over when others see the items gone; pairs with the loads of the head.
+      if (head_.compare_exchange_weak(head, head + static_cast<std::uint64_t>(count), std::memory_order_acq_rel,
+                                      std::memory_order_acquire)) {
+        return count;
+      }
+    }
+  }
+
+  bool empty() const noexcept {
+    // relaxed: a head that is behind makes a taken item look as if it were there, which costs a look in vain.
+    const std::uint64_t head = head_.load(std::memory_order_relaxed);
+    return tail_.load(std::memory_order_seq_cst) == head;  // seq_cst: a sleeper's last look; pairs with `publish`
+  }
+
+ private:
+  const std::uint64_t mask_;
+  std::vector<std::atomic<T>> slots_;
+  // The producer's own: the next slot.
+  alignas(kCacheLine) std::uint64_t ahead_ = 0;
+  // Written by the producer, read by consumers; never decreases.
+  alignas(kCacheLine) std::atomic<std::uint64_t> tail_{0};
+  // Written by consumers; never decreases.
+  alignas(kCacheLine) std::atomic<std::uint64_t> head_{0};
+};
+
+}  // namespace lab

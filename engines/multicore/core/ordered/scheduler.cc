@@ -1,0 +1,123 @@
+#include "ordered/scheduler.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace lab {
+namespace {
+
+constexpr auto kRelaxed = std::memory_order_relaxed;  // statistics: nothing is ordered by them
+
+// What is assumed of a record's cost in comparisons before one has been measured. How many to process is not derived
+// from it: the first worker takes one item.
+constexpr double kUnknownCostNs = 1'000;
+
+// The clock says little about less.
+constexpr double kLeastCostNs = 0.1;
+
+}  // namespace
+
+void OrderedScheduler::add(const Worklist& list, std::int32_t limit) {
+  Load& load = loads_.emplace_back();
+  load.list = &list;
+  load.limit = limit;
+}
+
+void OrderedScheduler::look(std::uint64_t skip, std::vector<OperatorLoad>& table) const {
+  table.resize(loads_.size());
+  for (std::size_t i = 0; i < loads_.size(); ++i) {
+    const Load& load = loads_[i];
+    OperatorLoad& seen = table[i];
+    const std::int32_t workers = load.workers.load(kRelaxed);  // relaxed: `choose` checks it again
+    seen.workers = workers;
+    seen.limit = load.limit;
+    seen.schedulable = (skip >> i & 1) == 0 && workers < load.limit && !load.list->empty();
+    seen.queued = static_cast<double>(load.list->queued());
+    const double cost_ns = load.cost_ns.load(kRelaxed);
+    seen.cost_ns = cost_ns < 0 ? kUnknownCostNs : cost_ns;
+    seen.selectivity = load.selectivity.load(kRelaxed);
+    seen.window_ns = static_cast<double>(load.busy_ns.load(kRelaxed) - load.window_busy_ns.load(kRelaxed));
+  }
+}
+
+Assignment OrderedScheduler::choose(std::int64_t now_ns, std::uint64_t skip, bool any,
+                                     std::vector<OperatorLoad>& table) {
+  if (now_ns >= window_end_ns_.load(kRelaxed)) change_window(now_ns);
+  for (;;) {
+    look(skip, table);
+    std::int32_t stage = heuristic_->pick(table);
+    if (stage < 0 && any) stage = any_.pick(table);
+    if (stage < 0) return {};
+    const auto index = static_cast<std::size_t>(stage);
+    Load& load = loads_[index];
+    std::int32_t workers = load.workers.load(kRelaxed);  // relaxed: the exchange checks it
+    bool joined = false;
+    while (workers < load.limit && !joined) {
+      // acquire: the state of an operator that takes one worker at a time; pairs with the release in `leave`.
+      joined = load.workers.compare_exchange_weak(workers, workers + 1, std::memory_order_acquire, kRelaxed);
+    }
+    if (!joined) {  // others were faster
+      skip |= std::uint64_t{1} << index;
+      continue;
+    }
+    Assignment result;
+    result.stage = stage;
+    const double cost_ns = load.cost_ns.load(kRelaxed);
+    const double records = cost_ns < 0 ? 1 : static_cast<double>(slice_ns_) / cost_ns;
+    result.records = static_cast<std::int64_t>(std::clamp(records, 1.0, 1e9));
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      // What the caller may be about to empty does not count, unless it is more than its share.
+      if (i == index) {
+        result.more |= workers + 1 < load.limit && table[i].queued > records;
+      } else {
+        result.more |= table[i].schedulable;
+      }
+    }
+    return result;
+  }
+}
+
+void OrderedScheduler::leave(std::int32_t stage, std::int64_t busy_ns, std::int64_t rows, std::int64_t outputs) {
+  Load& load = loads_[static_cast<std::size_t>(stage)];
+  if (rows != 0) {
+    load.busy_ns.fetch_add(busy_ns, kRelaxed);
+    load.rows.fetch_add(rows, kRelaxed);
+    if (outputs != 0) load.outputs.fetch_add(outputs, kRelaxed);
+    estimate(load);
+  }
+  // release: the state; pairs with the exchange in `choose`.
+  // seq_cst: before a look at the list; pairs with `has_room`. Also release.
+  load.workers.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void OrderedScheduler::estimate(Load& load) noexcept {
+  // Over the current window and the one before.
+  const std::int64_t rows = load.rows.load(kRelaxed) - load.old_rows.load(kRelaxed);
+  if (rows <= 0) return;
+  const auto count = static_cast<double>(rows);
+  const auto busy_ns = static_cast<double>(load.busy_ns.load(kRelaxed) - load.old_busy_ns.load(kRelaxed));
+  const auto outputs = static_cast<double>(load.outputs.load(kRelaxed) - load.old_outputs.load(kRelaxed));
+  load.cost_ns.store(std::max(kLeastCostNs, busy_ns / count), kRelaxed);
+  load.selectivity.store(std::max(0.0, outputs / count), kRelaxed);
+}
+
+void OrderedScheduler::change_window(std::int64_t now_ns) noexcept {
+  std::int64_t end_ns = window_end_ns_.load(kRelaxed);
+  // relaxed: decides who does it; what is written is statistics.
+  if (now_ns < end_ns || !window_end_ns_.compare_exchange_strong(end_ns, now_ns + window_ns_, kRelaxed)) return;
+  for (Load& load : loads_) {
+    load.old_busy_ns.store(load.window_busy_ns.load(kRelaxed), kRelaxed);
+    load.old_rows.store(load.window_rows.load(kRelaxed), kRelaxed);
+    load.old_outputs.store(load.window_outputs.load(kRelaxed), kRelaxed);
+    load.window_busy_ns.store(load.busy_ns.load(kRelaxed), kRelaxed);
+    load.window_rows.store(load.rows.load(kRelaxed), kRelaxed);
+    load.window_outputs.store(load.outputs.load(kRelaxed), kRelaxed);
+  }
+}
+
+StageTotals OrderedScheduler::totals(std::size_t stage) const noexcept {
+  const Load& load = loads_[stage];
+  return {load.rows.load(kRelaxed), load.outputs.load(kRelaxed), load.busy_ns.load(kRelaxed)};
+}
+
+}  // namespace lab

@@ -1,0 +1,62 @@
+// One operator of a pipeline: its function, its states, and what it does with a unit or a group.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ordered/groups.h"
+#include "ordered/scheduler.h"
+#include "ordered/unit.h"
+#include "ordered/worklist.h"
+#include "stages/spec.h"
+
+namespace lab {
+
+class OrderedStage final : public Operate {
+ public:
+  // What is done with a unit whose records this operator has processed; the unit holds its outputs then.
+  class Next {
+   public:
+    virtual ~Next() = default;
+    // A unit is finished; it is handed over later.
+    virtual void completed(std::size_t stage, Unit& unit, OrderedWorker& worker) = 0;
+    virtual void hand_over(std::size_t stage, OrderedWorker& worker) = 0;
+  };
+
+  // Throws std::invalid_argument on a specification out of range. `track`: origins of records are kept.
+  OrderedStage(StageSpec spec, std::size_t index, bool track, Next& next, const OrderedScheduler& scheduler,
+                const std::atomic<bool>& stop);
+
+  const StageSpec& spec() const noexcept { return spec_; }
+  bool partitioned() const noexcept { return spec_.kind == StageSpec::Kind::kPartitioned; }
+
+  // Partitioned operators: takes a unit with records apart for this operator. Any thread.
+  void group(Unit& unit, OrderedWorker& worker) const;
+
+  void operate(Unit& unit, OrderedWorker& worker) override;
+  void operate_group(Group& group, OrderedWorker& worker) override;
+  void hand_over(OrderedWorker& worker) override { next_.hand_over(index_, worker); }
+  bool stopped() const noexcept override { return stop_.load(std::memory_order_relaxed); }  // relaxed: seen soon enough
+
+ private:
+  std::int64_t fill(StageCall& call, std::int64_t begin, std::int64_t end, RecordBuffer& buffer,
+                    OrderedWorker& worker);
+  std::int64_t room_for(std::int64_t records) const noexcept;
+  std::int64_t run(const StageCall& call, std::int64_t begin, std::int64_t end, Emit& out,
+                   OrderedWorker& worker) const;
+  void whole(Unit& unit, StageCall& call, OrderedWorker& worker);
+  void part(Group& group, StageCall& call, OrderedWorker& worker);
+  void complete(Unit& unit, std::int64_t made, OrderedWorker& worker);
+  const StageSpec spec_;
+  const std::size_t index_;
+  const bool track_;
+  Next& next_;
+  const OrderedScheduler& scheduler_;
+  const std::atomic<bool>& stop_;
+  std::vector<std::uint64_t> state_;  // stateful; belongs to the one worker
+  std::vector<KeyStates> keys_;       // by partition; each belongs to whoever the worklist lets at it
+};
+
+}  // namespace lab

@@ -1,0 +1,384 @@
+// The parts of the ordered-pipeline runtime, each alone: queues, worklists, groups, buffers.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "check.h"
+#include "ordered/groups.h"
+#include "ordered/tests/units.h"
+#include "ordered/worker.h"
+#include "ordered/worklist.h"
+
+namespace {
+
+using lab::Group;
+using lab::OrderedWorker;
+using lab::Unit;
+using lab::test::Units;
+
+std::unique_ptr<OrderedWorker> a_worker(std::int32_t index = 0, std::size_t stages = 1) {
+  static lab::Recorder silent(false);
+  return std::make_unique<OrderedWorker>(index, silent, stages);
+}
+
+void push(lab::Worklist& list, Unit& unit) {
+  Unit* one = &unit;
+  list.push({&one, 1});
+}
+
+void a_ring_gives_each_item_to_one_consumer_in_order() {
+  constexpr std::int64_t kItems = 40'000;
+  for (const std::int64_t most : {1, 8}) {
+    lab::ItemRing<std::int64_t> ring(static_cast<std::uint64_t>(kItems));  // room for all, as in a pipeline
+    std::vector<std::vector<std::int64_t>> seen(3);
+    std::vector<std::thread> consumers;
+    std::atomic<bool> over{false};
+    for (auto& mine : seen) {
+      consumers.emplace_back([&] {
+        std::int64_t items[8];
+        for (;;) {
+          const bool last = over.load(std::memory_order_acquire);
+          const std::int64_t count = ring.pop(items, most);
+          mine.insert(mine.end(), items, items + count);
+          if (count == 0 && last) return;
+          if (count == 0) std::this_thread::yield();
+        }
+      });
+    }
+    for (std::int64_t i = 0; i < kItems; ++i) {
+      ring.put(i);
+      if (i % 3 == 0) ring.publish();
+    }
+    ring.publish();
+    over.store(true, std::memory_order_release);
+    for (std::thread& consumer : consumers) consumer.join();
+    std::vector<std::int64_t> all;
+    for (const auto& mine : seen) {
+      CHECK(std::is_sorted(mine.begin(), mine.end()));
+      all.insert(all.end(), mine.begin(), mine.end());
+    }
+    std::sort(all.begin(), all.end());
+    CHECK_EQ(static_cast<std::int64_t>(all.size()), kItems);
+    for (std::int64_t i = 0; i < kItems; ++i) CHECK_EQ(all[static_cast<std::size_t>(i)], i);
+    CHECK(ring.empty());
+  }
+}
+
+void a_ring_is_used_again_and_shows_nothing_before_it_is_published() {
+  lab::ItemRing<std::int32_t> ring(3);  // room for 4
+  std::int32_t items[8];
+  for (std::int32_t round = 0; round < 50; ++round) {
+    for (std::int32_t i = 0; i < 4; ++i) ring.put(4 * round + i);
+    CHECK(ring.empty());
+    CHECK_EQ(ring.pop(items, 8), 0);
+    ring.publish();
+    CHECK(!ring.empty());
+    CHECK_EQ(ring.pop(items, 8), 2);  // half
+    CHECK_EQ(ring.pop(items + 2, 8), 1);
+    CHECK_EQ(ring.pop(items + 3, 1), 1);
+    for (std::int32_t i = 0; i < 4; ++i) CHECK_EQ(items[i], 4 * round + i);
+  }
+}
+
+// Notes which groups come, and that no two of a partition come at once.
+class Watch final : public lab::Operate {
+ public:
+  explicit Watch(std::size_t partitions, int yields = 0) : inside_(partitions), seen(partitions), yields_(yields) {}
+  void operate(Unit& unit, OrderedWorker&) override {
+    const std::lock_guard lock(mutex_);
+    units.push_back(unit.serial);
+  }
+  void operate_group(Group& group, OrderedWorker&) override {
+    const auto partition = static_cast<std::size_t>(group.partition);
+    CHECK_EQ(inside_[partition].fetch_add(1, std::memory_order_relaxed), 0);
+    seen[partition].push_back(group.unit->serial);  // unsynchronised: the list promises that one thread is here
+    for (int i = 0; i < yields_; ++i) std::this_thread::yield();
+    CHECK_EQ(inside_[partition].fetch_sub(1, std::memory_order_relaxed), 1);
+    done.fetch_add(1, std::memory_order_relaxed);
+  }
+  void hand_over(OrderedWorker&) override { handed_over = true; }
+  bool stopped() const noexcept override { return false; }
+
+ private:
+  std::vector<std::atomic<int>> inside_;
+
+ public:
+  std::vector<std::vector<std::int64_t>> seen;  // by partition
+  std::atomic<std::int64_t> done{0};
+  std::vector<std::int64_t> units;
+  std::atomic<bool> handed_over{false};
+
+ private:
+  std::mutex mutex_;
+  int yields_;
+};
+
+void groups_of_a_partition_come_one_at_a_time_and_in_order() {
+  constexpr std::int32_t kPartitions = 5;
+  std::mt19937 random(3);
+  for (const char* name : {"homed", "hybrid", "partitioned", "shared"}) {
+    for (const int threads : {1, 2, 4}) {
+      for (const bool hot : {false, true}) {
+        std::vector<std::vector<std::int32_t>> partition_of(512);
+        std::int64_t total = 0;
+        for (auto& mine : partition_of) {
+          for (std::int32_t p = 0; p < kPartitions; ++p) {
+            if (hot ? p == 2 : random() % 2 == 0) mine.push_back(p);
+          }
+          std::shuffle(mine.begin(), mine.end(), random);
+          total += static_cast<std::int64_t>(mine.size());
+        }
+        Units units(partition_of);
+        const auto list = lab::make_group_list(name, 512, kPartitions, threads, 0);
+        Watch watch(kPartitions, 1);
+        CHECK(list->empty());
+        std::vector<std::thread> workers;
+        for (int i = 0; i < threads; ++i) {
+          workers.emplace_back([&, i] {
+            const auto worker = a_worker(i);
+            while (watch.done.load(std::memory_order_relaxed) < total) {
+              if (list->work(1 + i * 7, watch, *worker) == 0) std::this_thread::yield();
+            }
+          });
+        }
+        for (Unit& unit : units.units) {
+          if (unit.records != 0) push(*list, unit);
+        }
+        for (std::thread& worker : workers) worker.join();
+        std::vector<std::vector<std::int64_t>> expected(kPartitions);
+        for (std::size_t u = 0; u < partition_of.size(); ++u) {
+          for (const std::int32_t p : partition_of[u]) {
+            expected[static_cast<std::size_t>(p)].push_back(static_cast<std::int64_t>(u));
+          }
+        }
+        CHECK(watch.seen == expected);
+        if (total != 0) CHECK(watch.handed_over.load());
+        CHECK(list->empty());
+        CHECK_EQ(list->queued(), 0);
+      }
+    }
+  }
+}
+
+void the_hybrid_list_leaves_a_group_to_the_worker_that_is_at_its_partition() {
+  // Worker 0 is at the partition until the other has taken a token of it.
+  Units units({{0}, {0}, {1}});
+  const auto list = lab::make_group_list("hybrid", 4, 2, 2, 0);
+  for (Unit& unit : units.units) push(*list, unit);
+  struct Slow final : lab::Operate {
+    void operate(Unit&, OrderedWorker&) override {}
+    void operate_group(Group& group, OrderedWorker& worker) override {
+      by[group.unit->serial] = worker.index;
+      if (group.unit->serial != 0) return;
+      inside.store(true, std::memory_order_release);
+      while (!left.load(std::memory_order_acquire)) std::this_thread::yield();
+    }
+    void hand_over(OrderedWorker&) override {}
+    bool stopped() const noexcept override { return false; }
+    std::array<int, 3> by{-1, -1, -1};
+    std::atomic<bool> inside{false}, left{false};
+  } slow;
+  std::thread first([&] {
+    const auto worker = a_worker(0);
+    CHECK_EQ(list->work(1, slow, *worker), 2);  // its own, and the one that was left to it
+  });
+  while (!slow.inside.load(std::memory_order_acquire)) std::this_thread::yield();
+  const auto worker = a_worker(1);
+  CHECK_EQ(list->work(1, slow, *worker), 1);
+  CHECK_EQ(worker->counts.delegated, 1);
+  slow.left.store(true, std::memory_order_release);
+  first.join();
+  CHECK(slow.by == (std::array<int, 3>{0, 0, 1}));
+}
+
+void with_homes_a_worker_takes_its_own_first_and_then_those_of_others() {
+  std::vector<std::vector<std::int32_t>> partition_of(6, {0, 1, 2});
+  Units units(partition_of);
+  const auto list = lab::make_group_list("homed", 8, 3, 2, 0);
+  std::vector<Unit*> all;
+  for (Unit& unit : units.units) all.push_back(&unit);
+  list->push(all);
+  Watch watch(3);
+  const auto first = a_worker(0);
+  const auto second = a_worker(1);
+  CHECK_EQ(list->work(1000, watch, *second), 6);  // partition 1
+  CHECK_EQ(static_cast<int>(watch.seen[1].size()), 6);
+  CHECK(watch.seen[0].empty() && watch.seen[2].empty());
+  CHECK(list->work(1000, watch, *second) > 0);  // of the other's, up to half of what is there
+  CHECK(watch.seen[0].size() + watch.seen[2].size() <= 6);
+  while (list->work(1000, watch, *first) != 0) continue;
+  const std::vector<std::int64_t> in_order{0, 1, 2, 3, 4, 5};
+  for (const auto& seen : watch.seen) CHECK(seen == in_order);
+  CHECK(list->empty());
+  CHECK_EQ(list->queued(), 0);
+}
+
+void units_are_dealt_to_workers_and_taken_from_who_does_not_come() {
+  Units units(std::vector<std::vector<std::int32_t>>(32, {0}));
+  lab::UnitList list(32, 2);
+  std::vector<Unit*> all;
+  for (Unit& unit : units.units) all.push_back(&unit);
+  list.push(all);
+  Watch watch(1);
+  const auto worker = a_worker(1);
+  CHECK_EQ(list.work(1000, watch, *worker), 16);
+  CHECK(std::all_of(watch.units.begin(), watch.units.end(), [](std::int64_t serial) { return serial / 8 % 2 == 1; }));
+  CHECK(!list.empty());
+  while (list.work(1000, watch, *worker) != 0) continue;
+  CHECK_EQ(static_cast<int>(watch.units.size()), 32);
+  CHECK(list.empty());
+  CHECK_EQ(list.queued(), 0);
+}
+
+void a_list_that_would_be_too_large_is_refused() {
+  CHECK_THROWS(lab::make_group_list("hybrid", 1 << 12, 1 << 13, 1, 0), std::invalid_argument);
+  CHECK_THROWS(lab::make_group_list("heap", 4, 4, 1, 0), std::invalid_argument);
+}
+
+void whole_units_come_in_order() {
+  Units units(std::vector<std::vector<std::int32_t>>(20, {0, 0, 0}));
+  lab::UnitList list(20, 1);
+  for (Unit& unit : units.units) push(list, unit);
+  CHECK_EQ(list.queued(), 60);
+  Watch watch(1);
+  const auto worker = a_worker();
+  CHECK_EQ(list.work(1, watch, *worker), 3);  // at least one
+  while (list.work(10, watch, *worker) != 0) continue;
+  CHECK_EQ(static_cast<int>(watch.units.size()), 20);
+  CHECK(std::is_sorted(watch.units.begin(), watch.units.end()));
+  CHECK_EQ(list.queued(), 0);
+}
+
+// Partition of a record: its value modulo the number of partitions.
+std::int64_t by_value(const void* const* columns, std::int64_t base, std::int64_t records, std::int64_t partitions,
+                      std::int32_t* result) {
+  const auto* value = static_cast<const std::int64_t*>(columns[1]);
+  for (std::int64_t i = 0; i < records; ++i) {
+    if (value[base + i] < 0) return 0;
+    result[i] = static_cast<std::int32_t>(value[base + i] % partitions);
+  }
+  return records + 1;
+}
+
+void what_groups_make_is_put_together_in_the_order_of_its_records() {
+  const std::vector<std::int32_t> itemsizes{8, 1, 2, 4, 16};
+  std::mt19937 random(1);
+  const auto worker = a_worker();
+  Unit unit;  // used again and again, as in a pipeline
+  for (int round = 0; round < 200; ++round) {
+    const auto records = static_cast<std::int64_t>(1 + random() % 40);
+    const auto partitions = static_cast<std::int32_t>(1 + random() % 9);
+    constexpr std::int64_t kBase = 5;
+    std::vector<std::int64_t> ts(static_cast<std::size_t>(kBase + records)), value(ts.size());
+    for (auto& each : value) each = static_cast<std::int64_t>(random() % 30);
+    const void* columns[] = {ts.data(), value.data()};
+    unit.columns = columns;
+    unit.base = kBase;
+    unit.records = records;
+    CHECK(lab::make_groups(unit, {&by_value, partitions}, *worker));
+    // Each record is in one group, in order, and that of its partition.
+    std::set<std::int32_t> seen;
+    for (std::int32_t g = 0; g < unit.group_count; ++g) {
+      const Group& group = unit.groups[static_cast<std::size_t>(g)];
+      CHECK(group.begin < group.end);
+      for (std::int32_t i = group.begin; i < group.end; ++i) {
+        const std::int32_t record = unit.order[static_cast<std::size_t>(i)];
+        CHECK(seen.insert(record).second);
+        CHECK_EQ(value[static_cast<std::size_t>(kBase + record)] % partitions, group.partition);
+        if (i > group.begin) CHECK(unit.order[static_cast<std::size_t>(i - 1)] < record);
+      }
+    }
+    CHECK_EQ(static_cast<std::int64_t>(seen.size()), records);
+    // Record r makes r % 4 outputs, each marked with r and its number; now and then a group writes apart.
+    const auto marked = [](void* const* into, std::int64_t at, std::int64_t record, std::int64_t n) {
+      static_cast<std::int64_t*>(into[0])[at] = 100 * record + n;
+      static_cast<std::int8_t*>(into[1])[at] = static_cast<std::int8_t>(record);
+      static_cast<std::int16_t*>(into[2])[at] = static_cast<std::int16_t>(record * 7 + n);
+      static_cast<std::int32_t*>(into[3])[at] = static_cast<std::int32_t>(-record);
+      static_cast<std::int64_t*>(into[4])[2 * at] = record;
+      static_cast<std::int64_t*>(into[4])[2 * at + 1] = n;
+    };
+    unit.part_room = 3;
+    unit.buffers[Unit::parts].shape(itemsizes, records * unit.part_room);
+    for (std::int32_t g = 0; g < unit.group_count; ++g) {
+      Group& group = unit.groups[static_cast<std::size_t>(g)];
+      lab::RecordBuffer* into = &unit.buffers[Unit::parts];
+      std::int64_t at = group.begin * unit.part_room;
+      if (random() % 4 == 0) {
+        group.apart = std::make_unique<lab::RecordBuffer>();
+        group.apart->shape(itemsizes, 4 * records);
+        into = group.apart.get();
+        at = 0;
+      }
+      for (std::int32_t i = group.begin; i < group.end; ++i) {
+        const std::int32_t record = unit.order[static_cast<std::size_t>(i)];
+        for (std::int64_t n = 0; n < record % 4; ++n, ++at, ++group.made) {
+          marked(into->columns(), at, record, n);
+          into->sources()[at] = record;
+        }
+      }
+    }
+    const std::int64_t made = lab::join_groups(unit, itemsizes, *worker);
+    const lab::RecordBuffer& out = unit.buffers[unit.out];
+    lab::RecordBuffer expected;
+    expected.shape(itemsizes, 4 * records);
+    std::int64_t at = 0;
+    for (std::int64_t record = 0; record < records; ++record) {
+      for (std::int64_t n = 0; n < record % 4; ++n, ++at) {
+        marked(expected.columns(), at, record, n);
+        CHECK_EQ(out.sources()[at], record);
+      }
+    }
+    CHECK_EQ(made, at);
+    for (std::size_t c = 0; c < itemsizes.size(); ++c) {
+      const auto* wanted = static_cast<const char*>(expected.columns()[c]);
+      CHECK(std::equal(wanted, wanted + made * itemsizes[c], static_cast<const char*>(out.columns()[c])));
+    }
+  }
+  std::vector<std::int64_t> negative{0, -1};
+  const void* columns[] = {negative.data(), negative.data()};
+  unit.columns = columns;
+  unit.base = 0;
+  unit.records = 2;
+  CHECK(!lab::make_groups(unit, {&by_value, 2}, *worker));  // its kernel raised
+}
+
+void a_buffer_keeps_what_is_in_it_when_it_grows() {
+  const std::vector<std::int32_t> itemsizes{8, 2};
+  lab::RecordBuffer buffer;
+  buffer.shape(itemsizes, 3);
+  for (std::int64_t i = 0; i < 3; ++i) {
+    static_cast<std::int64_t*>(buffer.columns()[0])[i] = i;
+    static_cast<std::int16_t*>(buffer.columns()[1])[i] = static_cast<std::int16_t>(-i);
+    buffer.sources()[i] = static_cast<std::int32_t>(10 * i);
+  }
+  buffer.grow(3, 1000);
+  CHECK_EQ(buffer.capacity(), 1000);
+  for (std::int64_t i = 0; i < 3; ++i) {
+    CHECK_EQ(static_cast<std::int64_t*>(buffer.columns()[0])[i], i);
+    CHECK_EQ(static_cast<std::int16_t*>(buffer.columns()[1])[i], -i);
+    CHECK_EQ(buffer.sources()[i], 10 * i);
+  }
+  CHECK_EQ(reinterpret_cast<std::uintptr_t>(buffer.columns()[1]) % 64, std::uintptr_t{0});
+}
+
+}  // namespace
+
+int main() {
+  a_ring_gives_each_item_to_one_consumer_in_order();
+  a_ring_is_used_again_and_shows_nothing_before_it_is_published();
+  groups_of_a_partition_come_one_at_a_time_and_in_order();
+  the_hybrid_list_leaves_a_group_to_the_worker_that_is_at_its_partition();
+  with_homes_a_worker_takes_its_own_first_and_then_those_of_others();
+  units_are_dealt_to_workers_and_taken_from_who_does_not_come();
+  a_list_that_would_be_too_large_is_refused();
+  whole_units_come_in_order();
+  what_groups_make_is_put_together_in_the_order_of_its_records();
+  a_buffer_keeps_what_is_in_it_when_it_grows();
+}

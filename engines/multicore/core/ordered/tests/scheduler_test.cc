@@ -1,0 +1,189 @@
+// How workers of a pipeline find something to do: heuristics, the scheduler, who is woken.
+#include <array>
+#include <atomic>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "check.h"
+#include "run/parker.h"
+#include "ordered/heuristic.h"
+#include "ordered/idle.h"
+#include "ordered/scheduler.h"
+#include "ordered/tests/units.h"
+#include "ordered/worklist.h"
+
+namespace {
+
+using lab::OperatorLoad;
+using lab::test::Units;
+
+OperatorLoad load_of(double queued, double cost_ns, double selectivity, double window_ns = 0, double workers = 0) {
+  OperatorLoad load;
+  load.schedulable = true;
+  load.queued = queued;
+  load.cost_ns = cost_ns;
+  load.selectivity = selectivity;
+  load.window_ns = window_ns;
+  load.workers = workers;
+  load.limit = 9;
+  return load;
+}
+
+std::int32_t pick(const char* name, std::vector<OperatorLoad> loads, double slice_ns = 10, double capacity = 100) {
+  return lab::make_heuristic(name, {slice_ns, capacity})->pick(loads);
+}
+
+void heuristics_follow_the_papers_formulas() {
+  OperatorLoad none = load_of(0, 1, 1);
+  none.schedulable = false;
+  for (const std::string& name : lab::heuristic_names()) {
+    CHECK_EQ(pick(name.c_str(), {none, none}), -1);
+    CHECK_EQ(pick(name.c_str(), {none, load_of(5, 1, 1)}), 1);
+    CHECK_EQ(pick(name.c_str(), {load_of(5, 1, 1), none}), 0);
+    CHECK_EQ(pick(name.c_str(), {load_of(5, 1, 0), load_of(5, 1, 0)}) >= 0, true);  // nothing forwarded so far
+  }
+  CHECK_EQ(pick("lp", {load_of(900, 1, 1), load_of(1, 1, 1), none}), 1);
+
+  // (1): cs = 2, 1, 1, so T = 50, 25, 25 of a capacity of 100.
+  CHECK_EQ(pick("qst", {load_of(9, 1, 2), load_of(49, 1, 0.5), load_of(9, 1, 1)}), 0);
+  CHECK_EQ(pick("qst", {load_of(9, 1, 2), load_of(50, 1, 0.5), load_of(24, 1, 1)}), 1);
+  CHECK_EQ(pick("qst", {load_of(9, 1, 2), load_of(50, 1, 0.5), load_of(25, 1, 1)}), 2);  // nothing waits behind it
+  CHECK_EQ(pick("qst", {load_of(9, 1, 2), load_of(50, 1, 0.5), none}), 1);  // queues behind the last are empty
+  OperatorLoad busy = none;
+  busy.queued = 60;
+  CHECK_EQ(pick("qst", {load_of(9, 1, 2), busy, none}), -1);  // declines: others are at the second
+
+  // (2): I c / (w + 1) = 50, 60, 40.
+  CHECK_EQ(pick("et", {load_of(50, 1, 1), load_of(30, 4, 1, 0, 1), load_of(40, 1, 1)}), 1);
+  CHECK_EQ(pick("et", {load_of(50, 1, 1), load_of(30, 4, 1, 0, 2), load_of(40, 1, 1)}), 0);
+
+  // (3): (T + w s) / (c cs) with s = 10: 100 / (1 x 2) = 50, (30 + 10) / (1 x 1) = 40, 90 / (2 x 1) = 45.
+  CHECK_EQ(pick("ct", {load_of(9, 1, 2, 100), load_of(9, 1, 0.5, 30, 1), load_of(9, 2, 1, 90)}), 1);
+  // By what arrives: 100 / 1, (90 + 10) / (1 x 2), 90 / (2 x 1).
+  CHECK_EQ(pick("ct_input", {load_of(9, 1, 2, 100), load_of(9, 1, 0.5, 90, 1), load_of(9, 2, 1, 90)}), 2);
+  // An operator that forwards nothing is the last choice of one, not of the other.
+  CHECK_EQ(pick("ct", {load_of(9, 1, 1, 50), load_of(9, 1, 0, 10)}), 0);
+  CHECK_EQ(pick("ct_input", {load_of(9, 1, 1, 50), load_of(9, 1, 0, 10)}), 1);
+}
+
+void an_unknown_heuristic_is_an_error_that_lists_them() {
+  std::string message;
+  try {
+    lab::make_heuristic("fifo", {});
+  } catch (const std::invalid_argument& error) {
+    message = error.what();
+  }
+  CHECK_EQ(message, std::string("there is no scheduler fifo; there are ct, ct_input, lp, et, qst"));
+}
+
+void the_scheduler_measures_costs_and_keeps_to_limits() {
+  lab::OrderedScheduler scheduler(lab::make_heuristic("lp", {}), 1000, 1'000'000);
+  lab::UnitList first(8, 1), second(8, 1);
+  scheduler.add(first, 4);
+  scheduler.add(second, 1);
+  std::vector<OperatorLoad> table;
+  CHECK_EQ(scheduler.choose(0, 0, true, table).stage, -1);
+  Units units({{0, 0}, {0, 0}, {0, 0}});
+  const std::array<lab::Unit*, 2> all{&units.units[0], &units.units[1]};
+  first.push({&all[0], 1});
+  second.push({&all[1], 1});
+  const lab::Assignment one = scheduler.choose(0, 0, false, table);
+  CHECK_EQ(one.stage, 1);
+  CHECK_EQ(one.records, 1);  // the cost is not known
+  CHECK(one.more);           // the other operator
+  CHECK(!scheduler.has_room(1));
+  const lab::Assignment two = scheduler.choose(0, 0, false, table);
+  CHECK_EQ(two.stage, 0);  // the second takes one worker only
+  CHECK_EQ(scheduler.choose(0, 1, true, table).stage, -1);
+  scheduler.leave(1, 200, 2, 6);
+  CHECK_EQ(scheduler.selectivity(1), 3.0);
+  const lab::Assignment three = scheduler.choose(0, 0, false, table);
+  CHECK_EQ(three.stage, 1);
+  CHECK_EQ(three.records, 10);  // 1,000 ns of 100 ns each
+  scheduler.leave(1, 0, 0, 0);
+  scheduler.leave(0, 50, 1, 0);
+  CHECK_EQ(scheduler.totals(1).rows, 2);
+  CHECK_EQ(scheduler.totals(1).busy_ns, 200);
+  CHECK_EQ(scheduler.selectivity(0), 0.0);
+  // What was measured two windows ago does not count any more.
+  for (int window = 1; window <= 2; ++window) {
+    scheduler.choose(window * 1'000'001, 3, true, table);
+    CHECK(scheduler.choose(window * 1'000'001, 1, true, table).stage == 1);
+    scheduler.leave(1, 40, 2, 1);
+  }
+  const lab::Assignment four = scheduler.choose(3'000'010, 1, true, table);
+  CHECK_EQ(four.records, 50);
+  CHECK_EQ(scheduler.selectivity(1), 0.5);
+  scheduler.leave(1, 0, 0, 0);
+}
+
+void a_heuristic_that_declines_is_overruled_before_a_worker_sleeps() {
+  lab::HeuristicOptions options;
+  options.capacity = 1;
+  lab::OrderedScheduler scheduler(lab::make_heuristic("qst", options), 1000, 1000);
+  lab::UnitList first(8, 1), second(8, 1);
+  scheduler.add(first, 4);
+  scheduler.add(second, 1);
+  Units units({{0}, {0}});
+  const std::array<lab::Unit*, 2> all{&units.units[0], &units.units[1]};
+  first.push({&all[0], 1});
+  second.push({&all[1], 1});
+  std::vector<OperatorLoad> table;
+  CHECK_EQ(scheduler.choose(0, 0, false, table).stage, 1);
+  CHECK_EQ(scheduler.choose(0, 0, false, table).stage, -1);
+  CHECK_EQ(scheduler.choose(0, 0, true, table).stage, 0);
+}
+
+void one_sleeper_is_woken_for_one_piece_of_work() {
+  const int rounds = lab::test::stress_rounds(20) * 200;
+  constexpr int kSleepers = 3;
+  constexpr std::int32_t kNobody = kSleepers;  // who makes work here is no worker
+  std::vector<lab::Parker> parkers(kSleepers);
+  lab::IdleWorkers idle;
+  std::atomic<int> work{0};
+  std::atomic<int> done{0};
+  std::vector<std::thread> threads;
+  for (int me = 0; me < kSleepers; ++me) {
+    threads.emplace_back([&, me] {
+      lab::Parker& parker = parkers[static_cast<std::size_t>(me)];
+      while (done.load(std::memory_order_seq_cst) < rounds) {
+        int there = work.load(std::memory_order_seq_cst);
+        if (there > 0) {
+          if (work.compare_exchange_strong(there, there - 1, std::memory_order_seq_cst)) {
+            if (done.fetch_add(1, std::memory_order_seq_cst) + 1 == rounds) {
+              for (lab::Parker& other : parkers) other.notify();
+            }
+          }
+          continue;
+        }
+        const std::uint32_t ticket = parker.prepare();
+        idle.announce(me);
+        if (work.load(std::memory_order_seq_cst) > 0 || done.load(std::memory_order_seq_cst) >= rounds) {
+          parker.cancel();
+        } else {
+          parker.commit(ticket);
+        }
+        idle.withdraw(me);
+      }
+    });
+  }
+  for (int round = 0; round < rounds; ++round) {
+    work.fetch_add(1, std::memory_order_seq_cst);
+    if (idle.any(kNobody)) idle.wake_one(parkers, kNobody);
+    while (round % 4 == 0 && work.load(std::memory_order_relaxed) > 0) std::this_thread::yield();
+  }
+  for (std::thread& thread : threads) thread.join();  // a lost wake-up hangs here
+  CHECK_EQ(done.load(), rounds);
+}
+
+}  // namespace
+
+int main() {
+  heuristics_follow_the_papers_formulas();
+  an_unknown_heuristic_is_an_error_that_lists_them();
+  the_scheduler_measures_costs_and_keeps_to_limits();
+  a_heuristic_that_declines_is_overruled_before_a_worker_sleeps();
+  one_sleeper_is_woken_for_one_piece_of_work();
+}

@@ -1,0 +1,137 @@
+// What the workers of a pipeline do.
+#include <algorithm>
+#include <array>
+#include <thread>
+
+#include "ordered/ordered_run.h"
+
+namespace lab {
+namespace {
+
+// What is admitted before somebody looks whether there is other work: units, and records in them.
+constexpr std::int64_t kAdmitUnits = 64;
+constexpr std::int64_t kAdmitRecords = 1 << 14;
+
+constexpr std::size_t kDeliverAtOnce = 32;
+
+}  // namespace
+
+bool OrderedRun::over() const noexcept {
+  // seq_cst, both: whoever makes the later of the two true sees the other here.
+  const std::int64_t end = entry_->end();
+  return end >= 0 && egress_->done() == end;
+}
+
+void OrderedRun::work(std::int32_t index) {
+  Slot& slot = slots_[static_cast<std::size_t>(index)];
+  bool announced = false;
+  const auto turn_of = [&](bool last) {
+    if (announced) idle_.withdraw(index);  // it has slept, or found something at the last look
+    announced = last;
+    if (last) idle_.announce(index);
+    return turn(slot, last);
+  };
+  take_turns(
+      threads_.backoff(), threads_.meter(index).counters, turn_of,
+      [&] { return threads_.failed() || threads_.over(); }, [] { return false; },
+      [&]() -> Parker& { return threads_.parkers()[static_cast<std::size_t>(index)]; });
+  if (announced) idle_.withdraw(index);
+}
+
+bool OrderedRun::turn(Slot& slot, bool any) {
+  OrderedWorker& worker = *slot.worker;
+  bool did = front_.order != nullptr && front_.order->resume(worker);
+  for (Line& line : lines_) did |= line.order->resume(worker);
+  did |= admit(worker);
+  if (over()) {
+    threads_.finish();
+    return true;
+  }
+  did |= schedule(slot, any);
+  if (!did) ++worker.counts.vain_looks;
+  return did;
+}
+
+bool OrderedRun::admit(OrderedWorker& worker) {
+  const std::int64_t most = std::clamp<std::int64_t>(kAdmitRecords / options_.batch, 1, kAdmitUnits);
+  if (front_.order == nullptr) return entry_->admit(*egress_, most, &entrance_, worker);
+  // What has to be grouped first passes through a reordering buffer, like what an operator has made.
+  const bool some = entry_->admit(*egress_, most, nullptr, worker);
+  for (Units left = worker.admitted; !left.empty();) {
+    const Units together = left.first(std::min(left.size(), OrderedEntry::kTogether));
+    for (Unit* unit : together) stages_.front()->group(*unit, worker);
+    front_.order->add(together, worker);
+    left = left.subspan(together.size());
+  }
+  worker.admitted.clear();
+  return some;
+}
+
+bool OrderedRun::schedule(Slot& slot, bool any) {
+  OrderedWorker& worker = *slot.worker;
+  std::uint64_t skip = 0;
+  std::int64_t asked_ns = worker.clock.now();
+  for (;;) {
+    const Assignment given = scheduler_.choose(asked_ns, skip, any, slot.table);
+    if (given.stage < 0) return false;
+    if (given.more) wake_one(worker);
+    const std::int64_t begin_ns = worker.clock.now();
+    worker.recorder.saw(begin_ns);
+    const auto index = static_cast<std::size_t>(given.stage);
+    const std::int64_t done = lines_[index].list->work(given.records, *stages_[index], worker);
+    const std::int64_t end_ns = worker.clock.now();
+    scheduler_.leave(given.stage, end_ns - begin_ns, worker.rows[index], worker.outputs[index]);
+    worker.rows[index] = 0;
+    worker.outputs[index] = 0;
+    if (done != 0) {
+      ++worker.counts.decisions;
+      worker.counts.decision_ns += begin_ns - asked_ns;
+      return true;
+    }
+    if (any && !lines_[index].list->empty()) {
+      // Pushed while this worker stood at the operator, so that nobody was woken (`deliver`). Law: who pushes makes the
+      // list not empty and then looks for room, who leaves makes room and then looks at the list; all four sequentially
+      // consistent. Or what is there is locked by others: let them have the core.
+      std::this_thread::yield();
+      return true;
+    }
+    skip |= std::uint64_t{1} << index;
+    asked_ns = end_ns;
+  }
+}
+
+void OrderedRun::completed(std::size_t stage, Unit& unit, OrderedWorker& worker) {
+  if (stage + 1 < stages_.size() && unit.records != 0 && stages_[stage + 1]->partitioned()) {
+    stages_[stage + 1]->group(unit, worker);
+  }
+  worker.finished.push_back(&unit);
+}
+
+void OrderedRun::hand_over(std::size_t stage, OrderedWorker& worker) {
+  if (worker.finished.empty()) return;
+  lines_[stage].order->add(worker.finished, worker);
+  worker.finished.clear();
+}
+
+void OrderedRun::deliver(std::size_t to, Units units, OrderedWorker& worker) {
+  if (to == stages_.size()) {
+    egress_->take(units, worker);
+    return;
+  }
+  while (!units.empty()) {
+    const Units some = units.first(std::min(units.size(), kDeliverAtOnce));
+    units = units.subspan(some.size());
+    std::array<Unit*, kDeliverAtOnce> full, empty;
+    std::size_t fulls = 0, empties = 0;
+    for (Unit* unit : some) (unit->records == 0 ? empty[empties++] : full[fulls++]) = unit;
+    if (fulls != 0) {
+      lines_[to].list->push({full.data(), fulls});
+      // A sleeper that could not join would look in vain.
+      if (idle_.any(worker.index) && scheduler_.has_room(to)) wake_one(worker);
+    }
+    // Nothing to do for the operator; but their places in the order are kept.
+    if (empties != 0) lines_[to].order->add({empty.data(), empties}, worker);
+  }
+}
+
+}  // namespace lab

@@ -1,0 +1,307 @@
+#include "ordered/worklist.h"
+
+#include <array>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "run/parker.h"
+#include "ordered/worker.h"
+
+namespace lab {
+namespace {
+
+// Units, or tokens, that a worker takes at once where each is light: the queue's head is shared by all workers.
+constexpr std::int64_t kAtOnce = 8;
+
+// What is handed over at once is work of a sixteenth of a slice at most.
+constexpr std::int64_t kShare = 16;
+
+// As many as fit a word of bits, and as there can be workers.
+constexpr std::int32_t kMostQueues = 64;
+
+// How long a worker spins for its turn before it lets others have the core.
+constexpr int kTurnSpins = 100;
+
+std::uint64_t slots_for(std::int64_t window) { return std::bit_ceil(static_cast<std::uint64_t>(window)); }
+
+std::uint64_t all_groups(std::int64_t window, std::int32_t partitions) {
+  return slots_for(window) * static_cast<std::uint64_t>(partitions);
+}
+
+// Items of `size` records each to take for `left` records.
+std::int64_t at_once(std::int64_t left, std::int64_t size) {
+  return std::clamp<std::int64_t>(left / std::max<std::int64_t>(1, size), 1, kAtOnce);
+}
+
+// Items of `size` records each to finish for `left` records, a slice's, before they are handed over: some microseconds.
+std::int64_t together(std::int64_t left, std::int64_t size) {
+  return std::clamp<std::int64_t>(left / std::max<std::int64_t>(1, size) / kShare, 1, kAtOnce);
+}
+
+// Publishes the queues of a set of bits.
+template <typename Queues>
+void publish(Queues& queues, std::uint64_t touched) {
+  for (; touched != 0; touched &= touched - 1) queues[static_cast<std::size_t>(std::countr_zero(touched))].publish();
+}
+
+}  // namespace
+
+UnitList::UnitList(std::int64_t window, std::int32_t queues) {
+  queues = std::clamp(queues, 1, kMostQueues);
+  for (std::int32_t q = 0; q < queues; ++q) queues_.emplace_back(static_cast<std::uint64_t>(window));
+}
+
+void UnitList::put(Units units) {
+  std::uint64_t touched = 0;
+  for (Unit* unit : units) {
+    const std::size_t queue = static_cast<std::size_t>(unit->serial / kRun) % queues_.size();
+    queues_[queue].put(unit);
+    touched |= std::uint64_t{1} << queue;
+  }
+  publish(queues_, touched);
+}
+
+std::int64_t UnitList::take(ItemRing<Unit*>& queue, std::int64_t records, bool own, Operate& operate,
+                            OrderedWorker& worker) {
+  std::array<Unit*, kAtOnce> units{};
+  std::int64_t done = 0;
+  std::int64_t wanted = 1;
+  while (done < records) {
+    const std::int64_t count = queue.pop(units.data(), wanted);
+    if (count == 0) break;
+    std::int64_t sum = 0;
+    for (std::int64_t i = 0; i < count; ++i) sum += units[static_cast<std::size_t>(i)]->records;
+    worked(sum);
+    const std::int64_t most = together(records - done, sum / count);
+    done += sum;
+    for (std::int64_t i = 0; i < count; ++i) {
+      operate.operate(*units[static_cast<std::size_t>(i)], worker);
+      if (i % most == most - 1) operate.hand_over(worker);
+    }
+    operate.hand_over(worker);
+    if (!own) break;  // there may be something of one's own by now
+    wanted = at_once(records - done, sum / count);
+  }
+  return done;
+}
+
+std::int64_t UnitList::work(std::int64_t records, Operate& operate, OrderedWorker& worker) {
+  const std::size_t own = static_cast<std::size_t>(worker.index) % queues_.size();
+  for (std::size_t q = 0; q < queues_.size(); ++q) {
+    const std::int64_t done = take(queues_[(own + q) % queues_.size()], records, q == 0, operate, worker);
+    if (done != 0) return done;
+  }
+  return 0;
+}
+
+SharedGroups::SharedGroups(std::int64_t window, std::int32_t partitions)
+    : groups_(all_groups(window, partitions)), turns_(static_cast<std::size_t>(partitions)) {}
+
+void SharedGroups::put(Units units) {
+  for (Unit* unit : units) {
+    for (std::int32_t g = 0; g < unit->group_count; ++g) {
+      Group& group = unit->groups[static_cast<std::size_t>(g)];
+      group.ticket = turns_[static_cast<std::size_t>(group.partition)].issued++;
+      groups_.put(&group);
+    }
+  }
+  groups_.publish();
+}
+
+std::int64_t SharedGroups::work(std::int64_t records, Operate& operate, OrderedWorker& worker) {
+  std::int64_t done = 0;
+  while (done < records) {
+    Group* group = nullptr;
+    if (groups_.pop(&group, 1) == 0) break;
+    Turn& turn = turns_[static_cast<std::size_t>(group->partition)];
+    const std::int64_t ticket = group->ticket;
+    const std::int64_t size = group->end - group->begin;
+    worked(size);
+    done += size;
+    // Who holds an earlier ticket has taken its group before, and waits only for still earlier ones: the first is
+    // never kept waiting. acquire: the partition's state; pairs with the store below.
+    for (int spins = 0; turn.serving.load(std::memory_order_acquire) != ticket; ++spins) {
+      if (spins == 0) ++worker.counts.waits;
+      if (operate.stopped()) return done;
+      if (spins < kTurnSpins) {
+        spin_pause();
+      } else {
+        std::this_thread::yield();
+      }
+    }
+    operate.operate_group(*group, worker);
+    turn.serving.store(ticket + 1, std::memory_order_release);  // release: the state; pairs with the load above
+    operate.hand_over(worker);
+  }
+  return done;
+}
+
+PartitionedGroups::PartitionedGroups(std::int64_t window, std::int32_t partitions, std::int32_t workers,
+                                     std::size_t stage)
+    : mask_(slots_for(window) - 1),
+      workers_(workers),
+      stage_(stage),
+      queues_(static_cast<std::size_t>(partitions)),
+      slots_(all_groups(window, partitions), nullptr) {}
+
+void PartitionedGroups::put(Units units) {
+  std::int64_t pushed = 0;
+  for (Unit* unit : units) {
+    const std::int32_t count = unit->group_count;  // with its last group the unit is another's
+    pushed += count;
+    for (std::int32_t g = 0; g < count; ++g) {
+      Group& group = unit->groups[static_cast<std::size_t>(g)];
+      const auto partition = static_cast<std::size_t>(group.partition);
+      Queue& queue = queues_[partition];
+      const std::uint64_t tail = queue.tail.load(std::memory_order_relaxed);  // relaxed: only this side writes it
+      slot(partition, tail) = &group;
+      queue.tail.store(tail + 1, std::memory_order_release);  // release: the slot; pairs with the load in `work`
+    }
+  }
+  // relaxed: one writer at a time. seq_cst: the producer looks for sleepers behind it (ordered/idle.h).
+  pushed += pushed_groups_.load(std::memory_order_relaxed);
+  pushed_groups_.store(pushed, std::memory_order_seq_cst);
+}
+
+std::int64_t PartitionedGroups::work(std::int64_t records, Operate& operate, OrderedWorker& worker) {
+  const std::size_t count = queues_.size();
+  std::int64_t& cursor = worker.cursor[stage_];
+  if (cursor < 0) cursor = static_cast<std::int64_t>(count) * worker.index / workers_;
+  std::int64_t done = 0;
+  for (std::size_t looked = 0; looked < count && done < records; ++looked) {
+    const auto partition = static_cast<std::size_t>(cursor);
+    Queue& queue = queues_[partition];
+    // relaxed: looks whether it is worth a lock.
+    const bool some = queue.tail.load(std::memory_order_relaxed) != queue.head.load(std::memory_order_relaxed);
+    // acquire: the state and the head; pairs with the release below.
+    if (some && !queue.locked.exchange(true, std::memory_order_acquire)) {
+      std::uint64_t head = queue.head.load(std::memory_order_relaxed);  // relaxed: written under the lock
+      std::uint64_t first = head;
+      std::int64_t before = done;
+      std::int64_t unhanded = 0;
+      const auto hand_over = [&] {
+        operate.hand_over(worker);
+        worked(done - before);  // not for each group: these counts are shared by all workers
+        before = done;
+        // relaxed: who sees it late looks in vain.
+        taken_.fetch_add(static_cast<std::int64_t>(head - first), std::memory_order_relaxed);
+        first = head;
+        unhanded = 0;
+      };
+      while (done < records && head != queue.tail.load(std::memory_order_acquire)) {  // acquire: pairs with `put`
+        Group& group = *slot(partition, head);
+        const std::int64_t size = group.end - group.begin;
+        if (unhanded >= together(records - done, size)) hand_over();
+        ++unhanded;
+        queue.head.store(++head, std::memory_order_relaxed);  // relaxed: read by others as a guess
+        done += size;
+        operate.operate_group(group, worker);
+      }
+      hand_over();
+      queue.locked.store(false, std::memory_order_release);  // release: pairs with the exchange above
+      if (done >= records) break;                            // goes on here the next time
+    }
+    cursor = cursor + 1 == static_cast<std::int64_t>(count) ? 0 : cursor + 1;
+  }
+  return done;
+}
+
+HybridGroups::HybridGroups(std::int64_t window, std::int32_t partitions, std::int32_t masters)
+    : mask_(slots_for(window) - 1),
+      queues_(static_cast<std::size_t>(partitions)),
+      tails_(static_cast<std::size_t>(partitions), 0),
+      slots_(all_groups(window, partitions), nullptr) {
+  masters = std::clamp<std::int32_t>(masters, 1, std::min(partitions, kMostQueues));
+  for (std::int32_t m = 0; m < masters; ++m) {
+    masters_.emplace_back(all_groups(window, (partitions - m + masters - 1) / masters));
+  }
+}
+
+void HybridGroups::put(Units units) {
+  std::uint64_t touched = 0;
+  for (Unit* unit : units) {
+    for (std::int32_t g = 0; g < unit->group_count; ++g) {
+      Group& group = unit->groups[static_cast<std::size_t>(g)];
+      const auto partition = static_cast<std::size_t>(group.partition);
+      slots_[partition * (mask_ + 1) + (tails_[partition]++ & mask_)] = &group;
+      const std::size_t master = master_of(group.partition);
+      masters_[master].put(group.partition);
+      touched |= std::uint64_t{1} << master;
+    }
+  }
+  publish(masters_, touched);  // after the partitions' queues: a token is never without its group
+}
+
+HybridGroups::Taken HybridGroups::take(ItemRing<std::int32_t>& master, std::int64_t records, bool own, Operate& operate,
+                                       OrderedWorker& worker) {
+  std::array<std::int32_t, kAtOnce> tokens{};
+  Taken taken;
+  std::int64_t groups = 0;
+  // Where records are heavy few are asked for.
+  std::int64_t wanted = own ? 1 : std::clamp<std::int64_t>(records, 1, kAtOnce);
+  while (taken.records < records) {
+    const std::int64_t count = master.pop(tokens.data(), wanted);
+    if (count == 0) break;
+    std::int64_t before = taken.records;
+    std::int64_t unhanded = 0;  // groups
+    const auto hand_over = [&] {
+      operate.hand_over(worker);
+      worked(taken.records - before);  // not for each group: the count is shared by all workers
+      before = taken.records;
+      unhanded = 0;
+    };
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto partition = static_cast<std::size_t>(tokens[static_cast<std::size_t>(i)]);
+      Queue& queue = queues_[partition];
+      // acq_rel: acquires the partition's state and head from who brought the count to zero, and releases what the
+      // token has brought, the group in its slot, to who may be at the partition. Pairs with the other below.
+      if (queue.count.fetch_add(1, std::memory_order_acq_rel) != 0) {
+        ++worker.counts.delegated;
+        taken.delegated = true;
+        continue;
+      }
+      do {
+        Group& group = *slots_[partition * (mask_ + 1) + (queue.head++ & mask_)];
+        const std::int64_t size = group.end - group.begin;
+        if (unhanded >= together(records - taken.records, size)) hand_over();
+        ++unhanded;
+        ++groups;
+        taken.records += size;
+        operate.operate_group(group, worker);
+        // acq_rel: releases the state to the next at the partition; acquires the groups of tokens left to this one.
+      } while (queue.count.fetch_sub(1, std::memory_order_acq_rel) > 1);
+    }
+    hand_over();
+    if (!own) break;                 // there may be something of one's own by now
+    if (groups != 0) wanted = at_once(records - taken.records, taken.records / groups);
+  }
+  return taken;
+}
+
+std::int64_t HybridGroups::work(std::int64_t records, Operate& operate, OrderedWorker& worker) {
+  const std::size_t own = static_cast<std::size_t>(worker.index) % masters_.size();
+  for (std::size_t m = 0; m < masters_.size(); ++m) {
+    const Taken taken = take(masters_[(own + m) % masters_.size()], records, m == 0, operate, worker);
+    if (taken.records != 0) return taken.records;
+    // To have left all of it to others is to have done something: what is there is in hand.
+    if (taken.delegated) return 1;
+  }
+  return 0;
+}
+
+std::unique_ptr<Worklist> make_group_list(std::string_view name, std::int64_t window, std::int32_t partitions,
+                                          std::int32_t workers, std::size_t stage) {
+  if (static_cast<std::int64_t>(slots_for(window)) > kMostGroups / partitions) {
+    throw std::invalid_argument("a window of " + std::to_string(window) + " units by " + std::to_string(partitions) +
+                                " partitions is more than " + std::to_string(kMostGroups) +
+                                " groups; give fewer partitions or a smaller window");
+  }
+  if (name == "homed") return std::make_unique<HybridGroups>(window, partitions, workers);
+  if (name == "hybrid") return std::make_unique<HybridGroups>(window, partitions, 1);
+  if (name == "partitioned") return std::make_unique<PartitionedGroups>(window, partitions, workers, stage);
+  if (name == "shared") return std::make_unique<SharedGroups>(window, partitions);
+  throw std::invalid_argument("worklist is homed, hybrid, partitioned or shared, not " + std::string(name));
+}
+
+}  // namespace lab

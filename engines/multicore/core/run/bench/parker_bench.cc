@@ -1,0 +1,36 @@
+// Wakers find nobody asleep, as they nearly always do.
+#include "run/parker.h"
+
+#include <vector>
+
+#include "registry.h"
+
+namespace lab::bench {
+namespace {
+
+constexpr std::int64_t kPrepareEvery = 64;
+
+std::int64_t run(std::int64_t n) {
+  std::vector<Parker> parkers(2);
+  return measured([&] {
+    std::int64_t sum = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      Parker& parker = parkers[static_cast<std::size_t>(i % 2)];
+      if (i % kPrepareEvery == 0) {  // announced and taken back: the owner found work after all
+        sum += 1 + parker.prepare();
+        parker.cancel();
+      }
+      parker.notify();
+    }
+    return sum;
+  });
+}
+
+// A parker that nobody woke still has ticket 0.
+std::int64_t expected(std::int64_t n) { return (n + kPrepareEvery - 1) / kPrepareEvery; }
+
+}  // namespace
+
+const Bench parker_notify{"parker_notify", "calls", 2'000'000, &run, &expected};
+
+}  // namespace lab::bench

@@ -1,0 +1,105 @@
+// A bounded ring of blocks with one producer and a fixed number of readers that each see every block.
+//
+// Layout: `slots_` is written by the producer only. `published_` counts blocks ever published, `Cursor::next`
+// counts blocks a reader is done with; slot of block i is i mod capacity.
+// Validity: a reader may read block i iff i < published_; the producer may overwrite the slot of block i iff
+// every reader's next > i. Hence published_ - min(next) <= capacity: that bound is the back-pressure.
+#pragma once
+#include <atomic>
+#include <cassert>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "run/cacheline.h"
+#include "run/event_key.h"
+
+namespace lab {
+
+// A run of consecutive events of one stream, handed over at once.
+struct Block {
+  std::int64_t begin;     // first event
+  std::int64_t end;       // one past the last event; begin == end is a heartbeat
+  std::int64_t bound_ts;  // every later event of the stream has ts >= bound_ts; kEndOfTime: there is none
+  std::int64_t stamp_ns;  // when it was published, or shortly before; past when it is read
+};
+static_assert(sizeof(Block) == 32);
+
+class BlockRing {
+ public:
+  // Capacity is rounded up to a power of two.
+  explicit BlockRing(std::uint64_t capacity) {
+    std::uint64_t size = 1;
+    while (size < capacity) size *= 2;
+    slots_.resize(size);
+    mask_ = size - 1;
+  }
+
+  // Adds a reader and returns its index. Before the first publish only.
+  std::size_t add_reader() {
+    assert(published_.load(std::memory_order_relaxed) == 0);  // relaxed: set-up is single-threaded
+    cursors_.push_back(std::make_unique<Cursor>());
+    return cursors_.size() - 1;
+  }
+
+  std::size_t readers() const noexcept { return cursors_.size(); }
+  std::uint64_t capacity() const noexcept { return mask_ + 1; }
+
+  // Blocks published so far. Producer only.
+  std::uint64_t published_by_me() const noexcept {
+    return published_.load(std::memory_order_relaxed);  // relaxed: the producer reads its own store
+  }
+
+  // Whether `publish` may be called. Producer only.
+  bool has_room() noexcept {
+    const std::uint64_t head = published_.load(std::memory_order_relaxed);  // relaxed: own store
+    if (head - slowest_ <= mask_) return true;
+    std::uint64_t slowest = head;
+    for (const auto& cursor : cursors_) {
+      // seq_cst: a full producer that goes to sleep must see an advance whose notify did not see it asleep
+      // (run/parker.h); also acquire: the reader is done with the slot. Pairs with the store in `advance`.
+      const std::uint64_t next = cursor->next.load(std::memory_order_seq_cst);
+      if (next < slowest) slowest = next;
+    }
+    slowest_ = slowest;
+    return head - slowest_ <= mask_;
+  }
+
+  // Publishes a block; `has_room` must have returned true. Producer only.
+  void publish(const Block& block) noexcept {
+    const std::uint64_t head = published_.load(std::memory_order_relaxed);  // relaxed: own store
+    assert(head - slowest_ <= mask_);
+    slots_[head & mask_] = block;
+    // release: publishes the slot; pairs with the load in `published`. seq_cst for the sleeping reader.
+    published_.store(head + 1, std::memory_order_seq_cst);
+  }
+
+  // Blocks published, as a reader sees it. Any reader.
+  std::uint64_t published() const noexcept {
+    return published_.load(std::memory_order_seq_cst);  // pairs with the store in `publish`
+  }
+
+  // Block `index`, which must be below a value that `published` returned to this reader, and not advanced past.
+  const Block& at(std::uint64_t index) const noexcept { return slots_[index & mask_]; }
+
+  // Declares all blocks below `next` done with. The reader's own thread only.
+  void advance(std::size_t reader, std::uint64_t next) noexcept {
+    // release: the slot reads are over; pairs with the load in `has_room`. seq_cst for the sleeping producer.
+    cursors_[reader]->next.store(next, std::memory_order_seq_cst);
+  }
+
+ private:
+  struct alignas(kCacheLine) Cursor {
+    std::atomic<std::uint64_t> next{0};  // written by one reader, read by the producer; never decreases
+  };
+
+  std::vector<Block> slots_;
+  std::uint64_t mask_ = 0;
+  std::vector<std::unique_ptr<Cursor>> cursors_;
+  // Producer's own line: a lower bound of min(next), refreshed only when the ring looks full.
+  alignas(kCacheLine) std::uint64_t slowest_ = 0;
+  // Written by the producer, read by all readers; never decreases.
+  alignas(kCacheLine) std::atomic<std::uint64_t> published_{0};
+};
+
+}  // namespace lab

@@ -1,0 +1,100 @@
+#include "run/core_to_core.h"
+
+#include <algorithm>
+#include <atomic>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include <pthread.h>
+#include <sched.h>
+
+#include "run/cacheline.h"
+#include "run/clock.h"
+#include "run/parker.h"
+
+namespace lab {
+namespace {
+
+constexpr int kTries = 5;
+constexpr std::int64_t kRounds = 400;
+
+constexpr std::int64_t kMostLimit = 3'600'000'000'000;
+
+// How often the clock is looked at while waiting.
+constexpr int kLooks = 256;
+
+bool pin(std::int32_t core) noexcept {
+#if defined(__linux__)
+  if (core >= CPU_SETSIZE) return false;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<std::size_t>(core), &set);
+  return pthread_setaffinity_np(pthread_self(), sizeof set, &set) == 0;
+#else
+  static_cast<void>(core);
+  return false;
+#endif
+}
+
+struct alignas(kCacheLine) Line {
+  // The next turn: even ones are the first thread's. Release when a turn ends, acquire when it is waited for: of no use
+  // but to be what shared data costs.
+  std::atomic<std::int64_t> turn{0};
+};
+
+// Waits for a turn; returns whether it came in time.
+bool wait(const Line& line, std::int64_t turn, std::int64_t deadline_ns) noexcept {
+  for (int looks = 0; line.turn.load(std::memory_order_acquire) != turn; ++looks) {
+    spin_pause();
+    if (looks % kLooks == kLooks - 1 && now_ns() > deadline_ns) return false;
+  }
+  return true;
+}
+
+bool play(Line& line, std::int64_t from, std::int64_t deadline_ns) noexcept {
+  if (now_ns() > deadline_ns) return false;
+  const std::int64_t end = from + 2 * kRounds;
+  for (std::int64_t turn = from; turn < end; turn += 2) {
+    if (!wait(line, turn, deadline_ns)) return false;
+    line.turn.store(turn + 1, std::memory_order_release);
+  }
+  return true;
+}
+
+}  // namespace
+
+double core_to_core_ns(std::int32_t first, std::int32_t second, std::int64_t limit_ns) {
+  if (first == second) throw std::invalid_argument("a core has no distance to itself");
+  if (std::min(first, second) < 0) throw std::invalid_argument("cores are numbered from 0");
+  if (limit_ns > kMostLimit) throw std::invalid_argument("limit_ns is above an hour");
+  const std::int64_t deadline_ns = now_ns() + limit_ns;
+  Line line;
+  std::atomic<bool> pinned{true};  // relaxed: read when both threads have ended
+  double lowest = -1;
+  // Either thread may be late, or wait for the core of the other: both give up at the deadline.
+  const auto body = [&](std::int32_t core, int side) {
+    if (!pin(core)) {
+      pinned.store(false, std::memory_order_relaxed);
+      return;
+    }
+    if (!play(line, side, deadline_ns)) return;  // they meet, and warm up
+    for (std::int64_t t = 1; t <= kTries; ++t) {
+      const std::int64_t begin_ns = now_ns();
+      if (!play(line, 2 * kRounds * t + side, deadline_ns)) return;
+      if (side != 0) continue;
+      const auto each = static_cast<double>(now_ns() - begin_ns) / static_cast<double>(2 * kRounds);
+      lowest = lowest < 0 ? each : std::min(lowest, each);
+    }
+  };
+  std::jthread other(body, second, 1);  // ends by itself, at the deadline, if there is no thread for the second
+  std::jthread one(body, first, 0);
+  one.join();
+  other.join();
+  if (!pinned.load(std::memory_order_relaxed)) {
+    throw std::runtime_error("cannot pin a thread to core " + std::to_string(first) + " or " + std::to_string(second));
+  }
+  return lowest;
+}
+
+}  // namespace lab

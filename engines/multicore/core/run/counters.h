@@ -1,0 +1,16 @@
+// What a thread counts while it works.
+#pragma once
+#include <cstdint>
+
+namespace lab {
+
+// Its own thread's, read after the run.
+struct Counters {
+  std::int64_t synchronizations = 0;  // won, i.e. counted once each
+  std::int64_t parked = 0;            // arrivals that were not the last
+  std::int64_t kernel_calls = 0;
+  std::int64_t sleeps = 0;
+  std::int64_t yields = 0;
+};
+
+}  // namespace lab

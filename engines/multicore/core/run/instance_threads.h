@@ -1,0 +1,131 @@
+// The threads that run instances of operators: how they sleep and are woken, how they stop, what each measures.
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "run/cacheline.h"
+#include "run/clock.h"
+#include "run/counters.h"
+#include "run/parker.h"
+#include "run/recorder.h"
+
+namespace lab {
+
+// What instances did in one step of the recorder's grid.
+struct LoadStep {
+  std::int64_t busy_ns;
+  std::int64_t compared;
+};
+
+// What one thread measures. Written by that thread; `busy_ns` is read by others meanwhile, the rest afterwards.
+class alignas(kCacheLine) WorkMeter {
+ public:
+  WorkMeter(bool on, std::int64_t grid_steps) : recorder(on, grid_steps), most_(grid_steps) {
+    if (!on) return;
+    // calloc: pages that no step touches cost nothing.
+    steps_.reset(static_cast<LoadStep*>(std::calloc(static_cast<std::size_t>(grid_steps), sizeof(LoadStep))));
+    if (!steps_) throw std::bad_alloc();
+  }
+
+  bool on() const noexcept { return recorder.on(); }
+
+  // The thread worked from one reading of the clock to another; only where something is measured.
+  void worked(std::int64_t from_ns, std::int64_t to_ns, std::int64_t compared) noexcept {
+    const std::int64_t step =
+        std::clamp<std::int64_t>((to_ns - recorder.start()) / Recorder::kStepNs, 0, most_ - 1);
+    LoadStep& load = steps_.get()[step];
+    load.busy_ns += to_ns - from_ns;
+    load.compared += compared;
+    used_ = std::max(used_, step + 1);
+    // relaxed: statistics, one writer.
+    busy_ns_.store(busy_ns_.load(std::memory_order_relaxed) + to_ns - from_ns, std::memory_order_relaxed);
+  }
+
+  std::int64_t busy_ns() const noexcept { return busy_ns_.load(std::memory_order_relaxed); }  // relaxed: statistics
+  std::vector<LoadStep> steps() const { return {steps_.get(), steps_.get() + used_}; }
+
+  Recorder recorder;
+  Counters counters;
+
+ private:
+  struct Free {
+    void operator()(LoadStep* steps) const noexcept { std::free(steps); }
+  };
+
+  std::int64_t most_;
+  std::unique_ptr<LoadStep, Free> steps_;
+  std::int64_t used_ = 0;
+  std::atomic<std::int64_t> busy_ns_{0};
+};
+
+class InstanceThreads {
+ public:
+  InstanceThreads(std::int32_t count, bool oversubscribed, bool measure, std::int64_t grid_steps)
+      : oversubscribed_(oversubscribed),
+        parkers_(static_cast<std::size_t>(count)),
+        pool_(static_cast<std::size_t>(count)) {
+    for (std::int32_t i = 0; i < count; ++i) meters_.push_back(std::make_unique<WorkMeter>(measure, grid_steps));
+  }
+
+  WorkMeter& meter(std::int32_t thread) noexcept { return *meters_[static_cast<std::size_t>(thread)]; }
+  std::span<const std::unique_ptr<WorkMeter>> meters() const noexcept { return meters_; }
+  std::span<Parker> parkers() noexcept { return parkers_; }
+
+  // Where a thread sleeps: in the pool, only changes, the end and failures wake it.
+  Parker& place(std::int32_t thread, bool active) noexcept {
+    return (active ? parkers_ : pool_)[static_cast<std::size_t>(thread)];
+  }
+  Backoff backoff() const noexcept { return Backoff(oversubscribed_); }
+
+  // seq_cst, each with a notify behind it: who is about to sleep must see it, or is seen asleep (run/parker.h).
+  void fail() noexcept { set(failed_); }
+  void finish() noexcept { set(over_); }
+  bool failed() const noexcept { return failed_.load(std::memory_order_seq_cst); }  // pairs with `fail`
+  bool over() const noexcept { return over_.load(std::memory_order_seq_cst); }      // pairs with `finish`
+  const std::atomic<bool>& failure() const noexcept { return failed_; }
+
+  void notify_all() noexcept {
+    for (Parker& parker : parkers_) parker.notify();
+    for (Parker& parker : pool_) parker.notify();
+  }
+  // The first `count` threads: those that are active.
+  void notify(std::int32_t count) noexcept {
+    for (std::int32_t i = 0; i < count; ++i) parkers_[static_cast<std::size_t>(i)].notify();
+  }
+
+  // Before the threads are let go.
+  void begin(std::int64_t start_ns, std::int64_t warm_up_ns) noexcept {
+    start_ns_.store(start_ns, std::memory_order_relaxed);  // relaxed: those who wait are released after it
+    for (const auto& meter : meters_) meter->recorder.begin(start_ns, warm_up_ns);
+  }
+  // relaxed: threads of the run wait for what comes after the store; others only take differences to it.
+  std::int64_t start_ns() const noexcept { return start_ns_.load(std::memory_order_relaxed); }
+  std::int64_t since_start() const noexcept {  // 0 before
+    const std::int64_t start = start_ns();
+    return start == 0 ? 0 : now_ns() - start;
+  }
+
+ private:
+  void set(std::atomic<bool>& flag) noexcept {
+    flag.store(true, std::memory_order_seq_cst);
+    notify_all();
+  }
+
+  const bool oversubscribed_;
+  std::vector<std::unique_ptr<WorkMeter>> meters_;
+  std::vector<Parker> parkers_;            // of active threads: hand-over
+  std::vector<Parker> pool_;               // of the others
+  std::atomic<std::int64_t> start_ns_{0};  // 0: not yet. Written by `run`; a controller may look before it
+  // Written by the thread that fails, or that is the last to end; read by all.
+  alignas(kCacheLine) std::atomic<bool> failed_{false};
+  std::atomic<bool> over_{false};
+};
+
+}  // namespace lab

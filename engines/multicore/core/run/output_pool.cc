@@ -1,0 +1,93 @@
+#include "run/output_pool.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace lab {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+// A chunk's end may be too short for one more item of so many bytes.
+constexpr std::size_t kMostItem = 64;
+
+// Of small things: more of them than this grow while the run goes on, and are counted.
+constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
+
+// Chunks that are kept when they are given back and none were reserved.
+constexpr std::size_t kSpares = 2;
+
+}  // namespace
+
+OutputPool::OutputPool(std::vector<std::int32_t> itemsizes, std::int64_t largest, std::size_t chunk_bytes)
+    : itemsizes_(std::move(itemsizes)), page_(chunk_bytes < kHugePage ? kPage : kHugePage), kept_(kSpares) {
+  // Columns start on 64-byte boundaries, so a multiple of 64 rows keeps every column aligned.
+  std::size_t row = 0;
+  for (const std::int32_t size : itemsizes_) row += static_cast<std::size_t>(size);
+  const std::size_t least = (static_cast<std::size_t>(largest) + 63) / 64 * 64;
+  const std::size_t rows = std::max(chunk_bytes / row / 64 * 64, least);
+  chunk_rows_ = static_cast<std::int64_t>(rows);
+  chunk_bytes_ = (rows * row + page_ - 1) / page_ * page_;
+}
+
+void OutputPool::reserve(std::int64_t rows, std::int64_t unused) {
+  // Every chunk but a buffer's last has at least so many rows, and its first is there. Where that says little, as one
+  // event may fill a chunk: chunks are more than half full when every event emits all that it may.
+  const std::int64_t at_least = std::max<std::int64_t>(1, chunk_rows_ - unused);
+  add(std::min(rows / at_least, 2 * rows / chunk_rows_ + 1));
+}
+
+void OutputPool::reserve_bytes(std::int64_t bytes, std::int64_t buffers) {
+  add(std::min(bytes, kMostBytes) / static_cast<std::int64_t>(chunk_bytes_ - kMostItem) + buffers);
+}
+
+void OutputPool::add(std::int64_t chunks) {
+  const std::lock_guard lock(mutex_);
+  for (std::int64_t i = 0; i < chunks; ++i) {
+    spare_.push_back(fresh());
+    std::memset(spare_.back().get(), 0, chunk_bytes_);
+  }
+  kept_ = std::max(kept_, spare_.size());
+}
+
+OutputPool::Memory OutputPool::take() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!spare_.empty()) {
+      Memory memory = std::move(spare_.back());
+      spare_.pop_back();
+      return memory;
+    }
+    ++grown_;
+  }
+  return fresh();
+}
+
+void OutputPool::give(Memory memory) {
+  const std::lock_guard lock(mutex_);
+  if (spare_.size() < kept_) spare_.push_back(std::move(memory));
+}
+
+std::int64_t OutputPool::grown() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return grown_;
+}
+
+OutputPool::Memory OutputPool::fresh() const {
+  void* memory = std::aligned_alloc(page_, chunk_bytes_);
+  if (memory == nullptr) throw std::bad_alloc();
+#if defined(__linux__)
+  if (page_ == kHugePage) madvise(memory, chunk_bytes_, MADV_HUGEPAGE);  // advice: failure only costs speed
+#endif
+  return {static_cast<std::byte*>(memory), &std::free};
+}
+
+}  // namespace lab

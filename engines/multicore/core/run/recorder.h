@@ -1,0 +1,150 @@
+// What one thread measures while it works: latency histograms and counts on a 100 ms grid.
+//
+// Every recorder has one writer, the thread that owns it, and is read after that thread has ended: no locks,
+// no atomics, no allocation after construction. The clock is read where work is handed over and where outputs
+// appear; in between, `now()` is the last reading, at most one block old.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <new>
+#include <type_traits>
+
+#include "run/cacheline.h"
+#include "run/fast_clock.h"
+#include "run/histogram.h"
+
+namespace lab {
+
+// Latency buckets of a grid step: eight to a power of two, so that a value is kept to within 12.5 %.
+class CoarseLatency {
+ public:
+  static constexpr int kBuckets = 336;  // up to one hour
+
+  static constexpr int index_of(std::int64_t value_ns) noexcept {
+    const auto value = static_cast<std::uint64_t>(value_ns < 0 ? 0 : std::min(value_ns, Histogram::kHighest));
+    if (value < 8) return static_cast<int>(value);
+    const int shift = 60 - std::countl_zero(value);  // width - 4: keeps the top four bits
+    return (shift + 1) * 8 + static_cast<int>((value >> shift) - 8);
+  }
+
+  // The highest value that falls into bucket `index`.
+  static constexpr std::int64_t highest_in(int index) noexcept {
+    if (index < 8) return index;
+    const int shift = index / 8 - 1;
+    return ((std::int64_t{index % 8} + 9) << shift) - 1;
+  }
+};
+static_assert(CoarseLatency::index_of(7) == 7 && CoarseLatency::index_of(8) == 8 && CoarseLatency::index_of(16) == 16);
+static_assert(CoarseLatency::highest_in(16) == 17 && CoarseLatency::index_of(17) == 16);
+static_assert(CoarseLatency::index_of(Histogram::kHighest) < CoarseLatency::kBuckets);
+
+// What happened during one step of the grid.
+struct Step {
+  double consumed;       // events; a stream with k readers counts 1/k for each of them
+  std::int64_t emitted;  // events handed over by the generator
+  std::int64_t outputs;
+  std::int64_t max_ns;   // largest latency
+  std::array<std::uint32_t, CoarseLatency::kBuckets> latency;
+};
+static_assert(std::is_trivially_copyable_v<Step> && std::is_trivially_default_constructible_v<Step> &&
+                  std::numeric_limits<double>::is_iec559,
+              "zeroed memory is a step in which nothing happened");
+
+class alignas(kCacheLine) Recorder {
+ public:
+  static constexpr std::int64_t kStepNs = 100'000'000;
+  static constexpr std::int64_t kSteps = 36'000;  // one hour
+
+  // `on` false: records nothing and never reads the clock. What comes after `steps` counts for the last of them.
+  explicit Recorder(bool on = true, std::int64_t steps = kSteps)
+      : on_(on),
+        most_(steps),
+        // calloc: pages that no step touches cost nothing.
+        steps_(on ? static_cast<Step*>(std::calloc(static_cast<std::size_t>(steps), sizeof(Step))) : nullptr,
+               std::free) {
+    if (on && !steps_) throw std::bad_alloc();
+  }
+
+  // Sets the start of the run, and what part of it is warm-up. Before the owner starts.
+  void begin(std::int64_t start_ns, std::int64_t warm_up_ns) noexcept {
+    start_ = now_ = start_ns;
+    steady_from_ = start_ns + warm_up_ns;
+    step_end_ = start_ns + kStepNs;
+  }
+
+  bool on() const noexcept { return on_; }
+  std::int64_t start() const noexcept { return start_; }
+
+  // Reads the clock, unless recording is off.
+  std::int64_t tick() noexcept {
+    if (on_) saw(clock_.now());
+    return now_;
+  }
+
+  // Somebody else read the clock at `time_ns`, which is past.
+  void saw(std::int64_t time_ns) noexcept { now_ = std::max(now_, time_ns); }
+
+  std::int64_t now() const noexcept { return now_; }
+
+  void consumed(double events) noexcept {
+    if (on_) step().consumed += events;
+  }
+
+  void emitted(std::int64_t events) noexcept {
+    if (on_) step().emitted += events;
+  }
+
+  // `n` outputs appeared at `now()`; the latest input that they depend on was due at `due_ns`.
+  void output(std::int64_t due_ns, std::int64_t n) noexcept {
+    if (!on_) return;
+    const std::int64_t latency = now_ - due_ns;
+    (due_ns < steady_from_ ? warm_up : steady).record(latency, n);
+    Step& current = step();
+    current.outputs += n;
+    current.max_ns = std::max(current.max_ns, latency);
+    current.latency[static_cast<std::size_t>(CoarseLatency::index_of(latency))] += static_cast<std::uint32_t>(n);
+  }
+
+  // The same outputs came this long after the engine had taken the input.
+  void served(std::int64_t due_ns, std::int64_t taken_ns, std::int64_t n) noexcept {
+    if (on_ && due_ns >= steady_from_) service.record(now_ - taken_ns, n);
+  }
+
+  // Step `index` of the grid; below `used()`, or any below the number of steps.
+  const Step& at(std::int64_t index) const noexcept { return steps_.get()[index]; }
+
+  // The step after the last in which anything was recorded.
+  std::int64_t used() const noexcept { return used_; }
+
+  Histogram steady;   // latency of outputs due after the warm-up
+  Histogram warm_up;  // and before
+  Histogram service;  // see `served`
+
+ private:
+  Step& step() noexcept {
+    if (now_ >= step_end_) {
+      current_ = std::min((now_ - start_) / kStepNs, most_ - 1);
+      step_end_ = start_ + (current_ + 1) * kStepNs;
+    }
+    used_ = std::max(used_, current_ + 1);
+    return steps_.get()[current_];
+  }
+
+  bool on_;
+  std::int64_t most_;
+  std::int64_t start_ = 0;
+  std::int64_t now_ = 0;
+  FastClock clock_;
+  std::int64_t steady_from_ = 0;
+  std::int64_t step_end_ = 0;
+  std::int64_t current_ = 0;
+  std::int64_t used_ = 0;
+  std::unique_ptr<Step[], void (*)(void*)> steps_;
+};
+
+}  // namespace lab

@@ -1,0 +1,71 @@
+// A source cuts a stream into blocks with bounds that hold, and heartbeats sharpen the bounds.
+#include "run/source.h"
+
+#include <vector>
+
+#include "check.h"
+
+namespace {
+
+std::vector<lab::Block> all_blocks(const lab::StreamView& stream, std::int64_t batch) {
+  lab::Source source(stream, batch, 64);
+  std::vector<lab::Block> blocks;
+  while (source.pump()) blocks.push_back(source.ring.at(source.ring.published() - 1));
+  CHECK(source.exhausted());
+  return blocks;
+}
+
+void blocks_cover_the_stream() {
+  const std::vector<std::int64_t> ts{1, 1, 2, 5, 5, 9, 10};
+  lab::StreamView stream;
+  stream.ts = ts;
+  for (const std::int64_t batch : {1, 2, 3, 7, 100}) {
+    std::int64_t next = 0;
+    for (const lab::Block& block : all_blocks(stream, batch)) {
+      CHECK_EQ(block.begin, next);
+      CHECK(block.end > block.begin && block.end - block.begin <= batch);
+      next = block.end;
+      for (std::size_t i = static_cast<std::size_t>(next); i < ts.size(); ++i) CHECK(ts[i] >= block.bound_ts);
+      CHECK_EQ(block.bound_ts == lab::kEndOfTime, next == stream.size());
+    }
+    CHECK_EQ(next, stream.size());
+  }
+}
+
+void empty_stream_ends_at_once() {
+  lab::StreamView stream;
+  const auto blocks = all_blocks(stream, 4);
+  CHECK_EQ(blocks.size(), 1U);
+  CHECK(blocks[0].begin == blocks[0].end && blocks[0].bound_ts == lab::kEndOfTime);
+}
+
+void heartbeat_raises_the_bound() {
+  const std::vector<std::int64_t> ts{10, 100};
+  const std::vector<std::int64_t> heartbeats{5, 20, 50, 200};
+  lab::StreamView stream;
+  stream.ts = ts;
+  stream.heartbeats = heartbeats;
+  const auto blocks = all_blocks(stream, 1);
+  CHECK_EQ(blocks.size(), 2U);
+  CHECK_EQ(blocks[0].bound_ts, 51);
+}
+
+void source_stops_at_a_full_ring() {
+  const std::vector<std::int64_t> ts{1, 2, 3, 4, 5};
+  lab::StreamView stream;
+  stream.ts = ts;
+  lab::Source source(stream, 1, 2);
+  const std::size_t reader = source.ring.add_reader();
+  CHECK(source.pump() && source.pump() && !source.pump());
+  source.ring.advance(reader, 1);
+  CHECK(source.pump() && !source.pump() && !source.exhausted());
+}
+
+}  // namespace
+
+int main() {
+  blocks_cover_the_stream();
+  empty_stream_ends_at_once();
+  heartbeat_raises_the_bound();
+  source_stops_at_a_full_ring();
+}

@@ -1,0 +1,70 @@
+#include "run/threads.h"
+
+#include <exception>
+#include <stdexcept>
+#include <utility>
+
+#include "run/clock.h"
+#include "run/run_parts.h"
+
+namespace lab {
+
+void RunThreads::claim() {
+  if (started_) throw std::logic_error("a runtime starts once");
+  started_ = true;
+}
+
+void RunThreads::start(Plan plan) {
+  plan_ = std::move(plan);
+  errors_.resize(static_cast<std::size_t>(plan_.count));
+  threads_.reserve(errors_.size());
+  try {
+    for (std::int32_t i = 0; i < plan_.count; ++i) threads_.emplace_back([this, i] { work(i); });
+    if (!plan_.beside) return;
+    beside_ = std::thread([this] {
+      go_.wait();
+      plan_.beside();
+    });
+  } catch (...) {  // fewer threads than a run needs would wait for each other for ever
+    abandon();
+    throw;
+  }
+}
+
+void RunThreads::work(std::int32_t index) {
+  pin_thread(plan_.cores, index);
+  go_.wait();
+  try {
+    plan_.body(index);
+  } catch (const std::exception& error) {
+    errors_[static_cast<std::size_t>(index)] = plan_.called + (" " + std::to_string(index)) + ": " + error.what();
+    plan_.fail();
+  }
+}
+
+void RunThreads::abandon() {
+  if (!waiting()) return;  // all have ended, or none was made
+  plan_.fail();
+  go_.count_down();
+  join();
+}
+
+void RunThreads::join() {
+  for (std::thread& thread : threads_) thread.join();
+  if (beside_.joinable()) beside_.join();
+}
+
+std::int64_t RunThreads::run(const std::function<void(std::int64_t)>& begin) {
+  if (!waiting()) throw std::logic_error("a runtime runs once, and not when its threads could not be created");
+  const std::int64_t start_ns = now_ns();
+  begin(start_ns);
+  go_.count_down();  // release: publishes the above; pairs with the waits
+  join();
+  const std::int64_t end_ns = now_ns();
+  for (const std::string& error : errors_) {
+    if (!error.empty()) throw std::runtime_error(error);
+  }
+  return end_ns - start_ns;
+}
+
+}  // namespace lab

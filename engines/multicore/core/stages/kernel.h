@@ -1,0 +1,34 @@
+// The C interface of compiled operators of ordered pipelines. stages/kernels.py produces them; offsets are law.
+//
+// Kernels return a position plus one, since compiled code that raises returns 0.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "run/kernel.h"
+
+namespace lab {
+
+// The state of a key, zeroed when it is new; valid until the next call.
+using FindState = void* (*)(void* states, std::int64_t key);
+
+struct StageCall {
+  const void* const* columns;  // of the records: the timestamp, then the fields
+  std::int64_t base;           // record k is row base + k of every column
+  const std::int32_t* order;   // partitioned operators: entry i is record order[i]; of others entry i is record i
+  void* state;                 // stateful: the state; partitioned: what `find` is given
+  FindState find;
+  std::int32_t* sources;       // out: for each output, in the order of Emit, the record that it came from
+};
+static_assert(offsetof(StageCall, base) == 8 && offsetof(StageCall, order) == 16 && offsetof(StageCall, state) == 24);
+static_assert(offsetof(StageCall, find) == 32 && offsetof(StageCall, sources) == 40);
+
+// Processes entries [begin, end), in order; returns the first that it has not processed: below `end` only when there
+// is less room than one record may need.
+using StageKernel = std::int64_t (*)(const StageCall* call, std::int64_t begin, std::int64_t end, Emit* out);
+
+// Says which of `partitions` each of the records [0, records) belongs to; returns `records`, plus one.
+using PartitionKernel = std::int64_t (*)(const void* const* columns, std::int64_t base, std::int64_t records,
+                                         std::int64_t partitions, std::int32_t* result);
+
+}  // namespace lab

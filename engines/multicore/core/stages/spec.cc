@@ -1,0 +1,50 @@
+#include "stages/spec.h"
+
+#include <stdexcept>
+
+#include "run/run_parts.h"
+
+namespace lab {
+
+StageSpec checked(StageSpec spec) {
+  using Kind = StageSpec::Kind;
+  const std::string where = "operator " + spec.name + ": ";
+  check_output(spec.itemsizes);
+  if (spec.process == nullptr) throw std::invalid_argument(where + "it has no function");
+  if (spec.max_outputs < 1) throw std::invalid_argument(where + "max_outputs must be at least 1");
+  if ((spec.kind == Kind::kStateless) != (spec.state_bytes == 0) || spec.state_bytes < 0) {
+    throw std::invalid_argument(where + "an operator has a state unless it is stateless");
+  }
+  if (spec.kind == Kind::kPartitioned && (spec.partitions < 1 || spec.partition == nullptr)) {
+    throw std::invalid_argument(where + "a partitioned operator has partitions, at least 1");
+  }
+  return spec;
+}
+
+std::int64_t StageSpec::run(const StageCall& call, std::int64_t begin, std::int64_t end, Emit& out) const {
+  const std::int64_t next = process(&call, begin, end, &out) - 1;
+  if (next < begin) {
+    throw std::runtime_error(called() +
+                             "its function raised an exception; run it on the reference engine to see which");
+  }
+  if (out.refused != 0) {
+    throw std::runtime_error(called() + "its function emitted " + std::to_string(out.refused) +
+                             " records beyond max_outputs; raise it in the operator");
+  }
+  return next;
+}
+
+void StageSpec::divide(const void* const* columns, std::int64_t base, std::int64_t records, std::int32_t* to) const {
+  if (partition(columns, base, records, partitions, to) - 1 != records) fail_by_key();
+}
+
+void StageSpec::fail_by_key() const {
+  throw std::runtime_error(called() +
+                           "its key function raised an exception; run it on the reference engine to see which");
+}
+
+void StageSpec::fail_without_progress() const {
+  throw std::runtime_error(called() + "its function makes no progress");
+}
+
+}  // namespace lab

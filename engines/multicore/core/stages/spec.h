@@ -1,0 +1,70 @@
+// An operator of a pipeline as the runtimes are given it: its functions, its states, how it fails.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "stages/kernel.h"
+#include "run/key_table.h"
+
+namespace lab {
+
+struct StageSpec {
+  enum class Kind { kStateless, kPartitioned, kStateful };
+
+  std::string name;                       // what errors call it
+  Kind kind = Kind::kStateless;
+  StageKernel process = nullptr;
+  PartitionKernel partition = nullptr;    // partitioned operators
+  std::int32_t partitions = 1;
+  std::int64_t state_bytes = 0;           // of the state, or of the state of a key
+  std::int64_t max_outputs = 1;           // of one record
+  std::vector<std::int32_t> itemsizes;    // of each output field; the first is the int64 timestamp
+
+  // How errors of the operator begin.
+  std::string called() const { return name.empty() ? "" : "operator " + name + ": "; }
+
+  // Words of a state.
+  std::size_t words() const noexcept { return (static_cast<std::size_t>(state_bytes) + 7) / 8; }
+
+  // Processes entries [begin, end) of a call; see StageKernel. Throws std::runtime_error when the user's function
+  // failed or emitted too much.
+  std::int64_t run(const StageCall& call, std::int64_t begin, std::int64_t end, Emit& out) const;
+
+  // Writes the partition of each of `records` from `base` on. Throws std::runtime_error when the key function failed.
+  void divide(const void* const* columns, std::int64_t base, std::int64_t records, std::int32_t* to) const;
+
+  [[noreturn]] void fail_by_key() const;
+  [[noreturn]] void fail_without_progress() const;
+};
+
+// Returns the specification. Throws std::invalid_argument on one that is out of range.
+StageSpec checked(StageSpec spec);
+
+// The states of the keys of a partitioned operator, or of some of them.
+class KeyStates {
+ public:
+  KeyStates() = default;
+  explicit KeyStates(const StageSpec& spec) : stride_(kHeadBytes + spec.words() * 8) {}
+
+  // Has a call find its states here.
+  void serve(StageCall& call) noexcept {
+    call.state = this;
+    call.find = &KeyStates::find;
+  }
+
+ private:
+  // An entry of the table is a stamp, the key, and the state (run/key_table.h).
+  static constexpr std::size_t kHeadBytes = 16;
+
+  static void* find(void* states, std::int64_t key) {
+    auto* of = static_cast<KeyStates*>(states);
+    return of->table_.find(key, of->stride_).entry + kHeadBytes;
+  }
+
+  WindowTable table_;
+  std::size_t stride_ = 0;
+};
+
+}  // namespace lab

@@ -1,0 +1,270 @@
+// Native operators of pipelines for the tests, random inputs, and the answer of one thread.
+//
+// Records have fields key (int64), mark (int32) and value (int64). What an operator does with one is `apply`, for the
+// kernels and for the oracle alike; its state counts the records of a key, or all.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "check.h"
+#include "run/source.h"
+#include "stages/spec.h"
+
+namespace lab::test {
+
+struct Record {
+  std::int64_t ts;
+  std::int64_t key;
+  std::int32_t mark;
+  std::int64_t value;
+  friend bool operator==(const Record&, const Record&) = default;
+};
+inline const std::vector<std::int32_t> kItemsizes{8, 8, 4, 8};
+
+struct Kept {  // a state
+  std::int64_t count;
+  std::int64_t sum;
+};
+
+struct Behaviour {
+  StageSpec::Kind kind = StageSpec::Kind::kStateless;
+  std::int64_t keys = 7;         // a record's key in this operator is its `key` modulo this
+  std::int32_t partitions = 4;
+  std::int64_t tenths = 10;      // of ten records, about so many are forwarded; 0: none
+  std::int64_t copies = 1;       // so many times
+  std::int64_t max_outputs = 1;
+  std::int64_t spins = 0;        // how long it takes
+  std::int64_t raises_at = std::numeric_limits<std::int64_t>::min();  // kernels fail at this value
+  bool key_raises = false;
+};
+constexpr std::size_t kMostOperators = 4;
+inline std::array<Behaviour, kMostOperators> behaviours;  // set before threads start
+
+inline std::int64_t key_in(const Behaviour& how, const Record& record) {
+  return (record.key % how.keys + how.keys) % how.keys;
+}
+
+inline std::uint64_t mixed(std::int64_t a) {
+  auto x = static_cast<std::uint64_t>(a) * 0x9e3779b97f4a7c15U;
+  return x ^ (x >> 31);
+}
+
+// a * factor + b, modulo 2^64.
+inline std::int64_t wrapped(std::int64_t a, std::uint64_t factor, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * factor + static_cast<std::uint64_t>(b));
+}
+
+// Calls emit(record) for each output. `kept`: the state, null without one.
+template <typename Emit>
+void apply(const Behaviour& how, const Record& record, Kept* kept, Emit emit) {
+  std::int64_t seen = 0;
+  if (kept != nullptr) {
+    kept->count += 1;
+    kept->sum = wrapped(kept->sum, 3, record.value);  // not commutative: the order shows
+    seen = kept->sum ^ kept->count;
+  }
+  if (static_cast<std::int64_t>(mixed(record.value + 11) % 10) >= how.tenths) return;
+  for (std::int64_t n = 0; n < how.copies; ++n) {
+    const auto mark = static_cast<std::int32_t>(record.mark * 2 + n);
+    emit(Record{record.ts, record.key + n, mark, wrapped(record.value, 5, wrapped(seen, 1, n))});
+  }
+}
+
+template <std::size_t kOperator>
+std::int64_t process(const StageCall* call, std::int64_t begin, std::int64_t end, Emit* out) {
+  const Behaviour& how = behaviours[kOperator];
+  const auto* ts = static_cast<const std::int64_t*>(call->columns[0]);
+  const auto* key = static_cast<const std::int64_t*>(call->columns[1]);
+  const auto* mark = static_cast<const std::int32_t*>(call->columns[2]);
+  const auto* value = static_cast<const std::int64_t*>(call->columns[3]);
+  for (std::int64_t i = begin; i < end; ++i) {
+    if (out->capacity - out->count < how.max_outputs) return i + 1;
+    const std::int32_t k = call->order != nullptr ? call->order[i] : static_cast<std::int32_t>(i);
+    const std::int64_t row = call->base + k;
+    const Record record{ts[row], key[row], mark[row], value[row]};
+    if (record.value == how.raises_at) return 0;
+    void* state = call->state;
+    if (how.kind == StageSpec::Kind::kPartitioned) state = call->find(state, key_in(how, record));
+    Kept* kept = static_cast<Kept*>(state);
+    volatile std::int64_t burnt = 0;
+    for (std::int64_t s = 0; s < how.spins; ++s) burnt = burnt + s;
+    std::int64_t emitted = 0;
+    apply(how, record, kept, [&](const Record& made) {
+      if (++emitted > how.max_outputs || out->count == out->capacity) {
+        ++out->refused;
+        return;
+      }
+      static_cast<std::int64_t*>(out->columns[0])[out->count] = made.ts;
+      static_cast<std::int64_t*>(out->columns[1])[out->count] = made.key;
+      static_cast<std::int32_t*>(out->columns[2])[out->count] = made.mark;
+      static_cast<std::int64_t*>(out->columns[3])[out->count] = made.value;
+      call->sources[out->count] = k;
+      ++out->count;
+    });
+  }
+  return end + 1;
+}
+
+template <std::size_t kOperator>
+std::int64_t partition(const void* const* columns, std::int64_t base, std::int64_t records, std::int64_t partitions,
+                       std::int32_t* result) {
+  const Behaviour& how = behaviours[kOperator];
+  if (how.key_raises) return 0;
+  const auto* key = static_cast<const std::int64_t*>(columns[1]);
+  for (std::int64_t i = 0; i < records; ++i) {
+    const std::int64_t mine = key_in(how, Record{0, key[base + i], 0, 0});
+    result[i] = static_cast<std::int32_t>(mixed(mine) % static_cast<std::uint64_t>(partitions));
+  }
+  return records + 1;
+}
+
+inline constexpr std::array<StageKernel, kMostOperators> kProcess{&process<0>, &process<1>, &process<2>, &process<3>};
+inline constexpr std::array<PartitionKernel, kMostOperators> kPartition{&partition<0>, &partition<1>, &partition<2>,
+                                                                        &partition<3>};
+
+inline StageSpec stage_of(std::size_t index) {
+  const Behaviour& how = behaviours[index];
+  StageSpec spec;
+  spec.name = "number " + std::to_string(index);
+  spec.kind = how.kind;
+  spec.process = kProcess[index];
+  spec.itemsizes = kItemsizes;
+  spec.max_outputs = how.max_outputs;
+  if (how.kind != StageSpec::Kind::kStateless) spec.state_bytes = sizeof(Kept);
+  if (how.kind == StageSpec::Kind::kPartitioned) {
+    spec.partition = kPartition[index];
+    spec.partitions = how.partitions;
+  }
+  return spec;
+}
+
+// One stream's columns.
+struct Rows {
+  std::vector<std::int64_t> ts, key, value;
+  std::vector<std::int32_t> mark;
+  std::vector<std::int64_t> heartbeats, due, heartbeat_due;
+
+  void add(const Record& record) {
+    ts.push_back(record.ts);
+    key.push_back(record.key);
+    mark.push_back(record.mark);
+    value.push_back(record.value);
+  }
+  Record at(std::size_t i) const { return {ts[i], key[i], mark[i], value[i]}; }
+};
+
+// Streams with many ties, of different lengths; keys below `keys`.
+inline std::vector<Rows> random_streams(std::mt19937& random, int streams, int most, std::int64_t keys, int gap) {
+  const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
+  std::vector<Rows> result(static_cast<std::size_t>(streams));
+  for (Rows& rows : result) {
+    std::int64_t ts = pick(-20, 20);
+    for (int i = pick(0, most); i > 0; --i) {
+      ts += pick(0, 2) == 0 ? pick(0, gap) : 0;
+      rows.add({ts, pick(0, static_cast<int>(keys) - 1), pick(0, 9), pick(-50, 50)});
+    }
+  }
+  return result;
+}
+
+struct Place {
+  std::size_t stream;
+  std::size_t row;
+};
+
+inline std::vector<Place> total_order(const std::vector<Rows>& streams) {
+  std::vector<Place> order;
+  for (std::size_t s = 0; s < streams.size(); ++s) {
+    for (std::size_t r = 0; r < streams[s].ts.size(); ++r) order.push_back({s, r});
+  }
+  const auto ts_of = [&](const Place& place) { return streams[place.stream].ts[place.row]; };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](const Place& a, const Place& b) { return ts_of(a) < ts_of(b); });
+  return order;
+}
+
+// Every record through the whole pipeline before the next.
+inline std::vector<Record> oracle(const std::vector<Rows>& streams, std::size_t operators) {
+  std::array<std::map<std::int64_t, Kept>, kMostOperators> states;
+  std::vector<Record> answer;
+  const auto push = [&](const auto& self, std::size_t at, const Record& record) -> void {
+    if (at == operators) {
+      answer.push_back(record);
+      return;
+    }
+    const Behaviour& how = behaviours[at];
+    Kept* kept = nullptr;
+    if (how.kind == StageSpec::Kind::kStateful) kept = &states[at][0];
+    if (how.kind == StageSpec::Kind::kPartitioned) kept = &states[at][key_in(how, record)];
+    apply(how, record, kept, [&](const Record& made) { self(self, at + 1, made); });
+  };
+  for (const Place& place : total_order(streams)) push(push, 0, streams[place.stream].at(place.row));
+  return answer;
+}
+
+inline std::int64_t records_in(const std::vector<Rows>& streams) {
+  std::int64_t total = 0;
+  for (const Rows& rows : streams) total += static_cast<std::int64_t>(rows.ts.size());
+  return total;
+}
+
+// Event k of the total order is due at k * gap_ns; heartbeats now and then, in all streams.
+inline void schedule(std::vector<Rows>& streams, std::int64_t gap_ns) {
+  const auto order = total_order(streams);
+  for (Rows& rows : streams) {
+    rows.heartbeats.clear();
+    rows.heartbeat_due.clear();
+    rows.due.assign(rows.ts.size(), 0);
+  }
+  const auto ts_of = [&](const Place& place) { return streams[place.stream].ts[place.row]; };
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const auto due = static_cast<std::int64_t>(k) * gap_ns;
+    streams[order[k].stream].due[order[k].row] = due;
+    if (k % 20 != 0 || k + 1 == order.size() || ts_of(order[k + 1]) <= ts_of(order[k])) continue;
+    const std::int64_t promise = ts_of(order[k + 1]) - 1;
+    for (Rows& rows : streams) {
+      rows.heartbeats.push_back(promise);
+      rows.heartbeat_due.push_back(due);
+    }
+  }
+}
+
+template <typename Run>
+std::vector<Record> collected(const Run& runtime) {
+  const auto count = static_cast<std::size_t>(runtime.rows());
+  std::vector<std::int64_t> ts(count), key(count), value(count);
+  std::vector<std::int32_t> mark(count);
+  void* columns[] = {ts.data(), key.data(), mark.data(), value.data()};
+  runtime.collect(columns);
+  std::vector<Record> result;
+  for (std::size_t i = 0; i < count; ++i) result.push_back({ts[i], key[i], mark[i], value[i]});
+  return result;
+}
+
+// A run with the first `operators` and these streams, whose columns must stay.
+template <typename Run, typename Options>
+std::unique_ptr<Run> run_of(Options options, const std::vector<Rows>& streams, std::size_t operators) {
+  options.input_itemsizes = kItemsizes;
+  auto runtime = std::make_unique<Run>(std::move(options));
+  for (std::size_t i = 0; i < operators; ++i) runtime->add_stage(stage_of(i));
+  for (const Rows& rows : streams) {
+    StreamView view;
+    view.ts = rows.ts;
+    view.columns = {rows.ts.data(), rows.key.data(), rows.mark.data(), rows.value.data()};
+    view.heartbeats = rows.heartbeats;
+    view.due = rows.due;
+    view.heartbeat_due = rows.heartbeat_due;
+    runtime->add_stream(view);
+  }
+  return runtime;
+}
+
+}  // namespace lab::test

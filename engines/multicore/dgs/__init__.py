@@ -1,0 +1,1 @@
+"""Family dgs: programs with dependency-guided synchronization, on synchronization plans."""

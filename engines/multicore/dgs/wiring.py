@@ -1,0 +1,307 @@
+"""Lays a synchronization plan out on the core: templates, trees, mailboxes, lanes and states.
+
+A worker's leaves that read a common stream share one mailbox, so that the stream is read once;
+leaves without a common stream get mailboxes of their own, so that none waits for another's
+synchronizations. Two leaves of one tree never share a mailbox: each arrives by itself.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from engines.errors import UnsupportedError
+from engines.multicore import _core
+from engines.multicore.dgs.kernel_sources import layout_of
+from engines.multicore.kernels.compile import Kernels
+from engines.protocol import OfferedLoad
+from workloads.model import DGSProgram, ForkJoin, Input, ListColumn, StateType, Stream
+from workloads.model.plan import ImplTag, Plan, PlanNode
+
+_LINE = 128  # bytes; kCacheLine of the core
+_UNIT = 8  # bytes; kStateUnit of the core
+
+Int32Array = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shape:
+    """A plan's tree as parallel lists, nodes in preorder, and the core's trees made from it."""
+
+    nodes: tuple[PlanNode, ...]
+    parent: tuple[int, ...]
+    keys: Int32Array
+    first_tree: int
+
+    def owner(self) -> dict[ImplTag, int]:
+        """Return the node that owns each tag."""
+        return {tag: index for index, node in enumerate(self.nodes) for tag in node.tags}
+
+    def ancestors(self, index: int) -> set[int]:
+        """Return the nodes above a node."""
+        above = set()
+        while self.parent[index] >= 0:
+            index = self.parent[index]
+            above.add(index)
+        return above
+
+
+class Wiring:
+    """Builds the core of one run. Keeps what the core borrows alive."""
+
+    def __init__(
+        self,
+        core: "_core.Core",
+        plan: Plan,
+        data: Input,
+        kernels: Kernels,
+        load: OfferedLoad | None = None,
+    ) -> None:
+        self.core = core
+        self._plan = plan
+        self._program: DGSProgram = plan.program
+        self._data = data
+        self._kernels = kernels
+        self._load = load
+        self._states = {state.name: index for index, state in enumerate(self._program.states)}
+        self._kept: list[object] = []
+
+    def build(self) -> None:
+        """Wire everything up; the core can then be started.
+
+        Raises:
+            EngineError: a function of the program does not compile.
+            UnsupportedError: leaves of different state types share a stream on one worker.
+        """
+        for state in self._program.states:
+            self.core.add_state_type(_round_up(state.dtype.itemsize, _UNIT))
+        shapes = [self._add_shape(tree.root, tree.keys) for tree in self._plan.trees]
+        groups = [
+            group for worker in range(self._plan.workers) for group in _groups(shapes, worker)
+        ]
+        self._add_streams(groups)
+        for group in groups:
+            self._add_group(group)
+        initial = self._initial_state()
+        for shape in shapes:
+            self.core.initialise(shape.first_tree, len(shape.keys), initial)
+
+    def _add_shape(self, root: PlanNode, keys: Int32Array) -> _Shape:
+        nodes = tuple(root.walk())
+        place = {id(node): index for index, node in enumerate(nodes)}
+        parent = [-1] * len(nodes)
+        first, second = [-1] * len(nodes), [-1] * len(nodes)
+        fork, join = [0] * len(nodes), [0] * len(nodes)
+        none: list[int] = []
+        pred1, pred2 = [none] * len(nodes), [none] * len(nodes)
+        for index, node in enumerate(nodes):
+            if not node.children:
+                continue
+            left, right = node.children
+            first[index], second[index] = place[id(left)], place[id(right)]
+            parent[first[index]] = parent[second[index]] = index
+            pair = self._pair(node)
+            fork[index], join[index] = self._kernels.fork(pair), self._kernels.join(pair)
+            pred1[index], pred2[index] = self._predicate(left), self._predicate(right)
+        types = [self._states[node.state] for node in nodes]
+        template = self.core.add_template(parent, first, second, types, fork, join, pred1, pred2)
+        first_tree = self.core.add_trees(template, len(keys))
+        return _Shape(nodes=nodes, parent=tuple(parent), keys=keys, first_tree=first_tree)
+
+    def _pair(self, node: PlanNode) -> ForkJoin:
+        wanted = (node.state, node.children[0].state, node.children[1].state)
+        for pair in self._program.parallel:
+            if (pair.parent, pair.first, pair.second) == wanted:
+                return pair
+        raise UnsupportedError(f"program {self._program.name} has no fork-join over {wanted}")
+
+    def _predicate(self, node: PlanNode) -> list[int]:
+        kinds = node.kinds()
+        return [int(kind in kinds) for kind in range(len(self._program.kinds))]
+
+    def _add_streams(self, groups: list["_Group"]) -> None:
+        """Give each stream to a worker that processes its events, else to one that reads it."""
+        processing = {s: g.worker for g in reversed(groups) for s in g.leaf_streams}
+        reading = {s: g.worker for g in reversed(groups) for s in g.streams()}
+        for index, stream in enumerate(self._data.streams):
+            payload = [_scalars(stream, name) for name in self._program.event.names or ()]
+            for name, column in stream.payload.items():
+                wanted = (
+                    self._program.event[name] if name in (self._program.event.names or ()) else None
+                )
+                if wanted is not None and column.dtype != wanted:
+                    raise UnsupportedError(
+                        f"stream {stream.name}: column {name} is {column.dtype}, the program "
+                        f"{self._program.name} declares {wanted}"
+                    )
+            owner = processing.get(index, reading.get(index, 0))
+            load = self._load
+            if load is None:
+                heartbeats = np.ascontiguousarray(stream.heartbeats, dtype=np.int64)
+                self.core.add_stream(stream.ts, stream.tag, payload, heartbeats, owner)
+                continue
+            self.core.add_stream(
+                stream.ts,
+                stream.tag,
+                payload,
+                load.heartbeat_ts[index],
+                owner,
+                load.due_ns[index],
+                load.heartbeat_due_ns[index],
+            )
+
+    def _add_group(self, group: "_Group") -> None:
+        mailbox = self.core.add_mailbox(group.worker)
+        leaf_state = self._leaf_state(group)
+        stride = _round_up(leaf_state.dtype.itemsize, _UNIT)
+        trees, leaves = group.trees()
+        storage = _aligned(stride * max(1, len(trees)))
+        self._kept.append(storage)
+        base = storage.ctypes.data
+        self.core.place(mailbox, trees, leaves, base, stride)
+        for index in sorted(group.streams()):
+            self._add_lane(mailbox, group, index, leaf_state, base, stride // _UNIT)
+
+    def _leaf_state(self, group: "_Group") -> StateType:
+        names = {shape.nodes[leaf].state for shape, leaf in group.leaves}
+        if len(names) > 1:
+            raise UnsupportedError(
+                f"program {self._program.name}: leaves of state types {sorted(names)} share a "
+                f"stream on worker {group.worker}; use fewer workers"
+            )
+        return self._program.state(names.pop())
+
+    def _add_lane(
+        self,
+        mailbox: int,
+        group: "_Group",
+        index: int,
+        leaf_state: StateType,
+        base: int,
+        units: int,
+    ) -> None:
+        stream = self._data.streams[index]
+        n_kinds = len(self._program.kinds)
+        tags = n_kinds * self._plan.alphabet.keys
+        slots = np.full(tags, -1, dtype=np.int32)
+        order_tree = np.full(tags, -1, dtype=np.int32)
+        order_node = np.full(tags, -1, dtype=np.int32)
+        position = 0
+        for shape, leaf in group.leaves:
+            owner = shape.owner()
+            above = shape.ancestors(leaf)
+            for kind in stream.kinds:
+                node = owner.get(ImplTag(kind, index))
+                codes = kind + n_kinds * shape.keys.astype(np.int64)
+                if node == leaf and ImplTag(kind, index) not in shape.nodes[leaf].ordering:
+                    slots[codes] = (
+                        np.arange(position, position + len(codes), dtype=np.int32) * units
+                    )
+                elif node == leaf or node in above:
+                    order_tree[codes] = np.arange(
+                        shape.first_tree, shape.first_tree + len(codes), dtype=np.int32
+                    )
+                    order_node[codes] = node
+            position += len(shape.keys)
+        occurring = _occurring(stream, n_kinds, self._plan.alphabet.keys)
+        runs = bool((slots[occurring] >= 0).any())
+        orders = bool((order_tree[occurring] >= 0).any())
+        dense = position == 1 and bool((slots[occurring] >= 0).all())
+        if stream.tag is None:
+            only = stream.kinds[0]
+            order_tree, order_node = order_tree[only : only + 1], order_node[only : only + 1]
+            base += int(max(0, slots[only])) * _UNIT
+            dense = True
+        layout = layout_of(self._program, stream)
+        update = [
+            self._kernels.run(state, layout, keyed=False) if orders else 0
+            for state in self._program.states
+        ]
+        self.core.add_lane(
+            mailbox,
+            index,
+            self._kernels.run(leaf_state, layout, keyed=not dense) if runs else 0,
+            None if dense or not runs else slots,
+            base,
+            np.ascontiguousarray(order_tree) if orders else None,
+            np.ascontiguousarray(order_node) if orders else None,
+            update,
+        )
+
+    def _initial_state(self) -> bytes:
+        dtype = self._program.states[0].dtype
+        # A record array's scalar is a view with attributes, as the program's functions expect.
+        storage = np.zeros(1, dtype=dtype).view(np.recarray)
+        self._program.init(storage[0])
+        return storage.tobytes()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Group:
+    """Leaves of one worker that share streams, hence one mailbox."""
+
+    worker: int
+    leaves: tuple[tuple[_Shape, int], ...]
+    leaf_streams: frozenset[int]
+
+    def streams(self) -> set[int]:
+        """Return every stream with events for the leaves or for the nodes above them."""
+        found = set()
+        for shape, leaf in self.leaves:
+            for index in {leaf, *shape.ancestors(leaf)}:
+                found |= {tag.stream for tag in shape.nodes[index].tags}
+        return found
+
+    def trees(self) -> tuple[Int32Array, Int32Array]:
+        """Return all trees (one per key) and the leaf of each, in the order of their slots."""
+        trees = [
+            np.arange(shape.first_tree, shape.first_tree + len(shape.keys), dtype=np.int32)
+            for shape, _ in self.leaves
+        ]
+        leaves = [np.full(len(shape.keys), leaf, dtype=np.int32) for shape, leaf in self.leaves]
+        return np.concatenate(trees), np.concatenate(leaves)
+
+
+def _scalars(stream: Stream, name: str) -> npt.NDArray[np.generic] | None:
+    column = stream.payload.get(name)
+    if isinstance(column, ListColumn):
+        raise UnsupportedError(f"stream {stream.name}: column {name} is a list; programs take none")
+    return column
+
+
+def _groups(shapes: list[_Shape], worker: int) -> Iterator[_Group]:
+    """Group a worker's leaves that share a stream, at most one leaf of a shape in a group."""
+    parts: list[tuple[set[int], list[tuple[_Shape, int]]]] = []
+    for shape in shapes:
+        for leaf, node in enumerate(shape.nodes):
+            if node.children or node.worker != worker:
+                continue
+            streams = {tag.stream for tag in node.tags}
+            for common, members in parts:
+                if common & streams and all(member is not shape for member, _ in members):
+                    common |= streams
+                    members.append((shape, leaf))
+                    break
+            else:
+                parts.append((streams, [(shape, leaf)]))
+    for streams, members in parts:
+        yield _Group(worker=worker, leaves=tuple(members), leaf_streams=frozenset(streams))
+
+
+def _occurring(stream: Stream, n_kinds: int, keys: int) -> npt.NDArray[np.int64]:
+    if stream.tag is None:
+        return np.array([stream.kinds[0]], dtype=np.int64)
+    every_key = np.arange(keys, dtype=np.int64) * n_kinds
+    return np.concatenate([every_key + kind for kind in stream.kinds])
+
+
+def _aligned(nbytes: int) -> npt.NDArray[np.uint8]:
+    """Return zeroed storage that shares no cache line with anything else."""
+    raw = np.zeros(nbytes + 2 * _LINE, dtype=np.uint8)
+    skip = -raw.ctypes.data % _LINE
+    return raw[skip : skip + _round_up(nbytes, _LINE)]
+
+
+def _round_up(value: int, step: int) -> int:
+    return -(-value // step) * step

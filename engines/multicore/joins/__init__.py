@@ -1,0 +1,1 @@
+"""Family joins: hand-written band joins, which the operator O+ is compared with."""

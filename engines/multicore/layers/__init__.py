@@ -1,0 +1,1 @@
+"""Family layers: query graphs, with order made by channels, by operators, or nowhere."""

@@ -1,0 +1,131 @@
+"""What query graphs of pipelines and of operators O+ share: the core, its counters, its plan.
+
+Source: Viper: communication-layer determinism and scaling in stream processing, sections 3 and 4.
+How and why: docs/decisions/0011-determinism-layers.md.
+"""
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from engines.multicore import _core
+from engines.multicore.layers.options import IN_WORDS, LayersOptions
+from engines.multicore.run.core_run import CoreRun, offered
+from engines.multicore.run.results import histogram
+from engines.protocol import Measured, OfferedLoad
+from workloads.model import Columns
+
+HANDED_OVER = (
+    "from when an injector handed over the input record that an output comes from, to within 64 "
+    "records (of an operator O+ the last one that was read when its window emitted), until the "
+    "output was at its sink; at full speed, so it is the time spent in channels"
+)
+
+
+class GraphRun(CoreRun, ABC):
+    """A run as a query graph. A subclass makes the core and adds operators and streams to it.
+
+    Args:
+        output: what the answer's records are.
+        workers: instances of each operator.
+        options: the determinism layer.
+        load: when records are due; None: all at once.
+        measure: False leaves out latency and counts over time.
+        expected_outputs: records in the answer; None: not known.
+    """
+
+    _compares = False
+    """Whether the operator is a join, which counts the pairs that it compares."""
+
+    def __init__(
+        self,
+        output: np.dtype[np.void],
+        *,
+        workers: int,
+        options: LayersOptions | None,
+        load: OfferedLoad | None,
+        measure: bool,
+        expected_outputs: int | None,
+    ) -> None:
+        super().__init__(output, load=load, measure=measure, expected_outputs=expected_outputs)
+        self._workers = workers
+        self._options = options or LayersOptions()
+
+    def run(self) -> Measured:
+        """Process the whole input.
+
+        Raises:
+            EngineCrashError: an operator failed; the message says which and how.
+        """
+        self._run_core()
+        counters = self._counters()
+        return self._measured(self._plan(counters), counters)
+
+    def answer(self) -> Columns:
+        """Return all outputs, by time and sink; what a sink got late stays late."""
+        return super().answer()
+
+    def _make_core(
+        self, itemsizes: Sequence[int], *, batch: int, ring_blocks: int, pin: bool | None
+    ) -> _core.LayersCore:
+        """Return a core without operators; `itemsizes` are those of a pipeline's input."""
+        available = sorted(os.sched_getaffinity(0))
+        return _core.LayersCore(
+            determinism=self._options.determinism,
+            workers=self._workers,
+            batch=batch,
+            channel_rows=self._options.channel_rows,
+            ring_blocks=ring_blocks,
+            itemsizes=list(itemsizes),
+            core_count=len(available),
+            cores=available if pin else [],
+            load=offered(self._load),
+            reserved_rows=self._reserved_rows(),
+            measure=self._measure,
+        )
+
+    @abstractmethod
+    def _operators_in_words(self) -> list[str]:
+        """Return each operator and its instances."""
+
+    def _plan(self, counters: Mapping[str, float]) -> str:
+        def of(count: float, what: str) -> str:
+            return f"{count:.0f} {what}" + ("" if count == 1 else "s")
+
+        parts = [
+            of(counters["injectors"], "injector"),
+            *self._operators_in_words(),
+            of(counters["sinks"], "sink"),
+        ]
+        channels = f"{of(counters['queues'], 'queue')} and {of(counters['logs'], 'ordered log')}"
+        return (
+            f"{' -> '.join(parts)}; determinism: {self._options.determinism} "
+            f"({IN_WORDS[self._options.determinism]}); {of(counters['threads'], 'thread')}, "
+            f"{of(counters['mergers'], 'merge-sorting operator')} among them; {channels} of "
+            f"{self._options.channel_rows} records a producer"
+        )
+
+    def _counters(self) -> dict[str, float]:
+        counters = self._counted()
+        if not self._compares:
+            del counters["comparisons"]
+        cpu_ns, merger_ns = counters.pop("cpu_ns"), counters.pop("merger_cpu_ns")
+        events = self._open().events()
+        return {
+            **counters,
+            "graph_cpu_s": cpu_ns / 1e9,
+            # ns a tuple is ms a million of them.
+            "graph_cpu_s_per_mtuple": cpu_ns / events / 1e3 if events else 0.0,
+            "merger_cpu_share": merger_ns / cpu_ns if cpu_ns else 0.0,
+            "switches_per_mtuple": (
+                (counters["voluntary_switches"] + counters["involuntary_switches"]) / events * 1e6
+                if events
+                else 0.0
+            ),
+        }
+
+    def _at_full_speed(self, core: Any) -> dict[str, Any]:
+        return {"latency": histogram(core.latency(), HANDED_OVER)}

@@ -1,0 +1,112 @@
+"""Runs pipelines as query graphs: docs/decisions/0011-determinism-layers.md."""
+
+from engines.errors import UnsupportedError
+from engines.multicore.layers.graph import GraphRun
+from engines.multicore.layers.options import LayersOptions
+from engines.multicore.run.core_run import set_up
+from engines.multicore.stages.columns import (
+    add_stage,
+    columns_of,
+    itemsizes,
+    partitions_of,
+    refused_fields,
+)
+from engines.multicore.stages.kernels import StageKernels
+from engines.protocol import OfferedLoad
+from workloads.model import Input, OutputType, Pipeline, Tag
+from workloads.model.pipeline import PARTITIONED, STATEFUL, STATELESS
+
+
+class LayersRun(GraphRun):
+    """One run of a pipeline as a query graph, on columns in memory.
+
+    Args:
+        pipeline: what to compute.
+        data: on which input; each of its streams has an injector.
+        workers: instances of each operator, 1 to 64; stateful operators have one.
+        batch: records that are handed over at once at most.
+        ring_blocks: with a load, blocks that the generator may be ahead of an injector.
+        options: the determinism layer.
+        pin: pin threads to cores in turn; None: no.
+        load: when records are due; None: all at once.
+        measure: False leaves out latency and counts over time.
+        expected_outputs: records in the answer; None: not known.
+
+    Raises:
+        UnsupportedError: the core cannot run this pipeline on this input.
+        EngineError: a function does not compile, or an option is out of range.
+    """
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        data: Input,
+        *,
+        workers: int,
+        batch: int,
+        ring_blocks: int,
+        options: LayersOptions | None = None,
+        pin: bool | None = None,
+        load: OfferedLoad | None = None,
+        measure: bool = True,
+        expected_outputs: int | None = None,
+    ) -> None:
+        reason = refused_fields(pipeline, data)
+        if reason is not None:
+            raise UnsupportedError(reason)
+        super().__init__(
+            pipeline.output,
+            workers=workers,
+            options=options,
+            load=load,
+            measure=measure,
+            expected_outputs=expected_outputs,
+        )
+        self._pipeline = pipeline
+        self._kernels = [
+            StageKernels(stage, pipeline.input_of(index))
+            for index, stage in enumerate(pipeline.stages)
+        ]
+        with set_up():
+            self._core = self._make_core(
+                [8, *itemsizes(pipeline.event)], batch=batch, ring_blocks=ring_blocks, pin=pin
+            )
+            for stage, kernels in zip(pipeline.stages, self._kernels, strict=True):
+                add_stage(self._core, stage, kernels, partitions_of(stage))
+            for index, stream in enumerate(data.streams):
+                self._add_stream(index, stream, columns_of(stream, pipeline.event))
+            self._core.start()
+
+    def _operators_in_words(self) -> list[str]:
+        parts = []
+        for stage in self._pipeline.stages:
+            instances = 1 if stage.kind == STATEFUL else self._workers
+            parts.append(f"{stage.name} ({stage.kind}) x {instances}")
+        return parts
+
+
+def depends_on_ties(pipeline: Pipeline, output: OutputType, workers: int) -> str | None:
+    """Return why an answer would depend on which instance is first among ties, or None.
+
+    Instances of a partitioned operator have keys of their own; what they forward at one time leaves
+    in the order of the instances. Of operators without keys one instance has all records of a time
+    (core/layers/route.h), so that their order stays.
+    """
+    keyed = [stage for stage in pipeline.stages if stage.kind == PARTITIONED]
+    if workers == 1 or not keyed:
+        return None
+    first = keyed[0]
+    behind = pipeline.stages[pipeline.stages.index(first) + 1 :]
+    remembers = [stage.name for stage in behind if stage.kind != STATELESS]
+    remedy = "give workers = 1, or run variant 'ordered'"
+    if remembers:
+        return (
+            f"operator {remembers[0]} keeps a state, and takes records of one time in the order of "
+            f"the {workers} instances of {first.name}, not of the input; {remedy}"
+        )
+    if output.key_field is None or output.depends(Tag(0, 0), Tag(0, 1)):
+        return (
+            f"outputs of different keys depend on each other, and at one time leave in the order "
+            f"of the {workers} instances of {first.name}, not of the input; {remedy}"
+        )
+    return None

@@ -1,0 +1,105 @@
+"""Runs queries of one operator O+ as query graphs: docs/decisions/0011-determinism-layers.md."""
+
+import numpy as np
+
+from engines.errors import UnsupportedError
+from engines.multicore.layers.graph import GraphRun
+from engines.multicore.layers.options import NONE, LayersOptions
+from engines.multicore.oplus.elastic.mapping import balanced_mapping
+from engines.multicore.oplus.kernels import OperatorKernels, columns_of, layout_of
+from engines.multicore.oplus.refusal import refusal
+from engines.multicore.oplus.spec import output_itemsizes, spec_of
+from engines.multicore.run.core_run import set_up
+from engines.protocol import OfferedLoad
+from workloads.model import Input, Query
+
+MOST_INSTANCES = 63
+"""Injectors say to which instances a tuple goes in a word with a sign."""
+
+
+class LayersQueryRun(GraphRun):
+    """One run of an operator O+ as a query graph, on columns in memory.
+
+    Args:
+        query: what to compute; it has one operator.
+        data: on which input; each of its streams has an injector.
+        workers: instances of the operator, 1 to 63, each with the windows of its own keys.
+        batch: tuples that are handed over at once at most.
+        ring_blocks: with a load, blocks that the generator may be ahead of an injector.
+        options: the determinism layer.
+        pin: pin threads to cores in turn; None: no.
+        load: when tuples are due; None: all at once.
+        measure: False leaves out latency and counts over time.
+        expected_outputs: records in the answer; None: not known.
+
+    Raises:
+        UnsupportedError: the core cannot run this query on this input, or not this way.
+        EngineError: a function does not compile, or an option is out of range.
+    """
+
+    def __init__(
+        self,
+        query: Query,
+        data: Input,
+        *,
+        workers: int,
+        batch: int,
+        ring_blocks: int,
+        options: LayersOptions | None = None,
+        pin: bool | None = None,
+        load: OfferedLoad | None = None,
+        measure: bool = True,
+        expected_outputs: int | None = None,
+    ) -> None:
+        determinism = (options or LayersOptions()).determinism
+        reason = no_graph(query, workers, determinism) or refusal(query, data)
+        if reason is not None:
+            raise UnsupportedError(reason)
+        super().__init__(
+            query.output,
+            workers=workers,
+            options=options,
+            load=load,
+            measure=measure,
+            expected_outputs=expected_outputs,
+        )
+        operator = query.operators[0]
+        self._operator = operator
+        self._compares = operator.join is not None
+        self._kernels = OperatorKernels(operator)
+        layouts = [layout_of(operator, stream) for stream in data.streams]
+        owner = balanced_mapping(operator.buckets, workers).astype(np.int32)
+        with set_up():
+            self._core = self._make_core([8], batch=batch, ring_blocks=ring_blocks, pin=pin)
+            self._core.set_operator(
+                spec=spec_of(operator, self._kernels, layouts),
+                owner=owner.tolist(),
+                itemsizes=output_itemsizes(operator),
+                end_watermark=None if data.until_ts is None else data.until_ts - 1,
+            )
+            for index, (stream, layout) in enumerate(zip(data.streams, layouts, strict=True)):
+                process = 0 if self._compares else self._kernels.process(layout)
+                route = 0 if self._compares else self._kernels.route(layout)
+                columns = columns_of(operator, stream)
+                self._add_stream(index, stream, columns, layout.input, process, route)
+            self._core.start()
+
+    def _operators_in_words(self) -> list[str]:
+        operator = self._operator
+        how = "join of all pairs" if self._compares else "keyed windows"
+        return [f"{operator.name} ({how}) x {self._workers}, {operator.buckets} buckets of keys"]
+
+
+def no_graph(query: Query, workers: int, determinism: str) -> str | None:
+    """Return why a query is not run as a graph with so many instances in this layer, or None."""
+    if workers > MOST_INSTANCES:
+        return f"variant layers runs at most {MOST_INSTANCES} instances of an operator O+"
+    if query.operators[0].join is not None and determinism == NONE:
+        # Nothing leaves its window while one injector is ahead of the other.
+        return f"{query.name} joins all pairs, which needs an order; determinism = 'none' has none"
+    if len(query.operators) == 1:
+        return None
+    return (
+        f"query {query.name} has {len(query.operators)} operators; variant layers runs one, or a "
+        "pipeline; use vsn"
+    )

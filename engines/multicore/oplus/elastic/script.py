@@ -1,0 +1,56 @@
+"""The manual controller: given numbers of instances at given times."""
+
+import math
+from collections.abc import Sequence
+
+from engines.multicore.oplus.elastic.decision import Decision
+from engines.multicore.oplus.elastic.observation import Observation
+
+
+class Script:
+    """Follows a script, whatever the load.
+
+    A step that is due at a look replaces those before it that are due as well. A step takes effect
+    once: it does not undo what something else did later.
+
+    Args:
+        steps: `[(t_s, instances), ...]`: seconds after the start of the timed part, ascending, and
+            numbers of instances.
+
+    Raises:
+        ValueError: there is no step, or one is not such a pair, or times do not ascend.
+    """
+
+    def __init__(self, *, steps: Sequence[Sequence[float]]) -> None:
+        if not isinstance(steps, list | tuple) or not steps:
+            raise ValueError(f"steps is {steps!r}; expected a list, e.g. [[1.0, 2], [2.5, 1]]")
+        self._steps = [_step(number, step) for number, step in enumerate(steps, 1)]
+        for (before, _), (after, _) in zip(self._steps, self._steps[1:], strict=False):
+            if after <= before:
+                raise ValueError(f"steps: {after:g} s comes after {before:g} s; expected ascending")
+        self._next = 0
+
+    def decide(self, seen: Observation) -> Decision | None:
+        """Return the latest step that has become due since the last look."""
+        decision = None
+        while self._next < len(self._steps) and self._steps[self._next][0] <= seen.time_s:
+            time_s, instances = self._steps[self._next]
+            decision = Decision(instances=instances, why=f"the script's step at {time_s:g} s")
+            self._next += 1
+        return decision
+
+
+def _step(number: int, step: object) -> tuple[float, int]:
+    if isinstance(step, list | tuple) and len(step) == 2:
+        time_s, instances = step
+        if (
+            isinstance(time_s, int | float)
+            and not isinstance(time_s, bool)
+            and 0 <= time_s < math.inf
+            and type(instances) is int
+            and instances >= 1
+        ):
+            return float(time_s), instances
+    raise ValueError(
+        f"steps: step {number} is {step!r}; expected [seconds from the start, instances]"
+    )

@@ -1,0 +1,359 @@
+"""Compiles the functions of an operator O+ to the kernels of core/oplus/kernel.h.
+
+A tuple is a named tuple of scalars (and array views for lists), made anew for each row from the
+stream's columns, so that it dissolves into registers once the user's function is inlined.
+"""
+
+from collections import namedtuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from engines.multicore.kernels import emitter, memory
+from engines.multicore.kernels.compile import compile_kernel, inlined
+from engines.multicore.kernels.fingerprint import UnstableError, fingerprint
+from engines.multicore.kernels.vector_bits import vector_bits
+from engines.multicore.oplus import kernel_sources as operator_sources
+from engines.multicore.oplus import keyset
+from workloads.model import ListColumn, Operator, Stream
+from workloads.model.operator import SINGLE
+
+_P, _I = types.voidptr, types.int64
+_PROCESS = _I(_P, _P, _I, _I, _P)
+_ROUTE = _I(_P, _P, _I, _I, _P)
+_EXPIRE = _I(_P, _I, _I, _I, _P)
+_MATCH = _I(_P, _I, _I, _P, _I, _I, _P, _I)
+_PAIRS = _I(_P, _P, _P, _P, _I, _I, _P)
+
+_Functions = dict[str, tuple[str, Callable[..., Any]]]
+"""Roles and functions, by the name that a kernel's source calls them."""
+
+HEAD_BYTES = 8
+"""Of an entry of a window table: its stamp (core/run/key_table.h)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TupleLayout:
+    """What a kernel must know of the stream whose tuples it reads.
+
+    Attributes:
+        input: index into the operator's inputs.
+        fields: scalar fields that the stream carries.
+        lists: list-valued ones.
+    """
+
+    input: int
+    fields: tuple[str, ...]
+    lists: tuple[str, ...]
+
+
+def layout_of(operator: Operator, stream: Stream) -> TupleLayout:
+    """Return the layout of a stream's tuples."""
+    return TupleLayout(
+        input=stream.kinds[0],
+        fields=tuple(name for name in operator.fields.names or () if name in stream.payload),
+        lists=tuple(name for name in operator.lists if name in stream.payload),
+    )
+
+
+def columns_of(operator: Operator, stream: Stream) -> list[np.ndarray[Any, Any] | None]:
+    """Return the columns behind `ts` as kernels expect them; None where the stream has none.
+
+    First the scalar fields, then for each list its begins, ends and elements.
+    """
+    columns: list[np.ndarray[Any, Any] | None] = []
+    for name in operator.fields.names or ():
+        column = stream.payload.get(name)
+        assert not isinstance(column, ListColumn)
+        columns.append(column)
+    for name in operator.lists:
+        lists = stream.payload.get(name)
+        if isinstance(lists, ListColumn):
+            columns += [lists.offsets[:-1], lists.offsets[1:], lists.values]
+        else:
+            columns += [None, None, None]
+    return columns
+
+
+def shapes_of(operator: Operator) -> list[tuple[int, bool]]:
+    """Return (bytes of an element, whether it is a list) of each payload column, in that order."""
+    scalars = [(operator.fields[name].itemsize, False) for name in operator.fields.names or ()]
+    return scalars + [(dtype.itemsize, True) for dtype in operator.lists.values()]
+
+
+def window_dtype(operator: Operator) -> np.dtype[np.void]:
+    """Return the record of one window instance: key, left boundary, state; padded to 8 bytes."""
+    fields: list[tuple[str, Any]] = [("key", np.int64), ("left", np.int64)]
+    fields += [(name, operator.state[name]) for name in operator.state.names or ()]
+    plain: Any = np.dtype(fields, align=True)
+    size = -(-plain.itemsize // 8) * 8
+    return np.dtype(
+        {
+            "names": list(plain.names or ()),
+            "formats": [plain[name] for name in plain.names or ()],
+            "offsets": [plain.fields[name][1] for name in plain.names or ()],
+            "itemsize": size,
+        }
+    )
+
+
+def entry_bytes(operator: Operator) -> int:
+    """Return the size of a window table's entry."""
+    return HEAD_BYTES + len(operator.inputs) * window_dtype(operator).itemsize
+
+
+def _name_of(bucket: Callable[[int], int] | None) -> str:
+    """Return a name for a bucket function: types of one name are one type to the compiler."""
+    if bucket is None:
+        return "hash"
+    try:
+        return fingerprint(bucket)
+    except UnstableError:
+        return str(id(bucket))
+
+
+class OperatorKernels:
+    """The compiled functions of one operator. Compiles on first use; keeps the code alive."""
+
+    def __init__(self, operator: Operator) -> None:
+        self._operator = operator
+        self._kept: dict[tuple[object, ...], Any] = {}
+        names = ("ts", "input", *(operator.fields.names or ()), *operator.lists)
+        self._tuple = namedtuple("tuple_", names)  # type: ignore[misc]
+        bucket = None if operator.bucket is None else inlined(operator.bucket)
+        self._keys = keyset.KeySetType(
+            f"{operator.buckets} {_name_of(operator.bucket)}",
+            keyset.bucket_function(operator.buckets, bucket),
+        )
+
+    def process(self, layout: TupleLayout) -> int:
+        """Return the address of the kernel that updates window instances with tuples.
+
+        Raises:
+            EngineError: f_MK or f_U does not compile.
+        """
+        operator = self._operator
+        assert operator.update is not None
+        source = operator_sources.PROCESS.format(
+            pointers=self._pointers("columns", "", layout),
+            tuple=self._tuple_source("i", "", layout),
+            advance=operator.window.advance,
+            size=operator.window.size,
+            room=operator.max_outputs if operator.emits_on_update else 0,
+            last="first" if operator.window.type == SINGLE else "floor(ts, ADVANCE) * ADVANCE",
+            windows=self._windows_source("found"),
+        )
+        functions: _Functions = {
+            "user_keys": ("keys", operator.keys),
+            "user": ("update", operator.update),
+        }
+        return self._address("process", functions, source, _PROCESS, (layout,))
+
+    def route(self, layout: TupleLayout) -> int:
+        """Return the address of the kernel that says which instances tuples go to.
+
+        Raises:
+            EngineError: f_MK does not compile.
+        """
+        source = operator_sources.ROUTE.format(
+            pointers=self._pointers("columns", "", layout),
+            tuple=self._tuple_source("i", "", layout),
+        )
+        functions: _Functions = {"user_keys": ("keys", self._operator.keys)}
+        return self._address("route", functions, source, _ROUTE, (layout,))
+
+    def expire(self) -> int:
+        """Return the address of the kernel of expiry, 0 when windows expire without a trace.
+
+        Raises:
+            EngineError: f_O or f_S does not compile.
+        """
+        operator = self._operator
+        if operator.expire is None and operator.slide is None:
+            return 0
+        functions: _Functions = {}
+        calls = []
+        if operator.expire is not None:
+            functions["user_expire"] = ("expire", operator.expire)
+            calls.append("user_expire(w, out)")
+        if operator.window.type == SINGLE:
+            calls += [
+                f"w[{i}].left = left + {operator.window.advance}"
+                for i in range(len(operator.inputs))
+            ]
+            if operator.slide is not None:  # of windows that have advanced
+                functions["user_slide"] = ("slide", operator.slide)
+                calls.append("user_slide(w)")
+            calls += _zero_source(operator)
+        source = operator_sources.EXPIRE.format(
+            size=operator.window.size,
+            stride=entry_bytes(operator),
+            head=HEAD_BYTES,
+            max_outputs=operator.max_outputs,
+            windows=self._windows_source("at"),
+            calls="\n".join(f"            {call}" for call in calls),
+        )
+        return self._address("expire", functions, source, _EXPIRE, ())
+
+    def match(self, left: TupleLayout, right: TupleLayout, *, by_left: bool) -> int:
+        """Return the address of the kernel that compares tuples of two inputs.
+
+        Raises:
+            EngineError: the predicate does not compile.
+        """
+        assert self._operator.join is not None
+        probe, stored = (left, right) if by_left else (right, left)
+        call = "user({}, s)" if by_left else "user(s, {})"
+        source = operator_sources.MATCH.format(
+            probe_pointers=self._pointers("probes", "p_", probe),
+            stored_pointers=self._pointers("others", "s_", stored),
+            **{f"probe_{n}": self._tuple_source(f"(i + {n})", "p_", probe) for n in range(4)},
+            **{f"call_{n}": call.format(f"p{n}") for n in range(4)},
+            probe=self._tuple_source("k", "p_", probe),
+            stored=self._tuple_source("j", "s_", stored),
+            call=call.format("p"),
+            left="k" if by_left else "j",
+            right="j" if by_left else "k",
+        )
+        functions: _Functions = {"user": ("match", self._operator.join.match)}
+        return self._address("match", functions, source, _MATCH, (left, right, by_left))
+
+    def match_vector_bits(self) -> int:
+        """Return the width of the vectors in the compiled comparisons; 0: not known, or no join."""
+        compiled = [kernel for key, kernel in self._kept.items() if key[0] == "match"]
+        return max(map(vector_bits, compiled), default=0)
+
+    def pairs(self, left: TupleLayout, right: TupleLayout) -> int:
+        """Return the address of the kernel that emits the results of pairs.
+
+        Raises:
+            EngineError: the join's emit function does not compile.
+        """
+        assert self._operator.join is not None
+        source = operator_sources.PAIRS.format(
+            left_pointers=self._pointers("lefts", "l_", left),
+            right_pointers=self._pointers("rights", "r_", right),
+            left=self._tuple_source("i", "l_", left),
+            right=self._tuple_source("j", "r_", right),
+            max_outputs=self._operator.max_outputs,
+        )
+        functions: _Functions = {"user": ("emit", self._operator.join.emit)}
+        return self._address("pairs", functions, source, _PAIRS, (left, right))
+
+    def _address(
+        self,
+        role: str,
+        functions: _Functions,
+        source: str,
+        signature: Any,
+        key: Sequence[object],
+    ) -> int:
+        full = (role, *key)
+        if full not in self._kept:
+            fields = self._operator.fields
+            names: dict[str, Any] = {
+                "Tuple": self._tuple,
+                "WINDOW": memory.record_type(window_dtype(self._operator)),
+                "OUTPUT": emitter.emitter_type(self._operator.output, stamped=True),
+                "KEYS": self._keys,
+                "ADVANCE": self._operator.window.advance,
+                "SIZE": self._operator.window.size,
+                **{f"TYPE_{name}": fields[name].type for name in fields.names or ()},
+                **{f"TYPE_{name}": dtype.type for name, dtype in self._operator.lists.items()},
+                "set_stamp": emitter.set_stamp,
+                "call_find": call_find,
+                "open_key_set": keyset.open_key_set,
+                "count_keys": keyset.count_keys,
+                "refused_keys": keyset.refused_keys,
+                "key_at": keyset.key_at,
+                "bucket_at": keyset.bucket_at,
+            }
+            where = f"operator {self._operator.name}"
+            extra = () if self._operator.bucket is None else (self._operator.bucket,)
+            self._kept[full] = compile_kernel(
+                where, functions, source, signature, names, also=extra
+            )
+        return int(self._kept[full].address)
+
+    def _pointers(self, columns: str, prefix: str, layout: TupleLayout) -> str:
+        lines = [f"{prefix}ts_column = pointer_at({columns}, 0)"]
+        position = 1
+        for name in self._operator.fields.names or ():
+            if name in layout.fields:
+                lines.append(f"{prefix}column_{name} = pointer_at({columns}, {position})")
+            position += 1
+        for name in self._operator.lists:
+            if name in layout.lists:
+                lines += [
+                    f"{prefix}begin_{name} = pointer_at({columns}, {position})",
+                    f"{prefix}end_{name} = pointer_at({columns}, {position + 1})",
+                    f"{prefix}values_{name} = pointer_at({columns}, {position + 2})",
+                ]
+            position += 3
+        return "\n".join(f"    {line}" for line in lines)
+
+    def _tuple_source(self, row: str, prefix: str, layout: TupleLayout) -> str:
+        parts = [f"load({prefix}ts_column, {row}, int64)", str(layout.input)]
+        for name in self._operator.fields.names or ():
+            if name in layout.fields:
+                parts.append(f"load({prefix}column_{name}, {row}, TYPE_{name})")
+            else:
+                parts.append(f"TYPE_{name}(0)")
+        for name, dtype in self._operator.lists.items():
+            if name in layout.lists:
+                begin = f"load({prefix}begin_{name}, {row}, int64)"
+                end = f"load({prefix}end_{name}, {row}, int64)"
+                parts.append(
+                    f"carray(offset({prefix}values_{name}, {begin} * {dtype.itemsize}), "
+                    f"({end} - {begin},), TYPE_{name})"
+                )
+            else:
+                parts.append(f"carray({prefix}ts_column, (0,), TYPE_{name})")
+        return f"Tuple({', '.join(parts)})"
+
+    def _windows_source(self, address: str) -> str:
+        width = window_dtype(self._operator).itemsize
+        parts = [
+            f"record_at(offset({address}, {i * width}), WINDOW)"
+            for i in range(len(self._operator.inputs))
+        ]
+        return f"({', '.join(parts)},)"
+
+
+def _zero_source(operator: Operator) -> list[str]:
+    """Return the lines that make states which are zero by value zero in every byte.
+
+    The core removes the keys of such states; a float may be -0.0. Other states keep theirs.
+    """
+    bases = {name: operator.state[name].base for name in operator.state.names or ()}
+    if all(base.kind not in "fc" for base in bases.values()):
+        return []
+    parts = []
+    targets = []
+    for i in range(len(operator.inputs)):
+        for name, base in bases.items():
+            array = operator.state[name].subdtype is not None
+            parts.append(f"w[{i}].{name}.any()" if array else f"w[{i}].{name} != 0")
+            if base.kind in "fc":
+                targets.append(f"    w[{i}].{name}{'[:]' if array else ''} = 0")
+    return [f"if not ({' or '.join(parts)}):", *targets]
+
+
+@intrinsic
+def call_find(
+    typingctx: Any, function: Any, instance: Any, key: Any, bucket: Any, left: Any, stamp: Any
+) -> Any:
+    """`call_find(function, instance, key, bucket, left, stamp)`: call a C `FindWindows`."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(64)
+        kind = ir.FunctionType(byte, [byte, word, word, word, word])
+        callee = builder.bitcast(args[0], kind.as_pointer())
+        return builder.call(callee, list(args[1:]))
+
+    return types.voidptr(_P, _P, _I, _I, _I, _I), codegen

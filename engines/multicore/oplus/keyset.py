@@ -1,0 +1,203 @@
+"""The `out` argument of f_MK in compiled code: collects the keys of one tuple, with their buckets.
+
+Layout of the C struct behind it: core/oplus/kernel.h, `KeySet`. Keys of buckets that belong to
+other instances are dropped at once.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit
+from numba.core import cgutils, types
+from numba.core.extending import models, overload_method, register_model
+from numba.extending import intrinsic
+
+COLUMNS, COUNT, CAPACITY, REFUSED, OWNER, ME = 0, 8, 16, 24, 32, 40
+
+
+@njit(forceinline=True, error_model="numpy", nogil=True)
+def mix_key(key: Any) -> Any:
+    """Return the hash of a key; core/run/key_table.h has it too."""
+    x = np.uint64(key) + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def bucket_function(buckets: int, bucket: Any | None) -> Any:
+    """Return the compiled function from a key to its bucket.
+
+    Args:
+        buckets: number of buckets.
+        bucket: the operator's own function, compiled; None for the hash.
+    """
+    count = np.uint64(buckets)
+    signed = np.int64(buckets)
+    if bucket is None:
+
+        @njit(forceinline=True, error_model="numpy", nogil=True)
+        def hashed(key: Any) -> Any:
+            return np.int64(mix_key(key) % count)
+
+        return hashed
+
+    @njit(forceinline=True, error_model="numpy", nogil=True)
+    def given(key: Any) -> Any:
+        return np.int64(bucket(key)) % signed
+
+    return given
+
+
+class KeySetType(types.Type):
+    """Numba type of the key set of one operator; `to_bucket` is its compiled bucket function."""
+
+    def __init__(self, name: str, to_bucket: Callable[[Any], Any]) -> None:
+        self.to_bucket = to_bucket
+        super().__init__(name=f"KeySet({name})")
+
+
+@register_model(KeySetType)
+class _KeySetModel(models.StructModel):
+    def __init__(self, dmm: Any, fe_type: KeySetType) -> None:
+        members = [
+            ("keys", types.CPointer(types.int64)),
+            ("buckets", types.CPointer(types.int32)),
+            ("count", types.CPointer(types.int64)),
+            ("refused", types.CPointer(types.int64)),
+            ("capacity", types.int64),
+            ("owner", types.CPointer(types.int32)),
+            ("me", types.int64),
+        ]
+        super().__init__(dmm, fe_type, members)
+
+
+def _word(builder: Any, base: Any, offset: int) -> Any:
+    byte = builder.bitcast(base, ir.IntType(8).as_pointer())
+    at = builder.gep(byte, [ir.Constant(ir.IntType(64), offset)])
+    return builder.bitcast(at, ir.IntType(64).as_pointer())
+
+
+def open_key_set(key_set: KeySetType) -> tuple[Any, Any, Any]:
+    """Return intrinsics (open, clear, close) that wrap a C `KeySet` for the length of a call.
+
+    In between the counters live on the stack; `close(keys, address)` writes them back.
+    """
+
+    @intrinsic
+    def open_(typingctx: Any, address: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            keys = cgutils.create_struct_proxy(key_set)(context, builder)
+            byte_pointer = ir.IntType(8).as_pointer()
+            table = builder.inttoptr(
+                builder.load(_word(builder, args[0], COLUMNS)), byte_pointer.as_pointer()
+            )
+            for i, (name, element) in enumerate((("keys", types.int64), ("buckets", types.int32))):
+                column = builder.load(builder.gep(table, [ir.Constant(ir.IntType(64), i)]))
+                wanted = context.get_value_type(types.CPointer(element))
+                setattr(keys, name, builder.bitcast(column, wanted))
+            for name in ("count", "refused"):
+                slot = cgutils.alloca_once(builder, ir.IntType(64))
+                builder.store(ir.Constant(ir.IntType(64), 0), slot)
+                setattr(keys, name, slot)
+            keys.capacity = builder.load(_word(builder, args[0], CAPACITY))
+            owner = builder.load(_word(builder, args[0], OWNER))
+            keys.owner = builder.inttoptr(
+                owner, context.get_value_type(types.CPointer(types.int32))
+            )
+            keys.me = builder.load(_word(builder, args[0], ME))
+            return keys._getvalue()
+
+        return key_set(types.voidptr), codegen
+
+    @intrinsic
+    def clear(typingctx: Any, keys: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            proxy = cgutils.create_struct_proxy(key_set)(context, builder, value=args[0])
+            for slot in (proxy.count, proxy.refused):
+                builder.store(ir.Constant(ir.IntType(64), 0), slot)
+            return context.get_dummy_value()
+
+        return types.void(key_set), codegen
+
+    @intrinsic
+    def close(typingctx: Any, keys: Any, address: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            proxy = cgutils.create_struct_proxy(key_set)(context, builder, value=args[0])
+            for name, offset in (("count", COUNT), ("refused", REFUSED)):
+                builder.store(builder.load(getattr(proxy, name)), _word(builder, args[1], offset))
+            return context.get_dummy_value()
+
+        return types.void(key_set, types.voidptr), codegen
+
+    return open_, clear, close
+
+
+def _reader(name: str, result: Any) -> Any:
+    @intrinsic
+    def read(typingctx: Any, keys: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            proxy = cgutils.create_struct_proxy(keys)(context, builder, value=args[0])
+            return builder.load(getattr(proxy, name))
+
+        return result(keys), codegen
+
+    return read
+
+
+count_keys = _reader("count", types.int64)
+refused_keys = _reader("refused", types.int64)
+
+
+def _element(name: str, element: Any) -> Any:
+    @intrinsic
+    def read(typingctx: Any, keys: Any, index: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            proxy = cgutils.create_struct_proxy(keys)(context, builder, value=args[0])
+            value = builder.load(builder.gep(getattr(proxy, name), [args[1]]))
+            return context.cast(builder, value, element, types.int64)
+
+        return types.int64(keys, types.int64), codegen
+
+    return read
+
+
+key_at = _element("keys", types.int64)
+bucket_at = _element("buckets", types.int32)
+
+
+@intrinsic
+def _append(typingctx: Any, keys: Any, key: Any, bucket: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        proxy = cgutils.create_struct_proxy(keys)(context, builder, value=args[0])
+        zero = ir.Constant(ir.IntType(64), 0)
+        everybody = builder.icmp_signed("<", proxy.me, zero)
+        owner = builder.sext(builder.load(builder.gep(proxy.owner, [args[2]])), ir.IntType(64))
+        mine = builder.or_(everybody, builder.icmp_signed("==", owner, proxy.me))
+        count = builder.load(proxy.count)
+        fits = builder.icmp_signed("<", count, proxy.capacity)
+        one_if_mine = builder.zext(mine, ir.IntType(64))
+        with builder.if_else(fits, likely=True) as (room, full):
+            with room:
+                # Written whosever it is, and kept if it is ours: a branch on that is a coin's toss.
+                builder.store(args[1], builder.gep(proxy.keys, [count]))
+                narrow = builder.trunc(args[2], ir.IntType(32))
+                builder.store(narrow, builder.gep(proxy.buckets, [count]))
+                builder.store(builder.add(count, one_if_mine), proxy.count)
+            with full:
+                refused = builder.add(builder.load(proxy.refused), one_if_mine)
+                builder.store(refused, proxy.refused)
+        return context.get_dummy_value()
+
+    return types.void(keys, types.int64, types.int64), codegen
+
+
+@overload_method(KeySetType, "add")
+def _add(out: Any, key: Any) -> Any:
+    to_bucket = out.to_bucket
+
+    def add(out: Any, key: Any) -> None:
+        _append(out, np.int64(key), to_bucket(np.int64(key)))
+
+    return add

@@ -1,0 +1,85 @@
+"""Says why the native core cannot run a query of operators O+, before anything is set up."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from engines.multicore.oplus.tables import too_many_tables
+from workloads.model import Input, ListColumn, Operator, Query
+
+FARTHEST = 1 << 61
+"""Event times beyond this would leave the range of int64 in window arithmetic."""
+
+
+def mixed(stream: str) -> str:
+    """Return why a stream with tuples of several inputs is refused."""
+    return f"stream {stream} carries several inputs; give each input streams of its own"
+
+
+def refusal(query: Query, data: Input) -> str | None:
+    """Return why the core cannot run a query on an input, or None."""
+    for operator in query.operators:
+        if operator.join is None and (operator.stores or operator.update is None):
+            return (
+                f"operator {operator.name} stores tuples with its keys; the core does that for "
+                "joins of all pairs only; use the reference engine"
+            )
+        reason = too_many_tables(operator)
+        if reason is not None:
+            return reason
+    operator = query.operators[0]
+    reach = sum(each.window.size for each in query.operators)
+    for stream in data.streams:
+        if len(stream.kinds) != 1:
+            return mixed(stream.name)
+        if len(stream) and max(-int(stream.ts[0]), int(stream.ts[-1])) + reach > FARTHEST:
+            return f"stream {stream.name}: event times reach beyond 2^61 with the windows' sizes"
+        reason = _mistyped(operator, stream.name, stream.payload)
+        if reason is not None:
+            return reason
+    if operator.join is not None:
+        kinds = [stream.kinds[0] for stream in data.streams]
+        if kinds != [0, 1]:
+            return (
+                f"operator {operator.name}: a join reads one stream for each of its two inputs, in "
+                f"their order; this input has streams of the inputs {kinds}"
+            )
+    return None
+
+
+def _mistyped(operator: Operator, where: str, payload: Mapping[str, Any]) -> str | None:
+    for name, column in payload.items():
+        lists = isinstance(column, ListColumn)
+        declared = operator.lists if lists else dict(_scalars(operator))
+        if name in declared and column.dtype != declared[name]:
+            return (
+                f"stream {where}: column {name} is {column.dtype}, operator {operator.name} "
+                f"declares {declared[name]}"
+            )
+        if name in (*(operator.fields.names or ()), *operator.lists) and name not in declared:
+            return f"stream {where}: column {name} is {'a list' if lists else 'no list'}"
+    return None
+
+
+def _scalars(operator: Operator) -> list[tuple[str, np.dtype[Any]]]:
+    return [(name, operator.fields[name]) for name in operator.fields.names or ()]
+
+
+def fixed_only(
+    query: Query, *, instances: int, most: int, shared_nothing: bool, controlled: bool
+) -> str | None:
+    """Return why a query of several operators cannot run this way, or None."""
+    count = len(query.operators)
+    if count == 1:
+        return None
+    if shared_nothing:
+        return (
+            f"query {query.name} has {count} operators; shared-nothing instances run one: use vsn"
+        )
+    if controlled or most != instances:
+        return (
+            f"query {query.name} has {count} operators, whose number of instances is fixed; leave "
+            "out controller, and max_instances, which must be the number of workers"
+        )
+    return None

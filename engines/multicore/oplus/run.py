@@ -1,0 +1,244 @@
+"""Runs queries of operators O+ on the native core.
+
+Instances are virtual shared-nothing, over ordered logs, or shared-nothing, over queues.
+"""
+
+import time
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from engines.errors import UnsupportedError
+from engines.multicore import _core
+from engines.multicore.oplus.elastic.controller import make
+from engines.multicore.oplus.elastic.loop import ElasticLoop, Switched
+from engines.multicore.oplus.elastic.mapping import balanced_mapping
+from engines.multicore.oplus.elastic.observation import RawSnapshot
+from engines.multicore.oplus.kernels import (
+    OperatorKernels,
+    TupleLayout,
+    columns_of,
+    layout_of,
+    shapes_of,
+)
+from engines.multicore.oplus.refusal import fixed_only, mixed, refusal
+from engines.multicore.oplus.spec import output_itemsizes, spec_of
+from engines.multicore.run.core_run import CoreRun, cores_for, offered, set_up
+from engines.multicore.run.results import elasticity
+from engines.protocol import Measured, OfferedLoad
+from workloads.model import Input, Query
+
+__all__ = ["OperatorRun", "mixed", "refusal"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+class OperatorRun(CoreRun):
+    """One run of a query, on columns in memory.
+
+    Args:
+        query: what to compute.
+        data: on which input.
+        instances: of every operator, active at the start.
+        most: threads, at least as many as are ever active. With several operators, thread i runs
+            instance i of each, and their number stays.
+        batch: tuples per unit of hand-over.
+        ring_blocks: blocks that a source may be ahead of the log.
+        tuple_buffer: which log: `order` or `scalegate`.
+        shared_nothing: queues and a state for each instance, instead of one log and one state.
+        pin: pin threads to cores; None: where there is a core for each.
+        load: when tuples are due; None: all at once.
+        measure: False leaves out latency and counts over time.
+        expected_outputs: records in the answer; None: not known.
+        controller: options of an elasticity controller; None: the number of instances stays.
+        link_rows: rows that an instance may be ahead in the log between two operators, a power of
+            two; what is beyond waits in memory. None: the core's default.
+
+    Raises:
+        UnsupportedError: the core cannot run this query on this input, or not this way.
+        EngineError: a function does not compile, or an option is out of range.
+    """
+
+    def __init__(
+        self,
+        query: Query,
+        data: Input,
+        *,
+        instances: int,
+        most: int,
+        batch: int,
+        ring_blocks: int,
+        tuple_buffer: str = "order",
+        shared_nothing: bool = False,
+        pin: bool | None = None,
+        load: OfferedLoad | None = None,
+        measure: bool = True,
+        expected_outputs: int | None = None,
+        controller: Mapping[str, object] | None = None,
+        link_rows: int | None = None,
+    ) -> None:
+        reason = refusal(query, data) or fixed_only(
+            query,
+            instances=instances,
+            most=most,
+            shared_nothing=shared_nothing,
+            controlled=controller is not None,
+        )
+        if reason is None and controller is not None and not measure:
+            reason = "a controller decides by what is measured; leave out measure = false"
+        if reason is not None:
+            raise UnsupportedError(reason)
+        super().__init__(
+            query.output, load=load, measure=measure, expected_outputs=expected_outputs
+        )
+        self._operators = query.operators
+        self._operator = query.operators[0]
+        self._data = data
+        self._instances = instances
+        self._shared_nothing = shared_nothing
+        self._kernels = [OperatorKernels(operator) for operator in query.operators]
+        self.mapping = balanced_mapping(self._operator.buckets, instances)
+        with set_up():
+            self._core = _core.OperatorCore(
+                instances=instances,
+                most_instances=most,
+                batch=batch,
+                ring_blocks=ring_blocks,
+                tuple_buffer=tuple_buffer,
+                shared_nothing=shared_nothing,
+                itemsizes=output_itemsizes(self._operator),
+                load=offered(load),
+                reserved_rows=self._reserved_rows(),
+                measure=measure,
+                end_watermark=None if data.until_ts is None else data.until_ts - 1,
+                link_rows=link_rows,
+                spec=spec_of(self._operator, self._kernels[0], self._layouts()),
+                **cores_for(most, pin),
+            )
+            self._add_operators()
+            self._add_streams()
+            for index, operator in enumerate(self._operators):
+                mapping = balanced_mapping(operator.buckets, instances)
+                self._core.map(mapping.astype(np.int32).tolist(), index)
+            self._core.start()
+        self._vector_bits = self._kernels[0].match_vector_bits()
+        self._loop = None if controller is None else self._make_loop(controller, most)
+
+    def run(self) -> Measured:
+        """Process the whole input.
+
+        Raises:
+            EngineCrashError: an instance failed; the message says how.
+        """
+        core = self._open()
+        if self._loop is not None:
+            self._loop.start()
+        try:
+            self._run_core()
+        finally:
+            if self._loop is not None:
+                self._loop.stop()
+        plan = " -> ".join(
+            f"{operator.name}: {self._instances} instances, {operator.buckets} buckets of keys"
+            for operator in self._operators
+        )
+        counters = self._counted()
+        if self._operator.join is None:
+            del counters["comparisons"]
+        elif self._vector_bits:
+            counters["vector_bits"] = float(self._vector_bits)
+        elastic = None
+        if self._loop is not None and self._measure:
+            elastic = elasticity(
+                core,
+                self._loop.reconfigurations,
+                start=self._instances,
+                join=self._operator.join is not None,
+            )
+        return self._measured(plan, counters, elasticity=elastic)
+
+    def reconfigure(self, instances: int, mapping: IntArray) -> Switched | None:
+        """Change the number of instances during `run`; see `ElasticOperator`."""
+        core = self._open()
+        number = core.reconfigure(instances, mapping.astype(np.int32).tolist())
+        switched = None if number < 0 else core.await_switch(number)
+        if switched is None:
+            return None
+        self.mapping = mapping
+        return Switched(event_ts=switched[0], moved_bytes=switched[1])
+
+    def snapshot(self) -> RawSnapshot | None:
+        """Read the counters; see `ElasticOperator`."""
+        seen = self._open().snapshot()
+        if seen is None:
+            return None
+        time_ns, instances, busy_ns, processed, windows, compared = seen
+        join = self._operator.join is not None
+        return RawSnapshot(
+            time_ns=time_ns,
+            instances=instances,
+            busy_ns=tuple(busy_ns),
+            processed=tuple(processed),
+            arrived=self._arrived(time_ns),
+            windows=tuple(windows) if join else None,
+            comparisons=compared if join else None,
+        )
+
+    def switches(self) -> list[tuple[int, int, int, int, int, int]]:
+        """Return (called_ns, done_ns, before, after, event_ts, moved_bytes) of each change."""
+        return list(self._open().switches())
+
+    def _layouts(self) -> list[TupleLayout]:
+        return [layout_of(self._operator, stream) for stream in self._data.streams]
+
+    def _add_operators(self) -> None:
+        """Add the operators behind the first: each reads all fields that the one before emits."""
+        for operator, kernels in zip(self._operators[1:], self._kernels[1:], strict=True):
+            layout = TupleLayout(input=0, fields=operator.fields.names or (), lists=())
+            self._core.add_operator(
+                spec=spec_of(operator, kernels, [layout]),
+                process=kernels.process(layout),
+                itemsizes=output_itemsizes(operator),
+            )
+
+    def _add_streams(self) -> None:
+        operator, kernels = self._operator, self._kernels[0]
+        for index, stream in enumerate(self._data.streams):
+            layout = layout_of(operator, stream)
+            process = 0 if operator.join is not None else kernels.process(layout)
+            columns = columns_of(operator, stream)
+            route = kernels.route(layout) if self._shared_nothing else 0
+            shapes = shapes_of(operator)
+            self._add_stream(index, stream, columns, layout.input, process, route, shapes)
+
+    def _make_loop(self, options: Mapping[str, object], most: int) -> ElasticLoop:
+        controller, settings = make(options)
+        return ElasticLoop(
+            self,
+            controller,
+            settings,
+            maximum=most,
+            mapping=self.mapping,
+            window_s=self._window_s(),
+            clock=time.monotonic_ns,
+        )
+
+    def _window_s(self) -> float:
+        """Return the window's size on the clock of the run: event time as fast as it is offered."""
+        if self._load is None or self._operator.join is None:
+            return 0.0
+        due = np.concatenate(self._load.due_ns)
+        ts = np.concatenate([stream.ts for stream in self._data.streams])
+        if len(ts) == 0 or int(ts.max()) == int(ts.min()):
+            return 0.0
+        ns_per_unit = (int(due.max()) - int(due.min())) / (int(ts.max()) - int(ts.min()))
+        return self._operator.window.size * ns_per_unit / 1e9
+
+    def _arrived(self, time_ns: int) -> tuple[int, ...] | None:
+        if self._load is None:
+            return None
+        arrived = [0] * len(self._operator.inputs)
+        for stream, due in zip(self._data.streams, self._load.due_ns, strict=True):
+            arrived[stream.kinds[0]] += int(np.searchsorted(due, time_ns, side="right"))
+        return tuple(arrived)

@@ -1,0 +1,46 @@
+"""What the native core is told of an operator O+."""
+
+from collections.abc import Sequence
+
+from engines.multicore import _core
+from engines.multicore.oplus.kernels import OperatorKernels, TupleLayout, entry_bytes
+from workloads.model import Operator
+from workloads.model.operator import SINGLE
+
+
+def output_itemsizes(operator: Operator) -> list[int]:
+    """Return the bytes of each field that the operator forwards."""
+    return [operator.output[name].itemsize for name in operator.output.names or ()]
+
+
+def spec_of(
+    operator: Operator, kernels: OperatorKernels, layouts: Sequence[TupleLayout]
+) -> _core.OperatorSpec:
+    """Return what the core must know of an operator.
+
+    Args:
+        operator: the operator.
+        kernels: its compiled functions.
+        layouts: of its streams; two for joins.
+    """
+    join: dict[str, int] = {}
+    if operator.join is not None:
+        left, right = layouts
+        join = {
+            "match_by_left": kernels.match(left, right, by_left=True),
+            "match_by_right": kernels.match(left, right, by_left=False),
+            "emit_pairs": kernels.pairs(left, right),
+        }
+    return _core.OperatorSpec(
+        name=operator.name,
+        advance=operator.window.advance,
+        size=operator.window.size,
+        single=operator.window.type == SINGLE,
+        inputs=len(operator.inputs),
+        entry_bytes=entry_bytes(operator),
+        buckets=operator.buckets,
+        expire=0 if operator.join is not None else kernels.expire(),
+        max_outputs=operator.max_outputs,
+        emits_on_update=operator.emits_on_update,
+        **join,
+    )

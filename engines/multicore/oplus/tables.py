@@ -1,0 +1,38 @@
+"""How much room the window tables of an operator take before its first tuple."""
+
+from workloads.model import Operator
+from workloads.model.operator import SINGLE
+
+TABLE_BYTES = 128
+"""Of an empty one: core/run/key_table.h, two cache lines."""
+MOST_TABLES = 1 << 21
+"""256 MiB for each state (of which shared-nothing instances have one each), zeroed before the run.
+With the default of 1,024 buckets that is 2,048 overlapping windows, in each of which a tuple
+updates each of its keys: by then the work for a tuple is the limit, not the memory.
+"""
+
+
+def too_many_tables(operator: Operator) -> str | None:
+    """Return why an operator's windows overlap too much for its buckets, or None.
+
+    The core keeps a table for each bucket of keys and each window of a key that may be open.
+    """
+    window = operator.window
+    overlaps = 1 if window.type == SINGLE else -(-window.size // window.advance)
+    tables = overlaps * operator.buckets
+    if operator.join is not None or tables <= MOST_TABLES:
+        return None
+    remedies = []
+    if operator.buckets <= MOST_TABLES:
+        least = -(-window.size // (MOST_TABLES // operator.buckets))
+        remedies.append(f"let the window advance by at least {least}")
+    if overlaps <= MOST_TABLES:
+        remedies.append(f"give the operator at most {MOST_TABLES // overlaps} buckets")
+    if not remedies:
+        remedies.append("give the operator fewer buckets and a larger advance")
+    return (
+        f"operator {operator.name}: windows of size {window.size} that advance by "
+        f"{window.advance} overlap {overlaps} times; with {operator.buckets} buckets of keys that "
+        f"is {tables} window tables, {tables * TABLE_BYTES >> 20:,} MiB before the first tuple, "
+        f"and at most {MOST_TABLES} are taken; {', or '.join(remedies)}"
+    )

@@ -1,0 +1,1 @@
+"""Family ordered: pipelines whose outputs leave in the order of sequential execution."""

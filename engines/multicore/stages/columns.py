@@ -1,0 +1,83 @@
+"""What ordered pipelines and query graphs give the core: operators and columns of the input."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engines.multicore.stages.kernels import StageKernels
+from workloads.model import Input, ListColumn, Pipeline, Stream
+from workloads.model.pipeline import PARTITIONED, Stage
+
+MOST_STREAMS = 64
+
+
+def itemsizes(dtype: np.dtype[np.void]) -> list[int]:
+    """Return the bytes of each field."""
+    return [dtype[name].itemsize for name in dtype.names or ()]
+
+
+def columns_of(stream: Stream, event: np.dtype[np.void]) -> list[npt.NDArray[Any]]:
+    """Return a stream's columns as kernels expect them; of zeros where the stream has none."""
+    return [_column(stream, name, event[name]) for name in event.names or ()]
+
+
+def _column(stream: Stream, name: str, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    values = stream.payload.get(name)
+    if values is None:
+        return np.zeros(len(stream), dtype=dtype)
+    assert not isinstance(values, ListColumn), "refused_fields says so"
+    return np.ascontiguousarray(values, dtype=dtype)
+
+
+def partitions_of(stage: Stage, hashed: int | None = None) -> int:
+    """Return into how many partitions the keys of an operator go; 1 without keys.
+
+    Args:
+        stage: the operator.
+        hashed: of operators that hash their keys; None: as each says itself.
+    """
+    if stage.kind != PARTITIONED:
+        return 1
+    if stage.bounds is not None:
+        return len(stage.bounds) + 1
+    return stage.partitions if hashed is None else hashed
+
+
+def add_stage(core: Any, stage: Stage, kernels: StageKernels, partitions: int) -> None:
+    """Add the next operator to a core.
+
+    Raises:
+        ValueError: it is out of range.
+        EngineError: its functions do not compile.
+    """
+    core.add_stage(
+        name=stage.name,
+        kind=stage.kind,
+        process=kernels.process(),
+        partition=kernels.partition(),
+        partitions=partitions,
+        # A state without fields of any size is still one.
+        state_bytes=0 if stage.state is None else max(1, stage.state.itemsize),
+        max_outputs=stage.max_outputs,
+        itemsizes=itemsizes(stage.output),
+    )
+
+
+def refused_fields(pipeline: Pipeline, data: Input) -> str | None:
+    """Return which fields the core cannot take, or None: it reads and forwards single values."""
+    if len(data.streams) > MOST_STREAMS:
+        return f"a pipeline reads at most {MOST_STREAMS} streams, got {len(data.streams)}"
+    for index, stage in enumerate(pipeline.stages):
+        for verb, fields in (("reads", pipeline.input_of(index)), ("forwards", stage.output)):
+            for name in fields.names or ():
+                if fields[name].subdtype is not None or fields[name].hasobject:
+                    return (
+                        f"operator {stage.name} {verb} {name}, which is {fields[name]}; the core "
+                        "takes single values"
+                    )
+    for stream in data.streams:
+        for name in pipeline.event.names or ():
+            if isinstance(stream.payload.get(name), ListColumn):
+                return f"stream {stream.name}: column {name} holds lists, the pipeline reads one"
+    return None

@@ -1,0 +1,243 @@
+"""Compiles the operators of an ordered pipeline to the kernels of core/stages/kernel.h.
+
+A record is a named tuple of scalars, made anew for each row from the columns, so that it dissolves
+into registers once the user's function is inlined. What `emit` appends goes to columns, and beside
+each output the record that it came from.
+"""
+
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from engines.multicore.kernels import emitter, memory
+from engines.multicore.kernels.compile import compile_kernel
+from engines.multicore.oplus.keyset import mix_key
+from workloads.model.pipeline import STATELESS, Stage
+
+_P, _I = types.voidptr, types.int64
+_PROCESS = _I(_P, _I, _I, _P)
+_PARTITION = _I(_P, _I, _I, _I, _P)
+
+
+class StageKernels:
+    """The compiled functions of one operator. Compiles on first use; keeps the code alive.
+
+    Args:
+        stage: the operator.
+        fields: structured dtype of the records that it reads, without `ts`.
+    """
+
+    def __init__(self, stage: Stage, fields: np.dtype[np.void]) -> None:
+        self._stage = stage
+        self._fields = fields
+        self._kept: dict[str, Any] = {}
+        names = ("ts", *(fields.names or ()))
+        self._tuple = namedtuple("record", names)  # type: ignore[misc]
+
+    def process(self) -> int:
+        """Return the address of the kernel that applies the operator to records.
+
+        Raises:
+            EngineError: the operator's function does not compile.
+        """
+        stage = self._stage
+        functions: dict[str, tuple[str, Callable[..., Any]]] = {"user": ("apply", stage.apply)}
+        record, state, argument = "i", [], ""
+        if stage.key is not None:
+            functions["user_key"] = ("key", stage.key)
+            record = "load(order, i, int32)"
+            state = ["order = pointer_at(call, 2)", "find = pointer_at(call, 4)"]
+            argument = "record_at(call_find(find, states, int64(user_key(t))), STATE), "
+        elif stage.kind != STATELESS:
+            argument = "record_at(states, STATE), "
+        one = stage.max_outputs == 1
+        source = _PROCESS_SOURCE.format(
+            pointers=self._pointers(),
+            state="\n".join(f"    {line}" for line in state),
+            record=record,
+            tuple=self._tuple_source(),
+            max_outputs=stage.max_outputs,
+            before="store_int32(sources, first, k)" if one else "pass",
+            call=f"user({argument}t, out)",
+            after="pass" if one else _NOTE_SOURCES,
+        )
+        return self._address("process", functions, source, _PROCESS)
+
+    def partition(self) -> int:
+        """Return the address of the kernel that says which partitions records belong to.
+
+        0 for operators that are not partitioned.
+
+        Raises:
+            EngineError: the key selector does not compile.
+        """
+        stage = self._stage
+        if stage.key is None:
+            return 0
+        functions: dict[str, tuple[str, Callable[..., Any]]] = {"user": ("key", stage.key)}
+        bounds = "" if stage.bounds is None else f"BOUNDS = array({stage.bounds}, int64)\n"
+        source = _PARTITION_SOURCE.format(
+            bounds=bounds,
+            pointers=self._pointers(),
+            tuple=self._tuple_source(),
+            partition=_BY_HASH if stage.bounds is None else _BY_RANGE,
+        )
+        return self._address("partition", functions, source, _PARTITION)
+
+    def _address(
+        self,
+        role: str,
+        functions: dict[str, tuple[str, Callable[..., Any]]],
+        source: str,
+        signature: Any,
+    ) -> int:
+        if role not in self._kept:
+            fields = self._fields
+            names: dict[str, Any] = {
+                "Tuple": self._tuple,
+                "OUTPUT": emitter.emitter_type(self._stage.output, stamped=True),
+                **{f"TYPE_{name}": fields[name].type for name in fields.names or ()},
+                "array": np.array,
+                "uint64": np.uint64,
+                "set_stamp": emitter.set_stamp,
+                "mix_key": mix_key,
+                "call_find": call_find,
+                "count_of": count_of,
+                "refuse": refuse,
+                "store_int32": store_int32,
+            }
+            if self._stage.state is not None:
+                names["STATE"] = memory.record_type(self._stage.state)
+            where = f"operator {self._stage.name}"
+            self._kept[role] = compile_kernel(where, functions, source, signature, names)
+        return int(self._kept[role].address)
+
+    def _pointers(self) -> str:
+        lines = ["ts_column = pointer_at(columns, 0)"]
+        for position, name in enumerate(self._fields.names or (), start=1):
+            lines.append(f"column_{name} = pointer_at(columns, {position})")
+        return "\n".join(f"    {line}" for line in lines)
+
+    def _tuple_source(self) -> str:
+        parts = ["load(ts_column, row, int64)"]
+        parts += [f"load(column_{name}, row, TYPE_{name})" for name in self._fields.names or ()]
+        return f"Tuple({', '.join(parts)})"
+
+
+@intrinsic
+def call_find(typingctx: Any, function: Any, states: Any, key: Any) -> Any:
+    """`call_find(function, states, key)`: call a C `FindState`."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        byte = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(byte, [byte, ir.IntType(64)])
+        return builder.call(builder.bitcast(args[0], kind.as_pointer()), list(args[1:]))
+
+    return types.voidptr(_P, _P, _I), codegen
+
+
+@intrinsic
+def store_int32(typingctx: Any, address: Any, index: Any, value: Any) -> Any:
+    """`store_int32(address, index, value)`: set element `index` of an array of int32."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        words = builder.bitcast(args[0], ir.IntType(32).as_pointer())
+        builder.store(builder.trunc(args[2], ir.IntType(32)), builder.gep(words, [args[1]]))
+        return context.get_dummy_value()
+
+    return types.void(_P, types.intp, _I), codegen
+
+
+_struct: Any = cgutils.create_struct_proxy
+"""Numba's extension interface is typed in part only, this not."""
+
+
+@intrinsic
+def count_of(typingctx: Any, out: Any) -> Any:
+    """`count_of(out)`: how many records there are in an open emitter."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        proxy = _struct(out)(context, builder, value=args[0])
+        return builder.load(proxy.count)
+
+    return _I(out), codegen
+
+
+@intrinsic
+def refuse(typingctx: Any, out: Any, records: Any) -> Any:
+    """`refuse(out, records)`: count so many records of an open emitter as too many."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        proxy = _struct(out)(context, builder, value=args[0])
+        builder.store(builder.add(builder.load(proxy.refused), args[1]), proxy.refused)
+        return context.get_dummy_value()
+
+    return types.void(out, _I), codegen
+
+
+_PROCESS_SOURCE = """\
+open_out, room, close_out = open_emitter(OUTPUT)
+
+@kernel
+def process(call, begin, end, out_address):
+    columns = pointer_at(call, 0)
+    base = load(call, 1, int64)
+    states = pointer_at(call, 3)
+    sources = pointer_at(call, 5)
+{state}
+{pointers}
+    out = open_out(out_address)
+    i = begin
+    while i < end and room(out) >= {max_outputs}:
+        k = int64({record})
+        row = base + k
+        t = {tuple}
+        set_stamp(out, t.ts)
+        first = count_of(out)
+        {before}
+        {call}
+        {after}
+        if count_of(out) - first > {max_outputs}:
+            refuse(out, count_of(out) - first - {max_outputs})
+        i += 1
+    close_out(out, out_address)
+    return i + 1
+"""
+
+_NOTE_SOURCES = """\
+for j in range(first, count_of(out)):
+            store_int32(sources, j, k)"""
+
+_PARTITION_SOURCE = """\
+{bounds}
+@kernel
+def partition(columns, base, records, partitions, result):
+{pointers}
+    for i in range(records):
+        row = base + i
+        t = {tuple}
+        key = int64(user(t))
+        {partition}
+        store_int32(result, i, p)
+    return records + 1
+"""
+
+# The low half of the hash, scaled: key tables go by the high bits (core/run/key_table.h).
+_BY_HASH = "p = int64(((mix_key(key) & uint64(0xFFFFFFFF)) * uint64(partitions)) >> uint64(32))"
+
+# How many bounds are at or below the key.
+_BY_RANGE = """\
+p = int64(0)
+        high = int64(len(BOUNDS))
+        while p < high:
+            middle = (p + high) // 2
+            if BOUNDS[middle] <= key:
+                p = middle + 1
+            else:
+                high = middle"""

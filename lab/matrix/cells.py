@@ -1,0 +1,331 @@
+"""Expands a matrix into cells, and orders their trials."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from engines import conditions
+from engines.conditions import Conditions
+from engines.protocol import Engine, Variant, default_variant
+from engines.registry import engine as find_engine
+from lab.errors import MatrixError
+from lab.matrix.load.entry import CATCH_UP, specs
+from lab.matrix.load.spec import LoadSpec
+from lab.matrix.matrix import EngineEntry, Matrix, WorkloadEntry
+from lab.run.inputs import bound
+from lab.run.search.settings import SearchSettings
+
+CELL = "cell"
+"""Purpose of a trial that the matrix asks for itself; those of a search say what they are for."""
+
+MOST_TRIALS = 1_000_000
+"""Of one matrix, searches apart: at a second each they take twelve days."""
+
+LONGEST_SLUG_BYTES = 150
+"""A file's name has 255 bytes; repetition, purpose and suffixes take up to 60, the hash 13."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One point of the matrix.
+
+    Attributes:
+        id: unique in the matrix.
+        entry: the workload.
+        engine, variant, workers, options, repetitions, timeout_s: as in the matrix.
+        batch: None where the variant has no such notion.
+        load: what is offered; None for catch-up. Of a search: all but the rate, which is None.
+        load_label: last part of the id; None where there is none.
+        search: how to search for the rate; None where the rate is given.
+        refusal: why no process is started for it; None where one is.
+        conditions: what its rate includes; None where the variant does not declare it.
+    """
+
+    id: str
+    entry: WorkloadEntry
+    engine: str
+    variant: str
+    workers: int
+    batch: int | None
+    options: Mapping[str, Any]
+    repetitions: int
+    timeout_s: float
+    load: LoadSpec | None = None
+    load_label: str | None = None
+    search: SearchSettings | None = None
+    refusal: str | None = None
+    conditions: Conditions | None = None
+
+    @property
+    def query(self) -> Mapping[str, Any]:
+        """All query parameters of the workload; empty where it has none."""
+        return bound(self.entry).query_params
+
+    @property
+    def slug(self) -> str:
+        """The id as a file name; the end of a long one is replaced by its hash."""
+        name = self.id.replace("/", "__")
+        if len(name.encode()) <= LONGEST_SLUG_BYTES:
+            return name
+        kept = name.encode()[:LONGEST_SLUG_BYTES].decode(errors="ignore")
+        return f"{kept}-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One fresh process: a repetition of a cell, or a vote of a search's probe.
+
+    Attributes:
+        cell: what is run.
+        repetition: from 1, unique within the cell.
+        order_index: position in the run, from 0.
+        purpose: CELL, or what a search wants it for.
+        probe, vote: from 1, in a search; None elsewhere.
+        rate_eps: the rate that a search asks about; None elsewhere.
+    """
+
+    cell: Cell
+    repetition: int
+    order_index: int
+    purpose: str = CELL
+    probe: int | None = None
+    vote: int | None = None
+    rate_eps: float | None = None
+
+    @property
+    def name(self) -> str:
+        """File name of everything that belongs to this trial."""
+        if self.probe is None:
+            return f"{self.cell.slug}-r{self.repetition}"
+        return f"{self.cell.slug}-p{self.probe}-{self.purpose}-v{self.vote}"
+
+    @property
+    def load(self) -> LoadSpec | None:
+        """What is offered to this very process; None for catch-up."""
+        if self.cell.load is None or self.rate_eps is None:
+            return self.cell.load
+        return replace(self.cell.load, rate_eps=self.rate_eps)
+
+
+def expand(matrix: Matrix, only: Sequence[str] = ()) -> tuple[Cell, ...]:
+    """Return the cells of a matrix, workload by workload.
+
+    Args:
+        matrix: the matrix.
+        only: patterns on cell ids; a cell stays when it matches any. None: all stay.
+
+    Raises:
+        MatrixError: an unknown variant, an option that an engine cannot take, too many trials, two
+            cells with one id, or a pattern that matches nothing.
+        EngineError: an unknown engine.
+        ModelError: an unknown workload or a bad query parameter.
+    """
+    adapters = {entry.name: find_engine(entry.name) for entry in matrix.engines}
+    cells = [
+        cell
+        for entry in matrix.workloads
+        for number, engine in enumerate(matrix.engines, 1)
+        if engine.takes(entry)
+        for variant in _variants(matrix, number, engine, entry, adapters[engine.name])
+        for offer in _offers(matrix, entry, engine, variant)
+        for cell in _cells(entry, engine, variant, offer)
+    ]
+    trials = sum(cell.repetitions for cell in cells)
+    if trials > MOST_TRIALS:
+        raise MatrixError(
+            f"{matrix.source}: {len(cells)} cells make {trials:,} trials; a run has at most "
+            f"{MOST_TRIALS:,}: give fewer repetitions, workers or batches"
+        )
+    _check_loads(matrix, {name: adapter.variants() for name, adapter in adapters.items()})
+    seen: set[str] = set()
+    for cell in cells:
+        if cell.id in seen:
+            raise MatrixError(
+                f"{matrix.source}: two cells are called {cell.id}; give one of their [[engine]] "
+                "or [[load]] tables a label"
+            )
+        seen.add(cell.id)
+    for pattern in only:
+        if not any(fnmatchcase(cell.id, pattern) for cell in cells):
+            raise MatrixError(
+                f"{matrix.source}: --only {pattern!r} matches no cell; see `lab run --dry-run`"
+            )
+    if not only:
+        return tuple(cells)
+    return tuple(c for c in cells if any(fnmatchcase(c.id, pattern) for pattern in only))
+
+
+def interleave(cells: Sequence[Cell]) -> tuple[Trial, ...]:
+    """Order all trials ABBA: repetition by repetition, every second one backwards.
+
+    A drift of the machine that is linear in time then falls on all cells alike, where AAABBB would
+    give it to the later ones.
+    """
+    trials: list[Trial] = []
+    for repetition in range(1, max((cell.repetitions for cell in cells), default=0) + 1):
+        row = [cell for cell in cells if cell.repetitions >= repetition]
+        for cell in row if repetition % 2 else reversed(row):
+            trials.append(Trial(cell=cell, repetition=repetition, order_index=len(trials)))
+    return tuple(trials)
+
+
+def describe(cell: Cell) -> dict[str, Any]:
+    """Return all that defines a cell, as JSON values; resume compares these."""
+    entry = cell.entry
+    workload: dict[str, Any] = {"name": entry.name}
+    if entry.dataset is not None:
+        workload["dataset"] = entry.dataset
+    else:
+        workload |= {"events": entry.events, "params": dict(entry.params), "seed": entry.seed}
+    content = {
+        "workload": workload,
+        "engine": cell.engine,
+        "variant": cell.variant,
+        "workers": cell.workers,
+        "batch": cell.batch,
+        "options": dict(cell.options),
+        "repetitions": cell.repetitions,
+        "timeout_s": cell.timeout_s,
+        "load": None if cell.load is None else asdict(cell.load),
+        "search": None if cell.search is None else asdict(cell.search),
+    }
+    if cell.query:  # else left out, so that fingerprints of older runs stay what they are
+        content["query"] = dict(cell.query)
+    # Dates and other TOML values that JSON lacks become text, on both sides of the comparison.
+    loaded: dict[str, Any] = json.loads(json.dumps(content, default=str))
+    return loaded
+
+
+def _variants(
+    matrix: Matrix,
+    number: int,
+    engine: EngineEntry,
+    entry: WorkloadEntry,
+    adapter: Engine,
+) -> tuple[Variant, ...]:
+    """Return the variants that a table asks for, where they take its options."""
+    found = _asked(matrix, number, engine, entry, adapter.variants())
+    for variant in found:
+        wrong = adapter.wrong_options(variant.name, engine.options)
+        if wrong is not None:
+            raise MatrixError(f"{matrix.source}: [[engine]] {number}, key options: {wrong}")
+    return found
+
+
+def _asked(
+    matrix: Matrix,
+    number: int,
+    engine: EngineEntry,
+    entry: WorkloadEntry,
+    known: tuple[Variant, ...],
+) -> tuple[Variant, ...]:
+    if engine.variants is None:
+        return (default_variant(known, type(bound(entry).program)),)
+    by_name = {variant.name: variant for variant in known}
+    for name in engine.variants:
+        if name not in by_name:
+            raise MatrixError(
+                f"{matrix.source}: [[engine]] {number}, key variants has {name!r}; engine "
+                f"{engine.name} has {', '.join(by_name)}"
+            )
+    return tuple(by_name[name] for name in engine.variants)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Offer:
+    """What one `[load]` table offers to a variant at one rate; all None for catch-up."""
+
+    label: str | None = None
+    load: LoadSpec | None = None
+    search: SearchSettings | None = None
+    refusal: str | None = None
+
+
+def _offers(
+    matrix: Matrix, entry: WorkloadEntry, engine: EngineEntry, variant: Variant
+) -> list[_Offer]:
+    found: list[_Offer] = []
+    for load in matrix.loads:
+        if not _matches(load.workloads, entry.name, entry.key):
+            continue
+        if not _matches(load.engines, engine.name, f"{engine.name}/{variant.name}"):
+            continue
+        if load.mode == CATCH_UP:
+            found.append(_Offer(label=load.label))
+            continue
+        refusal = None
+        if not variant.takes_load:
+            refusal = (
+                f"{engine.name}/{variant.name} cannot be driven at an offered rate; keep it out "
+                "with `engines` in [load]"
+            )
+        found += [
+            _Offer(label=label, load=spec, search=load.search, refusal=refusal)
+            for label, spec in specs(load)
+        ]
+    return found
+
+
+def _matches(patterns: Sequence[str] | None, *names: str) -> bool:
+    return patterns is None or any(
+        fnmatchcase(name, pattern) for name in names for pattern in patterns
+    )
+
+
+def _check_loads(matrix: Matrix, variants: Mapping[str, tuple[Variant, ...]]) -> None:
+    """Refuse patterns of loads that match nothing."""
+    workloads = [name for entry in matrix.workloads for name in (entry.name, entry.key)]
+    engines = [
+        name
+        for engine, known in variants.items()
+        for name in (engine, *(f"{engine}/{variant.name}" for variant in known))
+    ]
+    for number, load in enumerate(matrix.loads, 1):
+        for key, patterns, names in (
+            ("workloads", load.workloads, workloads),
+            ("engines", load.engines, engines),
+        ):
+            for pattern in patterns or ():
+                if not _matches((pattern,), *names):
+                    place = "[load]" if len(matrix.loads) == 1 else f"[[load]] {number}"
+                    raise MatrixError(
+                        f"{matrix.source}: {place}, key {key} has {pattern!r}, which "
+                        f"matches none of {', '.join(dict.fromkeys(names))}"
+                    )
+
+
+def _cells(
+    entry: WorkloadEntry, engine: EngineEntry, variant: Variant, offer: _Offer
+) -> list[Cell]:
+    batches: tuple[int | None, ...] = engine.batch if variant.uses_batch else (None,)
+    suffix = "".join(f"/{label}" for label in (engine.label, offer.label) if label)
+    return [
+        Cell(
+            id=f"{entry.key}/{engine.name}/{variant.name}/w{workers}"
+            + (f"/b{batch}" if batch is not None else "")
+            + suffix,
+            entry=entry,
+            engine=engine.name,
+            variant=variant.name,
+            workers=workers,
+            batch=batch,
+            options=engine.options,
+            repetitions=1 if offer.refusal else engine.repetitions,
+            timeout_s=engine.timeout_s,
+            load=offer.load,
+            load_label=offer.label,
+            search=offer.search,
+            refusal=offer.refusal,
+            conditions=conditions.of(
+                variant.conditions,
+                workload=entry.name,
+                batch=batch,
+                offered=offer.load is not None,
+            ),
+        )
+        for workers in engine.workers
+        for batch in batches
+    ]

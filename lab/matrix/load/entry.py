@@ -1,0 +1,91 @@
+"""One `[load]` table of a matrix: a load, or several rates of one, or a search."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from engines.protocol import ADAPTIVE
+from lab.matrix.load.spec import ARRIVALS, CONSTANT, REPLAY, SEND_LAG_MS, LoadSpec
+from lab.run.search.settings import SearchSettings
+
+CATCH_UP = "catch-up"
+OPEN = "open"
+SEARCH = "sustainable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadEntry:
+    """A `[load]` table, or one of several `[[load]]` tables. A matrix without any is catch-up.
+
+    Attributes:
+        mode: CATCH_UP, OPEN (every rate of `rates_eps` is a cell) or SEARCH.
+        label: last part of the cells' ids; default: none for catch-up, `<arrival>-<rate>` for open
+            loads (`constant-1M`), `sustainable` for a search.
+        rates_eps: offered rates; empty for `replay` and for a search.
+        objective: further condition on a sustained rate, e.g. `p99 <= 10ms`.
+        engines, workloads: patterns as in `[[engine]]`; None: all. Of `engines`: on the engine's
+            name, or `name/variant`.
+        The other attributes are those of `LoadSpec`.
+    """
+
+    mode: str
+    label: str | None = None
+    arrival: str = CONSTANT
+    rates_eps: tuple[float, ...] = ()
+    warm_up_s: float = 10.0
+    window_s: float = 60.0
+    seed: int = 1
+    batching: str = ADAPTIVE
+    heartbeat_ms: float = 1.0
+    params: Mapping[str, float] = field(default_factory=dict)
+    objective: str | None = None
+    send_lag_ms: float = SEND_LAG_MS
+    search: SearchSettings | None = None
+    engines: tuple[str, ...] | None = None
+    workloads: tuple[str, ...] | None = None
+
+
+def specs(entry: LoadEntry) -> tuple[tuple[str, LoadSpec], ...]:
+    """Return the loads of an entry, each with the last part of its cells' ids.
+
+    Open loads: one for each rate, called `constant-1M`, `poisson-250k` or `replay-x10`; with a
+    label, by it, and by label and rate (`day-1M`) where there are several rates. A search: one,
+    whose rate is None because it is yet to be found. Catch-up: none.
+    """
+    if entry.mode == CATCH_UP:
+        return ()
+    if entry.mode == SEARCH:
+        return ((entry.label or SEARCH, _spec(entry, None)),)
+    if entry.arrival == REPLAY:
+        speed_up = {**ARRIVALS[REPLAY], **entry.params}["speed_up"]
+        return ((entry.label or f"{REPLAY}-x{speed_up:.12g}", _spec(entry, None)),)
+    first = entry.label or entry.arrival
+    return tuple(
+        (
+            first if entry.label and len(entry.rates_eps) == 1 else f"{first}-{_short(rate_eps)}",
+            _spec(entry, rate_eps),
+        )
+        for rate_eps in entry.rates_eps
+    )
+
+
+def _spec(entry: LoadEntry, rate_eps: float | None) -> LoadSpec:
+    return LoadSpec(
+        arrival=entry.arrival,
+        rate_eps=rate_eps,
+        warm_up_s=entry.warm_up_s,
+        window_s=entry.window_s,
+        seed=entry.seed,
+        batching=entry.batching,
+        heartbeat_ms=entry.heartbeat_ms,
+        params={**ARRIVALS[entry.arrival], **entry.params},
+        objective=entry.objective,
+        send_lag_ms=entry.send_lag_ms,
+    )
+
+
+def _short(rate_eps: float) -> str:
+    """Return a rate as `1M`, `250k` or `12.5`; different rates have different texts."""
+    for unit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if rate_eps >= unit:
+            return f"{rate_eps / unit:.12g}{letter}"
+    return f"{rate_eps:.12g}"

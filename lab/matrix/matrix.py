@@ -1,0 +1,296 @@
+"""A matrix: which workloads run on which engines, how, and how often. Read from TOML.
+
+[run]                      # all keys optional
+name = "night"             # part of the run directory's name
+repetitions = 3            # fresh processes a cell
+timeout_s = 120            # of one trial, from process start to verified answer
+seed = 1                   # of generated input
+energy = "auto"            # or "none", "pyrapl", "powercap", "hwmon", "perf"
+idle_s = 60                # idle baseline before and after; default 0: none
+cores_within_ns = 100      # a trial waits until the cores are so close; default: it does not
+estimate = { watts_per_core = 10, source = "data sheet" }   # default: no estimate
+isolate = "container"      # default "process"
+container = { image = "stream-lab", memory = "2g", cpus = "0-1" }   # all optional
+planted_slowdown = 0.1     # make every trial slower by so much, to try a gate; default 0
+
+[[workload]]
+name = "event_window"
+events = 2_000_000         # of generated input, about
+params = { streams = 2 }   # of its generator; the others at their defaults
+query = { ws_ms = 60000 }  # what is computed on it, for workloads that leave it open
+seed = 2                   # instead of the run's
+dataset = "3f2a9c"         # instead of events, params and seed: id prefix in the catalogue
+label = "small"            # tells apart several inputs of one workload
+
+[[engine]]
+name = "multicore"
+variants = ["dgs"]         # default: the engine's first that runs the workload's model
+workers = [1, 2]           # default: 1
+batch = [4096]             # default: 4096; only for variants that use it
+options = {}               # passed to the engine
+workloads = ["event_*"]    # patterns on name or name@label; default: all
+repetitions = 1            # instead of the run's
+timeout_s = 600            # instead of the run's
+label = "pinned"           # tells apart two tables with equal engine, variant, workers, batch
+
+[load]                     # or several [[load]]; see lab/matrix/load/table.py; default: catch-up
+arrival = "poisson"
+rate_eps = [100_000, 1e6]
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from lab.errors import MatrixError
+from lab.isolate.isolation import KINDS, PROCESS, Isolation
+from lab.matrix.load.entry import CATCH_UP, LoadEntry
+from lab.matrix.load.table import parse_loads
+from lab.matrix.toml_table import (
+    LONGEST_LABEL_BYTES,
+    LONGEST_S,
+    REQUIRED,
+    TomlTable,
+    parse_toml,
+    read_text,
+)
+from lab.measure.energy.choose import AUTO, NAMES
+from lab.measure.energy.errors import EnergyError
+from lab.measure.energy.estimate import Estimate
+
+DEFAULT_BATCH = 4096
+DEFAULT_TIMEOUT_S = 120.0
+DEFAULT_EVENTS = 1_000_000
+
+MOST_REPETITIONS = 10_000
+MOST_SLOWDOWN = 100.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadEntry:
+    """One `[[workload]]`: generated (`events`, `params`, `seed`), or a `dataset` by id prefix.
+
+    `query` holds the query parameters that are given; the others are at their defaults.
+    """
+
+    name: str
+    events: int = DEFAULT_EVENTS
+    params: Mapping[str, Any] = field(default_factory=dict)
+    query: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 1
+    dataset: str | None = None
+    label: str | None = None
+
+    @property
+    def key(self) -> str:
+        """`name`, or `name@label`: unique within a matrix, first part of its cells' ids."""
+        return f"{self.name}@{self.label}" if self.label else self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineEntry:
+    """One `[[engine]]`; `variants` None: each workload's default; `workloads` None: all."""
+
+    name: str
+    variants: tuple[str, ...] | None = None
+    workers: tuple[int, ...] = (1,)
+    batch: tuple[int, ...] = (DEFAULT_BATCH,)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    workloads: tuple[str, ...] | None = None
+    repetitions: int = 1
+    timeout_s: float = DEFAULT_TIMEOUT_S
+    label: str | None = None
+
+    def takes(self, entry: WorkloadEntry) -> bool:
+        """Return whether this engine is to run the workload."""
+        if self.workloads is None:
+            return True
+        return any(fnmatchcase(entry.key, pattern) for pattern in self.workloads)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What holds for all trials of a run.
+
+    Attributes:
+        energy: one of `lab.measure.energy.choose.NAMES`.
+        idle_s: how long the idle machine is measured before and after a session; 0: not at all.
+        cores_within_ns: a trial waits, for a while, until the cores are so close to each other;
+            None: it does not (`lab.measure.machine.await_near`).
+        estimate: what the energy estimate assumes; None: no estimate.
+        isolation: where trials run.
+        planted_slowdown: share of a trial's own time that is added to it, to try a gate.
+    """
+
+    energy: str = AUTO
+    idle_s: float = 0.0
+    cores_within_ns: float | None = None
+    estimate: Estimate | None = None
+    isolation: Isolation = field(default_factory=Isolation)
+    planted_slowdown: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    """A whole matrix; `source` is its file, for messages."""
+
+    source: str
+    name: str
+    workloads: tuple[WorkloadEntry, ...]
+    engines: tuple[EngineEntry, ...]
+    loads: tuple[LoadEntry, ...] = (LoadEntry(mode=CATCH_UP),)
+    settings: Settings = field(default_factory=Settings)
+
+
+def read_matrix(path: Path) -> Matrix:
+    """Read a matrix file.
+
+    Raises:
+        MatrixError: it cannot be read, is no TOML, or has bad keys or values.
+    """
+    return parse_matrix(read_text(path, "the matrix"), str(path))
+
+
+def parse_matrix(text: str, source: str) -> Matrix:
+    """Parse a matrix; `source` names it in messages.
+
+    Raises:
+        MatrixError: as for `read_matrix`.
+    """
+    content = parse_toml(text, source)
+    top = TomlTable(source, "top level", content)
+    run = TomlTable(source, "[run]", top.table("run"))
+    workloads = top.take("workload", "[[workload]] tables", _tables, REQUIRED)
+    engines = top.take("engine", "[[engine]] tables", _tables, REQUIRED)
+    load = top.take("load", "a [load] table or [[load]] tables", lambda _: True, None)
+    top.done()
+    name = run.label("name", _name_of(source))
+    repetitions = run.whole("repetitions", 1, maximum=MOST_REPETITIONS)
+    timeout_s = float(run.positive("timeout_s", DEFAULT_TIMEOUT_S, maximum=LONGEST_S))
+    seed = run.seed("seed", 1)
+    settings = _settings(run)
+    run.done()
+    matrix = Matrix(
+        source=source,
+        name=name,
+        workloads=tuple(
+            _workload(TomlTable(source, f"[[workload]] {number}", table), seed)
+            for number, table in enumerate(workloads, 1)
+        ),
+        engines=tuple(
+            _engine(TomlTable(source, f"[[engine]] {number}", table), repetitions, timeout_s)
+            for number, table in enumerate(engines, 1)
+        ),
+        loads=parse_loads(load, source),
+        settings=settings,
+    )
+    _check_keys(matrix)
+    return matrix
+
+
+def _settings(run: TomlTable) -> Settings:
+    kind = run.choice("isolate", KINDS, PROCESS)
+    container = TomlTable(run.file, "[run] container", run.table("container"))
+    parts = {key: container.text(key) for key in ("image", "memory", "cpus")}
+    container.done()
+    given = {key: value for key, value in parts.items() if value is not None}
+    if given and kind == PROCESS:
+        raise run.error("container", f"is given with isolate = {kind!r}", 'isolate = "container"')
+    try:
+        isolation = Isolation(kind=kind, **given)
+    except ValueError as error:
+        raise MatrixError(f"{run.file}: [run] container, {error}") from error
+    return Settings(
+        energy=run.choice("energy", NAMES, AUTO),
+        idle_s=float(run.number("idle_s", 0.0, maximum=LONGEST_S)),
+        cores_within_ns=run.positive("cores_within_ns"),
+        estimate=_estimate(run),
+        isolation=isolation,
+        planted_slowdown=float(run.number("planted_slowdown", 0.0, maximum=MOST_SLOWDOWN)),
+    )
+
+
+def _estimate(run: TomlTable) -> Estimate | None:
+    table = run.free_table("estimate")
+    if not table:
+        return None
+    try:
+        return Estimate.from_table(table)
+    except EnergyError as error:
+        raise MatrixError(f"{run.file}: [run], key estimate: {error}") from error
+
+
+def _workload(table: TomlTable, seed: int) -> WorkloadEntry:
+    name = table.text("name", REQUIRED)
+    dataset = table.take(
+        "dataset",
+        "the beginning of a dataset's id, hex digits (`lab data list`)",
+        lambda v: isinstance(v, str) and re.fullmatch("[0-9a-f]+", v) is not None,
+        None,
+    )
+    query = table.free_table("query")
+    if dataset is not None:
+        for key in ("events", "params", "seed"):
+            if table.take(key, "", lambda _: True, None) is not None:
+                raise table.error(key, "stands beside dataset", "either dataset or events/params")
+        label = table.label("label", dataset[:8])
+        entry = WorkloadEntry(name=name, dataset=dataset, label=label, query=query)
+    else:
+        entry = WorkloadEntry(
+            name=name,
+            events=table.whole("events", DEFAULT_EVENTS, minimum=0),
+            params=table.free_table("params"),
+            query=query,
+            seed=table.seed("seed", seed),
+            label=table.label("label"),
+        )
+    table.done()
+    return entry
+
+
+def _engine(table: TomlTable, repetitions: int, timeout_s: float) -> EngineEntry:
+    entry = EngineEntry(
+        name=table.text("name", REQUIRED),
+        variants=table.texts("variants"),
+        workers=table.wholes("workers", (1,)),
+        batch=table.wholes("batch", (DEFAULT_BATCH,)),
+        options=table.free_table("options"),
+        workloads=table.texts("workloads"),
+        repetitions=table.whole("repetitions", repetitions, maximum=MOST_REPETITIONS),
+        timeout_s=float(table.positive("timeout_s", timeout_s, maximum=LONGEST_S)),
+        label=table.label("label"),
+    )
+    table.done()
+    return entry
+
+
+def _check_keys(matrix: Matrix) -> None:
+    keys = [entry.key for entry in matrix.workloads]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise MatrixError(
+                f"{matrix.source}: {keys.count(key)} [[workload]] tables are called {key}; "
+                "give each a label of its own"
+            )
+    for number, engine in enumerate(matrix.engines, 1):
+        for pattern in engine.workloads or ():
+            if not any(fnmatchcase(key, pattern) for key in keys):
+                raise MatrixError(
+                    f"{matrix.source}: [[engine]] {number}, key workloads has {pattern!r}, which "
+                    f"matches none of {', '.join(keys)}"
+                )
+
+
+def _name_of(source: str) -> str:
+    """Return the name of a run whose matrix has none: its file's, as far as that can be one."""
+    stem = re.sub(r"[^A-Za-z0-9_.-]+", "-", Path(source).stem)[:LONGEST_LABEL_BYTES].lstrip("-_.")
+    return stem or "matrix"
+
+
+def _tables(value: object) -> bool:
+    return (
+        isinstance(value, list) and len(value) > 0 and all(isinstance(item, dict) for item in value)
+    )

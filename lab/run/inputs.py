@@ -1,0 +1,121 @@
+"""Finds or makes the datasets that a run needs, before anything is measured."""
+
+from collections.abc import Callable, Sequence
+
+from lab.errors import MatrixError
+from lab.matrix.matrix import Matrix, WorkloadEntry
+from workloads.datasets.catalog import Catalog
+from workloads.datasets.dataset import Dataset
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.integrity import verified
+from workloads.datasets.progress import Progress
+from workloads.model import ModelError, StreamSpec, Workload
+from workloads.registry import workload as find_workload
+
+
+def check_entries(matrix: Matrix) -> None:
+    """Check the workloads' names, parameters and query parameters without making anything.
+
+    Raises:
+        MatrixError: an unknown workload or a bad parameter.
+    """
+    for number, entry in enumerate(matrix.workloads, 1):
+        try:
+            bound(entry).params(entry.params)
+        except ModelError as error:
+            raise MatrixError(f"{matrix.source}: [[workload]] {number}: {error}") from error
+
+
+def bound(entry: WorkloadEntry) -> Workload:
+    """Return the workload of an entry for its query parameters.
+
+    Raises:
+        ModelError: an unknown workload or a bad query parameter.
+    """
+    return find_workload(entry.name).bound(entry.query)
+
+
+def check_room_for(entries: Sequence[WorkloadEntry]) -> None:
+    """Check that the disk has room for all input that is yet to be generated, before any is.
+
+    Raises:
+        ModelError: an unknown workload or a bad parameter.
+        DatasetError: it has not; names both sizes.
+    """
+    from workloads.datasets.build import recipe_of
+    from workloads.datasets.room import check_room
+
+    catalog = Catalog.default()
+    specs: list[StreamSpec] = []
+    for entry in entries:
+        if entry.dataset is None:
+            workload = find_workload(entry.name)
+            params = workload.params(entry.params)
+            if not catalog.has(recipe_of(workload, params, entry.events, entry.seed)):
+                specs += workload.streams(params, entry.events)
+    check_room(specs, catalog.root)
+
+
+def find_dataset(
+    entry: WorkloadEntry,
+    *,
+    master: str,
+    progress: Progress | None = None,
+    say: Callable[[str], None] = lambda text: None,
+) -> Dataset:
+    """Return the dataset of an entry, generated now if the catalogue lacks it.
+
+    All of its files are compared with their checksums; its streams carry stamps that say so, by
+    which trials need not do it again. Generated input that is damaged is generated again.
+
+    Args:
+        entry: what the matrix asks for.
+        master: Spark master for generating.
+        progress: is told how generating gets on.
+        say: is told that input is damaged, when it can be made again.
+
+    Raises:
+        ModelError: an unknown workload or a bad parameter.
+        DatasetError: it cannot be made, no dataset has this id, or the one that has is damaged.
+        MatrixError: the dataset belongs to another workload.
+    """
+    workload = find_workload(entry.name)
+    if entry.dataset is None:
+        return _generated(workload, entry, master, progress, say)
+    dataset = Catalog.default().get(entry.dataset)
+    if dataset.workload != workload.input_name:
+        takes = "" if workload.input_name == entry.name else f", which takes {workload.input_name}"
+        raise MatrixError(
+            f"dataset {entry.dataset} is input of {dataset.workload}, not of {entry.name}{takes}; "
+            "see `lab data list`"
+        )
+    return verified(dataset)
+
+
+def _generated(
+    workload: Workload,
+    entry: WorkloadEntry,
+    master: str,
+    progress: Progress | None,
+    say: Callable[[str], None],
+) -> Dataset:
+    from workloads.datasets.build import ensure, recipe_of
+
+    catalog = Catalog.default()
+    recipe = recipe_of(workload, workload.params(entry.params), entry.events, entry.seed)
+    found = catalog.find(recipe)
+    if found is not None:
+        return found
+    damage = catalog.damage(recipe)
+    if damage is not None:
+        say(f"the input of {entry.key} is generated again: {damage[1]}")
+    made = ensure(
+        workload, entry.params, entry.events, entry.seed, master=master, progress=progress
+    )
+    if damage is not None and made.id != damage[0]:
+        raise DatasetError(
+            f"the input of {entry.key} was damaged and generated again; now its id is {made.id}, "
+            f"and was {damage[0]}: its generator has changed, so that older results are of other "
+            "input; run again to use the new one"
+        )
+    return verified(made)

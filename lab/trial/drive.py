@@ -1,0 +1,110 @@
+"""The timed part of a trial, and what the lab measures around it."""
+
+import threading
+import time
+import traceback
+from dataclasses import dataclass
+from typing import Any
+
+from engines.protocol import Engine, Measured, Task
+from lab.measure.energy.choose import by_name
+from lab.measure.energy.recorder import EnergyRecorder
+from lab.measure.sampler import ResourceSampler
+from lab.measure.tree import descendants
+from lab.measure.usage import used
+from lab.trial.leftovers import left_behind
+from lab.trial.spec import TrialSpec
+from workloads.model import Columns
+
+Result = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Driven:
+    """What the timed part gave.
+
+    Attributes:
+        measured: what the engine says.
+        answer: its outputs.
+        start_ns, ran_ns, end_ns: monotonic clock: the timed part, and in it when the engine was
+            done; what the lab adds itself to try a gate comes after that.
+        sampler, recorder: what was sampled meanwhile; both have stopped.
+        doubts: what is doubtful about it, in words.
+    """
+
+    measured: Measured
+    answer: Columns
+    start_ns: int
+    ran_ns: int
+    end_ns: int
+    sampler: ResourceSampler
+    recorder: EnergyRecorder
+    doubts: list[str]
+
+
+def drive(engine: Engine, task: Task, spec: TrialSpec, result: Result) -> Driven:
+    """Prepare, run, take the answer and close; fills `result` with times, CPU, page faults, memory.
+
+    The planted slow-down is busy work inside the timed part, after the engine's own.
+    """
+    threads_before = set(threading.enumerate())
+    doubts: list[str] = []
+    recorder = EnergyRecorder(by_name(spec.energy, spec.energy_reason))
+    with recorder, ResourceSampler(_own(recorder)) as sampler:
+        threads_before |= set(threading.enumerate())
+        processes_before = frozenset(process.pid for process in descendants())
+        phase("prepare")
+        begin_ns = time.monotonic_ns()
+        prepared = engine.prepare(task)
+        try:
+            result["prepare_s"] = (time.monotonic_ns() - begin_ns) / 1e9
+            phase("run")
+            before = used(sampler.others())
+            recorder.mark()
+            start_ns = time.monotonic_ns()
+            measured = prepared.run()
+            ran_ns = time.monotonic_ns()
+            _burn((ran_ns - start_ns) * spec.planted_slowdown)
+            end_ns = time.monotonic_ns()
+            recorder.mark()
+            result |= used(sampler.others()).columns_since(before)
+            sampler.stop()
+            recorder.stop()
+            result["duration_s"] = (end_ns - start_ns) / 1e9
+            result["peak_rss_bytes"] = sampler.peak_rss_bytes
+            phase("answer")
+            answer = prepared.answer()
+        finally:
+            phase("close")
+            try:
+                prepared.close()
+            except Exception as error:
+                traceback.print_exc()
+                doubts.append(f"the engine failed to close: {type(error).__name__}: {error}")
+    return Driven(
+        measured=measured,
+        answer=answer,
+        start_ns=start_ns,
+        ran_ns=ran_ns,
+        end_ns=end_ns,
+        sampler=sampler,
+        recorder=recorder,
+        doubts=doubts + left_behind(threads_before, processes_before),
+    )
+
+
+def _own(recorder: EnergyRecorder) -> frozenset[int]:
+    """Return the child processes that are the lab's own, whose time is not the engine's."""
+    return frozenset() if recorder.pid is None else frozenset({recorder.pid})
+
+
+def _burn(duration_ns: float) -> None:
+    """Use that much CPU time; on a busy machine that takes longer."""
+    end_ns = time.thread_time_ns() + duration_ns
+    while time.thread_time_ns() < end_ns:
+        pass
+
+
+def phase(name: str) -> None:
+    """Announce a phase in the trial's log; `lab.run.spawn` reads it there."""
+    print(f"# phase: {name}", flush=True)

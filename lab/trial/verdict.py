@@ -1,0 +1,130 @@
+"""Sets a trial's status: first the answer, then the count of events, then the offered load."""
+
+import time
+from typing import Any
+
+import numpy as np
+
+from engines.protocol import OfferedLoad, Progress, Task
+from lab.trial.drive import Driven
+from lab.trial.spec import TrialSpec
+from results import schema
+from workloads.datasets.dataset import Dataset
+from workloads.model import Columns, Workload
+
+# Below this, starting and stopping threads weighs more than the work itself.
+SHORTEST_S = 1e-3
+
+Result = dict[str, Any]
+
+
+def check_answer(
+    workload: Workload, dataset: Dataset, answer: Columns, result: Result
+) -> str | None:
+    """Compare the answer with the oracle's; return what is wrong with it, in a line.
+
+    Fills `result` with the columns of the comparison.
+    """
+    from lab.trial.verify import verify
+
+    begin_ns = time.monotonic_ns()
+    verdict = verify(workload, dataset, answer)
+    result |= {
+        "verify_s": (time.monotonic_ns() - begin_ns) / 1e9,
+        "outputs": max((len(column) for column in answer.values()), default=0),
+        "expected_outputs": verdict.expected_outputs,
+        "missing": verdict.missing,
+        "duplicate": verdict.duplicate,
+        "out_of_order": verdict.out_of_order,
+        "wrong": verdict.wrong,
+        "difference": verdict.difference,
+    }
+    if verdict.difference is not None:
+        return verdict.difference.splitlines()[0]
+    return None
+
+
+def conclude(driven: Driven, task: Task, spec: TrialSpec, result: Result) -> None:
+    """Set status, rates and reason; a rate exists only for a verified answer."""
+    doubts = list(driven.doubts)
+    events, due = driven.measured.events, task.dataset.events
+    wrong = check_answer(task.workload, task.dataset, driven.answer, result)
+    if wrong is not None:
+        result["status"] = schema.WRONG_OUTPUT
+        doubts.insert(0, wrong)
+    elif events != due:
+        result["status"] = schema.INVALID
+        doubts.insert(0, f"the engine counted {events} events, the input has {due}")
+    else:
+        result["status"] = schema.OK
+        if result["expected_outputs"] == 0:
+            doubts.append(
+                f"the expected answer is empty, so that nothing was compared: {due} events are too "
+                "few, or the query's parameters let nothing through"
+            )
+        doubts += rates(result, offered=task.load is not None)
+        if task.load is None:
+            result |= steadiness(driven.measured.progress, driven.end_ns - driven.start_ns)
+        else:
+            doubts = [*_judge_load(driven, task, task.load, spec, result), *doubts]
+    result["reason"] = "; ".join(doubts) or None
+
+
+def _judge_load(
+    driven: Driven, task: Task, load: OfferedLoad, spec: TrialSpec, result: Result
+) -> tuple[str, ...]:
+    """Set the status by the criteria of a sustained rate; return why it is not ok, or limits."""
+    from lab.matrix.load.objective import parse_objective
+    from lab.measure.latency import percentiles
+    from lab.measure.sustained import Criteria, judge
+
+    measured = driven.measured
+    assert spec.load is not None, "an offered load comes from one"
+    asked = spec.load.objective
+    judgement = judge(
+        measured.progress,
+        load=load,
+        offered_events=task.dataset.events,
+        sent=measured.sent,
+        latency=None if measured.latency is None else percentiles(measured.latency),
+        duration_ns=driven.ran_ns - driven.start_ns,
+        objective=None if asked is None else parse_objective(asked),
+        criteria=Criteria(most_send_lag_p99_ns=round(spec.load.send_lag_ms * 1e6)),
+    )
+    result |= judgement.columns
+    result["status"] = judgement.status
+    return judgement.reasons
+
+
+def steadiness(progress: Progress | None, duration_ns: int) -> Result:
+    """Return the verdict on the rate of a catch-up run; nothing where the run is too short."""
+    if progress is None:
+        return {}
+    from lab.measure.steady import TOO_SHORT, steady_state
+    from lab.measure.window import FEWEST_POINTS, POINT_NS
+
+    whole = min(len(progress.consumed), duration_ns // progress.step_ns)
+    width = max(1, min(POINT_NS // progress.step_ns, whole // FEWEST_POINTS))
+    points = whole // width
+    if points < FEWEST_POINTS:
+        return {}
+    per_point = progress.consumed[: points * width].reshape(points, width).sum(axis=1)
+    found = steady_state(per_point.astype(np.float64))
+    if found.verdict == TOO_SHORT:
+        return {}
+    return {"steady": found.verdict, "steady_reason": found.reason}
+
+
+def rates(result: Result, *, offered: bool) -> list[str]:
+    """Set the rates; return what is doubtful about them. Catch-up has no meaning under a load."""
+    duration_s = result["duration_s"]
+    if duration_s > 0:
+        result["outputs_eps"] = result["outputs"] / duration_s
+        if not offered:
+            result["throughput_eps"] = result["events"] / duration_s
+    if offered or duration_s >= SHORTEST_S:
+        return []
+    return [
+        f"doubtful rate: the timed part took {duration_s * 1e3:.3f} ms, below "
+        f"{SHORTEST_S * 1e3:g} ms; use more events"
+    ]

@@ -1,0 +1,204 @@
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from engines.errors import EngineCrashError, EngineError
+from engines.multicore.oplus.elastic.controller import make
+from engines.multicore.oplus.elastic.loop import ElasticLoop, Switched
+from engines.multicore.oplus.elastic.mapping import balanced_mapping
+from engines.multicore.oplus.elastic.observation import RawSnapshot
+
+MS = 1_000_000
+
+
+class Operator:
+    """Counts looks; each takes a millisecond on its clock, a change three."""
+
+    def __init__(self, *, instances=1, ends_after=None, switches=True):
+        self.instances = instances
+        self.ends_after = ends_after
+        self.switches = switches
+        self.ns = 0
+        self.looks = 0
+        self.mappings = []
+        self.ended = threading.Event()
+
+    def snapshot(self):
+        if self.looks == self.ends_after:
+            self.ended.set()
+            return None
+        self.looks += 1
+        self.ns += MS
+        return RawSnapshot(
+            time_ns=self.ns,
+            instances=self.instances,
+            busy_ns=(0,) * 4,
+            processed=(self.looks,),
+        )
+
+    def reconfigure(self, instances, mapping):
+        if not self.switches:
+            return None
+        self.ns += 3 * MS
+        self.instances = instances
+        self.mappings.append(mapping)
+        return Switched(event_ts=77, moved_bytes=5)
+
+
+def loop_of(operator, option=None, *, offset_ns=0, **changes):
+    controller, settings = make(option or {"kind": "script", "steps": [[0.002, 3], [0.01, 2]]})
+    arguments = {"maximum": 4, "mapping": balanced_mapping(10, operator.instances), **changes}
+    return ElasticLoop(
+        operator,
+        controller,
+        settings,
+        window_s=0.0,
+        **{"clock": lambda: operator.ns + offset_ns, **arguments},
+    )
+
+
+def run(loop):
+    while loop.look():
+        pass
+    return loop
+
+
+@pytest.mark.parametrize("offset_ns", [0, 10**15])
+def test_changes_are_timed_from_call_to_completion_on_the_operators_clock(offset_ns):
+    loop = run(loop_of(Operator(ends_after=20), offset_ns=offset_ns))
+    first, second = loop.reconfigurations
+    assert (first.at_ns, first.duration_ns) == (2 * MS, 3 * MS)
+    assert (first.before, first.after, first.event_ts, first.moved_bytes) == (1, 3, 77, 5)
+    assert (second.before, second.after, second.at_ns) == (3, 2, 10 * MS)
+    assert loop.decisions[0].why == "the script's step at 0.002 s"
+    assert loop.looks == 20
+
+
+def test_each_mapping_is_made_from_the_one_before():
+    operator = Operator(ends_after=20)
+    loop = run(loop_of(operator))
+    first, second = operator.mappings
+    assert np.array_equal(first, balanced_mapping(10, 3, balanced_mapping(10, 1)))
+    assert np.array_equal(second, balanced_mapping(10, 2, first))
+    assert np.array_equal(loop.mapping, second)
+
+
+def test_a_decision_beyond_the_bounds_is_brought_within_them():
+    option = {"kind": "script", "steps": [[0.002, 9], [0.01, 1]], "min": 2, "max": 3}
+    loop = run(loop_of(Operator(instances=2, ends_after=20), option))
+    assert [change.after for change in loop.reconfigurations] == [3, 2]
+
+
+def test_an_operator_that_starts_beyond_the_bounds_is_brought_within_them():
+    option = {"kind": "thresholds", "min": 2}
+    loop = run(loop_of(Operator(ends_after=3), option))
+    assert [change.after for change in loop.reconfigurations] == [2]
+    assert loop.decisions[0].why == "bounds 2 and 4"
+
+
+def test_a_decision_for_what_is_there_calls_nothing():
+    option = {"kind": "script", "steps": [[0.002, 1]]}
+    operator = Operator(ends_after=5)
+    assert run(loop_of(operator, option)).reconfigurations == []
+    assert operator.mappings == []
+
+
+def test_a_change_that_the_end_of_the_input_overtook_is_none():
+    loop = run(loop_of(Operator(ends_after=20, switches=False)))
+    assert loop.reconfigurations == []
+    assert np.array_equal(loop.mapping, balanced_mapping(10, 1))
+
+
+def test_bounds_that_the_operator_does_not_have_are_refused():
+    with pytest.raises(EngineError, match="max is 9, and the operator can have at most 4"):
+        loop_of(Operator(), {"kind": "model", "max": 9})
+    with pytest.raises(EngineError, match="min is 5"):
+        loop_of(Operator(), {"kind": "model", "min": 5})
+
+
+def test_nothing_is_changed_before_the_controller_may():
+    option = {"kind": "script", "steps": [[0.002, 3], [0.012, 2]], "from_s": 0.006, "min": 2}
+    loop = run(loop_of(Operator(ends_after=20), option))
+    assert [(change.at_ns, change.after) for change in loop.reconfigurations] == [
+        (6 * MS, 3),
+        (12 * MS, 2),
+    ]
+
+
+FAST = {"kind": "script", "steps": [[0.002, 2]], "period_ms": 1}
+
+
+def test_the_thread_looks_until_the_input_ends():
+    operator = Operator(ends_after=5)
+    loop = loop_of(operator, FAST, clock=time.monotonic_ns)
+    loop.start()
+    assert operator.ended.wait(10)
+    loop.stop()
+    loop.stop()
+    assert loop.looks == 5
+    assert [change.after for change in loop.reconfigurations] == [2]
+
+
+def test_stopping_does_not_wait_for_the_next_look():
+    loop = loop_of(Operator(), FAST | {"period_ms": 1e9}, clock=time.monotonic_ns)
+    loop.start()
+    loop.stop(timeout_s=10)
+    assert loop.looks == 0
+
+
+def test_a_loop_that_never_started_stops():
+    loop = loop_of(Operator())
+    loop.stop()
+    assert (loop.looks, loop.reconfigurations) == (0, [])
+
+
+class Broken(Operator):
+    def __init__(self, error):
+        super().__init__()
+        self.error = error
+
+    def reconfigure(self, instances, mapping):
+        self.ended.set()
+        raise self.error
+
+
+def test_what_goes_wrong_in_the_thread_is_raised_when_it_is_stopped():
+    operator = Broken(RuntimeError("no thread left"))
+    loop = loop_of(operator, FAST, clock=time.monotonic_ns)
+    loop.start()
+    assert operator.ended.wait(10)
+    with pytest.raises(EngineCrashError, match=r"script failed at look \d+: .*no thread left"):
+        loop.stop()
+    loop.stop()
+
+
+def test_an_error_for_people_is_raised_as_it_is():
+    operator = Broken(EngineError("at most 4 instances"))
+    loop = loop_of(operator, FAST, clock=time.monotonic_ns)
+    loop.start()
+    assert operator.ended.wait(10)
+    with pytest.raises(EngineError, match=r"^at most 4 instances$"):
+        loop.stop()
+
+
+class Stuck(Operator):
+    def __init__(self):
+        super().__init__()
+        self.free = threading.Event()
+
+    def reconfigure(self, instances, mapping):
+        self.ended.set()
+        self.free.wait(30)
+
+
+def test_a_call_that_does_not_return_is_reported():
+    operator = Stuck()
+    loop = loop_of(operator, FAST, clock=time.monotonic_ns)
+    loop.start()
+    assert operator.ended.wait(10)
+    with pytest.raises(EngineCrashError, match=r"has not returned for 0\.01 s"):
+        loop.stop(timeout_s=0.01)
+    operator.free.set()
+    loop.stop()

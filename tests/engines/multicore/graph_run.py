@@ -1,0 +1,30 @@
+"""Runs query graphs for the tests, and checks what holds of every run."""
+
+from engines.multicore.layers.options import LayersOptions
+
+
+def run_graph(kind, asked, data, *, workers=1, batch=1, load=None, measure=True, **options):
+    """Run a pipeline or query as a graph; return the answer and what was measured."""
+    made = kind(
+        asked,
+        data,
+        workers=workers,
+        batch=batch,
+        ring_blocks=1 << 12,
+        options=LayersOptions(**options),
+        load=load,
+        measure=measure,
+    )
+    try:
+        measured = made.run()
+        got = made.answer()
+    finally:
+        made.close()
+    assert measured.events == data.events
+    if measure:
+        seen = measured.latency.counts.sum()
+        if load is not None:
+            seen += measured.warm_up_latency.counts.sum()
+        assert seen == measured.progress.outputs.sum() == len(got["ts"])
+        assert measured.progress.consumed.sum() == data.events
+    return got, measured

@@ -1,0 +1,306 @@
+"""Functions of operators in compiled code: those that constructions build, states, and sizes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engines.errors import EngineError, UnsupportedError
+from engines.multicore.oplus.run import OperatorRun
+from engines.multicore.oplus.tables import MOST_TABLES, too_many_tables
+from workloads.model import (
+    Alphabet,
+    Input,
+    InputType,
+    Operator,
+    Query,
+    Stream,
+    Window,
+    aggregate,
+    aggregate_plus,
+    equi_join,
+    join,
+)
+from workloads.model.operator import SINGLE
+from workloads.model.oplus import answer
+from workloads.model.strategies import inputs
+
+FIRST = InputType(
+    name="first",
+    fields=np.dtype([("x", np.int64), ("y", np.float64)]),
+    lists=(("ids", np.dtype(np.int32)),),
+)
+SECOND = InputType(name="second", fields=np.dtype([("x", np.int64), ("z", np.int32)]))
+TOTALS = np.dtype([("ts", np.int64), ("key", np.int64), ("count", np.int64), ("sum", np.float64)])
+PAIRS = np.dtype([("ts", np.int64), ("y", np.float64), ("z", np.int32)])
+TOTAL = np.dtype([("count", np.int64), ("sum", np.float64)])
+STEP = 2
+
+
+def scaled(value):
+    return value * STEP
+
+
+def shifted(value):
+    return scaled(value) + 1
+
+
+def remainder(t):
+    return t.x % 3
+
+
+def every_id(t, out):
+    for one in t.ids:
+        out.add(one)
+    out.add(remainder(t))
+
+
+def work_in(w, t):
+    w.count += shifted(t.x)
+    w.sum += t.y
+
+
+def forward(w, out):
+    out.emit(w.key, w.count, w.sum)
+
+
+def forward_twice(w, out):
+    forward(w, out)
+    out.emit(w.key, -w.count, scaled(w.sum))
+
+
+def near(left, right):
+    return abs(left.y - right.z) <= shifted(0)
+
+
+def both(left, right, out):
+    out.emit(left.y, right.z)
+
+
+def asked(operator):
+    return Query(name=operator.name, operators=(operator,))
+
+
+REDUCED = {"reduce": work_in, "state": TOTAL, "output": TOTALS, "source": FIRST}
+JOINED = {"left": FIRST, "right": SECOND, "size": 4, "match": near, "emit": both, "output": PAIRS}
+MADE = {
+    "a": aggregate(
+        name="a", window=Window(advance=2, size=5), key=remainder, result=forward, **REDUCED
+    ),
+    "a, single": aggregate(
+        name="a",
+        window=Window(advance=2, size=5, type=SINGLE),
+        key=remainder,
+        result=forward,
+        **REDUCED,
+    ),
+    "a+": aggregate_plus(
+        name="a_plus",
+        window=Window(advance=3, size=3),
+        keys=every_id,
+        result=forward_twice,
+        max_outputs=2,
+        **REDUCED,
+    ),
+    "j": equi_join(name="j", key=remainder, shares=4, **JOINED),
+    "j, advancing": equi_join(name="j", key=remainder, shares=4, advance=2, **JOINED),
+    "j+": join(name="j_plus", shares=3, **JOINED),
+}
+
+
+def rows(answered):
+    return sorted(zip(*(answered[name].tolist() for name in answered), strict=True))
+
+
+def native(query, data, *, instances=1, batch=1, shared_nothing=False):
+    run = OperatorRun(
+        query,
+        data,
+        instances=instances,
+        most=instances,
+        batch=batch,
+        ring_blocks=16,
+        shared_nothing=shared_nothing,
+        pin=False,
+    )
+    try:
+        assert run.run().events == data.events
+        return rows(run.answer())
+    finally:
+        run.close()
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_constructions_compile_and_answer_as_the_interpreter(name):
+    operator = MADE[name]
+    query = asked(operator)
+    layout = [("first",), ("second",)] if operator.join is not None else [("first",)] * 2
+
+    @settings(max_examples=20, deadline=None)
+    @given(data=st.data())
+    def check(data):
+        drawn = data.draw(inputs(query, layouts=[layout]))
+        wanted = rows(answer(query, drawn))
+        for shared_nothing in (False, True) if operator.join is None else (False,):
+            instances = data.draw(st.sampled_from([1, 2, 5]))
+            batch = data.draw(st.sampled_from([1, 64]))
+            how = {"instances": instances, "batch": batch, "shared_nothing": shared_nothing}
+            assert native(query, drawn, **how) == wanted
+
+    check()
+
+
+def one_stream(ts, **columns):
+    stream = Stream(name="s", kinds=(0,), ts=np.array(ts, dtype=np.int64), payload=columns)
+    return Input(alphabet=Alphabet(kinds=("in",)), streams=(stream,))
+
+
+# --- keys are removed when their states are zero by value -----------------------------------------
+
+NUMBER = InputType(name="in", fields=np.dtype([("v", np.float64)]))
+SEEN = np.dtype([("ts", np.int64), ("key", np.int64), ("sum", np.float64)])
+FLOATS = np.dtype(
+    [("sum", np.float64), ("small", np.float32), ("last", np.float32, (2,)), ("n", np.int32)]
+)
+
+
+def whole(t, out):
+    out.add(0)
+    if t.v == t.v:
+        out.add(int(t.v) + 10)
+
+
+def add_up(w, t, out):
+    w[0].sum += t.v
+    w[0].small += t.v
+    w[0].last[1] += t.v
+    w[0].n += 1
+
+
+def show(w, out):
+    out.emit(w[0].key, w[0].sum)
+
+
+def turn(w):
+    w[0].sum *= -1
+    w[0].small *= -1
+    w[0].last[0] *= -1
+    w[0].last[1] *= -1
+    w[0].n = 0
+
+
+def sum_only(w, t, out):
+    w[0].sum += t.v
+
+
+def turn_sum(w):
+    w[0].sum *= -1
+
+
+def numbers(*tuples):
+    return one_stream([ts for ts, _ in tuples], v=np.array([v for _, v in tuples]))
+
+
+def turning(update=add_up, slide=turn, state=FLOATS):
+    operator = Operator(
+        name="turning",
+        inputs=(NUMBER,),
+        window=Window(advance=10, size=10, type=SINGLE),
+        output=SEEN,
+        state=state,
+        keys=whole,
+        update=update,
+        expire=show,
+        slide=slide,
+        buckets=4,
+    )
+    return asked(operator)
+
+
+@pytest.mark.parametrize("shared_nothing", [False, True])
+def test_a_key_whose_states_are_minus_zero_is_removed(shared_nothing):
+    query = turning()
+    data = numbers((0, 2.0), (1, -2.0), (2, 0.0), (55, 1.0))
+    wanted = rows(answer(query, data))
+    # The keys 0 and 10 have come to zero by the first slide: they are shown once.
+    assert [row[:2] for row in wanted if row[1] in (0, 10)] == [(10, 0), (10, 10)]
+    assert native(query, data, instances=2, shared_nothing=shared_nothing) == wanted
+
+
+@pytest.mark.parametrize(
+    "query",
+    [turning(), turning(sum_only, turn_sum, np.dtype([("sum", np.float64)]))],
+    ids=["several", "one"],
+)
+def test_keys_go_when_the_interpreter_lets_them_go(query):
+    value = st.sampled_from([0.0, -0.0, 1.0, -1.0, 2.0, float("nan"), 5e-324])
+
+    @settings(max_examples=30, deadline=None)
+    @given(st.lists(st.tuples(st.integers(0, 60), value), max_size=12))
+    def check(tuples):
+        data = numbers(*sorted(tuples, key=lambda t: t[0]))
+        got, wanted = native(query, data, instances=2), rows(answer(query, data))
+        assert [row[:2] for row in got] == [row[:2] for row in wanted]  # sums may be no numbers
+
+    check()
+
+
+# --- windows that overlap too much ----------------------------------------------------------------
+
+
+def sized(advance, size, buckets=1024, kind="multi"):
+    window = Window(advance=advance, size=size, type=kind)
+    return replace(turning().operators[0], window=window, slide=None, buckets=buckets)
+
+
+def test_windows_that_overlap_too_much_for_memory_are_refused():
+    reason = too_many_tables(sized(1, 3_600_000))
+    assert reason is not None
+    assert "operator turning: windows of size 3600000 that advance by 1 overlap 3600000" in reason
+    assert "1024 buckets" in reason
+    assert "let the window advance by at least 1758" in reason
+    assert too_many_tables(sized(1758, 3_600_000)) is None
+    assert too_many_tables(sized(1757, 3_600_000)) is not None
+    reason = too_many_tables(sized(1, 4096))
+    assert reason is not None and "at most 512 buckets" in reason
+    assert too_many_tables(sized(1, 4096, buckets=512)) is None
+    assert too_many_tables(sized(1, 3_600_000, kind=SINGLE)) is None
+    assert too_many_tables(MADE["j+"]) is None
+    reason = too_many_tables(sized(1, 1 << 40, buckets=MOST_TABLES + 1))
+    assert reason is not None and "fewer buckets and a larger advance" in reason
+
+
+def test_a_run_with_such_windows_says_so_before_it_takes_the_memory():
+    query = asked(sized(1, 1 << 50))
+    with pytest.raises(UnsupportedError, match="let the window advance by at least"):
+        OperatorRun(query, numbers((0, 1.0)), instances=1, most=1, batch=1, ring_blocks=16)
+
+
+# --- what does not compile says where -------------------------------------------------------------
+
+
+def recursive(value):
+    return recursive(value - 1) if value > 0 else "no number"
+
+
+def by_text(t, out):
+    out.add(len(recursive(t.v)))
+
+
+def misspelt(w, t, out):
+    w[0].summ += t.v
+
+
+def test_a_field_that_is_not_there_is_named_with_the_function():
+    operator = replace(turning().operators[0], update=misspelt)
+    message = r"(?s)update function misspelt \(.*does not compile.*no field 'summ'"
+    with pytest.raises(EngineError, match=message):
+        native(asked(operator), numbers((0, 1.0)))
+
+
+def test_a_helper_that_does_not_compile_is_named_by_its_caller():
+    operator = replace(turning().operators[0], keys=by_text)
+    with pytest.raises(EngineError, match=r"keys function by_text \(.*does not compile"):
+        native(asked(operator), numbers((0, 1.0)))

@@ -1,0 +1,263 @@
+"""Operators O+ as query graphs: every workload of them, in every determinism layer."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engines.conformance import CASES, Setting, ordinary_input, run_case
+from engines.conformance_load import LOAD_CASES, run_load_case
+from engines.errors import EngineCrashError, UnsupportedError
+from engines.multicore.layers.options import COMMUNICATION, NONE, OPERATOR
+from engines.multicore.layers.query import LayersQueryRun, no_graph
+from engines.registry import engine
+from engines.small_load import small_load
+from tests.engines.multicore.graph_run import run_graph
+from tests.engines.multicore.operator_queries import JOIN, RANDOM, layouts_of, query
+from tests.engines.multicore.test_oplus_chains import QUERIES as QUERIES_IN_A_ROW
+from workloads.model import Alphabet, Input, ListColumn, Query, Stream, Window
+from workloads.model.oplus import answer
+from workloads.model.strategies import inputs
+from workloads.model.trace import compare
+from workloads.registry import NAMES, workload
+
+QUERIES = [name for name in NAMES if isinstance(workload(name).program, Query)]
+LAYERS = (COMMUNICATION, OPERATOR)
+SEVERAL = "carries several inputs; give each input streams of its own"
+
+
+def layer(determinism, **given_):
+    return Setting(variant="layers", options={"determinism": determinism}, **given_)
+
+
+run = partial(run_graph, LayersQueryRun)
+
+
+def rows(answered):
+    return sorted(zip(*(answered[name].tolist() for name in answered), strict=True))
+
+
+@pytest.mark.pairwise
+@pytest.mark.parametrize("determinism", LAYERS)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("name", QUERIES)
+def test_queries_conform(name, case, determinism, tmp_path):
+    setting = layer(determinism, batch=7)
+    found = run_case(engine("multicore"), workload(name), case, setting, tmp_path)
+    assert found.problems == ()
+    if found.unsupported is not None:
+        # Joins read one stream for each input, so that all of them in one stream is refused.
+        assert case.name == "a single stream" and SEVERAL in found.unsupported
+
+
+@pytest.mark.pairwise(strength=1)
+@pytest.mark.parametrize("case", LOAD_CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    ("name", "determinism"),
+    [("wordcount", COMMUNICATION), ("forward", OPERATOR), ("scale_join", COMMUNICATION)],
+)
+def test_queries_conform_under(name, determinism, case, tmp_path):
+    setting = layer(determinism)
+    found = run_load_case(engine("multicore"), workload(name), case, setting, tmp_path)
+    assert (found.unsupported, found.problems) == (None, ())
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_random_inputs_are_answered_as_by_the_interpreter(name):
+    asked = RANDOM[name]
+    drawn = layouts_of(asked)
+
+    @settings(
+        max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    )
+    @given(data=st.data())
+    def check(data):
+        given_input = data.draw(inputs(asked, layouts=[data.draw(drawn)]))
+        times = tuple(stream.ts for stream in given_input.streams)
+        due = 1000 * np.arange(sum(map(len, times)), dtype=np.int64)
+        got, _ = run(
+            asked,
+            given_input,
+            workers=data.draw(st.sampled_from([1, 2, 5])),
+            batch=data.draw(st.sampled_from([1, 3, 64])),
+            load=small_load(times, due) if data.draw(st.booleans()) else None,
+            determinism=data.draw(st.sampled_from(LAYERS)),
+            channel_rows=data.draw(st.sampled_from([2, 4, 4096])),
+        )
+        assert (np.diff(got["ts"]) >= 0).all()
+        assert rows(got) == rows(answer(asked, given_input))
+
+    check()
+
+
+@pytest.mark.pairwise(strength=1)
+@pytest.mark.parametrize("instances", [1, 2, 4, 6])
+@pytest.mark.parametrize("name", ["wordcount", "scale_join"])
+def test_repeats_give_one_answer_in_either_layer(name, instances):
+    found = workload(name)
+    data = ordinary_input(found)
+    seen = set()
+    for repeat in range(8):
+        got, _ = run(
+            found.program,
+            data,
+            workers=instances,
+            batch=(1, 64)[repeat // 4],
+            determinism=LAYERS[repeat % 2],
+            channel_rows=(4096, 16)[repeat // 2 % 2],
+        )
+        assert compare(found.oracle(data), got, found.output).equal
+        # More than equal traces: the order of ties is one as well.
+        seen.add(b"".join(column.tobytes() for column in got.values()))
+    assert len(seen) == 1
+
+
+def tuples(times, ids):
+    """Return a stream of tuples with one id each."""
+    n = len(times)
+    return Stream(
+        name="first",
+        kinds=(0,),
+        ts=np.asarray(times, dtype=np.int64),
+        payload={
+            "x": np.zeros(n, dtype=np.int64),
+            "ids": ListColumn(
+                values=np.asarray(ids, dtype=np.int32), offsets=np.arange(n + 1, dtype=np.int64)
+            ),
+        },
+    )
+
+
+def two_streams_apart(count):
+    """Return two streams, one of which is all before the other in time."""
+    return two_streams(count, apart=count)
+
+
+def two_streams(count, apart):
+    """Return two streams of a tuple at each time, the second so much later."""
+    ids = np.arange(count) % 13
+    return Input(
+        alphabet=Alphabet(kinds=("first", "second")),
+        streams=tuple(tuples(np.arange(count) + index * apart, ids) for index in range(2)),
+    )
+
+
+def test_without_determinism_the_comparison_says_what_went_wrong():
+    # Of one time each: whatever comes first, blocks of it are longer than a window.
+    asked, data = RANDOM["tumbling"], two_streams(20_000, apart=0)
+    wanted = answer(asked, data)
+    got, measured = run(asked, data, workers=2, batch=16, determinism=NONE, channel_rows=256)
+    assert rows(got) != rows(wanted)
+    assert measured.counters["logs"] == measured.counters["mergers"] == 0
+    for determinism in LAYERS:
+        right, _ = run(asked, data, workers=2, batch=16, determinism=determinism, channel_rows=256)
+        assert rows(right) == rows(wanted)
+
+
+def test_outputs_far_beyond_their_tuples_do_not_stop_the_graph():
+    # Timed as the end of a window of which all channels together hold a hundredth.
+    asked = RANDOM["emitting"]
+    wide = replace(asked.operators[0], window=Window(advance=4_000, size=4_000), name="wide")
+    asked = Query(name="wide", operators=(wide,))
+    data = two_streams_apart(4_000)
+    wanted = rows(answer(asked, data))
+    for determinism in LAYERS:
+        for workers in (2, 5):
+            got, _ = run(asked, data, workers=workers, determinism=determinism, channel_rows=2)
+            assert rows(got) == wanted
+
+
+def test_counters_and_plan_tell_what_a_layer_costs():
+    data = two_streams_apart(2000)
+    for determinism, threads, mergers, logs in ((OPERATOR, 10, 4, 0), (COMMUNICATION, 6, 0, 4)):
+        _, measured = run(RANDOM["tumbling"], data, workers=2, batch=8, determinism=determinism)
+        counters = measured.counters
+        assert (counters["threads"], counters["mergers"]) == (threads, mergers)
+        assert counters["logs"] == logs
+        assert counters["kernel_calls"] > 0
+        assert "comparisons" not in counters
+        assert "2 injectors -> tumbling (keyed windows) x 2, 7 buckets" in measured.plan
+        assert f"determinism: {determinism}" in measured.plan
+
+
+def test_instances_of_a_join_share_the_comparisons():
+    found = workload("scale_join")
+    data = ordinary_input(found)
+    counted = set()
+    for workers in (1, 2, 5):
+        _, measured = run(found.program, data, workers=workers, batch=64)
+        counted.add(measured.counters["comparisons"])
+        assert "join of all pairs" in measured.plan
+    assert len(counted) == 1 and counted.pop() > 0
+
+
+def test_without_measuring_the_answer_is_the_same():
+    data = two_streams_apart(500)
+    got, measured = run(RANDOM["sliding"], data, workers=2, batch=16, measure=False)
+    assert measured.latency is None and measured.progress is None
+    assert rows(got) == rows(answer(RANDOM["sliding"], data))
+
+
+def emit_thrice(w, out):  # so that a chunk of memory has room for one of the last three
+    for n in range(3):
+        out.emit(w[0].key, w[0].sum, n)
+
+
+def test_records_beyond_what_an_operator_said_end_the_run():
+    asked = query("generous", Window(advance=3, size=3), expire=emit_thrice)
+    keys = 120_000  # of one tuple; what they give when the window ends is more than a chunk
+    many = Stream(
+        name="first",
+        kinds=(0,),
+        ts=np.array([0, 9]),
+        payload={
+            "x": np.zeros(2, dtype=np.int64),
+            "ids": ListColumn(
+                values=np.arange(keys, dtype=np.int32), offsets=np.array([0, keys, keys])
+            ),
+        },
+    )
+    data = Input(alphabet=Alphabet(kinds=("first", "second")), streams=(many,))
+    with pytest.raises(EngineCrashError, match=r"operator generous: .* beyond max_outputs"):
+        run(asked, data, workers=2, batch=64)
+
+
+def test_windows_end_with_the_last_tuple_even_if_less_is_known_to_have_passed():
+    data = replace(two_streams_apart(300), until_ts=20)
+    for workers in (1, 3):
+        got, _ = run(RANDOM["sliding"], data, workers=workers)
+        assert rows(got) == rows(answer(RANDOM["sliding"], data))
+
+
+def fail_late(w, t, out):
+    if t.ts == 300:
+        raise ValueError("three hundred")
+    w[t.input].count += 1
+
+
+def no_keys_at_300(t, out):
+    if t.ts == 300:
+        raise ValueError("three hundred")
+    out.add(t.x)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("functions", [{"update": fail_late}, {"keys": no_keys_at_300}])
+def test_a_function_that_raises_ends_the_run_and_is_named(functions):
+    asked = query("failing", Window(advance=3, size=3), **functions)
+    with pytest.raises(EngineCrashError, match="operator failing: keys"):
+        run(asked, two_streams_apart(1000), workers=2, channel_rows=4)
+
+
+def test_what_does_not_run_as_a_graph_is_refused_with_a_reason():
+    chain = QUERIES_IN_A_ROW["aggregate twice"]
+    assert "has 2 operators" in str(no_graph(chain, 2, OPERATOR))
+    assert "at most 63" in str(no_graph(RANDOM["tumbling"], 64, OPERATOR))
+    assert "needs an order" in str(no_graph(JOIN, 2, NONE))
+    assert no_graph(JOIN, 63, COMMUNICATION) is None
+    assert no_graph(RANDOM["tumbling"], 2, NONE) is None
+    with pytest.raises(UnsupportedError, match="use vsn"):
+        run(chain, two_streams_apart(9), workers=2)

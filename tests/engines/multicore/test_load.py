@@ -1,0 +1,128 @@
+"""The multicore engine under an offered load: the same answers, and every event accounted for."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engines.errors import EngineError
+from engines.multicore.adapter import MulticoreEngine, MulticoreRun
+from engines.protocol import Task
+from engines.small_dataset import write_dataset
+from lab.matrix.load.schedule import offer
+from lab.matrix.load.spec import BURSTS, CONSTANT, POISSON, LoadSpec
+from tests.workloads.suite.streams import generated
+from workloads.model import DGSProgram
+from workloads.model.trace import compare
+from workloads.registry import NAMES, workload
+
+PROGRAMS = [name for name in NAMES if isinstance(workload(name).program, DGSProgram)]
+"""Queries of operators are in test_multicore_operators.py."""
+
+RATE_EPS = 400_000.0
+
+
+def offered(name, tmp_path, **spec):
+    """A quarter of a second of a workload's input, the first 50 ms of it warm-up."""
+    found = workload(name)
+    dataset = write_dataset(generated(found, {}, 200_000, 1), name, tmp_path)
+    given = {"rate_eps": RATE_EPS, "warm_up_s": 0.05, "window_s": 0.2, **spec}
+    made = offer(LoadSpec(**given), dataset)
+    return found, made.dataset.load(), made.load
+
+
+def run_under(found, data, load, **options):
+    run = MulticoreRun(found, data, load=load, ring_blocks=64, **options)
+    try:
+        measured = run.run()
+        return measured, run.answer()
+    finally:
+        run.close()
+
+
+@pytest.mark.pairwise
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("workers, batch", [(1, 64), (2, 1), (3, 64)])
+@pytest.mark.parametrize("batching", ["adaptive", "full"])
+def test_an_offered_load_gives_the_oracles_answer_and_loses_nothing(
+    name, workers, batch, batching, tmp_path
+):
+    found, data, load = offered(name, tmp_path, batching=batching)
+    measured, answer = run_under(found, data, load, workers=workers, batch=batch)
+    assert compare(found.oracle(data), answer, found.output).equal
+    assert measured.events == data.events
+    latency, warm_up, sent = measured.latency, measured.warm_up_latency, measured.sent
+    assert latency is not None and warm_up is not None and sent is not None
+    outputs = len(answer["ts"])
+    assert latency.counts.sum() + warm_up.counts.sum() == outputs
+    assert sent.own_thread and sent.lag.counts.sum() == data.events
+    progress = measured.progress
+    assert progress is not None
+    assert progress.emitted.sum() == progress.consumed.sum() == data.events
+    assert progress.outputs.sum() == outputs
+    assert ((progress.latency_max_ns >= 0) == (progress.outputs > 0)).all()
+
+
+def test_warm_up_outputs_are_those_due_before_its_end(tmp_path):
+    found, data, load = offered("page_view_join", tmp_path)
+    measured, answer = run_under(found, data, load, workers=1, batch=16)
+    due = {}
+    for stream, times in zip(data.streams, load.due_ns, strict=True):
+        for ts, time in zip(stream.ts.tolist(), times.tolist(), strict=True):
+            due.setdefault(ts, time)
+    early = sum(due[ts] < load.warm_up_ns for ts in answer["ts"].tolist())
+    assert measured.warm_up_latency is not None
+    # Streams may share a timestamp; then the due times differ by a few events' gaps.
+    assert abs(int(measured.warm_up_latency.counts.sum()) - early) <= len(data.streams)
+
+
+@pytest.mark.parametrize("arrival", [CONSTANT, POISSON, BURSTS])
+def test_no_output_comes_before_its_input_is_due(arrival, tmp_path):
+    found, data, load = offered("event_window", tmp_path, arrival=arrival)
+    measured, _ = run_under(found, data, load, workers=2, batch=64)
+    assert measured.latency is not None
+    # A latency below zero would have been counted as 0: handing over alone takes longer than that.
+    assert measured.latency.values_ns.min() > 0
+
+
+def test_without_measuring_the_answer_is_the_same_and_no_figure_is_made_up(tmp_path):
+    found = workload("event_window")
+    data = generated(found, {}, 100_000, 1)
+    run = MulticoreRun(found, data, workers=2, batch=256, measure=False)
+    measured = run.run()
+    assert compare(found.oracle(data), run.answer(), found.output).equal
+    assert measured.latency is None and measured.progress is None
+
+
+def test_a_ring_too_small_for_a_generator_is_refused_and_measuring_is_not_optional(tmp_path):
+    found, _, load = offered("event_window", tmp_path)
+    dataset = write_dataset(generated(found, {}, 1_000, 1), "event_window", tmp_path / "small")
+    task = Task(
+        workload=found,
+        dataset=dataset,
+        variant="dgs",
+        workers=1,
+        batch=1,
+        scratch=tmp_path,
+        load=load,
+    )
+    engine = MulticoreEngine()
+    assert engine.unsupported(task) is None
+    refused = engine.unsupported(replace(task, options={"ring_blocks": 64}))
+    assert refused is not None and "at least 1024 under a load, got 64" in refused
+    refused = engine.unsupported(replace(task, options={"measure": False}))
+    assert refused is not None and "for catch-up" in refused
+
+
+def test_due_times_that_decrease_are_refused(tmp_path):
+    found, data, load = offered("event_window", tmp_path)
+    load.due_ns[0][:] = load.due_ns[0][::-1].copy()
+    with pytest.raises(EngineError, match="due times of stream 0 decrease"):
+        MulticoreRun(found, data, workers=1, batch=1, load=load)
+
+
+def test_the_generators_ceiling_is_a_rate_and_grows_with_the_batch():
+    engine = MulticoreEngine()
+    ceilings = [engine.generator_ceiling_eps("dgs", batch) for batch in (1, 64)]
+    assert all(ceiling is not None and np.isfinite(ceiling) for ceiling in ceilings)
+    assert 0 < ceilings[0] < ceilings[1]

@@ -1,0 +1,106 @@
+"""Memory for outputs is there before the clock starts, whichever worker needs it."""
+
+import resource
+
+import numpy as np
+import psutil
+import pytest
+
+from engines.multicore.adapter import MulticoreEngine
+from engines.multicore.run.core_run import CoreRun
+from engines.protocol import Task
+from engines.small_dataset import write_dataset
+from tests.workloads.suite.streams import generated
+from workloads.registry import workload
+
+CHUNK_BYTES = 4 << 20
+"""core/run/output_pool.h"""
+
+# Each answer fills several chunks. The hand-written joins' would take minutes to do so.
+WIDE = {"operators": "sl", "iterations": "1", "tuple_bytes": 1024}
+CASES = [
+    ("page_view_join", "dgs", 400_000, {}),
+    ("forward", "vsn", 60_000, {"copies": 8}),
+    ("forward", "sn", 60_000, {"copies": 8}),
+    ("forward", "layers", 60_000, {"copies": 8}),
+    ("parametric", "ordered", 8_000, WIDE),
+    ("parametric", "layers", 8_000, WIDE),
+]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Returns a workload, its dataset and its number of outputs; makes each once."""
+    kept = {}
+
+    def make(name, events, query):
+        if name not in kept:
+            asked = workload(name).bound(query)
+            defaults = {key: one.default for key, one in asked.parameters.items()}
+            data = generated(asked, defaults, events, 1)
+            folder = tmp_path_factory.mktemp(name)
+            rows = len(asked.oracle(data)["ts"])
+            kept[name] = asked, write_dataset(data, asked.input_name, folder), rows
+        return kept[name]
+
+    return make
+
+
+def run(asked, dataset, variant, scratch, *, workers, expected, batch=4096):
+    """Return what a run measured, how many rows it gave and its page faults."""
+    task = Task(
+        workload=asked,
+        dataset=dataset,
+        variant=variant,
+        workers=workers,
+        batch=batch,
+        scratch=scratch,
+        expected_outputs=expected,
+    )
+    prepared = MulticoreEngine().prepare(task)
+    try:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        measured = prepared.run()
+        faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+        return measured, len(prepared.answer()["ts"]), faults
+    finally:
+        prepared.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "variant", "events", "query"), CASES, ids=[f"{one[0]}-{one[1]}" for one in CASES]
+)
+def test_a_run_whose_number_of_outputs_is_known_grows_nothing(
+    made, tmp_path, name, variant, events, query
+):
+    asked, dataset, rows = made(name, events, query)
+    for workers in (1, 2):
+        measured, got, _ = run(asked, dataset, variant, tmp_path, workers=workers, expected=rows)
+        assert got == rows
+        assert measured.counters["outputs_grown"] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "variant", "events", "query"), CASES, ids=[f"{one[0]}-{one[1]}" for one in CASES]
+)
+def test_chunks_that_were_not_there_are_counted(made, tmp_path, name, variant, events, query):
+    asked, dataset, rows = made(name, events, query)
+    row_bytes = np.dtype(asked.program.output).itemsize
+    assert rows * row_bytes > 1.5 * CHUNK_BYTES
+    measured, _, _ = run(asked, dataset, variant, tmp_path, workers=1, expected=None)
+    assert measured.counters["outputs_grown"] >= rows * row_bytes // CHUNK_BYTES
+
+
+def test_notes_on_where_outputs_came_from_need_no_fresh_memory(made, tmp_path):
+    asked, dataset, rows = made("page_view_join", 400_000, {})
+    # At batch 1 nearly every output has a note of its own: 10 MB, moved whenever a vector grows.
+    _, _, faults = run(asked, dataset, "dgs", tmp_path, workers=1, expected=rows, batch=1)
+    assert faults < 600
+
+
+def test_no_more_than_a_quarter_of_the_memory_is_reserved():
+    row = np.dtype([("ts", "i8"), ("value", "i4")])
+    run = CoreRun(row, load=None, measure=False, expected_outputs=10**15)
+    assert 0 < run._reserved_rows() * row.itemsize <= psutil.virtual_memory().total // 4
+    run = CoreRun(row, load=None, measure=False, expected_outputs=1000)
+    assert run._reserved_rows() == 1000

@@ -1,0 +1,158 @@
+"""Operators O+ on the multicore engine: the conformance suite, random windows, and determinism."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engines.conformance import CASES, Setting, ordinary_input, run_case
+from engines.conformance_load import LOAD_CASES, run_load_case
+from engines.multicore.oplus.run import OperatorRun, refusal
+from engines.registry import engine
+from tests.engines.multicore.operator_queries import (
+    FIRST,
+    OUTPUT,
+    RANDOM,
+    STATE,
+    ids_of,
+    layouts_of,
+)
+from workloads.model import Alphabet, Input, Operator, Query, Window
+from workloads.model.operator import SINGLE
+from workloads.model.oplus import answer
+from workloads.model.strategies import inputs
+from workloads.registry import NAMES, workload
+
+QUERIES = [name for name in NAMES if isinstance(workload(name).program, Query)]
+VSN = Setting(variant="vsn", workers=2, batch=64)
+SCALEGATE = Setting(variant="vsn", workers=3, batch=1, options={"tuple_buffer": "scalegate"})
+SN = Setting(variant="sn", workers=3, batch=7)
+SEVERAL = "carries several inputs; give each input streams of its own"
+
+
+@pytest.mark.pairwise
+@pytest.mark.parametrize("setting", [VSN, SCALEGATE], ids=["order", "scalegate"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("name", QUERIES)
+def test_queries_conform(name, case, setting, tmp_path):
+    found = run_case(engine("multicore"), workload(name), case, setting, tmp_path)
+    assert found.problems == ()
+    if found.unsupported is not None:
+        # Joins read one stream for each input, so that all of them in one stream is refused.
+        assert case.name == "a single stream" and SEVERAL in found.unsupported
+
+
+@pytest.mark.pairwise(strength=1)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("name", QUERIES)
+def test_shared_nothing_conforms(name, case, tmp_path):
+    found = run_case(engine("multicore"), workload(name), case, SN, tmp_path)
+    assert found.problems == ()
+    if found.unsupported is not None:
+        program = workload(name).program
+        assert isinstance(program, Query)
+        several = case.name == "a single stream" and SEVERAL in found.unsupported
+        assert several or program.operators[0].join is not None
+
+
+@pytest.mark.parametrize("case", LOAD_CASES[:3], ids=lambda case: case.name)
+@pytest.mark.parametrize("name", ["wordcount", "forward"])
+def test_shared_nothing_conforms_under(name, case, tmp_path):
+    found = run_load_case(engine("multicore"), workload(name), case, SN, tmp_path)
+    assert (found.unsupported, found.problems) == (None, ())
+
+
+@pytest.mark.pairwise(strength=1)
+@pytest.mark.parametrize("case", LOAD_CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("name", QUERIES)
+def test_queries_conform_under(name, case, tmp_path):
+    found = run_load_case(engine("multicore"), workload(name), case, VSN, tmp_path)
+    assert (found.unsupported, found.problems) == (None, ())
+
+
+def columns(query, data, *, instances=1, batch=1, tuple_buffer="order"):
+    run = OperatorRun(
+        query,
+        data,
+        instances=instances,
+        most=instances,
+        batch=batch,
+        ring_blocks=16,
+        tuple_buffer=tuple_buffer,
+        pin=False,
+    )
+    try:
+        assert run.run().events == data.events
+        return run.answer()
+    finally:
+        run.close()
+
+
+def rows(answered):
+    return sorted(zip(*(answered[name].tolist() for name in answered), strict=True))
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_random_inputs_are_answered_as_by_the_interpreter(name):
+    asked = RANDOM[name]
+    drawn = layouts_of(asked)
+
+    @settings(
+        max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    )
+    @given(data=st.data())
+    def check(data):
+        given_input = data.draw(inputs(asked, layouts=[data.draw(drawn)]))
+        wanted = rows(answer(asked, given_input))
+        instances = data.draw(st.sampled_from([1, 2, 5]))
+        buffer = data.draw(st.sampled_from(["order", "scalegate"]))
+        batch = data.draw(st.sampled_from([1, 64]))
+        got = columns(asked, given_input, instances=instances, batch=batch, tuple_buffer=buffer)
+        assert (np.diff(got["ts"]) >= 0).all()
+        assert rows(got) == wanted
+
+    check()
+
+
+@pytest.mark.pairwise(strength=1)
+@pytest.mark.parametrize("instances", [1, 2, 4, 8])
+@pytest.mark.parametrize("name", ["wordcount", "scale_join"])
+def test_one_number_of_instances_gives_one_sequence(name, instances):
+    found = workload(name)
+    data = ordinary_input(found)
+    seen = set()
+    for tuple_buffer in ("order", "scalegate"):
+        for batch in (1, 64):
+            for _ in range(2):
+                got = columns(
+                    found.program,
+                    data,
+                    instances=instances,
+                    batch=batch,
+                    tuple_buffer=tuple_buffer,
+                )
+                seen.add(b"".join(column.tobytes() for column in got.values()))
+    assert len(seen) == 1
+
+
+def test_what_the_core_cannot_run_is_refused_with_a_reason():
+    stored = Query(
+        name="stored",
+        operators=(
+            Operator(
+                name="stored",
+                inputs=(FIRST,),
+                window=Window(advance=1, size=2, type=SINGLE),
+                output=OUTPUT,
+                state=STATE,
+                keys=ids_of,
+                stores=True,
+            ),
+        ),
+    )
+    reason = refusal(stored, _nothing(stored))
+    assert reason is not None and "use the reference engine" in reason
+
+
+def _nothing(query):
+    return Input(alphabet=Alphabet(kinds=query.kinds), streams=())

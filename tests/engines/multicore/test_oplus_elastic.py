@@ -1,0 +1,91 @@
+"""Operators O+ under a load with a controller: the same answer, and changes that are reported."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engines.conformance import ordinary_input
+from engines.multicore.adapter import MulticoreEngine
+from engines.multicore.oplus.run import OperatorRun
+from engines.protocol import Task
+from engines.small_dataset import write_dataset
+from engines.small_load import small_load
+from workloads.model.trace import compare
+from workloads.registry import workload
+
+MS = 1_000_000
+SPAN_NS = 400 * MS
+SCRIPT = {"kind": "script", "period_ms": 10.0, "steps": [[0.05, 4], [0.15, 1], [0.25, 3]]}
+
+
+def run_under(name, controller, *, instances):
+    found = workload(name)
+    data = ordinary_input(found)
+    times = tuple(stream.ts for stream in data.streams)
+    events = sum(map(len, times))
+    due = (SPAN_NS * (1 + np.arange(events)) // events).astype("int64")
+    run = OperatorRun(
+        found.program,
+        data,
+        instances=instances,
+        most=4,
+        batch=16,
+        ring_blocks=1 << 14,
+        load=small_load(times, due, warm_up_ns=0),
+        controller=controller,
+    )
+    try:
+        measured = run.run()
+        assert compare(found.oracle(data), run.answer(), found.output).equal
+        assert measured.events == events
+        return measured, run.switches()
+    finally:
+        run.close()
+
+
+@pytest.mark.parametrize("name", ["wordcount", "scale_join"])
+def test_a_script_is_followed_and_changes_no_answer(name):
+    measured, switches = run_under(name, SCRIPT, instances=2)
+    done = measured.elasticity.reconfigurations
+    assert [(one.before, one.after) for one in done] == [(2, 4), (4, 1), (1, 3)]
+    assert [(before, after) for _, _, before, after, _, _ in switches] == [(2, 4), (4, 1), (1, 3)]
+    for one, called in zip(done, (0.05, 0.15, 0.25), strict=True):
+        assert called * 1e9 <= one.at_ns < SPAN_NS
+        assert one.duration_ns >= 0 and one.moved_bytes == 0
+
+
+def test_without_a_change_the_instances_are_those_of_the_start():
+    script = {"kind": "script", "period_ms": 10.0, "steps": [[60.0, 3]]}
+    measured, _ = run_under("scale_join", script, instances=2)
+    assert measured.elasticity.reconfigurations == ()
+    assert set(measured.elasticity.instances.tolist()) == {2}
+
+
+@pytest.mark.parametrize("name", ["wordcount", "scale_join"])
+def test_thresholds_change_no_answer(name):
+    controller = {"kind": "thresholds", "period_ms": 10.0, "min": 1, "max": 4}
+    measured, _ = run_under(name, controller, instances=4)
+    # So little to do that instances are given up.
+    assert [one.after for one in measured.elasticity.reconfigurations][:1] < [4]
+
+
+def test_there_are_threads_for_what_a_controller_may_ask(tmp_path):
+    found = workload("scale_join")
+    task = Task(
+        workload=found,
+        dataset=write_dataset(ordinary_input(found), "scale_join", tmp_path),
+        variant="vsn",
+        workers=1,
+        batch=16,
+        scratch=tmp_path,
+        options={"controller": {"kind": "thresholds", "max": 3}},
+    )
+    engine = MulticoreEngine()
+    assert engine.unsupported(task) is None
+    prepared = engine.prepare(task)
+    prepared.run()
+    assert compare(found.oracle(task.dataset.load()), prepared.answer(), found.output).equal
+    prepared.close()
+    reason = engine.unsupported(replace(task, options={**task.options, "max_instances": 2}))
+    assert "max is 3, and there are threads for 2 instances; raise max_instances" in str(reason)

@@ -1,0 +1,360 @@
+"""Ordered pipelines on the multicore engine give the interpreter's sequence, record by record."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engines.errors import EngineCrashError, EngineError, UnsupportedError
+from engines.multicore.ordered.options import PipelineOptions
+from engines.multicore.ordered.run import PipelineRun
+from engines.small_load import small_load
+from workloads.model import (
+    Alphabet,
+    Input,
+    Pipeline,
+    Stream,
+    partitioned,
+    stateful,
+    stateless,
+)
+from workloads.model.piperun import answer
+from workloads.model.strategies import inputs
+
+# Functions at module level, so that kernels are cached.
+EVENT = np.dtype([("x", np.int32), ("y", np.float64)])
+SCALED = np.dtype([("ts", np.int64), ("x", np.int64), ("half", np.float32), ("odd", np.bool_)])
+COUNTED = np.dtype([("ts", np.int64), ("x", np.int16), ("count", np.int64), ("last", np.int64)])
+TOTAL = np.dtype([("ts", np.int64), ("total", np.int64), ("far", np.float64)])
+SEEN = np.dtype([("count", np.int64), ("last", np.int64, (3,))])
+SUMMED = np.dtype([("sum", np.int64), ("y", np.float64)])
+
+
+def scale(t, out):
+    out.emit(3 * t.x - 1, t.y / 2, t.x % 2 == 1)
+
+
+def some(t, out):
+    if t.x > 0:
+        out.emit(3 * t.x, t.y, True)
+
+
+def nothing(t, out):
+    if t.x > 1_000_000:
+        out.emit(t.x, t.y, False)
+
+
+def many(t, out):
+    for i in range(t.x % 4):
+        out.emit(t.x + i, t.y, i == 1)
+
+
+def repeat(t, out):
+    for i in range(50):
+        out.emit(i * t.x, t.half, t.odd)
+
+
+def by_x(t):
+    return t.x % 3
+
+
+def by_half(t):
+    return int(t.half) * 7 - 2
+
+
+def remember(s, t, out):
+    s.last[s.count % 3] = t.x
+    s.count += 1
+    out.emit(t.x % 100, s.count, s.last[0] + 10 * s.last[1] + 100 * s.last[2])
+
+
+def every_second(s, t, out):
+    s.count += 1
+    if s.count % 2 == 0:
+        out.emit(s.count % 100, s.count, t.x)
+
+
+def twice(s, t, out):
+    s.count += 1
+    if t.odd:
+        out.emit(1, s.count, t.x)
+        out.emit(2, s.count, t.x)
+
+
+def total(s, t, out):
+    s.sum = 3 * s.sum % 1_000_003 + t.last * t.x + t.count
+    s.y += 0.5
+    out.emit(s.sum, s.y)
+
+
+def too_many(t, out):
+    for i in range(t.x % 4):
+        out.emit(t.x + i, t.y, i == 1)
+
+
+def raises(s, t, out):
+    if t.x == 11:
+        raise ValueError("eleven")
+    out.emit(t.x % 100, s.count, 0)
+
+
+def bad_key(t):
+    if t.x == 8:
+        raise ValueError("eight")
+    return t.x
+
+
+def untyped(t, out):
+    out.emit(t.nowhere, 1.0, True)
+
+
+def first(apply, **given):
+    return stateless(name=apply.__name__, output=SCALED, apply=apply, **given)
+
+
+def keyed(apply, key=by_x, **given):
+    return partitioned(
+        name=apply.__name__, output=COUNTED, key=key, state=SEEN, apply=apply, **given
+    )
+
+
+TOTALLING = stateful(name="total", output=TOTAL, state=SUMMED, apply=total)
+
+
+def pipeline(name, *stages):
+    return Pipeline(name=name, record="reading", event=EVENT, stages=stages)
+
+
+PIPELINES = {
+    one.name: one
+    for one in (
+        pipeline("stateless", first(scale)),
+        pipeline("a filter, keys, a total", first(some), keyed(remember), TOTALLING),
+        pipeline("keys by range", first(scale), keyed(remember, bounds=(-4, 0, 1, 5)), TOTALLING),
+        pipeline("keys of negative numbers", first(scale), keyed(every_second, by_half)),
+        pipeline("nothing passes", first(nothing), keyed(remember), TOTALLING),
+        pipeline("many of few", first(many, max_outputs=3), keyed(twice, max_outputs=2), TOTALLING),
+        pipeline(
+            "fifty of each",
+            first(scale),
+            stateless(name="repeat", output=SCALED, apply=repeat, max_outputs=50),
+            keyed(remember, partitions=7),
+            TOTALLING,
+        ),
+        pipeline("keys first", keyed(remember)),
+    )
+}
+
+
+def columns(asked, data, *, workers=1, batch=1, load=None, measure=True, **options):
+    run = PipelineRun(
+        asked,
+        data,
+        workers=workers,
+        batch=batch,
+        ring_blocks=16 if load is None else 1 << 14,
+        options=PipelineOptions(**options),
+        pin=False,
+        load=load,
+        measure=measure,
+    )
+    try:
+        measured = run.run()
+        assert measured.events == data.events
+        got = run.answer()
+        if load is not None:
+            seen = measured.latency.counts.sum() + measured.warm_up_latency.counts.sum()
+            assert seen == len(got["ts"])
+            assert measured.progress.outputs.sum() == len(got["ts"])
+            assert measured.progress.consumed.sum() == data.events
+        return got
+    finally:
+        run.close()
+
+
+def assert_same(got, wanted):
+    assert {n: c.dtype for n, c in got.items()} == {n: c.dtype for n, c in wanted.items()}
+    for name, column in wanted.items():
+        np.testing.assert_array_equal(got[name], column, err_msg=name)
+
+
+def load_of(data, gap_ns):
+    times = tuple(stream.ts for stream in data.streams)
+    return small_load(times, gap_ns * np.arange(sum(map(len, times)), dtype=np.int64))
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_random_inputs_are_answered_as_by_the_interpreter(name):
+    asked = PIPELINES[name]
+    layouts = st.lists(st.just(("reading",)), min_size=1, max_size=3).map(tuple)
+
+    @settings(
+        max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    )
+    @given(data=st.data())
+    def check(data):
+        values = st.integers(-9, 9)
+        given_input = data.draw(
+            inputs(asked, layouts=[data.draw(layouts)], max_events=30, values=values)
+        )
+        got = columns(
+            asked,
+            given_input,
+            workers=data.draw(st.sampled_from([1, 2, 5])),
+            batch=data.draw(st.sampled_from([1, 3, 64])),
+            load=load_of(given_input, 1000) if data.draw(st.booleans()) else None,
+            scheduler=data.draw(st.sampled_from(["ct", "ct_input", "lp", "et", "qst"])),
+            worklist=data.draw(st.sampled_from(["homed", "hybrid", "partitioned", "shared"])),
+            reordering=data.draw(st.sampled_from(["nonblocking", "lock"])),
+            window=data.draw(st.sampled_from([None, 1, 5])),
+            partitions=data.draw(st.sampled_from([None, 1, 4])),
+            slice_us=data.draw(st.sampled_from([1, 100])),
+        )
+        assert_same(got, answer(asked, given_input))
+
+    check()
+
+
+def readings(records, streams, seed):
+    rng = np.random.default_rng(seed)
+    return Input(
+        alphabet=Alphabet(kinds=("reading",)),
+        streams=tuple(
+            Stream(
+                name=f"reading-{index}",
+                kinds=(0,),
+                ts=np.sort(rng.integers(-500, 500, records)),
+                payload={
+                    "x": rng.integers(-9, 99, records).astype(np.int32),
+                    "y": rng.integers(-30, 40, records).astype(np.float64),
+                },
+            )
+            for index in range(streams)
+        ),
+    )
+
+
+@pytest.mark.pairwise
+@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("loaded", [False, True])
+@pytest.mark.parametrize("name", ["a filter, keys, a total", "fifty of each", "keys first"])
+def test_repeats_give_one_sequence(name, loaded, workers):
+    asked = PIPELINES[name]
+    data = readings(600, 2, 3)
+    wanted = answer(asked, data)
+    assert len(wanted["ts"]) > 100
+    for repeat_number in range(8):
+        got = columns(
+            asked,
+            data,
+            workers=workers,
+            batch=(1, 64)[repeat_number % 2],
+            load=load_of(data, 200) if loaded else None,
+            worklist=("homed", "hybrid", "partitioned", "shared")[repeat_number % 4],
+            reordering=("nonblocking", "lock")[repeat_number // 4],
+        )
+        assert_same(got, wanted)
+
+
+def test_fields_that_a_stream_does_not_carry_are_zero():
+    asked = PIPELINES["stateless"]
+    data = Input(
+        alphabet=Alphabet(kinds=("reading",)),
+        streams=(
+            Stream(
+                name="a", kinds=(0,), ts=np.arange(5), payload={"x": np.arange(5, dtype=np.int32)}
+            ),
+            Stream(name="b", kinds=(0,), ts=np.arange(3)),
+        ),
+    )
+    assert_same(columns(asked, data, batch=4), answer(asked, data))
+
+
+def test_without_measuring_the_answer_is_the_same():
+    asked = PIPELINES["a filter, keys, a total"]
+    data = readings(300, 1, 1)
+    assert_same(columns(asked, data, workers=2, batch=16, measure=False), answer(asked, data))
+
+
+def test_counters_tell_what_operators_cost_and_what_the_scheduler_did():
+    asked = PIPELINES["a filter, keys, a total"]
+    data = readings(5000, 1, 1)
+    run = PipelineRun(asked, data, workers=2, batch=64, ring_blocks=16)
+    try:
+        measured = run.run()
+        outputs = len(run.answer()["ts"])
+    finally:
+        run.close()
+    counters = measured.counters
+    assert counters["1_some_rows"] == 5000
+    passed = int((data.streams[0].payload["x"] > 0).sum())
+    assert counters["1_some_selectivity"] == pytest.approx(passed / 5000)
+    assert counters["2_remember_rows"] == counters["3_total_rows"] == outputs == passed
+    assert counters["3_total_selectivity"] == 1
+    for number in ("1_some", "2_remember", "3_total"):
+        assert counters[f"{number}_cost_ns"] > 0
+    shares = sum(value for name, value in counters.items() if name.endswith("_time_share"))
+    assert 0 < shares <= 1
+    assert counters["scheduler_decisions"] >= 3 and counters["scheduler_ns"] > 0
+    units = -(-5000 // 64)
+    assert counters["reordering_adds"] == counters["reordering_sends"] == 3 * units
+    assert counters["window_units"] == 128
+    assert measured.latency.counts.sum() == units
+    assert counters["processing_p50_ns"] <= counters["processing_p99_ns"]
+    assert measured.plan == (
+        "some: stateless -> remember: partitioned, 4 partitions by hash, homed -> "
+        "total: stateful; 2 workers, scheduler ct, nonblocking reordering"
+    )
+
+
+@pytest.mark.parametrize(
+    ("stages", "message"),
+    [
+        ((first(scale), keyed(raises)), "operator raises: its function raised an exception"),
+        ((first(scale), keyed(remember, bad_key)), "operator remember: its key function raised"),
+        ((first(too_many, max_outputs=2),), r"operator too_many: its function emitted \d+ records"),
+        ((first(too_many),), r"operator too_many: its function emitted \d+ records beyond max_out"),
+    ],
+)
+# What compiled code raises is printed by Numba's own hook, on the worker's thread.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("workers", [1, 3])
+def test_an_error_names_the_operator_and_stops_the_run(stages, message, workers):
+    data = Input(
+        alphabet=Alphabet(kinds=("reading",)),
+        streams=(
+            Stream(
+                name="a",
+                kinds=(0,),
+                ts=np.arange(500),
+                payload={"x": (np.arange(500) % 20).astype(np.int32), "y": np.ones(500)},
+            ),
+        ),
+    )
+    with pytest.raises(EngineCrashError, match=message):
+        columns(pipeline("fails", *stages), data, workers=workers, batch=8)
+
+
+def test_a_function_that_does_not_compile_is_named():
+    with pytest.raises(EngineError, match="operator untyped: apply function untyped"):
+        columns(pipeline("fails", first(untyped)), readings(5, 1, 0))
+
+
+def test_what_the_core_cannot_run_is_refused_with_a_reason():
+    wide = np.dtype([("ts", np.int64), ("a", np.int64, (3,))])
+    forwards = pipeline("arrays", stateless(name="wide", output=wide, apply=some))
+    with pytest.raises(UnsupportedError, match="operator wide forwards a, which is"):
+        columns(forwards, readings(5, 1, 0))
+    keys = PIPELINES["a filter, keys, a total"]
+    with pytest.raises(UnsupportedError, match="operator remember: 100000 partitions by a window"):
+        columns(keys, readings(5, 1, 0), partitions=100_000, window=1024)
+    with pytest.raises(UnsupportedError, match="at most 64 streams, got 65"):
+        columns(PIPELINES["stateless"], readings(1, 65, 0))
+
+
+def test_a_closed_run_says_so():
+    run = PipelineRun(PIPELINES["stateless"], readings(5, 1, 0), workers=1, batch=1, ring_blocks=4)
+    run.close()
+    run.close()
+    with pytest.raises(EngineError, match="this run is closed"):
+        run.run()

@@ -1,0 +1,252 @@
+"""Spark gives every oracle's answer in every form, and leaves nothing behind."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from engines.conformance import ordinary_input
+from engines.errors import EngineCrashError, EngineError, UnsupportedError
+from engines.spark.adapter import FORMS, OPTIONS, SparkEngine
+from engines.spark.batch import windows
+from engines.spark.batch.markers import Markers
+from engines.spark.layout import layout
+from engines.spark.refusal import PROGRAMS
+from engines.spark.streaming.split import END, split
+from engines.spark.streaming.spread import labels, murmur3
+from tests.engines.spark.task import assert_right, spark_task
+from workloads.model import Alphabet, Input, Stream
+from workloads.model.trace import compare
+from workloads.registry import workload
+
+ALL_FORMS = [(variant, form) for variant in ("streaming", "batch") for form in FORMS[variant]]
+"""`cached` runs the queries of `batch`."""
+
+
+def task(name, data, folder, **given):
+    return spark_task(workload(name), data, folder, **given)
+
+
+def random_input(name, seed, *, mixed=False, keys=3):
+    """Few event times, so that ties are everywhere, and streams that end at different times."""
+    program = workload(name).program
+    rng = np.random.default_rng(seed)
+    keys = keys if program.keyed else 1
+    streams = []
+    for index, kinds in enumerate([(0,), (1,), (0,), (1,), (0, 1) if mixed else (0,)]):
+        rows, last = int(rng.integers(0, 60)), int(rng.integers(1, 40))
+        kind = rng.choice(kinds, rows)
+        streams.append(
+            Stream(
+                name=f"stream-{index}",
+                kinds=kinds,
+                ts=np.sort(rng.integers(-5, last, rows)),
+                tag=(kind + 2 * rng.integers(0, keys, rows)).astype(np.int32),
+                payload={
+                    field: rng.integers(-3000, 3000, rows).astype(program.event[field])
+                    for field in program.event.names
+                },
+            )
+        )
+    return Input(alphabet=Alphabet(kinds=program.kinds, keys=keys), streams=tuple(streams))
+
+
+@pytest.mark.pairwise(strength=1)
+@pytest.mark.spark
+@pytest.mark.parametrize(("variant", "form"), ALL_FORMS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_answer_is_the_oracles_with_ties_and_unaligned_streams(
+    name, variant, form, spark, tmp_path
+):
+    data = random_input(name, seed=len(variant + form))
+    more = {"micro_batches": 3} if variant == "streaming" else {}
+    measured, _ = assert_right(task(name, data, tmp_path, variant=variant, form=form, **more))
+    assert measured.plan == f"{variant}, form {form}"
+
+
+@pytest.mark.pairwise(strength=1)
+@pytest.mark.spark
+@pytest.mark.parametrize("variant", FORMS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_streams_that_mix_bulk_events_with_markers_give_the_oracles_answer(
+    name, variant, spark, tmp_path
+):
+    data = random_input(name, seed=11, mixed=True)
+    assert_right(task(name, data, tmp_path, variant=variant))
+
+
+@pytest.mark.pairwise(strength=1)
+@pytest.mark.spark
+@pytest.mark.parametrize("variant", FORMS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_generated_input_gives_the_oracles_answer_after_a_warm_up(name, variant, spark, tmp_path):
+    given = task(
+        name,
+        ordinary_input(workload(name)),
+        tmp_path,
+        variant=variant,
+        warm_up_rounds=1,
+        warm_up_events=500,
+    )
+    assert_right(given)
+
+
+@pytest.mark.pairwise(strength=1)
+@pytest.mark.spark
+@pytest.mark.parametrize("variant", FORMS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_an_empty_input_gives_an_empty_answer(name, variant, spark, tmp_path):
+    data = random_input(name, seed=1)
+    empty = replace(data, streams=tuple(cut(stream, 0) for stream in data.streams))
+    assert_right(task(name, empty, tmp_path, variant=variant))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("variant", FORMS)
+def test_bulk_events_without_markers_are_not_lost(variant, spark, tmp_path):
+    data = random_input("page_view_join", seed=2)
+    unmarked = replace(
+        data, streams=tuple(cut(s, 0) if s.kinds == (1,) else s for s in data.streams)
+    )
+    assert_right(task("page_view_join", unmarked, tmp_path, variant=variant))
+
+
+@pytest.mark.spark
+def test_labels_spread_groups_evenly_as_spark_hashes_them(spark):
+    found = labels(8)
+    rows = spark.sql(f"select x, hash(x) as h from explode(array{found}) as t(x)").collect()
+    assert [row.h for row in rows] == [murmur3(row.x) for row in rows]
+    for parts in range(1, 9):
+        assert [row.h % parts for row in rows] == [group % parts for group in range(8)]
+
+
+@pytest.mark.spark
+def test_crowded_markers_fall_back_to_the_sort(spark, tmp_path):
+    data = random_input("keyed_counter", seed=3, keys=1)
+    crowd = np.full(2 * windows.MAX_PER_BUCKET, 7)
+    marked = replace(
+        data.streams[1],
+        ts=crowd,
+        tag=np.ones(len(crowd), dtype=np.int32),
+        payload={},
+    )
+    early = replace(data.streams[0], ts=np.arange(len(data.streams[0])))
+    crowded = replace(data, streams=(early, marked, *data.streams[2:]))
+    assert_right(task("keyed_counter", crowded, tmp_path, variant="batch"))
+
+
+def cut(stream, rows):
+    return replace(
+        stream,
+        ts=stream.ts[:rows],
+        tag=stream.tag[:rows],
+        payload={name: values[:rows] for name, values in stream.payload.items()},
+    )
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("variant", FORMS)
+def test_a_missing_input_file_is_a_crash_that_names_the_workload(variant, spark, tmp_path):
+    given = task("event_window", random_input("event_window", seed=4), tmp_path, variant=variant)
+    prepared = SparkEngine().prepare(given)
+    for path in [*given.scratch.rglob("*.parquet"), *(s.path for s in given.dataset.streams)]:
+        path.unlink()
+    if variant == "streaming":
+        (given.scratch / "input" / "stream-0").rmdir()
+    with pytest.raises(EngineCrashError, match="event_window"):
+        prepared.run()
+    prepared.close()
+    with pytest.raises(EngineError, match="closed"):
+        prepared.run()
+
+
+def test_an_event_at_the_time_of_the_closing_heartbeat_is_refused(tmp_path):
+    data = random_input("event_window", seed=5)
+    late = replace(cut(data.streams[0], 1), ts=np.array([END]))
+    given = task("event_window", replace(data, streams=(late, *data.streams[1:])), tmp_path)
+    with pytest.raises(EngineError, match=r"stream-0.*shift the event times down"):
+        split(layout(given.dataset), tmp_path / "files", 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"variant": "continuous"}, "no variant 'continuous'"),
+        ({"options": {"speed": 1}}, "no option speed"),
+        ({"options": {"form": "buckets"}}, "streaming has no form 'buckets'"),
+        ({"options": {"micro_batches": 0}}, "micro_batches must be a whole number from 1"),
+    ],
+)
+def test_what_spark_cannot_run_is_refused_with_the_reason(change, reason, tmp_path):
+    given = replace(task("event_window", random_input("event_window", seed=6), tmp_path), **change)
+    assert reason in SparkEngine().unsupported(given)
+    with pytest.raises(UnsupportedError, match=reason):
+        SparkEngine().prepare(given)
+
+
+def test_an_unknown_workload_is_refused_with_the_list_of_known_ones(tmp_path):
+    given = task("event_window", random_input("event_window", seed=6), tmp_path)
+    other = replace(given, workload=replace(given.workload, name="word_count"))
+    assert "event_window, fraud_detection" in SparkEngine().unsupported(other)
+
+
+@pytest.mark.parametrize("variant", FORMS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_query_declares_the_three_properties_with_reasons(name, variant):
+    declared = SparkEngine().properties(name, variant)
+    assert set(declared) == {"PIP1", "PIP2", "PIP3"}
+    assert all(len(found.why) > 20 for found in declared.values())
+    assert declared["PIP2"].holds is ((name, variant) != ("page_view_join", "streaming"))
+
+
+def test_options_are_documented():
+    page = Path(__file__).parents[3] / "docs" / "engines" / "spark.md"
+    text = page.read_text()
+    assert all(f"`{name}`" in text for name in OPTIONS)
+
+
+def test_windows_of_a_stream_before_the_markers_stream_include_ties():
+    markers = Markers(
+        ts=np.array([10, 10, 20]), src=np.array([1, 3, 1]), key=np.zeros(3, int), value=np.arange(3)
+    )
+    before, after = windows.between(markers, 2, 0, 30, markers.value)
+    assert list(zip(before.first, before.last, before.id, strict=True)) == [
+        (0, 9, 0),
+        (10, 10, 1),
+        (11, 19, 2),
+    ]
+    assert list(zip(after.first, after.last, after.value, strict=True)) == [
+        (10, 10, 0),
+        (11, 19, 1),
+        (20, 30, 2),
+    ]
+
+
+def test_the_split_keeps_every_row_and_closes_every_stream(tmp_path):
+    given = task("page_view_join", random_input("page_view_join", seed=8), tmp_path)
+    split(layout(given.dataset), tmp_path / "files", 3)
+    for index, stream in enumerate(given.dataset.streams):
+        files = sorted((tmp_path / "files" / f"stream-{index}").iterdir())
+        times = np.concatenate([pq.read_table(file)["ts"].to_numpy() for file in files])
+        whole = pq.read_table(stream.path)["ts"].to_numpy()
+        assert times.tolist() == [*whole.tolist(), END]
+        assert len(files) == 3
+
+
+@pytest.mark.parametrize("name", ["event_window", "page_view_join", "wordcount"])
+def test_cached_reads_no_file_once_the_clock_runs(name, spark, tmp_path):
+    given = task(name, ordinary_input(workload(name)), tmp_path, variant="cached")
+    expected = given.workload.oracle(given.dataset.load())
+    prepared = SparkEngine().prepare(given)
+    try:
+        for stream in given.dataset.streams:
+            stream.path.write_bytes(b"")
+        measured = prepared.run()
+        answer = prepared.answer()
+    finally:
+        prepared.close()
+    assert compare(expected, answer, given.workload.output).equal
+    assert measured.events == given.dataset.events
+    assert len(spark.sparkContext._jsc.sc().getRDDStorageInfo()) == 0

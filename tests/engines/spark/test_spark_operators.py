@@ -1,0 +1,267 @@
+"""Queries of operators on Spark: the oracle's answer in each form, or a refusal with its reason."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from engines.errors import UnsupportedError
+from engines.protocol import OfferedLoad
+from engines.spark.adapter import SparkEngine
+from engines.spark.layout import layout
+from engines.spark.operators.clock import clock
+from engines.spark.operators.registry import FORMS
+from engines.spark.operators.split import split
+from tests.engines.spark.task import assert_right, spark_task
+from workloads.datasets.cut import before, event_times
+from workloads.model import Alphabet, Input, ListColumn, ModelError, Query, Stream
+from workloads.model.oplus import answer
+from workloads.registry import NAMES, workload
+
+QUERIES = [name for name in NAMES if isinstance(workload(name).program, Query)]
+PARAMS = {
+    "forward": {"copies": 3},
+    "longest_tweet_per_hashtag": {"wa_ms": 5, "ws_ms": 5},
+    "nyse_hedge": {"ws_ms": 6},
+    "paircount": {"wa_ms": 7, "ws_ms": 20, "distance": 2},
+    "scale_join": {"ws_ms": 9},
+    "wordcount": {"wa_ms": 7, "ws_ms": 20},
+}
+"""Small windows, some of which do not end where another begins."""
+RANGES = {"price": (95, 106), "average": (100, 101), "id": (0, 3)}
+"""Values so that many pairs match; others are in [-20, 20)."""
+
+
+def random_input(name, seed, *, mixed=False):
+    """Ties everywhere, times before 1970, a gap, a stream without events, ends that differ."""
+    query = workload(name).program
+    rng = np.random.default_rng(seed)
+    kinds = [(kind,) for kind in range(len(query.kinds))]
+    kinds = [*kinds, *kinds, (0,)]
+    if mixed:
+        kinds.append(tuple(range(len(query.kinds))))
+    streams = []
+    for index, held in enumerate(kinds):
+        rows = 0 if index == len(kinds) - 1 and not mixed else int(rng.integers(20, 60))
+        ts = np.sort(rng.integers(-60, int(rng.integers(20, 60)), rows))
+        ts[ts > 10] += 100
+        fields, lists = {}, {}
+        for kind in held:
+            given = query.operators[0].inputs[kind]
+            fields |= {field: given.fields[field] for field in given.fields.names}
+            lists |= dict(given.lists)
+        payload = {
+            field: rng.integers(*RANGES.get(field, (-20, 20)), rows).astype(of)
+            for field, of in fields.items()
+        }
+        if "average" in payload:
+            payload["average"][::7] = 0  # no average, no distance from it
+        if "chars" in payload:
+            payload["chars"] = np.abs(payload["chars"])
+        for field, of in lists.items():
+            payload[field] = ListColumn.of(
+                [rng.integers(0, 6, rng.integers(0, 7)).tolist() for _ in range(rows)], of
+            )
+        tag = rng.choice(held, rows).astype(np.int32) if len(held) > 1 else None
+        streams.append(Stream(name=f"stream-{index}", kinds=held, ts=ts, tag=tag, payload=payload))
+    return Input(alphabet=Alphabet(kinds=query.kinds, keys=1), streams=tuple(streams))
+
+
+def task(name, data, folder, *, params=None, **given):
+    chosen = workload(name).bound(PARAMS[name] if params is None else params)
+    return spark_task(chosen, data, folder, **given)
+
+
+def files_of(variant, count):
+    return {"micro_batches": count} if variant == "streaming" else {}
+
+
+@pytest.mark.pairwise(strength=1)
+@pytest.mark.spark
+@pytest.mark.parametrize("variant", ["streaming", "batch"])
+@pytest.mark.parametrize(("name", "form"), [(n, f) for n in QUERIES for f in FORMS[n]])
+def test_the_answer_is_the_oracles_with_ties_and_unaligned_streams(
+    name, form, variant, spark, tmp_path
+):
+    data = random_input(name, seed=len(name))
+    given = task(name, data, tmp_path, variant=variant, form=form, **files_of(variant, 3))
+    measured, outputs = assert_right(given)
+    assert measured.plan == f"{variant}, form {form}"
+    assert outputs > 20
+
+
+@pytest.mark.pairwise(strength=1)
+@pytest.mark.spark
+@pytest.mark.parametrize("variant", ["streaming", "batch"])
+@pytest.mark.parametrize("name", ["paircount", "scale_join"])
+def test_a_dataset_that_is_cut_counts_time_up_to_the_cut(name, variant, spark, tmp_path):
+    params = {"wa_ms": 30, "ws_ms": 60, "distance": 0} if name == "paircount" else None
+    data = random_input(name, seed=4, mixed=name == "scale_join")
+    given = task(name, data, tmp_path, variant=variant, params=params, **files_of(variant, 2))
+    # In the gap: the last window before it is closed by the cut alone.
+    short = before(given.dataset, event_times(given.dataset), 61)
+    assert 0 < short.events < given.dataset.events
+    _, outputs = assert_right(replace(given, dataset=short))
+    last = given.workload.oracle(short.load())["ts"].max()
+    assert outputs
+    assert name != "paircount" or last == 60 > max(s.ts_max for s in short.streams)
+
+
+@pytest.mark.pairwise(strength=1)
+@pytest.mark.spark
+@pytest.mark.parametrize("variant", ["streaming", "batch"])
+@pytest.mark.parametrize("name", ["nyse_hedge", "wordcount"])
+def test_an_empty_input_gives_an_empty_answer(name, variant, spark, tmp_path):
+    data = random_input(name, seed=1)
+    empty = replace(data, streams=tuple(head(stream, 0) for stream in data.streams))
+    _, outputs = assert_right(task(name, empty, tmp_path, variant=variant))
+    assert not outputs
+
+
+@pytest.mark.spark
+def test_a_stream_join_lets_go_of_tuples_that_the_watermark_has_passed(spark, tmp_path):
+    data = random_input("scale_join", seed=2)
+    kept = replace(data, streams=data.streams[:2])
+    given = task("scale_join", kept, tmp_path, micro_batches=8)
+    measured, _ = assert_right(given)
+    left, right = (len(stream) for stream in kept.streams)
+    copies = 5
+    assert measured.counters["state_rows_peak"] < (left + copies * right) / 2
+
+
+def head(stream, rows):
+    return replace(
+        stream,
+        ts=stream.ts[:rows],
+        tag=None if stream.tag is None else stream.tag[:rows],
+        payload={name: values[:rows] for name, values in stream.payload.items()},
+    )
+
+
+def test_every_query_of_operators_has_a_relation():
+    assert sorted(FORMS) == sorted(QUERIES)
+
+
+def no_load(data):
+    nothing = tuple(np.empty(0, dtype=np.int64) for _ in data.streams)
+    return OfferedLoad(
+        due_ns=tuple(np.zeros(len(stream), dtype=np.int64) for stream in data.streams),
+        heartbeat_ts=nothing,
+        heartbeat_due_ns=nothing,
+        warm_up_ns=0,
+        end_ns=0,
+    )
+
+
+@pytest.mark.parametrize("variant", ["streaming", "batch"])
+def test_a_load_is_refused_with_the_reason(variant, tmp_path):
+    data = random_input("wordcount", seed=1)
+    given = replace(task("wordcount", data, tmp_path, variant=variant), load=no_load(data))
+    reason = {
+        "streaming": "acknowledgements of its own stateful operator",
+        "batch": "nothing arrives",
+    }[variant]
+    with pytest.raises(UnsupportedError, match=reason):
+        SparkEngine().prepare(given)
+
+
+def test_a_form_of_another_workload_is_refused(tmp_path):
+    given = task("nyse_hedge", random_input("nyse_hedge", seed=1), tmp_path, form="bins")
+    assert "nyse_hedge has no form 'bins'; it has pairs" in SparkEngine().unsupported(given)
+
+
+def test_windows_that_overlap_too_much_for_a_plan_are_refused(tmp_path):
+    data = random_input("wordcount", seed=1)
+    given = task("wordcount", data, tmp_path, params={"wa_ms": 1, "ws_ms": 1001})
+    assert "1,001 windows of 1001 ms every 1 ms" in SparkEngine().unsupported(given)
+    given = replace(given, workload=workload("wordcount").bound({"wa_ms": 1, "ws_ms": 1000}))
+    assert SparkEngine().unsupported(given) is None
+
+
+def far(name, ts, folder):
+    data = random_input(name, seed=1)
+    moved = replace(head(data.streams[0], 1), ts=np.array([ts]))
+    return task(name, replace(data, streams=(moved, *data.streams[1:])), folder)
+
+
+def test_event_times_that_no_timestamp_holds_are_refused_where_time_is_used(tmp_path):
+    for name in ("wordcount", "scale_join"):
+        given = far(name, 2**60, tmp_path / name)
+        assert "64 bits of microseconds" in SparkEngine().unsupported(given)
+    assert SparkEngine().unsupported(far("forward", 2**60, tmp_path / "forward")) is None
+
+
+@pytest.mark.parametrize("name", ["forward", "wordcount"])
+def test_event_times_that_the_model_refuses_are_refused_as_by_the_reference(name, tmp_path):
+    given = far(name, 2**62 - 1, tmp_path / "late")
+    reason = SparkEngine().unsupported(given)
+    with pytest.raises(ModelError) as error:
+        answer(given.workload.program, given.dataset.load())
+    assert reason == str(error.value)
+    assert f"stream stream-0 with times up to {2**62 - 1} from 0" in reason
+    early = far(name, -(2**62), tmp_path / "early")
+    assert "go beyond 2**62" in SparkEngine().unsupported(early)
+    # Where a dataset is cut counts as much.
+    cut = replace(far(name, 5, tmp_path / "cut").dataset, until_ts=2**62)
+    reason = SparkEngine().unsupported(replace(given, dataset=cut))
+    assert f"the end of the input, {2**62}" in reason
+
+
+def test_an_input_without_a_stream_of_a_kind_is_refused(tmp_path):
+    data = random_input("scale_join", seed=1)
+    left = replace(data, streams=data.streams[:1])
+    reason = SparkEngine().unsupported(task("scale_join", left, tmp_path))
+    assert reason == "spark scale_join needs a stream of kind right; the dataset has none"
+
+
+@pytest.mark.parametrize("variant", ["streaming", "batch"])
+@pytest.mark.parametrize("name", QUERIES)
+def test_every_query_declares_the_three_properties_with_reasons(name, variant):
+    declared = SparkEngine().properties(name, variant)
+    assert set(declared) == {"PIP1", "PIP2", "PIP3"}
+    assert all(len(found.why) > 20 for found in declared.values())
+    assert declared["PIP2"].holds is (name not in ("nyse_hedge", "scale_join"))
+
+
+@pytest.mark.parametrize("first", [-(10**12), -1, 0, 1, 10**15])
+def test_the_clock_moves_by_whole_advances_and_keeps_all_times_above_its_origin(first, tmp_path):
+    data = random_input("wordcount", seed=3)
+    moved = [replace(s, ts=s.ts - s.ts.min(initial=0) + first) for s in data.streams]
+    found = layout(task("wordcount", replace(data, streams=tuple(moved)), tmp_path).dataset)
+    times = clock(found, 7)
+    assert times.origin % 7 == 0
+    assert 7 <= first - times.origin < 14
+    assert times.end == max(int(s.ts[-1]) for s in moved if len(s))
+
+
+def test_aligned_files_end_at_one_event_time_and_lose_nothing(tmp_path):
+    data = random_input("scale_join", seed=6, mixed=True)
+    given = task("scale_join", data, tmp_path)
+    query, plan = given.workload.program, layout(given.dataset)
+    parts = split(plan, query, tmp_path / "files", 4, aligned=True, closing=None)
+    latest, rows = -1000, 0
+    for place in range(4):
+        tables = [
+            pq.read_table(tmp_path / "files" / p.name / f"part-0000{place}.parquet") for p in parts
+        ]
+        times = np.concatenate([table["ts"].to_numpy() for table in tables])
+        assert times.min() > latest
+        latest, rows = times.max(), rows + len(times)
+    assert rows == given.dataset.events
+    # The stream of both kinds is two parts, each with its own columns.
+    assert [(p.src, p.kind) for p in parts][-2:] == [(5, 0), (5, 1)]
+    assert [name for name, _ in parts[-1].columns] == ["ts", "a", "b", "c", "d"]
+
+
+def test_closed_files_end_with_a_heartbeat_at_the_end_of_the_input(tmp_path):
+    given = task("wordcount", random_input("wordcount", seed=6), tmp_path)
+    query, plan = given.workload.program, layout(given.dataset)
+    parts = split(plan, query, tmp_path / "files", 2, aligned=False, closing=999)
+    for part in parts:
+        tables = [pq.read_table(p) for p in sorted((tmp_path / "files" / part.name).iterdir())]
+        rows = [row for table in tables for row in table.to_pylist()]
+        assert len(tables) == 2
+        assert len(rows) == plan.streams[part.src].rows + 1
+        assert rows[-1] == {"ts": 999, "user": None, "chars": None, "words": None, "hashtags": None}
+        assert all(row["words"] is not None for row in rows[:-1])

@@ -1,0 +1,179 @@
+"""`lab figure` from end to end, on real engines and a small input."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from lab.figures.registry import PAPERS
+from tests.lab.figures import toy
+from tests.lab.run.published import publish
+from workloads.datasets.catalog import Catalog
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """The directory of a finished figure, its runs, and what was printed."""
+    import contextlib
+    import io
+
+    with pytest.MonkeyPatch.context() as patch:
+        root = tmp_path_factory.mktemp("figure")
+        patch.setenv("LAB_DATA", str(root / "catalogue"))
+        patch.setenv("LAB_RUNS", str(root / "runs"))
+        patch.setitem(PAPERS, "toy", "tests.lab.figures.toy")
+        # A run is only resumed by the source that began it; somebody may be working on that now.
+        patch.setattr(
+            "lab.run.run_dir.revision", lambda: {"commit": "c", "dirty_diff_sha256": None}
+        )
+        patch.setattr(toy, "dataset", publish(Catalog.default()).id)
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            code = call(["figure", "toy:1", "--workers", "1", "--out", str(root / "out")])
+        assert code == EXIT_OK, said.getvalue()
+        yield root, sorted((root / "runs").iterdir()), said.getvalue()
+
+
+@pytest.fixture
+def again(done):
+    root, runs, _ = done
+
+    def call_again(*arguments):
+        return call(["figure", *arguments, "--out", str(root / "again")])
+
+    return call_again, [str(run) for run in runs]
+
+
+def test_a_figure_runs_its_stages_draws_and_says_what_came_of_it(done):
+    root, runs, said = done
+    assert [run.name.partition("-")[2] for run in runs] == ["toy-1-rates", "toy-1-latency"]
+    out = root / "out"
+    assert {path.name for path in out.iterdir()} == {
+        f"toy-1.{kind}" for kind in ("png", "svg", "pdf", "md", "json")
+    }
+    assert (out / "toy-1.png").read_bytes().startswith(b"\x89PNG")
+    assert (out / "toy-1.pdf").read_bytes().startswith(b"%PDF")
+    record = json.loads((out / "toy-1.json").read_text())
+    assert record["verdict"] == "reproduced"
+    assert f"toy:1: {record['verdict']}" in said
+    assert [run["run"] for run in record["runs"]] == [run.name for run in runs]
+    assert record["published"][0]["source"] == "here"
+    assert "**Verdict: reproduced.**" in (out / "toy-1.md").read_text()
+    assert Path(said.splitlines()[-1]) == out / "toy-1.json"
+
+
+def test_finished_runs_are_used_again_and_nothing_is_run(again, done):
+    figure, runs = again
+    assert figure("toy:1", "--run", runs[0], "--run", runs[1], "--format", "svg") == EXIT_OK
+    root, before, _ = done
+    assert sorted((root / "runs").iterdir()) == before
+    assert (root / "again" / "toy-1.svg").is_file()
+    assert not (root / "again" / "toy-1.png").exists()
+
+
+def test_a_figure_with_the_same_stages_takes_the_runs_of_another(again):
+    figure, runs = again
+    assert figure("toy:2", "--run", runs[0], "--run", runs[1], "--format", "svg") == EXIT_OK
+
+
+def test_the_svg_of_one_run_is_the_same_each_time(again, done):
+    figure, runs = again
+    given = ("--run", runs[0], "--run", runs[1], "--format", "svg")
+    root = done[0]
+    assert figure("toy:1", *given) == EXIT_OK
+    first = (root / "again" / "toy-1.svg").read_bytes()
+    assert figure("toy:1", *given) == EXIT_OK
+    assert (root / "again" / "toy-1.svg").read_bytes() == first
+
+
+def test_a_run_with_other_options_is_refused(again, capsys):
+    figure, runs = again
+    assert figure("toy:1", "--run", runs[0], "--workers", "1,2") == EXIT_USER_ERROR
+    assert "was run with workers = (1,), (1, 2) is asked for" in capsys.readouterr().err
+
+
+def test_a_run_of_the_wrong_stage_is_refused_with_the_cells_that_it_lacks(again, capsys):
+    figure, runs = again
+    assert figure("toy:1", "--run", runs[1], "--run", runs[0]) == EXIT_USER_ERROR
+    said = capsys.readouterr().err
+    assert "cannot serve toy:1, rates: it lacks 2 of 2 cells" in said
+    assert "event_window@small/reference/sequential/w1" in said
+
+
+def test_more_runs_than_stages_are_refused(again, capsys):
+    figure, runs = again
+    assert figure("toy:1", *(3 * ["--run", runs[0]])) == EXIT_USER_ERROR
+    assert "toy:1 takes 2 runs (rates, latency), 3 are given" in capsys.readouterr().err
+
+
+def test_a_finished_run_is_resumed_without_a_trial(again, done):
+    figure, runs = again
+    assert figure("toy:1", "--run", runs[0], "--resume", runs[1], "--format", "svg") == EXIT_OK
+    assert sorted((done[0] / "runs").iterdir()) == done[1]
+
+
+def test_an_error_of_a_later_stage_leaves_the_run_of_the_first(again, monkeypatch, capsys):
+    figure, runs = again
+    monkeypatch.setattr(toy, "broken", True)
+    assert figure("toy:1", "--run", runs[0]) == EXIT_USER_ERROR
+    assert "the second stage is broken" in capsys.readouterr().err
+
+
+def test_a_dry_run_shows_the_cells_and_runs_nothing(again, done, capsys):
+    figure, _ = again
+    assert figure("toy:1", "--workers", "1,2", "--dry-run") == EXIT_OK
+    said = capsys.readouterr().out
+    assert "event_window@small/multicore/dgs/w2/b4096  x3" in said
+    assert sorted((done[0] / "runs").iterdir()) == done[1]
+
+
+@pytest.mark.usefixtures("done")
+def test_what_a_figure_lacks_is_named_where_it_is_listed_and_when_it_is_asked_for(capsys):
+    assert call(["list", "figures"]) == EXIT_OK
+    said = capsys.readouterr().out
+    assert "toy:1  a toy; available" in said
+    assert "toy:3  impossible; not available: there is no workload no_such_workload" in said
+    assert call(["figure", "toy:3"]) == EXIT_USER_ERROR
+    said = capsys.readouterr().err
+    assert "no workload no_such_workload, no variant none of engine multicore" in said
+    assert "nowhere" in said
+
+
+def test_an_unknown_figure_lists_those_that_exist(capsys):
+    assert call(["figure", "stretch:99"]) == EXIT_USER_ERROR
+    assert "there are stretch:6, stretch:7" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["0", "1,x", "", "-1"])
+def test_workers_must_be_numbers_from_one(text, capsys):
+    assert call(["figure", "stretch:6", f"--workers={text}"]) == EXIT_USER_ERROR
+    assert "expected numbers from 1 with commas" in capsys.readouterr().err
+
+
+def test_a_record_says_the_intervals_by_which_its_claims_were_judged(done):
+    record = json.loads((done[0] / "out" / "toy-1.json").read_text())
+    (claim,) = record["claims"]
+    assert (claim["outcome"], claim["repetitions"]) == ("met", 3)
+    assert 1e-6 < claim["low"] < claim["high"]
+    assert record["confidence"] == 0.95
+    page = (done[0] / "out" / "toy-1.md").read_text()
+    assert "interval of 3 repetitions from" in page
+    assert ">reproduced</text>" in (done[0] / "out" / "toy-1.svg").read_text()
+
+
+@pytest.mark.usefixtures("done")
+def test_a_quick_figure_indicates_in_what_is_printed_recorded_and_drawn(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
+    out = tmp_path / "quick"
+    given = ("--quick", "--workers", "1", "--format", "svg", "--out", str(out))
+    assert call(["figure", "toy:1", *given]) == EXIT_OK
+    assert "toy:1: indicates: reproduced: a quick run" in capsys.readouterr().out
+    record = json.loads((out / "toy-1.json").read_text())
+    assert (record["verdict"], record["indicates"]) == ("indication", "reproduced")
+    (claim,) = record["claims"]
+    assert (claim["outcome"], claim["indicates"], claim["low"]) == ("inconclusive", "met", None)
+    assert "**No verdict; it indicates: reproduced.**" in (out / "toy-1.md").read_text()
+    assert ">indicates: reproduced</text>" in (out / "toy-1.svg").read_text()

@@ -1,0 +1,298 @@
+"""The figures of the ordered pipelines: their experiments, and what they say of known numbers."""
+
+import pytest
+
+from lab.figures.options import Options
+from lab.figures.ordered import cost, queries, setups, skew
+from lab.figures.registry import find
+from lab.figures.verdict import (
+    CONTRADICTED,
+    MET,
+    MISSED,
+    NOT_COMPARABLE,
+    REPRODUCED,
+    conclude,
+)
+from lab.matrix.cells import expand
+from lab.matrix.matrix import parse_matrix
+
+TWO = Options(cores=2)
+QUICK = Options(cores=2, quick=True)
+FIGURES = [f"ordered:{number}" for number in range(8, 15)]
+
+
+def planned(figure_id, options):
+    figure = find(figure_id)
+    plan = figure.stages[0].plan(options, ())
+    matrix = parse_matrix(figure.text(figure.stages[0], plan, options), figure.id)
+    return expand(matrix, plan.only)
+
+
+def trials(row, figure_id, options, numbers, *, status="ok"):
+    """A trial of every cell that the figure asks for; `numbers` takes a cell and gives columns."""
+    made = []
+    for cell in planned(figure_id, options):
+        label = cell.id.split("/")[5]
+        made.append(
+            row(
+                cell.entry.key,
+                "multicore/ordered",
+                cell.workers,
+                batch=cell.batch,
+                label=label,
+                status=status,
+                **numbers(cell, label),
+            )
+        )
+        assert made[-1]["cell"] == cell.id
+    return made
+
+
+def judged(outcome):
+    return {claim.text: claim.outcome for claim in outcome.claims}
+
+
+def outcomes(outcome, part):
+    found = {claim.outcome for claim in outcome.claims if part in claim.text}
+    assert found, f"no claim speaks of {part!r}"
+    return found
+
+
+def pace(rate, ms, **counters):
+    return {"rate": rate, "counters": {"processing_mean_ns": ms * 1e6, **counters}}
+
+
+@pytest.mark.parametrize("figure_id", FIGURES)
+@pytest.mark.parametrize("options", [TWO, QUICK, Options(cores=2, workers=(1, 2, 4))])
+def test_every_cell_of_a_figure_can_be_run(figure_id, options):
+    cells = planned(figure_id, options)
+    assert cells
+    assert [cell.id for cell in cells if cell.refusal] == []
+
+
+@pytest.mark.parametrize("figure_id", FIGURES)
+def test_a_quick_figure_has_few_cells(figure_id):
+    assert len(planned(figure_id, QUICK)) <= 25
+
+
+@pytest.mark.parametrize("figure_id", FIGURES)
+def test_wrong_answers_have_no_numbers_and_are_named(row, make_run, figure_id):
+    rows = trials(row, figure_id, QUICK, lambda cell, label: {}, status="wrong_output")
+    outcome = find(figure_id).outcome(QUICK, (make_run(rows),))
+    assert {claim.outcome for claim in outcome.claims} == {NOT_COMPARABLE}
+    assert any("has no number: wrong_output" in note for note in outcome.notes)
+    assert outcome.draw().axes
+
+
+@pytest.mark.parametrize("figure_id", FIGURES)
+def test_one_core_cannot_answer_what_several_workers_do(row, make_run, figure_id):
+    alone = Options(cores=1, workers=(1, 2), quick=True)
+    rows = trials(
+        row, figure_id, alone,
+        lambda cell, label: pace(1e6, 1.0, **{"1_sl-0_cost_ns": 1e4, "1_ps-0_cost_ns": 1e4}),
+    )  # fmt: skip
+    outcome = find(figure_id).outcome(alone, (make_run(rows),))
+    assert {claim.outcome for claim in outcome.claims} == {NOT_COMPARABLE}
+
+
+@pytest.fixture
+def heuristics(row, make_run):
+    """The run of figure 8 with given rates (of one worker) and latencies."""
+
+    def make(rates, late, growth=1.9, options=TWO):
+        def numbers(cell, label):
+            return pace(rates[label] * (growth if cell.workers > 1 else 1), late[label])
+
+        return (make_run(trials(row, "ordered:8", options, numbers)),)
+
+    return make
+
+
+AS_PUBLISHED = {"ct": 1e6, "lp": 1e6, "et": 0.7e6, "qst": 0.6e6}
+LATE = {"ct": 4.0, "lp": 3.0, "et": 300.0, "qst": 500.0}
+
+
+@pytest.mark.parametrize("options", [TWO, QUICK])
+def test_heuristics_as_published_reproduce_figure_8(heuristics, options):
+    outcome = find("ordered:8").outcome(options, heuristics(AS_PUBLISHED, LATE, options=options))
+    assert conclude(outcome.claims).verdict == REPRODUCED, outcome.claims
+    assert outcome.draw().axes
+
+
+def test_figure_8_is_contradicted_when_another_heuristic_is_faster(heuristics):
+    runs = heuristics(AS_PUBLISHED | {"qst": 1.2e6}, LATE)
+    outcome = find("ordered:8").outcome(TWO, runs)
+    assert outcomes(outcome, "CT has the best throughput") == {MISSED}
+    assert outcomes(outcome, "ET and QST do not reach") == {MISSED}
+    assert conclude(outcome.claims).verdict == CONTRADICTED
+
+
+def test_figure_8_misses_growth_and_latency_apart(heuristics):
+    outcome = find("ordered:8").outcome(TWO, heuristics(AS_PUBLISHED, LATE, growth=1.3))
+    assert outcomes(outcome, "CT grows almost linearly") == {MISSED}
+    assert outcomes(outcome, "LP has the lowest latency") == {MET}
+    slow = find("ordered:8").outcome(TWO, heuristics(AS_PUBLISHED, LATE | {"lp": 40.0}))
+    assert outcomes(slow, "LP has the lowest latency") == {MISSED}
+    assert outcomes(slow, "LP's latency, lowest") == {MISSED}
+    assert outcomes(slow, "CT grows almost linearly") == {MET}
+
+
+def test_growth_beyond_the_paper_s_own_is_not_asked_for():
+    text = [c.text for c in find("ordered:8").outcome(
+        Options(cores=16, workers=(1, 8, 16)), (EmptyRun(),)).claims]  # fmt: skip
+    assert len([t for t in text if "almost linearly" in t]) == 5
+
+
+class EmptyRun:
+    rows = ()
+
+
+def skewed(row, make_run, hybrid, partitioned, three):
+    """The run of figure 9; speedups of two workers by sigma."""
+
+    def numbers(cell, label):
+        if cell.workers == 1:
+            return {"rate": 1e5}
+        by_sigma = hybrid if label == "hybrid" else three if "-p3/" in cell.id else partitioned
+        return {"rate": 1e5 * by_sigma[cell.entry.params["sigma"]]}
+
+    return (make_run(trials(row, "ordered:9", TWO, numbers)),)
+
+
+EVEN = dict.fromkeys(skew.SIGMAS, 1.9)
+
+
+def test_skew_that_stops_only_the_partitioned_queue_reproduces_figure_9(row, make_run):
+    runs = skewed(row, make_run, EVEN, EVEN, EVEN | {0.1: 1.0, 0.2: 1.2})
+    outcome = find("ordered:9").outcome(TWO, runs)
+    assert conclude(outcome.claims).verdict == REPRODUCED, outcome.claims
+    (hybrid,) = (v for k, v in outcome.numbers["2 workers"].items() if "hybrid" in k)
+    assert hybrid["0.1"]["median"] == pytest.approx(1.9)
+    assert outcome.draw().axes
+
+
+def test_skew_that_stops_nobody_or_the_hybrid_queue_contradicts_figure_9(row, make_run):
+    nobody = find("ordered:9").outcome(TWO, skewed(row, make_run, EVEN, EVEN, EVEN))
+    assert outcomes(nobody, "loses speedup") == {MISSED}
+    assert conclude(nobody.claims).verdict == CONTRADICTED
+    both = skewed(row, make_run, EVEN | {0.1: 1.1}, EVEN, EVEN | {0.1: 1.0})
+    assert outcomes(find("ordered:9").outcome(TWO, both), "performs consistently") == {MISSED}
+
+
+def test_two_halves_of_the_keys_have_no_skew_so_a_third_partition_is_measured():
+    assert skew.splits(2) == (2, 3)
+    assert skew.splits(4) == (4,)
+    parts = {cell.id.partition("-p")[2].partition("/")[0] for cell in planned("ordered:9", TWO)}
+    assert parts == {"100", "2", "3"}
+
+
+@pytest.mark.parametrize(
+    ("hybrid", "partitioned", "expected"),
+    [(1.2, 20.0, {MET}), (8.0, 20.0, {MET, MISSED}), (1.2, 1.0, {MET, MISSED})],
+)
+def test_figure_10_sets_latency_beside_cost(row, make_run, hybrid, partitioned, expected):
+    def numbers(cell, label):
+        ms = cell.query["iterations"]
+        own = float(ms) * 2e-6
+        late = own * (hybrid if label == "hybrid" else partitioned)
+        rare = {"processing_p50_ns": late * 1e6, "1_ps-0_cost_ns": own * 1e6}
+        return pace(1e4, 1000.0, **rare)
+
+    runs = (make_run(trials(row, "ordered:10", TWO, numbers)),)
+    outcome = find("ordered:10").outcome(TWO, runs)
+    assert set(judged(outcome).values()) == expected
+    assert outcome.draw().axes
+
+
+def test_figure_10_has_the_published_costs():
+    assert cost.costs() == (10, 100, 1000, 10_000)
+    per_cost = {cell.query["iterations"] for cell in planned("ordered:10", TWO)}
+    assert per_cost == {"5000", "50000", "500000", "5000000"}
+
+
+def on_queries(row, make_run, figure_id, numbers):
+    return (make_run(trials(row, figure_id, TWO, numbers)),)
+
+
+def test_a_hybrid_queue_that_gains_with_partitioned_operators_reproduces_figure_11(row, make_run):
+    more = {query.workload: query.partitioned for query in queries.QUERIES}
+
+    def numbers(cell, label):
+        gain = 0.5 + 0.5 * more[cell.entry.name] + 0.1 if label == "hybrid" else 1.0
+        return pace(1e6 * gain, 1.0 if label == "hybrid" else 2.0)
+
+    runs = on_queries(row, make_run, "ordered:11", numbers)
+    outcome = find("ordered:11").outcome(TWO, runs)
+    assert conclude(outcome.claims).verdict == REPRODUCED, outcome.claims
+    assert outcome.draw().axes
+
+
+def test_figure_11_judges_tuples_and_not_blocks(row, make_run):
+    def numbers(cell, label):
+        faster = (label == "hybrid") == (cell.batch == 64)
+        return pace(2e6 if faster else 1e6, 1.0 if faster else 2.0)
+
+    outcome = find("ordered:11").outcome(TWO, on_queries(row, make_run, "ordered:11", numbers))
+    assert outcomes(outcome, "hybrid queue's throughput") == {MISSED}
+    assert outcome.numbers["query 1, hybrid, batch 64"]["throughput_eps"]["median"] == 2e6
+
+
+@pytest.mark.parametrize(("gain", "outcome"), [(1.3, MET), (0.98, MET), (0.9, MISSED)])
+def test_figure_14_judges_every_query(row, make_run, gain, outcome):
+    def numbers(cell, label):
+        return pace(1e6 * (gain if label == "nonblocking" else 1.0), 1.0)
+
+    found = find("ordered:14").outcome(TWO, on_queries(row, make_run, "ordered:14", numbers))
+    assert outcomes(found, "ratio of throughput") == {outcome}
+    assert outcomes(found, "ratio of latency") == {MET}
+
+
+def test_peaks_beyond_the_cores_are_drawn_and_not_judged(row, make_run):
+    options = Options(cores=2, workers=(4,))
+    rows = trials(row, "ordered:14", options, lambda cell, label: pace(1e6, 1.0))
+    outcome = find("ordered:14").outcome(options, (make_run(rows),))
+    assert {claim.outcome for claim in outcome.claims} == {NOT_COMPARABLE}
+    assert any("more than the cores" in note for note in outcome.notes)
+
+
+@pytest.mark.parametrize("number", ["12", "13"])
+@pytest.mark.parametrize(
+    ("lock_speed", "lock_us", "expected"),
+    [(1.2, 30.0, {MET}), (1.95, 10.0, {MISSED}), (1.5, 10.0, {MET, MISSED})],
+)
+def test_reordering_is_judged_by_speedup_and_cost(
+    row, make_run, number, lock_speed, lock_us, expected
+):
+    def numbers(cell, label):
+        one, lock = cell.workers == 1, label == "lock"
+        return {
+            "rate": 1e5 * (1.0 if one else lock_speed if lock else 1.8),
+            "counters": {"1_sl-0_cost_ns": 1e4 if one else lock_us * 1e3 if lock else 1.1e4},
+        }
+
+    runs = (make_run(trials(row, f"ordered:{number}", TWO, numbers)),)
+    outcome = find(f"ordered:{number}").outcome(TWO, runs)
+    assert set(judged(outcome).values()) == expected
+    assert outcome.draw().axes
+
+
+def test_reordering_is_measured_with_more_workers_than_cores_unless_chosen():
+    assert {cell.workers for cell in planned("ordered:12", TWO)} == {1, 2, 4}
+    chosen = Options(cores=2, workers=(2, 8))
+    assert {cell.workers for cell in planned("ordered:13", chosen)} == {1, 2, 8}
+
+
+def test_a_chosen_scale_makes_inputs_shorter_and_is_said(row, make_run):
+    half = Options(cores=2, scale=0.5)
+    usual, short = (planned("ordered:9", options)[0].entry.events for options in (TWO, half))
+    assert short == usual // 2
+    rows = trials(row, "ordered:9", half, lambda cell, label: pace(1e5, 1.0))
+    assert any("Scale 0.5" in n for n in find("ordered:9").outcome(half, (make_run(rows),)).notes)
+
+
+def test_costs_in_time_are_nominal_iterations():
+    (light, heavy) = (
+        next(c for c in planned("ordered:12", TWO) if name in c.id) for name in ("light", "c10")
+    )
+    assert (light.query["iterations"], heavy.query["iterations"]) == ("50", "5000")
+    assert setups.MANY.setups[0].selectivity == "50,1"

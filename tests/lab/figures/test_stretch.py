@@ -1,0 +1,351 @@
+"""The figures of STRETCH: their experiments, and what they say of runs whose numbers are known."""
+
+import dataclasses
+
+import pytest
+
+from lab.errors import MatrixError
+from lab.figures.errors import FigureError
+from lab.figures.experiment import REPETITIONS
+from lab.figures.options import Options
+from lab.figures.registry import find
+from lab.figures.stretch import phases, steps
+from lab.figures.verdict import CONTRADICTED, MET, MISSED, NOT_COMPARABLE, SHAPE_ONLY, conclude
+from lab.matrix.cells import expand
+from lab.matrix.matrix import parse_matrix
+
+TWO = Options(cores=2)
+COUNTS = {"wordcount": 1.17, "paircount@L": 2.37, "paircount@M": 3.37, "paircount@H": 3.83}
+LATENCY = {"wordcount": 0.06, "paircount@L": 0.11, "paircount@M": 0.06, "paircount@H": 0.06}
+
+
+def parsed(figure, number, options, runs):
+    stage = figure.stages[number]
+    plan = stage.plan(options, runs)
+    return plan, parse_matrix(figure.text(stage, plan, options), figure.id)
+
+
+def judged(outcome):
+    return {claim.text: claim.outcome for claim in outcome.claims}
+
+
+@pytest.fixture
+def counts(row, make_run):
+    """Both runs of figure 6 with given quotients of VSN by SN."""
+
+    def make(gains=COUNTS, late=LATENCY, workers=(1, 2), sn_status="ok"):
+        rates, latencies = [], []
+        for place, key in enumerate(COUNTS):
+            for n in workers:
+                base = 1e6 / (place + 1) * n
+                vsn, sn = ("multicore/vsn", "multicore/sn")
+                rates.append(row(key, vsn, n, rate=base))
+                rates.append(row(key, sn, n, rate=base / gains[key], status=sn_status))
+                ms = {vsn: late[key] * 1e8, sn: 1e8}
+                latencies += [
+                    row(key, v, n, rate=1.0, load="at70-1", latency_p50_ns=round(ms[v]))
+                    for v in (vsn, sn)
+                ]
+        return make_run(rates, "rates"), make_run(latencies, "latencies")
+
+    return make
+
+
+def test_the_published_quotients_reproduce_figure_6(counts):
+    outcome = find("stretch:6").outcome(TWO, counts())
+    assert set(judged(outcome).values()) == {MET}
+
+
+def test_figure_6_is_its_shape_alone_when_sharing_gains_less(counts):
+    less = {key: 1 + (gain - 1) / 3 for key, gain in COUNTS.items()}
+    outcome = find("stretch:6").outcome(TWO, counts(less))
+    assert conclude(outcome.claims).verdict == SHAPE_ONLY
+    assert judged(outcome)["paircount H: VSN/SN ratio of throughput"] == MISSED
+    assert judged(outcome)["paircount H: VSN is not slower than SN"] == MET
+
+
+def test_figure_6_is_contradicted_when_sn_is_faster(counts):
+    outcome = find("stretch:6").outcome(TWO, counts(dict.fromkeys(COUNTS, 0.5)))
+    assert conclude(outcome.claims).verdict == CONTRADICTED
+
+
+def test_beyond_the_cores_nothing_is_judged(counts):
+    options = Options(cores=2, workers=(4,))
+    outcome = find("stretch:6").outcome(options, counts(workers=(4,)))
+    assert set(judged(outcome).values()) == {NOT_COMPARABLE}
+    assert any("more than the cores" in note for note in outcome.notes)
+
+
+def test_wrong_answers_have_no_quotient_and_are_named(counts):
+    outcome = find("stretch:6").outcome(TWO, counts(sn_status="wrong_output"))
+    assert judged(outcome)["paircount L: VSN/SN ratio of throughput"] == NOT_COMPARABLE
+    assert any("multicore/sn/w1/b64 has no number: wrong_output" in n for n in outcome.notes)
+
+
+def test_the_latency_stage_offers_70_percent_of_each_cells_own_rate(counts):
+    figure = find("stretch:6")
+    plan, matrix = parsed(figure, 1, TWO, counts()[:1])
+    assert len(plan.only) == len(matrix.loads) == 16
+    rates = {load.label: load.rates_eps[0] for load in matrix.loads}
+    assert rates["at70-1"] == pytest.approx(0.7e6)
+    assert "wordcount/multicore/vsn/w1/b64/at70-1" in plan.only
+    for load in matrix.loads:
+        assert (load.warm_up_s + load.window_s) * load.rates_eps[0] <= 0.9 * 1_000_000 * 1.01
+
+
+def test_a_latency_stage_without_any_rate_says_why(row, make_run):
+    run = make_run([row("wordcount", "multicore/vsn", 1, status="crash", reason="boom")])
+    with pytest.raises(FigureError, match="crash: boom"):
+        find("stretch:6").stages[1].plan(TWO, (run,))
+
+
+def joins(row, make_run, per_core=4e9, growth=2.0, name="joins"):
+    rates = [
+        row("scale_join", variant, n, rate=1e5, outputs=70_485,
+            comparisons=round(2 * per_core * (growth if n == 2 else 1)))
+        for variant in ("multicore/vsn", "multicore/adhoc", "multicore/1t")
+        for n in (1, 2)
+        if n == 1 or not variant.endswith("1t")
+    ]  # fmt: skip
+    return make_run(rates, name)
+
+
+@pytest.mark.parametrize(("growth", "outcome"), [(2.0, MET), (1.7, MET), (1.3, MISSED)])
+def test_growth_of_figure_8_is_judged_up_to_the_cores(row, make_run, growth, outcome):
+    runs = joins(row, make_run, growth=growth), make_run([], "late")
+    found = judged(find("stretch:8").outcome(TWO, runs))
+    (linear,) = [text for text in found if "grow linearly" in text]
+    assert found[linear] == outcome
+    assert "1 to 2 instances" in linear
+
+
+def test_growth_cannot_be_judged_on_one_core(row, make_run):
+    runs = joins(row, make_run), make_run([], "late")
+    outcome = find("stretch:8").outcome(Options(cores=1), runs)
+    (claim,) = [c for c in outcome.claims if "grow linearly" in c.text]
+    assert claim.outcome == NOT_COMPARABLE
+    assert "within the 1 cores" in claim.reason
+
+
+def test_the_coherent_rate_makes_the_comparisons_that_were_counted(row, make_run):
+    found = steps.highest_eps((joins(row, make_run),), 15_000)
+    assert found[1] == pytest.approx((2 * 4e9 / 15) ** 0.5)
+    assert found[2] == pytest.approx((2 * 8e9 / 15) ** 0.5)
+
+
+@pytest.mark.parametrize(
+    ("direction", "start", "after"),
+    [("provision", n, a) for n, a in ((1, 2), (5, 9), (9, 16), (18, 31), (30, 52), (40, 69))]
+    + [("decommission", n, a) for n, a in ((5, 2), (9, 3), (18, 7), (30, 12), (40, 17), (60, 25))]
+    + [("decommission", 70, 30), ("decommission", 2, 1)],
+)
+def test_the_rule_of_table_4_gives_its_numbers(direction, start, after):
+    assert steps.expected_after(direction, start) == after
+
+
+@pytest.fixture
+def stepped(row, make_run, write_course, tmp_path):
+    """Both runs of table IV and figures 9 and 10, with a chosen end of each reconfiguration."""
+
+    def make(up=2, down=1, ms=0.4, cov=0.01):
+        at_s = steps.SETTLED_S * steps.scale(TWO)
+        rows = []
+        for n, direction, after in ((1, "provision", up), (2, "decommission", down)):
+            factor = steps.FACTORS[direction]
+            for variant in ("multicore/vsn", "multicore/adhoc"):
+                elastic = variant.endswith("vsn")
+                most = factor if elastic or factor < 1 else 1.0 / 0.7
+                late = 2.0 if elastic else 80.0
+                files = write_course(
+                    tmp_path / "steps",
+                    f"{n}{direction}{variant[-3:]}",
+                    seconds=2 * at_s,
+                    rate=lambda t, most=most: 7000 * (1 if t < at_s else most),
+                    instances=lambda t, n=n, a=after: n if t < at_s + 0.5 else a,
+                    latency_ms=lambda t, late=late: 2.0 if t < at_s else late,
+                    changes=[(1.0, 9.0, n, n), (at_s + 0.5, ms, n, after)] if elastic else [],
+                    cov=cov,
+                )
+                rows.append(row(f"scale_join@n{n}", variant, n, load=f"{direction}-{n}", **files))
+        return joins(row, make_run), make_run(rows, "steps", REPETITIONS)
+
+    return make
+
+
+def test_table_4_counts_the_first_change_after_the_step(stepped):
+    outcome = find("stretch:T4").outcome(TWO, stepped())
+    found = judged(outcome)
+    assert found["provision from 1: instances after it"] == MET
+    assert found["decommission from 2: there are fewer instances afterwards"] == MET
+    assert found["provision from 5, 9, 18, 30, 40"] == NOT_COMPARABLE
+    assert conclude(outcome.claims).verdict == SHAPE_ONLY
+    assert outcome.numbers == {
+        "provision": {"1": [2] * REPETITIONS},
+        "decommission": {"2": [1] * REPETITIONS},
+    }
+
+
+def test_table_4_is_contradicted_when_nothing_is_provisioned(stepped):
+    outcome = find("stretch:T4").outcome(TWO, stepped(up=1))
+    assert conclude(outcome.claims).verdict == CONTRADICTED
+
+
+@pytest.mark.parametrize(
+    ("ms", "cov", "outcomes"),
+    [(0.4, 0.01, (MET, MET)), (41.0, 0.01, (MISSED, MET)), (0.4, 0.03, (MET, MISSED))],
+)
+def test_figure_9_bounds_durations_and_imbalance(stepped, ms, cov, outcomes):
+    spare_core = dataclasses.replace(TWO, cores=3, workers=(1, 2))
+    found = judged(find("stretch:9").outcome(spare_core, stepped(ms=ms, cov=cov)))
+    assert found["longest reconfiguration"] == outcomes[0]
+    assert found["imbalance before a reconfiguration, at its most"] == outcomes[1]
+
+
+def test_imbalance_is_not_judged_where_the_generator_has_no_core(stepped):
+    found = judged(find("stretch:9").outcome(TWO, stepped(cov=0.3)))
+    assert found["imbalance before a reconfiguration, at its most"] == NOT_COMPARABLE
+
+
+def test_figure_10_sets_elastic_beside_static(stepped):
+    outcome = find("stretch:10").outcome(TWO, stepped())
+    assert set(judged(outcome).values()) == {MET}
+    assert outcome.draw().axes
+
+
+def test_the_steps_are_a_matrix_with_one_cell_a_start_and_a_static_one(row, make_run):
+    plan, matrix = parsed(find("stretch:9"), 1, TWO, (joins(row, make_run),))
+    assert len(plan.only) == 4
+    assert sorted(load.label for load in matrix.loads) == ["decommission-2", "provision-1"]
+    (up,) = [load for load in matrix.loads if load.label == "provision-1"]
+    assert up.params["factor"] == pytest.approx(1.2 / 0.7)
+
+
+@pytest.mark.parametrize(("number", "stage"), [("9", 1), ("11", 1), ("13", 0)])
+def test_an_operator_that_may_be_scaled_up_has_the_threads_for_it(row, make_run, number, stage):
+    runs = (joins(row, make_run),) if stage else ()
+    _, matrix = parsed(find(f"stretch:{number}"), stage, TWO, runs)
+    scaled = [entry.options for entry in matrix.engines if "controller" in entry.options]
+    assert scaled
+    for options in scaled:
+        assert options["max_instances"] == options["controller"]["max"] == 2
+
+
+def test_one_instance_alone_can_neither_grow_nor_shrink(row, make_run):
+    with pytest.raises(FigureError, match="--workers 1,2"):
+        find("stretch:9").stages[1].plan(
+            Options(cores=2, workers=(1,)),
+            (make_run([row("scale_join", "multicore/vsn", 1, rate=1.0, comparisons=10**9)]),),
+        )
+
+
+def test_phases_last_as_long_and_are_as_high_as_in_the_paper():
+    for seed in (*phases.SEEDS_11, *phases.SEEDS_16):
+        found = phases.phases(seed, 1.0, 8000.0)
+        assert sum(phase.length_s for phase in found) == pytest.approx(1200)
+        assert all(100 <= phase.length_s <= 300 for phase in found[:-1])
+        assert all(500 <= phase.rate_eps <= 8000 for phase in found)
+        short = phases.phases(seed, 0.1, 8000.0)
+        assert sum(phase.length_s for phase in short) == pytest.approx(120)
+
+
+@pytest.mark.parametrize("number", ["11", "16"])
+def test_the_phases_are_input_that_is_replayed(row, make_run, number):
+    plan, matrix = parsed(find(f"stretch:{number}"), 1, TWO, (joins(row, make_run),))
+    assert {load.arrival for load in matrix.loads} == {"replay"}
+    for entry in plan.tree["workload"]:
+        length_s = phases.length_s(phases.scale(TWO))
+        assert entry["params"]["rates"].startswith("phases(")
+        assert entry["events"] <= 2 * entry["params"]["left_eps"] * length_s
+
+
+@pytest.fixture
+def abrupt(row, make_run, write_course, tmp_path):
+    """Both runs of figure 11; instances follow the rate, or stand still."""
+
+    def make(follow=True, latency=lambda t: 3.0):
+        rates = joins(row, make_run)
+        top = phases.top_eps(TWO, (rates,))
+        share = phases.scale(TWO)
+        planned = phases.phases(phases.SEEDS_11[0], share, top)
+
+        def rate(t):
+            left = t
+            for phase in planned:
+                if left < phase.length_s:
+                    return phase.rate_eps
+                left -= phase.length_s
+            return planned[-1].rate_eps
+
+        label = f"phases{phases.SEEDS_11[0]}"
+        starts = [sum(p.length_s for p in planned[:at]) for at in range(1, len(planned))]
+        files = write_course(
+            tmp_path / "phases",
+            label,
+            seconds=phases.length_s(share),
+            rate=rate,
+            instances=lambda t: 2 if follow and rate(max(0, t - 0.4)) > 0.7 * top else 1,
+            latency_ms=latency,
+            changes=[(at + 0.4, 0.5, 1, 2) for at in starts],
+        )
+        one = row(f"scale_join@{label}", "multicore/vsn", 1, load=label, **files)
+        return rates, make_run([one], "phases", REPETITIONS)
+
+    return make
+
+
+@pytest.mark.parametrize("number", ["11", "12"])
+def test_executions_whose_instances_follow_the_rate_are_reproduced(abrupt, number):
+    outcome = find(f"stretch:{number}").outcome(TWO, abrupt())
+    assert set(judged(outcome).values()) == {MET}, outcome.claims
+    assert outcome.draw().axes
+
+
+@pytest.mark.parametrize("number", ["11", "12"])
+def test_executions_whose_instances_stand_still_contradict(abrupt, number):
+    outcome = find(f"stretch:{number}").outcome(TWO, abrupt(follow=False))
+    assert conclude(outcome.claims).verdict == CONTRADICTED
+
+
+def test_long_spikes_are_missed_claims(abrupt):
+    outcome = find("stretch:11").outcome(
+        TWO, abrupt(latency=lambda t: 100.0 if 20 < t < 25 else 3.0)
+    )
+    found = judged(outcome)
+    assert found["longest time with latency above 60 ms"] == MISSED
+    assert found["mean latency"] == MET
+
+
+def test_a_day_with_its_peak_is_reproduced_and_a_slow_one_is_not(
+    row, make_run, write_course, tmp_path
+):
+    def make(ms, name):
+        files = write_course(
+            tmp_path / name,
+            "day",
+            seconds=100,
+            rate=lambda t: 15_200 if 40 <= t < 41 else 300,
+            instances=lambda t: 2 if 40 <= t < 41 else 1,
+            latency_ms=lambda t: ms,
+        )
+        return (
+            make_run(
+                [row("nyse_hedge@day", "multicore/vsn", 1, load="day", **files)], name, REPETITIONS
+            ),
+        )
+
+    fast = find("stretch:13").outcome(TWO, make(1.0, "fast"))
+    assert set(judged(fast).values()) == {MET}
+    slow = judged(find("stretch:13").outcome(TWO, make(5.0, "slow")))
+    assert slow["mean latency of the day"] == MISSED
+    assert slow["mean latency around the peak"] == MET
+
+
+@pytest.mark.parametrize("number", ["6", "7", "8", "T4", "11", "13"])
+def test_the_first_stage_of_every_figure_can_be_run(number):
+    figure = find(f"stretch:{number}")
+    plan, matrix = parsed(figure, 0, Options(cores=2, quick=True), ())
+    try:
+        cells = expand(matrix, plan.only)
+    except MatrixError as error:  # a variant that is not built: the figure must say so as well
+        pytest.skip(str(error))
+    assert cells

@@ -1,0 +1,146 @@
+"""The figures of Viper: their experiments, and what they say of runs whose numbers are known."""
+
+import pytest
+
+from lab.errors import LabError
+from lab.figures.options import Options
+from lab.figures.registry import find
+from lab.figures.verdict import (
+    CONTRADICTED,
+    MET,
+    MISSED,
+    NOT_COMPARABLE,
+    REPRODUCED,
+    SHAPE_ONLY,
+    conclude,
+)
+from lab.figures.viper import grid
+from lab.matrix.cells import expand
+from lab.matrix.matrix import parse_matrix
+
+TWO = Options(cores=2)
+QUICK = Options(cores=2, quick=True)
+WORKLOADS = {"4a": "linear_road_pos_rep", "4b": "linear_road_new_seg"}
+NUMBERS = ["4a", "4b"]
+
+
+@pytest.fixture
+def layered(row, make_run):
+    """The run of a figure: CL by OL in throughput, latency and energy; watts if there are any."""
+
+    def make(number, gain=1.4, late=0.8, used=0.6, watts=None, options=QUICK, status="ok"):
+        rows = []
+        for injectors in grid.degrees(options):
+            for instances in grid.degrees(options):
+                for layer in ("cl", "ol"):
+                    merged = layer == "cl" and (injectors > 1 or instances > 1)
+                    few = injectors == 1
+                    times = (1.0 + (gain - 1) / 2 if few else gain) if merged else 1.0
+                    rows.append(
+                        row(
+                            f"{WORKLOADS[number]}@i{injectors}",
+                            "multicore/layers",
+                            instances,
+                            label=layer,
+                            rate=5e6 * times,
+                            status=status,
+                            latency_p50_ns=round(1e7 * (late if merged else 1.0)),
+                            power_w=None if watts is None else watts * (used if merged else 1.0),
+                            counters={
+                                "graph_cpu_s_per_mtuple": 0.2 * (used if merged else 1.0),
+                                "switches_per_mtuple": 500.0 if merged else 5000.0,
+                                "threads": injectors + 2 * instances,
+                            },
+                        )
+                    )
+        return (make_run(rows),)
+
+    return make
+
+
+def judged(outcome):
+    return {claim.text: claim.outcome for claim in outcome.claims}
+
+
+def outcomes(outcome, part):
+    found = {claim.outcome for claim in outcome.claims if part in claim.text}
+    assert found, f"no claim speaks of {part!r}"
+    return found
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_the_published_quotients_reproduce_the_figure_where_power_is_measured(layered, number):
+    outcome = find(f"viper:{number}").outcome(QUICK, layered(number, watts=120.0))
+    assert conclude(outcome.claims).verdict == REPRODUCED, outcome.claims
+    assert outcome.draw().axes
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_without_a_counter_cpu_time_is_drawn_and_says_so(layered, number):
+    outcome = find(f"viper:{number}").outcome(QUICK, layered(number))
+    assert outcomes(outcome, "CL's CPU time a tuple") == {MET}
+    assert outcomes(outcome, "CL's power") == {NOT_COMPARABLE}
+    assert conclude(outcome.claims).verdict == SHAPE_ONLY
+    assert any("no energy counter" in note for note in outcome.notes)
+    labels = {text.get_text() for axes in outcome.draw().axes for text in axes.texts}
+    assert "CPU-seconds per million tuples" in labels
+    assert not any("RAPL" in label for label in labels)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        ({"gain": 0.8}, "lowest of what merges"),
+        ({"gain": 3.0}, "highest of all"),
+        ({"late": 1.5}, "CL's latency"),
+        ({"used": 1.2}, "CL's power by OL's with several injectors"),
+    ],
+)
+def test_other_quotients_miss_their_claim(layered, number, change, part):
+    outcome = find(f"viper:{number}").outcome(QUICK, layered(number, watts=120.0, **change))
+    assert MISSED in outcomes(outcome, part)
+    if part != "highest of all":
+        assert conclude(outcome.claims).verdict == CONTRADICTED
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_nothing_is_judged_where_what_merges_has_no_cores(layered, number):
+    options = Options(cores=1, quick=True)
+    outcome = find(f"viper:{number}").outcome(options, layered(number, options=options))
+    assert set(judged(outcome).values()) == {NOT_COMPARABLE}
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_wrong_answers_are_named(layered, number):
+    runs = layered(number, status="wrong_output")
+    outcome = find(f"viper:{number}").outcome(QUICK, runs)
+    assert set(judged(outcome).values()) == {NOT_COMPARABLE}
+    assert any("has no number: wrong_output" in note for note in outcome.notes)
+    assert outcome.draw().axes
+
+
+def test_both_columns_of_a_row_have_one_scale(layered):
+    axes = find("viper:4a").outcome(QUICK, layered("4a")).draw().axes
+    for left, right in zip(axes[::2], axes[1::2], strict=True):
+        assert left.get_ylim()[1] == pytest.approx(right.get_ylim()[1])
+
+
+def test_a_full_figure_has_the_sixteen_configurations_of_the_paper():
+    assert grid.degrees(TWO) == (1, 2, 4, 6)
+    assert grid.degrees(Options(cores=2, workers=(1, 3))) == (1, 3)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_every_configuration_can_be_run(number):
+    figure = find(f"viper:{number}")
+    stage = figure.stages[0]
+    matrix = parse_matrix(figure.text(stage, stage.plan(TWO, ()), TWO), figure.id)
+    try:
+        cells = expand(matrix)
+    except LabError as error:  # a variant that is not built: the figure says so as well
+        pytest.skip(str(error))
+    assert len(cells) == 32
+    assert {cell.entry.params["streams"] for cell in cells} == {1, 2, 4, 6}
+    assert {cell.batch for cell in cells} == {1}  # the paper hands over single tuples
+    assert [cell.id for cell in cells if cell.refusal] == []

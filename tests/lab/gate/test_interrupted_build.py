@@ -1,0 +1,87 @@
+"""Builds of the gate that do not come to their end."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from lab.gate.build import worktree
+from lab.gate.source import git, resolve
+
+ROOT = Path(__file__).parents[3]
+PATIENCE_S = 120
+
+
+@pytest.fixture
+def clone(tmp_path):
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout: there are no revisions to build")
+    folder = tmp_path / "clone"
+    subprocess.run(["git", "clone", "-q", str(ROOT), str(folder)], check=True)
+    return folder
+
+
+def test_a_worktree_that_git_did_not_finish_is_made_again(clone):
+    head = resolve(clone, "HEAD")
+    tree = worktree(clone, head)
+    kept = (tree / "README.md").stat().st_ino
+    assert (worktree(clone, head) / "README.md").stat().st_ino == kept
+    (tree / "lab" / "host.py").unlink()
+    assert worktree(clone, head) == tree
+    assert git(tree, "status", "--porcelain") == ""
+
+
+BUILD = """
+import sys
+from pathlib import Path
+from lab.gate.build import build_arm
+from lab.gate.source import resolve
+from lab.interrupt import keep_interrupts
+keep_interrupts()
+clone = Path(sys.argv[1])
+build_arm(clone, resolve(clone, "HEAD"), "old", print)
+"""
+# Says that it runs, and that it was ended, unless by SIGKILL; compiles nothing.
+COMPILER = """#!{python}
+import subprocess, sys, time
+if "--version" in sys.argv:
+    sys.exit(subprocess.run(["c++", *sys.argv[1:]]).returncode)
+open({up!r}, "a").write("up")
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_for_the_gate_alone_ends_its_compilers(clone, tmp_path, number):
+    compiler, up = tmp_path / "slow-c++", tmp_path / "up"
+    stamp = worktree(clone, resolve(clone, "HEAD")).parent / "built.json"
+    stamp.write_text("{}")  # an earlier build's, with other tools
+    compiler.write_text(COMPILER.format(python=sys.executable, up=str(up)))
+    compiler.chmod(0o755)
+    with subprocess.Popen(
+        [sys.executable, "-c", BUILD, str(clone)],
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path[1:]]),
+            "CXX": str(compiler),
+        },
+        stderr=subprocess.PIPE,
+    ) as process:
+        while not up.exists():
+            try:
+                process.wait(0.1)
+            except subprocess.TimeoutExpired:
+                continue
+            raise AssertionError(process.stderr.read())
+        below = psutil.Process(process.pid).children(recursive=True)
+        assert any(str(compiler) in child.cmdline() for child in below)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=PATIENCE_S)
+    assert b"KeyboardInterrupt" in err
+    assert [child for child in below if child.is_running()] == []
+    assert not stamp.exists()

@@ -1,0 +1,111 @@
+"""What `lab gate --against` refuses before it builds anything, each with exit code 2."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engines.registry import names
+from lab.cli import EXIT_USER_ERROR, call
+from lab.gate.outside import check_inside
+from lab.matrix.cells import expand
+from lab.matrix.matrix import parse_matrix
+from workloads.registry import NAMES
+
+ROOT = Path(__file__).parents[3]
+PATIENCE_S = 120
+
+ENGINE = """
+from engines.fake.adapter import FakeEngine
+
+class OutsideEngine(FakeEngine):
+    name = "outside"
+"""
+
+
+@pytest.fixture
+def outside(tmp_path, monkeypatch):
+    """An engine that is installed beside the lab, as a user's own is; returns its module's path."""
+    module = tmp_path / "installed" / "outside_engine.py"
+    facts = tmp_path / "installed" / "outside-1.0.dist-info"
+    facts.mkdir(parents=True)
+    module.write_text(ENGINE)
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: outside\nVersion: 1.0\n")
+    (facts / "entry_points.txt").write_text(
+        "[lab.engines]\noutside = outside_engine:OutsideEngine\n"
+    )
+    monkeypatch.syspath_prepend(module.parent)
+    yield module
+    sys.modules.pop("outside_engine", None)
+
+
+@pytest.fixture
+def checked_out():
+    """This checkout, in which nothing is built."""
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout: there are no revisions to build")
+    return ROOT
+
+
+def matrix(tmp_path, engine) -> Path:
+    path = tmp_path / "m.toml"
+    path.write_text(
+        f'[[workload]]\nname = "event_window"\nevents = 1000\n[[engine]]\nname = "{engine}"\n'
+    )
+    return path
+
+
+def test_an_engine_that_no_revision_holds_is_refused(
+    outside, checked_out, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setenv("LAB_DATA", str(tmp_path / "data"))
+    code = call(["gate", "--against", "HEAD", str(matrix(tmp_path, "outside"))])
+    err = capsys.readouterr().err
+    assert code == EXIT_USER_ERROR
+    assert f"engine 'outside' lies in {outside}, outside what is built" in err
+    assert "lab compare RUN_A RUN_B" in err
+    assert "building" not in err
+    assert not (tmp_path / "data").exists()
+
+
+def test_every_engine_and_workload_of_the_tree_is_let_through():
+    text = "".join(f'[[workload]]\nname = "{name}"\n' for name in NAMES) + "".join(
+        f'[[engine]]\nname = "{name}"\n' for name in names()
+    )
+    cells = expand(parse_matrix(text, "a test's matrix"))
+    assert {cell.entry.name for cell in cells} == set(NAMES)
+    check_inside(cells)
+
+
+def gate(*arguments: str, **env: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "lab", "gate", *arguments],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path[1:]]), **env},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("revision", "env", "named"),
+    [
+        ("no-such-branch", {}, "--against 'no-such-branch' is no revision of"),
+        ("--help", {}, "--against '--help' is no revision of"),
+        ("HEAD:README.md", {}, "--against 'HEAD:README.md' is no revision of"),
+        ("HEAD", {"CXX": "/no/such/c++"}, "no C++ compiler to build revisions with: /no/such/c++"),
+        ("HEAD", {"CXX": "false"}, "install one (apt-get install g++), or name it with CXX"),
+        ("HEAD", {"PATH": "/nowhere"}, "git ls-files"),
+    ],
+)
+def test_what_cannot_be_built_is_one_sentence(checked_out, tmp_path, revision, env, named):
+    path, data = matrix(tmp_path, "fake"), tmp_path / "data"
+    done = gate(f"--against={revision}", str(path), LAB_DATA=str(data), **env)
+    assert done.returncode == EXIT_USER_ERROR, done.stderr
+    assert named in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not data.exists()

@@ -1,0 +1,180 @@
+"""The gate on real trees; `make test-all` builds one from a throw-away clone as the gate does."""
+
+import shutil
+import subprocess
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from engines.conformance import ordinary_input
+from engines.small_dataset import write_dataset
+from lab.gate.against import gate_arms
+from lab.gate.arm import site_arm
+from lab.gate.build import build_arm, toolchain
+from lab.gate.decide import Asked
+from lab.gate.errors import GateError
+from lab.gate.metrics import METRICS
+from lab.gate.outcome import Word
+from lab.gate.source import git, resolve, working_tree
+from lab.gate.trials import Bench
+from lab.matrix.cells import expand
+from lab.matrix.matrix import parse_matrix
+from results.schema import VERIFIED
+from results.stats.decision import Rule
+from workloads.registry import workload
+
+ROOT = Path(__file__).parents[3]
+MATRIX = """
+[run]
+timeout_s = 60
+[[workload]]
+name = "event_window"
+[[engine]]
+name = "multicore"
+"""
+# The fewest processes of which a test can call anything.
+RULE = Rule(n=4)
+
+
+def said(words):
+    """Takes what the gate says of its progress; pytest shows it when a test fails."""
+    print(words)
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory):
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout: there are no revisions to build")
+    folder = tmp_path_factory.mktemp("clone") / "lab"
+    subprocess.run(["git", "clone", "-q", str(ROOT), str(folder)], check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def built(clone):
+    """HEAD, built from the clone as the gate does it: a minute of both cores."""
+    if None in toolchain()["tools"].values():
+        pytest.skip(f"no tools to build with: {toolchain()['tools']}; `make setup` installs them")
+    patch = pytest.MonkeyPatch()
+    with patch.context() as context:
+        # Unoptimised code is built in a fraction of the time.
+        context.setenv("SKBUILD_CMAKE_BUILD_TYPE", "Debug")
+        yield build_arm(clone, resolve(clone, "HEAD"), "old", said)
+
+
+@pytest.fixture(scope="module")
+def arm(tmp_path_factory):
+    """What is installed here, laid out as an arm: its packages and the built core."""
+    site = tmp_path_factory.mktemp("arm") / "site"
+    for package in ("lab", "workloads", "engines", "results", "reports"):
+        shutil.copytree(
+            ROOT / package, site / package, ignore=shutil.ignore_patterns("__pycache__", "*.cc")
+        )
+    for module in ("_core", "_bench"):
+        found = find_spec(f"engines.multicore.{module}")
+        assert found is not None and found.origin is not None
+        shutil.copy(found.origin, site / "engines" / "multicore")
+    return site_arm(name="old", revision="installed", site=site, tree=ROOT)
+
+
+@pytest.fixture
+def bench(tmp_path):
+    cells = {cell.id: cell for cell in expand(parse_matrix(MATRIX, "a test's matrix"))}
+    data = ordinary_input(workload("event_window"))
+    dataset = write_dataset(data, "event_window", tmp_path / "data")
+    (tmp_path / "logs").mkdir()
+    return Bench(cells=cells, datasets={"event_window": dataset}, logs=tmp_path / "logs")
+
+
+def held(bench, old, new):
+    asked = Asked(metrics=[METRICS["cpu"]], advisory=frozenset(), rule=RULE)
+    return gate_arms(bench, old, new, asked, said)
+
+
+@pytest.mark.full
+def test_a_build_is_made_once_and_again_when_the_tools_change(clone, built, monkeypatch):
+    monkeypatch.setenv("SKBUILD_CMAKE_BUILD_TYPE", "Debug")
+    words = []
+    again = build_arm(clone, resolve(clone, "HEAD"), "new", words.append)
+    assert words == [] and again.path == built.path
+    # Another build type would be built again; the stamp shows what it is compared by.
+    before = toolchain()
+    monkeypatch.setenv("SKBUILD_CMAKE_BUILD_TYPE", "Release")
+    assert toolchain() != before
+
+
+@pytest.mark.full
+def test_trials_of_a_built_revision_are_verified(built, bench):
+    result = bench.run(built, next(iter(bench.cells)))
+    assert result["status"] in VERIFIED, result
+
+
+def test_a_revision_against_itself_with_work_planted_fails(arm, bench):
+    new = replace(arm, name="new")
+    # The input is so small that noise could hide less than twenty times the work.
+    report = held(replace(bench, planted={"new": 20.0}), arm, new)
+    (line,) = report.lines
+    assert line.word is Word.REGRESSION and report.failed
+    assert line.ratio > 2 and line.first_ratio > 2
+
+
+def test_a_revision_whose_answer_is_wrong_fails_and_is_not_timed(arm, bench, tmp_path):
+    site = tmp_path / "site"
+    shutil.copytree(arm.path[0], site)
+    adapter = site / "engines" / "multicore" / "core_run.py"
+    text = adapter.read_text()
+    damaged = text.replace(
+        "        return columns\n", "        return {n: c[:-1] for n, c in columns.items()}\n"
+    )
+    assert damaged != text
+    adapter.write_text(damaged)
+    new = site_arm(name="new", revision="damaged", site=site, tree=arm.tree)
+    report = held(bench, arm, new)
+    (line,) = report.lines
+    assert line.word is Word.BROKEN and report.failed
+    assert "wrong_output" in line.note and "missing" in line.note
+    assert (line.ratio, line.n) == (None, None)
+
+
+def test_an_arm_that_lacks_its_own_build_is_refused(arm, tmp_path):
+    site = tmp_path / "site"
+    shutil.copytree(arm.path[0], site, ignore=shutil.ignore_patterns("_core*.so"))
+    with pytest.raises(GateError, match="does not import"):
+        site_arm(name="new", revision="no core", site=site, tree=arm.tree)
+
+
+def test_a_field_that_a_revision_does_not_know_is_a_crash_that_names_it(arm, bench, tmp_path):
+    site = tmp_path / "site"
+    shutil.copytree(arm.path[0], site)
+    spec = site / "lab" / "trial_spec.py"
+    spec.write_text(spec.read_text().replace("planted_slowdown", "planted_delay"))
+    old = site_arm(name="old", revision="older", site=site, tree=arm.tree)
+    result = replace(bench, planted={"old": 0.5}).run(old, next(iter(bench.cells)))
+    assert result["status"] == "crash"
+    assert "does not know planted_slowdown" in result["reason"]
+
+
+def test_a_working_tree_with_changes_is_a_commit_of_its_own_that_no_branch_has(clone):
+    head = git(clone, "rev-parse", "HEAD")
+    assert working_tree(clone).commit == head
+    try:
+        (clone / "README.md").write_text("changed\n")
+        (clone / "lab" / "new_file.py").write_text("NEW = 1\n")
+        first, second = working_tree(clone), working_tree(clone)
+        assert first == second and first.commit != head
+        assert "with changes" in first.shown
+        assert git(clone, "show", f"{first.commit}:lab/new_file.py") == "NEW = 1"
+        assert git(clone, "rev-parse", "HEAD") == head
+        assert git(clone, "diff", "--cached", "--name-only") == ""
+        assert git(clone, "branch", "--contains", first.commit) == ""
+    finally:
+        git(clone, "checkout", "--", "README.md")
+        (clone / "lab" / "new_file.py").unlink()
+    assert working_tree(clone).commit == head
+
+
+def test_an_unknown_revision_is_an_error_that_names_it(clone):
+    with pytest.raises(GateError, match="'no-such-branch' is no revision"):
+        resolve(clone, "no-such-branch")

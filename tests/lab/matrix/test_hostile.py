@@ -1,0 +1,248 @@
+"""Hostile input to every command: it is taken, or refused in one sentence; never a traceback."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from lab.figures.toml import matrix_text
+from tests.lab.run.runs import run_lab
+
+WHOLE = {
+    "run": {
+        "name": "night",
+        "repetitions": 3,
+        "timeout_s": 120,
+        "seed": 1,
+        "energy": "none",
+        "idle_s": 0,
+        "cores_within_ns": 100,
+        "estimate": {"watts_per_core": 10, "source": "data sheet"},
+        "isolate": "container",
+        "container": {"image": "stream-lab", "memory": "2g", "cpus": "0-1"},
+        "planted_slowdown": 0.1,
+    },
+    "workload": [
+        {
+            "name": "page_view_join",
+            "events": 1000,
+            "params": {"streams": 2, "skew": 1.0},
+            "seed": 2,
+            "label": "small",
+        },
+        {"name": "scale_join", "dataset": "3f2a9c", "query": {"ws_ms": 60000}, "label": "x"},
+    ],
+    "engine": [
+        {
+            "name": "fake",
+            "variants": ["correct"],
+            "workers": [1, 2],
+            "batch": [4096],
+            "options": {"capacity_eps": 5, "plan": "a plan"},
+            "workloads": ["page_*", "scale_*"],
+            "repetitions": 1,
+            "timeout_s": 600,
+            "label": "pinned",
+        }
+    ],
+    "load": [
+        {
+            "mode": "open",
+            "arrival": "phases",
+            "rate_eps": [100_000, 1e6],
+            "warm_up_s": 10,
+            "window_s": 60,
+            "seed": 1,
+            "batching": "adaptive",
+            "heartbeat_ms": 1,
+            "objective": "p99 <= 10ms",
+            "send_lag_ms": 1,
+            "label": "day",
+            "engines": ["fake"],
+            "workloads": ["page_*"],
+            "min_s": 0.5,
+            "max_s": 2.0,
+            "min_factor": 0.5,
+            "max_factor": 1.5,
+            "scale": 0.1,
+        },
+        {
+            "search": "sustainable",
+            "start_eps": 10_000,
+            "tolerance": 0.02,
+            "votes": 3,
+            "confirmations": 5,
+            "levels": [0.1, 0.5],
+            "level_repetitions": 1,
+            "max_eps": 1e8,
+        },
+    ],
+}
+# As TOML, so that there is also what no Python value says.
+HOSTILE = (
+    *("-1", "0", "1.5", "1e300", "-1e300", "nan", "inf", "-inf", "true", str(2**63), str(10**400)),
+    *("''", "' '", "'../../etc/passwd'", "'x\\u0000'", '"\\u0000\\u001b[2J"', '"[/red]"', "'[*'"),
+    *("'" + "x" * 5000 + "'", "'é中😀'", "[]", "[[]]", "[{}]", "{}", "{ a = { b = nan } }"),
+    *("[1, 1]", "['a', 'a']", "[nan]", "[" + "1," * 500 + "]", "1979-05-27", "00:00:00"),
+)
+
+
+def spots(tree, place=()) -> Iterator[tuple]:
+    """Yield the place of every value of a matrix."""
+    for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
+        yield (*place, key)
+        if isinstance(value, dict | list):
+            yield from spots(value, (*place, key))
+
+
+def replaced(tree, place, value):
+    """Return a copy of a matrix with another value at a place."""
+    key, *rest = place
+    copy = dict(tree) if isinstance(tree, dict) else list(tree)
+    copy[key] = replaced(tree[key], rest, value) if rest else value
+    return copy
+
+
+SPOTS = [place for place in spots(WHOLE) if len(place) > 1 and place[-2:] != ("load", 0)]
+
+
+def assert_one_sentence(code, said, given, most=2500):
+    """Nothing, or one short error that is no traceback, without control characters."""
+    assert code in (EXIT_OK, EXIT_USER_ERROR), (given, code, said)
+    if code == EXIT_USER_ERROR:
+        error = said[said.rfind("lab: ") if "lab: " in said else said.rfind("Error: ") :]
+        assert error and "Traceback" not in said, (given, said)
+        assert len(error) < most and "\x1b" not in error and "\x00" not in error, (given, said)
+
+
+def test_whole_matrix_is_taken(tmp_path, capsys):
+    path = tmp_path / "m.toml"
+    path.write_text(matrix_text(WHOLE))
+    assert call(["run", str(path), "--dry-run"]) == EXIT_OK, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("place", SPOTS, ids=lambda place: ".".join(map(str, place)))
+def test_whatever_a_matrix_says_is_taken_or_refused(tmp_path, capsys, place):
+    mark = "PLACE-OF-THE-HOSTILE-VALUE"
+    try:
+        text = matrix_text(replaced(WHOLE, place, mark))
+    except (AttributeError, TypeError):
+        pytest.skip("a table that TOML writes in no single place")
+    path = tmp_path / "m.toml"
+    for value in HOSTILE:
+        path.write_text(text.replace(f'"{mark}"', value))
+        code = call(["run", str(path), "--dry-run"])
+        assert_one_sentence(code, capsys.readouterr().err, (place, value))
+
+
+FILES = {
+    "nothing.toml": None,
+    "folder.toml": "folder",
+    "empty.toml": b"",
+    "zeros.toml": bytes(100),
+    "binary.toml": bytes(range(256)),
+    "half.toml": b"[run",
+    "twice.toml": b"[run]\nname = 'a'\nname = 'b'\n",
+    "utf-16.toml": "[run]\n".encode("utf-16"),
+    "tables.toml": b"run = 1\nworkload = 2\nengine = 3\nload = 4\n",
+}
+ARGUMENTS = (
+    *("run FILE", "run FILE --dry-run", "gate FILE --baseline FILE", "gate --instructions FILE"),
+    *("gate --pytest-benchmark FILE --baseline FILE", "gate --baseline FILE --run FILE"),
+    *("gate --baseline x --run y --accept FILE", "report FILE", "report FILE --out FILE"),
+    *("compare FILE FILE", "run --resume FILE", "run --demo --real-data FILE", "figure FILE"),
+    *("figure stretch:6 --run FILE", "figure stretch:6 --resume FILE", "list runs --out FILE"),
+    *("plan FILE --workers 2", "plan event_window --workers 2 --dataset FILE", "check FILE"),
+    *("data show FILE", "data list --root FILE", "data verify FILE --root FILE", "check FILE:x"),
+)
+ODD = (
+    *("run --only x", "run --resume ''", "report ''", "compare '' ''", "gate --against ''"),
+    *("plan event_window --workers 0", "plan event_window --workers 99999999999999999999"),
+    *("plan event_window --workers 2 --events 99999999999999999999999", "plan '' --workers 1"),
+    *("plan event_window --workers 2 --param streams=nan", "plan event_window --workers 2 --param"),
+    *(
+        "plan event_window --workers 2 --param =",
+        "plan page_view_join --workers 2 --param skew=inf",
+    ),
+    *("figure '' --dry-run", "figure stretch:6 --workers 0 --dry-run", "list nothing", "nonsense"),
+    *("figure stretch:6 --workers 1e9 --dry-run", "figure stretch:6 --scale nan --dry-run"),
+    *("figure stretch:6 --scale inf --dry-run", "figure stretch:6 --scale 1e-300 --dry-run"),
+    *("figure stretch:6 --workers 99999999999999999999 --dry-run", "doctor --engine fake"),
+    *(
+        "figure stretch:6 --repetitions 99999999999999999999 --dry-run",
+        "doctor --generator --engine x",
+    ),
+    *("figure stretch:6 --cores-within-ns nan --dry-run", "data build event_window --events -1"),
+    *("data build event_window --events 99999999999999999999", "data build x --events 1"),
+    *("data build event_window --seed 99999999999999999999", "data show x", "check x:y", "check :"),
+    *(
+        "gate --self-test --minutes nan --rounds 0",
+        "gate --baseline x --plant nan",
+        "check wordcount: ",
+    ),
+)
+
+
+def words_of(line, file=""):
+    return [word.strip("'").replace("FILE", file) for word in line.split(" ")]
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """A folder of hostile files, where the command stands."""
+    monkeypatch.setenv("LAB_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
+    monkeypatch.chdir(tmp_path)
+    for name, content in FILES.items():
+        if content == "folder":
+            Path(name).mkdir()
+        elif content is not None:
+            Path(name).write_bytes(content)
+
+
+@pytest.mark.parametrize("line", ARGUMENTS)
+def test_file_that_is_none_of_the_labs_is_refused(elsewhere, capsys, line):
+    for name in FILES:
+        code = call(words_of(line, name))
+        assert_one_sentence(code, capsys.readouterr().err, (line, name))
+
+
+@pytest.mark.parametrize("line", ODD)
+def test_odd_argument_is_refused(elsewhere, capsys, line):
+    assert_one_sentence(call(words_of(line)), capsys.readouterr().err, line)
+
+
+@pytest.fixture(scope="module")
+def finished_run(tmp_path_factory):
+    """Nothing yet; filled with the path of a finished run by the first test that needs it."""
+    return {}
+
+
+def damages(meta) -> Iterator[tuple[str, object]]:
+    """Yield names and contents of run.json, each damaged in one place."""
+    for key in meta:
+        if key != "schema_version":
+            yield f"without {key}", {k: v for k, v in meta.items() if k != key}
+            for odd in (None, "x", [1], {"x": 1}):
+                yield f"{key} = {odd!r}", {**meta, key: odd}
+
+
+def test_damaged_run_is_refused_or_read(capsys, matrix, tmp_path):
+    code, out, err = run_lab(capsys, matrix(["correct"]))
+    assert code == EXIT_OK, err
+    run = Path(out[-1])
+    other = tmp_path / "runs" / "damaged"
+    shutil.copytree(run, other)
+    meta = json.loads((run / "run.json").read_text())
+    for what, content in damages(meta):
+        (other / "run.json").write_text(json.dumps(content))
+        for line in ("list runs", "compare damaged RUN", "report damaged", "run --resume damaged"):
+            if line.startswith("run") and what.startswith("sessions"):
+                continue  # it would be run again: its record is whole
+            code = call([word.replace("RUN", str(run)) for word in line.split()])
+            said = capsys.readouterr()
+            assert_one_sentence(code, said.err, (line, what))
+            assert "Traceback" not in said.out

@@ -1,0 +1,75 @@
+import pytest
+
+from lab.measure.energy.choose import NAMES, PROVIDERS, by_name, choose, probe
+from lab.measure.energy.errors import EnergyError
+from lab.measure.energy.provider import Unusable
+from tests.lab.measure.energy.scripted import Scripted, steady
+
+
+def provider(name, watts=None, **fields):
+    readings = steady(watts or {}, 1, hz=50)[:2]
+    return lambda: Scripted(name=name, readings=readings, **fields)
+
+
+def no_pause(seconds):
+    assert seconds == 0.02
+
+
+def test_the_first_provider_that_really_counts_is_chosen_and_all_are_reported():
+    found = choose(
+        providers={
+            "pyrapl": provider("pyrapl", reason="PyRAPLCantRecordEnergyConsumption"),
+            "powercap": provider("powercap", {"package-0": 0.0, "core-0": 5.0}),
+            "hwmon": provider("hwmon", {"package-0": 5.0, "dram-0": 0.0}),
+            "perf": provider("perf", {"package-0": 5.0}),
+        },
+        pause=no_pause,
+    )
+    assert (found.name, found.reason) == ("hwmon", None)
+    assert [report.name for report in found.reports] == ["pyrapl", "powercap", "hwmon", "perf"]
+    assert found.reports[1].reason == "package-0: the counters stand still"
+    assert found.reports[1].counting == ("core-0",)
+    assert found.reports[2].still == ("dram-0",)
+    assert found.reports[3].reason is None
+
+
+def test_none_is_chosen_with_the_reason_of_every_provider():
+    found = choose(
+        providers={
+            "pyrapl": provider("pyrapl", reason="no counter"),
+            "powercap": provider("powercap", reason="denied"),
+        },
+        pause=no_pause,
+    )
+    assert (found.name, found.reason) == ("none", "pyrapl: no counter; powercap: denied")
+    opened = by_name(found.name, found.reason).open()
+    assert opened == Unusable(reason="pyrapl: no counter; powercap: denied")
+
+
+def test_a_named_provider_is_looked_at_alone():
+    providers = {
+        "powercap": provider("powercap", {"package-0": 5.0}),
+        "perf": provider("perf", reason="no PMU"),
+    }
+    found = choose("perf", providers=providers, pause=no_pause)
+    assert (found.name, found.reason) == ("none", "perf: no PMU")
+    assert choose("powercap", providers=providers, pause=no_pause).name == "powercap"
+
+
+def test_none_by_name_looks_at_nothing():
+    assert choose("none", providers={}).reason == "switched off"
+
+
+def test_every_name_makes_its_provider_and_an_unknown_one_is_an_error():
+    for name in (*PROVIDERS, "none"):
+        assert by_name(name).name == name
+    assert set(NAMES) == {"auto", "none", *PROVIDERS}
+    for ask in (by_name, choose):
+        with pytest.raises(EnergyError, match="'rapl'; expected one of auto, pyrapl, powercap"):
+            ask("rapl")
+
+
+def test_a_probe_closes_what_it_opened():
+    made = provider("x", {"package-0": 5.0})()
+    assert probe(made, pause=no_pause).counting == ("package-0",)
+    assert made.closed == 1

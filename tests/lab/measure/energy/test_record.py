@@ -1,0 +1,286 @@
+"""What a record says: recorder, columns, idle baseline, estimate, on scripted readings."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+
+from lab.errors import LabError
+from lab.measure.energy import idle
+from lab.measure.energy.account import COLUMNS
+from lab.measure.energy.errors import EnergyError
+from lab.measure.energy.estimate import Estimate, columns_of
+from lab.measure.energy.none import NoCounters
+from lab.measure.energy.provider import Reading
+from lab.measure.energy.recorder import EnergyRecorder
+from results.schema import NAMES as SCHEMA_NAMES
+from tests.lab.measure.energy.scripted import SECOND, Scripted, steady
+
+SOCKET = {"package-0": 50.0, "core-0": 30.0, "uncore-0": 5.0, "dram-0": 4.0, "psys": 90.0}
+
+
+def recorded(provider):
+    """A finished recorder; its thread never polls, so the script is all that it sees."""
+    with EnergyRecorder(provider, period_s=3600) as recorder:
+        pass
+    return recorder
+
+
+def row_of(readings, start_s=1, end_s=13, events=1_000_000, **provider):
+    recorder = recorded(Scripted(readings=readings, **provider))
+    return recorder.columns(start_s * SECOND, end_s * SECOND, events=events)
+
+
+def test_gross_is_package_and_dram_and_nothing_twice():
+    row = row_of(steady(SOCKET, 14))
+    assert row["energy_source"] == "scripted"
+    assert row["energy_reason"] is None
+    assert row["energy_gross_j"] == pytest.approx(54 * 12)
+    assert row["power_w"] == pytest.approx(54)
+    assert row["energy_j_per_1000"] == pytest.approx(54 * 12 / 1000)
+    assert json.loads(row["energy_domains"]) == pytest.approx(
+        {k: v * 12 for k, v in SOCKET.items()}
+    )
+    assert row["energy_wraps"] == 0 and row["energy_dropped_s"] == 0
+    assert row["energy_net_j"] is None and row["idle_w"] is None
+
+
+def test_every_column_is_one_of_the_schema_and_none_of_the_schema_is_forgotten():
+    row = row_of(steady(SOCKET, 14))
+    in_schema = {name for name in SCHEMA_NAMES if name.startswith("energy_")}
+    assert set(row) == in_schema | {"power_w", "idle_w"}
+    assert set(COLUMNS) <= set(row)
+
+
+def test_psys_is_the_total_where_it_is_all_there_is():
+    assert row_of(steady({"psys": 90.0, "core-0": 5.0}, 14))["power_w"] == pytest.approx(90)
+
+
+def test_all_sockets_are_in_the_total():
+    watts = {"package-0": 40.0, "package-1": 30.0, "dram-0": 2.0, "dram-1": 3.0}
+    assert row_of(steady(watts, 14))["power_w"] == pytest.approx(75)
+
+
+def test_an_unusable_provider_leaves_every_column_null_with_its_reason_and_never_0():
+    row = recorded(NoCounters(reason="no counter here")).columns(0, SECOND, events=5)
+    assert row.pop("energy_source") == "none"
+    assert row.pop("energy_reason") == "no counter here"
+    assert set(row.values()) == {None}
+
+
+def test_a_package_that_stands_still_is_no_energy_of_0():
+    row = row_of(steady({"package-0": 0.0, "dram-0": 1.0}, 14))
+    assert row["energy_gross_j"] is None and row["power_w"] is None
+    assert row["energy_reason"] == "package-0 stood still"
+
+
+def test_dram_that_stands_still_is_left_out_and_named():
+    row = row_of(steady({"package-0": 50.0, "dram-0": 0.0}, 14))
+    assert row["energy_gross_j"] == pytest.approx(600)
+    assert row["energy_reason"] == "dram-0 stood still"
+    assert list(json.loads(row["energy_domains"])) == ["package-0"]
+
+
+def test_a_second_socket_that_stands_still_voids_the_total():
+    row = row_of(steady({"package-0": 50.0, "package-1": 0.0}, 14))
+    assert row["energy_gross_j"] is None
+    assert json.loads(row["energy_domains"]) == {"package-0": 600.0}
+
+
+def test_an_interval_that_cannot_be_corrected_is_dropped_and_its_time_summed():
+    readings = steady({"package-0": 50.0}, 14)
+    back = [
+        Reading(time_ns=r.time_ns, counters_uj={"package-0": r.counters_uj["package-0"] - cut})
+        for r in readings
+        for cut in [100_000_000 if r.time_ns >= 5 * SECOND else 0]
+    ]
+    row = row_of(back, range_uj=None)
+    assert row["energy_dropped_s"] == pytest.approx(0.1)
+    assert row["energy_gross_j"] == pytest.approx(50 * 11.9)
+    assert "0.1 s lost" in row["energy_reason"] and "backwards" in row["energy_reason"]
+
+
+def test_a_total_that_lost_more_than_one_percent_is_not_given():
+    row = row_of(steady(SOCKET, 14, failed=range(100, 200)))
+    assert row["energy_gross_j"] is None and row["energy_j_per_1000"] is None
+    assert json.loads(row["energy_domains"]) == {}
+    assert row["energy_dropped_s"] == pytest.approx(13 - 9.9)
+    assert "package-0: 3.1 s of 12 s lost (gone)" in row["energy_reason"]
+
+
+def test_a_lost_core_domain_does_not_touch_the_total():
+    readings = [
+        Reading(
+            time_ns=r.time_ns,
+            counters_uj={
+                k: v for k, v in r.counters_uj.items() if k != "core-0" or r.time_ns < SECOND
+            },
+        )
+        for r in steady(SOCKET, 14)
+    ]
+    row = row_of(readings)
+    assert row["energy_gross_j"] == pytest.approx(54 * 12)
+    assert "core-0" not in json.loads(row["energy_domains"])
+    assert "core-0" in row["energy_reason"]
+    assert row["energy_dropped_s"] == 0
+
+
+def test_a_window_below_ten_seconds_is_remarked():
+    row = row_of(steady(SOCKET, 14), end_s=4)
+    assert row["energy_gross_j"] == pytest.approx(54 * 3)
+    assert row["energy_reason"].startswith("short: 3 s")
+
+
+def test_no_events_give_no_joules_per_event():
+    assert row_of(steady(SOCKET, 14), events=0)["energy_j_per_1000"] is None
+
+
+@pytest.mark.parametrize("window_ns", [0, 117_358, 99_000_000])
+def test_a_window_of_a_moment_has_no_energy_rather_than_0(window_ns):
+    recorder = recorded(Scripted(readings=steady(SOCKET, 14)))
+    row = recorder.columns(SECOND, SECOND + window_ns, events=1)
+    assert row.pop("energy_source") == "scripted"
+    assert row.pop("energy_reason").endswith("s is too short for energy, below 0.1 s")
+    assert set(row.values()) == {None}
+
+
+def test_what_the_provider_could_not_open_is_in_the_reason():
+    row = row_of(steady(SOCKET, 14), remarks=("dram-1: permission denied",))
+    assert row["energy_reason"] == "dram-1: permission denied"
+
+
+def test_the_series_never_decreases_and_ends_in_nothing_when_a_zone_ends():
+    readings = steady({"package-0": 50.0, "dram-0": 4.0}, 10)
+    half = [
+        Reading(
+            time_ns=r.time_ns,
+            counters_uj={k: v for k, v in r.counters_uj.items() if k == "package-0" or i <= 50},
+        )
+        for i, r in enumerate(readings)
+    ]
+    times_ns, joules = recorded(Scripted(readings=half)).series()
+    assert len(times_ns) == 101
+    assert (np.diff(joules["package-0"]) >= 0).all()
+    assert joules["package-0"][-1] == pytest.approx(500)
+    assert np.isnan(joules["dram-0"][51:]).all() and not np.isnan(joules["dram-0"][:51]).any()
+    assert recorded(NoCounters()).series()[1] == {}
+
+
+def test_the_thread_polls_and_a_mark_reads_at_once():
+    provider = Scripted(readings=steady({"package-0": 50.0}, 1000))
+    with EnergyRecorder(provider, period_s=0.001) as recorder:
+        deadline = time.monotonic() + 10
+        while len(provider.left) > 9_980 and time.monotonic() < deadline:
+            recorder.mark()
+        assert recorder.joules(0, SECOND) == {"package-0": pytest.approx(50)}
+    recorder.stop()
+    assert provider.closed == 1
+    recorder.mark()
+    assert recorder.series()[1]["package-0"][-1] == pytest.approx(50_000)
+
+
+# Idle and net.
+
+
+def test_the_baseline_is_watts_by_domain():
+    provider = Scripted(readings=steady(SOCKET, 60))
+    waited = []
+    assert idle.measure(provider, 60.0, pause=waited.append) == pytest.approx(SOCKET)
+    assert waited == [60.0]
+
+
+def test_a_baseline_without_a_counter_is_none_and_takes_no_time():
+    assert idle.measure(NoCounters(), 60.0) is None
+
+
+def net(before, after, **changes):
+    row = row_of(steady(SOCKET, 14)) | {"duration_s": 12.0, "events": 1_000_000} | changes
+    return idle.net(row, before=before, after=after)
+
+
+def test_net_is_gross_less_the_mean_baseline_of_the_same_domains():
+    found = net({**SOCKET, "package-0": 10.0, "dram-0": 2.0}, {"package-0": 10.5, "dram-0": 2.5})
+    assert found["idle_w"] == pytest.approx(12.5)
+    assert found["energy_net_j"] == pytest.approx(12 * (54 - 12.5))
+    assert found["energy_net_j_per_1000"] == pytest.approx(12 * (54 - 12.5) / 1000)
+    assert found["energy_reason"] is None
+
+
+def test_baselines_that_differ_by_more_than_ten_percent_are_doubted():
+    found = net({"package-0": 10.0, "dram-0": 2.0}, {"package-0": 12.0, "dram-0": 2.0})
+    assert found["energy_net_j"] is not None
+    assert "12 W before to 14 W after" in found["energy_reason"]
+
+
+def test_one_baseline_is_used_and_said():
+    found = net({"package-0": 10.0, "dram-0": 2.0}, None, energy_reason="short: 3 s")
+    assert found["idle_w"] == 12.0
+    assert found["energy_reason"] == "short: 3 s; baseline only before the session"
+
+
+@pytest.mark.parametrize("before", [None, {"package-0": 10.0}])
+def test_no_baseline_of_all_domains_gives_no_net_with_a_reason(before):
+    found = net(before, None)
+    assert found["energy_net_j"] is None and found["idle_w"] is None
+    assert "no idle baseline" in found["energy_reason"]
+
+
+def test_no_gross_gives_no_net_and_keeps_its_reason():
+    row = recorded(NoCounters(reason="why")).columns(0, SECOND, events=1)
+    found = idle.net(row | {"duration_s": 1.0, "events": 1}, before=SOCKET, after=SOCKET)
+    assert found == {
+        "energy_net_j": None,
+        "energy_net_j_per_1000": None,
+        "idle_w": None,
+        "energy_reason": "why",
+    }
+
+
+def test_less_than_idle_is_shown_and_called_noise():
+    found = net({"package-0": 60.0, "dram-0": 4.0}, {"package-0": 60.0, "dram-0": 4.0})
+    assert found["energy_net_j"] == pytest.approx(-120)
+    assert "noise" in found["energy_reason"]
+
+
+# The estimate.
+
+
+def test_the_estimate_is_kept_apart_from_the_counters():
+    assumed = Estimate(watts_per_core=8.0, base_watts=10.0, source="data sheet X, table 3")
+    row = recorded(NoCounters(reason="virtual machine")).columns(0, 10 * SECOND, events=1)
+    estimated = columns_of(assumed, cpu_s=20.0, window_s=10.0)
+    assert not set(row) & set(estimated)
+    assert estimated["estimate_j"] == pytest.approx(20 * 8 + 10 * 10)
+    parameters = json.loads(estimated["estimate_parameters"])
+    assert parameters["source"] == "data sheet X, table 3"
+    assert parameters["watts_per_core"] == 8.0 and parameters["cpu_s"] == 20.0
+
+
+def test_an_estimate_that_was_not_asked_for_is_null():
+    found = columns_of(None, cpu_s=1.0, window_s=1.0)
+    assert found == {"estimate_j": None, "estimate_parameters": None}
+
+
+def test_an_estimate_without_cpu_time_has_no_joules():
+    assumed = Estimate(watts_per_core=8.0, source="x")
+    assert columns_of(assumed, cpu_s=None, window_s=1.0)["estimate_j"] is None
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"watts_per_core": 8.0}, "no source"),
+        ({"watts_per_core": 8.0, "source": " "}, "say where the watts come from"),
+        ({"watts_per_core": -1, "source": "x"}, "watts_per_core = -1"),
+        ({"watts_per_core": 0, "source": "x"}, "more than 0 W"),
+        ({"watts_per_core": "8", "source": "x"}, "expected watts"),
+        ({"watts_per_core": True, "source": "x"}, "expected watts"),
+        ({"watts_per_core": float("nan"), "source": "x"}, "expected watts"),
+        ({"watts_per_core": 8, "watts": 1, "source": "x"}, "unknown key watts"),
+    ],
+)
+def test_an_estimate_without_meaning_is_refused(table, message):
+    with pytest.raises(EnergyError, match=message) as raised:
+        Estimate.from_table(table)
+    assert isinstance(raised.value, LabError)

@@ -1,0 +1,90 @@
+"""The plugin inside a pytest session of its own, on the lab's own engines."""
+
+from pathlib import Path
+
+import pytest
+
+import lab
+from tests.lab.run.published import publish
+from workloads.datasets.catalog import Catalog
+
+pytest_plugins = ["pytester"]
+
+# As in pyproject.toml: only an editable install has it.
+FINDER = "ignore:Module already imported so cannot be rewritten; _editable"
+
+
+@pytest.fixture
+def session(pytester, tmp_path, monkeypatch):
+    """A function that runs test functions in a session with the plugin; DATASET is an input."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(lab.__file__).parents[1]))
+    monkeypatch.setenv("COLUMNS", "300")
+    catalogue = tmp_path / "catalogue"
+    dataset = publish(Catalog(root=catalogue)).id
+
+    def run(source, *arguments):
+        pytester.makepyfile(f"DATASET = {dataset!r}\n{source}")
+        return pytester.runpytest_subprocess(
+            *("-p", "lab.pytest_plugin", "--lab-data", str(catalogue)),
+            *("-W", "error", "-W", FINDER, *arguments),
+        )
+
+    return run
+
+
+def test_a_verified_trial_gives_the_test_its_row(session):
+    done = session("""
+def test_rate(lab_trial):
+    row = lab_trial(
+        "event_window", engine="fake", dataset=DATASET, options={"rate_eps": 100_000}, timeout_s=60
+    )
+    assert row["status"] == "ok"
+    assert row["outputs"] == row["expected_outputs"] > 0
+    assert abs(row["throughput_eps"] / 100_000 - 1) < 0.5
+    assert row["workers"] == 1 and row["dataset"] == DATASET
+""")
+    done.assert_outcomes(passed=1)
+
+
+def test_a_trial_that_is_not_verified_fails_the_test_with_its_reason(session):
+    done = session("""
+def test_loses(lab_trial):
+    lab_trial("event_window", engine="fake", variant="lose", dataset=DATASET)
+
+def test_refuses(lab_trial):
+    lab_trial("event_window", engine="fake", dataset=DATASET, options={"refuse": "no windows"})
+""")
+    done.assert_outcomes(failed=2)
+    done.stdout.fnmatch_lines(
+        ["*event_window*/fake/lose/w1: wrong_output: *1 missing*", "*: unsupported: no windows *"]
+    )
+
+
+def test_what_the_lab_refuses_to_run_fails_the_test_with_its_words(session):
+    done = session("""
+def test_engine(lab_trial):
+    lab_trial("event_window", engine="nosuch", dataset=DATASET)
+
+def test_search(lab_trial):
+    lab_trial("event_window", dataset=DATASET, load={"search": "sustainable"})
+
+def test_load(lab_trial):
+    lab_trial("event_window", dataset=DATASET, load={"rate_eps": "fast"})
+""")
+    done.assert_outcomes(failed=3)
+    done.stdout.fnmatch_lines(
+        [
+            "*no engine 'nosuch'; there are*",
+            "*a search belongs in a matrix*",
+            "*key rate_eps is 'fast'*",
+        ]
+    )
+
+
+def test_a_misspelt_argument_is_a_type_error(session):
+    done = session("""
+def test_worker(lab_trial):
+    lab_trial("event_window", worker=2)
+""")
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["*TypeError*unexpected keyword argument 'worker'*"])

@@ -1,0 +1,183 @@
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from lab.cli import EXIT_INTERRUPTED, EXIT_USER_ERROR
+from tests.workloads.suite.streams import generated
+from workloads.datasets.build import build, ensure
+from workloads.datasets.catalog import Catalog
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.room import SMALLEST_SHARE
+from workloads.model import ListColumn, ModelError
+from workloads.registry import NAMES, workload
+
+ROOT = Path(__file__).parents[3]
+
+
+def plain(values: np.ndarray | ListColumn) -> list:
+    return list(values.rows()) if isinstance(values, ListColumn) else values.tolist()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_built_dataset_holds_what_the_generator_makes(name: str, catalog: Catalog):
+    chosen = workload(name)
+    params = {"streams": 3} if "streams" in chosen.parameters else {}
+    dataset = build(chosen, params, 50_000, 5, catalog=catalog)
+    wanted, found = generated(chosen, params, 50_000, 5), dataset.load()
+    specs = chosen.streams(chosen.params(params), 50_000)
+    sizes = [stream.path.stat().st_size for stream in dataset.streams]
+    least = [s.events * (8 + s.fields.itemsize) // SMALLEST_SHARE for s in specs]
+    assert all(size >= some for size, some in zip(sizes, least, strict=True)), "see check_room"
+    assert found.alphabet == wanted.alphabet
+    for one, other in zip(found.streams, wanted.streams, strict=True):
+        assert (one.name, one.kinds) == (other.name, other.kinds)
+        assert one.ts.tolist() == other.ts.tolist()
+        assert (one.tag is None) == (other.tag is None)
+        assert one.tag is None or other.tag is None or one.tag.tolist() == other.tag.tolist()
+        assert {key: plain(values) for key, values in one.payload.items()} == {
+            key: plain(values) for key, values in other.payload.items()
+        }
+
+
+def test_streams_longer_than_a_row_group_are_written_in_several(catalog: Catalog):
+    shown: list[tuple[int, int]] = []
+    dataset = build(
+        workload("event_window"),
+        {"streams": 1},
+        1_200_000,
+        5,
+        catalog=catalog,
+        progress=lambda step, done, total: shown.append((done, total)),
+    )
+    stream = dataset.streams[0]
+    assert pq.ParquetFile(stream.path).num_row_groups == 2
+    assert stream.ts_max == stream.rows - 1 == len(dataset.load().streams[0]) - 1
+    assert shown[-1] == (dataset.events, dataset.events)
+
+
+def test_ids_depend_on_content_alone(catalog: Catalog, tmp_path: Path):
+    chosen = workload("keyed_counter")
+    other = Catalog(root=tmp_path / "other")
+    one = build(chosen, {}, 1000, 5, catalog=catalog)
+    assert build(chosen, {}, 1000, 5, catalog=other).id == one.id
+    assert build(chosen, {}, 1000, 6, catalog=catalog).id != one.id
+    assert build(chosen, {"skew": 1.0}, 1000, 5, catalog=catalog).id != one.id
+    assert len(catalog.list().datasets) == 3
+
+
+def test_an_empty_dataset_can_be_built_and_loaded(catalog: Catalog):
+    dataset = build(workload("fraud_detection"), {}, 0, 1, catalog=catalog)
+    assert dataset.events == 0
+    assert dataset.load().events == 0
+
+
+def test_what_exists_is_not_made_again(catalog: Catalog, monkeypatch: pytest.MonkeyPatch):
+    chosen = workload("event_window")
+    made = ensure(chosen, {"streams": 1}, 100, 1, catalog=catalog)
+    monkeypatch.setattr("workloads.datasets.build.executor", None)  # calling it would fail
+    assert ensure(chosen, {"streams": "1"}, 100, 1, catalog=catalog) == made
+
+
+def test_bad_requests_leave_the_catalogue_as_it_was(catalog: Catalog):
+    chosen = workload("page_view_join")
+    with pytest.raises(DatasetError, match="events is -1"):
+        build(chosen, {}, -1, 1, catalog=catalog)
+    for seed in (-1, 2**63):
+        with pytest.raises(DatasetError, match=f"seed is {seed}; give 0 to {2**63 - 1}"):
+            build(chosen, {}, 10, seed, catalog=catalog)
+    with pytest.raises(ModelError, match="no parameter pags"):
+        build(chosen, {"pags": 2}, 10, 1, catalog=catalog)
+    for value in ("nan", "inf", math.inf):
+        with pytest.raises(ModelError, match=r"parameter skew: "):
+            build(chosen, {"skew": value}, 10, 1, catalog=catalog)
+        with pytest.raises(ModelError, match=r"parameter pages: "):
+            build(chosen, {"pages": value}, 10, 1, catalog=catalog)
+    with pytest.raises(ModelError, match=r"parameter streams: must be at most 1024"):
+        build(chosen, {"streams": 10**6}, 10, 1, catalog=catalog)
+    assert catalog.list().datasets == ()
+    assert not catalog.root.exists() or list(catalog.root.iterdir()) == []
+
+
+@pytest.mark.parametrize("events", [10**13, 10**20])
+def test_what_the_disk_has_no_room_for_is_refused_before_it_is_begun(events: int, catalog: Catalog):
+    with pytest.raises(DatasetError, match=r"events take at least .* GB on disk .* has .* GB free"):
+        build(workload("event_window"), {}, events, 1, catalog=catalog)
+    assert not catalog.root.exists()
+
+
+@pytest.mark.parametrize(
+    ("way", "begin"),
+    [
+        ("process", "generating event_window failed: "),
+        pytest.param(
+            "spark",
+            "Spark failed in 'lab: generating event_window': OSError: ",
+            marks=pytest.mark.spark,
+        ),
+    ],
+)
+def test_a_write_that_fails_is_told_in_a_line(way: str, begin: str, catalog: Catalog):
+    """In a process of its own, whose files may not grow: a full disk says the same."""
+    command = [sys.executable, "-m", "lab", "data", "build", "event_window"]
+    command += ["--events", "1000000", "--with", way, "--root", str(catalog.root)]
+    told = subprocess.run(
+        ["sh", "-c", 'ulimit -f 2000; exec "$@"', "sh", *command],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert told.returncode == EXIT_USER_ERROR
+    (line,) = filter(None, told.stderr.splitlines())
+    assert line.startswith(f"lab: {begin}")
+    assert line.endswith("File too large")
+    assert list(catalog.root.iterdir()) == []
+
+
+@pytest.mark.spark
+def test_a_master_that_is_none_is_told_in_the_words_of_spark(catalog: Catalog):
+    """In a process of its own: pyspark leaves a pipe to a Java that did not start."""
+    command = [sys.executable, "-m", "lab", "data", "build", "event_window", "--master", "foo"]
+    told = subprocess.run(
+        [*command, "--root", str(catalog.root)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert told.returncode == EXIT_USER_ERROR
+    (line,) = filter(None, told.stderr.splitlines())
+    assert line.startswith("lab: Spark does not start with master 'foo': ")
+    assert "Master must" in line
+    assert list(catalog.root.iterdir()) == []
+
+
+@pytest.mark.parametrize("way", ["process", pytest.param("spark", marks=pytest.mark.spark)])
+def test_an_interrupt_leaves_nothing_behind(way: str, catalog: Catalog):
+    """In a process of its own, with a size that takes minutes, interrupted when it has begun."""
+    command = [sys.executable, "-m", "lab", "data", "build", "event_window"]
+    command += ["--events", "1000000000", "--with", way, "--root", str(catalog.root)]
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    deadline = time.monotonic() + 90
+    while not list(catalog.root.glob(".building-*/dataset/*.done")):
+        assert process.poll() is None, process.communicate()[0]
+        assert time.monotonic() < deadline, "the build did not begin within 90 s"
+        time.sleep(0.2)
+    os.kill(process.pid, signal.SIGINT)
+    said, _ = process.communicate(timeout=60)  # ends when all that hold the pipe have ended
+    assert process.returncode == EXIT_INTERRUPTED
+    assert said.splitlines()[-1] == "lab: interrupted"
+    assert "Traceback" not in said and "KeyboardInterrupt" not in said
+    assert list(catalog.root.iterdir()) == []

@@ -1,0 +1,276 @@
+import gzip
+import json
+import lzma
+from collections import defaultdict
+from datetime import datetime
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.workloads.datasets.files import edit_line, log_file, log_line, real, text_file
+from tests.workloads.suite.streams import in_order
+from workloads.datasets.catalog import Catalog
+from workloads.datasets.dataset import Dataset
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.imports.kind import ImportOptions
+from workloads.datasets.imports.registry import import_kind
+from workloads.datasets.imports.run import import_files
+from workloads.datasets.imports.stage import ReadTask
+from workloads.datasets.manifest import dictionaries
+
+
+def imported(catalog: Catalog, kind: str, *files: Path, **options: object) -> Dataset:
+    chosen = ImportOptions(files=files, **options)  # type: ignore[arg-type]  # tests only
+    return import_files(import_kind(kind), chosen, catalog=catalog)
+
+
+def texts(catalog: Catalog, dataset: Dataset, name: str) -> list[str]:
+    path = dictionaries(catalog.folder(dataset.id))[name]
+    table = pq.read_table(path).to_pydict()
+    assert table["id"] == list(range(len(table["id"])))
+    return table["text"]
+
+
+def assert_refused(catalog: Catalog, kind: str, file: Path, match: str, **options: object) -> None:
+    with pytest.raises(DatasetError, match=match):
+        imported(catalog, kind, file, **options)
+    assert not catalog.root.exists() or list(catalog.root.iterdir()) == []
+
+
+def test_a_view_for_each_line_and_an_update_whenever_the_size_changes(
+    catalog: Catalog, tmp_path: Path
+):
+    file = log_file(
+        tmp_path,
+        log_line(10, "/a", "100", host="x"),
+        log_line(10, "/b", "0", host="y"),  # unknown is 0 already: no update
+        log_line(11, "/a", "0", response=304, host="y"),  # does not carry the page
+        log_line(12, "/a", "100", host="x"),  # the same as before
+        log_line(12, "/a", "0", method="HEAD"),
+        log_line(13, "/a", "-", host="x"),
+        log_line(13, "/a", "70", response=404, host="x"),
+        log_line(14, "/a", "120", host="x"),
+        log_line(14, "/b", "5", host="y"),
+        log_line(15, "/a", "100", host="x"),
+    )
+    dataset = imported(catalog, "access-log", file)
+    views, updates = dataset.load().streams
+    assert views.ts.tolist() == [10, 10, 11, 12, 12, 13, 13, 14, 14, 15]
+    assert views.tag is not None
+    assert views.tag.tolist() == [0, 2, 0, 0, 0, 0, 0, 0, 2, 0]
+    assert views.payload["user"].tolist() == [0, 1, 1, 0, 2, 0, 0, 0, 1, 0]
+    assert updates.ts.tolist() == [10, 14, 14, 15]
+    assert updates.tag is not None
+    assert updates.tag.tolist() == [1, 1, 3, 1]
+    assert updates.payload["meta"].tolist() == [100, 120, 5, 100]
+    assert texts(catalog, dataset, "pages") == ["/a", "/b"]
+    assert texts(catalog, dataset, "users") == ["x", "y", "h"]
+
+
+def test_several_view_streams_hold_the_views_of_disjoint_hosts(catalog: Catalog, tmp_path: Path):
+    lines = [log_line(i, f"/{i % 7}", "1", host=f"h{i % 30}") for i in range(300)]
+    dataset = imported(catalog, "access-log", log_file(tmp_path, *lines), streams=3)
+    data = dataset.load()
+    assert [stream.name for stream in data.streams] == ["view-0", "view-1", "view-2", "update"]
+    hosts = [set(stream.payload["user"].tolist()) for stream in data.streams[:3]]
+    assert sum(map(len, hosts)) == len(set().union(*hosts)) == 30
+    assert sum(len(stream) for stream in data.streams[:3]) == 300
+
+
+def test_a_reset_of_every_page_seen_at_each_full_hour(catalog: Catalog, tmp_path: Path):
+    file = text_file(
+        tmp_path / "edits.json",
+        edit_line("2020-01-01T00:10:00Z", "a"),
+        edit_line("2020-01-01T01:00:00.000Z", "b"),  # counted by the reset of that instant
+        edit_line("2020-01-01T02:30:00+01:00", "a"),
+        edit_line("2020-01-01T05:00:00.001Z", "c"),  # no edits between two and five
+    )
+    dataset = imported(catalog, "wikipedia-edits", file)
+    increments, resets = dataset.load().streams
+    start, hour = int(datetime.fromisoformat("2020-01-01T00:00:00Z").timestamp()) * 1000, 3_600_000
+    assert [ts - start for ts in increments.ts.tolist()] == [600_000, hour, 5_400_000, 18_000_001]
+    hours = [(ts - start) // hour for ts in resets.ts.tolist()]
+    assert hours == [1, 1, 2, 2, 6, 6, 6]
+    assert resets.tag is not None
+    assert resets.tag.tolist() == [1, 3, 1, 3, 1, 3, 5]
+    assert texts(catalog, dataset, "pages") == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("name", ["log.tsv", "log.tsv.gz", "log.tsv.xz"])
+def test_compression_is_recognised_and_does_not_change_the_dataset(
+    name: str, catalog: Catalog, tmp_path: Path
+):
+    dataset = imported(catalog, "access-log", log_file(tmp_path, log_line(1, "/a", "1"), name=name))
+    plain = log_file(tmp_path, log_line(1, "/a", "1"), header=False, name="plain")
+    assert imported(catalog, "access-log", plain).id == dataset.id
+
+
+def test_other_texts_with_the_same_ids_are_another_dataset(catalog: Catalog, tmp_path: Path):
+    one = imported(catalog, "access-log", log_file(tmp_path, log_line(1, "/a", "1"), name="1"))
+    two = imported(catalog, "access-log", log_file(tmp_path, log_line(1, "/b", "1"), name="2"))
+    assert one.id != two.id
+    assert texts(catalog, one, "pages") == ["/a"]
+    assert texts(catalog, two, "pages") == ["/b"]
+    assert len(catalog.list().datasets) == 2
+
+
+def test_where_data_comes_from_is_what_is_said_or_not_stated(catalog: Catalog, tmp_path: Path):
+    file = log_file(tmp_path, log_line(1, "/a", "1"))
+    dataset = imported(catalog, "access-log", file)
+    assert (dataset.source, dataset.licence) == ("not stated", "not stated")
+    other = Catalog(root=tmp_path / "other")
+    dataset = imported(other, "access-log", file, source="our server", licence="ours")
+    assert (dataset.source, dataset.licence) == ("our server", "ours")
+
+
+def test_several_files_are_one_sequence(catalog: Catalog, tmp_path: Path):
+    one = log_file(tmp_path, log_line(1, "/a", "1"), name="1")
+    two = log_file(tmp_path, log_line(2, "/b", "1"), name="2")
+    assert imported(catalog, "access-log", one, two).streams[0].rows == 2
+    with pytest.raises(DatasetError, match=r"1:2: time 1 is before 2 at .*2:2"):
+        imported(catalog, "access-log", two, one)
+
+
+@pytest.mark.parametrize("streams", [0, 1025, 10**6])
+def test_a_number_of_streams_that_no_engine_takes_is_refused(streams: int, tmp_path: Path):
+    file = log_file(tmp_path, log_line(1, "/a", "1"))
+    with pytest.raises(DatasetError, match=f"--streams is {streams}; give 1 to 1024"):
+        import_kind("access-log").complete(ImportOptions(files=(file,), streams=streams))
+
+
+BAD_LOG_LINES = {
+    "3 columns instead of 9": "a\tb\tc",
+    "column time is 'x'": log_line(1, "/a", "1").replace("\t1\t", "\tx\t", 1),
+    "column bytes is '-5'": log_line(1, "/a", "-5"),
+    "column bytes is 2147483648, above": log_line(1, "/a", "2147483648"),
+    "column time is 9223372036854775808, above": log_line(2**63, "/a", "1"),
+    "column url is empty": log_line(1, "", "1"),
+    "column response is 2000": log_line(1, "/a", "1", response=2000),
+    "empty line": "",
+}
+
+
+@pytest.mark.parametrize("reason", BAD_LOG_LINES)
+def test_a_bad_log_line_is_shown_with_its_number(reason: str, tmp_path: Path):
+    file = log_file(tmp_path, log_line(1, "/a", "1"), BAD_LOG_LINES[reason], log_line(2, "/", "1"))
+    with pytest.raises(DatasetError, match=rf"log\.tsv:3: {reason}.*--max-bad 1"):
+        ReadTask("access-log", ImportOptions(files=(file,)), tmp_path).read().check(
+            max_bad=0, sort=False
+        )
+
+
+BAD_EDIT_LINES = {
+    "not JSON": '{"time": ',
+    "a JSON list instead of an object": "[1]",
+    "field page is missing": '{"time": "2020-01-01T00:00:00Z"}',
+    "field page is 5": '{"time": "2020-01-01T00:00:00Z", "page": 5}',
+    "field time is 'noon'": edit_line("noon", "a"),
+    "half a surrogate pair": '{"time": "2020-01-01T00:00:00Z", "page": "\\ud800"}',
+}
+
+
+@pytest.mark.parametrize("reason", BAD_EDIT_LINES)
+def test_a_bad_edit_is_shown_with_its_number(reason: str, tmp_path: Path):
+    good = edit_line("2020-01-01T00:00:00Z", "a")
+    file = text_file(tmp_path / "e.json", good, BAD_EDIT_LINES[reason])
+    with pytest.raises(DatasetError, match=rf"e\.json:2: .*{reason}.*--max-bad 1"):
+        ReadTask("wikipedia-edits", ImportOptions(files=(file,)), tmp_path).read().check(
+            max_bad=0, sort=False
+        )
+
+
+def test_as_many_bad_lines_as_allowed_are_left_out_and_told(catalog: Catalog, tmp_path: Path):
+    file = log_file(tmp_path, "bad", log_line(1, "/a", "1"), "worse", log_line(2, "/a", "1"))
+    assert_refused(catalog, "access-log", file, "2 of 5 lines are bad.*--max-bad 2", max_bad=1)
+    dataset = imported(catalog, "access-log", file, max_bad=2)
+    assert dataset.streams[0].rows == 2
+    assert dataset.origin["bad_rows"] == 2
+    assert [":2: " in line or ":4: " in line for line in dataset.origin["bad_lines"]] == [True] * 2
+
+
+def test_text_that_is_not_utf8_is_a_bad_row(catalog: Catalog, tmp_path: Path):
+    file = tmp_path / "log.tsv"
+    file.write_bytes(log_line(1, "/\xe9", "1").encode("latin-1") + b"\n")
+    assert_refused(catalog, "access-log", file, r"log\.tsv:1: not UTF-8 at byte")
+    file.write_bytes(
+        log_line(1, "/\xe9", "1").encode("latin-1") + b"\n" + f"{log_line(2, '/é', '1')}\n".encode()
+    )
+    dataset = imported(catalog, "access-log", file, max_bad=1)
+    assert texts(catalog, dataset, "pages") == ["/é"]
+    assert dataset.origin["bad_rows"] == 1
+
+
+def test_unsorted_files_are_refused_and_sorted_on_request(catalog: Catalog, tmp_path: Path):
+    file = log_file(tmp_path, *(log_line(ts, f"/{ts}", "1") for ts in (5, 3, 4, 3)))
+    assert_refused(catalog, "access-log", file, r"log\.tsv:3: time 3 is before 5 at .*:2;.*--sort")
+    views, _ = imported(catalog, "access-log", file, sort=True).load().streams
+    assert views.ts.tolist() == [3, 3, 4, 5]
+    assert views.tag is not None
+    assert views.tag.tolist() == [2, 2, 4, 0]
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
+def test_truncated_and_damaged_files_are_told_apart_from_bad_rows(
+    compress, catalog: Catalog, tmp_path: Path
+):
+    text = "".join(log_line(i, f"/{i * i}", "1") + "\n" for i in range(20_000)).encode()
+    whole = compress(text)
+    file = tmp_path / "log"
+    file.write_bytes(whole[: len(whole) // 2])
+    assert_refused(catalog, "access-log", file, "is truncated after line", max_bad=10**6)
+    file.write_bytes(whole[:100] + bytes(100) + whole[200:])
+    assert_refused(catalog, "access-log", file, "is damaged after line", max_bad=10**6)
+    file.write_bytes(whole)
+    assert imported(catalog, "access-log", file).streams[0].rows == 20_000
+
+
+def test_files_without_content_are_refused(catalog: Catalog, tmp_path: Path):
+    assert_refused(catalog, "access-log", tmp_path / "none", "none: no such file")
+    assert_refused(catalog, "access-log", tmp_path, "is not a file")
+    assert_refused(catalog, "access-log", text_file(tmp_path / "empty"), "empty is empty")
+    assert_refused(catalog, "access-log", text_file(tmp_path / "empty.gz"), "no rows")
+    assert_refused(catalog, "access-log", log_file(tmp_path), "no rows")
+    least = log_file(tmp_path, log_line(1, "/a", "1"))
+    assert imported(catalog, "access-log", least).streams[0].rows == 1
+
+
+def test_the_nasa_log_becomes_one_view_per_request(catalog: Catalog):
+    dataset = imported(catalog, "access-log", real("pageviews/nasa_19950801.tsv.xz"))
+    assert dataset.streams[0].rows == 30_969
+    assert dataset.alphabet.keys == 2_088
+    assert len(texts(catalog, dataset, "users")) == 2_365
+    with lzma.open(real("pageviews/nasa_19950801.tsv.xz"), "rt") as file:
+        lines = [line.rstrip("\n").split("\t") for line in file][1:]
+    size: dict[str, int] = defaultdict(int)
+    updates = []
+    for _, _, ts, method, url, response, carried, _, _ in lines:
+        if response == "200" and method != "HEAD" and int(carried) != size[url]:
+            size[url] = int(carried)
+            updates.append((int(ts), url, int(carried)))
+    pages = texts(catalog, dataset, "pages")
+    found = [
+        (ts, pages[page], payload["meta"])
+        for ts, kind, page, payload in in_order(dataset.load())
+        if kind == 1
+    ]
+    assert found == updates
+
+
+def test_the_wikipedia_file_is_refused_unsorted_and_complete_when_sorted(catalog: Catalog):
+    file = real("pageviews/wikiticker-2015-09-12-sampled.json.gz")
+    assert_refused(catalog, "wikipedia-edits", file, r":2: time \d+ is before .*--sort")
+    dataset = imported(catalog, "wikipedia-edits", file, sort=True)
+    assert dataset.streams[0].rows == 39_244
+    assert dataset.alphabet.keys == 35_143
+    edits: dict[str, int] = defaultdict(int)
+    with gzip.open(file, "rt") as lines:
+        for line in lines:
+            edits[json.loads(line)["page"]] += 1
+    increments = dataset.load().streams[0].tag
+    assert increments is not None
+    counted: dict[str, int] = defaultdict(int)
+    pages = texts(catalog, dataset, "pages")
+    for tag in increments.tolist():
+        counted[pages[tag // 2]] += 1
+    assert counted == edits

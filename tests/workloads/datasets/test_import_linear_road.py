@@ -1,0 +1,157 @@
+from pathlib import Path
+
+import pytest
+
+from engines.reference.adapter import PreparedReference
+from tests.workloads.datasets.files import real, text_file
+from tests.workloads.suite.streams import generated
+from workloads.datasets.catalog import Catalog
+from workloads.datasets.dataset import Dataset
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.imports.kind import BadRowError, ImportOptions
+from workloads.datasets.imports.lines import Line
+from workloads.datasets.imports.registry import import_kind
+from workloads.datasets.imports.run import import_files
+from workloads.inputs.linear_road.schema import FIELDS
+from workloads.model import Input
+from workloads.model.trace import compare
+from workloads.registry import workload
+
+KIND = import_kind("linear-road")
+HEADER = "Type,Time,VID,Spd,XWay,Lane,Dir,Seg,Pos,QID"
+WORKLOADS = [workload(name) for name in ("linear_road_pos_rep", "linear_road_new_seg")]
+
+
+def imported(catalog: Catalog, *files: Path, **options: object) -> Dataset:
+    return import_files(KIND, ImportOptions(files=files, **options), catalog=catalog)
+
+
+def records(data: Input) -> list[list[tuple[int, ...]]]:
+    return [
+        list(
+            zip(
+                stream.ts.tolist(),
+                *(stream.payload[name].tolist() for name in FIELDS.names or ()),
+                strict=True,
+            )
+        )
+        for stream in data.streams
+    ]
+
+
+class TestImport:
+    def test_what_the_generator_made_comes_back_from_a_file_in_both_forms(
+        self, catalog: Catalog, tmp_path: Path
+    ):
+        data = generated(WORKLOADS[0], {"vehicles": 60, "streams": 2}, 4000, seed=1)
+        wanted = records(data)
+        in_order = sorted(row for stream in wanted for row in stream)
+        commas = [",".join(map(str, (kind, ts // 1000, *more, -1))) for ts, kind, *more in in_order]
+        file = text_file(tmp_path / "road.csv.gz", HEADER, *commas)
+        dataset = imported(catalog, file, streams=2)
+        assert dataset.workload == "linear_road"
+        assert [stream.name for stream in dataset.streams] == ["report-0", "report-1"]
+        assert [sorted(stream) for stream in records(dataset.load())] == [
+            sorted(stream) for stream in wanted
+        ]
+        reports = [row for row in in_order if row[1] == 0]
+        blanks = [
+            f"{ts // 1000}\t\t{vid} {speed}  {xway}\t{lane} {way} {pos} "
+            for ts, _, vid, speed, xway, lane, way, _, pos in reports
+        ]
+        dataset = imported(catalog, text_file(tmp_path / "road.txt", *blanks))
+        assert records(dataset.load()) == [reports]
+
+    def test_imported_records_are_answered_as_the_oracle_says(
+        self, catalog: Catalog, tmp_path: Path
+    ):
+        file = real("linearroad/lrb-data-small-ht.txt.xz")
+        dataset = imported(catalog, file, streams=3)
+        data = dataset.load()
+        assert dataset.events == 16_384
+        forwarded = {}
+        for chosen in WORKLOADS:
+            prepared = PreparedReference(chosen.program, data)
+            prepared.run()
+            expected = chosen.oracle(data)
+            difference = compare(expected, prepared.answer(), chosen.output)
+            assert difference.equal, difference.render()
+            forwarded[chosen.name] = len(expected["ts"])
+        # docs/data.md says so.
+        assert forwarded == {"linear_road_pos_rep": 16_384, "linear_road_new_seg": 5_032}
+
+    def test_a_vehicle_is_in_one_stream_only(self, catalog: Catalog, tmp_path: Path):
+        lines = [f"{second} {second % 7} 30 0 1 0 {5280 * second}" for second in range(50)]
+        dataset = imported(catalog, text_file(tmp_path / "road.txt", *lines), streams=3)
+        assert sum(stream.rows for stream in dataset.streams) == 50
+        for index, stream in enumerate(dataset.load().streams):
+            assert {vid % 3 for vid in stream.payload["vid"].tolist()} == {index}
+
+    def test_a_bad_line_is_told_with_its_file_and_can_be_left_out(
+        self, catalog: Catalog, tmp_path: Path
+    ):
+        file = text_file(
+            tmp_path / "road.txt", "1 1 30 0 1 0 0", "31 1 30 0 9 0 0", "61 1 2 0 1 0 9"
+        )
+        with pytest.raises(
+            DatasetError, match=r"road\.txt:2: column lane is 9, above 4.*--max-bad"
+        ):
+            imported(catalog, file)
+        assert imported(catalog, file, max_bad=1).events == 2
+
+    def test_records_out_of_order_are_refused_and_sorted_on_request(
+        self, catalog: Catalog, tmp_path: Path
+    ):
+        file = text_file(tmp_path / "road.txt", "31 1 30 0 1 0 9", "1 1 30 0 1 0 0")
+        with pytest.raises(DatasetError, match=r"road\.txt:2: time 1000 is before 31000"):
+            imported(catalog, file)
+        dataset = imported(catalog, file, sort=True)
+        assert dataset.load().streams[0].ts.tolist() == [1000, 31_000]
+
+
+def parsed(text: str, number: int = 2) -> object:
+    line = Line("road", number, text.encode())
+    return KIND.parse(line, ImportOptions(files=()))
+
+
+def test_both_forms_are_read():
+    assert parsed("31   107\t41 0 1 0 54978") == (31_000, 0, 107, 41, 0, 1, 0, 10, 54_978)
+    assert parsed("0,31,107,41,0,1,0,10,54978,-1,-1") == (31_000, 0, 107, 41, 0, 1, 0, 10, 54_978)
+    assert parsed("0, 31, 107, 41, 0, 1, 0, 10, 54978") == (31_000, 0, 107, 41, 0, 1, 0, 10, 54_978)
+
+
+def test_requests_need_no_position():
+    assert parsed("2,4,9,-1,-1,-1,-1,-1,-1,17") == (4000, 2, 9, -1, -1, -1, -1, -1, -1)
+    assert parsed("4,4,9,,3,,,,,17") == (4000, 4, 9, -1, 3, -1, -1, -1, -1)
+
+
+def test_a_header_is_skipped_in_the_first_line_only():
+    assert parsed(HEADER, 1) is None
+    assert parsed(HEADER.lower(), 1) is None
+    with pytest.raises(BadRowError, match="column Type is 'Type'"):
+        parsed(HEADER, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "empty line"),
+        ("1 2 3", r"3 columns instead of 7 \(time vehicle speed"),
+        ("1 2 3 0 1 0 77 8", "8 columns instead of 7"),
+        ("x 2 3 0 1 0 77", "column time is 'x', not a whole number from 0"),
+        ("1 -2 3 0 1 0 77", "column vehicle is '-2'"),
+        ("1 2147483648 3 0 1 0 77", "column vehicle is 2147483648, above 2147483647"),
+        ("1 2 3 0 5 0 77", "column lane is 5, above 4"),
+        ("1 2 3 0 1 2 77", "column direction is 2, above 1"),
+        ("1 2 3 0 1 0 528000", "column position is 528000, above 527999"),
+        ("0,1,2,3", r"4 columns instead of 9 \(Type,Time,VID"),
+        ("1,1,2,3,0,1,0,0,77", "column Type is 1; there are 0, 2, 3, 4"),
+        ("0,1,2,3,0,1,0,100,77", "column Seg is 100, above 99"),
+        ("0,1,2,3,0,1,0,-1,77", "column Seg is '-1', not a whole number"),
+        ("0,1.5,2,3,0,1,0,1,77", "column Time is '1.5'"),
+        ("2,1,2,nan,0,1,0,1,77", "column Spd is 'nan'"),
+    ],
+)
+def test_a_line_that_is_no_record_says_why(text: str, message: str):
+    with pytest.raises(BadRowError, match=message):
+        parsed(text)

@@ -1,0 +1,213 @@
+import zipfile
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from engines.reference.adapter import PreparedReference
+from tests.workloads.datasets.trade_files import OPEN_MS, Trade, lean, simulated, taq
+from workloads.datasets.catalog import Catalog
+from workloads.datasets.dataset import Dataset
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.imports.kind import BadRowError, ImportOptions
+from workloads.datasets.imports.registry import import_kind
+from workloads.datasets.imports.run import import_files
+from workloads.datasets.imports.trade_fields import trade_ms, whole_price
+from workloads.datasets.manifest import dictionaries
+from workloads.model.trace import compare
+from workloads.registry import workload
+
+SYMBOLS = {"AAPL": 19_120, "GE": 1_310, "XOM": 8_190}
+LEAN = {"columns": {"ts": "1", "price": "2"}, "settings": {"price-scale": 10_000.0}}
+TAQ = {
+    "columns": {"ts": "Time", "price": "Trade Price", "symbol": "Symbol"},
+    "settings": {"time": "hhmmss", "delimiter": "|"},
+    "max_bad": 1,  # the line END
+}
+
+
+def imported(catalog: Catalog, *files: Path, layout: dict, **settings: object) -> Dataset:
+    chosen = layout | {"settings": layout["settings"] | settings}
+    options = ImportOptions(files=files, **chosen)
+    return import_files(import_kind("trades"), options, catalog=catalog)
+
+
+def symbols(catalog: Catalog, dataset: Dataset) -> list[str]:
+    path = dictionaries(catalog.folder(dataset.id))["symbols"]
+    return pq.read_table(path)["text"].to_pylist()
+
+
+def side(dataset: Dataset, name: str) -> list[tuple[int, int, int, int]]:
+    stream = next(stream for stream in dataset.load().streams if stream.name == name)
+    columns = [stream.ts, *(stream.payload[c] for c in ("id", "price", "average"))]
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def means(trades: list[Trade]) -> dict[str, int]:
+    found = {}
+    for symbol in {trade.symbol for trade in trades}:
+        cents = [trade.cents for trade in trades if trade.symbol == symbol]
+        found[symbol] = int(sum(cents) / len(cents) + 0.5)
+    return found
+
+
+class TestImport:
+    def test_two_layouts_of_the_same_trades_give_the_same_rows(
+        self, catalog: Catalog, tmp_path: Path
+    ):
+        trades = simulated(1, SYMBOLS, 3000)
+        average = means(trades)
+        zips = lean(tmp_path / "lean", "20180730", trades)
+        one = imported(catalog, *zips, layout=LEAN)
+        names = symbols(catalog, one)
+        assert sorted(names) == sorted(SYMBOLS)
+        # Ties come in the order of the files, which is that of the symbols.
+        by_file = sorted(trades, key=lambda trade: (trade.ms, trade.symbol))
+        expected = [(t.ms, names.index(t.symbol), t.cents, average[t.symbol]) for t in by_file]
+        assert side(one, "left") == side(one, "right") == expected
+        two = imported(catalog, taq(tmp_path / "taq.txt", trades), layout=TAQ)
+        named = symbols(catalog, two)
+        expected = [(t.ms, named.index(t.symbol), t.cents, average[t.symbol]) for t in trades]
+        assert side(two, "left") == side(two, "right") == expected
+        assert two.origin["bad_rows"] == 1
+
+    def test_imported_trades_are_hedged_as_the_oracle_says(self, catalog: Catalog, tmp_path: Path):
+        trades = simulated(2, SYMBOLS, 800)
+        file = taq(tmp_path / "taq.txt", trades)
+        dataset = imported(catalog, file, layout=TAQ)
+        assert [stream.name for stream in dataset.streams] == ["left", "right"]
+        hedge = workload("nyse_hedge").bound({"ws_ms": 3000, "lower": -2.0, "upper": -0.5})
+        data = dataset.load()
+        prepared = PreparedReference(hedge.program, data)
+        prepared.run()
+        expected = hedge.oracle(data)
+        assert len(expected["ts"]) > 100
+        difference = compare(expected, prepared.answer(), hedge.output)
+        assert difference.equal, difference.render()
+
+    def test_averages_come_from_the_day_before_or_from_a_table(
+        self, catalog: Catalog, tmp_path: Path
+    ):
+        trades, before = simulated(3, SYMBOLS, 500), simulated(4, SYMBOLS, 400)
+        file, previous = taq(tmp_path / "30.txt", trades), taq(tmp_path / "27.txt", before)
+        one = imported(catalog, file, layout=TAQ, previous=str(previous))
+        names, average = symbols(catalog, one), means(before)
+        assert {(row[1], row[3]) for row in side(one, "left")} == {
+            (names.index(symbol), cents) for symbol, cents in average.items()
+        }
+        table = tmp_path / "averages.csv"
+        table.write_text("symbol,average\naapl,191.2\nGE,13.105\nXOM,81\n")
+        two = imported(catalog, file, layout=TAQ, averages=str(table))
+        assert {(names[row[1]], row[3]) for row in side(two, "left")} == {
+            ("AAPL", 19_120), ("GE", 1_311), ("XOM", 8_100),
+        }  # fmt: skip
+
+    def test_a_symbol_without_an_average_is_refused_and_can_be_left_out(
+        self, catalog: Catalog, tmp_path: Path
+    ):
+        file = taq(tmp_path / "taq.txt", simulated(5, SYMBOLS, 100))
+        table = tmp_path / "averages.csv"
+        table.write_text("symbol,average\nAAPL,191\n")
+        with pytest.raises(DatasetError, match=r"averages.csv has no average price of GE, XOM"):
+            imported(catalog, file, layout=TAQ, averages=str(table))
+        dataset = imported(catalog, file, layout=TAQ, averages=str(table), symbols="aapl")
+        assert symbols(catalog, dataset) == ["AAPL"]
+
+    def test_the_symbols_with_the_most_trades_are_kept_on_request(
+        self, catalog: Catalog, tmp_path: Path
+    ):
+        trades = [Trade(OPEN_MS + i, "ABBC"[i % 4], 100 + i) for i in range(600)]
+        count = {s: sum(t.symbol == s for t in trades) for s in "ABC"}
+        assert count["B"] > count["A"] == count["C"] > 0
+        file = taq(tmp_path / "taq.txt", trades)
+        dataset = imported(catalog, file, layout=TAQ, top=1)
+        assert symbols(catalog, dataset) == ["B"]
+        assert len(side(dataset, "left")) == count["B"]
+
+    def test_a_damaged_zip_is_told(self, catalog: Catalog, tmp_path: Path):
+        (path,) = lean(tmp_path, "20180730", simulated(6, {"GE": 1_310}, 2000))
+        whole = path.read_bytes()
+        path.write_bytes(whole[:200] + bytes(100) + whole[300:])
+        with pytest.raises(DatasetError, match=r"ge\.zip.* damaged"):
+            imported(catalog, path, layout=LEAN)
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "ms"),
+    [
+        ("34200123", "auto", 34_200_123),
+        ("34200123.9", "auto", 34_200_123),
+        ("1532957400000", "auto", 1_532_957_400_000),
+        ("34200.0042", "s", 34_200_004),
+        ("093000123456789", "hhmmss", 34_200_123),
+        ("093000", "hhmmss", 34_200_000),
+        ("09:30:00.123", "auto", 34_200_123),
+        ("2018-07-30T13:30:00.5+00:00", "auto", 1_532_957_400_500),
+        ("2018-07-30 09:30:00-04:00", "iso", 1_532_957_400_000),
+    ],
+)
+def test_times_in_all_their_forms(text: str, form: str, ms: int):
+    assert trade_ms(text, form) == ms
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [("noon", "auto"), ("256000", "hhmmss"), ("9300", "hhmmss"), ("", "auto"), ("x", "ms")],
+)
+def test_what_is_no_time_is_a_bad_row(text: str, form: str):
+    with pytest.raises(BadRowError):
+        trade_ms(text, form)
+
+
+def test_prices_are_scaled_and_rounded_half_up_exactly():
+    assert whole_price("1912000", 10_000.0, 2) == 19_120
+    assert whole_price(" 13.105 ", 1.0, 2) == 1_311
+    assert whole_price("13.105", 1.0, 4) == 131_050
+    assert whole_price("1.005", 1.0, 2) == 101, "which it would not be in binary fractions"
+
+
+@pytest.mark.parametrize("text", ["", "x", "-1", "0", "0.001", "nan", "inf", "21474836.48"])
+def test_what_is_no_price_is_a_bad_row(text: str):
+    with pytest.raises(BadRowError, match="column price"):
+        whole_price(text, 1.0, 2)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"columns": {"ts": "1"}}, "trades need --columns price="),
+        ({"settings": {"time": "noon"}}, "--time is 'noon'; give one of auto, ms"),
+        ({"settings": {"price-scale": 0.0}}, "--price-scale is 0.0"),
+        ({"settings": {"decimals": 9}}, "--decimals is 9; give 0 to 6"),
+        ({"settings": {"symbol-pattern": "("}}, "--symbol-pattern is no regular expression"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(more: dict, message: str, tmp_path: Path):
+    kind = import_kind("trades")
+    (path,) = lean(tmp_path, "20180730", simulated(6, {"GE": 1_310}, 3))
+    options = kind.complete(ImportOptions(files=(path,), **(LEAN | more)))
+    with pytest.raises(DatasetError, match=message):
+        list(kind.read(path, options, lambda position: None))
+
+
+def test_several_streams_of_a_side_which_joins_refuse_are_refused_at_once(tmp_path: Path):
+    (path,) = lean(tmp_path, "20180730", simulated(6, {"GE": 1_310}, 3))
+    options = ImportOptions(files=(path,), streams=2, **LEAN)
+    message = r"--streams is 2; import trades makes one of each side \(the engines' joins read one"
+    with pytest.raises(DatasetError, match=message):
+        import_kind("trades").complete(options)
+
+
+def test_a_file_name_without_a_symbol_is_a_bad_row_and_a_pattern_finds_it(tmp_path: Path):
+    path = tmp_path / "1.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("2018_07", "1,10000\n")
+        archive.writestr("trades-of-GE.csv", "1,10000\n")
+    kind = import_kind("trades")
+    options = kind.complete(ImportOptions(files=(path,), **LEAN))
+    first, second = (cells for _, cells in kind.read(path, options, lambda position: None))
+    with pytest.raises(BadRowError, match="'2018_07' has no symbol; see --symbol-pattern"):
+        kind.parse(first, options)
+    assert kind.parse(second, options) == (1, "TRADES", 100)
+    options.settings["symbol-pattern"] = r"of-(\w+)\.csv"
+    assert kind.parse(second, options) == (1, "GE", 100)

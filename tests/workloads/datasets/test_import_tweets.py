@@ -1,0 +1,265 @@
+import csv
+import gzip
+import json
+import lzma
+import tarfile
+import zipfile
+from collections import Counter
+from io import BytesIO, StringIO
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from lab.cli.data import data as data_command
+from tests.workloads.datasets.files import real, text_file
+from workloads.datasets.catalog import Catalog
+from workloads.datasets.dataset import Dataset
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.imports.kind import BadRowError, ImportOptions
+from workloads.datasets.imports.registry import import_kind
+from workloads.datasets.imports.run import import_files
+from workloads.datasets.imports.times import time_ms
+from workloads.datasets.manifest import dictionaries
+from workloads.model import ListColumn
+from workloads.model.oplus import answer
+from workloads.model.trace import compare
+from workloads.registry import workload
+
+APRIL = "Thu Apr 09 01:31:{:02} +0000 2015"
+APRIL_MS = 1_428_543_060_000
+
+
+def imported(catalog: Catalog, kind: str, *files: Path, **options: object) -> Dataset:
+    chosen = ImportOptions(files=files, **options)  # type: ignore[arg-type]  # tests only
+    return import_files(import_kind(kind), chosen, catalog=catalog)
+
+
+def texts(catalog: Catalog, dataset: Dataset, name: str) -> list[str]:
+    path = dictionaries(catalog.folder(dataset.id))[name]
+    return [str(text) for text in pq.read_table(path).to_pydict()["text"]]
+
+
+def tokens(catalog: Catalog, dataset: Dataset, name: str) -> list[list[str]]:
+    """Return the words or hashtags of all tweets of the first stream, as text."""
+    column = dataset.load().streams[0].payload[name]
+    assert isinstance(column, ListColumn)
+    known = texts(catalog, dataset, name)
+    return [[known[value] for value in row] for row in column.rows()]
+
+
+def archive(path: Path, members: dict[str, bytes]) -> Path:
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w") as made:
+            for name, content in members.items():
+                made.writestr(name, content)
+        return path
+    with tarfile.open(path, "w:xz") as made:
+        for name, content in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            made.addfile(info, BytesIO(content))
+    return path
+
+
+def tweet(second: int, text: str, encoding: str = "utf-8") -> bytes:
+    return f"1|{APRIL.format(second)}|{text}\r\n".encode(encoding)
+
+
+def test_an_archive_of_mixed_encodings_newest_first(catalog: Catalog, tmp_path: Path):
+    members = {
+        "T/new.txt": tweet(9, "It\u2019s a|b #Caf\u00e9", "cp1252") + b"\r\n" + tweet(3, "x"),
+        "T/.hidden": b"not a tweet\n",
+        "T/old.txt": tweet(5, "\u4f60\u597d na\u00efve don't"),
+    }
+    dataset = imported(catalog, "tweets", archive(tmp_path / "t.tar.xz", members))
+    stream = dataset.load().streams[0]
+    assert (stream.ts - APRIL_MS).tolist() == [3000, 5000, 9000]
+    assert tokens(catalog, dataset, "words") == [
+        ["x"],
+        ["\u4f60\u597d", "na\u00efve", "don't"],
+        ["it's", "a", "b"],
+    ]
+    assert tokens(catalog, dataset, "hashtags") == [[], [], ["caf\u00e9"]]
+    assert texts(catalog, dataset, "words")[:2] == ["it's", "a"]  # by first appearance
+    users = texts(catalog, dataset, "users")
+    assert [users[user] for user in stream.payload["user"]] == ["new", "old", "new"]
+    assert stream.payload["chars"].tolist() == [1, 14, 14]
+    assert dataset.workload == "tweets"
+    assert dataset.origin["rows_out_of_order"] == 1
+    assert dataset.origin["sorted_here"] is True
+
+
+def test_links_in_an_archive_are_passed_over(catalog: Catalog, tmp_path: Path):
+    path = tmp_path / "t.tar.xz"
+    content = tweet(1, "word")
+    with tarfile.open(path, "w:xz") as made:
+        for name, kind, leads_to in (
+            ("gone.txt", tarfile.SYMTYPE, "nowhere.txt"),
+            ("a.txt", tarfile.REGTYPE, ""),
+            ("soft.txt", tarfile.SYMTYPE, "a.txt"),
+            ("hard.txt", tarfile.LNKTYPE, "a.txt"),
+        ):
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = kind, leads_to
+            info.size = len(content) if kind == tarfile.REGTYPE else 0
+            made.addfile(info, BytesIO(content))
+    dataset = imported(catalog, "tweets", path)
+    assert texts(catalog, dataset, "users") == ["a"]
+    assert dataset.events == 1
+
+
+def test_every_tweet_has_its_length_words_and_hashtags(catalog: Catalog, tmp_path: Path):
+    """The rule itself is tested in test_words.py."""
+    file = tmp_path / "rules.txt"
+    told = ["two  blanks #Tag", "I \u2764\ufe0f you", "", "#only"]
+    file.write_bytes(b"".join(tweet(i, text) for i, text in enumerate(told)))
+    dataset = imported(catalog, "tweets", file)
+    assert dataset.load().streams[0].payload["chars"].tolist() == [16, 8, 0, 5]
+    assert tokens(catalog, dataset, "words") == [["two", "blanks"], ["i", "you"], [], []]
+    assert tokens(catalog, dataset, "hashtags") == [["tag"], [], [], ["only"]]
+
+
+@pytest.mark.parametrize("packed", ["t.csv", "t.csv.gz", "t.zip"])
+def test_csv_with_named_columns_and_text_of_several_lines(
+    packed: str, catalog: Catalog, tmp_path: Path
+):
+    rows = [
+        ["id", "when", "who", "body"],
+        ["1", "2015-04-09T01:31:05Z", "ann", 'two\nlines, "quoted"'],
+        ["2", "1428543061", "bob", "seconds"],
+        ["3", "1428543062500", "ann", "milliseconds"],
+    ]
+    sink = StringIO()
+    csv.writer(sink).writerows(rows)
+    content = b"\xef\xbb\xbf" + sink.getvalue().encode()
+    path = tmp_path / packed
+    if packed.endswith(".zip"):
+        archive(path, {"in/t.csv": content})
+    else:
+        path.write_bytes(gzip.compress(content) if packed.endswith(".gz") else content)
+    columns = {"ts": "when", "user": "who", "text": "body"}
+    dataset = imported(catalog, "tweets", path, columns=columns)
+    assert (dataset.load().streams[0].ts - APRIL_MS).tolist() == [1000, 2500, 5000]
+    assert tokens(catalog, dataset, "words")[-1] == ["two", "lines", "quoted"]
+    assert dataset.origin["columns"] == columns
+
+
+def test_csv_columns_by_number_where_there_is_no_header(catalog: Catalog, tmp_path: Path):
+    file = text_file(tmp_path / "t.csv", "9;a word", "8;another", "7")
+    options = {"columns": {"ts": "1", "text": "2"}, "settings": {"delimiter": ";", "time": "ms"}}
+    with pytest.raises(DatasetError, match=r"t\.csv:3: 1 columns; column 2 is wanted"):
+        imported(catalog, "tweets", file, **options)
+    dataset = imported(catalog, "tweets", file, max_bad=1, **options)
+    assert dataset.load().streams[0].ts.tolist() == [8, 9]
+
+
+REFUSED = {
+    "no column nothing; there are a, b": (["a,b", "1,x"], {"ts": "a", "text": "nothing"}),
+    "does not say which column is text": (["a,b", "1,x"], {"ts": "a"}),
+    "tweets has no column price; it takes ts, user, text": (["a"], {"price": "a"}),
+    r"t\.csv:2: 'noon' is not a time": (["a,b", "noon,x"], {"ts": "a", "text": "b"}),
+    r"t\.csv:2: not CSV \(unexpected end": (["a,b", '1,"x'], {"ts": "a", "text": "b"}),
+    r"t\.csv:2: not of the form id": (["1|Thu Apr 09 01:31:00 +0000 2015|x", "1|2"], {}),
+}
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+def test_what_cannot_be_read_is_refused_with_its_place(
+    reason: str, catalog: Catalog, tmp_path: Path
+):
+    lines, columns = REFUSED[reason]
+    with pytest.raises(DatasetError, match=reason):
+        imported(catalog, "tweets", text_file(tmp_path / "t.csv", *lines), columns=columns)
+
+
+def test_a_truncated_archive_is_refused(catalog: Catalog, tmp_path: Path):
+    content = b"".join(tweet(i % 60, f"word{i * i}") for i in range(5000))
+    whole = archive(tmp_path / "t.tar.xz", {"a.txt": content}).read_bytes()
+    (tmp_path / "t.tar.xz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DatasetError, match="is truncated after line"):
+        imported(catalog, "tweets", tmp_path / "t.tar.xz")
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "ms"),
+    [
+        ("2015-04-09T01:31:00.5+02:00", "auto", APRIL_MS - 7_199_500),
+        ("Thu Apr 09 01:31:00 +0130 2015", "auto", APRIL_MS - 5_400_000),
+        ("-1.5", "auto", -1500),
+        ("99999999999", "auto", 99_999_999_999_000),
+        ("100000000000", "auto", 100_000_000_000),
+        ("5", "ms", 5),
+        ("0.0019", "s", 1),
+    ],
+)
+def test_times_in_their_forms(text: str, form: str, ms: int):
+    assert time_ms(text, form) == ms
+
+
+@pytest.mark.parametrize("text", ["", "1e5", "Thu Foo 09 01:31:00 +0000 2015", "2015-02-30"])
+def test_what_is_no_time(text: str):
+    with pytest.raises(BadRowError):
+        time_ms(text)
+
+
+def test_comments_of_edits_in_two_streams(catalog: Catalog, tmp_path: Path):
+    edits = [
+        {"time": f"2015-04-09T01:31:0{i}Z", "user": f"u{i % 2}", "comment": text}
+        for i, text in enumerate(["first", "", "second second"])
+    ]
+    file = text_file(tmp_path / "e.json", *map(json.dumps, edits))
+    dataset = imported(catalog, "wikipedia-comments", file, streams=2)
+    one, two = dataset.load().streams
+    assert ((one.ts - APRIL_MS).tolist(), (two.ts - APRIL_MS).tolist()) == ([0, 2000], [1000])
+    assert tokens(catalog, dataset, "words") == [["first"], ["second", "second"]]
+
+
+def test_the_command_has_the_options_of_the_kind(tmp_path: Path):
+    file = text_file(tmp_path / "t.csv", "a,b", "5,word")
+    arguments = ["import", "tweets", "--file", str(file), "--root", str(tmp_path / "data")]
+    ran = CliRunner().invoke(data_command, [*arguments, "--columns", "ts=a,text=b", "--time", "s"])
+    assert ran.exit_code == 0, ran.output
+    (dataset,) = Catalog(root=tmp_path / "data").list().datasets
+    assert dataset.origin["settings"] == {"delimiter": ",", "time": "s"}
+    assert dataset.load().streams[0].ts.tolist() == [5000]
+    refused = CliRunner().invoke(data_command, [*arguments, "--columns", "ts"])
+    assert refused.exit_code == 2
+    assert "'ts' is not of the form ROLE=COLUMN" in refused.output
+
+
+def tweets_by_user(file: Path) -> Counter[str]:
+    """Count the lines of each member of an archive."""
+    found: Counter[str] = Counter()
+    with lzma.open(file) as raw, tarfile.open(fileobj=raw, mode="r|") as members:
+        for info in members:
+            content = members.extractfile(info)
+            if content is not None:
+                found[Path(info.name).stem] = sum(bool(line.strip()) for line in content)
+    return found
+
+
+REAL = {
+    "tweets": ("tweets/Health-Tweets.tar.xz", 63_326),
+    "wikipedia-comments": ("pageviews/wikiticker-2015-09-12-sampled.json.gz", 39_244),
+}
+
+
+@pytest.mark.parametrize("kind", REAL)
+def test_real_texts_are_counted_as_the_reference_engine_counts_them(kind: str, catalog: Catalog):
+    name, rows = REAL[kind]
+    dataset = imported(catalog, kind, real(name), sort=True)
+    data = dataset.load()
+    assert data.events == rows
+    assert dataset.origin["bad_rows"] == 0
+    if kind == "tweets":
+        users = texts(catalog, dataset, "users")
+        authors = data.streams[0].payload["user"]
+        assert not isinstance(authors, ListColumn)
+        assert Counter(users[user] for user in authors.tolist()) == tweets_by_user(real(name))
+    for chosen in ("wordcount", "longest_tweet_per_hashtag", "paircount"):
+        program = workload(chosen)
+        expected = program.oracle(data)
+        difference = compare(expected, answer(program.program, data), program.output)
+        assert difference.equal, difference

@@ -1,0 +1,168 @@
+import importlib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import workloads
+from engines.small_dataset import write_dataset
+from tests.workloads.datasets.test_catalog import publish
+from tests.workloads.suite.streams import generated
+from workloads.datasets.catalog import Catalog
+from workloads.datasets.cut import answer_before, before, event_times
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.oracle_cache import expected, expected_rows
+from workloads.registry import NAMES, workload
+
+EVENT_WINDOW = workload("event_window")
+
+
+def kept(catalog: Catalog):
+    return sorted(catalog.root.glob("*/expected-*.parquet"))
+
+
+def test_the_second_answer_comes_from_the_file(catalog: Catalog):
+    dataset = publish(catalog, [1, 2])
+    first = expected(EVENT_WINDOW, dataset)
+    (path,) = kept(catalog)
+    before = path.stat().st_mtime_ns
+    again = expected(EVENT_WINDOW, dataset)
+    assert {name: values.tolist() for name, values in again.items()} == {
+        name: values.tolist() for name, values in first.items()
+    }
+    assert path.stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("damage", ["garbage", "truncated", "flipped", "other"])
+def test_a_damaged_file_is_computed_again(tmp_path: Path, damage: str):
+    data = generated(EVENT_WINDOW, {"values_per_barrier": 5}, 100, 1)
+    dataset = write_dataset(data, "event_window", tmp_path)
+    wanted = EVENT_WINDOW.oracle(data)
+    expected(EVENT_WINDOW, dataset)
+    (path,) = tmp_path.glob("**/expected-*.parquet")
+    good = path.read_bytes()
+    if damage == "garbage":
+        path.write_bytes(b"not Parquet")
+    elif damage == "truncated":
+        path.write_bytes(good[: len(good) // 2])
+    elif damage == "flipped":
+        table = pq.read_table(path)
+        column = table.schema.get_field_index("sum")
+        changed = pc.add(table.column("sum"), 1)
+        pq.write_table(table.set_column(column, table.schema.field("sum"), changed), path)
+    else:
+        path.write_bytes(dataset.streams[0].path.read_bytes())
+    answer = expected(EVENT_WINDOW, dataset)
+    assert len(wanted["sum"]) == 9
+    assert answer["sum"].tolist() == wanted["sum"].tolist()
+    assert path.read_bytes() == good
+
+
+def test_another_oracle_version_is_kept_apart(catalog: Catalog):
+    dataset = publish(catalog, [1, 2])
+    expected(EVENT_WINDOW, dataset)
+    expected(replace(EVENT_WINDOW, oracle_version=99), dataset)
+    assert len(kept(catalog)) == 2
+
+
+def test_a_cut_dataset_has_the_cut_answer_of_the_whole(tmp_path: Path):
+    data = generated(EVENT_WINDOW, {"values_per_barrier": 5}, 1_000, 1)
+    dataset = write_dataset(data, "event_window", tmp_path)
+    cut = before(dataset, event_times(dataset), 77)
+    loaded = cut.load()
+    assert 0 < loaded.events == cut.events < dataset.events
+    assert all(int(stream.ts[-1]) < 77 for stream in loaded.streams)
+    wanted = EVENT_WINDOW.oracle(loaded)
+    assert len(wanted["sum"]) > 3
+    answer = expected(EVENT_WINDOW, cut)
+    assert {name: answer[name].tolist() for name in wanted} == {
+        name: wanted[name].tolist() for name in wanted
+    }
+    assert cut.whole() == dataset
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_for_every_workload_the_oracle_of_a_cut_is_the_cut_of_the_oracle(tmp_path: Path, name: str):
+    subject = workload(name)
+    data = generated(subject, {}, 30_000, 1)
+    dataset = write_dataset(data, name, tmp_path)
+    last = max(int(stream.ts[-1]) for stream in data.streams if len(stream))
+    for until_ts in (0, last // 3, last // 2 + 1, last):
+        until_ts = until_ts // subject.output.grid * subject.output.grid
+        cut = before(dataset, event_times(dataset), until_ts)
+        wanted, answer = subject.oracle(cut.load()), expected(subject, cut)
+        assert all(wanted[field].tolist() == answer[field].tolist() for field in answer)
+
+
+def test_answers_of_other_query_parameters_and_workloads_are_kept_apart(tmp_path: Path):
+    forward = workload("forward")
+    data = generated(forward, {}, 100, 1)
+    dataset = write_dataset(data, "forward", tmp_path)
+    for copies in (2, 3, 2):
+        answer = expected(forward.bound({"copies": copies}), dataset)
+        assert len(answer["ts"]) == copies * data.events
+    assert len(list(tmp_path.glob("expected-forward-*"))) == 2
+    expected(replace(forward, name="backward"), dataset)  # it would take the same input
+    assert len(list(tmp_path.glob("expected-backward-*"))) == 1
+
+
+def test_answers_are_computed_again_when_code_that_the_oracle_uses_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    package = tmp_path / "workloads"
+    (package / "shared").mkdir(parents=True)
+    monkeypatch.setattr(workloads, "__path__", [*workloads.__path__, str(package)])
+    (package / "shared" / "__init__.py").write_text("")
+    helper = package / "shared" / "rule.py"
+    helper.write_text("def chosen(answer):\n    return answer\n")
+    (package / "shared" / "made.py").write_text(
+        "from workloads.suite.event_window.oracle import oracle\n"
+        "from workloads.shared.rule import chosen\n"
+        "def answer(data):\n    return chosen(oracle(data))\n"
+    )
+    made = importlib.import_module("workloads.shared.made")
+    subject = replace(EVENT_WINDOW, oracle=made.answer)
+    dataset = write_dataset(generated(EVENT_WINDOW, {}, 100, 1), "event_window", tmp_path / "data")
+    expected(subject, dataset)
+    helper.write_text("def chosen(answer):\n    return dict(answer)\n")
+    expected(subject, dataset)
+    assert len(list((tmp_path / "data").glob("expected-*"))) == 2
+
+
+def test_an_answer_cannot_be_cut_off_its_grid():
+    answer = {"ts": np.arange(5, dtype=np.int64)}
+    output = replace(EVENT_WINDOW.output, delay=2, grid=2)
+    assert answer_before(answer, 2, output)["ts"].tolist() == [0, 1, 2, 3]
+    with pytest.raises(DatasetError, match=r"cut at event time 3.* multiples of 2"):
+        answer_before(answer, 3, output)
+
+
+def test_the_number_of_records_is_known_once_the_answer_is_kept(tmp_path: Path):
+    data = generated(EVENT_WINDOW, {"values_per_barrier": 5}, 100, 1)
+    dataset = write_dataset(data, "event_window", tmp_path)
+    assert expected_rows(EVENT_WINDOW, dataset) is None
+    assert expected_rows(EVENT_WINDOW, dataset) is None  # and it computed nothing
+    answer = expected(EVENT_WINDOW, dataset)
+    assert expected_rows(EVENT_WINDOW, dataset) == len(answer["ts"]) == 9
+
+
+def test_of_a_cut_dataset_the_number_of_records_is_that_of_the_cut(tmp_path: Path):
+    data = generated(EVENT_WINDOW, {"values_per_barrier": 5}, 100, 1)
+    whole = write_dataset(data, "event_window", tmp_path)
+    expected(EVENT_WINDOW, whole)
+    times = event_times(whole)
+    for share in (0.0, 0.3, 0.7):
+        cut = before(whole, times, int(times[0][int(share * len(times[0]))]))
+        assert expected_rows(EVENT_WINDOW, cut) == len(expected(EVENT_WINDOW, cut)["ts"])
+
+
+def test_no_number_of_records_comes_from_a_file_that_cannot_be_read(tmp_path: Path):
+    data = generated(EVENT_WINDOW, {"values_per_barrier": 5}, 100, 1)
+    dataset = write_dataset(data, "event_window", tmp_path)
+    expected(EVENT_WINDOW, dataset)
+    (path,) = tmp_path.glob("**/expected-*.parquet")
+    path.write_bytes(b"not Parquet")
+    assert expected_rows(EVENT_WINDOW, dataset) is None

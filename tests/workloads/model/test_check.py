@@ -1,0 +1,202 @@
+"""The consistency checker: the suite's programs pass, programs broken on purpose do not."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engines.conformance import ordinary_input
+from engines.small_dataset import write_dataset
+from workloads.datasets.cut import answer_before, before, event_times
+from workloads.model import DGSProgram, StateType
+from workloads.model.check import check_program
+from workloads.model.trace import compare
+from workloads.registry import NAMES, workload
+from workloads.suite.event_window.program import PROGRAM as EVENT_WINDOW
+from workloads.suite.fraud_detection.program import PROGRAM as FRAUD_DETECTION
+from workloads.suite.keyed_counter.program import PROGRAM as KEYED_COUNTER
+from workloads.suite.page_view_join.program import PROGRAM as PAGE_VIEW_JOIN
+
+PROGRAMS = (EVENT_WINDOW, FRAUD_DETECTION, KEYED_COUNTER, PAGE_VIEW_JOIN)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_the_programs_of_the_suite_are_consistent(program):
+    report = check_program(program, examples=100)
+    assert report.ok, report.render()
+    assert len(report.checked) == 5
+
+
+def with_pair(program: DGSProgram, **changes: object) -> DGSProgram:
+    return replace(program, parallel=(replace(program.parallel[0], **changes),))
+
+
+def with_update(program: DGSProgram, update: object) -> DGSProgram:
+    return replace(program, states=(replace(program.states[0], update=update),))
+
+
+def join_drops_the_rules(first, second, state):
+    state.sum = first.sum + second.sum
+    state.model = second.model if second.rules > first.rules else first.model
+
+
+def fork_loses_the_sum(state, pred1, pred2, first, second):
+    first.sum = state.sum // 2
+    second.sum = state.sum // 2
+
+
+def fork_ignores_predicates(state, pred1, pred2, first, second):
+    first.count = state.count
+
+
+def fork_copies_to_both(state, pred1, pred2, first, second):
+    first.sum = state.sum
+    second.sum = state.sum
+
+
+def update_in_order(state, event, out):
+    if event.kind == 0:
+        state.sum = 3 * state.sum + event.value
+    else:
+        out.emit(event.ts, state.sum)
+        state.sum = 0
+
+
+def view_counts_itself(state, event, out):
+    out.emit(event.ts, event.kind, event.key, state.version, state.meta)
+    state.version += 1
+
+
+def update_at_zero(state, event, out):
+    if event.kind == 0:
+        state.sum += event.value
+    else:
+        out.emit(0, state.sum)
+        state.sum = 0
+
+
+def update_with_a_memory_of_its_own():
+    seen = []
+
+    def update(state, event, out):
+        seen.append(event)
+        if event.kind == 1:
+            out.emit(event.ts, len(seen))
+
+    return update
+
+
+BROKEN = [
+    ("C2", with_pair(FRAUD_DETECTION, join=join_drops_the_rules), "join: model(sum=0"),
+    ("C2", with_pair(EVENT_WINDOW, fork=fork_loses_the_sum), "expected: window(sum="),
+    ("C2", with_pair(EVENT_WINDOW, fork=fork_copies_to_both), "expected: window(sum="),
+    ("C1", with_pair(KEYED_COUNTER, fork=fork_ignores_predicates), "event read_reset"),
+    ("C3", with_update(EVENT_WINDOW, update_in_order), "are independent"),
+    ("C3", replace(PAGE_VIEW_JOIN, depends=lambda a, b: False), "are independent"),
+    ("C1", replace(PAGE_VIEW_JOIN, depends=lambda a, b: False), "then join"),
+    ("C3", with_update(PAGE_VIEW_JOIN, view_counts_itself), "outputs"),
+    ("time", with_update(EVENT_WINDOW, update_at_zero), "output with ts 0 instead of 1: (ts=0,"),
+    ("cut", with_update(EVENT_WINDOW, update_at_zero), "answer for the cut input: []"),
+    ("cut", with_update(EVENT_WINDOW, update_with_a_memory_of_its_own()), "cut before"),
+]
+
+
+@pytest.mark.parametrize(("condition", "program", "text"), BROKEN)
+def test_a_broken_program_is_caught_with_a_counterexample(condition, program, text):
+    report = check_program(program)
+    assert not report.ok
+    found = [violation for violation in report.violations if violation.condition == condition]
+    assert found, report.render()
+    assert text in found[0].render()
+    assert f"FAILS  {condition}" in report.render()
+
+
+def test_the_counterexample_is_shrunk():
+    report = check_program(with_pair(EVENT_WINDOW, fork=fork_loses_the_sum))
+    (found,) = (violation for violation in report.violations if violation.condition == "C2")
+    assert found.lines == (
+        "init: window(sum=0)",
+        "update value(ts=0, key=0, value=1): window(sum=1)",
+        "fork({}, {}):",
+        "  first part: window(sum=0)",
+        "  second part: window(sum=0)",
+        "join: window(sum=0)",
+        "expected: window(sum=1)",
+    )
+
+
+def test_an_output_with_another_time_is_reported_with_event_and_value():
+    report = check_program(with_update(EVENT_WINDOW, update_at_zero))
+    (found,) = (violation for violation in report.violations if violation.condition == "time")
+    assert found.where == "window"
+    assert found.lines == (
+        "init: window(sum=0)",
+        "event barrier(ts=1, key=0, value=0)",
+        "  output with ts 0 instead of 1: (ts=0, sum=0)",
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_oracle_of_a_cut_input_gives_the_cut_of_the_answer(name, tmp_path):
+    found = workload(name)
+    dataset = write_dataset(ordinary_input(found), name, tmp_path)
+    times = event_times(dataset)
+    whole = found.oracle(dataset.load())
+    outputs = np.unique(whole["ts"])
+    middle = int(outputs[len(outputs) // 2])
+    middle -= middle % found.output.grid
+    short = before(dataset, times, middle)
+    assert 0 < short.events < dataset.events
+    expected = answer_before(whole, middle, found.output)
+    assert 0 < len(expected["ts"]) < len(whole["ts"])
+    difference = compare(expected, found.oracle(short.load()), found.output)
+    assert difference.equal, difference.render()
+
+
+def test_the_same_seed_finds_the_same_counterexample():
+    program = with_update(EVENT_WINDOW, update_in_order)
+    assert check_program(program, seed=5) == check_program(program, seed=5)
+
+
+def test_too_many_outputs_are_caught():
+    program = replace(EVENT_WINDOW, max_outputs_per_event=0)
+    report = check_program(program)
+    assert not report.ok
+    assert "max_outputs_per_event is 0; raise it" in report.render()
+
+
+def test_an_exception_in_the_program_is_reported_and_not_raised():
+    def update(state, event, out):
+        state.total += 1
+
+    report = check_program(with_update(EVENT_WINDOW, update))
+    assert not report.ok
+    assert "AttributeError" in report.render()
+    assert f", in update ({__file__}:" in report.render()
+
+
+def test_several_state_types_are_reached_through_their_forks():
+    def parts(state, pred1, pred2, first, second):
+        first.sum = state.sum
+
+    def whole(first, second, state):
+        state.sum = first.sum + second.sum
+
+    window = EVENT_WINDOW.states[0]
+    part = StateType(
+        name="part",
+        dtype=np.dtype([("sum", np.int64)]),
+        update=window.update,
+        kinds=frozenset({"value"}),
+    )
+    stray = replace(part, name="stray")
+    pair = replace(EVENT_WINDOW.parallel[0], first="part", second="part", fork=parts, join=whole)
+    program = replace(
+        EVENT_WINDOW,
+        states=(window, part, stray),
+        parallel=(pair, replace(pair, parent="part")),
+    )
+    report = check_program(program, examples=60)
+    assert report.ok, report.render()
+    assert "C2 for part -> (part, part)" in report.checked
+    assert report.skipped == ("stray",)

@@ -1,0 +1,81 @@
+"""Records: what programs see as states, events and outputs."""
+
+import numpy as np
+import pytest
+
+from workloads.model import Alphabet, Input, ProgramError, Stream
+from workloads.model.merged import merge
+from workloads.model.records import Emitter, RecordType, event_type
+from workloads.suite.event_window.program import PROGRAM
+
+NESTED = np.dtype(
+    [("n", np.int32), ("share", np.float64), ("seen", np.bool_), ("grid", "i8", (2, 2))]
+)
+
+
+def test_records_start_zeroed_with_arrays_of_their_shape():
+    record = RecordType("nested", NESTED).zeroed()
+    assert (record.n, record.share, record.seen) == (0, 0.0, False)
+    assert record.grid.tolist() == [[0, 0], [0, 0]]
+
+
+def test_a_copy_shares_nothing_with_its_original():
+    kind = RecordType("nested", NESTED)
+    record = kind.zeroed()
+    twin = kind.copy(record)
+    twin.n = 1
+    twin.grid[0, 1] = 5
+    assert record.n == 0
+    assert record.grid[0, 1] == 0
+    assert not kind.equal(record, twin)
+    assert kind.equal(record, kind.zeroed())
+    assert kind.words(twin) == "nested(n=1, share=0.0, seen=False, grid=((0, 5), (0, 0)))"
+
+
+def test_a_field_that_does_not_exist_cannot_be_set():
+    record = RecordType("nested", NESTED).zeroed()
+    with pytest.raises(AttributeError):
+        record.other = 1
+
+
+def test_events_are_read_only():
+    event = event_type(PROGRAM.event)(1, 0, 0, 5)
+    assert (event.ts, event.kind, event.key, event.value) == (1, 0, 0, 5)
+    with pytest.raises(AttributeError):
+        event.value = 6
+
+
+def test_emitting_the_wrong_number_of_fields_is_an_error_with_the_row():
+    out = Emitter(PROGRAM.output)
+    out.emit(1, 2, 3)
+    with pytest.raises(ProgramError, match=r"got 3 fields \(1, 2, 3\); the output has"):
+        out.columns(PROGRAM.output)
+
+
+def test_outputs_keep_64_bit_integers_exactly():
+    out = Emitter(PROGRAM.output)
+    out.emit(2**62 + 1, -(2**63))
+    columns = out.columns(PROGRAM.output)
+    assert columns["ts"].tolist() == [2**62 + 1]
+    assert columns["sum"].tolist() == [-(2**63)]
+
+
+def test_events_come_in_total_order_and_absent_fields_read_as_zero():
+    streams = (
+        Stream(
+            name="value",
+            kinds=(0,),
+            ts=np.array([1, 3, 3], dtype=np.int64),
+            payload={"value": np.array([10, 30, 31], dtype=np.int64)},
+        ),
+        Stream(name="barrier", kinds=(1,), ts=np.array([0, 3], dtype=np.int64)),
+    )
+    data = Input(alphabet=Alphabet(kinds=PROGRAM.kinds), streams=streams)
+    events = list(merge(data, PROGRAM).events(PROGRAM))
+    assert [tuple(event) for event in events] == [
+        (0, 1, 0, 0),
+        (1, 0, 0, 10),
+        (3, 0, 0, 30),
+        (3, 0, 0, 31),
+        (3, 1, 0, 0),
+    ]

@@ -1,0 +1,141 @@
+"""Plans are shown as text, Graphviz source and SVG, and the commands print them."""
+
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from click.testing import CliRunner
+
+from lab.cli.check import check
+from lab.cli.plan import plan as plan_command
+from lab.cli.plan import plan_for_parameters
+from workloads.model import DGSProgram, ModelError
+from workloads.model.picture import plan_svg
+from workloads.model.render import plan_dot, plan_text
+from workloads.registry import NAMES, workload
+
+PLANNED = [name for name in NAMES if isinstance(workload(name).program, DGSProgram)]
+
+
+def plan_of(name: str, workers: int, **params: object):
+    return plan_for_parameters(workload(name), params, 10_000, workers)
+
+
+def test_the_text_shows_the_tree_with_workers_and_streams():
+    assert plan_text(plan_of("event_window", 3)).splitlines() == [
+        "plan for event_window: 3 workers (2 with work)",
+        "join/fork  window  barrier: barrier",
+        "  worker 0   window  value: value-0",
+        "  worker 1   window  value: value-1",
+    ]
+
+
+def test_a_leaf_shows_at_which_events_it_keeps_order():
+    text = plan_text(plan_of("event_window", 1))
+    assert "worker 0   window  value: value-0, value-1; barrier: barrier" in text
+    assert "(in order at barrier: barrier)" in text
+
+
+def test_few_keys_are_shown_tree_by_tree_and_many_by_shape():
+    assert "key 1\n" in plan_text(plan_of("page_view_join", 2, pages=2))
+    many = plan_text(plan_of("page_view_join", 8, pages=1000))
+    assert "keys, one tree each" in many
+    assert "key 1\n" not in many
+    assert len(many.splitlines()) < 40
+
+
+def test_shapes_beyond_the_limit_are_counted():
+    text = plan_text(plan_of("page_view_join", 16, pages=1000, streams=1))
+    assert text.splitlines()[-1].startswith("and 10 more shapes for ")
+
+
+@pytest.mark.parametrize("name", PLANNED)
+def test_dot_and_svg_name_every_worker_with_work(name):
+    plan = plan_of(name, 4)
+    workers = {n.worker for t in plan.trees for n in t.root.walk() if not n.children}
+    dot, svg = plan_dot(plan), plan_svg(plan)
+    assert dot.startswith("digraph")
+    ElementTree.fromstring(svg)
+    for worker in workers:
+        assert f"worker {worker}" in dot
+        assert f"worker {worker}" in svg
+
+
+def test_the_same_plan_gives_the_same_svg():
+    assert plan_svg(plan_of("event_window", 2)) == plan_svg(plan_of("event_window", 2))
+
+
+def test_lab_plan_prints_the_plan_and_writes_the_pictures(tmp_path):
+    dot, svg = tmp_path / "plan.dot", tmp_path / "plan.svg"
+    result = CliRunner().invoke(
+        plan_command,
+        ["page_view_join", "--workers", "2", "--param", "pages=3", "--dot", dot, "--svg", svg],
+        standalone_mode=False,
+    )
+    assert result.exception is None
+    assert result.output.startswith("plan for page_view_join: 2 workers, 3 keys")
+    assert dot.read_text().startswith("digraph")
+    assert svg.read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["event_window", "--workers", "0"], "0 is not in the range"),
+        (["event_window", "--workers", "2", "--param", "streams"], "not of the form name=value"),
+        (["event_window", "--workers", "2", "--svg", "/nonexistent/x.svg"], "x.svg"),
+        (["event_window", "--workers", "2", "--param", "a=1", "--dataset", "00"], "--param"),
+    ],
+)
+def test_lab_plan_refuses_wrong_arguments(arguments, message):
+    result = CliRunner().invoke(plan_command, arguments)
+    assert result.exit_code != 0
+    assert message in result.output
+
+
+BROKEN = """
+from dataclasses import replace
+from workloads.suite.event_window.program import PROGRAM
+
+def join(first, second, state):
+    state.sum = first.sum
+
+BAD = replace(PROGRAM, parallel=(replace(PROGRAM.parallel[0], join=join),))
+NUMBER = 3
+"""
+
+
+def test_lab_check_accepts_a_workload():
+    result = CliRunner().invoke(check, ["keyed_counter", "--examples", "20"], standalone_mode=False)
+    assert result.return_value == 0
+    assert "holds  C1 for counter -> (counter, counter)" in result.output
+
+
+def test_lab_check_prints_the_counterexample_of_a_program_in_the_current_directory(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "broken_join.py").write_text(BROKEN)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    result = CliRunner().invoke(check, ["broken_join:BAD"], standalone_mode=False)
+    assert result.return_value == 2
+    assert "C2 fails for window -> (window, window)" in result.output
+    assert "expected: window(sum=" in result.output
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("no_such_workload", "or give module:attribute"),
+        ("no_such_module:PROGRAM", "No module named 'no_such_module'"),
+        ("workloads.suite.event_window.program:VALUE", "is a int, not a DGSProgram"),
+    ],
+)
+def test_lab_check_says_what_it_could_not_find(name, message):
+    result = CliRunner().invoke(check, [name])
+    assert result.exit_code == 2
+    assert message in " ".join(result.output.split())
+
+
+def test_a_query_has_no_plan_and_the_error_says_so():
+    with pytest.raises(ModelError, match="workload forward is a query of operators"):
+        plan_of("forward", 2)

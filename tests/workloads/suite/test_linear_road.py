@@ -1,0 +1,247 @@
+"""Linear Road: oracles against loops, the program against oracles, and what the generator makes."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.workloads.suite.streams import generated, in_order, rows
+from workloads.inputs.linear_road.generate import PARAMETERS
+from workloads.inputs.linear_road.schema import (
+    FIELDS,
+    MILE_FT,
+    PERIOD_MS,
+    REPORT,
+    ROAD_FT,
+    SEGMENTS,
+    TYPES,
+)
+from workloads.model import Columns, Input, ModelError, Workload
+from workloads.model.narrow import pipeline
+from workloads.model.piperun import answer
+from workloads.model.strategies import inputs
+from workloads.model.trace import compare
+from workloads.registry import workload
+
+POS_REP = workload("linear_road_pos_rep")
+NEW_SEG = workload("linear_road_new_seg")
+BOTH = [POS_REP, NEW_SEG]
+FEW = st.integers(0, 2)
+MILLION = 1_000_000
+
+
+@settings(deadline=None)
+@given(inputs(pipeline(POS_REP), values=FEW))
+def test_pos_rep_forwards_what_is_a_report(data: Input):
+    expected = [
+        (ts, *payload.values()) for ts, _, _, payload in in_order(data) if payload["type"] == 0
+    ]
+    assert rows(POS_REP, POS_REP.oracle(data)) == expected
+
+
+@settings(deadline=None, max_examples=300)
+@given(inputs(pipeline(NEW_SEG), values=FEW, max_events=20))
+def test_new_seg_forwards_reports_from_elsewhere_than_the_vehicles_last(data: Input):
+    expected, last = [], {}
+    for ts, _, _, payload in in_order(data):
+        where = payload["xway"], payload["dir"], payload["seg"]
+        if payload["type"] == 0 and last.get(payload["vid"]) != where:
+            last[payload["vid"]] = where
+            expected.append((ts, *payload.values()))
+    assert rows(NEW_SEG, NEW_SEG.oracle(data)) == expected
+
+
+@pytest.mark.parametrize("chosen", BOTH, ids=lambda chosen: chosen.name)
+@settings(deadline=None)
+@given(data=st.data())
+def test_the_program_gives_the_sequence_that_the_oracle_says(chosen: Workload, data):
+    drawn = data.draw(inputs(pipeline(chosen), values=FEW))
+    assert rows(chosen, answer(pipeline(chosen), drawn)) == rows(chosen, chosen.oracle(drawn))
+
+
+@pytest.mark.parametrize("chosen", BOTH, ids=lambda chosen: chosen.name)
+def test_programs_and_oracles_agree_on_generated_input(chosen: Workload):
+    data = generated(chosen, {"vehicles": 50, "streams": 3, "requests": 0.1}, 20_000, seed=5)
+    expected = chosen.oracle(data)
+    found = answer(pipeline(chosen), data)
+    assert rows(chosen, found) == rows(chosen, expected)
+    assert len(expected["ts"]) > 5000
+
+
+def test_ties_between_vehicles_are_free_and_those_of_a_vehicle_are_not():
+    data = generated(NEW_SEG, {"vehicles": 90}, 3000, seed=1)
+    expected = NEW_SEG.oracle(data)
+    times = expected["ts"].tolist()
+    tie = next(i for i in range(len(times) - 1) if times[i] == times[i + 1])
+
+    def swapped(first: int, second: int) -> Columns:
+        order = np.arange(len(times))
+        order[[first, second]] = second, first
+        return {name: column[order] for name, column in expected.items()}
+
+    assert compare(expected, swapped(tie, tie + 1), NEW_SEG.output).equal
+    later = next(i for i in range(len(times)) if times[i] > times[0])
+    assert not compare(expected, swapped(0, later), NEW_SEG.output).equal
+
+
+@pytest.fixture(scope="module")
+def million() -> Input:
+    return generated(POS_REP, {}, MILLION, seed=1)
+
+
+def columns_of(data: Input) -> Columns:
+    streams = data.streams
+    return {
+        "ts": np.concatenate([stream.ts for stream in streams]),
+        **{
+            name: np.concatenate([stream.payload[name] for stream in streams])
+            for name in FIELDS.names or ()
+        },
+    }
+
+
+def test_a_million_records_have_the_selectivities_of_the_paper(million: Input):
+    assert million.events == MILLION
+    assert len(POS_REP.oracle(million)["ts"]) / MILLION == pytest.approx(0.99, abs=0.001)
+    assert len(NEW_SEG.oracle(million)["ts"]) / MILLION == pytest.approx(0.34, abs=0.005)
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+@pytest.mark.parametrize("vehicles", [1000, 10_000])
+def test_selectivities_hardly_depend_on_seed_and_vehicles(seed: int, vehicles: int):
+    data = generated(POS_REP, {"vehicles": vehicles}, MILLION, seed=seed)
+    assert len(NEW_SEG.oracle(data)["ts"]) / MILLION == pytest.approx(0.34, abs=0.01)
+
+
+def test_records_are_within_the_ranges_of_the_benchmark(million: Input):
+    found = columns_of(million)
+    assert set(found["type"].tolist()) == set(TYPES)
+    assert (found["vid"].min(), found["vid"].max()) == (0, 3999)
+    is_report = found["type"] == REPORT
+    for name, highest in {"speed": 100, "xway": 1, "lane": 4, "dir": 1, "seg": 99}.items():
+        reported = found[name][is_report]
+        assert reported.min() >= 0 and reported.max() <= highest, name
+        assert np.all(found[name][~is_report] == -1)
+    position = found["pos"][is_report]
+    assert position.min() >= 0 and position.max() < ROAD_FT
+    assert np.array_equal(found["seg"][is_report], position // MILE_FT)
+    assert len(set(position // MILE_FT)) == SEGMENTS
+    kinds, counts = np.unique(found["type"][~is_report], return_counts=True)
+    assert kinds.tolist() == [2, 3, 4]
+    assert np.all(np.abs(counts / counts.sum() - 1 / 3) < 0.03)
+
+
+def test_vehicles_report_every_30_s_and_drive_as_fast_as_they_say(million: Input):
+    found = columns_of(million)
+    order = np.lexsort((found["ts"], found["vid"]))
+    found = {name: column[order] for name, column in found.items()}
+    same = found["vid"][1:] == found["vid"][:-1]
+    assert np.all(np.diff(found["ts"])[same] == PERIOD_MS)
+    assert np.all(found["ts"] % 1000 == 0)
+    reports = found["type"] == REPORT
+    driving = same & reports[1:] & reports[:-1] & (found["lane"][1:] != 0)
+    assert driving.sum() > 0.9 * MILLION
+    forward = np.where(found["dir"][1:] == 0, 1, -1)
+    feet = (np.diff(found["pos"]) * forward)[driving]
+    # Direction and expressway are kept during a trip, and nobody skips a segment.
+    assert feet.min() > 0 and feet.max() < MILE_FT
+    assert np.array_equal(feet * 3600 // (30 * MILE_FT), found["speed"][1:][driving])
+    for name in ("dir", "xway"):
+        assert not np.any(np.diff(found[name])[driving])
+
+
+def test_trips_begin_on_the_entry_lane_and_end_on_the_exit_lane(million: Input):
+    lane = columns_of(million)["lane"]
+    reports = int(PARAMETERS["trip_reports"].default)
+    for which in (0, 4):
+        assert np.mean(lane == which) == pytest.approx(0.99 / reports, rel=0.05)
+
+
+@given(
+    begin=st.integers(0, 900),
+    length=st.integers(0, 300),
+    streams=st.integers(1, 5),
+    tick_ms=st.sampled_from([1, 1000, 30_000]),
+)
+@settings(deadline=None)
+def test_any_range_of_rows_can_be_made_alone(begin: int, length: int, streams: int, tick_ms: int):
+    params = POS_REP.params({"vehicles": 7, "streams": streams, "tick_ms": tick_ms})
+    specs = POS_REP.streams(params, 6000)
+    assert sum(spec.events for spec in specs) == 6000
+    for index in range(streams):
+        whole = POS_REP.generate(params, 9, specs, index, 0, 1200)
+        part = POS_REP.generate(params, 9, specs, index, begin, begin + length)
+        assert list(part) == ["ts", *(FIELDS.names or ())]
+        for name, values in part.items():
+            assert values.dtype == (np.int64 if name == "ts" else FIELDS[name])
+            assert values.tolist() == whole[name][begin : begin + length].tolist()
+
+
+@given(st.integers(1, 6), st.integers(0, 100), st.integers(0, 2**64))
+@settings(deadline=None)
+def test_the_number_of_streams_changes_no_record(streams: int, events: int, seed: int):
+    def records(count: int) -> list[tuple[int, ...]]:
+        data = generated(POS_REP, {"vehicles": 11, "streams": count}, events, seed)
+        assert data.events == events
+        for index, stream in enumerate(data.streams):
+            assert np.all(stream.payload["vid"] % count == index)
+        found = columns_of(data)
+        return sorted(zip(*(column.tolist() for column in found.values()), strict=True))
+
+    assert records(streams) == records(1)
+
+
+def test_with_a_fine_tick_streams_take_turns():
+    data = generated(POS_REP, {"vehicles": 100, "streams": 2, "tick_ms": 1}, 1000, seed=1)
+    order = sorted((ts, i) for i, s in enumerate(data.streams) for ts in s.ts.tolist())
+    assert [index for _, index in order] == [0, 1] * 500
+
+
+def test_known_records_stay_what_they_are():
+    """The generator's version must be raised when this changes: catalogues rely on it."""
+    params = POS_REP.params({})
+    specs = POS_REP.streams(params, 100_000)
+    made = POS_REP.generate(params, 42, specs, 1, 10_000, 10_003)
+    assert {name: values.tolist() for name, values in made.items()} == KNOWN
+
+
+KNOWN = {
+    "ts": [150_000, 150_000, 150_000],
+    "type": [0, 0, 0],
+    "vid": [1, 3, 5],
+    "speed": [32, 23, 27],
+    "xway": [1, 1, 0],
+    "lane": [3, 1, 3],
+    "dir": [0, 0, 1],
+    "seg": [70, 34, 82],
+    "pos": [372_403, 183_545, 435_472],
+}
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"vehicles": 2, "streams": 3}, "3 streams for 2 vehicles"),
+        ({"slowest_mph": 60}, "slowest_mph is 60 and fastest_mph 59; nothing between"),
+        ({"trip_reports": 500}, "500 reports at 59 mph is 1295605 feet long, the road 528000"),
+    ],
+)
+def test_parameters_that_make_no_sense_are_refused(params: dict[str, object], message: str):
+    with pytest.raises(ModelError, match=message):
+        POS_REP.streams(POS_REP.params(params), 1000)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"trip_reports": 126, "fastest_mph": 95, "slowest_mph": 95},
+        {"vehicles": 1, "streams": 1, "requests": 1.0, "tick_ms": 30_000},
+        {"vehicles": 512, "streams": 512, "requests": 0.0, "expressways": 1000},
+    ],
+)
+def test_parameters_at_their_limits_make_records_within_their_ranges(params: dict[str, object]):
+    found = columns_of(generated(POS_REP, params, 2000, seed=1))
+    reports = found["type"] == REPORT
+    position = found["pos"][reports]
+    assert position.min(initial=0) == 0 and position.max(initial=0) < ROAD_FT
+    assert found["speed"].max() <= 100

@@ -1,0 +1,198 @@
+"""Parametric pipelines: the oracle against loops, the program against the oracle, the input."""
+
+from math import erf, sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.workloads.suite.streams import generated, in_order, rows
+from workloads.model import Input, ModelError
+from workloads.model.check import check
+from workloads.model.narrow import pipeline
+from workloads.model.piperun import answer
+from workloads.model.strategies import inputs
+from workloads.registry import workload
+from workloads.suite.parametric.oracle import power
+from workloads.suite.parametric.records import KEY_SPACE, MASK, MATRIX
+
+PARAMETRIC = workload("parametric")
+PIPELINES: list[dict[str, Any]] = [
+    {},
+    {"operators": "sl"},
+    {"operators": "ps,sf", "state_bytes": "8,32"},
+    {"operators": "sl,ps", "selectivity": "50,1", "iterations": "0,3"},
+    {"operators": "sl,sl,ps,sf", "selectivity": "3,0.5,2,0.3", "tuple_bytes": 64},
+    {"operators": "sf,ps,sl", "partitioning": "hash", "partitions": 3},
+]
+WIDE = st.integers(-3, 3) | st.integers(-(2**40), 2**40)
+
+
+@pytest.mark.parametrize("query", PIPELINES, ids=str)
+@settings(deadline=None, max_examples=50)
+@given(data=st.data())
+def test_the_program_gives_the_sequence_that_the_oracle_says(query: dict[str, Any], data):
+    chosen = PARAMETRIC.bound(query)
+    drawn = data.draw(inputs(pipeline(chosen), values=WIDE))
+    assert rows(chosen, answer(pipeline(chosen), drawn)) == rows(chosen, chosen.oracle(drawn))
+
+
+@pytest.mark.parametrize("query", PIPELINES, ids=str)
+def test_they_agree_on_generated_input(query: dict[str, Any]):
+    chosen = PARAMETRIC.bound(query)
+    data = generated(chosen, {"keys": 20, "streams": 3, "sigma": 0.3}, 1500, seed=3)
+    expected = chosen.oracle(data)
+    assert rows(chosen, answer(pipeline(chosen), data)) == rows(chosen, expected)
+    assert len(expected["ts"]) > 500
+
+
+@pytest.mark.parametrize("query", PIPELINES, ids=str)
+def test_the_laws_hold(query: dict[str, Any]):
+    report = check(pipeline(PARAMETRIC.bound(query)), examples=20)
+    assert report.ok, report.render()
+
+
+@settings(deadline=None, max_examples=30)
+@given(inputs(pipeline(PARAMETRIC), values=WIDE))
+def test_a_state_is_the_sum_of_what_its_key_has_had(data: Input):
+    """A loop over the records, word by word, for one operator with 3 words of state."""
+    chosen = PARAMETRIC.bound({"operators": "ps", "state_bytes": "24", "iterations": "2"})
+    expected, states = [], {}
+    for ts, _, _, payload in in_order(data):
+        words = states.setdefault(payload["key"], [0, 0, 0])
+        for k in range(3):
+            words[k] = (words[k] + (2 * k + 1) * (payload["x0"] & MASK)) & MASK
+        a, b = sum(words) & MASK, payload["id"] & MASK
+        for _ in range(2):
+            a, b = (
+                (MATRIX[0][0] * a + MATRIX[0][1] * b) & MASK,
+                (MATRIX[1][0] * a + MATRIX[1][1] * b) & MASK,
+            )
+        expected.append((ts, payload["id"], payload["key"], (a + b) & MASK))
+    assert rows(chosen, chosen.oracle(data)) == expected
+
+
+@given(st.integers(0, 200))
+def test_powers_are_repeated_products(exponent: int):
+    wanted = np.eye(2, dtype=object)
+    for _ in range(exponent):
+        wanted = wanted.dot(np.array(MATRIX, dtype=object)) & MASK
+    assert [list(row) for row in power(MATRIX, exponent)] == wanted.tolist()
+
+
+def test_no_product_of_words_leaves_63_bits():
+    assert max(max(row) for row in MATRIX) * MASK * 2 < 2**63
+    (a, b), (c, d) = MATRIX
+    assert (a * d - b * c) % 2 == 1, "the matrix can be inverted, so that nothing is lost"
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.5, 0.99])
+def test_a_selectivity_below_1_keeps_that_share(share: float):
+    data = generated(PARAMETRIC, {}, 200_000, seed=1)
+    chosen = PARAMETRIC.bound({"operators": "sl,sl", "selectivity": f"{share},1"})
+    assert len(chosen.oracle(data)["ts"]) / 200_000 == pytest.approx(share, rel=0.05)
+    twice = PARAMETRIC.bound({"operators": "sl,sl", "selectivity": f"{share}"})
+    assert len(twice.oracle(data)["ts"]) / 200_000 == pytest.approx(share * share, rel=0.15)
+
+
+def test_copies_follow_each_other_and_are_told_apart_by_their_ids():
+    chosen = PARAMETRIC.bound({"operators": "sl", "selectivity": "3"})
+    found = chosen.oracle(generated(chosen, {}, 100, seed=1))
+    assert found["id"].tolist() == list(range(300))
+    assert pipeline(chosen).stages[0].max_outputs == 3
+
+
+def test_sizes_are_those_asked_for():
+    chosen = PARAMETRIC.bound(
+        {"operators": "sl,ps,sf", "tuple_bytes": 128, "state_bytes": "8,256,1024"}
+    )
+    stages = pipeline(chosen).stages
+    assert [stage.output.itemsize for stage in stages] == [128] * 3
+    assert [stage.state and stage.state.itemsize for stage in stages] == [None, 256, 1024]
+
+
+def test_ranges_of_keys_are_partitions_of_equal_width():
+    stage = pipeline(PARAMETRIC.bound({"operators": "ps", "partitions": 4})).stages[0]
+    assert stage.bounds == (KEY_SPACE // 4, KEY_SPACE // 2, 3 * KEY_SPACE // 4)
+    hashed = pipeline(PARAMETRIC.bound({"operators": "ps", "partitioning": "hash"})).stages[0]
+    assert (hashed.bounds, hashed.partitions) == (None, 100)
+
+
+@pytest.mark.parametrize("sigma", [0.1, 0.3, 1.0, 100.0])
+def test_keys_follow_the_normal_distribution_within_the_space_of_keys(sigma: float):
+    data = generated(PARAMETRIC, {"sigma": sigma, "keys": 1000}, 200_000, seed=1)
+    key = data.streams[0].payload["key"]
+    assert key.min() >= 0 and key.max() < KEY_SPACE
+    shares = np.histogram(key, bins=20, range=(0, KEY_SPACE))[0] / len(key)
+
+    def below(x: float) -> float:
+        return erf(x / sigma / sqrt(2))
+
+    edges = np.linspace(-1, 1, 21)
+    wanted = np.diff([below(x) for x in edges]) / (below(1) - below(-1))
+    assert np.abs(shares - wanted).max() < 0.005
+
+
+@pytest.mark.parametrize("params", [{"keys": 1}, {"keys": 2, "sigma": 0.001}, {"keys": KEY_SPACE}])
+def test_there_may_be_one_key_and_as_many_as_the_space_has(params: dict[str, Any]):
+    data = generated(PARAMETRIC, params, 1000, seed=1)
+    different = len(set(data.streams[0].payload["key"].tolist()))
+    assert different <= params["keys"] and (different > 1) == (params["keys"] > 1)
+
+
+@given(st.integers(0, 900), st.integers(0, 300), st.integers(1, 5), st.integers(0, 2**64))
+@settings(deadline=None)
+def test_any_range_of_rows_can_be_made_alone(begin: int, length: int, streams: int, seed: int):
+    params = PARAMETRIC.params({"keys": 50, "sigma": 0.5, "streams": streams})
+    specs = PARAMETRIC.streams(params, 6000)
+    for index in range(streams):
+        whole = PARAMETRIC.generate(params, seed, specs, index, 0, 1200)
+        part = PARAMETRIC.generate(params, seed, specs, index, begin, begin + length)
+        for name, values in part.items():
+            assert values.dtype == np.int64
+            assert values.tolist() == whole[name][begin : begin + length].tolist()
+
+
+def test_ids_are_different_in_all_streams():
+    data = generated(PARAMETRIC, {"streams": 3}, 1000, seed=1)
+    ids = np.concatenate([stream.payload["id"] for stream in data.streams])
+    assert sorted(ids.tolist()) == list(range(1000))
+
+
+def test_known_rows_stay_what_they_are():
+    """The generator's version must be raised when this changes: catalogues rely on it."""
+    params = PARAMETRIC.params({"sigma": 0.2})
+    specs = PARAMETRIC.streams(params, 1000)
+    made = PARAMETRIC.generate(params, 42, specs, 0, 500, 503)
+    assert {name: values.tolist() for name, values in made.items()} == KNOWN
+
+
+KNOWN = {
+    "ts": [5, 5, 5],
+    "id": [500, 501, 502],
+    "key": [23_504, 44_279, 39_049],
+    "x0": [860_645_161, 920_624_941, 29_767_066],
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ({"operators": "sl,xx"}, "operators is 'sl,xx'; give one or more of sl, ps, sf"),
+        ({"operators": ""}, "operators is ''"),
+        ({"iterations": "1,2,3"}, "iterations is '1,2,3', with 3 entries for 2 operators"),
+        ({"iterations": "many"}, "iterations is 'many': 'many' is not a whole number below"),
+        ({"selectivity": "0"}, "'0' is neither a whole number above 0 nor between 0 and 1"),
+        ({"selectivity": "1.5"}, "'1.5' is neither"),
+        ({"selectivity": "2000"}, "4000000 copies of a record; the most is 1048576"),
+        ({"state_bytes": "12"}, "12 is not a multiple of 8 from 8 to 65536"),
+        ({"tuple_bytes": 36}, "tuple_bytes is 36; give a multiple of 8"),
+        ({"tuple_bytes": 24}, "must be at least 32"),
+        ({"partitioning": "key"}, "partitioning is 'key'; give range or hash"),
+    ],
+)
+def test_descriptions_that_make_no_sense_are_refused(query: dict[str, Any], message: str):
+    with pytest.raises(ModelError, match=message):
+        PARAMETRIC.bound(query)

@@ -1,0 +1,1 @@
+"""Inputs that several workloads share: their schema, their generators."""

@@ -1,0 +1,36 @@
+"""What the workloads on Linear Road's records declare alike."""
+
+from collections.abc import Callable
+
+from workloads.inputs.linear_road.generate import PARAMETERS, generate, keys, streams
+from workloads.inputs.linear_road.schema import INPUT
+from workloads.model import Columns, Input, OutputType, Pipeline, Workload
+
+
+def on_linear_road(
+    *, name: str, title: str, paper: str, program: Pipeline, oracle: Callable[[Input], Columns]
+) -> Workload:
+    """Return a workload that takes Linear Road's records; its arguments are as in `Workload`.
+
+    What it forwards leaves in order of time. That of one vehicle depends on each other; ties
+    between vehicles are free, so that instances of an operator may each have their vehicles.
+    """
+    return Workload(
+        name=name,
+        title=title,
+        paper=paper,
+        program=program,
+        output=OutputType(
+            kinds=("report",),
+            depends=lambda a, b: a.key == b.key,
+            key_field="vid",
+            sorted=True,
+        ),
+        parameters=PARAMETERS,
+        keys=keys,
+        streams=streams,
+        generate=generate,
+        oracle=oracle,
+        input=INPUT,
+        small={"vehicles": 40},
+    )

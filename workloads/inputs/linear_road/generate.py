@@ -1,0 +1,195 @@
+"""Generates the records of Linear Road: every vehicle one each 30 s, any of them by itself.
+
+The benchmark's own input comes from a traffic simulation of three hours, whose records can only be
+made one after the other. Here the k-th record of a vehicle is a function of the seed, the vehicle
+and k, and the k-th records of all vehicles are round k. What is kept of the benchmark: its schema
+and ranges, the period, whole seconds of time (`tick_ms`), lanes by which a vehicle enters and
+leaves, and the selectivities of both workloads. What is not: traffic. A vehicle keeps its pace for
+a whole trip, nobody is in anybody's way, and there are no accidents.
+
+- A vehicle makes trips of `trip_reports` records, one behind the other, the first joined in the
+  middle. A trip has an expressway, a direction, a place of entry and a pace.
+- In each period a vehicle drives its pace, up to 200 feet more or less; the reported speed is what
+  it drove in the period before. No period takes it further than the next segment but one border.
+- Now and then (`requests`) a record is a request instead of a report.
+- Vehicles are dealt to the streams in turn. How many streams there are changes nothing in the
+  records, nor in their times.
+
+The share of records that are the first report of a vehicle in a segment is, with the pace p in
+miles a period, about 1 / trip_reports + (1 - 1 / trip_reports) E[p], and that of the first trip's
+beginning: see the defaults below.
+"""
+
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.datasets.dealt import rows_of
+from workloads.datasets.random import Bits, below, draw_at
+from workloads.inputs.linear_road.schema import (
+    BALANCE,
+    ENTRY_LANE,
+    EXIT_LANE,
+    FIELDS,
+    MILE_FT,
+    NONE,
+    PERIOD_MS,
+    RECORD,
+    REPORT,
+    ROAD_FT,
+    TRAVEL_LANES,
+    TYPES,
+)
+from workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
+
+IntArray = npt.NDArray[np.int64]
+Feet = TypeVar("Feet", int, IntArray)
+
+_ALL = 0  # records draw as one stream, whatever streams they are dealt to
+(_PHASE, _XWAY, _DIRECTION, _PACE, _ENTRY, _JITTER, _LANE, _REQUEST, _KIND) = range(9)  # lanes
+
+_JITTER_FT = 200
+_FT_PER_MPH = MILE_FT * PERIOD_MS // 3_600_000
+"""44 feet in a period for each mile an hour."""
+
+PARAMETERS = {
+    "vehicles": Parameter(
+        default=4000, help="vehicles, each with a record in 30 s", minimum=1, maximum=10**7
+    ),
+    "expressways": Parameter(default=2, help="number of expressways", minimum=1, maximum=1000),
+    "streams": Parameter(
+        default=2, help="physical streams, dealt vehicles in turn", minimum=1, maximum=512
+    ),
+    "trip_reports": Parameter(
+        default=40,
+        help="records of a trip; then a vehicle enters elsewhere",
+        minimum=2,
+        maximum=1000,
+    ),
+    "slowest_mph": Parameter(default=18, help="lowest pace of a trip", minimum=10, maximum=95),
+    "fastest_mph": Parameter(default=59, help="highest pace of a trip", minimum=10, maximum=95),
+    "requests": Parameter(
+        default=0.01, help="share of records that are requests", minimum=0.0, maximum=1.0
+    ),
+    "tick_ms": Parameter(
+        default=1000,
+        help="times are multiples of this; 1: hardly any ties, and streams take turns",
+        minimum=1,
+        maximum=PERIOD_MS,
+    ),
+}
+"""With the defaults E[p] = (18 + 59) / 2 / 120, and so 0.338 of the records are the first in their
+segment; a vehicle's first record always is, which makes it 0.340 for a million records."""
+
+
+def keys(params: Params) -> int:
+    """Return 1: tags carry no key."""
+    return 1
+
+
+def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
+    """Return the streams, which have `events` records between them.
+
+    Raises:
+        ModelError: more streams than vehicles, no pace between the lowest and the highest, or trips
+            that are longer than the road.
+    """
+    vehicles, count = int(params["vehicles"]), int(params["streams"])
+    if count > vehicles:
+        raise ModelError(f"linear_road: {count} streams for {vehicles} vehicles; some have none")
+    slowest, fastest = int(params["slowest_mph"]), int(params["fastest_mph"])
+    if slowest > fastest:
+        raise ModelError(
+            f"linear_road: slowest_mph is {slowest} and fastest_mph {fastest}; nothing between"
+        )
+    longest = _longest_ft(params, fastest * _FT_PER_MPH)
+    if longest >= ROAD_FT:
+        raise ModelError(
+            f"linear_road: a trip of {params['trip_reports']} reports at {fastest} mph is "
+            f"{longest} feet long, the road {ROAD_FT}; lower trip_reports or fastest_mph"
+        )
+    rounds, rest = divmod(events, vehicles)
+    return tuple(
+        StreamSpec(
+            name=f"report-{index}",
+            kinds=(RECORD,),
+            fields=FIELDS,
+            events=rounds * rows_of(vehicles, index, count) + rows_of(rest, index, count),
+        )
+        for index in range(count)
+    )
+
+
+def generate(
+    params: Params, seed: int, specs: tuple[StreamSpec, ...], index: int, begin: int, end: int
+) -> Columns:
+    """Return rows [begin, end) of one stream."""
+    vehicles, count = int(params["vehicles"]), int(params["streams"])
+    turn, slot = np.divmod(np.arange(begin, end, dtype=np.int64), rows_of(vehicles, index, count))
+    vehicle = slot * count + index
+    record = turn * vehicles + vehicle
+    tick = int(params["tick_ms"])
+    columns = {
+        "type": np.full(end - begin, REPORT, dtype=np.int64),
+        "vid": vehicle,
+        **_driven(params, seed, vehicle, turn),
+    }
+    bits = draw_at(seed, _ALL, _REQUEST, record) >> np.uint64(32)
+    is_request = bits < np.uint64(round(float(params["requests"]) * 2**32))
+    kind = draw_at(seed, _ALL, _KIND, record[is_request])
+    for name, values in columns.items():
+        if name == "type":
+            values[is_request] = BALANCE + below(kind, len(TYPES) - 1)
+        elif name != "vid":
+            values[is_request] = NONE
+    return {
+        "ts": turn * PERIOD_MS + vehicle * PERIOD_MS // vehicles // tick * tick,
+        **{name: columns[name].astype(FIELDS[name]) for name in FIELDS.names or ()},
+    }
+
+
+def _driven(params: Params, seed: int, vehicle: IntArray, turn: IntArray) -> dict[str, IntArray]:
+    """Return where the vehicles are in their turns, and how fast."""
+    vehicles, reports = int(params["vehicles"]), int(params["trip_reports"])
+    slowest, fastest = (int(params[name]) * _FT_PER_MPH for name in ("slowest_mph", "fastest_mph"))
+    record = turn * vehicles + vehicle
+    phase = below(draw_at(seed, _ALL, _PHASE, vehicle), reports)
+    number, nth = np.divmod(turn + phase, reports)
+    trip = number * vehicles + vehicle
+
+    def of_trip(lane: int) -> Bits:
+        return draw_at(seed, _ALL, lane, trip)
+
+    def ahead(record: IntArray) -> IntArray:
+        return below(draw_at(seed, _ALL, _JITTER, record), _JITTER_FT + 1)
+
+    pace = slowest + below(of_trip(_PACE), fastest - slowest + 1)
+    entry = _below_each(of_trip(_ENTRY), ROAD_FT - _longest_ft(params, pace))
+    here = ahead(record)
+    driven = entry + pace * nth + here
+    direction = below(of_trip(_DIRECTION), 2)
+    position = np.where(direction == 0, driven, ROAD_FT - 1 - driven)
+    lane = TRAVEL_LANES[0] + below(draw_at(seed, _ALL, _LANE, record), len(TRAVEL_LANES))
+    lane[nth == 0] = ENTRY_LANE
+    lane[nth == reports - 1] = EXIT_LANE
+    # Nobody knows how fast a vehicle was before it entered: its pace.
+    since = np.where(nth == 0, pace, pace + here - ahead(record - vehicles))
+    return {
+        "speed": since // _FT_PER_MPH,
+        "xway": below(of_trip(_XWAY), int(params["expressways"])),
+        "lane": lane,
+        "dir": direction,
+        "seg": position // MILE_FT,
+        "pos": position,
+    }
+
+
+def _longest_ft(params: Params, pace: Feet) -> Feet:
+    """Return how many feet a trip at a pace (feet a period) may take."""
+    return pace * (int(params["trip_reports"]) - 1) + _JITTER_FT + 1
+
+
+def _below_each(bits: Bits, limits: IntArray) -> IntArray:
+    """Map random bits to integers in [0, limit), each with a limit of its own below 2^32."""
+    return (((bits >> np.uint64(32)) * limits.astype(np.uint64)) >> np.uint64(32)).astype(np.int64)

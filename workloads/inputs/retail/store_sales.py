@@ -1,0 +1,103 @@
+"""Generates sales in stores, by the benchmark's published data model.
+
+- An order, or ticket, has 1 to 14 lines, each number as often. Orders come in pairs with 15 lines:
+  n and 15 - n, so that the row decides in which order it is. Numbers of neighbours in a pair are
+  therefore opposite, and each by itself is uniform.
+- Orders come evenly in time, around the clock, where the model draws a day and a second for each.
+  All lines of an order have its time and its store, which is uniform.
+- Of the items, 40 % are popular, 5 % fixed, and the rest uniform, see `bought` and `scale`; an
+  item's category is 1 + item mod 10, where the model draws it.
+- Prices: wholesale 1.00 to 100.00, markup 0 to 100 %, discount 0 to 100 %, quantity 1 to 100; one
+  line in five has a coupon for 0 to 100 % of it. Amounts are rounded half up to cents.
+
+Random numbers belong to the place of a line among all lines: with several streams, each has the
+rows that are its own, at the same times.
+"""
+
+import numpy as np
+
+from workloads.datasets.random import below, draw_at
+from workloads.inputs.retail import bought
+from workloads.inputs.retail.days import midnight_ms
+from workloads.inputs.retail.dealt import dealt_streams, keys, parameters
+from workloads.inputs.retail.scale import Ints, category_of
+from workloads.inputs.retail.schema import HOUR_MS, SALE, STORE_SALES
+from workloads.model import Columns, Parameter, Params, StreamSpec
+
+__all__ = ["INPUT", "MOST_LINES", "PARAMETERS", "generate", "keys", "streams"]
+
+INPUT = STORE_SALES
+
+MOST_LINES = 14
+PAIR_ROWS = MOST_LINES + 1
+
+PARAMETERS = {
+    "orders_per_hour": Parameter(
+        default=100_000,
+        help="orders of all stores in an hour of event time, with 7.5 lines each",
+        minimum=1,
+        maximum=10**9,
+    ),
+    **parameters("pairs of orders"),
+}
+
+_LENGTH, _STORE, _WHICH, _ITEM, _QUANTITY = range(5)
+_WHOLESALE, _MARKUP, _DISCOUNT, _COUPON, _PART = range(5, 10)
+"""Lanes of random numbers."""
+
+_SALES = 0  # rows draw as this stream, whichever physical one they are in
+
+
+def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
+    """Return the streams, which have `events` rows in all.
+
+    Raises:
+        ModelError: parameters that contradict each other.
+    """
+    return dealt_streams(params, events, kind="sale", fields=SALE, unit=PAIR_ROWS)
+
+
+def generate(
+    params: Params, seed: int, specs: tuple[StreamSpec, ...], index: int, begin: int, end: int
+) -> Columns:
+    """Return rows [begin, end) of a stream."""
+    rows = np.arange(begin, end, dtype=np.int64)
+    pair, place = rows // PAIR_ROWS * len(specs) + index, rows % PAIR_ROWS
+    lines = 1 + below(draw_at(seed, _SALES, _LENGTH, pair), MOST_LINES)
+    order = 2 * pair + (place >= lines)
+    line = pair * PAIR_ROWS + place
+    items = bought.bought_items(
+        params, draw_at(seed, _SALES, _WHICH, line), draw_at(seed, _SALES, _ITEM, line)
+    )
+    stores = below(draw_at(seed, _SALES, _STORE, order), bought.sizes(params).stores)
+    quantity, net_paid = _paid(seed, line)
+    return {
+        "ts": midnight_ms(str(params["first_day"]))
+        + order * HOUR_MS // int(params["orders_per_hour"]),
+        "ticket": order,
+        "item": items.astype(np.int32),
+        "category": category_of(items).astype(np.int16),
+        "store": stores.astype(np.int32),
+        "quantity": quantity.astype(np.int32),
+        "net_paid": net_paid,
+    }
+
+
+def _paid(seed: int, line: Ints) -> tuple[Ints, Ints]:
+    """Return quantities, and what is paid for them in cents."""
+
+    def drawn(lane: int, limit: int) -> Ints:
+        return below(draw_at(seed, _SALES, lane, line), limit)
+
+    wholesale = 100 + drawn(_WHOLESALE, 9_901)
+    list_price = _percent(wholesale, 100 + drawn(_MARKUP, 101))
+    price = _percent(list_price, 100 - drawn(_DISCOUNT, 101))
+    quantity = 1 + drawn(_QUANTITY, 100)
+    amount = price * quantity
+    coupon = np.where(drawn(_COUPON, 5) == 0, _percent(amount, drawn(_PART, 101)), 0)
+    return quantity, amount - coupon
+
+
+def _percent(cents: Ints, percent: Ints) -> Ints:
+    rounded: Ints = (cents * percent + 50) // 100
+    return rounded

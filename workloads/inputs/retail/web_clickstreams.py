@@ -1,0 +1,175 @@
+"""Generates clicks on the web, by the benchmark's published data model.
+
+What a visit is, as published: of five visits, four are of visitors with 11 to 21 clicks, each
+number as often, half of them by unknown users; one is of a buyer, with 3 to 6 clicks of the same
+kind, and one click for each of the 1 to 14 items of the order, all at its time. Clicks without a
+sale are on uniform items; bought ones are as in stores. Half the buyers are uniform and half
+popular. Types of pages are uniform.
+
+When, which is simplified so that every row can be made alone, in order of time:
+
+- Rows come evenly in time, but those of an order have one time.
+- A *group* is 152 rows: 137 clicks, and behind the 68th and the last of them the rows of an order,
+  n and 15 - n.
+- A *lane* is a sequence of clicks, one visit behind the other, in *cycles* of ten visits with 137
+  clicks: four visitors with 64 clicks in all, two buyers with 9, four visitors again. Numbers in a
+  pair are opposite (11 and 21), and each by itself is uniform.
+- A *window* is M groups, and 137 M lanes have one click each in it, at a random place. So gaps
+  within a visit are between 0 and two windows, most often about one: `gap_s`. The model draws
+  clicks anywhere in a day, so that half of the gaps exceed an hour; by default an eighth do here.
+- At every time, each phase of a cycle is in as many lanes as any other. The orders of a group
+  belong to the two buyers that had their third or their last click in the window before.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from workloads.datasets.random import Bits, below, draw_at
+from workloads.inputs.retail import bought
+from workloads.inputs.retail.days import midnight_ms
+from workloads.inputs.retail.dealt import dealt_streams, keys, parameters
+from workloads.inputs.retail.scale import Ints, category_of, popular
+from workloads.inputs.retail.schema import CLICK, HOUR_MS, PAGES, WEB_CLICKSTREAMS
+from workloads.inputs.retail.store_sales import MOST_LINES
+from workloads.model import Columns, Parameter, Params, StreamSpec
+
+__all__ = ["INPUT", "PARAMETERS", "generate", "keys", "streams"]
+
+INPUT = WEB_CLICKSTREAMS
+
+PARAMETERS = {
+    "visits_per_hour": Parameter(
+        default=240,
+        help="visits that begin in an hour of event time, with 15.2 rows each",
+        minimum=1,
+        maximum=10**7,
+    ),
+    "gap_s": Parameter(
+        default=2_400,
+        help="mean time between clicks of a visit, cut down to a multiple of 36000 s / "
+        "visits_per_hour, at least one",
+        minimum=1,
+        maximum=86_400,
+    ),
+    **parameters("groups of 152 rows"),
+}
+
+GROUP_ROWS = 152
+CYCLE_CLICKS, CYCLE_VISITS = 137, 10
+_BEFORE_FIRST_ORDER = 68
+_THIRD_CLICK, _LAST_CLICK = 66, 72
+"""Places in a cycle: the first buyer's third click, and the second buyer's last."""
+
+_FIRST_BUYER, _SECOND_BUYER = 4, 5  # visits of a cycle
+
+_LINES, _FACTOR, _OFFSET, _SHIFT, _BUYERS, _KNOWN, _USER, _POPULAR, _WHICH, _ITEM, _PAGE = range(11)
+_VISITORS = range(11, 15)
+"""Lanes of random numbers; those of visitors are for the four pairs of them in a cycle."""
+
+_CLICKS = 0  # rows draw as this stream, whichever physical one they are in
+
+
+class _Places(NamedTuple):
+    """Where rows are: the place in a cycle, the cycle's number among all, and the order's or 0."""
+
+    place: Ints
+    cycle: Ints
+    sale: Ints
+    time: Ints
+
+
+def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
+    """Return the streams, which have `events` rows in all.
+
+    Raises:
+        ModelError: parameters that contradict each other.
+    """
+    return dealt_streams(params, events, kind="click", fields=CLICK, unit=GROUP_ROWS)
+
+
+def generate(
+    params: Params, seed: int, specs: tuple[StreamSpec, ...], index: int, begin: int, end: int
+) -> Columns:
+    """Return rows [begin, end) of a stream."""
+    rows = np.arange(begin, end, dtype=np.int64)
+    group, row = rows // GROUP_ROWS * len(specs) + index, rows % GROUP_ROWS
+    visits = int(params["visits_per_hour"])
+    # 152 rows hold ten visits, so a window of M groups lasts M x 36000 s / visits.
+    groups = max(1, visits * int(params["gap_s"]) // (3600 * CYCLE_VISITS))
+    found = _places(seed, groups, group, row)
+    line = group * GROUP_ROWS + row
+    which = draw_at(seed, _CLICKS, _WHICH, line)
+    choice = draw_at(seed, _CLICKS, _ITEM, line)
+    sizes = bought.sizes(params)
+    items = np.where(
+        found.sale > 0, bought.bought_items(params, which, choice), below(choice, sizes.items)
+    )
+    page = below(draw_at(seed, _CLICKS, _PAGE, line), len(PAGES))
+    return {
+        "ts": midnight_ms(str(params["first_day"]))
+        + found.time * (HOUR_MS * CYCLE_VISITS) // (GROUP_ROWS * visits),
+        "user": _users(params, seed, found).astype(np.int32),
+        "item": items.astype(np.int32),
+        "sale": found.sale.astype(np.int32),
+        "category": category_of(items).astype(np.int16),
+        "page": page.astype(np.int8),
+    }
+
+
+def _places(seed: int, groups: int, group: Ints, row: Ints) -> _Places:
+    """Return where rows are; `groups` is M."""
+
+    def drawn(lane: int, rows: Ints, limit: int) -> Ints:
+        return below(draw_at(seed, _CLICKS, lane, rows), limit)
+
+    lines = 1 + drawn(_LINES, group, MOST_LINES)
+    second = row >= CYCLE_CLICKS + lines
+    first = (row >= _BEFORE_FIRST_ORDER) & (row < _BEFORE_FIRST_ORDER + lines)
+    bought_here = first | second
+    window, here = np.divmod(group, groups)
+    # A click's lane: an affine map modulo a prime puts the clicks of a group in any order, and a
+    # shift for each phase the lanes of a phase.
+    click = np.where(row < _BEFORE_FIRST_ORDER, row, row - lines)
+    factor = 1 + drawn(_FACTOR, group, CYCLE_CLICKS - 1)
+    phase = (factor * click + drawn(_OFFSET, group, CYCLE_CLICKS)) % CYCLE_CLICKS
+    shift = drawn(_SHIFT, window * CYCLE_CLICKS + phase, groups)
+    # An order's lane: of its group's, the one that was at the wanted place a window ago.
+    wanted = np.where(second, _LAST_CLICK, _THIRD_CLICK)
+    phase = np.where(bought_here, (wanted - (window - 1)) % CYCLE_CLICKS, phase)
+    among = np.where(bought_here, here, (here + shift) % groups)
+    cycle, place = np.divmod(window - bought_here + phase, CYCLE_CLICKS)
+    begin = np.where(second, CYCLE_CLICKS + lines, _BEFORE_FIRST_ORDER)
+    return _Places(
+        place=place,
+        cycle=(cycle * groups + among) * CYCLE_CLICKS + phase,
+        sale=np.where(bought_here, 1 + 2 * group + second, 0),
+        time=group * GROUP_ROWS + np.where(bought_here, begin, row),
+    )
+
+
+def _users(params: Params, seed: int, found: _Places) -> Ints:
+    """Return who clicks: 0 for unknown visitors."""
+
+    def drawn(lane: int, rows: Ints) -> Bits:
+        return draw_at(seed, _CLICKS, lane, rows)
+
+    visitors = [11 + below(drawn(lane, found.cycle), 11) for lane in _VISITORS]
+    buyer = 3 + below(drawn(_BUYERS, found.cycle), 4)
+    ends = (
+        visitors[0], 32, 32 + visitors[1], 64, 64 + buyer, 73,
+        73 + visitors[2], 105, 105 + visitors[3],
+    )  # fmt: skip
+    which = np.zeros_like(found.place)
+    for end in ends:
+        which += found.place >= end
+    visit = found.cycle * CYCLE_VISITS + which
+    sizes = bought.sizes(params)
+    user = 1 + below(drawn(_USER, visit), sizes.customers)
+    coin = below(drawn(_KNOWN, visit), 2) == 0
+    buys = (which == _FIRST_BUYER) | (which == _SECOND_BUYER)
+    often = np.flatnonzero(buys & coin)
+    bits = drawn(_POPULAR, visit[often])
+    user[often] = 1 + popular(bits, sizes.customers, sizes.customers_deviation)
+    user[~buys & coin] = 0
+    return user

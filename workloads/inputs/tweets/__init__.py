@@ -1,0 +1,8 @@
+"""Tweets, the input of `wordcount`, `paircount` and `longest_tweet_per_hashtag` (STRETCH, 8.1).
+
+One input for all three: a dataset that was generated or imported serves each of them.
+"""
+
+from workloads.inputs.tweets.declare import for_each_key, on_tweets, window_parameters
+
+__all__ = ["for_each_key", "on_tweets", "window_parameters"]

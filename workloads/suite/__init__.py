@@ -1,0 +1,1 @@
+"""The workloads of the suite, a package each: program, generator, oracle."""

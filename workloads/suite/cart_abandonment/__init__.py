@@ -1,0 +1,35 @@
+"""TPCx-BB query 4: how many pages a session has whose shopping cart was abandoned."""
+
+from functools import partial
+
+from workloads.inputs.retail import STRICT, on_retail, web_clickstreams
+from workloads.inputs.retail.schema import HOUR_MS
+from workloads.model import Bound, Parameter, Params
+from workloads.suite.cart_abandonment.oracle import oracle
+from workloads.suite.cart_abandonment.program import program
+
+QUERY = {
+    "gap_ms": Parameter(
+        default=HOUR_MS,
+        help="a session ends when its user is idle for longer (event time)",
+        minimum=0,
+        maximum=2**40,
+    ),
+}
+
+
+def bind(params: Params) -> Bound:
+    """Return the pipeline and its oracle for query parameters."""
+    gap_ms = int(params["gap_ms"])
+    return Bound(program=program(gap_ms), output=STRICT, oracle=partial(oracle, gap_ms=gap_ms))
+
+
+WORKLOAD = on_retail(
+    web_clickstreams,
+    name="cart_abandonment",
+    title="Pages in sessions whose shopping cart was abandoned, on average (TPCx-BB query 4)",
+    paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 4",
+    query=QUERY,
+    bind=bind,
+    small={"visits_per_hour": 10},
+)

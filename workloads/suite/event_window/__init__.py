@@ -1,0 +1,19 @@
+"""Event-based windows: the sum of all values between two barriers, on several value streams."""
+
+from workloads.model import OutputType, Workload
+from workloads.suite.event_window.generate import PARAMETERS, generate, keys, streams
+from workloads.suite.event_window.oracle import oracle
+from workloads.suite.event_window.program import PROGRAM
+
+WORKLOAD = Workload(
+    name="event_window",
+    title="Sum of the values of several streams between barriers",
+    paper="Stream Processing with Dependency-Guided Synchronization, 4.1 and appendix E",
+    program=PROGRAM,
+    output=OutputType(kinds=("window",), depends=lambda a, b: True),
+    parameters=PARAMETERS,
+    keys=keys,
+    streams=streams,
+    generate=generate,
+    oracle=oracle,
+)

@@ -1,0 +1,44 @@
+"""Forward: each tuple of two streams, once for each key; what sharing and sorting cost."""
+
+from workloads.model import Bound, OutputType, Parameter, Params, Workload
+from workloads.suite.forward.generate import PARAMETERS, generate, keys, streams
+from workloads.suite.forward.oracle import oracle
+from workloads.suite.forward.program import program
+
+QUERY = {
+    "copies": Parameter(
+        default=2,
+        help="keys of a tuple, and copies of it in the output; in the paper: the instances",
+        minimum=1,
+        maximum=1024,
+    )
+}
+
+
+def bind(params: Params) -> Bound:
+    """Return the query and its oracle for a number of copies."""
+    copies = int(params["copies"])
+    return Bound(
+        program=program(copies),
+        # An output is timed 1 ms after its tuple.
+        output=OutputType(kinds=("tuple",), depends=lambda a, b: False, sorted=True, delay=1),
+        oracle=oracle(copies),
+    )
+
+
+_DEFAULT = bind({name: parameter.default for name, parameter in QUERY.items()})
+
+WORKLOAD = Workload(
+    name="forward",
+    title="Tuples of two streams, forwarded once for each key",
+    paper="STRETCH, 8.2, Operator 15",
+    program=_DEFAULT.program,
+    output=_DEFAULT.output,
+    oracle=_DEFAULT.oracle,
+    parameters=PARAMETERS,
+    keys=keys,
+    streams=streams,
+    generate=generate,
+    query=QUERY,
+    bind=bind,
+)

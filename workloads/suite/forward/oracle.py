@@ -1,0 +1,21 @@
+"""The expected output of forward: every tuple, repeated."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from workloads.datasets.total_order import total_order
+from workloads.model import Columns, Input
+from workloads.suite.forward.generate import FIELDS
+
+
+def oracle(copies: int) -> Callable[[Input], Columns]:
+    """Return the oracle for a number of copies."""
+
+    def forwarded(data: Input) -> Columns:
+        """Return (ts, id, value): each tuple `copies` times, at the end of its instant."""
+        events = total_order(data, FIELDS)
+        columns = {"ts": events.ts + 1, **events.payload}
+        return {name: np.repeat(values, copies) for name, values in columns.items()}
+
+    return forwarded

@@ -1,0 +1,23 @@
+"""Fraud detection: transactions checked against a model that every rule retrains."""
+
+from workloads.model import OutputType, Workload
+from workloads.suite.fraud_detection.generate import PARAMETERS, generate, keys, streams
+from workloads.suite.fraud_detection.oracle import AGGREGATE, oracle
+from workloads.suite.fraud_detection.program import PROGRAM
+
+WORKLOAD = Workload(
+    name="fraud_detection",
+    title="Fraudulent transactions by a model that every rule retrains",
+    paper="Stream Processing with Dependency-Guided Synchronization, 4.1 and appendix E",
+    program=PROGRAM,
+    output=OutputType(
+        kinds=("fraud", "aggregate"),
+        depends=lambda a, b: AGGREGATE in (a.kind, b.kind),
+        kind_field="kind",
+    ),
+    parameters=PARAMETERS,
+    keys=keys,
+    streams=streams,
+    generate=generate,
+    oracle=oracle,
+)

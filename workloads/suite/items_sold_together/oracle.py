@@ -1,0 +1,66 @@
+"""The expected lists: the pairs of all tickets, counted hour by hour, and sorted."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from itertools import groupby
+
+from workloads.datasets.total_order import total_order
+from workloads.inputs.retail.ids import Ids
+from workloads.inputs.retail.ranking import RANKED
+from workloads.inputs.retail.schema import SALE
+from workloads.model import Columns, Input
+from workloads.model.records import rows_to_columns
+
+Pair = tuple[int, int]
+
+
+def oracle(
+    data: Input,
+    /,
+    *,
+    stores: Ids,
+    categories: Ids,
+    more_than: int,
+    top: int,
+    hour_ms: int,
+    most_items: int,
+    open_tickets: int,
+) -> Columns:
+    """Return (ts, since, rank, item_1, item_2, count), by hour, then rank.
+
+    An hour's list has the time of the first pair in a later hour; the last has none and is left
+    out.
+    """
+    pairs = _pairs(data, stores, categories, most_items, open_tickets)
+    rows: list[tuple[int, ...]] = []
+    listed: list[tuple[int, ...]] = []
+    for hour, found in groupby(pairs, key=lambda pair: pair[0] // hour_ms):
+        here = list(found)
+        rows += [(here[0][0], *row) for row in listed]
+        counts = Counter(pair for _, pair in here)
+        often = [(-count, *pair) for pair, count in counts.items() if count > more_than]
+        listed = [
+            (hour * hour_ms, rank, item_1, item_2, -count)
+            for rank, (count, item_1, item_2) in enumerate(sorted(often)[:top], start=1)
+        ]
+    return rows_to_columns(rows, RANKED)
+
+
+def _pairs(
+    data: Input, stores: Ids, categories: Ids, most_items: int, open_tickets: int
+) -> Iterator[tuple[int, Pair]]:
+    """Yield (time, pair) of each pair of different items of a ticket, when its later item comes."""
+    sales = total_order(data, SALE)
+    wanted = stores.mask(sales.payload["store"]) & categories.mask(sales.payload["category"])
+    columns = (sales.ts, sales.payload["ticket"], sales.payload["item"])
+    tickets: dict[int, set[int]] = defaultdict(set)
+    opened: dict[int, int] = {}
+    for ts, ticket, item in zip(*(column[wanted].tolist() for column in columns), strict=True):
+        before = opened.get(ticket % open_tickets, ticket)
+        if before != ticket:
+            del tickets[before]
+        opened[ticket % open_tickets] = ticket
+        items = tickets[ticket]
+        if item not in items and len(items) < most_items:
+            yield from ((ts, (min(item, other), max(item, other))) for other in items)
+            items.add(item)

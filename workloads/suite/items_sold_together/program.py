@@ -1,0 +1,106 @@
+"""TPCx-BB query 1 as a pipeline: sales -> SL wanted -> PS tickets -> PS counts -> SF ranking.
+
+- `wanted` keeps the lines of some stores and categories.
+- `tickets`, by ticket modulo `open_tickets`, forwards a pair of items (the lower first) whenever an
+  item comes that the ticket has not had, once for each that it has had: so each pair once a ticket,
+  at the time of the later item. A ticket's first `most_items` different items count; when so many
+  are kept, further ones are passed over. 14 is the most that generated tickets have. A line of
+  another ticket with the same place ends the ticket: the query does not say when a ticket is over,
+  since it is asked of all sales at once, and a stream that waited for more would keep them all.
+- `counts`, by pair, counts the pairs of an hour and forwards every new count.
+- `ranking` keeps the best of the hour, and forwards them when the first count of a later hour
+  comes.
+
+An hour reaches every operator with the records themselves, whose time is that of the sale: the
+count of a pair starts over with its first record in another hour, and the last operator sees all
+counts in sequential order. No partition needs to be told that an hour is over.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from workloads.inputs.retail.ids import Ids
+from workloads.inputs.retail.ranking import COUNTED, PAIR, ranking
+from workloads.inputs.retail.schema import SALE
+from workloads.model import Pipeline, partitioned, stateless
+
+LINE = np.dtype([("ts", np.int64), ("ticket", np.int64), ("item", np.int32)])
+COUNT = np.dtype([("hour", np.int64), ("count", np.int64)])
+
+_ITEMS = 2**32  # a pair's key holds two ids of 32 bits
+
+
+def program(
+    stores: Ids,
+    categories: Ids,
+    *,
+    more_than: int,
+    top: int,
+    hour_ms: int,
+    most_items: int,
+    open_tickets: int,
+) -> Pipeline:
+    """Return the pipeline; the arguments are the query parameters of the workload."""
+    every_store, some_stores = stores.every, stores.among
+    every_category, some_categories = categories.every, categories.among
+
+    def wanted(t: Any, out: Any) -> None:
+        if (every_store or t.store in some_stores) and (
+            every_category or t.category in some_categories
+        ):
+            out.emit(t.ticket, t.item)
+
+    def tickets(s: Any, t: Any, out: Any) -> None:
+        if t.ticket != s.ticket:
+            s.ticket = t.ticket
+            s.n = 0
+        for k in range(s.n):
+            if s.items[k] == t.item:
+                return
+        if s.n == most_items:
+            return
+        for k in range(s.n):
+            if s.items[k] < t.item:
+                out.emit(s.items[k], t.item)
+            else:
+                out.emit(t.item, s.items[k])
+        s.items[s.n] = t.item
+        s.n += 1
+
+    def counts(s: Any, t: Any, out: Any) -> None:
+        hour = t.ts // hour_ms
+        if hour != s.hour:
+            s.hour = hour
+            s.count = 0
+        s.count += 1
+        out.emit(t.item_1, t.item_2, s.count)
+
+    def place(t: Any) -> int:
+        place: int = t.ticket % open_tickets
+        return place
+
+    ticket = np.dtype([("ticket", np.int64), ("n", np.int32), ("items", np.int32, (most_items,))])
+    return Pipeline(
+        name="items_sold_together",
+        record="sale",
+        event=SALE,
+        stages=(
+            stateless(name="wanted", output=LINE, apply=wanted),
+            partitioned(
+                name="tickets",
+                output=PAIR,
+                key=place,
+                state=ticket,
+                apply=tickets,
+                max_outputs=most_items - 1,
+            ),
+            partitioned(name="counts", output=COUNTED, key=_pair, state=COUNT, apply=counts),
+            ranking(name="ranking", top=top, more_than=more_than, every_ms=hour_ms, restart=True),
+        ),
+    )
+
+
+def _pair(t: Any) -> int:
+    pair: int = t.item_1 * _ITEMS + t.item_2
+    return pair

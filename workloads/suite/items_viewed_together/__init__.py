@@ -1,0 +1,44 @@
+"""TPCx-BB query 2: the items that are viewed most often together with one item."""
+
+from functools import partial
+
+from workloads.inputs.retail import STRICT, on_retail, web_clickstreams
+from workloads.inputs.retail.ranking import LIST_SO_FAR
+from workloads.inputs.retail.schema import HOUR_MS
+from workloads.model import Bound, Parameter, Params
+from workloads.suite.items_viewed_together.oracle import oracle
+from workloads.suite.items_viewed_together.program import program
+
+QUERY = {
+    "item": Parameter(default=10_001, help="the item that the others are viewed with", minimum=0),
+    "gap_ms": Parameter(
+        default=HOUR_MS,
+        help="a session ends when its user is idle for longer (event time)",
+        minimum=0,
+        maximum=2**40,
+    ),
+    **LIST_SO_FAR,
+    "most_items": Parameter(
+        default=32,
+        help="so many different items of a session count, the first ones",
+        minimum=2,
+        maximum=1024,
+    ),
+}
+
+
+def bind(params: Params) -> Bound:
+    """Return the pipeline and its oracle for query parameters."""
+    given = {name: int(params[name]) for name in QUERY}
+    return Bound(program=program(**given), output=STRICT, oracle=partial(oracle, **given))
+
+
+WORKLOAD = on_retail(
+    web_clickstreams,
+    name="items_viewed_together",
+    title="Items viewed most often in one session with a given one (TPCx-BB query 2)",
+    paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 2",
+    query=QUERY,
+    bind=bind,
+    small={"visits_per_hour": 2, "fixed_percent": 60, "popular_percent": 0},
+)

@@ -1,0 +1,44 @@
+"""The expected lists: sessions by sorting all clicks, then a list of all counts at every hour."""
+
+import numpy as np
+
+from workloads.datasets.total_order import total_order
+from workloads.inputs.retail.lists import lists_so_far
+from workloads.inputs.retail.schema import CLICK
+from workloads.inputs.retail.sessions import closed_sessions
+from workloads.model import Columns, Input
+
+
+def oracle(
+    data: Input, /, *, item: int, gap_ms: int, top: int, hour_ms: int, most_items: int
+) -> Columns:
+    """Return (ts, since, rank, item_1, item_2, count), by hour, then rank.
+
+    A list has the time of the first pair in a later hour; that of the last hour is left out.
+    """
+    pairs = _pairs(data, item, gap_ms, most_items)
+    return lists_so_far(pairs, item=item, top=top, hour_ms=hour_ms)
+
+
+def _pairs(data: Input, item: int, gap_ms: int, most_items: int) -> list[tuple[int, int]]:
+    """Return (time, other item) of the pairs of all sessions that ended and hold the item."""
+    import pandas as pd  # heavy
+
+    clicks = total_order(data, CLICK)
+    known = clicks.payload["user"] != 0
+    ts = clicks.ts[known]
+    found = closed_sessions(clicks.payload["user"][known].astype(np.int64), ts, gap_ms)
+    viewed = pd.DataFrame(
+        {
+            "session": found.session,
+            "item": clicks.payload["item"][known][found.row],
+            "closed_by": found.closed_by,
+        }
+    ).drop_duplicates(["session", "item"])
+    viewed = viewed.assign(nth=viewed.groupby("session").cumcount())
+    viewed = viewed[viewed["nth"] < most_items]
+    holding = viewed.loc[viewed["item"] == item, "session"]
+    viewed = viewed[viewed["session"].isin(holding) & (viewed["item"] != item)]
+    viewed = viewed.sort_values(["closed_by", "nth"])
+    times = ts[viewed["closed_by"].to_numpy(np.int64)]
+    return list(zip(times.tolist(), viewed["item"].tolist(), strict=True))

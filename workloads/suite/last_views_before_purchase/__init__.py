@@ -1,0 +1,53 @@
+"""TPCx-BB query 3: the items that are viewed last before one is bought."""
+
+from functools import partial
+
+from workloads.inputs.retail import STRICT, on_retail, web_clickstreams
+from workloads.inputs.retail.ids import parse_ids
+from workloads.inputs.retail.ranking import LIST_SO_FAR
+from workloads.inputs.retail.schema import DAY_MS
+from workloads.model import Bound, Parameter, Params
+from workloads.suite.last_views_before_purchase.oracle import oracle
+from workloads.suite.last_views_before_purchase.program import program
+
+QUERY = {
+    "item": Parameter(default=10_001, help="the item that is bought", minimum=0),
+    "categories": Parameter(default="2,3", help="categories whose views count, or all"),
+    "views": Parameter(
+        default=5, help="so many views before a purchase count", minimum=1, maximum=256
+    ),
+    "within_ms": Parameter(
+        default=10 * DAY_MS,
+        help="if they are at most so old (event time)",
+        minimum=0,
+        maximum=2**40,
+    ),
+    **LIST_SO_FAR,
+}
+_LIMITS = ("item", "views", "within_ms", "top", "hour_ms")
+
+
+def bind(params: Params) -> Bound:
+    """Return the pipeline and its oracle for query parameters.
+
+    Raises:
+        ModelError: categories that are no ids.
+    """
+    categories = parse_ids("categories", str(params["categories"]))
+    given = {name: int(params[name]) for name in _LIMITS}
+    return Bound(
+        program=program(categories=categories, **given),
+        output=STRICT,
+        oracle=partial(oracle, categories=categories, **given),
+    )
+
+
+WORKLOAD = on_retail(
+    web_clickstreams,
+    name="last_views_before_purchase",
+    title="Items viewed last before a given one was bought (TPCx-BB query 3)",
+    paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 3",
+    query=QUERY,
+    bind=bind,
+    small={"visits_per_hour": 10, "fixed_percent": 40, "popular_percent": 0},
+)

@@ -1,0 +1,75 @@
+"""TPCx-BB query 3: clicks -> SL relevant -> PS last views -> PS counts -> SF ranking.
+
+- `relevant` keeps, of known users, views of items in the wanted categories (clicks without a sale)
+  and purchases of the wanted item.
+- `last views`, by user, keeps the last `views` of them; a new one takes the place of the oldest. A
+  purchase forwards those that are at most `within_ms` old, the oldest first, and keeps them: the
+  next purchase may forward them again.
+- `counts`, by the viewed item, counts since the beginning and forwards every new count.
+- `ranking` keeps the best, and forwards them when the first count of a later hour comes, as in
+  query 2. The paper's table ends with the counts, where each partition could only list its own; a
+  list of all takes one operator that sees all counts.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from workloads.inputs.retail.ids import Ids
+from workloads.inputs.retail.ranking import PAIR, counting, ranking
+from workloads.inputs.retail.schema import CLICK
+from workloads.model import Pipeline, partitioned, stateless
+
+STEP = np.dtype([("ts", np.int64), ("user", np.int32), ("item", np.int32), ("bought", np.int8)])
+
+
+def program(
+    item: int, categories: Ids, views: int, within_ms: int, top: int, hour_ms: int
+) -> Pipeline:
+    """Return the pipeline; the arguments are the query parameters of the workload."""
+    every, some = categories.every, categories.among
+
+    def relevant(t: Any, out: Any) -> None:
+        if t.user != 0:
+            if t.sale == 0:
+                if every or t.category in some:
+                    out.emit(t.user, t.item, 0)
+            elif t.item == item:
+                out.emit(t.user, t.item, 1)
+
+    def last_views(s: Any, t: Any, out: Any) -> None:
+        if t.bought == 0:
+            s.items[s.seen % views] = t.item
+            s.times[s.seen % views] = t.ts
+            s.seen += 1
+        else:
+            for view in range(max(0, s.seen - views), s.seen):
+                if t.ts - s.times[view % views] <= within_ms:
+                    out.emit(item, s.items[view % views])
+
+    state = np.dtype(
+        [("seen", np.int64), ("items", np.int32, (views,)), ("times", np.int64, (views,))]
+    )
+    return Pipeline(
+        name="last_views_before_purchase",
+        record="click",
+        event=CLICK,
+        stages=(
+            stateless(name="relevant", output=STEP, apply=relevant),
+            partitioned(
+                name="last views",
+                output=PAIR,
+                key=_user,
+                state=state,
+                apply=last_views,
+                max_outputs=views,
+            ),
+            counting(name="counts"),
+            ranking(name="ranking", top=top, more_than=0, every_ms=hour_ms, restart=False),
+        ),
+    )
+
+
+def _user(t: Any) -> int:
+    user: int = t.user
+    return user

@@ -1,0 +1,13 @@
+"""Linear Road's segment changes: forwards a vehicle's report from a segment that is new to it."""
+
+from workloads.inputs.linear_road.declare import on_linear_road
+from workloads.suite.linear_road_new_seg.oracle import oracle
+from workloads.suite.linear_road_new_seg.program import PROGRAM
+
+WORKLOAD = on_linear_road(
+    name="linear_road_new_seg",
+    title="Linear Road's reports of vehicles that enter a segment (a state for each vehicle)",
+    paper="Viper, 4.2, operator new_seg",
+    program=PROGRAM,
+    oracle=oracle,
+)

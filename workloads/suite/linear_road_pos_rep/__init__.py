@@ -1,0 +1,13 @@
+"""Linear Road's position reports: forwards what is one, and not what is a request."""
+
+from workloads.inputs.linear_road.declare import on_linear_road
+from workloads.suite.linear_road_pos_rep.oracle import oracle
+from workloads.suite.linear_road_pos_rep.program import PROGRAM
+
+WORKLOAD = on_linear_road(
+    name="linear_road_pos_rep",
+    title="Linear Road's position reports, among requests (stateless)",
+    paper="Viper, 4.1, operator pos_rep",
+    program=PROGRAM,
+    oracle=oracle,
+)

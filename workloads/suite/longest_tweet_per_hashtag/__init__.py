@@ -1,0 +1,30 @@
+"""The longest tweet of each hashtag over sliding windows."""
+
+from functools import partial
+
+from workloads.inputs.tweets import for_each_key, on_tweets, window_parameters
+from workloads.model import Bound, Params
+from workloads.suite.longest_tweet_per_hashtag.oracle import oracle
+from workloads.suite.longest_tweet_per_hashtag.program import program
+
+QUERY = window_parameters(1_800_000, 3_600_000)
+OUTPUT = for_each_key("longest", key_field="hashtag")
+
+
+def bind(query: Params) -> Bound:
+    """Return what is computed for these windows."""
+    wa_ms, ws_ms = (int(query[name]) for name in QUERY)
+    return Bound(
+        program=program(wa_ms, ws_ms),
+        output=OUTPUT,
+        oracle=partial(oracle, wa_ms=wa_ms, ws_ms=ws_ms),
+    )
+
+
+WORKLOAD = on_tweets(
+    name="longest_tweet_per_hashtag",
+    title="The longest tweet of each hashtag, over sliding windows",
+    paper="STRETCH, section 1 and appendix D, Operator 9",
+    query=QUERY,
+    bind=bind,
+)

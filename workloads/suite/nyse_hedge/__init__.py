@@ -1,0 +1,63 @@
+"""NYSE hedge: pairs of trades of different companies whose prices moved oppositely."""
+
+from workloads.model import Bound, ModelError, OutputType, Parameter, Params, Workload
+from workloads.suite.nyse_hedge.generate import PARAMETERS, generate, keys, streams
+from workloads.suite.nyse_hedge.oracle import oracle
+from workloads.suite.nyse_hedge.program import program
+
+_MOST = 1e30
+"""As good as no bound: ratios of 32-bit prices stay below 2^63."""
+
+QUERY = {
+    "ws_ms": Parameter(default=30_000, help="window size", minimum=1, maximum=2**40),
+    "lower": Parameter(
+        default=-1.05, help="lower bound of ND_R / ND_L", minimum=-_MOST, maximum=_MOST
+    ),
+    "upper": Parameter(
+        default=-0.95,
+        help="upper bound of ND_R / ND_L; 1e30: none, as in the paper's text",
+        minimum=-_MOST,
+        maximum=_MOST,
+    ),
+    "shares": Parameter(
+        default=1000,
+        help="round-robin shares in which tuples are kept; does not change the answer",
+        minimum=1,
+        maximum=100_000,
+    ),
+}
+
+
+def bind(params: Params) -> Bound:
+    """Return the query and its oracle for a window and bounds.
+
+    Raises:
+        ModelError: the bounds leave nothing between them.
+    """
+    ws_ms, lower, upper = int(params["ws_ms"]), float(params["lower"]), float(params["upper"])
+    if lower > upper:
+        raise ModelError(f"nyse_hedge: lower is {lower} and upper {upper}; nothing between")
+    return Bound(
+        program=program(ws_ms, lower, upper, int(params["shares"])),
+        # A pair is timed 1 ms after the later of its trades.
+        output=OutputType(kinds=("hedge",), depends=lambda a, b: False, sorted=True, delay=1),
+        oracle=oracle(ws_ms, lower, upper),
+    )
+
+
+_DEFAULT = bind({name: parameter.default for name, parameter in QUERY.items()})
+
+WORKLOAD = Workload(
+    name="nyse_hedge",
+    title="Trades of different companies that hedge each other, a self-join",
+    paper="STRETCH, 8.6",
+    program=_DEFAULT.program,
+    output=_DEFAULT.output,
+    oracle=_DEFAULT.oracle,
+    parameters=PARAMETERS,
+    keys=keys,
+    streams=streams,
+    generate=generate,
+    query=QUERY,
+    bind=bind,
+)

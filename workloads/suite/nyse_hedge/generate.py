@@ -1,0 +1,151 @@
+"""Generates the trades of the ten biggest companies on a trading day, in bursts.
+
+The published data (NYSE and NASDAQ trades of one day) is not public. What stands for it has its
+shape: six hours, ten companies, 0 to 8,000 trades a second with one peak near 7,600. `day` says how
+rates and prices come about. The stream is fed twice, as the left and the right side of a self-join:
+both have the same rows, and rates are those of one side.
+
+Most trades are near their company's price of the second. A share of them, `contrarian`, is as far
+on the other side of the average: it hedges the trades of companies at a similar distance, so that
+about one pair in four thousand matches by default.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.datasets.random import below, draw, zipf
+from workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
+from workloads.suite.nyse_hedge.day import (
+    UNIT_BITS,
+    Session,
+    averages,
+    distances,
+    side,
+    trades_until,
+)
+
+KINDS = ("left", "right")
+TRADE = np.dtype([("id", np.int32), ("price", np.int32), ("average", np.int32)])
+"""Company, price of the trade, and its average price of the day before, in the same unit."""
+
+OPENING_MS = 34_200_000
+"""Half past nine; event time is in milliseconds since midnight of the first day."""
+
+DAY_MS = 86_400_000
+_ROWS = 1  # rows draw as this stream, for both sides
+_COMPANY, _INSTANT, _NOISE, _CONTRARY = range(4)  # lanes
+_NOISE_PART = 16
+"""A trade is up to 1/16 of the gap away from its company's price of the second."""
+
+PARAMETERS = {
+    "seconds": Parameter(
+        default=21_600, help="length of a session; six hours", minimum=16, maximum=50_000
+    ),
+    "mean_eps": Parameter(
+        default=100, help="trades a second over a session", minimum=1, maximum=100_000
+    ),
+    "peak_eps": Parameter(
+        default=7_600, help="trades in the peak second", minimum=1, maximum=1_000_000
+    ),
+    "companies": Parameter(default=10, help="number of companies", minimum=2, maximum=1000),
+    "skew": Parameter(
+        default=0.5,
+        help="Zipf exponent of the trades over the companies; 0 is uniform",
+        minimum=0.0,
+        maximum=10.0,
+    ),
+    "gap": Parameter(
+        default=0.01,
+        help="distance of prices from the average of the day before, as a share of it",
+        minimum=0.001,
+        maximum=0.25,
+    ),
+    "contrarian": Parameter(
+        default=0.002,
+        help="share of trades on the other side of the average: decides how many pairs match",
+        minimum=0.0,
+        maximum=1.0,
+    ),
+}
+
+
+def keys(params: Params) -> int:
+    """Return 1: tags carry no key."""
+    return 1
+
+
+def session_of(params: Params) -> Session:
+    """Return what parameters say about each day.
+
+    Raises:
+        ModelError: the session has no room for its peak.
+    """
+    made = Session(
+        seconds=int(params["seconds"]),
+        mean_eps=int(params["mean_eps"]),
+        peak_eps=int(params["peak_eps"]),
+        companies=int(params["companies"]),
+        gap=round(float(params["gap"]) * (1 << UNIT_BITS)),
+    )
+    if made.trades < 4 * made.peak_eps or made.peak_eps < 4 * made.mean_eps:
+        raise ModelError(
+            f"nyse_hedge: {made.seconds} seconds of {made.mean_eps} trades each have no room for a "
+            f"peak of {made.peak_eps} trades in a second: peak_eps must be at least 4 mean_eps, "
+            "and at most a quarter of seconds x mean_eps"
+        )
+    return made
+
+
+def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
+    """Return the two sides, each with half of the events.
+
+    A session has exactly `seconds` x `mean_eps` trades: with fewer it is cut short, with more
+    further days follow.
+    """
+    session_of(params)
+    rows = -(-events // 2)
+    return tuple(StreamSpec(name=kind, kinds=(kind,), fields=TRADE, events=rows) for kind in KINDS)
+
+
+def generate(
+    params: Params, seed: int, specs: tuple[StreamSpec, ...], index: int, begin: int, end: int
+) -> Columns:
+    """Return rows [begin, end) of a side: the same ones for both."""
+    session = session_of(params)
+    parts = [_of_day(params, session, seed, 0, begin, begin)]
+    while begin < end:
+        day = begin // session.trades
+        upto = min(end, (day + 1) * session.trades)
+        parts.append(_of_day(params, session, seed, day, begin, upto))
+        begin = upto
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _of_day(
+    params: Params, session: Session, seed: int, day: int, begin: int, end: int
+) -> dict[str, npt.NDArray[np.integer]]:
+    until = trades_until(session, seed, day)
+    trade = np.arange(begin, end, dtype=np.int64) - day * session.trades
+    second = np.searchsorted(until, trade, side="right") - 1
+    here = until[second + 1] - until[second]
+    # The k-th of n trades of a second is within its k-th n-th part.
+    part = (trade - until[second] << UNIT_BITS) + below(
+        draw(seed, _ROWS, _INSTANT, begin, end), 1 << UNIT_BITS
+    )
+    instant = part * 1000 // (here << UNIT_BITS)
+    company = zipf(
+        draw(seed, _ROWS, _COMPANY, begin, end), session.companies, float(params["skew"])
+    )
+    noise = session.gap // _NOISE_PART
+    away = distances(session, seed, day)[company, second]
+    away = away + below(draw(seed, _ROWS, _NOISE, begin, end), 2 * noise + 1) - noise
+    contrary = below(draw(seed, _ROWS, _CONTRARY, begin, end), 1 << UNIT_BITS)
+    away[contrary < round(float(params["contrarian"]) * (1 << UNIT_BITS))] *= -1
+    average = averages(session, seed, day)[company]
+    price = average + (average * away * side(seed, day) + (1 << UNIT_BITS - 1) >> UNIT_BITS)
+    return {
+        "ts": OPENING_MS + day * DAY_MS + second * 1000 + instant,
+        "id": company.astype(np.int32),
+        "price": price.astype(np.int32),
+        "average": average.astype(np.int32),
+    }

@@ -1,0 +1,87 @@
+"""The expected hedges: by sorting the right trades by ND and looking up the wanted range.
+
+The range is looked up in quotients and a little too wide; what is found is then tested by the
+definition. Chunk by chunk of the left side, so that memory is bounded by the trades of a window, a
+block of pairs, and the answer.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.datasets.total_order import total_order
+from workloads.datasets.window_pairs import Chunk, IntArray, chunks, expanded, laid
+from workloads.model import Columns, Input
+from workloads.suite.nyse_hedge.generate import TRADE
+
+_MARGIN = 1e-9
+"""Relative; rounding of quotients is below 1e-15."""
+
+Floats = npt.NDArray[np.float64]
+
+
+def oracle(ws_ms: int, lower: float, upper: float) -> Callable[[Input], Columns]:
+    """Return the oracle for a window size and bounds of the ratio."""
+
+    def hedges(data: Input) -> Columns:
+        """Return (ts, l_id, l_price, r_id, r_price) of all hedges in the window, by time."""
+        events = total_order(data, TRADE)
+        sides = []
+        for kind in range(2):
+            # Without an average, or with a price that equals it, a trade has no ND or it is 0.
+            rows = (events.kind == kind) & (events.payload["average"] != 0)
+            if kind == 0:
+                rows &= events.payload["price"] != events.payload["average"]
+            sides.append(
+                _Side(events.ts[rows], *(events.payload[name][rows] for name in TRADE.names or ()))
+            )
+        left, right = sides
+        parts = chunks(left.ts, right.ts, ws_ms)
+        query = ws_ms, lower, upper
+        first, second = laid(_hedges(left, right, query, part) for part in parts)
+        ts = np.maximum(left.ts[first], right.ts[second]) + 1
+        order = np.argsort(ts, kind="stable")
+        first, second = first[order], second[order]
+        return {
+            "ts": ts[order],
+            "l_id": left.id[first],
+            "l_price": left.price[first],
+            "r_id": right.id[second],
+            "r_price": right.price[second],
+        }
+
+    return hedges
+
+
+class _Side:
+    def __init__(self, ts: IntArray, *columns: npt.NDArray[np.generic]) -> None:
+        self.ts = ts
+        self.id, self.price, average = columns
+        self.average = average.astype(np.float64)
+        self.moved = self.price.astype(np.int64) - average.astype(np.int64)
+        self.distance = self.moved / self.average
+
+
+def _hedges(
+    left: _Side, right: _Side, query: tuple[int, float, float], part: Chunk
+) -> tuple[IntArray, IntArray]:
+    ws_ms, lower, upper = query
+    order = np.argsort(right.distance[part.right_begin : part.right_end]) + part.right_begin
+    distances = right.distance[order]
+    bounds = np.outer((lower, upper), left.distance[part.left_begin : part.left_end])
+    least, most = bounds.min(axis=0), bounds.max(axis=0)
+    begin = np.searchsorted(distances, least - np.abs(least) * _MARGIN, side="left")
+    end = np.searchsorted(distances, most + np.abs(most) * _MARGIN, side="right")
+    found = []
+    for row, position in expanded(begin, end):
+        one, other = row + part.left_begin, order[position]
+        kept = np.abs(left.ts[one] - right.ts[other]) <= ws_ms
+        kept &= left.id[one] != right.id[other]
+        one, other = one[kept], other[kept]
+        num = right.moved[other] * left.average[one]
+        den = left.moved[one] * right.average[other]
+        low, high = np.minimum(lower * den, upper * den), np.maximum(lower * den, upper * den)
+        kept = (low <= num) & (num <= high)
+        found.append((one[kept], other[kept]))
+    return laid(found)

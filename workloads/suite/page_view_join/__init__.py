@@ -1,0 +1,26 @@
+"""Page-view join: each view with the metadata of its page in force at that time."""
+
+from workloads.model import OutputType, Workload
+from workloads.suite.page_view_join.generate import KINDS, PARAMETERS, generate, keys, streams
+from workloads.suite.page_view_join.oracle import oracle
+from workloads.suite.page_view_join.program import PROGRAM
+
+_UPDATE = KINDS.index("update")
+
+WORKLOAD = Workload(
+    name="page_view_join",
+    title="Page views joined with the page's metadata in force",
+    paper="Stream Processing with Dependency-Guided Synchronization, 4.1 and appendix E",
+    program=PROGRAM,
+    output=OutputType(
+        kinds=KINDS,
+        depends=lambda a, b: a.key == b.key and _UPDATE in (a.kind, b.kind),
+        kind_field="kind",
+        key_field="page",
+    ),
+    parameters=PARAMETERS,
+    keys=keys,
+    streams=streams,
+    generate=generate,
+    oracle=oracle,
+)

@@ -1,0 +1,38 @@
+"""Counts of pairs of nearby words in tweets over sliding windows."""
+
+from functools import partial
+
+from workloads.inputs.tweets import for_each_key, on_tweets, window_parameters
+from workloads.model import Bound, Parameter, Params
+from workloads.suite.paircount.oracle import oracle
+from workloads.suite.paircount.program import program
+
+QUERY = window_parameters(60_000, 120_000) | {
+    "distance": Parameter(
+        default=3,
+        help="how far apart two words of a pair may be: 3, 10 and 0 (unbounded) are the paper's "
+        "L, M and H",
+        minimum=0,
+        maximum=2**20,
+    ),
+}
+OUTPUT = for_each_key("count", key_field="pair")
+
+
+def bind(query: Params) -> Bound:
+    """Return what is computed for these windows and this distance."""
+    wa_ms, ws_ms, distance = (int(query[name]) for name in QUERY)
+    return Bound(
+        program=program(wa_ms, ws_ms, distance),
+        output=OUTPUT,
+        oracle=partial(oracle, wa_ms=wa_ms, ws_ms=ws_ms, distance=distance),
+    )
+
+
+WORKLOAD = on_tweets(
+    name="paircount",
+    title="How many tweets hold each pair of nearby words, over sliding windows",
+    paper="STRETCH, section 8.1, Operator 14",
+    query=QUERY,
+    bind=bind,
+)

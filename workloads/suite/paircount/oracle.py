@@ -1,0 +1,57 @@
+"""The expected counts of pairs of words."""
+
+import numpy as np
+
+from workloads.inputs.tweets.windows import Ints, as_sets, reduce_windows, tweets_of
+from workloads.model import Columns, Input, ListColumn
+
+
+def oracle(data: Input, wa_ms: int, ws_ms: int, distance: int) -> Columns:
+    """Return (ts, pair, count) by window, then pair; ts is the window's right boundary."""
+    tweets = tweets_of(data)
+    words = tweets.lists["words"]
+
+    def keys(begin: int, end: int) -> ListColumn:
+        return sets_of_pairs(words[begin:end], distance)
+
+    found = reduce_windows(data, tweets.ts, wa_ms, ws_ms, keys)
+    return {"ts": found.right, "pair": found.key, "count": found.value}
+
+
+def sets_of_pairs(words: ListColumn, distance: int) -> ListColumn:
+    """Return the different pairs of each tweet, in any order.
+
+    A pair can come twice only in a tweet where a word does: most need no sorting.
+    """
+    repeats = np.diff(as_sets(words).offsets) < np.diff(words.offsets)
+    plain, repeating = np.flatnonzero(~repeats), np.flatnonzero(repeats)
+    found = ListColumn.concatenate(
+        [pairs(words.take(plain), distance), as_sets(pairs(words.take(repeating), distance))]
+    )
+    return found.take(np.argsort(np.concatenate([plain, repeating])))
+
+
+def pairs(words: ListColumn, distance: int) -> ListColumn:
+    """Return the pairs of each tweet: all neighbours, then all that are 2 apart, and so on."""
+    words = words.packed()
+    count = np.diff(words.offsets)
+    farthest = int(count.max(initial=1)) - 1
+    if distance:
+        farthest = min(farthest, distance)
+    offsets = np.zeros(len(words) + 1, dtype=np.int64)
+    np.cumsum(sum((_apart(count, d) for d in range(1, farthest + 1)), 0 * count), out=offsets[1:])
+    values = np.empty(offsets[-1], dtype=np.int64)
+    place = np.arange(len(words.values)) - np.repeat(words.offsets[:-1], count)
+    length, to = np.repeat(count, count), np.repeat(offsets[:-1], count)
+    for d in range(1, farthest + 1):
+        first = np.flatnonzero(place + d < length)
+        pair = words.values[first].astype(np.int64) << 32 | words.values[first + d]
+        values[to[first] + place[first]] = pair
+        to += np.repeat(_apart(count, d), count)
+    return ListColumn(offsets, values)
+
+
+def _apart(count: Ints, distance: int) -> Ints:
+    """Return how many pairs of that distance there are in lists of `count` words."""
+    apart: Ints = np.maximum(count - distance, 0)
+    return apart

@@ -1,0 +1,50 @@
+"""How many tweets hold each pair of nearby words, over windows: an A+ (STRETCH, Operator 14).
+
+A pair is (W[i], W[j]) with i < j and j - i at most the distance B; as f_MK gives a set, a pair that
+comes twice in a tweet counts once.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from workloads.inputs.tweets.schema import TWEET
+from workloads.model.operator import Operator, Query, Window
+
+OUTPUT = np.dtype([("ts", np.int64), ("pair", np.int64), ("count", np.int64)])
+"""`pair` is the first word's id times 2^32, plus the second's."""
+
+FIRST = 1 << 32
+
+
+def update(w: Any, t: Any, out: Any) -> None:
+    """Count the tweet."""
+    w[0].count += 1
+
+
+def expire(w: Any, out: Any) -> None:
+    """Forward the pair and its count."""
+    out.emit(w[0].key, w[0].count)
+
+
+def program(wa_ms: int, ws_ms: int, distance: int) -> Query:
+    """Return the query for these windows and this distance; 0 is unbounded."""
+    farthest = distance if distance > 0 else 1 << 31
+
+    def keys(t: Any, out: Any) -> None:
+        count = len(t.words)
+        for i in range(count):
+            for j in range(i + 1, min(count, i + farthest + 1)):
+                out.add(t.words[i] * FIRST + t.words[j])
+
+    counting = Operator(
+        name="paircount",
+        inputs=(TWEET,),
+        window=Window(advance=wa_ms, size=ws_ms),
+        output=OUTPUT,
+        state=np.dtype([("count", np.int64)]),
+        keys=keys,
+        update=update,
+        expire=expire,
+    )
+    return Query(name="paircount", operators=(counting,))

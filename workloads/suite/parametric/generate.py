@@ -1,0 +1,97 @@
+"""Generates records whose keys follow a normal distribution, cut off at both ends.
+
+As in the paper's experiment with skew (7.2.1), x is drawn from N(0, sigma), kept if it lies in
+[-1, 1], and scaled to the space of keys: with a large `sigma` keys are uniform, with a small one
+most are near the middle, and so in few partitions where these are ranges. Only `keys` different
+ones occur, each in the middle of its share of the space. They are as frequent as the density there,
+computed in decimal arithmetic, so that every machine makes the same data.
+"""
+
+from decimal import Context, Decimal
+from functools import lru_cache
+
+import numpy as np
+
+from workloads.datasets.dealt import rows_of, tuples_of
+from workloads.datasets.random import Bits, below, draw
+from workloads.model import Columns, Parameter, Params, StreamSpec
+from workloads.suite.parametric.records import EVENT, KEY_SPACE, MASK, RECORD
+
+_KEY, _WORD = range(2)  # lanes
+_RESOLUTION_BITS = 63
+
+PARAMETERS = {
+    "sigma": Parameter(
+        default=100.0,
+        help="standard deviation of keys in [-1, 1]; 100: uniform, 0.1: skewed",
+        minimum=0.001,
+        maximum=1e6,
+    ),
+    "keys": Parameter(default=10_000, help="different keys", minimum=1, maximum=KEY_SPACE),
+    "rate_eps": Parameter(
+        default=100_000, help="records in a second of event time", minimum=1, maximum=10**9
+    ),
+    "streams": Parameter(
+        default=1, help="physical streams, dealt to in turn", minimum=1, maximum=512
+    ),
+}
+
+
+def keys(params: Params) -> int:
+    """Return 1: tags carry no key."""
+    return 1
+
+
+def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
+    """Return the streams, which have `events` records between them."""
+    count = int(params["streams"])
+    return tuple(
+        StreamSpec(
+            name=f"record-{index}",
+            kinds=(RECORD,),
+            fields=EVENT,
+            events=rows_of(events, index, count),
+        )
+        for index in range(count)
+    )
+
+
+def generate(
+    params: Params, seed: int, specs: tuple[StreamSpec, ...], index: int, begin: int, end: int
+) -> Columns:
+    """Return rows [begin, end) of one stream: `id` counts the records of all streams."""
+    number = tuples_of(begin, end, index, int(params["streams"]))
+    different = int(params["keys"])
+    bounds = normal_bounds(different, float(params["sigma"]))
+    drawn = draw(seed, index, _KEY, begin, end) >> np.uint64(64 - _RESOLUTION_BITS)
+    chosen = np.searchsorted(bounds, drawn, side="right").astype(np.int64)
+    return {
+        "ts": number * 1000 // int(params["rate_eps"]),
+        "id": number,
+        "key": (2 * chosen + 1) * KEY_SPACE // (2 * different),
+        "x0": below(draw(seed, index, _WORD, begin, end), MASK + 1),
+    }
+
+
+@lru_cache(maxsize=8)
+def normal_bounds(keys: int, sigma: float) -> Bits:
+    """Return the upper bounds of all keys but the last, in units of 2^-63.
+
+    Key k of n has the weight exp(-x^2 / (2 sigma^2)) of the middle x of its share of [-1, 1], as a
+    share of that of the most frequent key.
+    """
+    context = Context(prec=24)
+    scale, whole = Decimal(10) ** 18, []
+    width = 2 * (Decimal(repr(sigma)) * keys) ** 2
+    nearest = 1 - keys % 2
+    for key in range(keys):
+        distance = 2 * key + 1 - keys
+        exponent = context.divide(Decimal(nearest - distance * distance), width)
+        whole.append(int(context.exp(exponent) * scale))
+    total, cumulated = sum(whole), 0
+    bounds = np.empty(keys - 1, dtype=np.uint64)
+    for key, weight in enumerate(whole[:-1]):
+        cumulated += weight
+        bounds[key] = (cumulated << _RESOLUTION_BITS) // total
+    bounds.flags.writeable = False
+    return bounds

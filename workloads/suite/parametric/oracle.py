@@ -1,0 +1,109 @@
+"""The expected records, all at once: an operator after the other, each in closed form.
+
+- n products with a matrix are one product with its n-th power, found by squaring.
+- To word k of a state, 2k + 1 times every number was added that the key has had so far; with n
+  words, their sum is n^2 times the sum of these numbers.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.datasets.total_order import total_order
+from workloads.model import Columns, Input
+from workloads.model.pipeline import PARTITIONED, STATEFUL
+from workloads.suite.parametric.records import (
+    EVENT,
+    FIRST_FACTOR,
+    FIRST_SHIFT,
+    HASH_MASK,
+    ID_MASK,
+    MASK,
+    MATRIX,
+    SALT,
+    SECOND_FACTOR,
+    SECOND_SHIFT,
+)
+from workloads.suite.parametric.settings import Setting
+
+IntArray = npt.NDArray[np.int64]
+Matrix = tuple[tuple[int, int], tuple[int, int]]
+
+
+def oracle(settings: tuple[Setting, ...]) -> Callable[[Input], Columns]:
+    """Return the oracle for a pipeline of these operators."""
+
+    def expected(data: Input) -> Columns:
+        """Return (ts, id, key, words) in the order of the input."""
+        events = total_order(data, EVENT)
+        head = {"ts": events.ts, "id": events.payload["id"], "key": events.payload["key"]}
+        columns = {name: values.astype(np.int64) for name, values in head.items()}
+        words = [events.payload["x0"].astype(np.int64)]
+        for setting in settings:
+            columns, words = _forwarded(setting, columns, words)
+        return {**columns, **{f"x{k}": word for k, word in enumerate(words)}}
+
+    return expected
+
+
+def _forwarded(
+    setting: Setting, columns: dict[str, IntArray], words: list[IntArray]
+) -> tuple[dict[str, IntArray], list[IntArray]]:
+    number = np.zeros(len(columns["ts"]), dtype=np.int64)
+    for k, word in enumerate(words):
+        number += (2 * k + 1) * (word & MASK)
+    number &= MASK
+    if setting.kind == PARTITIONED:
+        number = _state_sum(number, columns["key"], setting.state_words)
+    elif setting.kind == STATEFUL:
+        number = _state_sum(number, np.zeros_like(number), setting.state_words)
+    (p00, p01), (p10, p11) = power(MATRIX, setting.iterations)
+    a, b = number & MASK, columns["id"] & MASK
+    made = (((p00 * a + p01 * b) & MASK) + ((p10 * a + p11 * b) & MASK)) & MASK
+    rows = np.flatnonzero(_hashes(columns["id"] + made, setting.index) < setting.kept)
+    rows = np.repeat(rows, setting.copies)
+    copy = np.arange(len(rows), dtype=np.int64) % setting.copies
+    forwarded = {name: values[rows] for name, values in columns.items()}
+    forwarded["id"] = forwarded["id"] * setting.copies + copy
+    return forwarded, [made[rows] ^ k for k in range(setting.tuple_words)]
+
+
+def _state_sum(number: IntArray, key: IntArray, words: int) -> IntArray:
+    """Return the sum of the words of its key's state, after each record."""
+    order = np.argsort(key, kind="stable")
+    upto = np.cumsum(number[order])
+    first = np.flatnonzero(np.diff(key[order], prepend=key[order][:1] - 1))
+    before = (upto - number[order])[first]
+    upto -= np.repeat(before, np.diff(first, append=len(order)))
+    total = np.empty_like(number)
+    total[order] = upto
+    return (total & MASK) * (words * words & MASK) & MASK
+
+
+def _hashes(number: IntArray, index: int) -> IntArray:
+    h = (number + index * SALT) & ID_MASK
+    h = (h * FIRST_FACTOR) & HASH_MASK
+    h ^= h >> FIRST_SHIFT
+    h = (h * SECOND_FACTOR) & HASH_MASK
+    return h ^ (h >> SECOND_SHIFT)
+
+
+def power(matrix: Matrix, exponent: int) -> Matrix:
+    """Return the power of a square matrix modulo 2^30."""
+    result: Matrix = ((1, 0), (0, 1))
+    while exponent:
+        if exponent & 1:
+            result = _product(result, matrix)
+        matrix = _product(matrix, matrix)
+        exponent >>= 1
+    return result
+
+
+def _product(left: Matrix, right: Matrix) -> Matrix:
+    (a, b), (c, d) = left
+    (e, f), (g, h) = right
+    return (
+        ((a * e + b * g) & MASK, (a * f + b * h) & MASK),
+        ((c * e + d * g) & MASK, (c * f + d * h) & MASK),
+    )

@@ -1,0 +1,135 @@
+"""Parametric operators, made to measure an engine (Scaling Ordered Stream Processing, 7.2, 7.3).
+
+An operator
+
+1. takes the words of a record together: their sum, word k times 2k + 1, modulo 2^30,
+2. with a state: adds that to every word of the state, to word k 2k + 1 times, and goes on with the
+   sum of the state: it reads and writes all of it, and depends on all records of the key before,
+3. multiplies the vector of this number and the record's id with a fixed matrix, `iterations` times:
+   the cost of a record, which no compiler can leave out, since the result is in the output,
+4. leaves the record out if a hash of its id and this result says so, and otherwise forwards it, or
+   `copies` of it, numbered by new ids: id x copies + n. Word k is the result, k exclusive-or'ed.
+
+The paper gives costs in microseconds. Here they are iterations, so that a pipeline computes the
+same on every machine.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from workloads.model import Pipeline, Stage
+from workloads.model.pipeline import PARTITIONED, STATELESS
+from workloads.suite.parametric.records import (
+    EVENT,
+    FIRST_FACTOR,
+    FIRST_SHIFT,
+    HASH_MASK,
+    ID_MASK,
+    KEY_SPACE,
+    MASK,
+    MATRIX,
+    RECORD,
+    SALT,
+    SECOND_FACTOR,
+    SECOND_SHIFT,
+    output,
+)
+from workloads.suite.parametric.settings import Setting
+
+(M00, M01), (M10, M11) = MATRIX
+
+
+def program(settings: tuple[Setting, ...]) -> Pipeline:
+    """Return the pipeline of these operators."""
+    before = [len(EVENT.names or ()) - 2, *(setting.tuple_words for setting in settings)]
+    stages = [_stage(setting, words) for setting, words in zip(settings, before, strict=False)]
+    return Pipeline(name="parametric", record=RECORD, event=EVENT, stages=tuple(stages))
+
+
+def key_of(t: Any) -> Any:
+    """Return the key of a record."""
+    return t.key
+
+
+def work(first: Any, second: Any, iterations: int) -> Any:
+    """Return the sum of a vector after so many products with the matrix."""
+    a, b = first & MASK, second & MASK
+    for _ in range(iterations):
+        a, b = (M00 * a + M01 * b) & MASK, (M10 * a + M11 * b) & MASK
+    return (a + b) & MASK
+
+
+def hashed(number: Any, salt: int) -> Any:
+    """Return a hash below 2^32 of a number, no product above 63 bits."""
+    h = (number + salt) & ID_MASK
+    h = (h * FIRST_FACTOR) & HASH_MASK
+    h ^= h >> FIRST_SHIFT
+    h = (h * SECOND_FACTOR) & HASH_MASK
+    return h ^ (h >> SECOND_SHIFT)
+
+
+def _stage(setting: Setting, words: int) -> Stage:
+    """Return one operator, whose input has so many words of payload."""
+    take, give = _take(words), _give(setting.tuple_words)
+    iterations, copies, kept = setting.iterations, setting.copies, setting.kept
+    salt, state_words = setting.index * SALT, setting.state_words
+
+    def forward(number: Any, t: Any, out: Any) -> None:
+        made = work(number, t.id, iterations)
+        if hashed(t.id + made, salt) < kept:
+            for n in range(copies):
+                give(t.id * copies + n, t.key, made, out)
+
+    def stored(s: Any, number: Any) -> Any:
+        total = 0
+        for k in range(state_words):
+            word = (s.words[k] + (2 * k + 1) * number) & MASK
+            s.words[k] = word
+            total += word
+        return total & MASK
+
+    def apply(t: Any, out: Any) -> None:
+        forward(take(t), t, out)
+
+    def apply_to_state(s: Any, t: Any, out: Any) -> None:
+        forward(stored(s, take(t)), t, out)
+
+    has_state, has_keys = setting.kind != STATELESS, setting.kind == PARTITIONED
+    return Stage(
+        name=setting.name,
+        output=output(setting.tuple_words),
+        apply=apply_to_state if has_state else apply,
+        state=np.dtype([("words", np.int64, (state_words,))]) if has_state else None,
+        key=key_of if has_keys else None,
+        partitions=setting.partitions,
+        bounds=_ranges(setting.partitions) if has_keys and setting.by_range else None,
+        max_outputs=copies,
+    )
+
+
+def _ranges(partitions: int) -> tuple[int, ...]:
+    """Return the bounds of partitions of equal ranges of keys."""
+    return tuple(KEY_SPACE * part // partitions for part in range(1, partitions))
+
+
+def _take(words: int) -> Callable[[Any], Any]:
+    """Return the function that takes together the words of a record with so many."""
+    terms = " + ".join(f"{2 * k + 1} * (t.x{k} & {MASK})" for k in range(words))
+    return _made(f"def take(t):\n    return ({terms}) & {MASK}\n", "take")
+
+
+def _give(words: int) -> Callable[..., None]:
+    """Return the function that emits a record with so many words."""
+    payload = ", ".join(f"made ^ {k}" for k in range(words))
+    source = f"def give(number, key, made, out):\n    out.emit(number, key, {payload})\n"
+    return _made(source, "give")
+
+
+def _made(source: str, name: str) -> Callable[..., Any]:
+    """Return a function of source text: fields are attributes, so their number is in the code."""
+    namespace: dict[str, Any] = {}
+    exec(compile(source, f"<parametric {name}>", "exec"), namespace)
+    function: Callable[..., Any] = namespace[name]
+    return function

@@ -1,0 +1,83 @@
+"""The expected pairs: by a grid over the first attribute, sorted by the second.
+
+A tuple's partners are in its own cell of the grid and in the two beside it; in each, those within
+the band of the second attribute lie next to each other. What is looked at is little more than what
+matches, and all conditions are then tested as they stand. The grid is made for a chunk of the left
+side at a time, so that memory is bounded by the window, a block of pairs, and the answer.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.datasets.total_order import total_order
+from workloads.datasets.window_pairs import Chunk, IntArray, chunks, expanded, laid
+from workloads.model import Columns, Input
+from workloads.suite.scale_join.generate import LEFT, RIGHT
+
+BAND = 10
+"""Of both attributes, inclusive."""
+
+Side = dict[str, npt.NDArray[Any]]
+
+
+def oracle(ws_ms: int) -> Callable[[Input], Columns]:
+    """Return the oracle for a window size."""
+
+    def pairs(data: Input) -> Columns:
+        """Return (ts, x, y, a, b, c, d) of all pairs at most `ws_ms` apart, by time."""
+        events = total_order(data, np.dtype([*LEFT.descr, *RIGHT.descr]))
+        left = _side(events.payload, events.ts, events.kind == 0, LEFT)
+        right = _side(events.payload, events.ts, events.kind == 1, RIGHT)
+        parts = chunks(left["ts"], right["ts"], ws_ms)
+        first, second = laid(_matches(left, right, ws_ms, part) for part in parts)
+        ts = np.maximum(left["ts"][first], right["ts"][second]) + 1
+        order = np.argsort(ts, kind="stable")
+        first, second = first[order], second[order]
+        return {
+            "ts": ts[order],
+            **{name: left[name][first] for name in LEFT.names or ()},
+            **{name: right[name][second] for name in RIGHT.names or ()},
+        }
+
+    return pairs
+
+
+def _side(
+    payload: Columns, ts: IntArray, rows: npt.NDArray[np.bool_], fields: np.dtype[np.void]
+) -> Side:
+    return {"ts": ts[rows], **{name: payload[name][rows] for name in fields.names or ()}}
+
+
+def _matches(left: Side, right: Side, ws_ms: int, part: Chunk) -> tuple[IntArray, IntArray]:
+    here = slice(part.left_begin, part.left_end)
+    near = slice(part.right_begin, part.right_end)
+    x, y = left["x"][here].astype(np.int64), left["y"][here].astype(np.float64)
+    a, b = right["a"][near].astype(np.int64), right["b"][near].astype(np.float64)
+    cells, cell = np.unique(a // BAND, return_inverse=True)
+    values, rank = np.unique(b, return_inverse=True)
+    place = cell * (len(values) + 1) + rank
+    order = np.argsort(place)
+    place = place[order]
+    lowest = np.searchsorted(values, y - BAND, side="left")
+    highest = np.searchsorted(values, y + BAND, side="right")
+    found = []
+    for beside in (-1, 0, 1):
+        wanted = x // BAND + beside
+        index = np.searchsorted(cells, wanted)
+        exists = index < len(cells)
+        exists[exists] = cells[index[exists]] == wanted[exists]
+        row = np.flatnonzero(exists)
+        base = index[row] * (len(values) + 1)
+        begin = np.searchsorted(place, base + lowest[row])
+        end = np.searchsorted(place, base + highest[row])
+        for who, position in expanded(begin, end):
+            one, other = row[who], order[position]
+            kept = np.abs(x[one] - a[other]) <= BAND
+            kept &= np.abs(y[one] - b[other]) <= BAND
+            gap = left["ts"][here][one] - right["ts"][near][other]
+            kept &= np.abs(gap) <= ws_ms
+            found.append((one[kept] + part.left_begin, other[kept] + part.right_begin))
+    return laid(found)

@@ -1,0 +1,30 @@
+"""Word counts of tweets over sliding windows."""
+
+from functools import partial
+
+from workloads.inputs.tweets import for_each_key, on_tweets, window_parameters
+from workloads.model import Bound, Params
+from workloads.suite.wordcount.oracle import oracle
+from workloads.suite.wordcount.program import program
+
+QUERY = window_parameters(60_000, 120_000)
+OUTPUT = for_each_key("count", key_field="word")
+
+
+def bind(query: Params) -> Bound:
+    """Return what is computed for these windows."""
+    wa_ms, ws_ms = (int(query[name]) for name in QUERY)
+    return Bound(
+        program=program(wa_ms, ws_ms),
+        output=OUTPUT,
+        oracle=partial(oracle, wa_ms=wa_ms, ws_ms=ws_ms),
+    )
+
+
+WORKLOAD = on_tweets(
+    name="wordcount",
+    title="How many tweets hold each word, over sliding windows",
+    paper="STRETCH, section 8.1, Operator 14",
+    query=QUERY,
+    bind=bind,
+)
