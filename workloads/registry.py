@@ -26,6 +26,11 @@ NAMES = (
 )
 
 
+def module_of(name: str) -> str:
+    """Return the name of the package in which a workload is."""
+    return f"workloads.suite.{name}"
+
+
 def workload(name: str) -> Workload:
     """Return the workload of that name, bound to the defaults of its query parameters.
 
@@ -34,6 +39,6 @@ def workload(name: str) -> Workload:
     """
     if name not in NAMES:
         raise ModelError(f"no workload {name!r}; there are {', '.join(NAMES)}")
-    found = import_module(f"workloads.suite.{name}").WORKLOAD
+    found = import_module(module_of(name)).WORKLOAD
     assert isinstance(found, Workload)
     return found.bound({})

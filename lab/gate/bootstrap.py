@@ -10,27 +10,37 @@ It imports only what every revision has.
 import json
 import sys
 from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 
 def main(request_path: str, spec_path: str, result_path: str) -> None:
     """Write the specification and run the trial; this process ends with it."""
-    from lab.trial import process as trial
-    from lab.trial.spec import TrialSpec, write_spec
-
+    main_of = _first("lab.trial.process", "lab.trial").main
+    spec = _first("lab.trial.spec", "lab.trial_spec")
     request: dict[str, Any] = json.loads(Path(request_path).read_text(encoding="utf-8"))
     request["dataset"] = _dataset(request["dataset"])
     if request.get("load") is not None:
-        from lab.matrix.load.spec import LoadSpec
-
-        request["load"] = LoadSpec(**request["load"])
-    known = {field.name for field in fields(TrialSpec)}
+        load = _first("lab.matrix.load.spec", "lab.load.spec")
+        request["load"] = load.LoadSpec(**request["load"])
+    known = {field.name for field in fields(spec.TrialSpec)}
     unknown = sorted(set(request) - known)
     if unknown:
         raise SystemExit(f"this revision does not know {', '.join(unknown)} of a trial")
-    write_spec(TrialSpec(**request), Path(spec_path))
-    trial.main([spec_path, result_path])
+    spec.write_spec(spec.TrialSpec(**request), Path(spec_path))
+    main_of([spec_path, result_path])
+
+
+def _first(*modules: str) -> Any:
+    """Return the first of these modules that there is: where this revision has it, or an older."""
+    for name in modules:
+        try:
+            return import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not name.startswith(error.name):
+                raise  # it is there, and lacks something else
+    raise SystemExit(f"this revision has none of the modules {', '.join(modules)}")
 
 
 def _dataset(content: dict[str, Any]) -> Any:

@@ -11,6 +11,7 @@ from engines.registry import engine as find_engine
 from lab.gate.errors import GateError
 from lab.matrix.cells import Cell
 from lab.run.host import SOURCE
+from workloads.registry import module_of
 
 
 def check_inside(cells: Sequence[Cell], source: Path = SOURCE) -> None:
@@ -49,4 +50,4 @@ def _places(cell: Cell) -> Iterator[tuple[str, str]]:
     for point in entry_points(group=GROUP, name=cell.engine):
         yield engine, point.module
     yield engine, type(find_engine(cell.engine)).__module__
-    yield f"workload {cell.entry.name!r}", f"workloads.{cell.entry.name}"
+    yield f"workload {cell.entry.name!r}", module_of(cell.entry.name)

@@ -244,7 +244,7 @@ def test_a_function_that_does_not_compile_is_named_with_its_line():
             for kind in (0, 0, 1)
         ),
     )
-    with pytest.raises(EngineError, match=r"fork function _fork_parts \(.*test_multicore.py:\d+\)"):
+    with pytest.raises(EngineError, match=r"fork function _fork_parts \(.*test_dgs.py:\d+\)"):
         MulticoreRun(found, data, workers=2, batch=1)
 
 
