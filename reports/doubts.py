@@ -1,13 +1,16 @@
-"""Counts the warnings of a run: what was doubtful about the machine, and how often."""
+"""Counts the warnings of a run: what was doubtful, how often, and in trials of which engines."""
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from results.store import Row
 
+MOST_NAMED = 6
+"""Engine variants that are named beside one doubt; further ones are counted."""
 _NUMBER = re.compile(r"\d[\d.,]*")
 
 
@@ -18,12 +21,15 @@ class Doubt:
     Attributes:
         text: as it was first given.
         alike: further texts that differ in their numbers alone.
-        trials: how many trials it concerns; 0: it is about the run.
+        trials: how many trials it concerns.
+        where: engine variants and how many trials of each it concerns, the larger shares first;
+            empty where that tells nothing: it concerns all trials, or there is one variant.
     """
 
     text: str
     alike: tuple[str, ...]
     trials: int
+    where: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,16 +47,24 @@ def doubts(rows: Iterable[Row]) -> tuple[Doubt, ...]:
     Texts that differ in numbers alone count as one: a load average is never twice the same.
     """
     texts: dict[str, dict[str, None]] = {}
-    trials: dict[str, int] = {}
+    trials: dict[str, Counter[str]] = {}
+    every: Counter[str] = Counter()
     for row in rows:
+        variant = f"{row['engine']} {row['variant'] or ''}".strip()
+        every[variant] += 1
         found = json.loads(row["warnings"]) if row["warnings"] else []
         for kind in dict.fromkeys(map(_kind, found)):
-            trials[kind] = trials.get(kind, 0) + 1
+            trials.setdefault(kind, Counter())[variant] += 1
         for text in found:
             texts.setdefault(_kind(text), {})[str(text)] = None
-    ordered = sorted(texts, key=lambda kind: -trials[kind])
+    ordered = sorted(texts, key=lambda kind: -trials[kind].total())
     return tuple(
-        Doubt(text=next(iter(texts[kind])), alike=tuple(texts[kind])[1:], trials=trials[kind])
+        Doubt(
+            text=next(iter(texts[kind])),
+            alike=tuple(texts[kind])[1:],
+            trials=trials[kind].total(),
+            where=_where(trials[kind], every),
+        )
         for kind in ordered
     )
 
@@ -61,6 +75,15 @@ def ceilings(meta: Mapping[str, Any]) -> tuple[Ceiling, ...]:
         Ceiling(source=name, eps=one.get("ceiling_eps"), reason=one.get("reason") or "")
         for name, one in (meta.get("generators") or {}).items()
     )
+
+
+def _where(concerned: Counter[str], every: Counter[str]) -> str:
+    if len(every) == 1 or concerned == every:
+        return ""
+    names = sorted(concerned, key=lambda name: (-concerned[name] / every[name], -concerned[name]))
+    shown = [f"{name} {concerned[name]} of {every[name]}" for name in names[:MOST_NAMED]]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f", {more} more variant{'s' * (more > 1)}" if more else "")
 
 
 def _kind(text: object) -> str:

@@ -11,6 +11,7 @@ from lab.cli.fit import print_fitting
 from lab.cli.load_table import print_loads, print_searches
 from lab.run.search.state import State
 from reports.baseline import ALONE, UNDECLARED
+from reports.doubts import doubts
 from reports.numbers import Quantity
 from reports.table import HeadlineRow, headline_table
 from results.store import Row
@@ -31,12 +32,19 @@ _MARKS = {
 def print_results(
     rows: Iterable[Row], searches: Mapping[str, State], console: Console | None = None
 ) -> None:
-    """Print a table each for catch-up, offered loads and searches, those that there are."""
+    """Print a table each for catch-up, offered loads and searches, those that there are.
+
+    Below stand the warnings of the trials, each kind once.
+    """
     console = console or Console()
     rows = tuple(rows)
     print_table([row for row in rows if row["load"] is None], console)
     print_loads(rows, console)
     print_searches(searches, console)
+    for doubt in doubts(rows):
+        where = f" ({doubt.where})" if doubt.where else ""
+        words = f"warning, {doubt.trials} of {len(rows)} trials{where}: {doubt.text}"
+        console.print(escape(_short(words)), highlight=False)
 
 
 def print_table(rows: Iterable[Row], console: Console) -> None:
@@ -50,10 +58,7 @@ def print_table(rows: Iterable[Row], console: Console) -> None:
     print_fitting(console, lambda columns: _table(shown, columns), _COLUMNS, _DROPPED)
     for row in shown:
         if row.reason:
-            reason = row.reason.splitlines()[0]
-            short = (
-                reason if len(reason) <= LONGEST_REASON else reason[: LONGEST_REASON - 3] + "..."
-            )
+            short = _short(row.reason.splitlines()[0])
             console.print(escape(f"{row.cell}: {row.status}: {short}"), highlight=False)
     for mark, meaning in _MARKS.items():
         if any(row.no_ratio == mark for row in shown):
@@ -66,6 +71,10 @@ def print_table(rows: Iterable[Row], console: Console) -> None:
         )
     if any(row.oversubscribed for row in shown):
         console.print("* more workers than cores", highlight=False)
+
+
+def _short(words: str) -> str:
+    return words if len(words) <= LONGEST_REASON else words[: LONGEST_REASON - 3] + "..."
 
 
 def _table(shown: Iterable[HeadlineRow], columns: tuple[str, ...]) -> Table:

@@ -10,8 +10,8 @@ def box(page):
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", found[0])).split()) if found else ""
 
 
-def warned(trial, repetition, *texts):
-    return trial(repetition=repetition, warnings=json.dumps(texts))
+def warned(trial, repetition, *texts, engine="multicore", **more):
+    return trial(engine, repetition=repetition, warnings=json.dumps(texts), **more)
 
 
 def test_each_kind_of_warning_is_counted_by_trials(shown, trial):
@@ -28,6 +28,28 @@ def test_each_kind_of_warning_is_counted_by_trials(shown, trial):
         in said
     )
     assert "turbo is on: speed varies · 1 of 3 trials" in said
+
+
+def test_a_doubt_names_the_variants_whose_trials_it_concerns(shown, trial):
+    kernel, load = "62% was the kernel's", "load average 3.10"
+    page, _ = shown(
+        [
+            *(warned(trial, n, load) for n in range(1, 4)),
+            warned(trial, 4, load, kernel),
+            warned(trial, 1, load, kernel, engine="spark", variant="cached"),
+            warned(trial, 2, load, "71% was the kernel's", engine="spark", variant="cached"),
+        ]
+    )
+    assert "3 of 6 trials: spark cached 2 of 2, multicore dgs 1 of 4" in box(page)
+    assert "load average 3.10 · 6 of 6 trials " in box(page) + " "
+    assert "6 of 6 trials:" not in box(page)
+
+
+def test_a_doubt_about_many_variants_names_some_and_counts_the_others(shown, trial):
+    rows = [warned(trial, 1, "odd", engine=f"engine{n}", variant="") for n in range(8)]
+    page, _ = shown([*rows, trial("sound")])
+    assert "8 of 9 trials: engine0 1 of 1, engine1 1 of 1, " in box(page)
+    assert box(page).endswith("engine5 1 of 1, 2 more variants")
 
 
 def test_warnings_are_escaped(shown, trial):
