@@ -1,5 +1,6 @@
 """Makes a row such as its columns can hold, so that one odd value does not cost a whole run."""
 
+import json
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -15,11 +16,11 @@ _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 def fitted(row: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the row as the schema's columns can hold it, and what could not be held, in words.
 
-    Texts keep all they say (`encodable`). A number that is not finite is null. What is of another
-    type than its column, or does not fit into 64 bits, is null and told. Columns that the schema
-    lacks are left as they are.
+    Texts keep all they say (`encodable`). What is of another type than its column, or does not fit
+    into 64 bits, is null and told. A measured number that is not finite is null, and a warning of
+    the row: it says nothing against the others. Columns that the schema lacks are left as they are.
     """
-    fit, told = dict(row), []
+    fit, told, lost = dict(row), [], []
     for column in COLUMNS:
         value = row.get(column.name)
         if value is None:
@@ -30,6 +31,12 @@ def fitted(row: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
             fit[column.name] = None
             seen = encodable(repr(value)[:80])
             told.append(f"{column.name} is {seen}, which is no {column.type}")
+            continue
+        if column.type == "float64" and not math.isfinite(value):
+            fit[column.name] = None
+            lost.append(f"{column.name} is {float(value)}, no finite number: it is left out")
+    if lost:
+        fit["warnings"] = json.dumps([*json.loads(fit.get("warnings") or "[]"), *lost])
     return fit, tuple(told)
 
 
@@ -68,10 +75,10 @@ def _whole(value: object) -> int:
     return whole
 
 
-def _number(value: object) -> float | None:
+def _number(value: object) -> float:
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError
-    return float(value) if math.isfinite(value) else None
+    return float(value)
 
 
 def _truth(value: object) -> bool:

@@ -206,7 +206,11 @@ COLUMNS = (
     ),
     Column("histograms", "string", "HdrHistogram log, relative to the run directory; or null"),
     Column("isolate", "string", "process or container"),
-    Column("warnings", "string", "doubts about the machine before and after, JSON list of texts"),
+    Column(
+        "warnings",
+        "string",
+        "doubts about machine, kernel and generator, and figures left out; JSON list of texts",
+    ),
     Column("loadavg_before", "float64", "1-minute load average when the trial was started"),
     Column("loadavg_after", "float64", "1-minute load average when it had ended"),
     Column(

@@ -22,7 +22,7 @@ from engines.errors import EngineCrashError, UnsupportedError
 from engines.fake.damage import DAMAGES
 from engines.fake.options import FakeOptions, parse_options
 from engines.fake.server import scaled_at, serve
-from engines.protocol import IntArray, Measured, OfferedLoad, Property, Task, Variant
+from engines.protocol import Elasticity, IntArray, Measured, OfferedLoad, Property, Task, Variant
 from engines.recorded import OpenRun, measured
 from workloads.datasets.cut import event_times
 from workloads.datasets.oracle_cache import expected
@@ -39,6 +39,7 @@ _SUMMARIES = {
     "crash": "raises an error while it runs",
     "babble": "raises an error whose text is no Unicode",
     "overcount": "the right answer, but more events than 64 bits can count, and a counter of nan",
+    "unbounded": "the right answer, but a load_cov that is infinite",
     "die": "its process is killed by a signal while it runs",
     "exhaust": "asks for more memory than there is",
     "hoard": "takes more and more memory, 2 GiB at most, until it is stopped",
@@ -216,6 +217,14 @@ class FakePrepared:
             threading.Thread(target=threading.Event().wait, name="fake-leak").start()
         if self._variant == "overcount":
             return replace(found, events=2**70, counters={"seen": math.nan, "lost": 1.0})
+        if self._variant == "unbounded":
+            uneven = Elasticity(
+                reconfigurations=(),
+                instances=np.ones(1, dtype=np.int64),
+                comparisons=None,
+                load_cov=np.array([math.inf]),
+            )
+            return replace(found, elasticity=uneven)
         return replace(found, events=self._events - (self._variant == "miscount"))
 
     def _serve(self) -> tuple[Measured, float]:

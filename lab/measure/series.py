@@ -170,7 +170,7 @@ def _counted(progress: Progress | None, first: int, end: int) -> Table:
 def _scaled(elasticity: Elasticity, first: int, end: int) -> Table:
     columns: dict[str, list[Any]] = {
         "instances": elasticity.instances.tolist(),
-        "load_cov": [None if math.isnan(cov) else cov for cov in elasticity.load_cov.tolist()],
+        "load_cov": [c if math.isfinite(c) else None for c in elasticity.load_cov.tolist()],
     }
     if elasticity.comparisons is not None:
         columns["comparisons"] = elasticity.comparisons.tolist()

@@ -4,6 +4,7 @@ A rate that comes near to the source's own ceiling measures the source. Above ha
 row says so; whether the source kept up in the trial itself is judged there, by its send lag.
 """
 
+import json
 from collections.abc import MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,4 +87,6 @@ class Generators:
         ended = run_trial(spec, log=log, timeout_s=CEILING_TIMEOUT_S, isolate=self._isolate)
         if ended.result.get("status") is not None:
             return Ceiling(reason=ended.result["reason"])
+        if ended.result.get("warnings"):  # no finite number
+            return Ceiling(reason="; ".join(json.loads(ended.result["warnings"])))
         return Ceiling(eps=ended.result.get("generator_ceiling_eps"))

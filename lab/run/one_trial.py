@@ -83,7 +83,7 @@ def run_one(
         "reconfigurations": _if_there(run_dir, reconfigurations),
         **ended.result,
     }
-    doubts += kernel_doubts(row)
+    doubts += [*json.loads(row.get("warnings") or "[]"), *kernel_doubts(row)]
     if ceiling is not None:
         row["generator_ceiling_eps"] = ceiling.eps
         rate_eps = None if load is None else load.rate_eps

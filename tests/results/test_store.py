@@ -95,6 +95,21 @@ def test_record_of_an_older_lab_that_no_table_holds_is_read_without_the_value(tm
     (found,) = read_run(tmp_path).rows
     assert (found["events"], found["cpu_s"], found["batch"]) == (None, None, None)
     assert found["plan"] == "\\udcff"
+    assert json.loads(found["warnings"]) == ["cpu_s is nan, no finite number: it is left out"]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), np.float32("-inf")])
+def test_number_that_is_not_finite_is_left_out_with_a_warning_and_the_row_stays(tmp_path, value):
+    write_meta(tmp_path, {})
+    write_trial(tmp_path, "a-r1", row(load_cov=value, warnings='["turbo is on"]'))
+    write_table(tmp_path)
+    (found,) = read_run(tmp_path).rows
+    assert (found["load_cov"], found["status"], found["reason"]) == (None, "ok", None)
+    assert found["cpu_s"] == 0.5
+    assert json.loads(found["warnings"]) == [
+        "turbo is on",
+        f"load_cov is {float(value)}, no finite number: it is left out",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,19 @@ def test_words_and_numbers_that_no_file_holds_cost_one_cell_and_not_the_run(caps
     assert call(["run", "--resume", str(run.path)]) == EXIT_ENGINE_FAILURE
 
 
+def test_number_that_is_not_finite_is_a_warning_in_run_table_and_page(capsys, matrix):
+    code, out, err = run_lab(capsys, matrix(["unbounded"]))
+    assert code == EXIT_OK, err
+    run = read_run(Path(out[-1]))
+    (row,) = run.rows
+    assert (row["status"], row["load_cov"], row["instances_max"]) == ("ok", None, 1)
+    said = "load_cov is inf, no finite number: it is left out"
+    assert said in json.loads(row["warnings"])
+    assert any(said in line for line in out)
+    assert call(["report", str(run.path)]) == EXIT_OK
+    assert said in (run.path / "report.html").read_text()
+
+
 def test_engine_that_claims_a_full_disk_costs_its_cell_and_not_the_run(capsys, matrix):
     path = matrix(["crash", "correct"], options='{ says = "[Errno 28] No space left on device" }')
     code, out, err = run_lab(capsys, path)
