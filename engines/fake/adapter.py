@@ -39,7 +39,7 @@ _SUMMARIES = {
     "crash": "raises an error while it runs",
     "babble": "raises an error whose text is no Unicode",
     "overcount": "the right answer, but more events than 64 bits can count, and a counter of nan",
-    "unbounded": "the right answer, but a load_cov that is infinite",
+    "unbounded": "the right answer, but an infinite load_cov, and source",
     "die": "its process is killed by a signal while it runs",
     "exhaust": "asks for more memory than there is",
     "hoard": "takes more and more memory, 2 GiB at most, until it is stopped",
@@ -97,8 +97,8 @@ class FakeEngine:
         return {"PIP1": none, "PIP2": none, "PIP3": none}
 
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
-        """Return None: the source is virtual, and no rate is too high for it."""
-        return None
+        """Return None: the source is virtual, and no rate is too high for it; see `unbounded`."""
+        return math.inf if variant == "unbounded" else None
 
     def prepare(self, task: Task) -> "FakePrepared":
         """Ask the oracle.

@@ -92,6 +92,16 @@ def test_number_that_is_not_finite_is_a_warning_in_run_table_and_page(capsys, ma
     assert said in (run.path / "report.html").read_text()
 
 
+def test_generator_whose_ceiling_is_not_finite_has_an_unknown_one(capsys, matrix):
+    _, out, _ = run_lab(capsys, matrix(["unbounded"], more=LOAD))
+    (row,) = read_run(Path(out[-1])).rows
+    assert row["generator_ceiling_eps"] is None
+    assert (
+        "the generator's ceiling is unknown: generator_ceiling_eps is inf, no finite number: "
+        "it is left out" in json.loads(row["warnings"])
+    )
+
+
 def test_engine_that_claims_a_full_disk_costs_its_cell_and_not_the_run(capsys, matrix):
     path = matrix(["crash", "correct"], options='{ says = "[Errno 28] No space left on device" }')
     code, out, err = run_lab(capsys, path)
