@@ -92,6 +92,13 @@ def ratio(value: float) -> Quantity:
     return Quantity(text=f"{digits(value)} \N{MULTIPLICATION SIGN}", exact=f"{value:.6g} times")
 
 
+def low_end(low: Quantity, high: Quantity) -> Quantity:
+    """Return the low end of a range, without its unit where the high end has the same."""
+    number, _, unit = low.text.rpartition(" ")
+    shared = number and unit == high.text.rpartition(" ")[2]
+    return Quantity(text=number, exact=low.exact) if shared else low
+
+
 def digits(value: float) -> str:
     """Write a number with three significant digits (whole numbers above that in full)."""
     magnitude = abs(value)

@@ -17,6 +17,7 @@ from reports.numbers import (
     duration,
     growth,
     joules,
+    low_end,
     memory,
     plain,
     rate,
@@ -54,7 +55,7 @@ from results.store import Run, read_run
 
 Colours = Mapping[str, Colour]
 
-_WRITERS = (rate, count, duration, growth, joules, memory, plain, seconds, share, watts)
+_WRITERS = (rate, count, duration, growth, joules, low_end, memory, plain, seconds, share, watts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,11 @@ PROBE = """<script>
 const seen = document.createElement('output');
 const box = element => element.getBoundingClientRect();
 const all = selector => [...document.querySelectorAll(selector)];
+const lines = element => {
+  const text = document.createRange();
+  text.selectNodeContents(element);
+  return new Set([...text.getClientRects()].map(rect => rect.top)).size;
+};
 const shown = all('svg text').filter(t => box(t).width > 0 && box(t).height > 0);
 seen.id = 'probe';
 seen.textContent = JSON.stringify({
@@ -41,6 +46,13 @@ seen.textContent = JSON.stringify({
   cut: all('figure svg').filter(s => [...s.querySelectorAll('text')].some(
     t => box(t).right > box(s).right + 1 || box(t).left < box(s).left - 1)).length,
   rows: all('tr[data-cell]').filter(r => box(r).height > 0).length,
+  beyond: all('#results .scroll, #results .scroll *').filter(e => {
+    const edge = box(e.closest('.scroll'));
+    const right = Math.min(edge.right, innerWidth);
+    return box(e).width > 0 && (box(e).right > right + 1 || box(e).left < edge.left - 1);
+  }).map(e => e.tagName + ' ' + e.textContent.trim()),
+  statuses: all('#results .status').filter(e => box(e).width > 0).length,
+  unit_lines: Math.max(...all('#results .unit').map(lines)),
   colour: getComputedStyle(document.querySelector('.swatch')).backgroundColor,
 });
 document.body.append(seen);
@@ -108,6 +120,22 @@ def test_the_page_fits_the_window_and_no_label_is_cut(make_run, typical, probe, 
     assert {"multicore batch 4,096", "spark streaming", "100 M"} <= set(seen["texts"])
     assert min(seen["panels"]) > 300
     assert seen["colour"] != "rgba(0, 0, 0, 0)"
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_nothing_of_the_results_is_cut_or_out_of_sight(make_run, typical, trial, probe, width):
+    remark = "doubtful rate: the timed part took 0.685 ms, below 1 ms; use more events"
+    cached = {"variant": "cached", "batch": None, "latency_ns": None}
+    rows = [
+        *typical,
+        trial("dataframe", variant="polars", batch=None, workers=2, reason=remark),
+        *(trial("spark", repetition=n, **cached) for n in (1, 2)),
+        trial("spark", repetition=3, status="crash", reason="it broke " * 40, **cached),
+    ]
+    seen = probe(write_report(make_run(rows)), width)
+    assert seen["beyond"] == []
+    assert (seen["rows"], seen["statuses"]) == (41, 41)
+    assert seen["unit_lines"] == 1
 
 
 @pytest.mark.parametrize("width", [400, 1400])

@@ -1,6 +1,6 @@
 import pytest
 
-from reports.numbers import count, digits, duration, memory, rate, ratio
+from reports.numbers import count, digits, duration, low_end, memory, rate, ratio
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,12 @@ def test_counts_drop_zeros_that_say_nothing():
 
 def test_large_numbers_without_a_unit_are_grouped():
     assert digits(1_234_567) == "1,234,567"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [(1.7e7, 2.19e7, "17.0"), (608e3, 1.66e6, "608 k/s"), (5.0, 9.0, "5.00")],
+)
+def test_a_unit_that_both_ends_of_a_range_have_stands_once(low, high, shown):
+    found = low_end(rate(low), rate(high))
+    assert (found.text, found.exact) == (shown, rate(low).exact)
