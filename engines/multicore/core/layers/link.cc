@@ -1,10 +1,7 @@
 #include "layers/link.h"
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
-#include <stdexcept>
-#include <string>
 #include <utility>
 
 namespace lab {
@@ -18,20 +15,12 @@ LayerLink::LayerLink(Kind kind, std::vector<std::int32_t> itemsizes, std::int64_
                      Parker& producer, Parker& consumer)
     : kind_(kind),
       itemsizes_(std::move(itemsizes)),
-      mover_(itemsizes_),
       log_(log),
       producer_(producer),
-      consumer_(consumer) {
-  if (rows < 2 || !std::has_single_bit(static_cast<std::uint64_t>(rows))) {
-    throw std::invalid_argument("channel_rows is " + std::to_string(rows) + ", wanted a power of two, at least 2");
-  }
-  for (const std::int32_t size : itemsizes_) {
-    // Zeroed, so that its pages are there before the clock starts.
-    memory_.emplace_back(static_cast<std::size_t>(rows) * static_cast<std::size_t>(size));
-    columns_.push_back(memory_.back().data());
-  }
-  rows_.ts = static_cast<const std::int64_t*>(columns_.front());
-  rows_.mask = static_cast<std::uint64_t>(rows) - 1;
+      consumer_(consumer),
+      ring_(itemsizes_, rows, "channel_rows") {
+  rows_.ts = ring_.ts();
+  rows_.mask = ring_.mask();
   // relaxed: set-up is single-threaded. A line without an owner says that it is closed.
   line_.frontier.store(kNothingPromised, std::memory_order_relaxed);
   if (log_ != nullptr) source_ = log_->add_source(rows_, kNothingPromised);
@@ -50,27 +39,15 @@ std::int64_t LayerLink::room(std::int64_t wanted) noexcept {
 
 void LayerLink::append(const void* const* columns, std::int64_t from, std::int64_t rows) noexcept {
   assert(room_end_ - end_ >= rows);
-  while (rows > 0) {
-    const std::int64_t item = item_of(end_);
-    const std::int64_t count = std::min(rows, size() - item);
-    mover_.copy(columns_.data(), item, columns, from, count);
-    end_ += count;
-    from += count;
-    rows -= count;
-  }
+  ring_.write(end_, columns, from, rows);
+  end_ += rows;
 }
 
 void LayerLink::append(const void* const* columns, std::int64_t from, const std::int32_t* list,
                        std::int64_t rows) noexcept {
   assert(room_end_ - end_ >= rows);
-  while (rows > 0) {
-    const std::int64_t item = item_of(end_);
-    const std::int64_t count = std::min(rows, size() - item);
-    mover_.copy(columns_.data(), item, columns, from, list, count);
-    end_ += count;
-    list += count;
-    rows -= count;
-  }
+  ring_.write(end_, columns, from, list, rows);
+  end_ += rows;
 }
 
 void LayerLink::publish() noexcept {
@@ -132,7 +109,7 @@ void LayerLink::spill(const void* const* columns, std::int64_t from, std::int64_
   while (rows > 0) {
     Emit* emit = spilled_->open(1);
     const std::int64_t count = std::min(rows, emit->capacity - emit->count);
-    mover_.copy(emit->columns, emit->count, columns, from, count);
+    ring_.mover().copy(emit->columns, emit->count, columns, from, count);
     emit->count += count;
     spilled_->close(0, 0, 0, false);
     from += count;

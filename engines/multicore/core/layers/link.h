@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "run/cacheline.h"
-#include "layers/rows.h"
+#include "run/column_ring.h"
 #include "log/order_log_merge.h"
 #include "run/parker.h"
 #include "run/sink.h"
@@ -48,7 +48,7 @@ class LayerLink {
   LayerLink& operator=(const LayerLink&) = delete;
 
   const std::vector<std::int32_t>& itemsizes() const noexcept { return itemsizes_; }
-  std::int64_t size() const noexcept { return static_cast<std::int64_t>(rows_.mask) + 1; }
+  std::int64_t size() const noexcept { return ring_.size(); }
 
   // The producer's. ---------------------------------------------------------------------------------------------
 
@@ -92,7 +92,7 @@ class LayerLink {
   // The consumer's. ---------------------------------------------------------------------------------------------
 
   const LogColumns& rows() const noexcept { return rows_; }
-  void* const* columns() const noexcept { return columns_.data(); }
+  void* const* columns() const noexcept { return ring_.columns(); }
   const SourceLine& line() const noexcept { return line_; }  // queues: what was published
   int source() const noexcept { return source_; }
 
@@ -116,22 +116,17 @@ class LayerLink {
   }
   std::int64_t released() noexcept;
   std::int64_t promisable(std::int64_t promised) const noexcept;
-  std::int64_t ts_at(std::int64_t row) const noexcept { return rows_.ts[item_of(row)]; }
-  std::int64_t item_of(std::int64_t row) const noexcept {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(row) & rows_.mask);
-  }
+  std::int64_t ts_at(std::int64_t row) const noexcept { return ring_.ts()[ring_.item_of(row)]; }
 
   // Set once.
   const Kind kind_;
   const std::vector<std::int32_t> itemsizes_;
-  const RowMover mover_;
   TupleBuffer* const log_;
   int source_ = -1;
   Parker& producer_;
   Parker& consumer_;
-  std::vector<std::vector<std::byte>> memory_;
-  std::vector<void*> columns_;
-  LogColumns rows_;
+  ColumnRing ring_;
+  LogColumns rows_;  // of the ring, as logs and mergers take it
 
   // The producer's own.
   alignas(kCacheLine) std::int64_t end_ = 0;       // first row not appended

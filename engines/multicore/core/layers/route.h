@@ -12,7 +12,7 @@
 
 #include "oplus/key_router.h"
 #include "layers/out.h"
-#include "layers/rows.h"
+#include "layers/row_number.h"
 #include "stages/spec.h"
 
 namespace lab {

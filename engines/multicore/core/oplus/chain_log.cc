@@ -1,9 +1,6 @@
 #include "oplus/chain_log.h"
 
 #include <algorithm>
-#include <cstring>
-#include <stdexcept>
-#include <string>
 
 namespace lab {
 
@@ -14,28 +11,18 @@ ChainLog::ChainLog(std::unique_ptr<TupleBuffer> log, std::vector<std::int32_t> i
       size_(rows),
       timed_(timed),
       process_(process),
-      state_(std::move(state)) {
-  if (rows < 2 || (rows & (rows - 1)) != 0) {
-    throw std::invalid_argument("link_rows is " + std::to_string(rows) + ", wanted a power of two, at least 2");
-  }
-}
+      state_(std::move(state)) {}
 
 void ChainLog::start(std::int32_t, std::int32_t active) {
-  const auto size = static_cast<std::size_t>(size_);
   for (std::int32_t i = 0; i < active; ++i) {
-    Ring& ring = rings_.emplace_back();
-    ring.ts.resize(size);
-    if (timed_) ring.due.resize(size);
+    Ring& ring = rings_.emplace_back(itemsizes_, size_);
+    if (timed_) ring.due.resize(static_cast<std::size_t>(size_));
     ring.view.index = i;
-    ring.view.ts = ring.ts;
+    ring.view.ts = {ring.memory.ts(), static_cast<std::size_t>(size_)};
     ring.view.due = ring.due;
-    ring.view.columns = {ring.ts.data()};
-    for (std::size_t c = 1; c < itemsizes_.size(); ++c) {
-      ring.fields.emplace_back(size * static_cast<std::size_t>(itemsizes_[c]));
-      ring.view.columns.push_back(ring.fields.back().data());
-    }
+    ring.view.columns.assign(ring.memory.columns(), ring.memory.columns() + itemsizes_.size());
     streams_.push_back({&ring.view, 0, process_, nullptr});
-    log_->add_source(ring.ts.data(), static_cast<std::uint64_t>(size_ - 1), kNever);
+    log_->add_source(ring.memory.ts(), ring.memory.mask(), kNever);
     log_->add_reader();
   }
 }
@@ -54,8 +41,9 @@ bool ChainLog::move(std::int32_t source, OutputBuffer& outputs, Causes& causes, 
   if (outputs.waiting() != 0) room = log_->room(source, std::min(outputs.waiting(), size_));
   while (room > 0 && outputs.waiting() != 0) {
     const OutputBuffer::Piece piece = outputs.oldest();
-    const std::int64_t rows = std::min({room, piece.rows, size_ - (ring.rows & (size_ - 1))});
-    copy(ring, piece, rows, causes);
+    const std::int64_t rows = std::min({room, piece.rows, ring.memory.in_one_piece(ring.rows)});
+    ring.memory.write(ring.rows, piece.columns, piece.row, rows);
+    if (timed_) causes.take(ring.due.data() + ring.memory.item_of(ring.rows), rows);
     outputs.take(rows);
     ring.rows += rows;
     room -= rows;
@@ -77,19 +65,6 @@ bool ChainLog::move(std::int32_t source, OutputBuffer& outputs, Causes& causes, 
   ring.frontier = frontier;
   log_->publish(source, ring.rows, frontier);
   return true;
-}
-
-void ChainLog::copy(Ring& ring, const OutputBuffer::Piece& piece, std::int64_t rows, Causes& causes) const {
-  const auto to = static_cast<std::size_t>(ring.rows & (size_ - 1));
-  const auto from = static_cast<std::size_t>(piece.row);
-  const auto count = static_cast<std::size_t>(rows);
-  std::memcpy(ring.ts.data() + to, static_cast<const std::int64_t*>(piece.columns[0]) + from, count * sizeof(std::int64_t));
-  for (std::size_t c = 1; c < itemsizes_.size(); ++c) {
-    const auto width = static_cast<std::size_t>(itemsizes_[c]);
-    std::memcpy(ring.fields[c - 1].data() + to * width, static_cast<const std::byte*>(piece.columns[c]) + from * width,
-                count * width);
-  }
-  if (timed_) causes.take(ring.due.data() + to, rows);
 }
 
 }  // namespace lab

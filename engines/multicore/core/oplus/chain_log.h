@@ -21,6 +21,7 @@
 
 #include "oplus/causes.h"
 #include "oplus/handover.h"
+#include "run/column_ring.h"
 #include "run/sink.h"
 
 namespace lab {
@@ -30,7 +31,7 @@ class ChainLog final : public Handover {
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
 
   // `itemsizes`: of the records of the operator before; `timed`: rows say when their causes were due; `rows`: of a
-  // ring, a power of two, at least 2. Throws std::invalid_argument.
+  // ring, a power of two, at least 2, or `start` throws std::invalid_argument.
   ChainLog(std::unique_ptr<TupleBuffer> log, std::vector<std::int32_t> itemsizes, std::int64_t rows, bool timed,
            ProcessKernel process, std::unique_ptr<WindowState> state);
 
@@ -65,16 +66,15 @@ class ChainLog final : public Handover {
  private:
   // Rows of one source. Written by the thread of its instance; the log publishes them to the readers.
   struct alignas(kCacheLine) Ring {
-    std::vector<std::int64_t> ts;
-    std::vector<std::vector<std::byte>> fields;
+    Ring(std::span<const std::int32_t> itemsizes, std::int64_t size) : memory(itemsizes, size, "link_rows") {}
+
+    ColumnRing memory;
     std::vector<std::int64_t> due;  // `timed` only
     StreamView view;
     std::int64_t rows = 0;          // ever written
     std::int64_t frontier = kNever;  // published last
     bool starved = false;
   };
-
-  void copy(Ring& ring, const OutputBuffer::Piece& piece, std::int64_t rows, Causes& causes) const;
 
   std::unique_ptr<TupleBuffer> log_;
   const std::vector<std::int32_t> itemsizes_;

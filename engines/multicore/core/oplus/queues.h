@@ -19,7 +19,8 @@ struct ColumnShape {
   bool is_list = false;
 };
 
-// Copies of tuples on their way from one source to one instance, in rings of columns.
+// Copies of tuples on their way from one source to one instance, in rings of columns. Not a ColumnRing: lists have
+// elements in rings of another size, which decide with the rows whether a tuple fits, and tuples go one by one.
 class TupleQueue {
  public:
   TupleQueue(const OperatorStream& source, std::span<const ColumnShape> shapes, std::int64_t rows);

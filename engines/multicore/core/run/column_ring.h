@@ -1,10 +1,15 @@
-// How rows are copied between columns, few at a time: what blocks of a tuple or two cost; and rows by number.
+// Rings of columns with one writer: the rows between two threads; and how rows are copied between columns, few at a
+// time: what blocks of a tuple or two cost.
 #pragma once
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace lab {
@@ -85,23 +90,64 @@ class RowMover {
   std::vector<Other> others_;
 };
 
-// A row of an input stream that stays where it is: what goes through a graph in its place, in one int64 column.
-class RowNumber {
+// Row r is item r modulo the size of every column; the first column is the int64 timestamp. Memory only: who uses it
+// keeps the positions, and says which rows may be written and read, and by whom.
+class ColumnRing {
  public:
-  static constexpr std::size_t kColumn = 1;  // behind the timestamp
+  // Throws std::invalid_argument, with the name that the number of rows has for a user, unless it is a power of two, at
+  // least 2.
+  ColumnRing(std::span<const std::int32_t> itemsizes, std::int64_t rows, const char* called)
+      : mask_(static_cast<std::uint64_t>(rows) - 1), mover_(itemsizes) {
+    if (rows < 2 || !std::has_single_bit(static_cast<std::uint64_t>(rows))) {
+      throw std::invalid_argument(called + (" is " + std::to_string(rows)) + ", wanted a power of two, at least 2");
+    }
+    for (const std::int32_t size : itemsizes) {
+      // Zeroed, so that its pages are there before the clock starts.
+      memory_.emplace_back(static_cast<std::size_t>(rows) * static_cast<std::size_t>(size));
+      columns_.push_back(memory_.back().data());
+    }
+  }
+  ColumnRing(const ColumnRing&) = delete;
+  ColumnRing& operator=(const ColumnRing&) = delete;
 
-  RowNumber(std::int32_t stream, std::int64_t row) noexcept
-      : value_(static_cast<std::int64_t>(stream) << kRowBits | row) {}
-  explicit RowNumber(std::int64_t value) noexcept : value_(value) {}
+  std::uint64_t mask() const noexcept { return mask_; }
+  std::int64_t size() const noexcept { return static_cast<std::int64_t>(mask_) + 1; }
+  std::int64_t item_of(std::int64_t row) const noexcept {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(row) & mask_);
+  }
+  // Of rows from `row` on: how many lie in one piece.
+  std::int64_t in_one_piece(std::int64_t row) const noexcept { return size() - item_of(row); }
+  void* const* columns() const noexcept { return columns_.data(); }
+  const std::int64_t* ts() const noexcept { return static_cast<const std::int64_t*>(columns_.front()); }
+  const RowMover& mover() const noexcept { return mover_; }
 
-  std::int64_t value() const noexcept { return value_; }
-  std::int32_t stream() const noexcept { return static_cast<std::int32_t>(value_ >> kRowBits); }
-  std::int64_t row() const noexcept { return value_ & ((std::int64_t{1} << kRowBits) - 1); }
+  // Writes rows [row, row + rows), at most as many as there are items: records from `from` on of some columns,
+  void write(std::int64_t row, const void* const* columns, std::int64_t from, std::int64_t rows) noexcept {
+    while (rows > 0) {
+      const std::int64_t count = std::min(rows, in_one_piece(row));
+      mover_.copy(columns_.data(), item_of(row), columns, from, count);
+      row += count;
+      from += count;
+      rows -= count;
+    }
+  }
+  // or their records from + list[i].
+  void write(std::int64_t row, const void* const* columns, std::int64_t from, const std::int32_t* list,
+             std::int64_t rows) noexcept {
+    while (rows > 0) {
+      const std::int64_t count = std::min(rows, in_one_piece(row));
+      mover_.copy(columns_.data(), item_of(row), columns, from, list, count);
+      row += count;
+      list += count;
+      rows -= count;
+    }
+  }
 
  private:
-  static constexpr int kRowBits = 48;
-
-  std::int64_t value_;
+  const std::uint64_t mask_;
+  const RowMover mover_;
+  std::vector<std::vector<std::byte>> memory_;
+  std::vector<void*> columns_;
 };
 
 }  // namespace lab
