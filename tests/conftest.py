@@ -10,12 +10,20 @@ import sys
 import time
 
 import pytest
+from hypothesis import settings
 
+from tests.examples import QUICK
 from tests.pairwise import mark_left_out
 from tests.too_long import SHARED_S
 from tests.too_long import pytest_runtest_makereport as pytest_runtest_makereport
 
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+
+def pytest_configure(config):
+    """Draw fewer random examples where something is left to `make test-all`, which gives -m ''."""
+    if config.option.markexpr:
+        settings.load_profile(QUICK)
 
 
 @pytest.hookimpl(tryfirst=True)  # before what is marked `full` is left out

@@ -18,6 +18,7 @@ from lab.matrix.load.schedule import offer
 from lab.matrix.load.spec import LoadSpec
 from lab.measure.latency import percentiles
 from tests.engines.clock import FakeClock
+from tests.examples import examples
 from tests.workloads.suite.streams import generated
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.oracle_cache import expected
@@ -42,7 +43,7 @@ def values(found: Workload) -> st.SearchStrategy[int]:
 def test_the_reference_engine_equals_the_oracle(name):
     found = workload(name)
 
-    @settings(deadline=None, max_examples=150)
+    @settings(deadline=None, max_examples=examples(150))
     @given(inputs(found.program, max_events=20, values=values(found)))
     def holds(data: Input) -> None:
         prepared = PreparedReference(found.program, data)
@@ -160,7 +161,7 @@ def test_under_a_load_the_answer_is_the_same(name):
     found = workload(name)
     clock = FakeClock()
 
-    @settings(deadline=None, max_examples=50)
+    @settings(deadline=None, max_examples=examples(50))
     @given(inputs(found.program, max_events=20, values=values(found)), st.integers(0, 3))
     def holds(data: Input, gap_ms: int) -> None:
         load = in_total_order(data, gap_ms)

@@ -12,6 +12,7 @@ from engines.paced import Pacer
 from engines.protocol import OfferedLoad
 from engines.reference.adapter import PreparedReference
 from tests.engines.clock import FakeClock
+from tests.examples import examples
 from tests.workloads.model import naive
 from tests.workloads.model.naive import Tuple
 from tests.workloads.model.test_oplus import chain
@@ -39,7 +40,7 @@ def at(*times: int, until_ts: int | None = None) -> Input:
     return naive.input_of([[Tuple(ts, 0, (4,), 1) for ts in times]], 1, until_ts)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(naive.inputs(1), st.booleans())
 def test_catch_up_and_load_give_what_the_interpreter_says(drawn, paced):
     _, ordered, until = drawn

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from engines.errors import EngineCrashError, EngineError
 from engines.multicore.adapter import MulticoreEngine, MulticoreRun
 from engines.protocol import Task
+from tests.examples import examples
 from workloads.model import (
     Alphabet,
     DGSProgram,
@@ -63,7 +64,9 @@ def answer_of(found, data, **options):
 def test_it_equals_the_oracle_on_any_small_input(name):
     found = workload(name)
 
-    @settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+    @settings(
+        deadline=None, max_examples=examples(120), suppress_health_check=[HealthCheck.too_slow]
+    )
     @given(
         inputs(found.program, max_events=20),
         st.integers(1, 8),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from engines.errors import EngineError, UnsupportedError
 from engines.multicore.oplus.run import OperatorRun
 from engines.multicore.oplus.tables import MOST_TABLES, too_many_tables
+from tests.examples import examples
 from workloads.model import (
     Alphabet,
     Input,
@@ -138,7 +139,7 @@ def test_constructions_compile_and_answer_as_the_interpreter(name):
     query = asked(operator)
     layout = [("first",), ("second",)] if operator.join is not None else [("first",)] * 2
 
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=examples(20), deadline=None)
     @given(data=st.data())
     def check(data):
         drawn = data.draw(inputs(query, layouts=[layout]))
@@ -237,7 +238,7 @@ def test_a_key_whose_states_are_minus_zero_is_removed(shared_nothing):
 def test_keys_go_when_the_interpreter_lets_them_go(query):
     value = st.sampled_from([0.0, -0.0, 1.0, -1.0, 2.0, float("nan"), 5e-324])
 
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=examples(30), deadline=None)
     @given(st.lists(st.tuples(st.integers(0, 60), value), max_size=12))
     def check(tuples):
         data = numbers(*sorted(tuples, key=lambda t: t[0]))

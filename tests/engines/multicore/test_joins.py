@@ -16,6 +16,7 @@ from engines.protocol import Task
 from engines.small_dataset import write_dataset
 from lab.matrix.load.schedule import offer
 from lab.matrix.load.spec import LoadSpec
+from tests.examples import examples
 from tests.workloads.suite.streams import generated
 from workloads.model import Input, Query, Stream
 from workloads.model.strategies import inputs
@@ -75,7 +76,7 @@ def two_streams(data):
     return Input(alphabet=data.alphabet, streams=tuple(sides))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(inputs(SMALL.program, values=NEAR), st.sampled_from(WORKERS), st.sampled_from([1, 3, 64]))
 def test_any_small_input_gives_the_oracles_pairs(drawn, which, batch):
     data = two_streams(drawn)

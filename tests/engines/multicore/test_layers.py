@@ -18,6 +18,7 @@ from engines.protocol import Task, default_variant
 from engines.small_dataset import write_dataset
 from engines.small_load import small_load
 from tests.engines.multicore.graph_run import run_graph
+from tests.examples import examples
 from workloads.model import (
     Alphabet,
     Input,
@@ -176,7 +177,9 @@ def test_random_inputs_are_answered_as_by_the_interpreter(name):
     layouts = st.lists(st.just(("reading",)), min_size=1, max_size=3).map(tuple)
 
     @settings(
-        max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+        max_examples=examples(25),
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
     )
     @given(data=st.data())
     def check(data):

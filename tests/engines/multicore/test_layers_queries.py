@@ -18,6 +18,7 @@ from engines.small_load import small_load
 from tests.engines.multicore.graph_run import run_graph
 from tests.engines.multicore.operator_queries import JOIN, RANDOM, layouts_of, query
 from tests.engines.multicore.test_oplus_chains import QUERIES as QUERIES_IN_A_ROW
+from tests.examples import examples
 from workloads.model import Alphabet, Input, ListColumn, Query, Stream, Window
 from workloads.model.oplus import answer
 from workloads.model.strategies import inputs
@@ -71,7 +72,9 @@ def test_random_inputs_are_answered_as_by_the_interpreter(name):
     drawn = layouts_of(asked)
 
     @settings(
-        max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+        max_examples=examples(20),
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
     )
     @given(data=st.data())
     def check(data):

@@ -17,6 +17,7 @@ from tests.engines.multicore.operator_queries import (
     ids_of,
     layouts_of,
 )
+from tests.examples import examples
 from workloads.model import Alphabet, Input, Operator, Query, Window
 from workloads.model.operator import SINGLE
 from workloads.model.oplus import answer
@@ -98,7 +99,9 @@ def test_random_inputs_are_answered_as_by_the_interpreter(name):
     drawn = layouts_of(asked)
 
     @settings(
-        max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+        max_examples=examples(15),
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
     )
     @given(data=st.data())
     def check(data):

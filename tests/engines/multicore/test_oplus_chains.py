@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from engines.errors import EngineCrashError, UnsupportedError
 from engines.multicore.oplus.run import OperatorRun, refusal
 from engines.small_load import small_load
+from tests.examples import examples
 from workloads.model import (
     Alphabet,
     Input,
@@ -234,7 +235,9 @@ def test_random_inputs_are_answered_as_by_the_interpreter(name):
         drawn = st.lists(st.just(("reading",)), min_size=1, max_size=3).map(tuple)
 
     @settings(
-        max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+        max_examples=examples(20),
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
     )
     @given(data=st.data())
     def check(data):

@@ -9,6 +9,7 @@ from engines.errors import EngineCrashError, EngineError, UnsupportedError
 from engines.multicore.ordered.options import PipelineOptions
 from engines.multicore.ordered.run import PipelineRun
 from engines.small_load import small_load
+from tests.examples import examples
 from workloads.model import (
     Alphabet,
     Input,
@@ -189,7 +190,9 @@ def test_random_inputs_are_answered_as_by_the_interpreter(name):
     layouts = st.lists(st.just(("reading",)), min_size=1, max_size=3).map(tuple)
 
     @settings(
-        max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+        max_examples=examples(25),
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
     )
     @given(data=st.data())
     def check(data):

@@ -10,6 +10,7 @@ from engines.spark.streaming.chunk import Pending, separate
 from engines.spark.streaming.kernels import KERNELS
 from engines.spark.streaming.query import PAYLOADS, PER_STREAM
 from engines.spark.streaming.split import END
+from tests.examples import examples
 from workloads.model.strategies import inputs
 from workloads.model.trace import compare
 from workloads.registry import workload
@@ -66,7 +67,7 @@ def test_any_cut_into_micro_batches_gives_the_oracles_answer(name):
     found = workload(name)
     names = found.program.output.names
 
-    @settings(deadline=None, max_examples=150)
+    @settings(deadline=None, max_examples=examples(150))
     @given(st.data())
     def holds(draw):
         data = draw.draw(inputs(found.program, max_events=25, values=WIDE))

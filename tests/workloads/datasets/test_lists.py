@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from workloads.datasets.cut import before, event_times
 from workloads.datasets.dataset import Dataset, DatasetStream
 from workloads.datasets.errors import DatasetError
@@ -65,7 +66,9 @@ def lists_of(stream: Stream, name: str = "words") -> ListColumn:
 
 @given(WORDS, st.integers(0, 9))
 @settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=examples(40),
+    deadline=None,
 )
 def test_lists_come_back_and_their_hash_is_that_of_any_split(
     tmp_path: Path, words: list[list[int]], at: int

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.workloads.model import naive
 from tests.workloads.model.naive import KEYS, TOTALS, VALUE, Row, Tuple
 from workloads.model import (
@@ -46,7 +47,7 @@ def splits(draw: Any) -> dict[str, Any]:
     return {"instances": instances, "owner": lambda bucket: (bucket + seed) // 3 % instances}
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.data(), naive.shapes(MULTI), st.integers(1, 3))
 def test_multi_windows_give_what_each_window_holds(data, window, kinds):
     streams, ordered, until = data.draw(naive.inputs(kinds))
@@ -57,7 +58,7 @@ def test_multi_windows_give_what_each_window_holds(data, window, kinds):
     assert rows(naive.query(naive.storing(window, kinds)), given_input, **how) == expected
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.data(), naive.shapes(SINGLE), st.integers(1, 3))
 def test_single_windows_that_store_and_purge_give_the_same_as_multi_windows(data, window, kinds):
     streams, ordered, until = data.draw(naive.inputs(kinds))
@@ -98,7 +99,7 @@ def panes(window: Window) -> Operator:
     )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(st.data(), st.integers(1, 4), st.integers(1, 3))
 def test_single_windows_slide_step_by_step(data, advance, number):
     window = Window(advance=advance, size=advance * number, type=SINGLE)
@@ -123,7 +124,7 @@ def joined(window: Window) -> Operator:
     )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.data(), naive.shapes(SINGLE), st.booleans())
 def test_a_join_gives_every_pair_in_the_window_once_directly_and_as_operator_10(
     data, window, direct
@@ -199,7 +200,7 @@ def chain(first: Window, second: Window, source: Operator | None = None) -> Quer
     return naive.query(replace(source, output=output), totalling(second))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.data(), naive.shapes(MULTI), naive.shapes(MULTI))
 def test_a_chain_answers_as_its_operators_one_after_the_other(data, first, second):
     streams, ordered, until = data.draw(naive.inputs(1))

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engines.reference.sequential import spec
+from tests.examples import examples
 from workloads.model import Alphabet, Columns, DGSProgram, Input, OutputType, PlanError, Stream
 from workloads.model.optimizer import choose_plan
 from workloads.model.placement import lpt
@@ -190,7 +191,7 @@ def test_impossible_requests_are_refused(workers, streams, keys, message):
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_every_chosen_plan_is_valid_and_gives_the_sequential_answer(program):
-    @settings(deadline=None, max_examples=60)
+    @settings(deadline=None, max_examples=examples(60))
     @given(inputs(program, max_events=8), st.integers(1, 6), st.randoms())
     def holds(data: Input, workers: int, rng: object) -> None:
         streams = profile(data)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from tests.examples import examples
 from tests.workloads.model.pipelines import (
     ALL_KINDS,
     BY_KEY,
@@ -63,7 +64,7 @@ def test_records_go_through_all_operators_one_after_the_other(data: Input):
 
 @pytest.mark.parametrize("index", range(3))
 def test_each_operator_alone_does_what_it_does_among_others(index: int):
-    @settings(deadline=None, max_examples=50)
+    @settings(deadline=None, max_examples=examples(50))
     @given(inputs(ALL_KINDS, max_events=12))
     def holds(data: Input) -> None:
         stage = ALL_KINDS.stages[index]
@@ -87,7 +88,7 @@ def test_each_operator_alone_does_what_it_does_among_others(index: int):
 def test_an_input_of_any_layout_can_be_drawn():
     seen = set()
 
-    @settings(deadline=None, max_examples=200, database=None)
+    @settings(deadline=None, max_examples=examples(200), database=None)
     @given(inputs(ALL_KINDS))
     def draws(data: Input) -> None:
         assert all(stream.kinds == (0,) and stream.tag is None for stream in data.streams)
@@ -123,7 +124,7 @@ def test_drawn_records_hold_what_functions_compare_to():
     assert {GAP, *WANTED} <= set(constants(found))
     made = 0
 
-    @settings(deadline=None, max_examples=100, database=None)
+    @settings(deadline=None, max_examples=examples(100), database=None)
     @given(records(found, max_size=10))
     def draws(drawn: list[Any]) -> None:
         nonlocal made

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from workloads.model import Columns, ModelError, OutputType, Tag
 from workloads.model.trace import compare
 
@@ -66,7 +67,7 @@ def same_by_swaps(output: OutputType, left: list[Row], right: list[Row]) -> bool
     return False
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(TYPES, ROWS, st.data())
 def test_equality_agrees_with_the_definition_by_swaps(output, rows, data):
     other = data.draw(st.permutations(rows))

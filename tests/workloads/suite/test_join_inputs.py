@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.workloads.suite.streams import generated
 from workloads.model import Columns, ModelError
 from workloads.registry import workload
@@ -24,7 +25,7 @@ def rows(name: str, seed: int, stream: int, begin: int, end: int, **more: object
 
 
 @pytest.mark.parametrize("name", PARAMS)
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(begin=st.integers(0, 900), length=st.integers(0, 300), seed=st.integers(-9, 2**64))
 def test_any_range_of_rows_can_be_made_alone(name: str, begin: int, length: int, seed: int):
     for stream in range(2):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numba import njit
 
 import engines.multicore.kernels.widths  # noqa: F401  what int32 means to the compiler
+from tests.examples import examples
 from tests.workloads.suite.streams import generated, in_order, rows
 from workloads.model import Input, ModelError, Workload
 from workloads.model.oplus import answer
@@ -100,7 +101,7 @@ def test_nyse_hedge_gives_all_pairs_whose_ratio_of_distances_is_within_the_bound
 
 @pytest.mark.parametrize("direct", [True, False])
 @pytest.mark.parametrize("chosen", QUERIES, ids=lambda chosen: f"{chosen.name}")
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(data=st.data())
 def test_the_program_gives_what_the_oracle_says_on_any_number_of_instances(chosen, direct, data):
     drawn = data.draw(inputs(chosen.program, values=NEAR))

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.workloads.suite.streams import generated, in_order, rows
 from workloads.inputs.linear_road.generate import PARAMETERS
 from workloads.inputs.linear_road.schema import (
@@ -39,7 +40,7 @@ def test_pos_rep_forwards_what_is_a_report(data: Input):
     assert rows(POS_REP, POS_REP.oracle(data)) == expected
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(inputs(pipeline(NEW_SEG), values=FEW, max_events=20))
 def test_new_seg_forwards_reports_from_elsewhere_than_the_vehicles_last(data: Input):
     expected, last = [], {}

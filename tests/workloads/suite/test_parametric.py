@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.workloads.suite.streams import generated, in_order, rows
 from workloads.model import Input, ModelError
 from workloads.model.check import check
@@ -31,7 +32,7 @@ WIDE = st.integers(-3, 3) | st.integers(-(2**40), 2**40)
 
 
 @pytest.mark.parametrize("query", PIPELINES, ids=str)
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(data=st.data())
 def test_the_program_gives_the_sequence_that_the_oracle_says(query: dict[str, Any], data):
     chosen = PARAMETRIC.bound(query)
@@ -54,7 +55,7 @@ def test_the_laws_hold(query: dict[str, Any]):
     assert report.ok, report.render()
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(inputs(pipeline(PARAMETRIC), values=WIDE))
 def test_a_state_is_the_sum_of_what_its_key_has_had(data: Input):
     """A loop over the records, word by word, for one operator with 3 words of state."""

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engines.conformance import ordinary_input
+from tests.examples import examples
 from tests.workloads.suite.retail_inputs import click_inputs, clicks, sale_inputs, sales
 from tests.workloads.suite.streams import generated, rows
 from workloads.inputs.retail.schema import AD, DAY_MS, DYNAMIC, ORDER
@@ -35,7 +36,7 @@ def assert_answered(name: str, query: dict[str, object], data: Input) -> None:
     assert rows(chosen, answer(chosen.program, data)) == expected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     sale_inputs(GAPS, first=-30),
     st.integers(0, 2),
@@ -51,14 +52,14 @@ def test_pairs_sold_together_are_those_of_the_oracle(
     assert_answered(TOGETHER, {**query, "stores": stores, "open_tickets": open_tickets}, data)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(click_inputs(GAPS, first=-30), st.sampled_from([1, 2, 30]), st.sampled_from([2, 3, 32]))
 def test_items_viewed_together_are_those_of_the_oracle(data: Input, top: int, most_items: int):
     query = {"item": 1, "gap_ms": GAP, "top": top, "hour_ms": HOUR, "most_items": most_items}
     assert_answered(VIEWED, query, data)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     click_inputs(GAPS, first=-30),
     st.integers(1, 5),
@@ -71,13 +72,13 @@ def test_last_views_are_those_of_the_oracle(data: Input, views: int, within_ms: 
     assert_answered(LAST, {**query, "categories": "all"}, data)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(click_inputs(GAPS, first=-30))
 def test_abandoned_carts_are_those_of_the_oracle(data: Input):
     assert_answered(CARTS, {"gap_ms": GAP}, data)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     sale_inputs((0, 1, DAY_MS - 1, DAY_MS, DAY_MS, 3 * DAY_MS), first=8 * DAY_MS),
     st.sampled_from(["10", "9,10,11", "all"]),

@@ -10,12 +10,13 @@ from engines.small_dataset import write_dataset
 from lab.matrix.load.errors import LoadError
 from lab.matrix.load.schedule import offer
 from lab.matrix.load.spec import BURSTS, CONSTANT, PHASES, POISSON, REPLAY, STEP, LoadSpec
+from tests.examples import examples
 from tests.workloads.suite.streams import generated
 from workloads.model import Alphabet, Input, Stream
 from workloads.registry import workload
 
 EVENT_WINDOW = workload("event_window")
-LIMITS = settings(deadline=None, max_examples=60)
+LIMITS = settings(deadline=None, max_examples=examples(60))
 
 
 def spec(arrival=CONSTANT, rate_eps=1_000.0, **changes):

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from lab.run.search.plan import replay
 from lab.run.search.settings import SearchSettings
 from lab.run.search.state import CRASH, FAIL, INVALID, PASS, STOP, TOO_SHORT, VERDICTS, Vote
+from tests.examples import examples
 from tests.lab.run.search.engine import Synthetic, searched
 
 PLAIN = SearchSettings(levels=())
@@ -213,7 +214,7 @@ ASKED = st.builds(
 
 
 @given(asked=ASKED, verdicts=VERDICT_LISTS, feasible=st.none() | st.floats(10, 1e8))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_any_verdicts_give_one_search_that_can_be_resumed_anywhere(asked, verdicts, feasible):
     votes, steps = [], []
     state = replay(asked, votes, feasible_eps=feasible)
@@ -234,7 +235,7 @@ def test_any_verdicts_give_one_search_that_can_be_resumed_anywhere(asked, verdic
 
 
 @given(seed=st.integers(0, 2**32 - 1), spread=st.floats(0, 0.3), lapse=st.floats(0, 0.4))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_every_search_ends(seed, spread, lapse):
     rng = np.random.default_rng(seed)
     engine = Synthetic(capacity_eps=1e5, spread=spread, lapse=lapse)

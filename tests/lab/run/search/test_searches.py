@@ -15,6 +15,7 @@ from lab.run.search.run import Searches, vote_of
 from lab.run.search.settings import SearchSettings
 from lab.run.search.state import CRASH, FAIL, INVALID, PASS, STOP, TOO_SHORT, VERDICTS, Vote
 from results import schema
+from tests.examples import examples
 from tests.lab.run.search.engine import Synthetic
 
 STATUS = {PASS: schema.OK, FAIL: schema.UNSUSTAINED, INVALID: schema.INVALID}
@@ -99,7 +100,7 @@ def test_every_search_ends_with_its_own_bracket():
 
 
 @given(st.integers(0, 200))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_a_resumed_run_does_what_is_left_and_nothing_twice(stop_after):
     _, whole = run_all()
     _, part = run_all(most=stop_after)
