@@ -7,6 +7,7 @@ import pytest
 
 from engines.conformance import ordinary_input
 from engines.small_dataset import write_dataset
+from tests.examples import examples
 from workloads.datasets.cut import answer_before, before, event_times
 from workloads.model import DGSProgram, StateType
 from workloads.model.check import check_program
@@ -17,12 +18,14 @@ from workloads.suite.fraud_detection.program import PROGRAM as FRAUD_DETECTION
 from workloads.suite.keyed_counter.program import PROGRAM as KEYED_COUNTER
 from workloads.suite.page_view_join.program import PROGRAM as PAGE_VIEW_JOIN
 
+ENOUGH = 40
+"""Histories in which each of the faults here shows; `lab check` tries five times as many."""
 PROGRAMS = (EVENT_WINDOW, FRAUD_DETECTION, KEYED_COUNTER, PAGE_VIEW_JOIN)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_the_programs_of_the_suite_are_consistent(program):
-    report = check_program(program, examples=100)
+    report = check_program(program, examples=examples(100))
     assert report.ok, report.render()
     assert len(report.checked) == 5
 
@@ -103,7 +106,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(("condition", "program", "text"), BROKEN)
 def test_a_broken_program_is_caught_with_a_counterexample(condition, program, text):
-    report = check_program(program)
+    report = check_program(program, examples=ENOUGH)
     assert not report.ok
     found = [violation for violation in report.violations if violation.condition == condition]
     assert found, report.render()
@@ -112,7 +115,7 @@ def test_a_broken_program_is_caught_with_a_counterexample(condition, program, te
 
 
 def test_the_counterexample_is_shrunk():
-    report = check_program(with_pair(EVENT_WINDOW, fork=fork_loses_the_sum))
+    report = check_program(with_pair(EVENT_WINDOW, fork=fork_loses_the_sum), examples=ENOUGH)
     (found,) = (violation for violation in report.violations if violation.condition == "C2")
     assert found.lines == (
         "init: window(sum=0)",
@@ -126,7 +129,7 @@ def test_the_counterexample_is_shrunk():
 
 
 def test_an_output_with_another_time_is_reported_with_event_and_value():
-    report = check_program(with_update(EVENT_WINDOW, update_at_zero))
+    report = check_program(with_update(EVENT_WINDOW, update_at_zero), examples=ENOUGH)
     (found,) = (violation for violation in report.violations if violation.condition == "time")
     assert found.where == "window"
     assert found.lines == (
@@ -155,12 +158,14 @@ def test_the_oracle_of_a_cut_input_gives_the_cut_of_the_answer(name, tmp_path):
 
 def test_the_same_seed_finds_the_same_counterexample():
     program = with_update(EVENT_WINDOW, update_in_order)
-    assert check_program(program, seed=5) == check_program(program, seed=5)
+    assert check_program(program, examples=ENOUGH, seed=5) == check_program(
+        program, examples=ENOUGH, seed=5
+    )
 
 
 def test_too_many_outputs_are_caught():
     program = replace(EVENT_WINDOW, max_outputs_per_event=0)
-    report = check_program(program)
+    report = check_program(program, examples=ENOUGH)
     assert not report.ok
     assert "max_outputs_per_event is 0; raise it" in report.render()
 
@@ -169,7 +174,7 @@ def test_an_exception_in_the_program_is_reported_and_not_raised():
     def update(state, event, out):
         state.total += 1
 
-    report = check_program(with_update(EVENT_WINDOW, update))
+    report = check_program(with_update(EVENT_WINDOW, update), examples=ENOUGH)
     assert not report.ok
     assert "AttributeError" in report.render()
     assert f", in update ({__file__}:" in report.render()
@@ -196,7 +201,7 @@ def test_several_state_types_are_reached_through_their_forks():
         states=(window, part, stray),
         parallel=(pair, replace(pair, parent="part")),
     )
-    report = check_program(program, examples=60)
+    report = check_program(program, examples=examples(60))
     assert report.ok, report.render()
     assert "C2 for part -> (part, part)" in report.checked
     assert report.skipped == ("stray",)

@@ -7,6 +7,7 @@ import pytest
 
 from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from lab.cli.check import find_program
+from tests.examples import examples
 from tests.workloads.model.pipelines import ALL_KINDS, BY_KEY, OF_ALL, TWICE, pipeline
 from workloads.model import Pipeline
 from workloads.model.check import Report, check
@@ -24,14 +25,14 @@ def conditions(report: Report) -> set[tuple[str, str]]:
 def test_the_pipelines_of_the_suite_pass(name: str):
     program = workload(name).program
     assert isinstance(program, Pipeline)
-    report = check(program, examples=40)
+    report = check(program, examples=examples(40))
     assert report.ok, report.render()
     laws = {STATELESS: 1, PARTITIONED: 2}
     assert len(report.checked) == 2 + sum(laws.get(stage.kind, 0) for stage in program.stages)
 
 
 def test_a_pipeline_of_all_kinds_passes():
-    report = check(ALL_KINDS, examples=100)
+    report = check(ALL_KINDS, examples=examples(100))
     assert report.ok, report.render()
     assert report.checked == (
         "order for twice",

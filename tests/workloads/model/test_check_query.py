@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from lab.cli.check import find_program
+from tests.examples import examples
 from tests.workloads.model import naive
 from tests.workloads.model.test_oplus import chain, forwarding, joined, panes
 from workloads.model import ModelError, Operator, Query, Window
@@ -15,6 +16,8 @@ from workloads.model.narrow import dgs_program, query
 from workloads.model.operator import SINGLE
 from workloads.registry import workload
 
+ENOUGH = 20
+"""Inputs in which each of the faults here shows; `lab check` tries ten times as many."""
 WINDOW = Window(advance=2, size=4)
 SLIDING = Window(advance=2, size=4, type=SINGLE)
 GOOD = (
@@ -29,13 +32,13 @@ GOOD = (
 
 @pytest.mark.parametrize("program", GOOD, ids=lambda program: program.operators[0].name)
 def test_good_queries_pass(program: Query):
-    report = check(program, examples=40)
+    report = check(program, examples=examples(40))
     assert report.ok, report.render()
     assert len(report.checked) == 4 + len(program.operators)
 
 
 def broken(operator: Operator, **changes: Any) -> Report:
-    return check_query(naive.query(replace(operator, **changes)), examples=40)
+    return check_query(naive.query(replace(operator, **changes)), examples=ENOUGH)
 
 
 def conditions(report: Report) -> set[str]:
@@ -132,7 +135,7 @@ def test_a_chain_whose_second_operator_minds_the_order_of_ties_is_caught():
         w[0].total = 2 * w[0].total + t.key_
 
     first, second = chain(WINDOW, Window(advance=3, size=5)).operators
-    report = check_query(naive.query(first, replace(second, update=update)), examples=120)
+    report = check_query(naive.query(first, replace(second, update=update)), examples=ENOUGH)
     assert conditions(report) == {"split"}
     assert "instances: [" in report.render()
 
@@ -141,14 +144,16 @@ def test_outputs_out_of_order_are_caught():
     # What the operator itself refuses to be declared as; made here behind its back.
     operator = forwarding(SLIDING)
     object.__setattr__(operator, "window", WINDOW)
-    report = check_query(naive.query(operator), examples=100)
+    report = check_query(naive.query(operator), examples=ENOUGH)
     assert "sorted" in conditions(report)
     assert "an output is timed before an earlier one" in report.render()
 
 
 def test_the_same_seed_finds_the_same_counterexample():
     program = naive.query(replace(naive.counting(WINDOW), expire=twice))
-    assert check_query(program, seed=5) == check_query(program, seed=5)
+    assert check_query(program, examples=ENOUGH, seed=5) == check_query(
+        program, examples=ENOUGH, seed=5
+    )
 
 
 OPERATOR = naive.counting(WINDOW)

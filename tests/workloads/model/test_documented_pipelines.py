@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.examples import examples
 from workloads.model import Alphabet, Input, Pipeline, Stream
 from workloads.model.check import check
 from workloads.model.constants import constants
@@ -46,6 +47,6 @@ def test_the_documented_pipeline_numbers_every_third_slow_report_of_a_vehicle():
 
 
 def test_the_documented_pipeline_keeps_the_laws_and_its_constant_is_tried():
-    report = check(documented(), examples=50)
+    report = check(documented(), examples=examples(50))
     assert report.ok, report.render()
     assert constants(documented()) == (10,)

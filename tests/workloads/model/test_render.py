@@ -116,7 +116,9 @@ def test_lab_check_prints_the_counterexample_of_a_program_in_the_current_directo
     (tmp_path / "broken_join.py").write_text(BROKEN)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    result = CliRunner().invoke(check, ["broken_join:BAD"], standalone_mode=False)
+    result = CliRunner().invoke(
+        check, ["broken_join:BAD", "--examples", "100"], standalone_mode=False
+    )
     assert result.return_value == 2
     assert "C2 fails for window -> (window, window)" in result.output
     assert "expected: window(sum=" in result.output
