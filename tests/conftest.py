@@ -10,9 +10,8 @@ import sys
 import time
 
 import pytest
-from hypothesis import settings
 
-from tests.examples import QUICK
+from tests.examples import draw
 from tests.pairwise import mark_left_out
 from tests.too_long import SHARED_S
 from tests.too_long import pytest_runtest_makereport as pytest_runtest_makereport
@@ -22,8 +21,7 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 
 def pytest_configure(config):
     """Draw fewer random examples where something is left to `make test-all`, which gives -m ''."""
-    if config.option.markexpr:
-        settings.load_profile(QUICK)
+    draw(1 / 3 if config.option.markexpr else 1)
 
 
 @pytest.hookimpl(tryfirst=True)  # before what is marked `full` is left out

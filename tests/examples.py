@@ -1,16 +1,21 @@
 """How many random examples a test draws: a third of them in `make test`, all in `make test-all`.
 
-The profile of Hypothesis says which: tests/conftest.py loads the smaller one unless `-m ''` is
-given. Tests that name no number of examples get that of the profile.
+tests/conftest.py says which, by whether `-m ''` is given. Tests that name no number of examples
+draw that share of the default. No example has a deadline: on a busy machine any may take its time,
+and tests/too_long.py limits what a test may take.
 """
 
 from hypothesis import settings
 
 ALL = settings.default.max_examples
-QUICK = "quick"
-settings.register_profile(QUICK, max_examples=ALL // 3)
 
 
 def examples(number):
     """Return how many of a number of examples to draw: at least one."""
     return max(1, number * settings.default.max_examples // ALL)
+
+
+def draw(share):
+    """Draw this share of all examples from now on."""
+    settings.register_profile("share", deadline=None, max_examples=int(ALL * share))
+    settings.load_profile("share")

@@ -1,8 +1,14 @@
 """Random tests draw a third of their examples, and all of them in `make test-all`."""
 
+from hypothesis import settings
+
 from tests.examples import examples
 
 
 def test_a_third_is_drawn_unless_nothing_is_left_out(request):
     assert examples(300) == (99 if request.config.option.markexpr else 300)
     assert examples(1) == 1
+
+
+def test_an_example_may_take_its_time():
+    assert settings.default.deadline is None

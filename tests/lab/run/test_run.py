@@ -161,8 +161,8 @@ def test_dataset_of_another_workload_is_refused(capsys, matrix):
 
 LOAD = "[load]\nrate_eps = 1_000\nwarm_up_s = 0.5\nwindow_s = 2\n"
 SEARCH = (
-    '[load]\nsearch = "sustainable"\nstart_eps = 300\nwarm_up_s = 0.1\nwindow_s = 2\n'
-    "votes = 1\nconfirmations = 1\ntolerance = 0.1\nlevels = [0.5]\n"
+    '[load]\nsearch = "sustainable"\nstart_eps = 400\nwarm_up_s = 0.1\nwindow_s = 2\n'
+    "votes = 1\nconfirmations = 1\ntolerance = 0.5\nlevels = [0.5]\n"
 )
 
 
@@ -243,7 +243,7 @@ def test_search_brackets_the_capacity_and_prints_it(capsys, matrix):
     assert found.bracket.r_pass_eps <= 500 * 1.011 < found.bracket.r_fail_eps * 1.011
     (line,) = [line for line in out if "/sustainable" in line and "confirmed" in line]
     assert "/s" in line and "%" in line
-    assert "double 1.1 at 300 /s" in err
+    assert "double 1.1 at 400 /s" in err
 
 
 def test_search_that_lost_its_last_trials_repeats_only_these(capsys, matrix, same_source):
