@@ -38,11 +38,14 @@ def group_of(nodeid):
     """Return whom a test must share a process with, one after the other; itself where nobody.
 
     Tests of Spark share its start. The kernel counts what it kills for lack of memory on the whole
-    machine, so tests that make it kill must not run beside others whose trial is killed.
+    machine, so tests that make it kill must not run beside others whose trial is killed. Tests on
+    the same finished figure take it from one process.
     """
     if re.search(r"test_container\.py|test_faults\.py|kill|dies", nodeid):
         return "kills"
-    return "spark" if "spark" in nodeid.lower() else nodeid
+    if "spark" in nodeid.lower():
+        return "spark"
+    return "figure" if "test_figure_command.py" in nodeid else nodeid
 
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist

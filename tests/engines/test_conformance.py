@@ -46,12 +46,19 @@ ELSEWHERE = {
 """Variants of the multicore engine for other programs than those with DGS: where they are tried."""
 # A Spark case costs seconds, so every case runs once for a variant, on workloads in turn; the
 # batch form shares reading and answer with the streaming form and takes every second case; the
-# cached form shares all but where it reads with the batch form, and takes every fourth.
+# cached form shares all but where it reads with the batch form, and takes every fourth; of either
+# `make test` takes the first.
 # All are on one session, but for test_spark_teardown.py and, in `make test-all`, once more each.
 PROGRAMS = [name for name in NAMES if isinstance(workload(name).program, DGSProgram)]
 """Spark takes queries of operators in test_spark_operators_conformance.py."""
 SPARK_CASES = [
-    pytest.param(variant, PROGRAMS[index % len(PROGRAMS)], case, id=f"{variant}-{case.name}")
+    pytest.param(
+        variant,
+        PROGRAMS[index % len(PROGRAMS)],
+        case,
+        id=f"{variant}-{case.name}",
+        marks=pytest.mark.full if variant != "streaming" and index else (),
+    )
     for variant, step in (("streaming", 1), ("batch", 2), ("cached", 4))
     for index, case in enumerate(CASES)
     if index % step == 0
@@ -140,7 +147,7 @@ def test_spark_conforms_in_a_session_of_its_own(variant, name, case, tmp_path):
     assert (found.unsupported, found.problems) == (None, ())
 
 
-@pytest.mark.pairwise
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize("case", LOAD_CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize(("engine_name", "name"), CELLS)
 def test_engine_conforms_under(engine_name, name, case, tmp_path):

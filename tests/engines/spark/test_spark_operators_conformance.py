@@ -9,8 +9,8 @@ from workloads.registry import workload
 # A case costs seconds, so each variant takes a few, on workloads in turn.
 CHOSEN = [
     ("streaming", "wordcount", "a single stream"),
-    ("streaming", "nyse_hedge", "ties in event time"),
-    ("batch", "paircount", "an ordinary input"),
+    pytest.param("streaming", "nyse_hedge", "ties in event time", marks=pytest.mark.full),
+    pytest.param("batch", "paircount", "an ordinary input", marks=pytest.mark.full),
     ("batch", "scale_join", "more workers than streams"),
 ]
 

@@ -9,7 +9,9 @@ from workloads.registry import workload
 # A case costs seconds; every answer is in test_spark_pipelines.py.
 CHOSEN = [
     ("streaming", "linear_road_new_seg", "a single stream"),
-    ("streaming", "cart_abandonment", "more workers than streams"),
+    pytest.param(
+        "streaming", "cart_abandonment", "more workers than streams", marks=pytest.mark.full
+    ),
     ("batch", "items_viewed_together", "ties in event time"),
 ]
 

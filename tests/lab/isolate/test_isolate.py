@@ -108,7 +108,7 @@ def test_nothing_outlives_a_command_over_its_time(tmp_path, word, code):
     log = tmp_path / "log"
     script = HIDDEN + "; sleep 600"
     outcome = run_isolated(
-        shell(script, *python(code, word)), log=log, timeout_s=4, env={"LOG": str(log)}
+        shell(script, *python(code, word)), log=log, timeout_s=2, env={"LOG": str(log)}
     )
     assert outcome.timed_out and outcome.returncode == -signal.SIGKILL
     assert up(log, 1)

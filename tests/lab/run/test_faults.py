@@ -183,6 +183,7 @@ def test_process_that_the_kernel_kills_for_memory_is_oom(matrix, memory_group):
     assert_resume_repeats_nothing(run_dir)
 
 
+@pytest.mark.full  # half a minute; each of them is in isolate/test_container.py
 def test_the_same_faults_in_containers_have_the_same_statuses(matrix, image, podman_engine):
     run = f'isolate = "container"\ncontainer = {{ image = "{image}", memory = "600m" }}'
     path = matrix(["correct", "hoard", "die", "hang"], timeout_s=10, run=run)

@@ -162,7 +162,10 @@ def test_a_master_that_is_none_is_told_in_the_words_of_spark(catalog: Catalog):
     assert list(catalog.root.iterdir()) == []
 
 
-@pytest.mark.parametrize("way", ["process", pytest.param("spark", marks=pytest.mark.spark)])
+# On Spark half a minute; `make test` interrupts one that starts (tests/lab/run/test_interrupt.py).
+@pytest.mark.parametrize(
+    "way", ["process", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.full])]
+)
 def test_an_interrupt_leaves_nothing_behind(way: str, catalog: Catalog):
     """In a process of its own, with a size that takes minutes, interrupted when it has begun."""
     command = [sys.executable, "-m", "lab", "data", "build", "event_window"]

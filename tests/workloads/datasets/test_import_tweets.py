@@ -246,7 +246,10 @@ REAL = {
 }
 
 
-@pytest.mark.parametrize("kind", REAL)
+# The reference engine takes half a minute for the tweets.
+@pytest.mark.parametrize(
+    "kind", [pytest.param("tweets", marks=pytest.mark.full), "wikipedia-comments"]
+)
 def test_real_texts_are_counted_as_the_reference_engine_counts_them(kind: str, catalog: Catalog):
     name, rows = REAL[kind]
     dataset = imported(catalog, kind, real(name), sort=True)
