@@ -70,6 +70,7 @@ demo: $(INSTALLED) ## run the demo matrix, verify it, print its table and the pa
 test: $(TEST_STAGES) ## what every change is tested with: minutes
 
 test-all: PYTEST_ARGS += -m ''
+test-all: export LAB_STRESS := all
 test-all: cpp-test stress pytest ## everything: full products, the sanitizers; every night, and before an issue is resolved
 
 # Two processes; the tests of Spark stay in one of them (tests/conftest.py).

@@ -1,5 +1,6 @@
 // Checks for the core's tests: they hold in release builds, and say what was seen.
 #pragma once
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
@@ -20,10 +21,22 @@ void check_equal(const A& a, const B& b, const char* text, const char* file, int
   fail(file, line, message.str());
 }
 
-// How many rounds a stress test makes: `quick` unless the environment says otherwise.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+// How much of a long test to do: all of it, or a third under a sanitizer, which makes it ten times as slow. With
+// LAB_STRESS set (`make test-all`) all of it there too.
+inline int share_of(int whole) {
+  return kSanitized && std::getenv("LAB_STRESS") == nullptr ? std::max(1, whole / 3) : whole;
+}
+
+// How many rounds a stress test makes: share_of(quick) unless the environment says otherwise.
 inline int stress_rounds(int quick) {
   const char* given = std::getenv("LAB_STRESS_ROUNDS");
-  return given != nullptr ? std::atoi(given) : quick;
+  return given != nullptr ? std::atoi(given) : share_of(quick);
 }
 
 }  // namespace lab::test

@@ -392,7 +392,7 @@ int main() {
           Case what{form, sources, readers, batch, {}};
           what.options.entries = round % 2 == 0 ? 16 : 4096;
           what.options.rows_in_flight = 512;
-          const std::int64_t rows = (batch == 1 ? 6'000 : 20'000) / sources;
+          const std::int64_t rows = lab::test::share_of(batch == 1 ? 6'000 : 20'000) / sources;
           // The same rows each time: eight repeats must give one trace.
           const int repeats = sources == 2 && readers == 2 ? 8 : 2;
           for (int i = 0; i < repeats; ++i) {
@@ -400,7 +400,7 @@ int main() {
           }
           if (sources <= 4) {
             for (std::uint64_t i = 0; i < 3; ++i) {
-              sources_and_readers_come_and_go(what, 3'000, 100 * static_cast<std::uint64_t>(round) + i);
+              sources_and_readers_come_and_go(what, lab::test::share_of(3'000), 100 * static_cast<std::uint64_t>(round) + i);
             }
           }
         }
