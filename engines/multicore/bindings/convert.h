@@ -1,62 +1,74 @@
-// What both faces of the core share: array views, and results as Python values.
+// What the families' faces share: arrays as views that a run keeps, results as Python values.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stdexcept>
-#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "run/run_parts.h"
+#include "run/names.h"
+#include "run/run.h"
 
 namespace lab::python {
 
 namespace nb = nanobind;
+using namespace nb::literals;
 
 template <typename T>
 using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using AnyArray = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Address = std::uintptr_t;
 
+template <typename Kernel>
+Kernel at(Address address) {
+  return reinterpret_cast<Kernel>(address);
+}
+
+// Has a run hold on to an array, which it borrows, and returns where its items are.
+template <typename AnArray>
+auto kept(Run& run, const AnArray& array) {
+  run.keep(std::make_shared<nb::object>(nb::cast(array)));
+  return array.data();
+}
+
 template <typename T>
-std::span<const T> view(const Array<T>& array) {
-  return {array.data(), array.shape(0)};
+std::span<const T> kept_span(Run& run, const Array<T>& array) {
+  return {kept(run, array), array.shape(0)};
 }
 
 using Due = std::optional<Array<std::int64_t>>;  // with a load, of each event or heartbeat
 
-// A stream whose first column is the timestamp. `kept`: gets what it borrows.
-inline StreamView stream_of(const Array<std::int64_t>& ts, const Array<std::int64_t>& heartbeats, const Due& due,
-                            const Due& heartbeat_due, std::vector<nb::object>& kept) {
+// A stream whose first column is the timestamp.
+inline StreamView stream_of(Run& run, const Array<std::int64_t>& ts, const Array<std::int64_t>& heartbeats,
+                            const Due& due, const Due& heartbeat_due) {
   StreamView stream;
-  stream.ts = view(ts);
+  stream.ts = kept_span(run, ts);
   stream.columns = {ts.data()};
-  stream.heartbeats = view(heartbeats);
-  kept.push_back(nb::cast(ts));
-  kept.push_back(nb::cast(heartbeats));
-  if (due) {
-    stream.due = view(*due);
-    kept.push_back(nb::cast(*due));
-  }
-  if (heartbeat_due) {
-    stream.heartbeat_due = view(*heartbeat_due);
-    kept.push_back(nb::cast(*heartbeat_due));
-  }
+  stream.heartbeats = kept_span(run, heartbeats);
+  if (due) stream.due = kept_span(run, *due);
+  if (heartbeat_due) stream.heartbeat_due = kept_span(run, *heartbeat_due);
   return stream;
+}
+
+inline void check_length(const Array<std::int64_t>& ts, std::size_t length) {
+  if (length != ts.shape(0)) throw std::invalid_argument("a column's length differs from ts");
 }
 
 // The columns of a stream of an operator O+; None: its input does not have that one. Lists are three.
 using TupleColumns = std::vector<std::optional<AnyArray>>;
 
-inline void add_columns(StreamView& stream, const TupleColumns& columns, std::vector<nb::object>& kept) {
-  for (const auto& column : columns) {
-    stream.columns.push_back(column ? column->data() : nullptr);
-    if (column) kept.push_back(nb::cast(*column));
-  }
+inline void add_columns(Run& run, StreamView& stream, const TupleColumns& columns) {
+  for (const auto& column : columns) stream.columns.push_back(column ? kept(run, *column) : nullptr);
 }
 
 // A histogram as its used buckets: the highest value of each, and its count, as int64 in memory. Tens of
@@ -67,37 +79,27 @@ inline Sparse sparse(const std::vector<std::int64_t>& counts) {
   std::vector<std::int64_t> values, used;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] == 0) continue;
-    values.push_back(lab::Histogram::highest_in(static_cast<std::int64_t>(i)));
+    values.push_back(Histogram::highest_in(static_cast<std::int64_t>(i)));
     used.push_back(counts[i]);
   }
   return {nb::bytes(values.data(), values.size() * sizeof(std::int64_t)),
           nb::bytes(used.data(), used.size() * sizeof(std::int64_t))};
 }
 
-using Load = std::optional<std::tuple<std::int64_t, std::int64_t, bool>>;  // warm_up_ns, end_ns, whole blocks
-
-inline std::optional<LoadOptions> load_options(const Load& load) {
-  if (!load) return std::nullopt;
-  return LoadOptions{std::get<0>(*load), std::get<1>(*load), std::get<2>(*load)};
+// The names of an option's values.
+template <typename Names>
+nb::list list_of(const Names& names) {
+  nb::list result;
+  for (const auto& name : names) result.append(nb::str(name.data(), name.size()));
+  return result;
 }
 
-// Columns emitted, consumed, outputs, p50, p99, max; one entry per step of the grid.
-inline std::vector<std::vector<std::int64_t>> columns_of(const std::vector<Progress>& steps) {
-  std::vector<std::vector<std::int64_t>> columns(6);
-  for (const Progress& step : steps) {
-    const std::int64_t values[] = {step.emitted, step.consumed, step.outputs, step.p50_ns, step.p99_ns, step.max_ns};
-    for (std::size_t i = 0; i < columns.size(); ++i) columns[i].push_back(values[i]);
-  }
-  return columns;
-}
-
-// The face of operators, in operators.cc.
-void bind_operators(nb::module_& m);
-// And of hand-written joins, in joins.cc.
-void bind_joins(nb::module_& m);
-// And of ordered pipelines, in pipelines.cc.
-void bind_pipelines(nb::module_& m);
-// And of query graphs, in layers.cc.
+// A family each, in the file of its name; `bind_run` is the first.
+void bind_run(nb::module_& m);
+void bind_dgs(nb::module_& m);
+void bind_oplus(nb::module_& m);
+void bind_ordered(nb::module_& m);
 void bind_layers(nb::module_& m);
+void bind_joins(nb::module_& m);
 
 }  // namespace lab::python

@@ -8,7 +8,7 @@ from engines.errors import EngineError
 from engines.multicore import _core
 from engines.multicore.dgs.wiring import Wiring
 from engines.multicore.kernels.compile import Kernels
-from engines.multicore.run.core_run import CoreRun, cores_for, offered, set_up
+from engines.multicore.run.core_run import CoreRun, core_settings, set_up
 from engines.multicore.run.results import LATENCY, histogram
 from engines.protocol import Histogram, Measured, OfferedLoad
 from workloads.model import DGSProgram, Input, PlanError, Workload
@@ -53,20 +53,20 @@ class MulticoreRun(CoreRun):
         )
         self._plan_text = plan_text(self.plan)
         fields = [program.output[name] for name in program.output.names or ()]
-        placed = cores_for(workers, pin)
         with set_up():
-            self._core = _core.Core(
-                workers,
-                batch,
-                ring_blocks,
-                program.max_outputs_per_event,
-                [field.itemsize for field in fields],
-                placed["cores"],
-                placed["oversubscribed"],
-                offered(load),
-                placed["spare_core"],
-                self._reserved_rows(_most_rows(program, data.events)),
-                measure,
+            self._core = _core.DgsRun(
+                core_settings(
+                    workers=workers,
+                    threads=workers,
+                    batch=batch,
+                    ring_blocks=ring_blocks,
+                    pin=pin,
+                    load=load,
+                    reserved_rows=self._reserved_rows(_most_rows(program, data.events)),
+                    measure=measure,
+                ),
+                max_outputs_per_event=program.max_outputs_per_event,
+                itemsizes=[field.itemsize for field in fields],
             )
             kernels = Kernels(program)
             self._wiring: Wiring | None = Wiring(self._core, self.plan, data, kernels, load)

@@ -52,7 +52,7 @@ class Wiring:
 
     def __init__(
         self,
-        core: "_core.Core",
+        core: "_core.DgsRun",
         plan: Plan,
         data: Input,
         kernels: Kernels,

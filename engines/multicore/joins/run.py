@@ -12,7 +12,7 @@ import numpy as np
 from engines.errors import UnsupportedError
 from engines.multicore import _core
 from engines.multicore.oplus.refusal import FARTHEST
-from engines.multicore.run.core_run import CoreRun, cores_for, offered, set_up
+from engines.multicore.run.core_run import CoreRun, core_settings, set_up
 from engines.protocol import Measured, OfferedLoad, Property
 from workloads.model import Input, Query, Workload
 from workloads.suite.scale_join.generate import LEFT, RIGHT
@@ -106,17 +106,20 @@ class JoinRun(CoreRun):
         )
         self._plan = _PLANS[variant].format(threads=workers)
         with set_up():
-            self._core = _core.JoinCore(
+            self._core = _core.JoinsRun(
+                core_settings(
+                    workers=workers,
+                    threads=workers,
+                    batch=batch,
+                    ring_blocks=ring_blocks,
+                    pin=pin,
+                    load=load,
+                    reserved_rows=self._reserved_rows(),
+                    measure=measure,
+                ),
                 kind=variant,
-                threads=workers,
                 window=window,
                 band=BAND,
-                batch=batch,
-                ring_blocks=ring_blocks,
-                load=offered(load),
-                reserved_rows=self._reserved_rows(),
-                measure=measure,
-                **cores_for(workers, pin),
             )
             self._add_streams(data)
             self._core.start()

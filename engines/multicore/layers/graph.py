@@ -4,7 +4,6 @@ Source: Viper: communication-layer determinism and scaling in stream processing,
 How and why: docs/decisions/0011-determinism-layers.md.
 """
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 
 from engines.multicore import _core
 from engines.multicore.layers.options import IN_WORDS, LayersOptions
-from engines.multicore.run.core_run import CoreRun, offered
+from engines.multicore.run.core_run import CoreRun, core_settings
 from engines.multicore.run.results import histogram
 from engines.protocol import Measured, OfferedLoad
 from workloads.model import Columns
@@ -70,21 +69,22 @@ class GraphRun(CoreRun, ABC):
 
     def _make_core(
         self, itemsizes: Sequence[int], *, batch: int, ring_blocks: int, pin: bool | None
-    ) -> _core.LayersCore:
+    ) -> _core.LayersRun:
         """Return a core without operators; `itemsizes` are those of a pipeline's input."""
-        available = sorted(os.sched_getaffinity(0))
-        return _core.LayersCore(
+        return _core.LayersRun(
+            core_settings(
+                workers=self._workers,
+                threads=0,
+                batch=batch,
+                ring_blocks=ring_blocks,
+                pin=pin,
+                load=self._load,
+                reserved_rows=self._reserved_rows(),
+                measure=self._measure,
+            ),
             determinism=self._options.determinism,
-            workers=self._workers,
-            batch=batch,
             channel_rows=self._options.channel_rows,
-            ring_blocks=ring_blocks,
             itemsizes=list(itemsizes),
-            core_count=len(available),
-            cores=available if pin else [],
-            load=offered(self._load),
-            reserved_rows=self._reserved_rows(),
-            measure=self._measure,
         )
 
     @abstractmethod

@@ -24,7 +24,7 @@ from engines.multicore.oplus.kernels import (
 )
 from engines.multicore.oplus.refusal import fixed_only, mixed, refusal
 from engines.multicore.oplus.spec import output_itemsizes, spec_of
-from engines.multicore.run.core_run import CoreRun, cores_for, offered, set_up
+from engines.multicore.run.core_run import CoreRun, core_settings, set_up
 from engines.multicore.run.results import elasticity
 from engines.protocol import Measured, OfferedLoad
 from workloads.model import Input, Query
@@ -100,21 +100,24 @@ class OperatorRun(CoreRun):
         self._kernels = [OperatorKernels(operator) for operator in query.operators]
         self.mapping = balanced_mapping(self._operator.buckets, instances)
         with set_up():
-            self._core = _core.OperatorCore(
-                instances=instances,
+            self._core = _core.OplusRun(
+                core_settings(
+                    workers=instances,
+                    threads=most,
+                    batch=batch,
+                    ring_blocks=ring_blocks,
+                    pin=pin,
+                    load=load,
+                    reserved_rows=self._reserved_rows(),
+                    measure=measure,
+                ),
                 most_instances=most,
-                batch=batch,
-                ring_blocks=ring_blocks,
                 tuple_buffer=tuple_buffer,
                 shared_nothing=shared_nothing,
                 itemsizes=output_itemsizes(self._operator),
-                load=offered(load),
-                reserved_rows=self._reserved_rows(),
-                measure=measure,
                 end_watermark=None if data.until_ts is None else data.until_ts - 1,
                 link_rows=link_rows,
                 spec=spec_of(self._operator, self._kernels[0], self._layouts()),
-                **cores_for(most, pin),
             )
             self._add_operators()
             self._add_streams()

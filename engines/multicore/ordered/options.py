@@ -95,7 +95,7 @@ def wrong_options(given: Mapping[str, object]) -> str | None:
     """Return what is wrong with the values of options of the right types, or None."""
     options = pipeline_options(given)
     chosen = (
-        ("scheduler", options.scheduler, tuple(_core.pipeline_schedulers())),
+        ("scheduler", options.scheduler, _core.SCHEDULERS),
         ("worklist", options.worklist, WORKLISTS),
         ("reordering", options.reordering, REORDERINGS),
     )

@@ -7,7 +7,7 @@ import numpy as np
 from engines.errors import UnsupportedError
 from engines.multicore import _core
 from engines.multicore.ordered.options import MOST_GROUPS, PipelineOptions
-from engines.multicore.run.core_run import CoreRun, cores_for, offered, set_up
+from engines.multicore.run.core_run import CoreRun, core_settings, set_up
 from engines.multicore.run.results import histogram
 from engines.multicore.stages.columns import add_stage, columns_of, itemsizes, refused_fields
 from engines.multicore.stages.kernels import StageKernels
@@ -74,11 +74,18 @@ class PipelineRun(CoreRun):
             for index, stage in enumerate(pipeline.stages)
         ]
         with set_up():
-            self._core = _core.PipelineCore(
-                workers=workers,
-                batch=batch,
+            self._core = _core.OrderedRun(
+                core_settings(
+                    workers=workers,
+                    threads=workers,
+                    batch=batch,
+                    ring_blocks=ring_blocks,
+                    pin=pin,
+                    load=load,
+                    reserved_rows=self._reserved_rows(),
+                    measure=measure,
+                ),
                 window=window,
-                ring_blocks=ring_blocks,
                 scheduler=options.scheduler,
                 worklist=options.worklist,
                 reordering=options.reordering,
@@ -86,10 +93,6 @@ class PipelineRun(CoreRun):
                 window_ns=options.ct_window_us * 1000,
                 capacity=options.qst_capacity or 0,
                 itemsizes=[8, *itemsizes(pipeline.event)],
-                load=offered(load),
-                reserved_rows=self._reserved_rows(),
-                measure=measure,
-                **cores_for(workers, pin),
             )
             for stage, kernels in zip(pipeline.stages, self._kernels, strict=True):
                 add_stage(self._core, stage, kernels, options.partitions_of(stage, workers))

@@ -9,6 +9,7 @@ import numpy as np
 
 from engines.available_memory import most_reserved_bytes
 from engines.errors import EngineCrashError, EngineError
+from engines.multicore import _core
 from engines.multicore.run.results import LAG, LATENCY_UNDER_LOAD, SERVICE, histogram, progress
 from engines.protocol import FULL, Measured, OfferedLoad, Sent
 from workloads.model import Columns, Stream
@@ -158,25 +159,31 @@ def set_up() -> Iterator[None]:
         raise EngineCrashError(f"multicore: {error}") from error
 
 
-def cores_for(threads: int, pin: bool | None) -> dict[str, Any]:
-    """Return where threads run, as the core takes it.
+def core_settings(
+    *,
+    workers: int,
+    threads: int,
+    batch: int,
+    ring_blocks: int,
+    pin: bool | None,
+    load: OfferedLoad | None,
+    reserved_rows: int,
+    measure: bool,
+) -> _core.RunSettings:
+    """Return what every run is given, as the core takes it.
 
     Two new threads often start on one core and take turns there for longer than a run; so they
-    are pinned where there is a core for each.
-
-    Args:
-        threads: how many.
-        pin: whether to pin them to cores; None: where there is a core for each.
+    are pinned where there is a core for each of several `threads`, unless `pin` says otherwise.
     """
     available = sorted(os.sched_getaffinity(0))
     pinned = 1 < threads <= len(available) if pin is None else pin
-    return {
-        "cores": available if pinned else [],
-        "oversubscribed": threads > len(available),
-        "spare_core": threads < len(available),
-    }
-
-
-def offered(load: OfferedLoad | None) -> tuple[int, int, bool] | None:
-    """Return warm-up and end in ns and whether blocks are whole, as the core takes a load."""
-    return None if load is None else (load.warm_up_ns, load.end_ns, load.batching == FULL)
+    return _core.RunSettings(
+        workers=workers,
+        batch=batch,
+        ring_blocks=ring_blocks,
+        cores=available if pinned else [],
+        core_count=len(available),
+        load=None if load is None else (load.warm_up_ns, load.end_ns, load.batching == FULL),
+        reserved_rows=reserved_rows,
+        measure=measure,
+    )

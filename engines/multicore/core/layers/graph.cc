@@ -1,5 +1,6 @@
 // How the query graph of a run is built: threads, links, logs.
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "layers/layers_run.h"
@@ -39,7 +40,7 @@ std::uint64_t LayersRun::slice_width() const noexcept {
   std::int64_t rows = 0;
   std::int64_t first = kEndOfTime;
   std::int64_t last = std::numeric_limits<std::int64_t>::min();
-  for (const StreamView& view : views_) {
+  for (const StreamView& view : views()) {
     if (view.ts.empty()) continue;
     rows += view.size();
     first = std::min(first, view.ts.front());
@@ -54,36 +55,29 @@ std::uint64_t LayersRun::slice_width() const noexcept {
 // Up to where time has passed at the end of an operator O+'s input; none: there are no tuples.
 std::optional<std::int64_t> LayersRun::end_of_time() const noexcept {
   std::optional<std::int64_t> last;
-  for (const StreamView& view : views_) {
+  for (const StreamView& view : views()) {
     if (!view.ts.empty()) last = std::max(last.value_or(view.ts.back()), view.ts.back());
   }
   if (last) last = std::max(*last, operator_->end.value_or(*last));
   return last;
 }
 
-void LayersRun::build() {
+void LayersRun::prepare() {
+  if (stages_.empty() && !operator_) throw std::logic_error("a query graph needs an operator");
   slice_width_ = slice_width();
   const std::vector<Level> all = levels();
-  std::size_t count = views_.size();
-  std::size_t producers = views_.size();
+  std::size_t count = views().size();
+  std::size_t producers = views().size();
   for (const Level& level : all) {
     const auto consumers = static_cast<std::size_t>(level.consumers);
     count += consumers;
-    if (options_.determinism == "operator" && producers > 1) count += consumers;
+    if (options_.determinism == Determinism::kOperator && producers > 1) count += consumers;
     producers = consumers;
   }
-  const auto threads = static_cast<std::int32_t>(count);
-  threads_ = std::make_unique<InstanceThreads>(threads, threads > options_.core_count, options_.measure,
-                                               options_.grid_steps);
+  make_threads(static_cast<std::int32_t>(count), "thread");
   places_.reserve(count);
   std::vector<std::int32_t> ids = add_injectors();
   for (std::size_t index = 0; index < all.size(); ++index) ids = add_level(all, index, ids);
-  if (!options_.load) return;
-  generator_ = std::make_unique<Generator>(*options_.load, threads < options_.core_count, options_.measure,
-                                           options_.grid_steps);
-  for (std::size_t i = 0; i < sources_.size(); ++i) {
-    generator_->add(sources_[i].get(), {static_cast<std::int32_t>(i)});  // injectors are the first threads
-  }
 }
 
 std::int32_t LayersRun::add(Part part, std::unique_ptr<LayerNode> node) {
@@ -95,18 +89,11 @@ std::int32_t LayersRun::add(Part part, std::unique_ptr<LayerNode> node) {
 
 std::vector<std::int32_t> LayersRun::add_injectors() {
   std::vector<std::int32_t> ids;
-  for (std::size_t i = 0; i < views_.size(); ++i) {
-    Feed* feed = nullptr;
-    if (options_.load) {
-      sources_.push_back(std::make_unique<Source>(views_[i], options_.batch, options_.ring_blocks,
-                                                  options_.load->whole_blocks, options_.measure));
-      feed = &feeds_.emplace_back();
-      feed->source = sources_.back().get();
-      feed->reader = sources_.back()->ring.add_reader();
-    }
-    WorkMeter& meter = threads_->meter(static_cast<std::int32_t>(places_.size()));
+  for (std::size_t i = 0; i < views().size(); ++i) {
+    Feed* const feed = options_.load ? &feeds()[i] : nullptr;
+    WorkMeter& meter = threads().meter(static_cast<std::int32_t>(places_.size()));
     auto injector = std::make_unique<LayerInjector>(
-        meter, stamps_, unit_, views_[i], options_.batch, feed,
+        meter, stamps_, unit_, views()[i], options_.batch, feed,
         operator_ ? std::vector<std::int32_t>() : options_.input_itemsizes);
     injectors_.push_back(injector.get());
     ids.push_back(add(Part::kInjector, std::move(injector)));
@@ -115,7 +102,7 @@ std::vector<std::int32_t> LayersRun::add_injectors() {
 }
 
 std::int32_t LayersRun::add_consumer(const Level& level, std::size_t index, std::int32_t number) {
-  WorkMeter& meter = threads_->meter(static_cast<std::int32_t>(places_.size()));
+  WorkMeter& meter = threads().meter(static_cast<std::int32_t>(places_.size()));
   const bool every_time = options_.load.has_value();
   if (level.is_operator) {
     auto instance = std::make_unique<LayerOperator>(meter, stamps_, unit_, every_time, number, *operator_, streams_,
@@ -146,8 +133,8 @@ std::vector<std::int32_t> LayersRun::add_level(const std::vector<Level>& levels,
   const bool several = producers.size() > 1;
   using Kind = LayerLink::Kind;
   Kind kind = several ? Kind::kLogged : Kind::kQueue;
-  if (options_.determinism == "none") kind = Kind::kUnordered;
-  if (options_.determinism == "operator" && several) kind = Kind::kMerged;
+  if (options_.determinism == Determinism::kNone) kind = Kind::kUnordered;
+  if (options_.determinism == Determinism::kOperator && several) kind = Kind::kMerged;
 
   std::vector<std::int32_t> ids;
   std::vector<std::vector<std::unique_ptr<LayerLink>>> links(producers.size());  // by producer, then consumer
@@ -156,7 +143,7 @@ std::vector<std::int32_t> LayersRun::add_level(const std::vector<Level>& levels,
     ids.push_back(id);
     std::int32_t reader = id;
     if (kind == Kind::kMerged) {
-      WorkMeter& meter = threads_->meter(static_cast<std::int32_t>(places_.size()));
+      WorkMeter& meter = threads().meter(static_cast<std::int32_t>(places_.size()));
       reader = add(Part::kMerger,
                    std::make_unique<LayerMerger>(meter, stamps_, unit_, options_.load.has_value()));
     }
@@ -198,7 +185,7 @@ void LayersRun::connect(std::int32_t producer, std::vector<std::unique_ptr<Layer
                             std::size_t index) {
   auto& node = static_cast<LayerProducer&>(*places_[static_cast<std::size_t>(producer)].node);
   std::unique_ptr<LayerRoute> by = route_of(producer, links.size(), level, index);
-  node.connect(std::make_unique<LayerOut>(parker(producer), *threads_, node.counts, std::move(links), unit_,
+  node.connect(std::make_unique<LayerOut>(parker(producer), threads(), threads().meter(producer).counters, std::move(links), unit_,
                                           options_.load.has_value()),
                std::move(by));
 }

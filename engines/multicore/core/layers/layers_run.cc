@@ -5,32 +5,17 @@
 #include <stdexcept>
 #include <utility>
 
-#include "run/clock.h"
-
 namespace lab {
 namespace {
 
-constexpr std::int32_t kMostWorkers = kMaxLogSources;
-constexpr std::int64_t kMostChannelRows = std::int64_t{1} << 20;
-
 LayersOptions checked(LayersOptions options) {
-  const std::string& layer = options.determinism;
-  if (layer != "operator" && layer != "communication" && layer != "none") {
-    throw std::invalid_argument("determinism is operator, communication or none, not " + layer);
-  }
-  if (options.workers < 1 || options.workers > kMostWorkers) {
-    throw std::invalid_argument("workers must be between 1 and " + std::to_string(kMostWorkers));
-  }
-  if (options.batch < 1) throw std::invalid_argument("batch must be at least 1");
-  if (options.channel_rows < 2 || options.channel_rows > kMostChannelRows) {
-    throw std::invalid_argument("channel_rows must be between 2 and " + std::to_string(kMostChannelRows));
+  check(options);
+  if (options.channel_rows < LayersOptions::kLeastChannelRows || options.channel_rows > LayersOptions::kMostChannelRows) {
+    throw std::invalid_argument("channel_rows must be between " + std::to_string(LayersOptions::kLeastChannelRows) +
+                                " and " + std::to_string(LayersOptions::kMostChannelRows));
   }
   options.channel_rows = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(options.channel_rows)));
-  if (options.core_count < 1) throw std::invalid_argument("core_count must be at least 1");
-  if (options.grid_steps < 1) throw std::invalid_argument("grid_steps must be at least 1");
-  check_ring_blocks(options.ring_blocks);
   check_output(options.input_itemsizes);
-  if (options.load) check_load(*options.load);
   return options;
 }
 
@@ -42,13 +27,13 @@ LayersRun::LayersRun(LayersOptions options)
       unit_(std::min(options_.batch, options_.channel_rows / 2)) {}
 
 void LayersRun::add_stage(StageSpec spec) {
-  if (run_threads_.started()) throw std::logic_error("add operators before start");
+  if (started()) throw std::logic_error("add operators before start");
   if (operator_) throw std::invalid_argument("a query graph has the operators of a pipeline, or one operator O+");
   stages_.push_back(lab::checked(std::move(spec)));
 }
 
 void LayersRun::set_operator(LayersOperator of) {
-  if (run_threads_.started() || !views_.empty()) throw std::logic_error("set the operator before streams are added");
+  if (started() || !views().empty()) throw std::logic_error("set the operator before streams are added");
   if (operator_ || !stages_.empty()) {
     throw std::invalid_argument("a query graph has the operators of a pipeline, or one operator O+");
   }
@@ -62,14 +47,13 @@ void LayersRun::set_operator(LayersOperator of) {
   operator_ = std::move(of);
 }
 
-StreamView& LayersRun::keep(StreamView stream) {
-  if (run_threads_.started()) throw std::logic_error("add streams before start");
-  check_stream(stream, views_.size(), options_.load.has_value());
-  if (views_.size() == static_cast<std::size_t>(kMaxLogSources)) {
+const StreamView& LayersRun::add(StreamView stream) {
+  if (views().size() == static_cast<std::size_t>(kMaxLogSources)) {
     throw std::invalid_argument("a query graph has at most " + std::to_string(kMaxLogSources) + " injectors");
   }
-  stream.index = static_cast<std::int32_t>(views_.size());
-  return views_.emplace_back(std::move(stream));
+  const StreamView& view = add_view(std::move(stream));
+  if (options_.load) add_feed(view, options_.measure);  // at full speed injectors read columns
+  return view;
 }
 
 std::int32_t LayersRun::add_stream(StreamView stream) {
@@ -77,7 +61,7 @@ std::int32_t LayersRun::add_stream(StreamView stream) {
   if (stream.columns.size() != options_.input_itemsizes.size()) {
     throw std::invalid_argument("a stream has one column for each field of the input");
   }
-  return keep(std::move(stream)).index;
+  return add(std::move(stream)).index;
 }
 
 std::int32_t LayersRun::add_stream(StreamView stream, std::int32_t input, ProcessKernel process,
@@ -87,34 +71,20 @@ std::int32_t LayersRun::add_stream(StreamView stream, std::int32_t input, Proces
   if (!operator_->spec.is_join() && (process == nullptr || route == nullptr)) {
     throw std::invalid_argument("a stream of a keyed operator needs both kernels");
   }
-  const StreamView& view = keep(std::move(stream));
+  const StreamView& view = add(std::move(stream));
   streams_.push_back({&view, input, process, route});
   return view.index;
 }
 
-void LayersRun::start() {
-  if (stages_.empty() && !operator_) throw std::logic_error("a query graph needs an operator");
-  run_threads_.claim();
-  build();
-  RunThreads::Plan plan;
-  plan.count = threads();
-  plan.cores = options_.cores;
-  plan.body = [this](std::int32_t index) { work(index); };
-  plan.fail = [this] { threads_->fail(); };
-  if (generator_) {
-    plan.beside = [this] { generator_->run(threads_->start_ns(), threads_->parkers(), threads_->failure()); };
-  }
-  run_threads_.start(std::move(plan));
-}
-
-std::int64_t LayersRun::run() {
-  if (!run_threads_.started()) start();
-  const std::int64_t duration_ns = run_threads_.run(
-      [this](std::int64_t begin_ns) { threads_->begin(begin_ns, options_.load ? options_.load->warm_up_ns : 0); });
+void LayersRun::check_end() const {
+  if (!operator_) return;
   std::int64_t refused = 0;
   for (const LayerOperator* instance : operators_) refused += instance->refused();
-  if (operator_) check_refused(operator_->spec, refused);
-  return duration_ns;
+  check_refused(operator_->spec, refused);
+}
+
+std::vector<std::int32_t> LayersRun::readers_of(std::size_t stream) const {
+  return {static_cast<std::int32_t>(stream)};  // injectors are the first threads
 }
 
 void LayersRun::work(std::int32_t index) {
@@ -122,21 +92,15 @@ void LayersRun::work(std::int32_t index) {
   LayerNode& node = *place.node;
   const ThreadUse before = ThreadUse::now();
   take_turns(
-      threads_->backoff(), node.counts, [&](bool) { return node.turn(); }, [&] { return threads_->failed(); },
+      threads().backoff(), threads().meter(index).counters, [&](bool) { return node.turn(); }, [&] { return threads().failed(); },
       [&] { return node.over(); }, [&]() -> Parker& { return parker(index); });
   place.use = ThreadUse::now() - before;
 }
 
-std::int64_t LayersRun::rows() const noexcept {
-  std::int64_t total = 0;
-  for (const LayerSink* sink : sinks_) total += sink->outputs().rows();
-  return total;
-}
-
-void LayersRun::collect(std::span<void* const> columns) const {
+std::vector<const OutputBuffer*> LayersRun::outputs() const {
   std::vector<const OutputBuffer*> all;
   for (const LayerSink* sink : sinks_) all.push_back(&sink->outputs());
-  merge_outputs(all, columns);
+  return all;
 }
 
 std::int64_t LayersRun::events() const noexcept {
@@ -148,12 +112,11 @@ std::int64_t LayersRun::events() const noexcept {
   return total;
 }
 
-std::vector<std::int64_t> LayersRun::lag_counts() const { return sum_lag(generator_.get()); }
-
-std::vector<Progress> LayersRun::progress() const { return sum_progress(*threads_, generator_.get()); }
-
 LayersTotals LayersRun::totals() const noexcept {
+  const Counters counted = sum_counters();
   LayersTotals total;
+  total.kernel_calls = counted.kernel_calls;
+  total.room_waits = counted.room_waits;
   total.queues = queues_;
   for (const LayerOperator* instance : operators_) total.compared += instance->compared();
   total.logs = static_cast<std::int64_t>(logs_.size());
@@ -163,10 +126,6 @@ LayersTotals LayersRun::totals() const noexcept {
     total.mergers += place.part == Part::kMerger ? 1 : 0;
     total.sinks += place.part == Part::kSink ? 1 : 0;
     LayerNode& node = *place.node;
-    total.kernel_calls += node.counts.kernel_calls;
-    total.room_waits += node.counts.room_waits;
-    total.sleeps += node.counts.sleeps;
-    total.yields += node.counts.yields;
     total.spilled_rows += node.spilled();
     total.merges_by_producers += node.merges_as_producer();
     total.merges_by_readers += node.merges_as_reader();
@@ -174,6 +133,28 @@ LayersTotals LayersRun::totals() const noexcept {
     if (place.part == Part::kMerger) total.use_of_mergers += place.use;
   }
   return total;
+}
+
+// Times are of the graph's threads, from the start of the run to the end of each.
+void LayersRun::count(Counts& into) const {
+  const LayersTotals total = totals();
+  into = {{"threads", thread_count()},
+          {"injectors", total.injectors},
+          {"instances", total.instances},
+          {"mergers", total.mergers},
+          {"sinks", total.sinks},
+          {"queues", total.queues},
+          {"logs", total.logs},
+          {"kernel_calls", total.kernel_calls},
+          {"comparisons", total.compared},
+          {"room_waits", total.room_waits},
+          {"spilled_rows", total.spilled_rows},
+          {"merges_by_producers", total.merges_by_producers},
+          {"merges_by_readers", total.merges_by_readers},
+          {"voluntary_switches", total.use.voluntary},
+          {"involuntary_switches", total.use.involuntary},
+          {"cpu_ns", total.use.cpu_ns},
+          {"merger_cpu_ns", total.use_of_mergers.cpu_ns}};
 }
 
 }  // namespace lab

@@ -173,7 +173,7 @@ void LayerInstance::process(const LayerPiece& piece) {
     Emit emit{};
     emit.columns = made_.columns();
     emit.capacity = made_.capacity();
-    ++counts.kernel_calls;
+    ++meter_.counters.kernel_calls;
     const std::int64_t next = spec_.run(call, at, piece.rows, emit);
     if (next == at) spec_.fail_without_progress();
     at = next;

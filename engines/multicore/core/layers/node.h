@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "log/feed.h"
+#include "run/feed.h"
 #include "layers/in.h"
 #include "layers/out.h"
 #include "layers/route.h"
@@ -40,8 +40,6 @@ class LayerNode {
   virtual std::int64_t spilled() noexcept { return 0; }             // rows, ever
   virtual std::int64_t merges_as_producer() noexcept { return 0; }  // of logs
   virtual std::int64_t merges_as_reader() noexcept { return 0; }
-
-  LayerCounts counts;
 
  protected:
   static constexpr std::int64_t kRowsPerTick = 64;

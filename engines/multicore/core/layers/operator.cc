@@ -8,7 +8,7 @@
 namespace lab {
 namespace {
 
-// Event times are nearer to 0 than this (oplus/refusal.py); promises may be further.
+// Event times are nearer to 0 than this (run/window.h); promises may be further.
 constexpr std::int64_t kFarthest = std::int64_t{1} << 62;
 
 }  // namespace
@@ -43,7 +43,7 @@ void LayerOperator::guarded(Work work) {
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(of_.spec.called() + error.what());
   }
-  counts.kernel_calls += instance_->kernel_calls() - before;
+  meter_.counters.kernel_calls += instance_->kernel_calls() - before;
 }
 
 void LayerOperator::process(const LayerPiece& piece) {

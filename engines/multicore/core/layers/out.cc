@@ -7,7 +7,7 @@
 
 namespace lab {
 
-LayerOut::LayerOut(Parker& parker, const InstanceThreads& threads, LayerCounts& counts,
+LayerOut::LayerOut(Parker& parker, const InstanceThreads& threads, Counters& counts,
                    std::vector<std::unique_ptr<LayerLink>> links, std::int64_t unit, bool eager)
     : parker_(parker),
       threads_(threads),

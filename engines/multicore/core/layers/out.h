@@ -32,18 +32,10 @@
 
 namespace lab {
 
-// One writer, read when its thread has ended.
-struct LayerCounts {
-  std::int64_t kernel_calls = 0;
-  std::int64_t room_waits = 0;  // for room in a link
-  std::int64_t sleeps = 0;
-  std::int64_t yields = 0;
-};
-
 class LayerOut {
  public:
   // `unit`: rows of a hand-over, at most; `eager`: everything is said at once, since more may not come soon.
-  LayerOut(Parker& parker, const InstanceThreads& threads, LayerCounts& counts,
+  LayerOut(Parker& parker, const InstanceThreads& threads, Counters& counts,
            std::vector<std::unique_ptr<LayerLink>> links, std::int64_t unit, bool eager);
 
   std::size_t size() const noexcept { return links_.size(); }
@@ -89,7 +81,7 @@ class LayerOut {
 
   Parker& parker_;
   const InstanceThreads& threads_;
-  LayerCounts& counts_;
+  Counters& counts_;
   const std::vector<std::unique_ptr<LayerLink>> links_;
   const std::int64_t unit_;
   const bool eager_;

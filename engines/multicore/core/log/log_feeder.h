@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <deque>
 
-#include "log/feed.h"
+#include "run/feed.h"
 #include "log/tuple_buffer.h"
 #include "run/recorder.h"
 

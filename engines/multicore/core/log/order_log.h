@@ -15,7 +15,7 @@
 #include "run/cacheline.h"
 #include "log/order_log_merge.h"
 #include "log/tuple_buffer.h"
-#include "log/merge_flag.h"
+#include "run/merge_flag.h"
 #include "log/readers.h"
 
 namespace lab {

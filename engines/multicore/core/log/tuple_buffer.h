@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "run/event_key.h"
+#include "run/names.h"
 
 namespace lab {
 
@@ -124,8 +125,10 @@ class TupleBuffer {
   virtual const LogColumns& columns(std::int32_t source) const = 0;
 };
 
-// Makes the log called `name`: "order" (OrderLog) or "scalegate" (ScaleGate).
-// Throws std::invalid_argument for another name, or for options out of range.
+// OrderLog and ScaleGate.
+inline constexpr Names<2> kTupleBuffers = {"order", "scalegate"};
+
+// Makes the log called `name`. Throws std::invalid_argument for another name, or for options out of range.
 std::unique_ptr<TupleBuffer> make_tuple_buffer(std::string_view name, const LogOptions& options);
 
 }  // namespace lab

@@ -5,29 +5,19 @@
 #include <string>
 #include <vector>
 
-#include "run/generator.h"
-#include "run/recorder.h"
 #include "log/tuple_buffer.h"
+#include "run/settings.h"
 
 namespace lab {
 
-struct OplusOptions {
-  std::int32_t instances = 1;        // of every operator, active at the start
-  std::int32_t most_instances = 1;   // threads; those that are not active wait in a pool
-  std::int64_t batch = 1;            // events per block
-  std::uint64_t ring_blocks = 64;    // blocks that a source may be ahead of the log
+// `workers`: instances of every operator that are active at the start.
+struct OplusOptions : RunSettings {
+  std::int32_t most_instances = 0;   // threads; those that are not active wait in a pool. 0: as many as workers
   std::string tuple_buffer = "order";
   bool shared_nothing = false;       // queues instead of one log, a state for each instance
   LogOptions log;
   std::int64_t link_rows = 1 << 14;  // rows of one instance in the log between two operators; a power of two
   std::vector<std::int32_t> output_itemsizes;  // of the first operator
-  std::vector<std::int32_t> cores;   // thread i is pinned to cores[i mod size]; empty: not pinned
-  bool oversubscribed = false;       // more threads than cores: do not spin
-  std::optional<LoadOptions> load;
-  bool spare_core = false;
-  std::int64_t reserved_rows = 0;    // output rows of all instances for which memory is touched before the run
-  std::int64_t grid_steps = Recorder::kSteps;
-  bool measure = true;
   std::optional<std::int64_t> end_watermark;  // up to which time has passed at the end; none: the last tuple's
   std::int64_t batch_rows = 4096;    // tuples that an instance processes before it gives log space back
 };

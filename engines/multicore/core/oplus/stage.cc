@@ -4,7 +4,6 @@
 #include <limits>
 #include <stdexcept>
 
-#include "run/run_parts.h"
 
 namespace lab {
 
@@ -23,8 +22,8 @@ OperatorStage::OperatorStage(const OplusOptions& options, InstanceThreads& threa
 }
 
 void OperatorStage::map(std::vector<std::int32_t> owner) {
-  check_owners(spec_, owner, options_.instances);
-  epochs_.push_back({options_.instances, std::move(owner), {}});
+  check_owners(spec_, owner, options_.workers);
+  epochs_.push_back({options_.workers, std::move(owner), {}});
 }
 
 void OperatorStage::start(std::unique_ptr<Handover> handover, const InputTimes& input) {
@@ -48,10 +47,10 @@ void OperatorStage::start(std::unique_ptr<ChainLog> link, OperatorStage& before,
 
 void OperatorStage::begin(const InputTimes& input) {
   input_ = input;
-  handover_->start(options_.most_instances, options_.instances);
+  handover_->start(options_.most_instances, options_.workers);
   // relaxed: threads start after all of this
   owner_.store(&epochs_.front().owner, std::memory_order_relaxed);
-  active_.store(options_.instances, std::memory_order_relaxed);
+  active_.store(options_.workers, std::memory_order_relaxed);
   for (std::int32_t i = 0; i < options_.most_instances; ++i) {
     Worker& worker = at(i);
     Recorder& recorder = threads_.meter(i).recorder;
@@ -62,7 +61,7 @@ void OperatorStage::begin(const InputTimes& input) {
                                                         *handover_->state(i));
     }
     worker.instance->adopt(epochs_.front().owner.data());
-    worker.active.store(i < options_.instances, std::memory_order_relaxed);
+    worker.active.store(i < options_.workers, std::memory_order_relaxed);
   }
 }
 

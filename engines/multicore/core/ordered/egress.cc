@@ -46,7 +46,7 @@ void OrderedEgress::note_latency(const Unit& unit, OrderedWorker& worker) const 
     const std::int32_t origin = unit.origins[i];
     std::int64_t end = i + 1;
     while (end < unit.records && unit.origins[end] == origin) ++end;
-    const std::int64_t due_ns = start_ns_ + unit.due[origin];
+    const std::int64_t due_ns = recorder.start() + unit.due[origin];
     recorder.output(due_ns, end - i);
     recorder.served(due_ns, taken_ns, end - i);
     i = end;

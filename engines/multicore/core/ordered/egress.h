@@ -18,9 +18,6 @@ class OrderedEgress {
   OrderedEgress(std::vector<std::int32_t> itemsizes, bool due) : due_(due), pool_(std::make_shared<OutputPool>(std::move(itemsizes))), out_(pool_) {}
 
   void reserve(std::int64_t rows) { pool_->reserve(rows, 0); }
-  std::int64_t outputs_grown() const noexcept { return pool_->grown(); }  // see OutputPool
-  // Once, before the run.
-  void begin(std::int64_t start_ns) noexcept { start_ns_ = start_ns; }
 
   // Takes the next units in order. One thread at a time: whoever is at the last operator's exit.
   void take(Units units, OrderedWorker& worker);
@@ -38,7 +35,6 @@ class OrderedEgress {
   void note_latency(const Unit& unit, OrderedWorker& worker) const;
 
   const bool due_;
-  std::int64_t start_ns_ = 0;
   const std::shared_ptr<OutputPool> pool_;
   OutputBuffer out_;                             // these three: whoever is at the exit
   std::int64_t events_ = 0;

@@ -26,7 +26,7 @@ OrderedEntry::OrderedEntry(Options options, std::span<Unit> units, std::deque<Fe
 }
 
 bool OrderedEntry::admit(const OrderedEgress& out, std::int64_t most, OrderedExit* to, OrderedWorker& worker) {
-  // Law: as in log/merge_flag.h. Whoever made room, found the flag taken and went to sleep has left a note first.
+  // Law: as in run/merge_flag.h. Whoever made room, found the flag taken and went to sleep has left a note first.
   for (int i = 0; flag_.enter(); ++i) {
     flag_.begin_pass();
     const bool some = pass(out, most, to, worker) != 0;

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "run/cacheline.h"
-#include "log/feed.h"
+#include "run/feed.h"
 #include "ordered/egress.h"
 #include "ordered/reorder.h"
 #include "ordered/unit.h"
 #include "log/total_order.h"
-#include "log/merge_flag.h"
+#include "run/merge_flag.h"
 
 namespace lab {
 

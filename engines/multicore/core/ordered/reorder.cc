@@ -1,8 +1,6 @@
 #include "ordered/reorder.h"
 
 #include <bit>
-#include <stdexcept>
-#include <string>
 
 #include "ordered/worker.h"
 
@@ -97,9 +95,8 @@ void LockedReordering::add(Units units, OrderedWorker& worker) {
 }
 
 std::unique_ptr<Reordering> make_reordering(std::string_view name, std::int64_t window, OrderedExit& exit) {
-  if (name == "nonblocking") return std::make_unique<NonBlockingReordering>(window, exit);
-  if (name == "lock") return std::make_unique<LockedReordering>(window, exit);
-  throw std::invalid_argument("reordering is nonblocking or lock, not " + std::string(name));
+  if (index_of("reordering", kReorderings, name) == 0) return std::make_unique<NonBlockingReordering>(window, exit);
+  return std::make_unique<LockedReordering>(window, exit);
 }
 
 }  // namespace lab

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "run/cacheline.h"
+#include "run/names.h"
 #include "ordered/unit.h"
 
 namespace lab {
@@ -89,7 +90,9 @@ class LockedReordering final : public Reordering {
   std::vector<Unit*> going_;
 };
 
-// Makes the one called "nonblocking" or "lock". Throws std::invalid_argument for another name.
+inline constexpr Names<2> kReorderings = {"nonblocking", "lock"};
+
+// Makes the one called `name`. Throws std::invalid_argument for another name.
 std::unique_ptr<Reordering> make_reordering(std::string_view name, std::int64_t window, OrderedExit& exit);
 
 }  // namespace lab

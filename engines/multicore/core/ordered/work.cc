@@ -32,9 +32,9 @@ void OrderedRun::work(std::int32_t index) {
     return turn(slot, last);
   };
   take_turns(
-      threads_.backoff(), threads_.meter(index).counters, turn_of,
-      [&] { return threads_.failed() || threads_.over(); }, [] { return false; },
-      [&]() -> Parker& { return threads_.parkers()[static_cast<std::size_t>(index)]; });
+      threads().backoff(), threads().meter(index).counters, turn_of,
+      [&] { return threads().failed() || threads().over(); }, [] { return false; },
+      [&]() -> Parker& { return threads().parkers()[static_cast<std::size_t>(index)]; });
   if (announced) idle_.withdraw(index);
 }
 
@@ -44,7 +44,7 @@ bool OrderedRun::turn(Slot& slot, bool any) {
   for (Line& line : lines_) did |= line.order->resume(worker);
   did |= admit(worker);
   if (over()) {
-    threads_.finish();
+    threads().finish();
     return true;
   }
   did |= schedule(slot, any);

@@ -297,11 +297,16 @@ std::unique_ptr<Worklist> make_group_list(std::string_view name, std::int64_t wi
                                 " partitions is more than " + std::to_string(kMostGroups) +
                                 " groups; give fewer partitions or a smaller window");
   }
-  if (name == "homed") return std::make_unique<HybridGroups>(window, partitions, workers);
-  if (name == "hybrid") return std::make_unique<HybridGroups>(window, partitions, 1);
-  if (name == "partitioned") return std::make_unique<PartitionedGroups>(window, partitions, workers, stage);
-  if (name == "shared") return std::make_unique<SharedGroups>(window, partitions);
-  throw std::invalid_argument("worklist is homed, hybrid, partitioned or shared, not " + std::string(name));
+  switch (index_of("worklist", kWorklists, name)) {
+    case 0:
+      return std::make_unique<HybridGroups>(window, partitions, workers);
+    case 1:
+      return std::make_unique<HybridGroups>(window, partitions, 1);
+    case 2:
+      return std::make_unique<PartitionedGroups>(window, partitions, workers, stage);
+    default:
+      return std::make_unique<SharedGroups>(window, partitions);
+  }
 }
 
 }  // namespace lab

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "run/cacheline.h"
+#include "run/names.h"
 #include "ordered/ring.h"
 #include "ordered/unit.h"
 
@@ -194,9 +195,11 @@ class HybridGroups final : public Worklist {
 // Groups of all units under way that the lists above take: 128 MiB of pointers.
 inline constexpr std::int64_t kMostGroups = std::int64_t{1} << 24;
 
-// Makes the list of a partitioned operator called "homed" (HybridGroups with a master for each worker), "hybrid" (with
-// one), "partitioned" or "shared". Throws std::invalid_argument for another name, or when there would be more than
-// kMostGroups.
+// Homed: HybridGroups with a master for each worker; hybrid: with one.
+inline constexpr Names<4> kWorklists = {"homed", "hybrid", "partitioned", "shared"};
+
+// Makes the list of a partitioned operator called `name`. Throws std::invalid_argument for another name, or when there
+// would be more than kMostGroups.
 std::unique_ptr<Worklist> make_group_list(std::string_view name, std::int64_t window, std::int32_t partitions,
                                           std::int32_t workers, std::size_t stage);
 

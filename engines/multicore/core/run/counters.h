@@ -11,6 +11,7 @@ struct Counters {
   std::int64_t kernel_calls = 0;
   std::int64_t sleeps = 0;
   std::int64_t yields = 0;
+  std::int64_t room_waits = 0;       // for room in a link
 };
 
 }  // namespace lab

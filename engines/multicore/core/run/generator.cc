@@ -1,7 +1,6 @@
 #include "run/generator.h"
 
 #include <algorithm>
-#include <numeric>
 #include <thread>
 
 #include "run/clock.h"
@@ -52,12 +51,6 @@ bool take_priority() noexcept {
 }
 
 }  // namespace
-
-void Generator::feed_everybody(std::span<const std::unique_ptr<Source>> sources, std::int32_t readers) {
-  std::vector<std::int32_t> all(static_cast<std::size_t>(readers));
-  std::iota(all.begin(), all.end(), 0);
-  for (const std::unique_ptr<Source>& source : sources) add(source.get(), all);
-}
 
 void Generator::run(std::int64_t start_ns, std::span<Parker> parkers, const std::atomic<bool>& stop) noexcept {
 #if defined(__linux__)

@@ -38,9 +38,6 @@ class alignas(kCacheLine) Generator {
   // Adds a source that `readers`, indices into the parkers, wait for. Before `run`.
   void add(Source* source, std::vector<std::int32_t> readers) { fed_.push_back({source, std::move(readers)}); }
 
-  // Adds all of them, for the first `readers` parkers. Before `run`.
-  void feed_everybody(std::span<const std::unique_ptr<Source>> sources, std::int32_t readers);
-
   // Hands over everything on schedule, from `start_ns` on, and returns when all sources are exhausted or
   // `stop` is set. One thread.
   void run(std::int64_t start_ns, std::span<Parker> parkers, const std::atomic<bool>& stop) noexcept;

@@ -1,4 +1,4 @@
-// The threads that run instances of operators: how they sleep and are woken, how they stop, what each measures.
+// What the threads of a run share: how they sleep and are woken, how they stop, what each measures and counts.
 #pragma once
 #include <algorithm>
 #include <atomic>

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <stdexcept>
 #include <utility>
 
 #if defined(__linux__)
@@ -26,6 +27,11 @@ constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
 constexpr std::size_t kSpares = 2;
 
 }  // namespace
+
+void check_output(std::span<const std::int32_t> itemsizes) {
+  if (!itemsizes.empty() && itemsizes.front() == 8) return;
+  throw std::invalid_argument("the first output field must be an int64 timestamp");
+}
 
 OutputPool::OutputPool(std::vector<std::int32_t> itemsizes, std::int64_t largest, std::size_t chunk_bytes)
     : itemsizes_(std::move(itemsizes)), page_(chunk_bytes < kHugePage ? kPage : kHugePage), kept_(kSpares) {

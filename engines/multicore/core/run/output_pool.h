@@ -15,6 +15,9 @@
 
 namespace lab {
 
+// The first field of an output is an int64 timestamp. Throws std::invalid_argument.
+void check_output(std::span<const std::int32_t> itemsizes);
+
 class OutputPool {
  public:
   // Of a chunk: two huge pages. Sanitizers pay several times over for memory that is touched.

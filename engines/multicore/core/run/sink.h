@@ -68,6 +68,7 @@ class alignas(kCacheLine) OutputBuffer {
 
   std::int64_t rows() const noexcept { return rows_; }
   std::int64_t refused() const noexcept { return emit_.refused; }
+  const OutputPool& pool() const noexcept { return *pool_; }
   std::int64_t chunk_rows() const noexcept { return pool_->chunk_rows(); }
   std::span<const std::int32_t> itemsizes() const noexcept { return pool_->itemsizes(); }
 

@@ -1,13 +1,35 @@
 #include "run/threads.h"
 
 #include <exception>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
 #include "run/clock.h"
-#include "run/run_parts.h"
+
+#if defined(__linux__)
+#include <pthread.h>
+#include <sched.h>
+#endif
 
 namespace lab {
+namespace {
+
+// Pins the calling thread to cores[index mod size]; advice: failure only costs speed. Empty: nothing.
+void pin_thread(std::span<const std::int32_t> cores, std::int32_t index) noexcept {
+#if defined(__linux__)
+  if (cores.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<std::size_t>(cores[static_cast<std::size_t>(index) % cores.size()]), &set);
+  pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+#else
+  static_cast<void>(cores);
+  static_cast<void>(index);
+#endif
+}
+
+}  // namespace
 
 void RunThreads::claim() {
   if (started_) throw std::logic_error("a runtime starts once");
@@ -23,9 +45,10 @@ void RunThreads::start(Plan plan) {
     if (!plan_.beside) return;
     beside_ = std::thread([this] {
       go_.wait();
-      plan_.beside();
+      if (!abandoned_) plan_.beside();
     });
   } catch (...) {  // fewer threads than a run needs would wait for each other for ever
+    plan_.fail();
     abandon();
     throw;
   }
@@ -34,6 +57,7 @@ void RunThreads::start(Plan plan) {
 void RunThreads::work(std::int32_t index) {
   pin_thread(plan_.cores, index);
   go_.wait();
+  if (abandoned_) return;
   try {
     plan_.body(index);
   } catch (const std::exception& error) {
@@ -44,8 +68,8 @@ void RunThreads::work(std::int32_t index) {
 
 void RunThreads::abandon() {
   if (!waiting()) return;  // all have ended, or none was made
-  plan_.fail();
-  go_.count_down();
+  abandoned_ = true;
+  go_.count_down();  // release: publishes the above; pairs with the waits
   join();
 }
 

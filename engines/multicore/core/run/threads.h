@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <functional>
 #include <latch>
-#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -12,15 +11,19 @@
 
 namespace lab {
 
-// Set-up, `run` and destruction are for one thread. The last member of its owner: what the threads use must outlive it.
+// Set-up, `run` and destruction are for one thread.
+//
+// Law: a plan's functions are called by `start` and `run` only, and no thread is left when `run` returns. Threads that
+// were never let go end with this object, and have called nothing.
 class RunThreads {
  public:
   struct Plan {
     std::int32_t count = 0;
-    std::span<const std::int32_t> cores;     // thread i is pinned to cores[i mod size]; empty: not pinned
+    std::vector<std::int32_t> cores;         // thread i is pinned to cores[i mod size]; empty: not pinned
     const char* called = "thread";           // in errors: "thread 3: ..."
     std::function<void(std::int32_t)> body;  // of thread i
-    std::function<void()> fail;              // has all bodies, and `beside`, return; any thread
+    std::function<void()> fail;              // has all bodies, and `beside`, return; any thread; without threads: there
+                                             // will be no run
     std::function<void()> beside;            // of one more thread, as the generator's; may be empty
   };
 
@@ -50,6 +53,7 @@ class RunThreads {
 
   Plan plan_;
   bool started_ = false;
+  bool abandoned_ = false;  // written before `go_` opens, read behind it
   std::latch go_{1};
   std::vector<std::string> errors_;  // by thread, which writes it
   std::vector<std::thread> threads_;

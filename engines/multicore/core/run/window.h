@@ -4,6 +4,9 @@
 
 namespace lab {
 
+// Event times and windows' sizes stay within it, added up: beyond, this arithmetic would leave int64.
+inline constexpr std::int64_t kFarthestTime = std::int64_t{1} << 61;
+
 struct WindowShape {
   std::int64_t advance = 1;
   std::int64_t size = 1;

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "run/run_parts.h"
+#include "run/output_pool.h"
 
 namespace lab {
 

@@ -7,11 +7,13 @@
 
 #include "stages/kernel.h"
 #include "run/key_table.h"
+#include "run/names.h"
 
 namespace lab {
 
 struct StageSpec {
   enum class Kind { kStateless, kPartitioned, kStateful };
+  static constexpr Names<3> kKinds = {"stateless", "partitioned", "stateful"};  // in this order
 
   std::string name;                       // what errors call it
   Kind kind = Kind::kStateless;

@@ -64,16 +64,17 @@ void the_first_threads_error_is_the_runs_and_the_others_are_told() {
   CHECK_EQ(message, std::string("worker 1: no 1"));
 }
 
-void threads_that_were_never_let_go_end_with_their_owner() {
-  std::atomic<bool> failed{false};
+void threads_that_were_never_let_go_end_with_their_owner_and_have_called_nothing() {
+  std::atomic<int> calls{0};
   {
     RunThreads threads;
     threads.claim();
-    auto plan = plan_of(2, [&](std::int32_t) { CHECK(failed.load()); });
-    plan.fail = [&] { failed = true; };
+    auto plan = plan_of(2, [&](std::int32_t) { ++calls; });
+    plan.beside = [&] { ++calls; };
+    plan.fail = [&] { ++calls; };
     threads.start(std::move(plan));
   }
-  CHECK(failed.load());
+  CHECK_EQ(calls.load(), 0);
 }
 
 struct Counts {
@@ -207,7 +208,7 @@ void a_reader_asks_its_log_until_that_has_nothing_more_to_say() {
 int main() {
   threads_and_the_one_beside_them_run_once_after_begin();
   the_first_threads_error_is_the_runs_and_the_others_are_told();
-  threads_that_were_never_let_go_end_with_their_owner();
+  threads_that_were_never_let_go_end_with_their_owner_and_have_called_nothing();
   who_is_moved_while_it_goes_to_sleep_does_not_sleep_at_its_old_place();
   blocks_are_looked_at_again_for_who_came_meanwhile();
   the_entry_looks_again_for_who_made_room_meanwhile();

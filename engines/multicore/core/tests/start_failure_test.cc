@@ -46,7 +46,7 @@ void a_start_that_fails_half_way_leaves_nothing_behind(bool load) {
   const Schedule when = lab::test::schedule(streams, 1000, 1);
   lab::DgsOptions options;
   options.workers = kWorkers;
-  options.oversubscribed = true;
+  options.core_count = 1;
   if (load) options.load = lab::LoadOptions{};
   const rlim_t before = tasks();
   for (rlim_t had = 0; had < needed; ++had) {

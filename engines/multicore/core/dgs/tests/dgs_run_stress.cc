@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "check.h"
+#include "counter.h"
 #include "dgs/tests/keyed_sum.h"
 #include "dgs/dgs_run.h"
 
@@ -18,20 +19,19 @@ int main() {
     options.workers = pick(1, 8);
     options.batch = pick(0, 1) == 1 ? 1 : pick(1, 50);
     options.ring_blocks = static_cast<std::uint64_t>(pick(1, 4));
-    options.oversubscribed = pick(0, 2) != 0;
+    options.core_count = pick(0, 2) != 0 ? 1 : 64;
     const bool scheduled = pick(0, 1) == 1;
     lab::test::Schedule when;
     if (scheduled) {
       when = lab::test::schedule(streams, pick(0, 2000), static_cast<std::size_t>(pick(1, 100)));
       options.load = lab::LoadOptions{0, 0, pick(0, 1) == 1};
-      options.spare_core = pick(0, 3) == 0;
     }
     lab::test::KeyedSumRun run(streams, keys, options, scheduled ? &when : nullptr);
     const bool right = run.run() == lab::test::oracle(streams, keys);
     if (!right) std::fprintf(stderr, "round %d\n", round);
     CHECK(right);
-    sleeps += run.runtime().counters().sleeps;
-    synchronizations += run.runtime().counters().synchronizations;
+    sleeps += lab::test::counter(run.runtime(), "sleeps");
+    synchronizations += lab::test::counter(run.runtime(), "synchronizations");
   }
   std::printf("%d rounds, %lld synchronizations, %lld sleeps\n", rounds, static_cast<long long>(synchronizations),
               static_cast<long long>(sleeps));

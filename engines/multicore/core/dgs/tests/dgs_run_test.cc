@@ -15,7 +15,7 @@ lab::DgsOptions options(std::int32_t workers, std::int64_t batch, std::uint64_t 
   result.workers = workers;
   result.batch = batch;
   result.ring_blocks = ring_blocks;
-  result.oversubscribed = true;
+  result.core_count = 1;
   return result;
 }
 

@@ -34,7 +34,7 @@ lab::DgsOptions options(std::int32_t workers, std::int64_t batch, bool whole = f
   result.workers = workers;
   result.batch = batch;
   result.ring_blocks = 4;
-  result.oversubscribed = true;
+  result.core_count = 1;
   result.load = lab::LoadOptions{0, 0, whole};
   return result;
 }

@@ -139,7 +139,7 @@ void check_same(const Case& made, const JoinsOptions& options) {
   } else {
     CHECK_EQ(found.looked_at, pairs_in_window(made));
   }
-  if (options.threads == 1) {
+  if (options.workers == 1) {
     CHECK(found.rows == right);  // in this very order
     return;
   }
@@ -158,10 +158,10 @@ std::vector<JoinsOptions> all_kinds(std::int64_t batch) {
       if (threads > 1 && kind != JoinKind::kAdHoc) continue;
       JoinsOptions options;
       options.kind = kind;
-      options.threads = threads;
+      options.workers = threads;
       options.batch = batch;
       options.ring_blocks = 4;
-      options.oversubscribed = threads > 2;
+      options.core_count = 2;
       result.push_back(options);
     }
   }
@@ -270,9 +270,9 @@ void under_a_load_every_tuple_is_handed_over_and_every_output_has_a_latency() {
 void what_it_cannot_do_is_refused() {
   JoinsOptions options;
   options.kind = JoinKind::kSingle;
-  options.threads = 2;
+  options.workers = 2;
   CHECK_THROWS(JoinsRun{options}, std::invalid_argument);
-  options.threads = 1;
+  options.workers = 1;
   options.band = lab::kWidestBand + 1;
   CHECK_THROWS(JoinsRun{options}, std::invalid_argument);
   options.band = 1;

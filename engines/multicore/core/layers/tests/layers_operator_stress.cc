@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "check.h"
+#include "counter.h"
 #include "layers/layers_run.h"
 #include "oplus/tests/oplus_cases.h"
 
@@ -72,7 +73,8 @@ void round_of(unsigned seed) {
   auto streams = lab::test::random_tuples(random, join ? 2 : pick(1, 6), 2, join ? 600 : 500, pick(0, 6));
   lab::LayersOptions options;
   options.input_itemsizes = {8};
-  const std::array layers{"operator", "communication", "communication"};
+  using lab::Determinism;
+  const std::array layers{Determinism::kOperator, Determinism::kCommunication, Determinism::kCommunication};
   options.determinism = layers[static_cast<std::size_t>(pick(0, 2))];
   options.workers = pick(1, 6);
   options.batch = pick(0, 1) == 1 ? 1 : pick(1, 100);
@@ -98,7 +100,7 @@ void round_of(unsigned seed) {
     end = std::max(last, end.value_or(last));
   }
   const bool right = answer == (join ? joined.records : lab::test::keyed_oracle(streams, end));
-  if (!right) std::fprintf(stderr, "seed %u, %s\n", seed, options.determinism.c_str());
+  if (!right) std::fprintf(stderr, "seed %u, %s\n", seed, lab::kDeterminisms[static_cast<std::size_t>(options.determinism)].data());
   CHECK(right);
   CHECK_EQ(runtime->events(), lab::test::tuples_in(streams));
   const lab::LayersTotals totals = runtime->totals();
@@ -109,7 +111,7 @@ void round_of(unsigned seed) {
     CHECK_EQ(timed, static_cast<std::int64_t>(answer.size()));
   }
   records += static_cast<std::int64_t>(answer.size());
-  sleeps += totals.sleeps;
+  sleeps += lab::test::counter(*runtime, "sleeps");
   waits += totals.room_waits;
   spilled += totals.spilled_rows;
 }

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "check.h"
+#include "counter.h"
 #include "layers/tests/layers_cases.h"
 
 namespace {
@@ -45,7 +46,9 @@ void round_of(unsigned seed) {
   if (pick(0, 3) == 0) set_apart(streams, pick(0, 1) == 0 ? 30 : 3000);
   if (pick(0, 7) == 0) streams[static_cast<std::size_t>(pick(0, static_cast<int>(streams.size()) - 1))] = {};
   lab::LayersOptions options;
-  const std::array layers{"operator", "communication", "communication", "none"};
+  using lab::Determinism;
+  const std::array layers{Determinism::kOperator, Determinism::kCommunication, Determinism::kCommunication,
+                          Determinism::kNone};
   options.determinism = layers[static_cast<std::size_t>(pick(0, 3))];
   options.workers = pick(1, 6);
   options.batch = pick(0, 1) == 1 ? 1 : pick(1, 100);
@@ -62,7 +65,7 @@ void round_of(unsigned seed) {
   auto answer = lab::test::collected(*runtime);
   auto expected = lab::test::layered_oracle(streams, operators, options.workers);
   bool right = true;
-  if (options.determinism != "none") {
+  if (options.determinism != lab::Determinism::kNone) {
     right = answer == expected;
   } else if (std::all_of(behaviours.begin(), behaviours.begin() + static_cast<std::ptrdiff_t>(operators),
                          [](const Behaviour& how) { return how.kind == Kind::kStateless; })) {
@@ -70,7 +73,7 @@ void round_of(unsigned seed) {
     std::sort(expected.begin(), expected.end(), lab::test::before);
     right = answer == expected;
   }
-  if (!right) std::fprintf(stderr, "seed %u, %s\n", seed, options.determinism.c_str());
+  if (!right) std::fprintf(stderr, "seed %u, %s\n", seed, lab::kDeterminisms[static_cast<std::size_t>(options.determinism)].data());
   CHECK(right);
   CHECK_EQ(runtime->events(), lab::test::records_in(streams));
   if (options.measure) {
@@ -80,7 +83,7 @@ void round_of(unsigned seed) {
   }
   const lab::LayersTotals totals = runtime->totals();
   records += static_cast<std::int64_t>(answer.size());
-  sleeps += totals.sleeps;
+  sleeps += lab::test::counter(*runtime, "sleeps");
   waits += totals.room_waits;
   spilled += totals.spilled_rows;
   shared += totals.merges_by_producers;

@@ -4,6 +4,7 @@
 
 #include "oplus/tests/chain_cases.h"
 #include "check.h"
+#include "counter.h"
 
 namespace {
 
@@ -34,11 +35,11 @@ void round_of(unsigned seed) {
   const int count = pick(1, lab::test::kMostLinks);
   auto streams = lab::test::random_tuples(random, join ? 2 : pick(1, 4), 2, join ? 300 : 600, pick(1, 6));
   lab::OplusOptions options;
-  options.instances = pick(1, 8);
+  options.workers = pick(1, 8);
   options.batch = pick(0, 1) == 1 ? 1 : pick(1, 64);
   options.batch_rows = pick(0, 1) == 1 ? 4096 : pick(1, 20);
   options.ring_blocks = static_cast<std::uint64_t>(pick(1, 4));
-  options.oversubscribed = pick(0, 2) != 0;
+  options.core_count = pick(0, 2) != 0 ? 1 : 64;
   options.tuple_buffer = pick(0, 1) == 1 ? "order" : "scalegate";
   options.log.entries = 1 << pick(4, 10);
   options.log.rows_in_flight = pick(1, 500);
@@ -66,7 +67,7 @@ void round_of(unsigned seed) {
     CHECK_EQ(timed, static_cast<std::int64_t>(answer.size()));
   }
   records += static_cast<std::int64_t>(answer.size());
-  sleeps += run.runtime().counters().sleeps;
+  sleeps += lab::test::counter(run.runtime(), "sleeps");
 }
 
 }  // namespace

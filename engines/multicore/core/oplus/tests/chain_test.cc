@@ -19,11 +19,11 @@ using lab::test::Tuples;
 
 OplusOptions options_of(std::int32_t instances, std::int64_t batch, const char* log, std::int64_t link_rows) {
   OplusOptions options;
-  options.instances = instances;
+  options.workers = instances;
   options.batch = batch;
   options.tuple_buffer = log;
   options.link_rows = link_rows;
-  options.oversubscribed = instances > 2;
+  options.core_count = 2;
   options.ring_blocks = batch == 1 ? 4 : 64;
   return options;
 }
@@ -51,7 +51,7 @@ std::size_t check(const std::vector<Tuples>& streams, int count, bool join = fal
     CHECK(sorted(answer) == expected);
     CHECK_EQ(run.runtime().events(), lab::test::tuples_in(streams));
     // The same sequence however tuples were cut up, whichever the log.
-    CHECK(sequences.emplace(options.instances, answer).first->second == answer);
+    CHECK(sequences.emplace(options.workers, answer).first->second == answer);
   });
   return expected.size();
 }

@@ -335,7 +335,7 @@ class OperatorRunCase {
  public:
   OperatorRunCase(const std::vector<Tuples>& streams, OplusOptions options, bool join = false,
                   const std::function<void(OplusRun&, std::int32_t)>& add = {})
-      : streams_(streams), instances_(options.instances), runtime_(with_outputs(std::move(options)), spec(join)) {
+      : streams_(streams), instances_(options.workers), runtime_(with_outputs(std::move(options)), spec(join)) {
     for (const Tuples& one : streams_) {
       runtime_.add_stream(view(one, join), one.input, join ? nullptr : one.input == 0 ? &process<0> : &process<1>);
     }
@@ -415,7 +415,6 @@ class OperatorRunCase {
   static OplusOptions with_outputs(OplusOptions options) {
     options.output_itemsizes = {8, 8, 8};
     options.grid_steps = 50;  // sanitizers pay for all of it
-    options.most_instances = std::max(options.instances, options.most_instances);
     return options;
   }
 

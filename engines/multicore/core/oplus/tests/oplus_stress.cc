@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "check.h"
+#include "counter.h"
 #include "oplus/tests/oplus_cases.h"
 
 namespace {
@@ -50,12 +51,12 @@ void round_of(unsigned seed, Totals& totals) {
   lab::test::choose(random, join);
   auto streams = lab::test::random_tuples(random, join ? 2 : pick(1, 6), 2, join ? 1500 : 1200, pick(1, 6));
   lab::OplusOptions options;
-  options.instances = pick(1, 8);
-  options.most_instances = pick(options.instances, 8);
+  options.workers = pick(1, 8);
+  options.most_instances = pick(options.workers, 8);
   options.batch = pick(0, 1) == 1 ? 1 : pick(1, 64);
   options.batch_rows = pick(0, 1) == 1 ? 4096 : pick(1, 20);
   options.ring_blocks = static_cast<std::uint64_t>(pick(1, 4));
-  options.oversubscribed = pick(0, 2) != 0;
+  options.core_count = pick(0, 2) != 0 ? 1 : 64;
   options.tuple_buffer = pick(0, 1) == 1 ? "order" : "scalegate";
   options.log.entries = 1 << pick(4, 10);
   options.log.rows_in_flight = pick(1, 500);
@@ -80,7 +81,7 @@ void round_of(unsigned seed, Totals& totals) {
   std::int64_t applied = 0;
   for (const lab::Switch& one : run.runtime().switches()) applied += one.done_ns >= 0 ? 1 : 0;
   totals.applied += applied;
-  totals.sleeps += run.runtime().counters().sleeps;
+  totals.sleeps += lab::test::counter(run.runtime(), "sleeps");
 }
 
 }  // namespace

@@ -19,10 +19,10 @@ using lab::test::Tuples;
 
 OplusOptions options_of(std::int32_t instances, std::int64_t batch, const char* log) {
   OplusOptions options;
-  options.instances = instances;
+  options.workers = instances;
   options.batch = batch;
   options.tuple_buffer = log;
-  options.oversubscribed = instances > 2;
+  options.core_count = 2;
   options.ring_blocks = batch == 1 ? 4 : 64;
   return options;
 }
@@ -57,7 +57,7 @@ void keyed(const Behaviour& what, int seed, int most, int step) {
     CHECK(sorted(answer) == expected);
     CHECK_EQ(run.runtime().events(), tuples);
     // The same sequence however tuples were cut up, whichever the log.
-    CHECK(sequences.emplace(options.instances, answer).first->second == answer);
+    CHECK(sequences.emplace(options.workers, answer).first->second == answer);
   });
 }
 
@@ -209,7 +209,7 @@ void joins(int seed, int most, int step, const lab::WindowShape& window, std::in
     CHECK(sorted(answer) == expected.records);
     CHECK_EQ(run.runtime().compared(), expected.compared);
     CHECK_EQ(run.runtime().events(), lab::test::tuples_in(streams));
-    if (options.instances != 1) return;
+    if (options.workers != 1) return;
     if (first.empty()) first = answer;
     CHECK(first == answer);
   });
@@ -404,7 +404,7 @@ void options_out_of_range_are_refused() {
   behaviour = {.window = {10, 10, false}};
   const std::vector<Tuples> streams(1);
   void (*const wrong[])(OplusOptions&) = {
-      [](OplusOptions& o) { o.instances = 0; },    [](OplusOptions& o) { o.most_instances = 65; },
+      [](OplusOptions& o) { o.workers = 0; },    [](OplusOptions& o) { o.most_instances = 65; },
       [](OplusOptions& o) { o.batch = 0; },        [](OplusOptions& o) { o.tuple_buffer = "nosuch"; },
       [](OplusOptions& o) { o.batch_rows = 0; },   [](OplusOptions& o) { o.ring_blocks = 0; },
   };

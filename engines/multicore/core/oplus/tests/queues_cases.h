@@ -107,7 +107,7 @@ class SharedNothingRun {
                           kTextShapes);
     }
     std::vector<std::int32_t> owner;
-    for (std::int32_t b = 0; b < behaviour.buckets; ++b) owner.push_back(b % options.instances);
+    for (std::int32_t b = 0; b < behaviour.buckets; ++b) owner.push_back(b % options.workers);
     runtime_.map(owner);
     runtime_.start();
   }
@@ -144,7 +144,6 @@ class SharedNothingRun {
     options.shared_nothing = true;
     options.output_itemsizes = {8, 8, 8};
     options.grid_steps = 50;  // sanitizers pay for all of it
-    options.most_instances = std::max(options.instances, options.most_instances);
     return options;
   }
 

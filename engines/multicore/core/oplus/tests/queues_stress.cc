@@ -62,12 +62,12 @@ void round_of(unsigned seed, Totals& totals) {
       (behaviour.window.single || behaviour.window.advance == behaviour.window.size) && pick(0, 1) == 1;
   auto streams = lab::test::random_tuples(random, pick(1, 6), 2, 1200, pick(1, 6));
   OplusOptions options;
-  options.instances = pick(1, 8);
-  options.most_instances = pick(options.instances, 8);
+  options.workers = pick(1, 8);
+  options.most_instances = pick(options.workers, 8);
   options.batch = pick(0, 1) == 1 ? 1 : pick(1, 64);
   options.batch_rows = pick(0, 1) == 1 ? 4096 : pick(1, 20);
   options.ring_blocks = static_cast<std::uint64_t>(pick(1, 4));
-  options.oversubscribed = pick(0, 2) != 0;
+  options.core_count = pick(0, 2) != 0 ? 1 : 64;
   options.tuple_buffer = pick(0, 1) == 1 ? "order" : "scalegate";
   options.log.entries = 1 << pick(4, 10);
   const std::int64_t tuples = lab::test::tuples_in(streams);
@@ -110,8 +110,8 @@ void a_full_queue_holds_back_its_source_and_nobody_for_ever(const char* log) {
     }
   }
   OplusOptions options;
-  options.instances = 4;
-  options.oversubscribed = true;
+  options.workers = 4;
+  options.core_count = 1;
   options.batch = 16;
   options.tuple_buffer = log;
   lab::test::gate.store(false, std::memory_order_release);
@@ -136,8 +136,8 @@ void a_kernel_that_fails_while_routing_ends_the_run() {
     streams[0].value.push_back(i == 300 ? 77 : 1);
   }
   OplusOptions options;
-  options.instances = 8;
-  options.oversubscribed = true;
+  options.workers = 8;
+  options.core_count = 1;
   SharedNothingRun run(streams, options);
   std::string message;
   try {

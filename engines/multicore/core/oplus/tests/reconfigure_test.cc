@@ -18,9 +18,9 @@ constexpr std::int64_t kHeld = 99;
 
 OplusOptions options_of(const char* log, std::int32_t instances) {
   OplusOptions options;
-  options.instances = instances;
+  options.workers = instances;
   options.most_instances = 8;
-  options.oversubscribed = true;
+  options.core_count = 1;
   options.batch = 1;
   options.ring_blocks = 4;
   options.log.rows_in_flight = 64;  // what is called for comes at most so far behind what is processed

@@ -76,7 +76,7 @@ int run(int count, char** arguments) {
   options.batch = std::stoll(arguments[3]);
   const std::int64_t records = std::stoll(arguments[4]);
   options.input_itemsizes = {8, 8};
-  options.oversubscribed = options.workers > static_cast<int>(std::thread::hardware_concurrency());
+  options.core_count = static_cast<std::int32_t>(std::thread::hardware_concurrency());
   const std::int64_t likely = std::min<std::int64_t>(8192 / options.batch, 1024);
   options.window = std::max<std::int64_t>({16, 4 * options.workers, likely});
   std::int32_t partitions = 100;

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "check.h"
+#include "counter.h"
 #include "ordered/tests/ordered_cases.h"
 
 namespace {
@@ -38,7 +39,7 @@ void round_of(unsigned seed) {
   options.batch = pick(0, 1) == 1 ? 1 : pick(1, 64);
   options.window = pick(0, 1) == 1 ? pick(1, 8) : pick(1, 300);
   options.ring_blocks = static_cast<std::uint64_t>(pick(1, 8));
-  options.oversubscribed = pick(0, 2) != 0;
+  options.core_count = pick(0, 2) != 0 ? 1 : 64;
   const std::array schedulers{"ct", "ct_input", "lp", "et", "qst"};
   options.scheduler = schedulers[static_cast<std::size_t>(pick(0, 4))];
   options.worklist = std::array{"homed", "hybrid", "partitioned", "shared"}[static_cast<std::size_t>(pick(0, 3))];
@@ -65,7 +66,7 @@ void round_of(unsigned seed) {
     CHECK_EQ(timed, static_cast<std::int64_t>(answer.size()));
   }
   records += static_cast<std::int64_t>(answer.size());
-  sleeps += runtime->sleeps_and_yields().sleeps;
+  sleeps += lab::test::counter(*runtime, "sleeps");
   handed_over += runtime->counts().handed_over;
   delegated += runtime->counts().delegated;
 }

@@ -28,7 +28,7 @@ OrderedOptions options_of(int workers, std::int64_t batch) {
   options.workers = workers;
   options.batch = batch;
   options.window = batch == 1 ? 64 : 8;
-  options.oversubscribed = workers > 2;
+  options.core_count = 2;
   options.slice_ns = 20'000;
   options.grid_steps = 100;  // memory for an hour is most of what a short run costs under a sanitizer
   return options;
@@ -327,7 +327,7 @@ void all_makes_progress_on_one_core() {
       for (const int workers : {4, 8}) {
         for (const bool told : {false, true}) {  // whether the runtime knows that cores are few
           OrderedOptions options = options_of(workers, workers == 4 ? 1 : 16);
-          options.oversubscribed = told;
+          options.core_count = told ? 1 : 0;
           options.worklist = worklist;
           options.reordering = reordering;
           check(input(9, 2, 1500), 3, options);

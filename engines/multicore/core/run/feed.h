@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "log/merge_flag.h"
+#include "run/merge_flag.h"
 #include "run/cacheline.h"
 #include "run/source.h"
 
@@ -35,7 +35,7 @@ struct alignas(kCacheLine) Feed {
 };
 
 // Has `move` move blocks of a feed, unless another thread is at it, and again for whoever comes meanwhile: that one may
-// have made room that this pass did not see, and go to sleep (log/merge_flag.h). Returns whether anything moved, or
+// have made room that this pass did not see, and go to sleep (run/merge_flag.h). Returns whether anything moved, or
 // somebody may still be waiting for a pass: then the caller takes another turn before it sleeps.
 template <typename Move>
 bool move_blocks(Feed& feed, Move move) {

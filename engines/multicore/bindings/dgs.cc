@@ -1,0 +1,111 @@
+// The Python face of synchronization plans.
+#include "convert.h"
+#include "dgs/dgs_run.h"
+
+namespace lab::python {
+namespace {
+
+std::int32_t add_stream(DgsRun& run, const Array<std::int64_t>& ts, const std::optional<Array<std::int32_t>>& tag,
+                        const TupleColumns& payload, const Array<std::int64_t>& heartbeats, std::int32_t owner,
+                        const Due& due, const Due& heartbeat_due) {
+  if (tag && tag->shape(0) != ts.shape(0)) throw std::invalid_argument("the tag column's length differs from ts");
+  StreamView stream = stream_of(run, ts, heartbeats, due, heartbeat_due);
+  stream.tag = tag ? kept(run, *tag) : nullptr;
+  stream.columns.push_back(stream.tag);
+  for (const auto& column : payload) {
+    if (column) check_length(ts, column->shape(0));
+  }
+  add_columns(run, stream, payload);
+  return run.add_stream(std::move(stream), owner);
+}
+
+// Nodes as parallel lists; children -1 for leaves; predicates as rows of one byte per kind.
+std::int32_t add_template(DgsRun& run, const std::vector<std::int32_t>& parent, const std::vector<std::int32_t>& first,
+                          const std::vector<std::int32_t>& second, const std::vector<std::int32_t>& state_type,
+                          const std::vector<Address>& fork, const std::vector<Address>& join,
+                          const std::vector<std::vector<std::uint8_t>>& pred1,
+                          const std::vector<std::vector<std::uint8_t>>& pred2) {
+  const std::size_t n = parent.size();
+  if (first.size() != n || second.size() != n || state_type.size() != n || fork.size() != n || join.size() != n ||
+      pred1.size() != n || pred2.size() != n) {
+    throw std::invalid_argument("all lists of a template have one entry per node");
+  }
+  TreeTemplate shape;
+  for (std::size_t i = 0; i < n; ++i) {
+    TreeTemplate::Node node;
+    node.parent = parent[i];
+    node.first = first[i];
+    node.second = second[i];
+    node.state_type = state_type[i];
+    node.fork = at<ForkKernel>(fork[i]);
+    node.join = at<JoinKernel>(join[i]);
+    node.pred1 = pred1[i];
+    node.pred2 = pred2[i];
+    shape.nodes.push_back(std::move(node));
+  }
+  return run.forest.add_template(std::move(shape));
+}
+
+// Makes state i of `storage` (stride bytes each) the state of leaf `leaves[i]` of tree `trees[i]`.
+void place(DgsRun& run, std::int32_t mailbox, const Array<std::int32_t>& trees, const Array<std::int32_t>& leaves,
+           Address storage, std::int64_t stride) {
+  if (trees.shape(0) != leaves.shape(0)) throw std::invalid_argument("one leaf per tree");
+  for (std::size_t i = 0; i < trees.shape(0); ++i) {
+    run.mailbox(mailbox).leaf_of_tree.at(static_cast<std::size_t>(trees.data()[i])) = leaves.data()[i];
+    run.forest.place(trees.data()[i], leaves.data()[i], at<std::byte*>(storage) + static_cast<std::int64_t>(i) * stride);
+  }
+}
+
+void initialise(DgsRun& run, std::int32_t first_tree, std::int32_t count, const nb::bytes& initial) {
+  const auto* data = reinterpret_cast<const std::byte*>(initial.c_str());
+  for (std::int32_t t = first_tree; t < first_tree + count; ++t) run.forest.initialise(t, {data, initial.size()});
+}
+
+void add_lane(DgsRun& run, std::int32_t mailbox, std::int32_t stream, Address kernel,
+              const std::optional<Array<std::int32_t>>& slots, Address state,
+              const std::optional<Array<std::int32_t>>& order_tree,
+              const std::optional<Array<std::int32_t>>& order_node, const std::vector<Address>& update) {
+  if (order_tree.has_value() != order_node.has_value()) throw std::invalid_argument("order_tree goes with order_node");
+  Lane lane;
+  lane.run = at<RunKernel>(kernel);
+  lane.state = at<void*>(state);
+  if (slots) lane.slots = kept(run, *slots);
+  if (order_tree) {
+    lane.order_tree = kept(run, *order_tree);
+    lane.order_node = kept(run, *order_node);
+  }
+  for (const Address address : update) lane.update.push_back(at<RunKernel>(address));
+  run.add_lane(mailbox, stream, std::move(lane));
+}
+
+}  // namespace
+
+void bind_dgs(nb::module_& m) {
+  m.attr("CACHE_LINE") = kCacheLine;
+  m.attr("STATE_UNIT") = kStateUnit;
+  nb::class_<DgsRun, Run>(m, "DgsRun")
+      .def(
+          "__init__",
+          [](DgsRun* self, const RunSettings& settings, std::int64_t max_outputs_per_event,
+             std::vector<std::int32_t> itemsizes) {
+            new (self) DgsRun({settings, max_outputs_per_event, std::move(itemsizes)});
+          },
+          "settings"_a, nb::kw_only(), "max_outputs_per_event"_a, "itemsizes"_a)
+      .def("add_stream", &add_stream, "ts"_a.noconvert(), "tag"_a.none().noconvert(), "payload"_a,
+           "heartbeats"_a.noconvert(), "owner"_a, "due"_a.none().noconvert() = nb::none(),
+           "heartbeat_due"_a.none().noconvert() = nb::none())
+      .def("add_state_type", [](DgsRun& run, std::int64_t nbytes) { run.forest.add_state_type(nbytes); }, "nbytes"_a)
+      .def("add_template", &add_template, "parent"_a, "first"_a, "second"_a, "state_type"_a, "fork"_a, "join"_a,
+           "pred1"_a, "pred2"_a)
+      .def("add_trees", [](DgsRun& run, std::int32_t shape, std::int32_t count) {
+            return run.forest.add_trees(shape, count);
+          }, "shape"_a, "count"_a)
+      .def("add_mailbox", &DgsRun::add_mailbox, "worker"_a)
+      .def("place", &place, "mailbox"_a, "trees"_a, "leaves"_a, "storage"_a, "stride"_a)
+      .def("initialise", &initialise, "first_tree"_a, "count"_a, "initial"_a)
+      .def("add_lane", &add_lane, "mailbox"_a, "stream"_a, "run"_a, "slots"_a.none(), "state"_a,
+           "order_tree"_a.none(), "order_node"_a.none(), "update"_a)
+      .def("sync", [](const DgsRun& run) { return sparse(run.sync_counts()); });
+}
+
+}  // namespace lab::python

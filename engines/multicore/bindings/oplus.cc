@@ -1,0 +1,117 @@
+// The Python face of operators O+.
+#include "convert.h"
+#include "oplus/oplus_run.h"
+
+namespace lab::python {
+namespace {
+
+std::int32_t add_stream(OplusRun& run, const Array<std::int64_t>& ts, const TupleColumns& columns,
+                        const Array<std::int64_t>& heartbeats, std::int32_t input, Address process, Address route,
+                        const std::vector<std::pair<std::int32_t, bool>>& shapes, const Due& due,
+                        const Due& heartbeat_due) {
+  StreamView stream = stream_of(run, ts, heartbeats, due, heartbeat_due);
+  add_columns(run, stream, columns);
+  std::vector<ColumnShape> columns_shapes;
+  for (const auto& [itemsize, is_list] : shapes) columns_shapes.push_back({itemsize, is_list});
+  return run.add_stream(std::move(stream), input, at<ProcessKernel>(process), at<RouteKernel>(route),
+                        std::move(columns_shapes));
+}
+
+// (time_ns, instances, busy_ns, processed, windows, compared), or None when the run is over.
+using Seen = std::tuple<std::int64_t, std::int32_t, std::vector<std::int64_t>, std::vector<std::int64_t>,
+                        std::vector<std::int64_t>, std::int64_t>;
+std::optional<Seen> snapshot(const OplusRun& run) {
+  std::optional<Snapshot> seen = run.snapshot();
+  if (!seen) return std::nullopt;
+  return Seen{seen->time_ns, seen->instances, seen->busy_ns, seen->processed, seen->windows, seen->compared};
+}
+
+// (event_ts, moved_bytes) once a switch has been applied, or None when the run is over before.
+std::optional<std::pair<std::int64_t, std::int64_t>> await(OplusRun& run, std::int64_t number) {
+  const std::optional<Switch> done = run.await(number);
+  if (!done) return std::nullopt;
+  return std::pair{done->event_ts, done->moved_bytes};
+}
+
+// (called_ns, done_ns, before, after, event_ts, moved_bytes) of each reconfiguration.
+using Switched = std::tuple<std::int64_t, std::int64_t, std::int32_t, std::int32_t, std::int64_t, std::int64_t>;
+std::vector<Switched> switches(const OplusRun& run) {
+  std::vector<Switched> result;
+  for (const Switch& one : run.switches()) {
+    result.emplace_back(one.called_ns, one.done_ns, one.before, one.after, one.event_ts, one.moved_bytes);
+  }
+  return result;
+}
+
+// For each instance (busy_ns, compared) by step of the grid.
+std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> load_steps(const OplusRun& run) {
+  std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> result;
+  for (const auto& steps : run.load_steps()) {
+    result.emplace_back();
+    for (const LoadStep& step : steps) result.back().emplace_back(step.busy_ns, step.compared);
+  }
+  return result;
+}
+
+}  // namespace
+
+void bind_oplus(nb::module_& m) {
+  m.attr("FARTHEST") = kFarthestTime;
+  m.attr("TUPLE_BUFFERS") = list_of(kTupleBuffers);
+  nb::class_<OperatorSpec>(m, "OperatorSpec")
+      .def(
+          "__init__",
+          [](OperatorSpec* self, std::string name, std::int64_t advance, std::int64_t size, bool single,
+             std::int32_t inputs, std::int64_t entry_bytes, std::int32_t buckets, Address expire,
+             std::int64_t max_outputs, bool emits_on_update, Address match_by_left, Address match_by_right,
+             Address emit_pairs) {
+            OperatorSpec spec;
+            spec.name = std::move(name);
+            spec.window = {advance, size, single};
+            spec.inputs = inputs;
+            spec.entry_bytes = entry_bytes;
+            spec.buckets = buckets;
+            spec.expire = at<ExpireKernel>(expire);
+            spec.max_outputs = max_outputs;
+            spec.emits_on_update = emits_on_update;
+            spec.match_by_left = at<MatchKernel>(match_by_left);
+            spec.match_by_right = at<MatchKernel>(match_by_right);
+            spec.emit_pairs = at<PairKernel>(emit_pairs);
+            new (self) OperatorSpec(spec);
+          },
+          nb::kw_only(), "name"_a, "advance"_a, "size"_a, "single"_a, "inputs"_a, "entry_bytes"_a, "buckets"_a,
+          "expire"_a, "max_outputs"_a, "emits_on_update"_a, "match_by_left"_a = 0, "match_by_right"_a = 0,
+          "emit_pairs"_a = 0);
+  nb::class_<OplusRun, Run>(m, "OplusRun")
+      .def(
+          "__init__",
+          [](OplusRun* self, const RunSettings& settings, const OperatorSpec& spec, std::int32_t most_instances,
+             std::string tuple_buffer, bool shared_nothing, std::vector<std::int32_t> itemsizes,
+             const std::optional<std::int64_t>& end_watermark, const std::optional<std::int64_t>& link_rows) {
+            OplusOptions options{settings};
+            options.most_instances = most_instances;
+            options.tuple_buffer = std::move(tuple_buffer);
+            options.shared_nothing = shared_nothing;
+            options.output_itemsizes = std::move(itemsizes);
+            options.end_watermark = end_watermark;
+            if (link_rows) options.link_rows = *link_rows;
+            new (self) OplusRun(std::move(options), spec);
+          },
+          "settings"_a, nb::kw_only(), "spec"_a, "most_instances"_a, "tuple_buffer"_a, "shared_nothing"_a,
+          "itemsizes"_a, "end_watermark"_a.none(), "link_rows"_a.none() = nb::none())
+      .def("add_operator", [](OplusRun& run, const OperatorSpec& spec, Address process,
+                              std::vector<std::int32_t> itemsizes) {
+            run.add_operator(spec, at<ProcessKernel>(process), std::move(itemsizes));
+          }, "spec"_a, "process"_a, "itemsizes"_a)
+      .def("add_stream", &add_stream, "ts"_a.noconvert(), "columns"_a, "heartbeats"_a.noconvert(), "input"_a,
+           "process"_a, "route"_a, "shapes"_a, "due"_a.none().noconvert() = nb::none(),
+           "heartbeat_due"_a.none().noconvert() = nb::none())
+      .def("map", &OplusRun::map, "owner"_a, "op"_a = 0)
+      .def("reconfigure", &OplusRun::reconfigure, nb::call_guard<nb::gil_scoped_release>(), "instances"_a, "owner"_a)
+      .def("await_switch", &await, nb::call_guard<nb::gil_scoped_release>(), "number"_a)
+      .def("snapshot", &snapshot)
+      .def("switches", &switches)
+      .def("load_steps", &load_steps);
+}
+
+}  // namespace lab::python

@@ -1,0 +1,42 @@
+// The Python face of ordered pipelines.
+#include "ordered/ordered_run.h"
+#include "stages.h"
+
+namespace lab::python {
+namespace {
+
+std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>> totals(const OrderedRun& run) {
+  std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>> result;
+  for (std::size_t i = 0; i < run.stages(); ++i) {
+    const StageTotals one = run.totals(i);
+    result.emplace_back(one.rows, one.outputs, one.busy_ns);
+  }
+  return result;
+}
+
+}  // namespace
+
+void bind_ordered(nb::module_& m) {
+  m.attr("MOST_STREAMS") = kMaxLogSources;
+  m.attr("MOST_UNIT_RECORDS") = OrderedOptions::kMostBatch;
+  m.attr("MOST_WINDOW") = OrderedOptions::kMostWindow;
+  m.attr("MOST_GROUPS") = kMostGroups;
+  m.attr("SCHEDULERS") = list_of(heuristic_names());
+  m.attr("WORKLISTS") = list_of(kWorklists);
+  m.attr("REORDERINGS") = list_of(kReorderings);
+  bind_stages(nb::class_<OrderedRun, Run>(m, "OrderedRun"))
+      .def(
+          "__init__",
+          [](OrderedRun* self, const RunSettings& settings, std::int64_t window, std::string scheduler,
+             std::string worklist, std::string reordering, std::int64_t slice_ns, std::int64_t window_ns,
+             std::int64_t capacity, std::vector<std::int32_t> itemsizes) {
+            new (self) OrderedRun({settings, window, std::move(scheduler), std::move(worklist), std::move(reordering),
+                                   slice_ns, window_ns, capacity, std::move(itemsizes)});
+          },
+          "settings"_a, nb::kw_only(), "window"_a, "scheduler"_a, "worklist"_a, "reordering"_a, "slice_ns"_a,
+          "window_ns"_a, "capacity"_a, "itemsizes"_a)
+      .def("totals", &totals, "(records read, records forwarded, worker time in ns) of each operator.")
+      .def("processing", [](const OrderedRun& run) { return sparse(run.processing_counts()); });
+}
+
+}  // namespace lab::python

@@ -1,0 +1,69 @@
+// The Python face of what all runs have in common: settings, start to end, results.
+#include "convert.h"
+#include "run/settings.h"
+
+namespace lab::python {
+namespace {
+
+using Load = std::tuple<std::int64_t, std::int64_t, bool>;  // warm_up_ns, end_ns, whole blocks
+
+void collect(const Run& run, const std::vector<Address>& columns) {
+  std::vector<void*> targets;
+  for (const Address address : columns) targets.push_back(at<void*>(address));
+  nb::gil_scoped_release release;
+  run.collect(targets);
+}
+
+nb::typed<nb::dict, nb::str, nb::int_> counters(const Run& run) {
+  nb::dict result;
+  for (const auto& [name, value] : run.counters()) result[nb::str(name.data(), name.size())] = value;
+  return nb::borrow<nb::typed<nb::dict, nb::str, nb::int_>>(result);
+}
+
+// Columns emitted, consumed, outputs, p50, p99, max; one entry per step of the grid.
+std::vector<std::vector<std::int64_t>> progress(const Run& run) {
+  std::vector<std::vector<std::int64_t>> columns(6);
+  for (const Progress& step : run.progress()) {
+    const std::int64_t values[] = {step.emitted, step.consumed, step.outputs, step.p50_ns, step.p99_ns, step.max_ns};
+    for (std::size_t i = 0; i < columns.size(); ++i) columns[i].push_back(values[i]);
+  }
+  return columns;
+}
+
+}  // namespace
+
+void bind_run(nb::module_& m) {
+  m.attr("STEP_NS") = Recorder::kStepNs;
+  m.attr("MOST_WORKERS") = RunSettings::kMostWorkers;
+  m.attr("MOST_RING_BLOCKS") = RunSettings::kMostRingBlocks;
+  nb::class_<RunSettings>(m, "RunSettings", "What every run is given; see core/run/settings.h.")
+      .def(
+          "__init__",
+          [](RunSettings* self, std::int32_t workers, std::int64_t batch, std::uint64_t ring_blocks,
+             std::vector<std::int32_t> cores, std::int32_t core_count, const std::optional<Load>& load,
+             std::int64_t reserved_rows, bool measure) {
+            std::optional<LoadOptions> offered;
+            if (load) offered = LoadOptions{std::get<0>(*load), std::get<1>(*load), std::get<2>(*load)};
+            new (self) RunSettings{workers,       batch,   ring_blocks,   std::move(cores),
+                                   core_count,    offered, reserved_rows, Recorder::kSteps,
+                                   measure};
+          },
+          nb::kw_only(), "workers"_a, "batch"_a, "ring_blocks"_a, "cores"_a, "core_count"_a, "load"_a.none(),
+          "reserved_rows"_a, "measure"_a);
+  nb::class_<Run>(m, "Run", "A run of any family. It keeps the arrays that it is given for as long as it lives.")
+      .def("start", &Run::start, "Create the threads, which wait for `run`.")
+      .def("run", &Run::run, nb::call_guard<nb::gil_scoped_release>(), "Return the duration in ns.")
+      .def("rows", &Run::rows)
+      .def("events", [](const Run& run) { return run.events(); })
+      .def("emitted", [](const Run& run) { return run.emitted(); })
+      .def("collect", &collect, "columns"_a, "Write all outputs to the addresses of one column for each field.")
+      .def("counters", &counters)
+      .def("latency", [](const Run& run) { return sparse(run.latency_counts()); },
+           "Used buckets as two int64 arrays in bytes: highest value in ns, count.")
+      .def("warm_up", [](const Run& run) { return sparse(run.warm_up_counts()); })
+      .def("service", [](const Run& run) { return sparse(run.service_counts()); })
+      .def("lag", [](const Run& run) { return sparse(run.lag_counts()); })
+      .def("progress", &progress, "Columns emitted, consumed, outputs, p50, p99, max, by step of STEP_NS.");
+}
+
+}  // namespace lab::python

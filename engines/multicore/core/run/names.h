@@ -1,0 +1,25 @@
+// Options that are given by name: a list of names, which Python reads, and one check.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace lab {
+
+template <std::size_t N>
+using Names = std::array<std::string_view, N>;
+
+// Returns which of `names` it is. Throws std::invalid_argument; `option` is what that calls it.
+template <std::size_t N>
+std::size_t index_of(std::string_view option, const Names<N>& names, std::string_view given) {
+  const auto found = std::find(names.begin(), names.end(), given);
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  std::string known;
+  for (const std::string_view name : names) known += (known.empty() ? "" : ", ") + std::string(name);
+  throw std::invalid_argument(std::string(option) + " is one of " + known + ", not " + std::string(given));
+}
+
+}  // namespace lab

@@ -1,0 +1,156 @@
+#include "run/run.h"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+
+namespace lab {
+namespace {
+
+bool is_schedule(std::span<const std::int64_t> due) {
+  return std::is_sorted(due.begin(), due.end()) && (due.empty() || (due.front() >= 0 && due.back() <= kLatestDueNs));
+}
+
+void check_stream(const StreamView& stream, std::size_t index, bool has_load) {
+  const std::string name = "stream " + std::to_string(index);
+  if (!std::is_sorted(stream.ts.begin(), stream.ts.end())) {
+    throw std::invalid_argument("timestamps of " + name + " decrease");
+  }
+  if (!std::is_sorted(stream.heartbeats.begin(), stream.heartbeats.end())) {
+    throw std::invalid_argument("heartbeats of " + name + " decrease");
+  }
+  const bool reaches_end = (!stream.ts.empty() && stream.ts.back() == kEndOfTime) ||
+                           (!stream.heartbeats.empty() && stream.heartbeats.back() == kEndOfTime);
+  if (reaches_end) throw std::invalid_argument("a timestamp is the largest int64, which marks the end of time");
+  if (stream.due.size() != (has_load ? stream.ts.size() : 0) ||
+      stream.heartbeat_due.size() != (has_load ? stream.heartbeats.size() : 0)) {
+    throw std::invalid_argument("due times go with a load, one for each event and heartbeat");
+  }
+  if (!is_schedule(stream.due) || !is_schedule(stream.heartbeat_due)) {
+    throw std::invalid_argument("due times of " + name + " decrease, or lie before the start or past 146 years");
+  }
+}
+
+}  // namespace
+
+StreamView& Run::add_view(StreamView stream) {
+  if (started()) throw std::logic_error("add streams before start");
+  check_stream(stream, views_.size(), settings().load.has_value());
+  stream.index = static_cast<std::int32_t>(views_.size());
+  return views_.emplace_back(std::move(stream));
+}
+
+Source& Run::add_source(const StreamView& view, bool stamped) {
+  const RunSettings& given = settings();
+  const bool whole_blocks = given.load && given.load->whole_blocks;
+  sources_.push_back(std::make_unique<Source>(view, given.batch, given.ring_blocks, whole_blocks, stamped));
+  return *sources_.back();
+}
+
+Feed& Run::add_feed(const StreamView& view, bool stamped) {
+  Feed& feed = feeds_.emplace_back();
+  feed.source = &add_source(view, stamped);
+  feed.reader = feed.source->ring.add_reader();
+  feed.pumped = !settings().load;
+  return feed;
+}
+
+void Run::make_threads(std::int32_t count, const char* called) {
+  const RunSettings& given = settings();
+  const std::int32_t cores = given.core_count == 0 ? count : given.core_count;
+  threads_.emplace(count, count > cores, given.measure, given.grid_steps);
+  called_ = called;
+  if (!given.load) return;
+  generator_ = std::make_unique<Generator>(*given.load, count < cores, given.measure, given.grid_steps);
+}
+
+std::vector<std::int32_t> Run::readers_of(std::size_t) const {
+  std::vector<std::int32_t> all(meters().size());
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+void Run::start() {
+  run_threads_.claim();
+  prepare();
+  RunThreads::Plan plan;
+  plan.count = thread_count();
+  plan.cores = settings().cores;
+  plan.called = called_;
+  plan.body = [this](std::int32_t index) { work(index); };
+  plan.fail = [this] {
+    threads_->fail();
+    wake_others();
+  };
+  if (generator_) {
+    for (std::size_t i = 0; i < sources_.size(); ++i) generator_->add(sources_[i].get(), readers_of(i));
+    plan.beside = [this] { generator_->run(threads_->start_ns(), threads_->parkers(), threads_->failure()); };
+  }
+  run_threads_.start(std::move(plan));
+}
+
+std::int64_t Run::run() {
+  if (!started()) start();
+  const std::optional<LoadOptions>& load = settings().load;
+  const std::int64_t duration_ns = run_threads_.run(
+      [&](std::int64_t begin_ns) { threads_->begin(begin_ns, load ? load->warm_up_ns : 0); });
+  check_end();
+  return duration_ns;
+}
+
+std::int64_t Run::rows() const {
+  std::int64_t total = 0;
+  for (const OutputBuffer* buffer : outputs()) total += buffer->rows();
+  return total;
+}
+
+std::int64_t Run::outputs_grown() const {
+  const std::vector<const OutputBuffer*> buffers = outputs();
+  return buffers.empty() ? 0 : buffers.front()->pool().grown();
+}
+
+void Run::collect(std::span<void* const> columns) const { merge_outputs(outputs(), columns); }
+
+std::vector<std::int64_t> Run::sum(Histogram Recorder::*of) const {
+  std::vector<const Histogram*> all;
+  for (const auto& meter : meters()) all.push_back(&(meter->recorder.*of));
+  return sum_counts(all);
+}
+
+std::vector<std::int64_t> Run::lag_counts() const {
+  if (!generator_) return {};
+  const Histogram* const lag = &generator_->lag();
+  return sum_counts({&lag, 1});
+}
+
+std::vector<Progress> Run::progress() const {
+  std::vector<const Recorder*> all;
+  for (const auto& meter : meters()) all.push_back(&meter->recorder);
+  if (generator_) all.push_back(&generator_->recorder);
+  return sum_progress(all);
+}
+
+Counters Run::sum_counters() const noexcept {
+  Counters total;
+  for (const auto& meter : meters()) {
+    for (const auto field : {&Counters::synchronizations, &Counters::parked, &Counters::kernel_calls,
+                             &Counters::sleeps, &Counters::yields, &Counters::room_waits}) {
+      total.*field += meter->counters.*field;
+    }
+  }
+  return total;
+}
+
+Run::Counts Run::counters() const {
+  Counts result;
+  count(result);
+  const Counters total = sum_counters();
+  result.insert(result.end(), {{"sleeps", total.sleeps},
+                               {"yields", total.yields},
+                               {"outputs_grown", outputs_grown()},
+                               {"real_time_generator", real_time_generator() ? 1 : 0}});
+  return result;
+}
+
+}  // namespace lab

@@ -1,0 +1,61 @@
+#include "run/sums.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace lab {
+
+std::vector<std::int64_t> sum_counts(std::span<const Histogram* const> histograms) {
+  std::int64_t highest = -1;
+  for (const Histogram* one : histograms) highest = std::max(highest, one->highest());
+  std::vector<std::int64_t> total(static_cast<std::size_t>(highest) + 1, 0);
+  for (const Histogram* one : histograms) {
+    for (std::int64_t i = one->lowest(); i <= one->highest(); ++i) {
+      total[static_cast<std::size_t>(i)] += one->counts()[static_cast<std::size_t>(i)];
+    }
+  }
+  return total;
+}
+
+std::vector<Progress> sum_progress(std::span<const Recorder* const> all) {
+  std::int64_t steps = 0;
+  for (const Recorder* recorder : all) steps = std::max(steps, recorder->used());
+  std::vector<Progress> result(static_cast<std::size_t>(steps));
+  double consumed = 0;  // shares of events add up to whole ones over the run, not in each step
+  std::int64_t told = 0;
+  for (std::int64_t i = 0; i < steps; ++i) {
+    Progress& total = result[static_cast<std::size_t>(i)];
+    std::array<std::int64_t, CoarseLatency::kBuckets> latency{};
+    for (const Recorder* recorder : all) {
+      if (i >= recorder->used()) continue;
+      const Step& step = recorder->at(i);
+      consumed += step.consumed;
+      total.emitted += step.emitted;
+      total.outputs += step.outputs;
+      if (step.outputs != 0) total.max_ns = std::max(total.max_ns, step.max_ns);
+      for (std::size_t k = 0; k < latency.size(); ++k) latency[k] += step.latency[k];
+    }
+    total.consumed = std::llround(consumed) - told;
+    told += total.consumed;
+    std::int64_t below = 0;
+    for (int k = 0; k < CoarseLatency::kBuckets; ++k) {
+      below += latency[static_cast<std::size_t>(k)];
+      if (total.p50_ns < 0 && below != 0 && below * 100 >= total.outputs * 50) total.p50_ns = CoarseLatency::highest_in(k);
+      if (total.p99_ns < 0 && below != 0 && below * 100 >= total.outputs * 99) total.p99_ns = CoarseLatency::highest_in(k);
+    }
+  }
+  // An event may be done a moment before who handed it over notes that it has: it counts when both are known.
+  std::int64_t waiting = 0;
+  std::int64_t behind = 0;
+  for (Progress& step : result) {
+    waiting += step.emitted;
+    behind += step.consumed;
+    step.consumed = &step == &result.back() ? behind : std::min(behind, waiting);
+    waiting -= step.consumed;
+    behind -= step.consumed;
+  }
+  return result;
+}
+
+}  // namespace lab
