@@ -1,0 +1,151 @@
+"""What documents, docstrings and comments call by a path or a dotted name is there."""
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("lab", "reports", "results", "engines", "workloads", "benchmarks")
+MADE_LATER = ("results/runs", "results/figures", "reports/out", "build")
+"""What runs and builds make; .gitignore has them."""
+
+NOT_OURS = {
+    "malloc.h": "the C library's",
+    "my_package.backlog": "a reader's",
+    "core/NAME": "a family's, in CMakeLists.txt",
+}
+NOT_MODULES = {
+    "lab.source": "a label of container images",
+    "lab.engines": "an entry point",
+    "lab.controllers": "an entry point",
+}
+PATH = re.compile(r"(?<![\w/.<$*{-])((?:[\w.-]+/)+[\w.-]*\w|[\w-]+\.(?:h|cc|py|j2))(?![\w*<{(])")
+DOTTED = re.compile(rf"(?<![\w./-])((?:{'|'.join(PACKAGES)})(?:\.[A-Za-z_]\w*)+)(?![\w(/])")
+
+
+def committed(*suffixes: str) -> list[Path]:
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout (an image or an archive): nothing says which files count")
+    # Those that are there but not yet added count as well.
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    names = [Path(name) for name in listed.stdout.split("\0") if name]
+    return [path for path in names if (ROOT / path).is_file() and path.suffix in suffixes]
+
+
+@pytest.fixture(scope="module")
+def parts_of_paths() -> set[str]:
+    """Every run of components of a path in the tree: `core/run/clock.h` of a longer one."""
+    suffixes = (".py", ".h", ".cc", ".md", ".toml", ".json", ".csv", ".j2", ".yml", ".svg", ".png")
+    found = set()
+    for path in [*committed(*suffixes, ".txt", ".css", ".pyi", ""), Path(".venv/bin")]:
+        for begin in range(len(path.parts)):
+            for end in range(begin, len(path.parts)):
+                found.add("/".join(path.parts[begin : end + 1]))
+    return found
+
+
+def prose(path: Path) -> list[tuple[int, str]]:
+    """Return the lines of a file that people read: a document's, or comments and docstrings."""
+    text = (ROOT / path).read_text(encoding="utf-8")
+    lines = list(enumerate(text.splitlines(), 1))
+    if path.suffix == ".md":
+        return lines
+    if path.suffix in (".h", ".cc"):
+        return [(n, line[line.find("//") :]) for n, line in lines if re.search(r"(?<!:)//", line)]
+    said: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            said |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return [(n, line) for n, line in lines if n in said or line.lstrip().startswith("#")]
+
+
+def is_path_of_ours(text: str, parts: set[str]) -> bool:
+    """Return whether a text looks like a path of this tree: a source file, or below a folder."""
+    return bool(re.search(r"\.(h|cc|py|j2)$", text)) or (
+        text.split("/")[0] in ("core", "bindings", "docs", "tests", "tools", *PACKAGES)
+        # Prose joins words by a slash as well: "multicore/dgs" is a cell, and "lab/reports" two.
+        and ("." in text.rsplit("/", 1)[1] or f"{text.split('/')[0]}/{text.split('/')[1]}" in parts)
+    )
+
+
+def documents_and_sources() -> list[Path]:
+    source = [
+        path
+        for path in committed(".py", ".h", ".cc")
+        if path.parts[0] != "tests" and "tests" not in path.parts
+    ]
+    return [*committed(".md"), *source]
+
+
+def test_every_path_in_documents_docstrings_and_comments_exists(parts_of_paths):
+    lost = [
+        f"{path}:{number}: {found}"
+        for path in documents_and_sources()
+        for number, line in prose(path)
+        for found in PATH.findall(line)
+        if is_path_of_ours(found, parts_of_paths)
+        and found not in parts_of_paths
+        and found not in NOT_OURS
+        and not found.startswith(MADE_LATER)
+    ]
+    assert lost == []
+
+
+def test_every_dotted_name_in_documents_docstrings_and_comments_exists():
+    lost = [
+        f"{path}:{number}: {found}"
+        for path in documents_and_sources()
+        for number, line in prose(path)
+        for found in DOTTED.findall(line)
+        if found not in NOT_MODULES and found not in NOT_OURS and not is_a_name(found)
+    ]
+    assert lost == []
+
+
+def is_a_name(dotted: str) -> bool:
+    """Return whether a module, or a name in a module, is called so."""
+    parts = dotted.split(".")
+    for end in range(len(parts), 0, -1):
+        at = ROOT.joinpath(*parts[:end])
+        files = (at.with_suffix(".py"), at.with_suffix(".pyi"), at / "__init__.py")
+        rest = parts[end : end + 1]
+        for file in filter(Path.is_file, files):
+            return not rest or bool(re.search(rf"\b{rest[0]}\b", file.read_text(encoding="utf-8")))
+        if at.is_dir():
+            return not rest
+    return False
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("`core/run/clock.h` holds", ["core/run/clock.h"]),
+        ("see worker.cc, and `lab/run/`.", ["worker.cc", "lab/run"]),
+        ("(series/*.parquet, a/<b>/c)", []),
+    ],
+)
+def test_paths_are_found_in_prose(text, found):
+    assert PATH.findall(text) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "there"),
+    [
+        ("lab.errors", True),
+        ("lab.errors.LabError", True),
+        ("lab.errors.NoSuchError", False),
+        ("lab.no_such", False),
+        ("engines.multicore._core", True),
+    ],
+)
+def test_dotted_names_are_looked_up_in_the_module_itself(name, there):
+    assert is_a_name(name) is there
