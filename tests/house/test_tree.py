@@ -55,6 +55,23 @@ def test_every_link_in_the_documents_leads_to_a_file():
     assert broken == []
 
 
+def anchors(text: str) -> set[str]:
+    """Return the anchors of a document's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_link_to_a_heading_leads_to_one():
+    broken = [
+        f"{path.relative_to(ROOT)}: {target}#{anchor}"
+        for path, text in texts(".md")
+        for target, anchor in re.findall(r"\]\(([^)#\s:]*)#([^)]+)\)", text)
+        if (there := path.parent / target if target else path).exists()
+        and anchor not in anchors(there.read_text(encoding="utf-8"))
+    ]
+    assert broken == []
+
+
 def test_the_readme_is_under_a_hundred_lines_and_names_the_two_commands():
     text = (ROOT / "README.md").read_text()
     assert len(text.splitlines()) < 100
