@@ -35,13 +35,13 @@ SPARK = {
 }
 THREAD_GRACE_S = 5.0
 ELSEWHERE = {
-    "vsn": "test_multicore_operators.py",
-    "sn": "test_multicore_operators.py",
-    "adhoc": "test_multicore_joins.py",
-    "1t": "test_multicore_joins.py",
-    "indexed": "test_multicore_joins.py",
-    "ordered": "test_multicore_pipelines_conformance.py",
-    "layers": "test_multicore_layers.py",
+    "vsn": "multicore/test_oplus.py",
+    "sn": "multicore/test_oplus.py",
+    "adhoc": "multicore/test_joins.py",
+    "1t": "multicore/test_joins.py",
+    "indexed": "multicore/test_joins.py",
+    "ordered": "multicore/test_ordered_conformance.py",
+    "layers": "multicore/test_layers.py",
 }
 """Variants of the multicore engine for other programs than those with DGS: where they are tried."""
 # A Spark case costs seconds, so every case runs once for a variant, on workloads in turn; the

@@ -17,7 +17,7 @@ from workloads.model.trace import compare
 from workloads.registry import NAMES, workload
 
 PROGRAMS = [name for name in NAMES if isinstance(workload(name).program, DGSProgram)]
-"""Queries of operators are in test_multicore_operators.py."""
+"""Queries of operators are in test_oplus.py."""
 
 RATE_EPS = 400_000.0
 
