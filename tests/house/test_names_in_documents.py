@@ -23,7 +23,18 @@ NOT_MODULES = {
     "lab.engines": "an entry point",
     "lab.controllers": "an entry point",
 }
+NOT_IDENTIFIERS = {
+    "NUMBA_CPU_FEATURES": "Numba's",
+    "addBatch": "Spark's",
+    "n_name_rows": "n and name stand for an operator's, as in the next three",
+    "n_name_cost_ns": "",
+    "n_name_selectivity": "",
+    "n_name_time_share": "",
+}
 PATH = re.compile(r"(?<![\w/.<$*{-])((?:[\w.-]+/)+[\w.-]*\w|[\w-]+\.(?:h|cc|py|j2))(?![\w*<{(])")
+IDENTIFIER = re.compile(r"`([A-Za-z]\w*(?:_|[a-z](?=[A-Z]))\w+)`")
+"""What only code is called: words with an underscore, or a capital inside."""
+
 DOTTED = re.compile(rf"(?<![\w./-])((?:{'|'.join(PACKAGES)})(?:\.[A-Za-z_]\w*)+)(?![\w(/])")
 
 
@@ -103,6 +114,21 @@ def test_every_dotted_name_in_documents_docstrings_and_comments_exists():
         for number, line in prose(path)
         for found in DOTTED.findall(line)
         if found not in NOT_MODULES and found not in NOT_OURS and not is_a_name(found)
+    ]
+    assert lost == []
+
+
+def test_every_identifier_in_the_documents_is_one_of_the_code():
+    words = {path.stem for path in committed(".py", ".cc", ".h")}
+    for path in committed(".py", ".pyi", ".h", ".cc", ".toml", ".j2", ".csv", ".txt", ""):
+        if path.parts[:2] != ("tests", "house"):
+            words |= set(re.findall(r"\w+", (ROOT / path).read_text(encoding="utf-8")))
+    lost = [
+        f"{path}:{number}: {found}"
+        for path in committed(".md")
+        for number, line in prose(path)
+        for found in IDENTIFIER.findall(line)
+        if found not in words and found not in NOT_IDENTIFIERS
     ]
     assert lost == []
 
