@@ -15,7 +15,7 @@ from results.errors import ResultsError
 from results.schema import VERIFIED
 from results.stats.fdr import adjusted
 from results.stats.intervals import ratio_interval
-from results.stats.tests import mann_whitney, smallest_p
+from results.stats.mann_whitney import mann_whitney, smallest_p
 from results.store import Row, Run
 
 LEVEL = 0.05

@@ -19,8 +19,8 @@ from engines.recorded import OpenRun, measured
 from engines.reference.sequential import apply, spec
 from workloads.model import Columns, Input, Program
 from workloads.model.errors import place_of
-from workloads.model.merged import merge
 from workloads.model.records import Emitter
+from workloads.model.total_order import merge
 
 SEQUENTIAL = Variant(
     name="sequential",

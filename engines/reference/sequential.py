@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from workloads.model import DGSProgram, Input, Pipeline, Program, Query
-from workloads.model.merged import merge
 from workloads.model.oplus import QueryRun
 from workloads.model.piperun import PipelineRun
 from workloads.model.records import Emitter, initial_state
+from workloads.model.total_order import merge
 
 
 def spec(program: Program, data: Input, out: Emitter) -> None:

@@ -266,7 +266,7 @@ def _benchmarks(given: dict[str, Any]) -> "Report":
     from lab.gate.outcome import Report
     from lab.gate.pytest_benchmark import MEDIAN, METRIC, read_sides
     from results.stats.decision import ONE_STAGE
-    from results.stats.tests import smallest_p
+    from results.stats.mann_whitney import smallest_p
 
     old, new = _files(given["baseline"], "--baseline"), _files(given["benchmarks"], "NEW")
     pairs = read_sides(old, new)

@@ -27,7 +27,7 @@ from results.stats.decision import (
     suspects,
 )
 from results.stats.intervals import median_interval, ratio_interval
-from results.stats.tests import mann_whitney
+from results.stats.mann_whitney import mann_whitney
 
 SEED = 20
 TRIALS = 4000

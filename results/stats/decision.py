@@ -17,8 +17,8 @@ import numpy as np
 
 from results.stats.fdr import adjusted
 from results.stats.intervals import ratio_of_medians
+from results.stats.mann_whitney import mann_whitney, smallest_p
 from results.stats.noise import DRAWS, UNSTABLE_ABOVE, Noise, resampled_noise
-from results.stats.tests import mann_whitney, smallest_p
 
 Key = tuple[str, str]
 """A cell and a metric."""

@@ -15,10 +15,10 @@ import numpy as np
 from workloads.model.buckets import bucket_of
 from workloads.model.errors import ProgramError
 from workloads.model.instance import Forward, Instance, Owns, Row, instance
-from workloads.model.merged import merge
 from workloads.model.operator import Operator, Query
 from workloads.model.records import rows_to_columns, tuple_type
 from workloads.model.stream import Columns, Input
+from workloads.model.total_order import merge
 
 Owner = Callable[[int], int]
 """f_mu: the instance that owns a bucket."""

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model.merged import merge
 from workloads.model.plan import ImplTag, Plan, PlanNode
 from workloads.model.program import DGSProgram, ForkJoin
 from workloads.model.records import Emitter, initial_state, state_records
 from workloads.model.stream import Columns, Input
 from workloads.model.tag import Tag
+from workloads.model.total_order import merge
 
 
 def run_plan(plan: Plan, data: Input, rng: random.Random) -> Columns:

@@ -1,4 +1,4 @@
-"""What the kernels of an operator O+ are written in: templates that `operators` fills.
+"""What the kernels of an operator O+ are written in: templates that `kernels` fills.
 
 Each is the source of one function of core/oplus/kernel.h.
 """

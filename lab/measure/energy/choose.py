@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from lab.measure.energy.errors import EnergyError
 from lab.measure.energy.hwmon import Hwmon
+from lab.measure.energy.joules import track
 from lab.measure.energy.none import NoCounters
 from lab.measure.energy.perf import Perf
 from lab.measure.energy.powercap import Powercap
 from lab.measure.energy.provider import BARE_METAL, Provider, Unusable, gross_domains
 from lab.measure.energy.pyrapl import PyRapl
-from lab.measure.energy.track import track
 
 STILL_S = 0.02
 """A counter that does not move in this time stands still: it is refreshed every millisecond, and a

@@ -21,10 +21,10 @@ from workloads.model import (
     Window,
     join,
 )
-from workloads.model.merged import merge
 from workloads.model.operator import MULTI, SINGLE
 from workloads.model.oplus import QueryRun, answer
 from workloads.model.records import tuple_type
+from workloads.model.total_order import merge
 
 PAIRS = np.dtype([("ts", np.int64), ("l", np.int64), ("r", np.int64)])
 SHARES = 5

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from workloads.model import Alphabet, Input, ProgramError, Stream
-from workloads.model.merged import merge
 from workloads.model.records import Emitter, RecordType, event_type
+from workloads.model.total_order import merge
 from workloads.suite.event_window.program import PROGRAM
 
 NESTED = np.dtype(

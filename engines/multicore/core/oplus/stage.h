@@ -117,7 +117,7 @@ class OperatorStage {
   void publish_counts(Worker& worker) noexcept;
   // Of active instances. relaxed: written at a barrier, which orders it; who joins or leaves is told by `apply`.
   std::int32_t active_count() const noexcept { return active_.load(std::memory_order_relaxed); }
-  // oplus/switch.cc
+  // oplus/reconfigure.cc
   void meet(std::int32_t index);
   void apply(std::int32_t index, std::int64_t number);
 

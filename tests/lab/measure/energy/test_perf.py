@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from lab.measure.energy.joules import track
 from lab.measure.energy.perf import EVENTS_BELOW, PARANOID, Perf
 from lab.measure.energy.perf_lines import Missing, parse
 from lab.measure.energy.provider import Unusable
 from lab.measure.energy.recorder import EnergyRecorder
-from lab.measure.energy.track import track
 
 # As perf 6.1 prints them with --per-socket -I 100 -x ';'.
 PKG = "     0.100121637;S0;1;1.87;Joules;power/energy-pkg/;100120943;100.00;;"

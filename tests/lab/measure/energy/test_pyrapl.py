@@ -85,7 +85,7 @@ def steps(tmp_path, script, *changes):
 
 
 READ = """
-from lab.measure.energy.track import track
+from lab.measure.energy.joules import track
 assert not isinstance(opened, Unusable), opened
 readings = list(opened.read())
 show({domain.name: domain.range_uj for domain in opened.domains})

@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.measure.energy.provider import Domain, Reading, gross_domains, kind_of
-from lab.measure.energy.track import (
+from lab.measure.energy.joules import (
     advance,
     joules_between,
     lost_spans,
@@ -12,6 +11,7 @@ from lab.measure.energy.track import (
     union_s,
     wraps_between,
 )
+from lab.measure.energy.provider import Domain, Reading, gross_domains, kind_of
 from tests.lab.measure.energy.scripted import RANGE_UJ, SECOND, steady
 
 PACKAGE = Domain(name="package-0", range_uj=RANGE_UJ)

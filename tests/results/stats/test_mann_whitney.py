@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from results.stats.fdr import adjusted, rejected
-from results.stats.tests import mann_whitney, smallest_p
+from results.stats.mann_whitney import mann_whitney, smallest_p
 
 
 def by_enumeration(old, new):
@@ -70,7 +70,7 @@ def test_huge_arms_take_the_normal_approximation_which_is_near_the_exact_value(m
         old, new = rng.normal(size=100), rng.normal(shift, size=100)
         exact = mann_whitney(old, new)
         with monkeypatch.context() as patched:
-            patched.setattr("results.stats.tests.LARGEST_TABLE", 9_999)
+            patched.setattr("results.stats.mann_whitney.LARGEST_TABLE", 9_999)
             approximate = mann_whitney(old, new)
         assert approximate != exact
         assert approximate == pytest.approx(exact, rel=0.1)
