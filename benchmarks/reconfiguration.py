@@ -25,9 +25,9 @@ from benchmarks.generator import percentile_ns
 from engines.multicore.adapter import LOAD_RING_BLOCKS
 from engines.multicore.oplus.elastic.mapping import balanced_mapping
 from engines.multicore.oplus.run import OperatorRun
-from lab.matrix.load.arrivals import expected_events
-from lab.matrix.load.schedule import offer
-from lab.matrix.load.spec import LoadSpec
+from lab.load.arrivals import expected_events
+from lab.load.schedule import offer
+from lab.load.spec import LoadSpec
 from workloads.datasets.build import ensure
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.oracle_cache import expected

@@ -1,6 +1,6 @@
 """Makes small offered loads without the lab; for tests of adapters.
 
-The lab's own loads come from `lab.matrix.load`. These are made naively, event by event, so that
+The lab's own loads come from `lab.load`. These are made naively, event by event, so that
 they can be believed by reading them.
 """
 

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from lab.doctor import cpu, energy, java, memory, programs, virtual
 from lab.doctor.finding import Finding, warn
-from lab.doctor.machine import Machine
+from lab.host.machine import Machine
 
 Probe = Callable[[Machine], Finding]
 

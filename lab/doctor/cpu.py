@@ -2,10 +2,10 @@
 
 import math
 
-from lab.doctor import control_group, processor
 from lab.doctor.finding import Finding, ok, warn
-from lab.doctor.machine import Machine
-from lab.doctor.processor import CPU
+from lab.host import control_group, processor
+from lab.host.machine import Machine
+from lab.host.processor import CPU
 
 FAR_NS = 100.0
 """Between clusters of one socket 70 to 150 ns are usual, within a cluster 20 to 50."""

@@ -1,7 +1,7 @@
 """Probes of the energy counters: what the providers of the measurement say about this machine."""
 
 from lab.doctor.finding import Finding, ok, warn
-from lab.doctor.machine import Machine
+from lab.host.machine import Machine
 from lab.measure.energy.choose import NONE, Report, choose, probe
 from lab.measure.energy.hwmon import ROOT as HWMON_ROOT
 from lab.measure.energy.hwmon import Hwmon

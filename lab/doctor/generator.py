@@ -5,7 +5,6 @@ be claimed for an engine up to half of that; above, the source may be what was m
 """
 
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +14,7 @@ from engines.protocol import Engine, Variant
 from engines.registry import engine, names
 from lab.run.generators import CEILING_TIMEOUT_S, SAFE_SHARE
 from lab.run.spawn import run_trial
-from lab.trial.spec import TrialSpec
-from workloads.datasets.dataset import Dataset
-from workloads.model import Alphabet
-from workloads.registry import NAMES
+from lab.trial.spec import CeilingJob
 
 BATCHES = (1, 64, 4096)
 """From tuple-at-a-time to where the cost of a hand-over no longer shows."""
@@ -75,18 +71,9 @@ def _of_engine(adapter: Engine) -> Iterator[SourceCeiling]:
 
 def _measure(name: str, variants: tuple[str, ...], batch: int | None) -> SourceCeiling:
     """Measure the source that these variants share, by the first of them."""
-    spec = TrialSpec(
-        engine=name,
-        variant=variants[0],
-        workers=1,
-        batch=batch or 1,
-        options={},
-        dataset=_NOTHING,
-        spawned_ns=time.monotonic_ns(),
-        measures_ceiling_only=True,
-    )
+    job = CeilingJob(engine=name, variant=variants[0], batch=batch or 1)
     with tempfile.TemporaryDirectory(prefix="lab-doctor-") as folder:
-        ended = run_trial(spec, log=Path(folder) / "log", timeout_s=CEILING_TIMEOUT_S)
+        ended = run_trial(job, log=Path(folder) / "log", timeout_s=CEILING_TIMEOUT_S)
     if ended.result.get("status") is not None:
         reason = str(ended.result.get("reason"))
         return SourceCeiling(engine=name, variants=variants, batch=batch, reason=reason)
@@ -99,14 +86,3 @@ def _measure(name: str, variants: tuple[str, ...], batch: int | None) -> SourceC
         claimable_eps=None if eps is None else SAFE_SHARE * eps,
         virtual=eps is None,
     )
-
-
-_NOTHING = Dataset(
-    id="0" * 64,
-    workload=NAMES[0],
-    alphabet=Alphabet(kinds=("nothing",), keys=1),
-    streams=(),
-    origin={},
-    source="no input: only the source is measured",
-    licence="",
-)

@@ -1,8 +1,8 @@
 """Probe of the Java that Spark would use."""
 
 from lab.doctor.finding import Finding, missing, ok
-from lab.doctor.machine import Machine
 from lab.doctor.programs import install
+from lab.host.machine import Machine
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.java import find_java
 

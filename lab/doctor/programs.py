@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from lab.doctor.finding import Finding, missing, ok, warn
-from lab.doctor.machine import Machine
+from lab.host.machine import Machine
 from lab.isolate.engine import sockets
 
 # The first releases whose C++20 library has what the core uses (atomic wait, span, bit operations).

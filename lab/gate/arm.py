@@ -14,15 +14,14 @@ import sys
 import sysconfig
 import tempfile
 import time
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lab.gate.errors import GateError
 from lab.isolate.process import run_isolated
-from lab.matrix.load.spec import LoadSpec
 from lab.run.spawn import classify
-from lab.trial.spec import TrialSpec, dataset_to_json
+from lab.trial.spec import EngineTrial, OracleJob, fields_of
 
 Result = dict[str, Any]
 
@@ -101,10 +100,10 @@ def site_arm(*, name: str, revision: str, site: Path, tree: Path) -> Arm:
     return arm
 
 
-def run_in(arm: Arm, spec: TrialSpec, *, log: Path, timeout_s: float) -> Result:
-    """Run one trial in a fresh process of an arm and return its columns.
+def run_in(arm: Arm, job: EngineTrial | OracleJob, *, log: Path, timeout_s: float) -> Result:
+    """Run one trial, or its oracle, in a fresh process of an arm and return its columns.
 
-    A specification that the arm's revision does not know a field of ends as a crash that says so.
+    A job that the arm's revision does not know a field of ends as a crash that says so.
     """
     with log.open("a", encoding="utf-8") as file:
         file.write(f"# arm {arm.name}\n")
@@ -115,7 +114,9 @@ def run_in(arm: Arm, spec: TrialSpec, *, log: Path, timeout_s: float) -> Result:
         scratch.mkdir()
         request, spec_path = folder / "request.json", folder / "spec.json"
         result_path = folder / "result.json"
-        request.write_text(json.dumps(_request(spec), default=str), encoding="utf-8")
+        request.write_text(
+            json.dumps({"spawned_ns": time.monotonic_ns(), **fields_of(job)}), encoding="utf-8"
+        )
         outcome = run_isolated(
             [str(path) for path in (arm.python, BOOTSTRAP, request, spec_path, result_path)],
             log=log,
@@ -131,25 +132,3 @@ def run_in(arm: Arm, spec: TrialSpec, *, log: Path, timeout_s: float) -> Result:
         text.seek(begin)
         said = text.read().decode("utf-8", errors="replace")
     return classify(outcome, result, said, timeout_s=timeout_s)
-
-
-def _changed(spec: TrialSpec | LoadSpec) -> dict[str, Any]:
-    """Return the fields that differ from their defaults; older revisions may lack the others."""
-    content: dict[str, Any] = {}
-    for field in fields(spec):
-        value = getattr(spec, field.name)
-        default = field.default if field.default_factory is MISSING else field.default_factory()
-        if default is MISSING or value != default:
-            content[field.name] = value
-    return content
-
-
-def _request(spec: TrialSpec) -> dict[str, Any]:
-    """Return a trial's fields, as bootstrap.py reads them."""
-    content = _changed(spec)
-    content["spawned_ns"] = time.monotonic_ns()
-    content["options"] = dict(spec.options)
-    content["dataset"] = dataset_to_json(spec.dataset)
-    if spec.load is not None:
-        content["load"] = _changed(spec.load)
-    return content

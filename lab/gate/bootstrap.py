@@ -9,27 +9,43 @@ It imports only what every revision has.
 
 import json
 import sys
-from dataclasses import fields
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Any
+
+# Of revisions in which an oracle's job was a trial whose engine was not run.
+NO_ENGINE = {"engine": "", "variant": "", "workers": 1, "batch": 1, "options": {}}
 
 
 def main(request_path: str, spec_path: str, result_path: str) -> None:
     """Write the specification and run the trial; this process ends with it."""
     main_of = _first("lab.trial.process", "lab.trial").main
-    spec = _first("lab.trial.spec", "lab.trial_spec")
     request: dict[str, Any] = json.loads(Path(request_path).read_text(encoding="utf-8"))
-    request["dataset"] = _dataset(request["dataset"])
-    if request.get("load") is not None:
-        load = _first("lab.matrix.load.spec", "lab.load.spec")
-        request["load"] = load.LoadSpec(**request["load"])
-    known = {field.name for field in fields(spec.TrialSpec)}
-    unknown = sorted(set(request) - known)
+    write, kind, fields = _job(request)
+    fields["dataset"] = _dataset(fields["dataset"])
+    if fields.get("load") is not None:
+        load = _first("lab.load.spec", "lab.matrix.load.spec")
+        fields["load"] = load.LoadSpec(**fields["load"])
+    unknown = sorted(set(fields) - set(signature(kind).parameters))
     if unknown:
         raise SystemExit(f"this revision does not know {', '.join(unknown)} of a trial")
-    spec.write_spec(spec.TrialSpec(**request), Path(spec_path))
+    write(kind(**fields), Path(spec_path))
     main_of([spec_path, result_path])
+
+
+def _job(request: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+    """Return what writes a job in this revision, the job's type, and its fields."""
+    spec = _first("lab.trial.spec", "lab.trial_spec")
+    fields = dict(request)
+    runs_oracle = fields.pop("type") == "OracleJob"
+    if not hasattr(spec, "TrialSpec"):
+        if runs_oracle:
+            del fields["spawned_ns"]
+        return spec.write_job, spec.OracleJob if runs_oracle else spec.EngineTrial, fields
+    if runs_oracle:
+        fields = {**NO_ENGINE, **fields, "runs_oracle_only": True}
+    return spec.write_spec, spec.TrialSpec, fields
 
 
 def _first(*modules: str) -> Any:
@@ -48,7 +64,7 @@ def _dataset(content: dict[str, Any]) -> Any:
     from workloads.datasets.dataset import Dataset, DatasetStream
     from workloads.model import Alphabet
 
-    known = {field.name for field in fields(DatasetStream)}
+    known = set(signature(DatasetStream).parameters)
     streams = tuple(
         DatasetStream(
             **{
@@ -61,9 +77,13 @@ def _dataset(content: dict[str, Any]) -> Any:
         )
         for stream in content["streams"]
     )
-    alphabet = Alphabet(kinds=tuple(content["kinds"]), keys=content["keys"])
+    alphabet = content["alphabet"]
     named = {key: content[key] for key in ("id", "workload", "origin", "source", "licence")}
-    return Dataset(alphabet=alphabet, streams=streams, **named)
+    return Dataset(
+        alphabet=Alphabet(kinds=tuple(alphabet["kinds"]), keys=alphabet["keys"]),
+        streams=streams,
+        **named,
+    )
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from lab.gate.arm import Arm, Result, run_in
 from lab.gate.decide import Pair
 from lab.gate.errors import GateError
 from lab.matrix.cells import Cell
-from lab.trial.spec import TrialSpec
+from lab.trial.spec import EngineTrial, OracleJob
 from results import schema
 from workloads.datasets.dataset import Dataset
 
@@ -43,7 +43,7 @@ class Bench:
         """Run one trial of a cell in an arm."""
         cell = self.cells[cell_id]
         dataset = self.datasets[cell.entry.key]
-        spec = TrialSpec(
+        job = EngineTrial(
             engine=cell.engine,
             variant=cell.variant,
             workers=cell.workers,
@@ -52,13 +52,12 @@ class Bench:
             dataset=dataset,
             workload=None if cell.entry.name == dataset.workload else cell.entry.name,
             query=cell.query,
-            spawned_ns=0,
             load=cell.load,
             planted_slowdown=self.planted.get(arm.name, 0.0),
             energy=self.energy,
         )
         log = self.logs / f"{cell.slug}-{arm.name}.log"
-        return run_in(arm, spec, log=log, timeout_s=cell.timeout_s)
+        return run_in(arm, job, log=log, timeout_s=cell.timeout_s)
 
     def make_oracles(self, arm: Arm, say: Say) -> None:
         """Make the expected answers that an arm lacks; those of equal oracles are shared.
@@ -68,21 +67,14 @@ class Bench:
         """
         for cell in {cell.entry.key: cell for cell in self.cells.values()}.values():
             key, dataset = cell.entry.key, self.datasets[cell.entry.key]
-            spec = TrialSpec(
-                engine="",
-                variant="",
-                workers=1,
-                batch=1,
-                options={},
+            job = OracleJob(
                 dataset=dataset,
                 workload=None if cell.entry.name == dataset.workload else cell.entry.name,
                 query=cell.query,
-                spawned_ns=0,
-                runs_oracle_only=True,
             )
             log = self.logs / f"oracle-{key}-{arm.name}.log"
             began = time.monotonic()
-            result = run_in(arm, spec, log=log, timeout_s=ORACLE_TIMEOUT_S)
+            result = run_in(arm, job, log=log, timeout_s=ORACLE_TIMEOUT_S)
             if result.get("status") is not None:
                 raise GateError(
                     f"the oracle of {key} failed in {arm.revision}, nothing can be verified: "

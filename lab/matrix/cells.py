@@ -3,20 +3,21 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from typing import Any
+
+import msgspec
 
 from engines import conditions
 from engines.conditions import Conditions
 from engines.protocol import Engine, Variant, default_variant
 from engines.registry import engine as find_engine
 from lab.errors import MatrixError
-from lab.matrix.load.entry import CATCH_UP, specs
-from lab.matrix.load.spec import LoadSpec
+from lab.load.spec import LoadSpec
+from lab.matrix.load_entry import CATCH_UP, specs
 from lab.matrix.matrix import EngineEntry, Matrix, WorkloadEntry
-from lab.run.inputs import bound
-from lab.run.search.settings import SearchSettings
+from lab.matrix.search import SearchSettings
 
 CELL = "cell"
 """Purpose of a trial that the matrix asks for itself; those of a search say what they are for."""
@@ -62,7 +63,7 @@ class Cell:
     @property
     def query(self) -> Mapping[str, Any]:
         """All query parameters of the workload; empty where it has none."""
-        return bound(self.entry).query_params
+        return self.entry.bound().query_params
 
     @property
     def slug(self) -> str:
@@ -107,7 +108,7 @@ class Trial:
         """What is offered to this very process; None for catch-up."""
         if self.cell.load is None or self.rate_eps is None:
             return self.cell.load
-        return replace(self.cell.load, rate_eps=self.rate_eps)
+        return msgspec.structs.replace(self.cell.load, rate_eps=self.rate_eps)
 
 
 def expand(matrix: Matrix, only: Sequence[str] = ()) -> tuple[Cell, ...]:
@@ -189,7 +190,7 @@ def describe(cell: Cell) -> dict[str, Any]:
         "options": dict(cell.options),
         "repetitions": cell.repetitions,
         "timeout_s": cell.timeout_s,
-        "load": None if cell.load is None else asdict(cell.load),
+        "load": None if cell.load is None else msgspec.structs.asdict(cell.load),
         "search": None if cell.search is None else asdict(cell.search),
     }
     if cell.query:  # else left out, so that fingerprints of older runs stay what they are
@@ -223,7 +224,7 @@ def _asked(
     known: tuple[Variant, ...],
 ) -> tuple[Variant, ...]:
     if engine.variants is None:
-        return (default_variant(known, type(bound(entry).program)),)
+        return (default_variant(known, type(entry.bound().program)),)
     by_name = {variant.name: variant for variant in known}
     for name in engine.variants:
         if name not in by_name:

@@ -33,7 +33,7 @@ repetitions = 1            # instead of the run's
 timeout_s = 600            # instead of the run's
 label = "pinned"           # tells apart two tables with equal engine, variant, workers, batch
 
-[load]                     # or several [[load]]; see lab/matrix/load/table.py; default: catch-up
+[load]                     # or several [[load]]; see lab/matrix/load_table.py; default: catch-up
 arrival = "poisson"
 rate_eps = [100_000, 1e6]
 """
@@ -47,8 +47,8 @@ from typing import Any
 
 from lab.errors import MatrixError
 from lab.isolate.isolation import KINDS, PROCESS, Isolation
-from lab.matrix.load.entry import CATCH_UP, LoadEntry
-from lab.matrix.load.table import parse_loads
+from lab.matrix.load_entry import CATCH_UP, LoadEntry
+from lab.matrix.load_table import parse_loads
 from lab.matrix.toml_table import (
     LONGEST_LABEL_BYTES,
     LONGEST_S,
@@ -60,6 +60,8 @@ from lab.matrix.toml_table import (
 from lab.measure.energy.choose import AUTO, NAMES
 from lab.measure.energy.errors import EnergyError
 from lab.measure.energy.estimate import Estimate
+from workloads.model import Workload
+from workloads.registry import workload as find_workload
 
 DEFAULT_BATCH = 4096
 DEFAULT_TIMEOUT_S = 120.0
@@ -88,6 +90,14 @@ class WorkloadEntry:
     def key(self) -> str:
         """`name`, or `name@label`: unique within a matrix, first part of its cells' ids."""
         return f"{self.name}@{self.label}" if self.label else self.name
+
+    def bound(self) -> Workload:
+        """Return the workload for its query parameters.
+
+        Raises:
+            ModelError: it is unknown, or a query parameter is bad.
+        """
+        return find_workload(self.name).bound(self.query)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

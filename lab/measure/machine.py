@@ -7,9 +7,9 @@ that something is known to be wrong.
 import math
 from dataclasses import dataclass
 
-from lab.doctor import control_group, processor
-from lab.doctor.machine import Machine
-from lab.doctor.processor import Ticks
+from lab.host import control_group, processor
+from lab.host.machine import Machine
+from lab.host.processor import Ticks
 
 # A load average also counts what the lab itself ran in the last minute; so it is believed only
 # when something runs now, while the lab waits.

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from engines.protocol import Histogram, OfferedLoad, Progress, Sent
-from lab.matrix.load.objective import Objective
 from lab.measure.latency import Percentiles
+from lab.measure.objective import Objective
 from lab.measure.steady import (
     TOO_SHORT,
     UNSTEADY,

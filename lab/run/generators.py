@@ -13,8 +13,7 @@ from typing import Any
 from lab.isolate.isolation import Isolation
 from lab.matrix.cells import Cell
 from lab.run.spawn import run_trial
-from lab.trial.spec import TrialSpec
-from workloads.datasets.dataset import Dataset
+from lab.trial.spec import CeilingJob
 
 SAFE_SHARE = 0.5
 """Of the ceiling: a null engine at twice the claimed rate shows that the source is not what was
@@ -63,28 +62,19 @@ class Generators:
         self._isolate = isolate
         self._known: dict[str, Ceiling] = {}
 
-    def ceiling(self, cell: Cell, dataset: Dataset) -> Ceiling:
+    def ceiling(self, cell: Cell) -> Ceiling:
         """Return the ceiling of the cell's source; measured now, for about a second, if need be."""
         batch = cell.batch or 1
         key = f"{cell.engine}/{cell.variant}/b{batch}"
         if key not in self._known:
-            self._known[key] = found = self._measure(key, cell, batch, dataset)
+            self._known[key] = found = self._measure(key, cell, batch)
             self._noted[key] = {"ceiling_eps": found.eps, "reason": found.reason}
         return self._known[key]
 
-    def _measure(self, key: str, cell: Cell, batch: int, dataset: Dataset) -> Ceiling:
-        spec = TrialSpec(
-            engine=cell.engine,
-            variant=cell.variant,
-            workers=1,
-            batch=batch,
-            options={},
-            dataset=dataset,
-            spawned_ns=0,
-            measures_ceiling_only=True,
-        )
+    def _measure(self, key: str, cell: Cell, batch: int) -> Ceiling:
+        job = CeilingJob(engine=cell.engine, variant=cell.variant, batch=batch)
         log = self._run_dir / "logs" / f"generator-{key.replace('/', '__')}.log"
-        ended = run_trial(spec, log=log, timeout_s=CEILING_TIMEOUT_S, isolate=self._isolate)
+        ended = run_trial(job, log=log, timeout_s=CEILING_TIMEOUT_S, isolate=self._isolate)
         if ended.result.get("status") is not None:
             return Ceiling(reason=ended.result["reason"])
         if ended.result.get("warnings"):  # no finite number

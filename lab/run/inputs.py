@@ -21,18 +21,9 @@ def check_entries(matrix: Matrix) -> None:
     """
     for number, entry in enumerate(matrix.workloads, 1):
         try:
-            bound(entry).params(entry.params)
+            entry.bound().params(entry.params)
         except ModelError as error:
             raise MatrixError(f"{matrix.source}: [[workload]] {number}: {error}") from error
-
-
-def bound(entry: WorkloadEntry) -> Workload:
-    """Return the workload of an entry for its query parameters.
-
-    Raises:
-        ModelError: an unknown workload or a bad query parameter.
-    """
-    return find_workload(entry.name).bound(entry.query)
 
 
 def check_room_for(entries: Sequence[WorkloadEntry]) -> None:

@@ -4,20 +4,20 @@ import json
 import math
 import os
 import re
-import time
 from collections.abc import Callable
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from lab.load.spec import LoadSpec
 from lab.matrix.cells import Trial
-from lab.matrix.load.spec import LoadSpec
 from lab.measure.machine import Look, await_near, look
 from lab.measure.usage import kernel_doubts
 from lab.run.run_dir import fingerprint, now
 from lab.run.session import Session
 from lab.run.spawn import Ended, run_trial
-from lab.trial.spec import TrialSpec
+from lab.trial.spec import EngineTrial
 from results import schema
 from results.store import Row
 from workloads.datasets.dataset import Dataset
@@ -39,12 +39,12 @@ def run_one(
     if trial.cell.refusal is not None:
         return row | {"status": schema.UNSUPPORTED, "reason": trial.cell.refusal, "attempt": 1}
     cell, load, run_dir = trial.cell, trial.load, session.run_dir
-    ceiling = None if load is None else session.generators.ceiling(cell, dataset)
+    ceiling = None if load is None else session.generators.ceiling(cell)
     series = Path("series") / f"{trial.name}.parquet"
     histograms = Path("series") / f"{trial.name}.hlog"
     reconfigurations = Path("series") / f"{trial.name}.reconfigurations.parquet"
     log = Path("logs") / f"{trial.name}.log"
-    spec = TrialSpec(
+    spec = EngineTrial(
         engine=cell.engine,
         variant=cell.variant,
         workers=cell.workers,
@@ -53,7 +53,6 @@ def run_one(
         dataset=dataset,
         workload=None if cell.entry.name == dataset.workload else cell.entry.name,
         query=cell.query,
-        spawned_ns=time.monotonic_ns(),
         series=run_dir / series,
         reconfigurations=run_dir / reconfigurations,
         histograms=run_dir / histograms,
@@ -68,7 +67,7 @@ def run_one(
     def once() -> Ended:
         _forget(run_dir / series, run_dir / histograms, run_dir / reconfigurations)
         return run_trial(
-            replace(spec, spawned_ns=time.monotonic_ns()),
+            spec,
             log=run_dir / log,
             timeout_s=cell.timeout_s + _length_s(load),
             isolate=session.settings.isolation,
@@ -159,7 +158,7 @@ def _asked(session: Session, meta: dict[str, Any], trial: Trial, dataset: Datase
         row |= cell.conditions.columns()
     if load is not None:
         row |= {
-            "load": json.dumps(asdict(load), sort_keys=True),
+            "load": json.dumps(msgspec.structs.asdict(load), sort_keys=True),
             "arrival": load.arrival,
             "warm_up_s": load.warm_up_s,
             "window_s": load.window_s,

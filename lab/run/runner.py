@@ -14,8 +14,8 @@ from typing import Any, Protocol
 from lab.errors import LabError
 from lab.interrupt import pause
 from lab.isolate.errors import DiskFullError
+from lab.load.arrivals import feasible_eps
 from lab.matrix.cells import Cell, Trial, interleave
-from lab.matrix.load.arrivals import feasible_eps
 from lab.matrix.matrix import Settings, WorkloadEntry
 from lab.run.one_trial import run_one
 from lab.run.run_dir import close_session, open_session, run_fingerprint
@@ -24,7 +24,7 @@ from lab.run.search.run import Searches
 from lab.run.search.state import State
 from lab.run.session import Session, begin, finish
 from lab.run.spawn import run_trial
-from lab.trial.spec import TrialSpec
+from lab.trial.spec import OracleJob
 from results import schema
 from results.store import Row, finished, write_meta, write_table, write_trial
 from workloads.datasets.dataset import Dataset
@@ -233,19 +233,8 @@ def _make_oracle(run_dir: Path, entry: WorkloadEntry, dataset: Dataset) -> None:
     Trials then find it in the cache.
     """
     log = run_dir / "logs" / f"oracle-{entry.key}.log"
-    spec = TrialSpec(
-        engine="",
-        variant="",
-        workers=1,
-        batch=1,
-        options={},
-        dataset=dataset,
-        workload=entry.name,
-        query=entry.query,
-        spawned_ns=0,
-        runs_oracle_only=True,
-    )
-    result = run_trial(spec, log=log, timeout_s=ORACLE_TIMEOUT_S).result
+    job = OracleJob(dataset=dataset, workload=entry.name, query=entry.query)
+    result = run_trial(job, log=log, timeout_s=ORACLE_TIMEOUT_S).result
     if result.get("status") is not None:
         raise LabError(
             f"the oracle of {entry.key} failed, nothing can be verified: {result['reason']} ({log})"

@@ -8,15 +8,17 @@ import signal
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from lab.isolate.errors import DiskFullError
 from lab.isolate.isolation import CONTAINER, Isolation
 from lab.isolate.process import Outcome, run_isolated
 from lab.run.host import SOURCE
-from lab.trial.spec import LACKED_SPACE, TrialSpec, write_spec
+from lab.trial.spec import LACKED_SPACE, EngineTrial, Job, write_job
 from results import schema
 
 Result = dict[str, Any]
@@ -41,16 +43,14 @@ class Ended:
     attempt: int
 
 
-def run_trial(
-    spec: TrialSpec, *, log: Path, timeout_s: float, isolate: Isolation | None = None
-) -> Ended:
+def run_trial(job: Job, *, log: Path, timeout_s: float, isolate: Isolation | None = None) -> Ended:
     """Run one trial; its output goes to `log`, after a line that counts the attempts.
 
     No process or container of the trial is there afterwards, and none of its temporary files, even
     when this is left by an exception or this process is killed.
 
     Args:
-        spec: the trial, with this machine's paths.
+        job: the trial (or what serves one), with this machine's paths.
         log: appended to.
         timeout_s: it is stopped after so long.
         isolate: where it runs; None: in a process. A container wants `lab.isolate.check` first.
@@ -69,7 +69,7 @@ def run_trial(
             in_container = isolate is not None and isolate.kind == CONTAINER
             run = _run_contained if in_container else _run_process
             outcome = run(
-                spec, Path(folder), log=log, timeout_s=timeout_s, isolate=isolate or Isolation()
+                job, Path(folder), log=log, timeout_s=timeout_s, isolate=isolate or Isolation()
             )
             result = _result(Path(folder))
     except OSError as error:
@@ -91,11 +91,11 @@ def run_trial(
 
 
 def _run_process(
-    spec: TrialSpec, folder: Path, *, log: Path, timeout_s: float, isolate: Isolation
+    job: Job, folder: Path, *, log: Path, timeout_s: float, isolate: Isolation
 ) -> Outcome:
     scratch = folder / "tmp"
     scratch.mkdir()
-    write_spec(replace(spec, spawned_ns=time.monotonic_ns()), folder / SPEC)
+    write_job(_spawned_now(job), folder / SPEC)
     return run_isolated(
         [sys.executable, "-m", "lab.trial", str(folder / SPEC), str(folder / RESULT)],
         log=log,
@@ -107,13 +107,13 @@ def _run_process(
 
 
 def _run_contained(
-    spec: TrialSpec, folder: Path, *, log: Path, timeout_s: float, isolate: Isolation
+    job: Job, folder: Path, *, log: Path, timeout_s: float, isolate: Isolation
 ) -> Outcome:
     from lab.isolate.container import run_contained
-    from lab.isolate.inside import FOLDER, collect, translate
+    from lab.run.inside import FOLDER, collect, translate
 
-    inside = translate(spec, folder)
-    write_spec(replace(inside.spec, spawned_ns=time.monotonic_ns()), folder / SPEC)
+    inside = translate(job, folder)
+    write_job(_spawned_now(inside.job), folder / SPEC)
     outcome = run_contained(
         ["python", "-m", "lab.trial", str(FOLDER / SPEC), str(FOLDER / RESULT)],
         isolation=isolate,
@@ -124,6 +124,12 @@ def _run_contained(
     )
     collect(inside.outputs)
     return outcome
+
+
+def _spawned_now(job: Job) -> Job:
+    if isinstance(job, EngineTrial):
+        return msgspec.structs.replace(job, spawned_ns=time.monotonic_ns())
+    return job
 
 
 def _result(folder: Path) -> Result | None:

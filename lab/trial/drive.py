@@ -13,7 +13,7 @@ from lab.measure.sampler import ResourceSampler
 from lab.measure.tree import descendants
 from lab.measure.usage import used
 from lab.trial.leftovers import left_behind
-from lab.trial.spec import TrialSpec
+from lab.trial.spec import EngineTrial
 from workloads.model import Columns
 
 Result = dict[str, Any]
@@ -42,7 +42,7 @@ class Driven:
     doubts: list[str]
 
 
-def drive(engine: Engine, task: Task, spec: TrialSpec, result: Result) -> Driven:
+def drive(engine: Engine, task: Task, spec: EngineTrial, result: Result) -> Driven:
     """Prepare, run, take the answer and close; fills `result` with times, CPU, page faults, memory.
 
     The planted slow-down is busy work inside the timed part, after the engine's own.

@@ -21,9 +21,16 @@ from typing import TYPE_CHECKING, Any
 from engines.errors import UnsupportedError
 from engines.protocol import Engine, OfferedLoad, Task
 from engines.registry import engine as find_engine
-from lab.matrix.load.errors import LoadError
+from lab.load.errors import LoadError
 from lab.trial.drive import Driven, drive, phase
-from lab.trial.spec import LACKED_SPACE, TrialSpec, read_spec, workload_of
+from lab.trial.spec import (
+    LACKED_SPACE,
+    CeilingJob,
+    EngineTrial,
+    OracleJob,
+    read_job,
+    workload_of,
+)
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DamagedError
 from workloads.datasets.integrity import verified
@@ -41,14 +48,14 @@ def main(arguments: list[str]) -> None:
     spec_path, result_path = map(Path, arguments)
     result: Result = {}
     try:
-        spec = read_spec(spec_path)
-        if spec.runs_oracle_only:
-            with _writing(result):
-                _prepare_oracle(spec)
-        elif spec.measures_ceiling_only:
-            _measure_ceiling(spec, result)
-        else:
-            run_trial(spec, result)
+        match read_job(spec_path):
+            case EngineTrial() as trial:
+                run_trial(trial, result)
+            case OracleJob() as oracle:
+                with _writing(result):
+                    _prepare_oracle(oracle)
+            case CeilingJob() as ceiling:
+                _measure_ceiling(ceiling, result)
     except UnsupportedError as error:
         result |= {"status": "unsupported", "reason": str(error)}
     except (LoadError, DamagedError) as error:  # the input is to blame, not the engine
@@ -82,7 +89,7 @@ def _recordable(result: Result) -> Result:
     return fit
 
 
-def run_trial(spec: TrialSpec, result: Result) -> None:
+def run_trial(spec: EngineTrial, result: Result) -> None:
     """Do the trial; fills `result` as it goes, so that a failure keeps what was known before it."""
     workload = workload_of(spec)
     engine = find_engine(spec.engine)
@@ -123,7 +130,7 @@ def _writing(result: Result) -> Iterator[None]:
         raise
 
 
-def _offered(spec: TrialSpec, workload: Workload) -> tuple[Dataset, OfferedLoad | None]:
+def _offered(spec: EngineTrial, workload: Workload) -> tuple[Dataset, OfferedLoad | None]:
     """Return the input and its load; with a load the input is cut to its length.
 
     Files that are not as they were when the run looked at them are checked here: engines may read
@@ -132,14 +139,14 @@ def _offered(spec: TrialSpec, workload: Workload) -> tuple[Dataset, OfferedLoad 
     dataset = verified(spec.dataset)
     if spec.load is None:
         return dataset, None
-    from lab.matrix.load.schedule import offer
+    from lab.load.schedule import offer
 
     phase("offer")
     offered = offer(spec.load, dataset, grid=workload.output.grid)
     return offered.dataset, offered.load
 
 
-def _record(driven: Driven, task: Task, spec: TrialSpec, result: Result) -> None:
+def _record(driven: Driven, task: Task, spec: EngineTrial, result: Result) -> None:
     """Write the series and histograms, then compare the answer and set the status."""
     from lab.measure import elastic
     from lab.measure.energy.estimate import columns_of
@@ -195,17 +202,17 @@ def _over_time(driven: Driven, load: OfferedLoad | None) -> "Recorded":
     )
 
 
-def _prepare_oracle(spec: TrialSpec) -> None:
+def _prepare_oracle(job: OracleJob) -> None:
     from lab.trial.verify import make_expected
 
     phase("oracle")
-    make_expected(workload_of(spec), spec.dataset)
+    make_expected(workload_of(job), job.dataset)
 
 
-def _measure_ceiling(spec: TrialSpec, result: Result) -> None:
+def _measure_ceiling(job: CeilingJob, result: Result) -> None:
     phase("ceiling")
-    engine = find_engine(spec.engine)
-    result["generator_ceiling_eps"] = engine.generator_ceiling_eps(spec.variant, spec.batch)
+    engine = find_engine(job.engine)
+    result["generator_ceiling_eps"] = engine.generator_ceiling_eps(job.variant, job.batch)
 
 
 def _properties(engine: Engine, workload: str, variant: str) -> dict[str, dict[str, object]]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from engines.protocol import OfferedLoad, Progress, Task
 from lab.trial.drive import Driven
-from lab.trial.spec import TrialSpec
+from lab.trial.spec import EngineTrial
 from results import schema
 from workloads.datasets.dataset import Dataset
 from workloads.model import Columns, Workload
@@ -44,7 +44,7 @@ def check_answer(
     return None
 
 
-def conclude(driven: Driven, task: Task, spec: TrialSpec, result: Result) -> None:
+def conclude(driven: Driven, task: Task, spec: EngineTrial, result: Result) -> None:
     """Set status, rates and reason; a rate exists only for a verified answer."""
     doubts = list(driven.doubts)
     events, due = driven.measured.events, task.dataset.events
@@ -71,11 +71,11 @@ def conclude(driven: Driven, task: Task, spec: TrialSpec, result: Result) -> Non
 
 
 def _judge_load(
-    driven: Driven, task: Task, load: OfferedLoad, spec: TrialSpec, result: Result
+    driven: Driven, task: Task, load: OfferedLoad, spec: EngineTrial, result: Result
 ) -> tuple[str, ...]:
     """Set the status by the criteria of a sustained rate; return why it is not ok, or limits."""
-    from lab.matrix.load.objective import parse_objective
     from lab.measure.latency import percentiles
+    from lab.measure.objective import parse_objective
     from lab.measure.sustained import Criteria, judge
 
     measured = driven.measured

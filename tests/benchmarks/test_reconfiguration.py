@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.reconfiguration import TooFewError, switch_times_ns
 from engines.small_dataset import write_dataset
-from lab.matrix.load.spec import LoadSpec
+from lab.load.spec import LoadSpec
 from tests.workloads.suite.streams import generated
 from workloads.registry import workload
 

@@ -16,7 +16,7 @@ from engines.conformance_load import LOAD_CASES, run_load_case
 from engines.registry import engine, names
 from engines.small_dataset import write_dataset
 from lab.run.spawn import run_trial
-from lab.trial.spec import TrialSpec
+from lab.trial.spec import EngineTrial
 from workloads.model import DGSProgram
 from workloads.registry import NAMES, workload
 
@@ -238,14 +238,13 @@ def family(monkeypatch):
 
 def spec_of(engine_name, setting, folder):
     data = ordinary_input(workload("event_window"))
-    return TrialSpec(
+    return EngineTrial(
         engine=engine_name,
         variant=setting.variant,
         workers=setting.workers,
         batch=setting.batch,
         options=setting.options,
         dataset=write_dataset(data, "event_window", folder / "data"),
-        spawned_ns=0,
     )
 
 

@@ -13,8 +13,8 @@ from engines.fake.options import FakeOptions, parse_options
 from engines.fake.server import serve
 from engines.protocol import Task
 from engines.small_dataset import write_dataset
-from lab.matrix.load.schedule import offer
-from lab.matrix.load.spec import CONSTANT, POISSON, LoadSpec
+from lab.load.schedule import offer
+from lab.load.spec import CONSTANT, POISSON, LoadSpec
 from lab.measure.latency import percentiles
 from tests.workloads.suite.streams import generated
 from workloads.model.trace import compare

@@ -14,8 +14,8 @@ from engines.paced import Pacer
 from engines.protocol import OfferedLoad, Task
 from engines.reference.adapter import PreparedReference, ReferenceEngine
 from engines.small_dataset import write_dataset
-from lab.matrix.load.schedule import offer
-from lab.matrix.load.spec import LoadSpec
+from lab.load.schedule import offer
+from lab.load.spec import LoadSpec
 from lab.measure.latency import percentiles
 from tests.engines.clock import FakeClock
 from tests.examples import examples

@@ -10,7 +10,7 @@ docs/method.md.
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 
-from lab.run.search.settings import SearchSettings
+from lab.matrix.search import SearchSettings
 from lab.run.search.state import (
     BISECT,
     CONFIRM,

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from lab.matrix.cells import Cell
+from lab.matrix.search import SearchSettings
 from lab.measure.sustained import Criteria
 from lab.run.search.errors import SearchError
-from lab.run.search.settings import SearchSettings
 from lab.run.search.state import Bracket, Probe, State, Vote
 
 FOLDER = "searches"

@@ -3,11 +3,13 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
+from lab.load.spec import LoadSpec
 from lab.matrix.cells import Cell
-from lab.matrix.load.spec import LoadSpec
 from lab.run.search.errors import SearchError
 from lab.run.search.plan import INVALID_VOTES, replay
 from lab.run.search.state import CRASH, FAIL, INVALID, PASS, STOP, TOO_SHORT, State, Step, Vote
@@ -82,7 +84,7 @@ class Searches:
             rows: of an earlier session, in the order in which they were run; rows that belong to no
                 search are passed over.
             feasible_eps: by cell id, the highest rate for which the input has events, from
-                `lab.matrix.load.arrivals.feasible_eps`; must be the same when a run is resumed.
+                `lab.load.arrivals.feasible_eps`; must be the same when a run is resumed.
             recorded: is called now and after every row with the cell and how its search stands,
                 e.g. a `lab.run.search.record.Recorder`.
 
@@ -117,7 +119,7 @@ class Searches:
             vote=step.vote,
             rate_eps=step.rate_eps,
             repetition=done + 1,
-            load=replace(cell.load, rate_eps=step.rate_eps),
+            load=msgspec.structs.replace(cell.load, rate_eps=step.rate_eps),
             pause_s=_pause_s(self._votes[id_]),
         )
 

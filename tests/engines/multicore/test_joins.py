@@ -14,8 +14,8 @@ from engines.multicore.joins.run import ADHOC, INDEXED, JOINS, SINGLE, JoinRun
 from engines.multicore.oplus.run import OperatorRun
 from engines.protocol import Task
 from engines.small_dataset import write_dataset
-from lab.matrix.load.schedule import offer
-from lab.matrix.load.spec import LoadSpec
+from lab.load.schedule import offer
+from lab.load.spec import LoadSpec
 from tests.examples import examples
 from tests.workloads.suite.streams import generated
 from workloads.model import Input, Query, Stream

@@ -9,8 +9,8 @@ from engines.errors import EngineError
 from engines.multicore.adapter import MulticoreEngine, MulticoreRun
 from engines.protocol import Task
 from engines.small_dataset import write_dataset
-from lab.matrix.load.schedule import offer
-from lab.matrix.load.spec import BURSTS, CONSTANT, POISSON, LoadSpec
+from lab.load.schedule import offer
+from lab.load.spec import BURSTS, CONSTANT, POISSON, LoadSpec
 from tests.workloads.suite.streams import generated
 from workloads.model import DGSProgram
 from workloads.model.trace import compare

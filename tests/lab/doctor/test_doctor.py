@@ -10,10 +10,11 @@ import pytest
 from click.testing import CliRunner
 
 from lab.cli.doctor import doctor
-from lab.doctor import control_group, cpu, energy, java, memory, programs, virtual
+from lab.doctor import cpu, energy, java, memory, programs, virtual
 from lab.doctor.checkup import PROBES, examine
 from lab.doctor.finding import Finding, State, ok
-from lab.doctor.machine import Machine
+from lab.host import control_group
+from lab.host.machine import Machine
 from lab.measure.energy.none import NoCounters
 from workloads.datasets.errors import DatasetError
 

@@ -4,9 +4,9 @@ import json
 import os
 import signal
 import time
-from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pyarrow.parquet as pq
 import pytest
 
@@ -14,11 +14,11 @@ from lab.isolate.check import check
 from lab.isolate.container import Mount, run_contained
 from lab.isolate.engine import LABEL_OWNER, connect, sweep
 from lab.isolate.errors import IsolationError
-from lab.isolate.inside import translate
 from lab.isolate.isolation import Isolation
 from lab.isolate.source import source_digest
+from lab.run.inside import translate
 from lab.run.spawn import run_trial
-from lab.trial.spec import TrialSpec
+from lab.trial.spec import EngineTrial
 from lab.trial.verify import make_expected
 from workloads.datasets import oracle_cache
 from workloads.datasets.cut import before, event_times
@@ -56,14 +56,13 @@ def trial(tmp_path, small_dataset, image):
     """Runs one trial of the fake engine in a container; returns the columns that it gives."""
 
     def run(variant, *, engine="fake", memory=None, timeout_s=TIMEOUT_S, **options):
-        spec = TrialSpec(
+        spec = EngineTrial(
             engine=engine,
             variant=variant,
             workers=1,
             batch=1,
             options=options,
             dataset=small_dataset(),
-            spawned_ns=0,
             series=tmp_path / "run" / "series" / "t.parquet",
             outputs=tmp_path / "run" / "outputs" / "t.parquet",
         )
@@ -307,25 +306,25 @@ def test_image_without_python_is_refused(podman_engine, image):
 def test_every_path_of_a_specification_is_translated_also_of_a_cut_dataset(tmp_path, small_dataset):
     dataset = small_dataset()
     cut = before(dataset, event_times(dataset), 1000)
-    spec = TrialSpec(
+    spec = EngineTrial(
         engine="e",
         variant="v",
         workers=1,
         batch=1,
         options={},
         dataset=cut,
-        spawned_ns=0,
         series=tmp_path / "series" / "s.parquet",
         outputs=Path("outputs/o.parquet"),
     )
     folder = tmp_path / "folder"
     folder.mkdir()
     inside = translate(spec, folder)
-    assert {stream.path.parent for stream in inside.spec.dataset.streams} == {Path("/data/0")}
-    assert {s.path.parent for s in inside.spec.dataset.whole().streams} == {Path("/data/0")}
-    assert [s.path.name for s in inside.spec.dataset.streams] == [s.path.name for s in cut.streams]
-    assert str(inside.spec.series).startswith("/trial/")
-    assert replace(inside.spec, dataset=cut, series=spec.series, outputs=spec.outputs) == spec
+    assert {stream.path.parent for stream in inside.job.dataset.streams} == {Path("/data/0")}
+    assert {s.path.parent for s in inside.job.dataset.whole().streams} == {Path("/data/0")}
+    assert [s.path.name for s in inside.job.dataset.streams] == [s.path.name for s in cut.streams]
+    assert str(inside.job.series).startswith("/trial/")
+    told = {"dataset": cut, "series": spec.series, "outputs": spec.outputs}
+    assert msgspec.structs.replace(inside.job, **told) == spec
     assert [(m.inside, m.writable) for m in inside.mounts] == [("/data/0", False), ("/trial", True)]
     assert {target for _, target in inside.outputs} == {tmp_path / "series", Path("outputs")}
 

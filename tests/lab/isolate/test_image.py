@@ -17,7 +17,7 @@ from lab.isolate.engine import connect
 from lab.isolate.isolation import Isolation
 from lab.isolate.source import source_digest
 from lab.run.spawn import run_trial
-from lab.trial.spec import TrialSpec
+from lab.trial.spec import EngineTrial
 from tests.lab.isolate.podman import SOURCE, NoEngineError, podman
 
 SUITE = "bookworm"
@@ -130,14 +130,13 @@ def test_image_of_the_dockerfile_runs_trials_of_this_source(
     check(Isolation(kind="container", image="lab-built", memory="2g"))
 
     for engine, variant in (("reference", "sequential"), ("multicore", "dgs")):
-        spec = TrialSpec(
+        spec = EngineTrial(
             engine=engine,
             variant=variant,
             workers=1,
             batch=64,
             options={},
             dataset=small_dataset(),
-            spawned_ns=0,
         )
         isolation = Isolation(kind="container", image="lab-built", memory="2g")
         log = tmp_path / f"{engine}.log"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.doctor.machine import Machine
+from lab.host.machine import Machine
 from lab.measure.machine import await_near, look
 
 CPU = "sys/devices/system/cpu"

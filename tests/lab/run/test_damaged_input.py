@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from engines.conformance import ordinary_input
@@ -11,7 +12,7 @@ from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from lab.matrix.matrix import parse_matrix
 from lab.run.inputs import find_dataset
 from lab.run.spawn import run_trial
-from lab.trial.spec import TrialSpec, read_spec, write_spec
+from lab.trial.spec import EngineTrial, read_job, write_job
 from tests.lab.run.runs import run_lab
 from tests.workloads.datasets.test_integrity import flip
 from workloads.datasets.catalog import Catalog
@@ -59,14 +60,13 @@ def checked(tmp_path):
     data = write_dataset(
         ordinary_input(workload("event_window")), "event_window", tmp_path / "data"
     )
-    return TrialSpec(
+    return EngineTrial(
         engine="fake",
         variant="correct",
         workers=1,
         batch=1,
         options={},
         dataset=verified(data),
-        spawned_ns=0,
     )
 
 
@@ -86,7 +86,7 @@ def test_a_trial_does_not_read_what_the_run_has_checked(checked, tmp_path):
     """A checksum that is wrong shows it."""
     wrong = replace(checked.dataset.streams[0], file_sha256="1" * 64)
     streams = (wrong, *checked.dataset.streams[1:])
-    spec = replace(checked, dataset=replace(checked.dataset, streams=streams))
+    spec = msgspec.structs.replace(checked, dataset=replace(checked.dataset, streams=streams))
     assert run_trial(spec, log=tmp_path / "log", timeout_s=60).result["status"] == "ok"
     wrong.path.touch()
     row = run_trial(spec, log=tmp_path / "log", timeout_s=60).result
@@ -94,8 +94,8 @@ def test_a_trial_does_not_read_what_the_run_has_checked(checked, tmp_path):
 
 
 def test_stamps_and_checksums_survive_a_trials_specification(checked, tmp_path):
-    write_spec(checked, tmp_path / "spec.json")
-    read = read_spec(tmp_path / "spec.json").dataset
+    write_job(checked, tmp_path / "spec.json")
+    read = read_job(tmp_path / "spec.json").dataset
     assert read == checked.dataset
     assert [s.stamp for s in read.streams] == [s.stamp for s in checked.dataset.streams]
 

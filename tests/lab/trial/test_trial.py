@@ -10,16 +10,24 @@ from engines.protocol import Progress
 from engines.small_dataset import write_dataset
 from lab.isolate.errors import DiskFullError
 from lab.isolate.process import Outcome
-from lab.matrix.load.spec import LoadSpec
+from lab.load.spec import LoadSpec
 from lab.measure.energy.estimate import Estimate
 from lab.measure.hdr import LATENCY, WARM_UP, read_log
 from lab.measure.series import STEP_NS
 from lab.run.spawn import classify, run_trial
 from lab.trial.process import run_trial as run_trial_here
-from lab.trial.spec import TrialSpec, read_spec, write_spec
+from lab.trial.spec import (
+    CeilingJob,
+    EngineTrial,
+    OracleJob,
+    read_job,
+    workload_of,
+    write_job,
+)
 from lab.trial.verdict import rates, steadiness
 from results.schema import NAMES, VERIFIED
 from tests.workloads.suite.streams import generated
+from workloads.datasets.oracle_cache import expected_rows
 from workloads.registry import NAMES as NAMES_OF_WORKLOADS
 from workloads.registry import workload
 
@@ -33,14 +41,13 @@ def specify(tmp_path, small_dataset):
 
     def make(variant, *, workload="event_window", engine="fake", events=None, **given):
         fields = {name: given.pop(name) for name in list(given) if name in SPECIFIED}
-        return TrialSpec(
+        return EngineTrial(
             engine=engine,
             variant=variant,
             workers=1,
             batch=1,
             options=given,
             dataset=small_dataset(workload, events=events),
-            spawned_ns=0,
             series=tmp_path / "series.parquet",
             histograms=tmp_path / "trial.hlog",
             outputs=tmp_path / "outputs.parquet",
@@ -359,30 +366,20 @@ def test_estimate_has_columns_of_its_own(trial):
     assert row["energy_gross_j"] is None
 
 
-def test_ceiling_of_a_generator_is_measured_without_running_anything(tmp_path, small_dataset):
-    spec = TrialSpec(
-        engine="fake",
-        variant="crash",
-        workers=1,
-        batch=1,
-        options={},
-        dataset=small_dataset(),
-        spawned_ns=0,
-        measures_ceiling_only=True,
-    )
-    result = run_trial(spec, log=tmp_path / "c.log", timeout_s=TIMEOUT_S).result
+def test_ceiling_of_a_generator_is_measured_without_running_anything(tmp_path):
+    job = CeilingJob(engine="fake", variant="crash", batch=1)
+    result = run_trial(job, log=tmp_path / "c.log", timeout_s=TIMEOUT_S).result
     assert result["generator_ceiling_eps"] is None and result.get("status") is None
 
 
 def test_second_attempt_is_counted_in_the_log(tmp_path, small_dataset):
-    spec = TrialSpec(
+    spec = EngineTrial(
         engine="fake",
         variant="correct",
         workers=1,
         batch=1,
         options={"refuse": "not now"},
         dataset=small_dataset(),
-        spawned_ns=0,
     )
     attempts = [
         run_trial(spec, log=tmp_path / "a.log", timeout_s=TIMEOUT_S).attempt for _ in range(2)
@@ -396,8 +393,8 @@ def test_unknown_engine_is_a_crash_that_names_those_that_exist(trial):
     assert "no engine 'nosuch'; there are" in row["reason"]
 
 
-def test_specification_survives_its_json(tmp_path, small_dataset):
-    spec = TrialSpec(
+def test_a_job_survives_its_json(tmp_path, small_dataset):
+    trial = EngineTrial(
         engine="e",
         variant="v",
         workers=3,
@@ -409,8 +406,18 @@ def test_specification_survives_its_json(tmp_path, small_dataset):
         load=offered(arrival="bursts", params={"on_s": 1.0, "off_s": 0.5}),
         estimate=Estimate(watts_per_core=3.0, source="test"),
     )
-    write_spec(spec, tmp_path / "spec.json")
-    assert read_spec(tmp_path / "spec.json") == spec
+    oracle = OracleJob(dataset=small_dataset(), query={"k": 3})
+    for job in (trial, oracle, CeilingJob(engine="e", variant="v", batch=7)):
+        write_job(job, tmp_path / "job.json")
+        assert read_job(tmp_path / "job.json") == job
+
+
+def test_an_oracles_job_leaves_its_answer_where_trials_find_it(tmp_path, small_dataset):
+    dataset = small_dataset()
+    job = OracleJob(dataset=dataset)
+    result = run_trial(job, log=tmp_path / "o.log", timeout_s=TIMEOUT_S).result
+    assert result.get("status") is None
+    assert expected_rows(workload_of(job), dataset) is not None
 
 
 def outcome(**more):
@@ -457,14 +464,13 @@ def test_memory_for_the_answer_is_there_before_the_clock_and_what_was_not_is_cou
     asked = workload("page_view_join")
     defaults = {name: one.default for name, one in asked.parameters.items()}
     dataset = write_dataset(generated(asked, defaults, 300_000, 1), asked.name, tmp_path / "data")
-    spec = TrialSpec(
+    spec = EngineTrial(
         engine="multicore",
         variant="dgs",
         workers=1,
         batch=4096,
         options={},
         dataset=dataset,
-        spawned_ns=0,
     )
     grown = []
     for _ in range(2):  # the first verifies, and so leaves the oracle's answer

@@ -14,7 +14,7 @@ import pytest
 
 from engines.conformance import ordinary_input
 from engines.small_dataset import write_dataset
-from lab.trial.spec import TrialSpec, write_spec
+from lab.trial.spec import EngineTrial, write_job
 from tests.lab.measure.energy.namespace import bind_class
 from tests.lab.measure.energy.powercap_tree import RANGE_UJ, PowercapTree
 from workloads.registry import workload
@@ -61,18 +61,17 @@ def test_the_record_of_a_trial_has_the_power_of_the_counters(tmp_path, provider)
     data = ordinary_input(workload("event_window"))
     dataset = write_dataset(data, "event_window", tmp_path / "data")
     events = sum(stream.rows for stream in dataset.streams)
-    spec = TrialSpec(
+    spec = EngineTrial(
         engine="fake",
         variant="correct",
         workers=1,
         batch=1,
         options={"rate_eps": events / 2.0},  # two seconds
         dataset=dataset,
-        spawned_ns=0,
         series=tmp_path / "series.parquet",
         energy=provider,
     )
-    write_spec(spec, tmp_path / "spec.json")
+    write_job(spec, tmp_path / "spec.json")
     command = ["-m", "lab.trial", str(tmp_path / "spec.json"), str(tmp_path / "result.json")]
     with (
         ticking(tree, powers),

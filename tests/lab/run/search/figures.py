@@ -10,8 +10,8 @@ from engine import Synthetic, searched
 from noise import correlated
 from trials import Queue, simulate
 
+from lab.matrix.search import SearchSettings
 from lab.measure.steady import UNSTEADY, steady_state
-from lab.run.search.settings import SearchSettings
 
 
 def steady(series=1000):

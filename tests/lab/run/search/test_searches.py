@@ -1,18 +1,18 @@
 import json
-from dataclasses import asdict
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import asdict
 
+from lab.load.spec import LoadSpec
 from lab.matrix.cells import Cell
-from lab.matrix.load.spec import LoadSpec
 from lab.matrix.matrix import WorkloadEntry
+from lab.matrix.search import SearchSettings
 from lab.run.search.errors import SearchError
 from lab.run.search.record import Recorder, read_searches
 from lab.run.search.run import Searches, vote_of
-from lab.run.search.settings import SearchSettings
 from lab.run.search.state import CRASH, FAIL, INVALID, PASS, STOP, TOO_SHORT, VERDICTS, Vote
 from results import schema
 from tests.examples import examples

@@ -3,8 +3,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from lab.matrix.load.objective import parse_objective
 from lab.measure.latency import Percentiles
+from lab.measure.objective import parse_objective
 from lab.measure.sustained import Criteria
 from lab.measure.window import window
 from results.schema import NAMES, STATUSES

@@ -1,4 +1,4 @@
-"""The doctor's one seam to the machine: files below a root, programs on PATH, the environment.
+"""The one seam to the machine: files below a root, programs on PATH, the environment.
 
 Probes see the machine only through this value, so tests hand them a fake tree.
 """

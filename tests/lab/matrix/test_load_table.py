@@ -4,10 +4,10 @@ import pytest
 
 from engines.protocol import FULL
 from lab.errors import MatrixError
-from lab.matrix.load.entry import CATCH_UP, OPEN, SEARCH, LoadEntry, specs
-from lab.matrix.load.spec import ARRIVALS, REPLAY
-from lab.matrix.load.table import parse_loads
-from lab.run.search.settings import SearchSettings
+from lab.load.spec import ARRIVALS, REPLAY
+from lab.matrix.load_entry import CATCH_UP, OPEN, SEARCH, LoadEntry, specs
+from lab.matrix.load_table import parse_loads
+from lab.matrix.search import SearchSettings
 
 
 def parsed(text):

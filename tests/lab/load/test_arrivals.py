@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lab.matrix.load.arrivals import due_times, expected_events, feasible_eps, replay_times
-from lab.matrix.load.spec import BURSTS, CONSTANT, PHASES, POISSON, REPLAY, STEP, LoadSpec
+from lab.load.arrivals import due_times, expected_events, feasible_eps, replay_times
+from lab.load.spec import BURSTS, CONSTANT, PHASES, POISSON, REPLAY, STEP, LoadSpec
 
 RATED = (CONSTANT, POISSON, BURSTS, PHASES, STEP)
 

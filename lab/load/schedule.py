@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engines.protocol import OfferedLoad
-from lab.matrix.load.arrivals import (
+from lab.load.arrivals import (
     NS_PER_S,
     due_times,
     expected_events,
@@ -23,8 +23,8 @@ from lab.matrix.load.arrivals import (
     parameters,
     replay_times,
 )
-from lab.matrix.load.errors import LoadError
-from lab.matrix.load.spec import REPLAY, LoadSpec
+from lab.load.errors import LoadError
+from lab.load.spec import REPLAY, LoadSpec
 from workloads.datasets.cut import before, event_times
 from workloads.datasets.dataset import Dataset
 

@@ -1,7 +1,8 @@
 """One concrete offered load: what a single trial is given."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from engines.protocol import ADAPTIVE
 
@@ -26,8 +27,7 @@ ARRIVALS: Mapping[str, Mapping[str, float]] = {
 """The arrival processes, and the parameters of each with their defaults."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadSpec:
+class LoadSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An offered load of one rate.
 
     Attributes:
@@ -58,6 +58,6 @@ class LoadSpec:
     seed: int = 1
     batching: str = ADAPTIVE
     heartbeat_ms: float = 1.0
-    params: Mapping[str, float] = field(default_factory=dict)
+    params: Mapping[str, float] = {}
     objective: str | None = None
     send_lag_ms: float = SEND_LAG_MS

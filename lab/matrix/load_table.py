@@ -43,11 +43,11 @@ from typing import Any
 
 from engines.protocol import ADAPTIVE, BATCHINGS
 from lab.errors import MatrixError
-from lab.matrix.load.entry import CATCH_UP, OPEN, SEARCH, LoadEntry
-from lab.matrix.load.objective import EXPECTED, parse_objective
-from lab.matrix.load.spec import ARRIVALS, CONSTANT, REPLAY, SEND_LAG_MS
+from lab.load.spec import ARRIVALS, CONSTANT, REPLAY, SEND_LAG_MS
+from lab.matrix.load_entry import CATCH_UP, OPEN, SEARCH, LoadEntry
+from lab.matrix.search import SearchSettings
 from lab.matrix.toml_table import LONGEST_S, REQUIRED, TomlTable, is_finite
-from lab.run.search.settings import SearchSettings
+from lab.measure.objective import EXPECTED, parse_objective
 
 SHORTEST_HEARTBEAT_MS = 0.01
 """A hundred thousand heartbeats a second on each stream: more would be the load."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from lab.doctor.machine import Machine
+from lab.host.machine import Machine
 
 
 def cores(machine: Machine) -> float | None:

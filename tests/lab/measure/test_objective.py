@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from engines.protocol import Histogram
-from lab.matrix.load.objective import Objective, parse_objective
 from lab.measure.latency import percentiles
+from lab.measure.objective import Objective, parse_objective
 
 
 def of(values_ns):

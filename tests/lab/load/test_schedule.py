@@ -1,15 +1,14 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from engines.protocol import FULL
 from engines.small_dataset import write_dataset
-from lab.matrix.load.errors import LoadError
-from lab.matrix.load.schedule import offer
-from lab.matrix.load.spec import BURSTS, CONSTANT, PHASES, POISSON, REPLAY, STEP, LoadSpec
+from lab.load.errors import LoadError
+from lab.load.schedule import offer
+from lab.load.spec import BURSTS, CONSTANT, PHASES, POISSON, REPLAY, STEP, LoadSpec
 from tests.examples import examples
 from tests.workloads.suite.streams import generated
 from workloads.model import Alphabet, Input, Stream

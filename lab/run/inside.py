@@ -6,12 +6,14 @@
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import msgspec
+
 from lab.isolate.container import Mount
-from lab.trial.spec import TrialSpec
+from lab.trial.spec import CeilingJob, Job
 from workloads.datasets.dataset import Dataset, DatasetStream
 
 FOLDER = PurePosixPath("/trial")
@@ -19,42 +21,43 @@ FOLDER = PurePosixPath("/trial")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inside:
-    """A trial as its container sees it.
+    """A job as its container sees it.
 
     Attributes:
-        spec: the specification with the container's paths.
+        job: it, with the container's paths.
         mounts: what has to be mounted for them to be there.
         outputs: folders in which the trial's files will lie on this machine, and where what is in
             them belongs.
     """
 
-    spec: TrialSpec
+    job: Job
     mounts: tuple[Mount, ...]
     outputs: tuple[tuple[Path, Path], ...]
 
 
-def translate(spec: TrialSpec, folder: Path) -> Inside:
-    """Return a specification for a container in which `folder` is mounted as FOLDER.
+def translate(job: Job, folder: Path) -> Inside:
+    """Return a job for a container in which `folder` is mounted as FOLDER.
 
-    Every path of the specification itself is taken for an output; its folder is made now, so that
-    it belongs to this user.
+    Every path of the job itself is taken for an output; its folder is made now, so that it belongs
+    to this user.
     """
+    own = Mount(host=folder, inside=str(FOLDER), writable=True)
+    if isinstance(job, CeilingJob):
+        return Inside(job=job, mounts=(own,), outputs=())
     outputs: list[tuple[Path, Path]] = []
     paths: dict[str, Any] = {}
-    for number, field in enumerate(fields(spec)):
-        value = getattr(spec, field.name)
+    for number, (field, value) in enumerate(msgspec.structs.asdict(job).items()):
         if isinstance(value, Path):
             # Files of one name may belong to different folders.
             (folder / str(number)).mkdir()
-            paths[field.name] = Path(FOLDER / str(number) / value.name)
+            paths[field] = Path(FOLDER / str(number) / value.name)
             outputs.append((folder / str(number), value.parent))
-    hosts = dict.fromkeys(stream.path.absolute().parent for stream in spec.dataset.whole().streams)
+    hosts = dict.fromkeys(stream.path.absolute().parent for stream in job.dataset.whole().streams)
     inside = {host: PurePosixPath(f"/data/{number}") for number, host in enumerate(hosts)}
     mounts = [Mount(host=host, inside=str(path)) for host, path in inside.items()]
-    mounts.append(Mount(host=folder, inside=str(FOLDER), writable=True))
     return Inside(
-        spec=replace(spec, dataset=_dataset(spec.dataset, inside), **paths),
-        mounts=tuple(mounts),
+        job=msgspec.structs.replace(job, dataset=_dataset(job.dataset, inside), **paths),
+        mounts=(*mounts, own),
         outputs=tuple(outputs),
     )
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from engines.protocol import ADAPTIVE
-from lab.matrix.load.spec import ARRIVALS, CONSTANT, REPLAY, SEND_LAG_MS, LoadSpec
-from lab.run.search.settings import SearchSettings
+from lab.load.spec import ARRIVALS, CONSTANT, REPLAY, SEND_LAG_MS, LoadSpec
+from lab.matrix.search import SearchSettings
 
 CATCH_UP = "catch-up"
 OPEN = "open"

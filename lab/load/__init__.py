@@ -1,0 +1,1 @@
+"""Offered load: when each event is due, in the trial and in what plans it."""

@@ -1,1 +1,0 @@
-"""Offered load: when each event is due."""
