@@ -22,9 +22,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from benchmarks.generator import percentile_ns
-from engines.multicore.adapter import LOAD_RING_BLOCKS
 from engines.multicore.oplus.elastic.mapping import balanced_mapping
-from engines.multicore.oplus.run import OperatorRun
+from engines.multicore.oplus.options import OplusOptions
+from engines.multicore.oplus.run import OplusRun
+from engines.multicore.run.settings import LOAD_RING_BLOCKS, RunSettings
 from lab.load.arrivals import expected_events
 from lab.load.schedule import offer
 from lab.load.spec import LoadSpec
@@ -83,14 +84,11 @@ def switch_times_ns(
     """
     offered = offer(spec, dataset, grid=found.output.grid)
     assert isinstance(found.program, Query)
-    run = OperatorRun(
+    run = OplusRun(
         found.program,
         offered.dataset.load(),
-        instances=before,
-        most=max(before, after),
-        batch=BATCH,
-        ring_blocks=LOAD_RING_BLOCKS,
-        load=offered.load,
+        RunSettings(workers=before, batch=BATCH, ring_blocks=LOAD_RING_BLOCKS, load=offered.load),
+        OplusOptions(max_instances=max(before, after)),
     )
     try:
         changer = threading.Thread(target=_change, args=(run, spec, before, after, rounds))
@@ -116,7 +114,7 @@ def switch_times_ns(
     return dict(taken)
 
 
-def _change(run: OperatorRun, spec: LoadSpec, before: int, after: int, rounds: int) -> None:
+def _change(run: OplusRun, spec: LoadSpec, before: int, after: int, rounds: int) -> None:
     """Change there and back, until the rounds are over or the run is."""
     pauses = random.Random(SEED)
     time.sleep(spec.warm_up_s)

@@ -5,6 +5,8 @@
 namespace lab::python {
 namespace {
 
+using States = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
 std::int32_t add_stream(DgsRun& run, const Array<std::int64_t>& ts, const std::optional<Array<std::int32_t>>& tag,
                         const TupleColumns& payload, const Array<std::int64_t>& heartbeats, std::int32_t owner,
                         const Due& due, const Due& heartbeat_due) {
@@ -48,11 +50,15 @@ std::int32_t add_template(DgsRun& run, const std::vector<std::int32_t>& parent, 
 
 // Makes state i of `storage` (stride bytes each) the state of leaf `leaves[i]` of tree `trees[i]`.
 void place(DgsRun& run, std::int32_t mailbox, const Array<std::int32_t>& trees, const Array<std::int32_t>& leaves,
-           Address storage, std::int64_t stride) {
+           const States& storage, std::int64_t stride) {
   if (trees.shape(0) != leaves.shape(0)) throw std::invalid_argument("one leaf per tree");
+  if (static_cast<std::int64_t>(storage.shape(0)) < static_cast<std::int64_t>(trees.shape(0)) * stride) {
+    throw std::invalid_argument("storage has no room for all states");
+  }
+  auto* const first = reinterpret_cast<std::byte*>(kept(run, storage));
   for (std::size_t i = 0; i < trees.shape(0); ++i) {
     run.mailbox(mailbox).leaf_of_tree.at(static_cast<std::size_t>(trees.data()[i])) = leaves.data()[i];
-    run.forest.place(trees.data()[i], leaves.data()[i], at<std::byte*>(storage) + static_cast<std::int64_t>(i) * stride);
+    run.forest.place(trees.data()[i], leaves.data()[i], first + static_cast<std::int64_t>(i) * stride);
   }
 }
 
@@ -101,7 +107,7 @@ void bind_dgs(nb::module_& m) {
             return run.forest.add_trees(shape, count);
           }, "shape"_a, "count"_a)
       .def("add_mailbox", &DgsRun::add_mailbox, "worker"_a)
-      .def("place", &place, "mailbox"_a, "trees"_a, "leaves"_a, "storage"_a, "stride"_a)
+      .def("place", &place, "mailbox"_a, "trees"_a, "leaves"_a, "storage"_a.noconvert(), "stride"_a)
       .def("initialise", &initialise, "first_tree"_a, "count"_a, "initial"_a)
       .def("add_lane", &add_lane, "mailbox"_a, "stream"_a, "run"_a, "slots"_a.none(), "state"_a,
            "order_tree"_a.none(), "order_node"_a.none(), "update"_a)

@@ -8,69 +8,59 @@ from engines.errors import EngineError
 from engines.multicore import _core
 from engines.multicore.dgs.wiring import Wiring
 from engines.multicore.kernels.compile import Kernels
-from engines.multicore.run.core_run import CoreRun, core_settings, set_up
+from engines.multicore.run.core_run import CoreRun, set_up
 from engines.multicore.run.results import LATENCY, histogram
-from engines.protocol import Histogram, Measured, OfferedLoad
-from workloads.model import DGSProgram, Input, PlanError, Workload
+from engines.multicore.run.settings import RunSettings, itemsizes
+from engines.protocol import Histogram, Measured
+from workloads.model import DGSProgram, Input, PlanError
 from workloads.model.optimizer import choose_plan
 from workloads.model.plan import Plan
 from workloads.model.profile import profile
 from workloads.model.render import plan_text
 from workloads.model.validity import check_plan
 
-RING_BLOCKS = 64
 MOST_RESERVED_BYTES = 512 << 20
 """With a load: most memory for outputs that is touched where nobody knows how many there are."""
 
 
-class MulticoreRun(CoreRun):
-    """One run on columns in memory. Usable without a dataset: tests and benchmarks do."""
+class DgsRun(CoreRun):
+    """One run of a DGS program. Usable without a dataset: tests and benchmarks do.
+
+    Args:
+        program: what to compute.
+        data: on which input.
+        settings: how the run goes.
+        plan: the synchronization plan; None: the optimizer's.
+
+    Raises:
+        EngineError: the program does not compile, its plan is not valid, or a setting is out of
+            range.
+    """
 
     def __init__(
         self,
-        workload: Workload,
+        program: DGSProgram,
         data: Input,
+        settings: RunSettings,
         *,
-        workers: int,
-        batch: int,
-        pin: bool | None = None,
-        ring_blocks: int = RING_BLOCKS,
         plan: Plan | None = None,
-        load: OfferedLoad | None = None,
-        measure: bool = True,
-        expected_outputs: int | None = None,
     ) -> None:
-        program = workload.program
-        assert isinstance(program, DGSProgram), "the adapter checks"
+        super().__init__(program.output, settings)
         profiles = profile(data)
         try:
-            self.plan = plan or choose_plan(program, data.alphabet, profiles, workers)
+            self.plan = plan or choose_plan(program, data.alphabet, profiles, settings.workers)
             check_plan(self.plan, profiles)
         except PlanError as error:
             raise EngineError(str(error)) from error
-        super().__init__(
-            program.output, load=load, measure=measure, expected_outputs=expected_outputs
-        )
         self._plan_text = plan_text(self.plan)
-        fields = [program.output[name] for name in program.output.names or ()]
         with set_up():
             self._core = _core.DgsRun(
-                core_settings(
-                    workers=workers,
-                    threads=workers,
-                    batch=batch,
-                    ring_blocks=ring_blocks,
-                    pin=pin,
-                    load=load,
-                    reserved_rows=self._reserved_rows(_most_rows(program, data.events)),
-                    measure=measure,
-                ),
+                settings.for_core(program.output, most_rows=_most_rows(program, data.events)),
                 max_outputs_per_event=program.max_outputs_per_event,
-                itemsizes=[field.itemsize for field in fields],
+                itemsizes=itemsizes(program.output),
             )
-            kernels = Kernels(program)
-            self._wiring: Wiring | None = Wiring(self._core, self.plan, data, kernels, load)
-            self._wiring.build()
+            self._kernels = Kernels(program)
+            Wiring(self._core, self.plan, data, self._kernels, settings.load).build()
             self._core.start()
 
     def run(self) -> Measured:
@@ -85,11 +75,6 @@ class MulticoreRun(CoreRun):
         if len(sync.counts):
             counters["sync_median_ns"] = float(_median(sync))
         return self._measured(self._plan_text, counters)
-
-    def close(self) -> None:
-        """Release the core, its threads, the kernels and the input."""
-        super().close()
-        self._wiring = None
 
     def _at_full_speed(self, core: Any) -> dict[str, Any]:
         return {"latency": histogram(core.latency(), LATENCY)}

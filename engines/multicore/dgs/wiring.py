@@ -19,8 +19,7 @@ from engines.protocol import OfferedLoad
 from workloads.model import DGSProgram, ForkJoin, Input, ListColumn, StateType, Stream
 from workloads.model.plan import ImplTag, Plan, PlanNode
 
-_LINE = 128  # bytes; kCacheLine of the core
-_UNIT = 8  # bytes; kStateUnit of the core
+_LINE, _UNIT = _core.CACHE_LINE, _core.STATE_UNIT  # bytes
 
 Int32Array = npt.NDArray[np.int32]
 
@@ -48,11 +47,11 @@ class _Shape:
 
 
 class Wiring:
-    """Builds the core of one run. Keeps what the core borrows alive."""
+    """Builds the core of one run, which keeps the arrays that it borrows."""
 
     def __init__(
         self,
-        core: "_core.DgsRun",
+        core: _core.DgsRun,
         plan: Plan,
         data: Input,
         kernels: Kernels,
@@ -65,7 +64,6 @@ class Wiring:
         self._kernels = kernels
         self._load = load
         self._states = {state.name: index for index, state in enumerate(self._program.states)}
-        self._kept: list[object] = []
 
     def build(self) -> None:
         """Wire everything up; the core can then be started.
@@ -157,9 +155,8 @@ class Wiring:
         stride = _round_up(leaf_state.dtype.itemsize, _UNIT)
         trees, leaves = group.trees()
         storage = _aligned(stride * max(1, len(trees)))
-        self._kept.append(storage)
         base = storage.ctypes.data
-        self.core.place(mailbox, trees, leaves, base, stride)
+        self.core.place(mailbox, trees, leaves, storage, stride)
         for index in sorted(group.streams()):
             self._add_lane(mailbox, group, index, leaf_state, base, stride // _UNIT)
 

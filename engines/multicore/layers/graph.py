@@ -5,16 +5,17 @@ How and why: docs/decisions/0011-determinism-layers.md.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from engines.multicore import _core
 from engines.multicore.layers.options import IN_WORDS, LayersOptions
-from engines.multicore.run.core_run import CoreRun, core_settings
+from engines.multicore.run.core_run import CoreRun
 from engines.multicore.run.results import histogram
-from engines.protocol import Measured, OfferedLoad
+from engines.multicore.run.settings import RunSettings
+from engines.protocol import Measured
 from workloads.model import Columns
 
 HANDED_OVER = (
@@ -25,32 +26,21 @@ HANDED_OVER = (
 
 
 class GraphRun(CoreRun, ABC):
-    """A run as a query graph. A subclass makes the core and adds operators and streams to it.
+    """A run as a query graph. A subclass adds operators and streams to its core.
 
     Args:
         output: what the answer's records are.
-        workers: instances of each operator.
+        settings: how the run goes; `ring_blocks` counts with a load only.
         options: the determinism layer.
-        load: when records are due; None: all at once.
-        measure: False leaves out latency and counts over time.
-        expected_outputs: records in the answer; None: not known.
     """
 
     _compares = False
     """Whether the operator is a join, which counts the pairs that it compares."""
 
     def __init__(
-        self,
-        output: np.dtype[np.void],
-        *,
-        workers: int,
-        options: LayersOptions | None,
-        load: OfferedLoad | None,
-        measure: bool,
-        expected_outputs: int | None,
+        self, output: np.dtype[np.void], settings: RunSettings, options: LayersOptions | None
     ) -> None:
-        super().__init__(output, load=load, measure=measure, expected_outputs=expected_outputs)
-        self._workers = workers
+        super().__init__(output, settings)
         self._options = options or LayersOptions()
 
     def run(self) -> Measured:
@@ -67,24 +57,13 @@ class GraphRun(CoreRun, ABC):
         """Return all outputs, by time and sink; what a sink got late stays late."""
         return super().answer()
 
-    def _make_core(
-        self, itemsizes: Sequence[int], *, batch: int, ring_blocks: int, pin: bool | None
-    ) -> _core.LayersRun:
+    def _make_core(self, itemsizes: list[int]) -> _core.LayersRun:
         """Return a core without operators; `itemsizes` are those of a pipeline's input."""
         return _core.LayersRun(
-            core_settings(
-                workers=self._workers,
-                threads=0,
-                batch=batch,
-                ring_blocks=ring_blocks,
-                pin=pin,
-                load=self._load,
-                reserved_rows=self._reserved_rows(),
-                measure=self._measure,
-            ),
+            self._settings.for_core(self._output, threads=0),
             determinism=self._options.determinism,
             channel_rows=self._options.channel_rows,
-            itemsizes=list(itemsizes),
+            itemsizes=itemsizes,
         )
 
     @abstractmethod

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
-OPERATOR, COMMUNICATION, NONE = "operator", "communication", "none"
-DETERMINISM = (COMMUNICATION, OPERATOR, NONE)
+from engines.multicore import _core
+from engines.multicore.run.settings import OwnOptions, wrong_name
+
+COMMUNICATION, OPERATOR, NONE = _core.DETERMINISMS
 CHANNEL_ROWS = 4096
-LEAST_CHANNEL_ROWS, MOST_CHANNEL_ROWS = 2, 1 << 20
-KINDS: Mapping[str, type[object]] = {"determinism": str, "channel_rows": int}
-"""Types of the options, by name."""
 
 IN_WORDS = {
     OPERATOR: "merge-sorting operators",
@@ -18,7 +18,7 @@ IN_WORDS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LayersOptions:
+class LayersOptions(OwnOptions):
     """Options of a run.
 
     Attributes:
@@ -27,23 +27,14 @@ class LayersOptions:
         channel_rows: records between two threads, rounded up to a power of two.
     """
 
+    KINDS: ClassVar[Mapping[str, type[object]]] = {"determinism": str, "channel_rows": int}
+
     determinism: str = COMMUNICATION
     channel_rows: int = CHANNEL_ROWS
 
-
-def layers_options(given: Mapping[str, object]) -> LayersOptions:
-    """Return the options among all those that a task gives; the others by default."""
-    return LayersOptions(**{k: v for k, v in given.items() if k in KINDS})  # type: ignore[arg-type]
-
-
-def wrong_options(given: Mapping[str, object]) -> str | None:
-    """Return what is wrong with the values of options of the right types, or None."""
-    options = layers_options(given)
-    if options.determinism not in DETERMINISM:
-        return f"determinism is one of {', '.join(DETERMINISM)}, got {options.determinism!r}"
-    if not LEAST_CHANNEL_ROWS <= options.channel_rows <= MOST_CHANNEL_ROWS:
-        return (
-            f"channel_rows must be between {LEAST_CHANNEL_ROWS} and {MOST_CHANNEL_ROWS}, got "
-            f"{options.channel_rows}"
-        )
-    return None
+    def wrong(self) -> str | None:
+        """Return what is wrong with the values, or None."""
+        least, most = _core.LEAST_CHANNEL_ROWS, _core.MOST_CHANNEL_ROWS
+        if not least <= self.channel_rows <= most:
+            return f"channel_rows must be between {least} and {most}, got {self.channel_rows}"
+        return wrong_name("determinism", _core.DETERMINISMS, self.determinism)

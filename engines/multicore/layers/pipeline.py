@@ -4,33 +4,21 @@ from engines.errors import UnsupportedError
 from engines.multicore.layers.graph import GraphRun
 from engines.multicore.layers.options import LayersOptions
 from engines.multicore.run.core_run import set_up
-from engines.multicore.stages.columns import (
-    add_stage,
-    columns_of,
-    itemsizes,
-    partitions_of,
-    refused_fields,
-)
+from engines.multicore.run.settings import RunSettings, itemsizes
+from engines.multicore.stages.columns import add_stage, columns_of, partitions_of, refused_fields
 from engines.multicore.stages.kernels import StageKernels
-from engines.protocol import OfferedLoad
 from workloads.model import Input, OutputType, Pipeline, Tag
 from workloads.model.pipeline import PARTITIONED, STATEFUL, STATELESS
 
 
 class LayersRun(GraphRun):
-    """One run of a pipeline as a query graph, on columns in memory.
+    """One run of a pipeline as a query graph.
 
     Args:
         pipeline: what to compute.
         data: on which input; each of its streams has an injector.
-        workers: instances of each operator, 1 to 64; stateful operators have one.
-        batch: records that are handed over at once at most.
-        ring_blocks: with a load, blocks that the generator may be ahead of an injector.
+        settings: how the run goes; stateful operators have one instance.
         options: the determinism layer.
-        pin: pin threads to cores in turn; None: no.
-        load: when records are due; None: all at once.
-        measure: False leaves out latency and counts over time.
-        expected_outputs: records in the answer; None: not known.
 
     Raises:
         UnsupportedError: the core cannot run this pipeline on this input.
@@ -41,36 +29,20 @@ class LayersRun(GraphRun):
         self,
         pipeline: Pipeline,
         data: Input,
-        *,
-        workers: int,
-        batch: int,
-        ring_blocks: int,
+        settings: RunSettings,
         options: LayersOptions | None = None,
-        pin: bool | None = None,
-        load: OfferedLoad | None = None,
-        measure: bool = True,
-        expected_outputs: int | None = None,
     ) -> None:
+        super().__init__(pipeline.output, settings, options)
         reason = refused_fields(pipeline, data)
         if reason is not None:
             raise UnsupportedError(reason)
-        super().__init__(
-            pipeline.output,
-            workers=workers,
-            options=options,
-            load=load,
-            measure=measure,
-            expected_outputs=expected_outputs,
-        )
         self._pipeline = pipeline
         self._kernels = [
             StageKernels(stage, pipeline.input_of(index))
             for index, stage in enumerate(pipeline.stages)
         ]
         with set_up():
-            self._core = self._make_core(
-                [8, *itemsizes(pipeline.event)], batch=batch, ring_blocks=ring_blocks, pin=pin
-            )
+            self._core = self._make_core([8, *itemsizes(pipeline.event)])
             for stage, kernels in zip(pipeline.stages, self._kernels, strict=True):
                 add_stage(self._core, stage, kernels, partitions_of(stage))
             for index, stream in enumerate(data.streams):
@@ -80,7 +52,7 @@ class LayersRun(GraphRun):
     def _operators_in_words(self) -> list[str]:
         parts = []
         for stage in self._pipeline.stages:
-            instances = 1 if stage.kind == STATEFUL else self._workers
+            instances = 1 if stage.kind == STATEFUL else self._settings.workers
             parts.append(f"{stage.name} ({stage.kind}) x {instances}")
         return parts
 

@@ -3,34 +3,26 @@
 import numpy as np
 
 from engines.errors import UnsupportedError
+from engines.multicore import _core
 from engines.multicore.layers.graph import GraphRun
 from engines.multicore.layers.options import NONE, LayersOptions
 from engines.multicore.oplus.elastic.mapping import balanced_mapping
 from engines.multicore.oplus.kernels import OperatorKernels, columns_of, layout_of
 from engines.multicore.oplus.refusal import refusal
-from engines.multicore.oplus.spec import output_itemsizes, spec_of
+from engines.multicore.oplus.spec import spec_of
 from engines.multicore.run.core_run import set_up
-from engines.protocol import OfferedLoad
+from engines.multicore.run.settings import RunSettings, itemsizes
 from workloads.model import Input, Query
-
-MOST_INSTANCES = 63
-"""Injectors say to which instances a tuple goes in a word with a sign."""
 
 
 class LayersQueryRun(GraphRun):
-    """One run of an operator O+ as a query graph, on columns in memory.
+    """One run of an operator O+ as a query graph.
 
     Args:
         query: what to compute; it has one operator.
         data: on which input; each of its streams has an injector.
-        workers: instances of the operator, 1 to 63, each with the windows of its own keys.
-        batch: tuples that are handed over at once at most.
-        ring_blocks: with a load, blocks that the generator may be ahead of an injector.
+        settings: how the run goes; at most 63 instances, each with the windows of its own keys.
         options: the determinism layer.
-        pin: pin threads to cores in turn; None: no.
-        load: when tuples are due; None: all at once.
-        measure: False leaves out latency and counts over time.
-        expected_outputs: records in the answer; None: not known.
 
     Raises:
         UnsupportedError: the core cannot run this query on this input, or not this way.
@@ -41,28 +33,14 @@ class LayersQueryRun(GraphRun):
         self,
         query: Query,
         data: Input,
-        *,
-        workers: int,
-        batch: int,
-        ring_blocks: int,
+        settings: RunSettings,
         options: LayersOptions | None = None,
-        pin: bool | None = None,
-        load: OfferedLoad | None = None,
-        measure: bool = True,
-        expected_outputs: int | None = None,
     ) -> None:
-        determinism = (options or LayersOptions()).determinism
-        reason = no_graph(query, workers, determinism) or refusal(query, data)
+        super().__init__(query.output, settings, options)
+        workers = settings.workers
+        reason = no_graph(query, workers, self._options.determinism) or refusal(query, data)
         if reason is not None:
             raise UnsupportedError(reason)
-        super().__init__(
-            query.output,
-            workers=workers,
-            options=options,
-            load=load,
-            measure=measure,
-            expected_outputs=expected_outputs,
-        )
         operator = query.operators[0]
         self._operator = operator
         self._compares = operator.join is not None
@@ -70,11 +48,11 @@ class LayersQueryRun(GraphRun):
         layouts = [layout_of(operator, stream) for stream in data.streams]
         owner = balanced_mapping(operator.buckets, workers).astype(np.int32)
         with set_up():
-            self._core = self._make_core([8], batch=batch, ring_blocks=ring_blocks, pin=pin)
+            self._core = self._make_core([8])
             self._core.set_operator(
                 spec=spec_of(operator, self._kernels, layouts),
                 owner=owner.tolist(),
-                itemsizes=output_itemsizes(operator),
+                itemsizes=itemsizes(operator.output),
                 end_watermark=None if data.until_ts is None else data.until_ts - 1,
             )
             for index, (stream, layout) in enumerate(zip(data.streams, layouts, strict=True)):
@@ -87,13 +65,16 @@ class LayersQueryRun(GraphRun):
     def _operators_in_words(self) -> list[str]:
         operator = self._operator
         how = "join of all pairs" if self._compares else "keyed windows"
-        return [f"{operator.name} ({how}) x {self._workers}, {operator.buckets} buckets of keys"]
+        workers = self._settings.workers
+        return [f"{operator.name} ({how}) x {workers}, {operator.buckets} buckets of keys"]
 
 
 def no_graph(query: Query, workers: int, determinism: str) -> str | None:
     """Return why a query is not run as a graph with so many instances in this layer, or None."""
-    if workers > MOST_INSTANCES:
-        return f"variant layers runs at most {MOST_INSTANCES} instances of an operator O+"
+    if workers > _core.MOST_LAYER_INSTANCES:
+        return (
+            f"variant layers runs at most {_core.MOST_LAYER_INSTANCES} instances of an operator O+"
+        )
     if query.operators[0].join is not None and determinism == NONE:
         # Nothing leaves its window while one injector is ahead of the other.
         return f"{query.name} joins all pairs, which needs an order; determinism = 'none' has none"

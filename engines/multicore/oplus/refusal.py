@@ -5,16 +5,20 @@ from typing import Any
 
 import numpy as np
 
+from engines.multicore import _core
 from engines.multicore.oplus.tables import too_many_tables
+from workloads.datasets.dataset import Dataset
 from workloads.model import Input, ListColumn, Operator, Query
 
-FARTHEST = 1 << 61
-"""Event times beyond this would leave the range of int64 in window arithmetic."""
 
-
-def mixed(stream: str) -> str:
-    """Return why a stream with tuples of several inputs is refused."""
-    return f"stream {stream} carries several inputs; give each input streams of its own"
+def mixed(data: Input | Dataset) -> str | None:
+    """Return why a stream with tuples of several inputs is refused, or None."""
+    for stream in data.streams:
+        if len(stream.kinds) != 1:
+            return (
+                f"stream {stream.name} carries several inputs; give each input streams of its own"
+            )
+    return None
 
 
 def refusal(query: Query, data: Input) -> str | None:
@@ -30,10 +34,11 @@ def refusal(query: Query, data: Input) -> str | None:
             return reason
     operator = query.operators[0]
     reach = sum(each.window.size for each in query.operators)
+    reason = mixed(data)
+    if reason is not None:
+        return reason
     for stream in data.streams:
-        if len(stream.kinds) != 1:
-            return mixed(stream.name)
-        if len(stream) and max(-int(stream.ts[0]), int(stream.ts[-1])) + reach > FARTHEST:
+        if len(stream) and max(-int(stream.ts[0]), int(stream.ts[-1])) + reach > _core.FARTHEST:
             return f"stream {stream.name}: event times reach beyond 2^61 with the windows' sizes"
         reason = _mistyped(operator, stream.name, stream.payload)
         if reason is not None:

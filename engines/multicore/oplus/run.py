@@ -22,38 +22,26 @@ from engines.multicore.oplus.kernels import (
     layout_of,
     shapes_of,
 )
-from engines.multicore.oplus.refusal import fixed_only, mixed, refusal
-from engines.multicore.oplus.spec import output_itemsizes, spec_of
-from engines.multicore.run.core_run import CoreRun, core_settings, set_up
+from engines.multicore.oplus.options import OplusOptions
+from engines.multicore.oplus.refusal import fixed_only, refusal
+from engines.multicore.oplus.spec import spec_of
+from engines.multicore.run.core_run import CoreRun, set_up
 from engines.multicore.run.results import elasticity
-from engines.protocol import Measured, OfferedLoad
+from engines.multicore.run.settings import RunSettings, itemsizes
+from engines.protocol import Measured
 from workloads.model import Input, Query
-
-__all__ = ["OperatorRun", "mixed", "refusal"]
 
 IntArray = npt.NDArray[np.int64]
 
 
-class OperatorRun(CoreRun):
-    """One run of a query, on columns in memory.
+class OplusRun(CoreRun):
+    """One run of a query.
 
     Args:
         query: what to compute.
         data: on which input.
-        instances: of every operator, active at the start.
-        most: threads, at least as many as are ever active. With several operators, thread i runs
-            instance i of each, and their number stays.
-        batch: tuples per unit of hand-over.
-        ring_blocks: blocks that a source may be ahead of the log.
-        tuple_buffer: which log: `order` or `scalegate`.
-        shared_nothing: queues and a state for each instance, instead of one log and one state.
-        pin: pin threads to cores; None: where there is a core for each.
-        load: when tuples are due; None: all at once.
-        measure: False leaves out latency and counts over time.
-        expected_outputs: records in the answer; None: not known.
-        controller: options of an elasticity controller; None: the number of instances stays.
-        link_rows: rows that an instance may be ahead in the log between two operators, a power of
-            two; what is beyond waits in memory. None: the core's default.
+        settings: how the run goes; workers are the instances that are active at the start.
+        options: how instances share, and whether their number changes.
 
     Raises:
         UnsupportedError: the core cannot run this query on this input, or not this way.
@@ -64,60 +52,40 @@ class OperatorRun(CoreRun):
         self,
         query: Query,
         data: Input,
-        *,
-        instances: int,
-        most: int,
-        batch: int,
-        ring_blocks: int,
-        tuple_buffer: str = "order",
-        shared_nothing: bool = False,
-        pin: bool | None = None,
-        load: OfferedLoad | None = None,
-        measure: bool = True,
-        expected_outputs: int | None = None,
-        controller: Mapping[str, object] | None = None,
-        link_rows: int | None = None,
+        settings: RunSettings,
+        options: OplusOptions | None = None,
     ) -> None:
+        super().__init__(query.output, settings)
+        options = options or OplusOptions()
+        instances, most = settings.workers, options.threads(settings.workers)
+        controller = options.controller
         reason = refusal(query, data) or fixed_only(
             query,
             instances=instances,
             most=most,
-            shared_nothing=shared_nothing,
+            shared_nothing=options.shared_nothing,
             controlled=controller is not None,
         )
-        if reason is None and controller is not None and not measure:
+        if reason is None and controller is not None and not settings.measure:
             reason = "a controller decides by what is measured; leave out measure = false"
         if reason is not None:
             raise UnsupportedError(reason)
-        super().__init__(
-            query.output, load=load, measure=measure, expected_outputs=expected_outputs
-        )
         self._operators = query.operators
         self._operator = query.operators[0]
         self._data = data
-        self._instances = instances
-        self._shared_nothing = shared_nothing
+        self._shared_nothing = options.shared_nothing
         self._kernels = [OperatorKernels(operator) for operator in query.operators]
         self.mapping = balanced_mapping(self._operator.buckets, instances)
         with set_up():
             self._core = _core.OplusRun(
-                core_settings(
-                    workers=instances,
-                    threads=most,
-                    batch=batch,
-                    ring_blocks=ring_blocks,
-                    pin=pin,
-                    load=load,
-                    reserved_rows=self._reserved_rows(),
-                    measure=measure,
-                ),
-                most_instances=most,
-                tuple_buffer=tuple_buffer,
-                shared_nothing=shared_nothing,
-                itemsizes=output_itemsizes(self._operator),
-                end_watermark=None if data.until_ts is None else data.until_ts - 1,
-                link_rows=link_rows,
+                settings.for_core(query.output, threads=most),
                 spec=spec_of(self._operator, self._kernels[0], self._layouts()),
+                most_instances=most,
+                tuple_buffer=options.tuple_buffer,
+                shared_nothing=options.shared_nothing,
+                itemsizes=itemsizes(self._operator.output),
+                end_watermark=None if data.until_ts is None else data.until_ts - 1,
+                link_rows=options.link_rows,
             )
             self._add_operators()
             self._add_streams()
@@ -142,8 +110,9 @@ class OperatorRun(CoreRun):
         finally:
             if self._loop is not None:
                 self._loop.stop()
+        instances = self._settings.workers
         plan = " -> ".join(
-            f"{operator.name}: {self._instances} instances, {operator.buckets} buckets of keys"
+            f"{operator.name}: {instances} instances, {operator.buckets} buckets of keys"
             for operator in self._operators
         )
         counters = self._counted()
@@ -152,11 +121,11 @@ class OperatorRun(CoreRun):
         elif self._vector_bits:
             counters["vector_bits"] = float(self._vector_bits)
         elastic = None
-        if self._loop is not None and self._measure:
+        if self._loop is not None and self._settings.measure:
             elastic = elasticity(
                 core,
                 self._loop.reconfigurations,
-                start=self._instances,
+                start=instances,
                 join=self._operator.join is not None,
             )
         return self._measured(plan, counters, elasticity=elastic)
@@ -202,7 +171,7 @@ class OperatorRun(CoreRun):
             self._core.add_operator(
                 spec=spec_of(operator, kernels, [layout]),
                 process=kernels.process(layout),
-                itemsizes=output_itemsizes(operator),
+                itemsizes=itemsizes(operator.output),
             )
 
     def _add_streams(self) -> None:
@@ -229,9 +198,9 @@ class OperatorRun(CoreRun):
 
     def _window_s(self) -> float:
         """Return the window's size on the clock of the run: event time as fast as it is offered."""
-        if self._load is None or self._operator.join is None:
+        if self._settings.load is None or self._operator.join is None:
             return 0.0
-        due = np.concatenate(self._load.due_ns)
+        due = np.concatenate(self._settings.load.due_ns)
         ts = np.concatenate([stream.ts for stream in self._data.streams])
         if len(ts) == 0 or int(ts.max()) == int(ts.min()):
             return 0.0
@@ -239,9 +208,9 @@ class OperatorRun(CoreRun):
         return self._operator.window.size * ns_per_unit / 1e9
 
     def _arrived(self, time_ns: int) -> tuple[int, ...] | None:
-        if self._load is None:
+        if self._settings.load is None:
             return None
         arrived = [0] * len(self._operator.inputs)
-        for stream, due in zip(self._data.streams, self._load.due_ns, strict=True):
+        for stream, due in zip(self._data.streams, self._settings.load.due_ns, strict=True):
             arrived[stream.kinds[0]] += int(np.searchsorted(due, time_ns, side="right"))
         return tuple(arrived)

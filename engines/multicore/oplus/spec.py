@@ -8,11 +8,6 @@ from workloads.model import Operator
 from workloads.model.operator import SINGLE
 
 
-def output_itemsizes(operator: Operator) -> list[int]:
-    """Return the bytes of each field that the operator forwards."""
-    return [operator.output[name].itemsize for name in operator.output.names or ()]
-
-
 def spec_of(
     operator: Operator, kernels: OperatorKernels, layouts: Sequence[TupleLayout]
 ) -> _core.OperatorSpec:

@@ -5,27 +5,25 @@ Shared-Memory Multicores, sections 3 (reordering), 4 (worklists) and 6 (schedule
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from typing import ClassVar
 
 from engines.multicore import _core
+from engines.multicore.run.settings import OwnOptions, wrong_name
 from engines.multicore.stages.columns import partitions_of
 from workloads.model.pipeline import Stage
 
-HOMED = "homed"
-WORKLISTS = (HOMED, "hybrid", "partitioned", "shared")
-REORDERINGS = ("nonblocking", "lock")
-MOST_WINDOW = 1 << 16
-MOST_GROUPS = 1 << 24
-"""Groups of a partitioned operator that may be under way: window x partitions (core)."""
+HOMED: str = _core.WORKLISTS[0]
 
 RECORDS_UNDER_WAY = 8192
 """Of the default window: enough for every worker to find some, little enough to stay in a cache."""
 PARTITIONS_A_WORKER = 2
 LEAST_WINDOW, DEFAULT_MOST_WINDOW = 16, 1024
+_NUMBERS = ("partitions", "slice_us", "window", "ct_window_us", "qst_capacity")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PipelineOptions:
+class OrderedOptions(OwnOptions):
     """Options of a run.
 
     Attributes:
@@ -42,9 +40,16 @@ class PipelineOptions:
             that may be under way.
     """
 
-    scheduler: str = "ct"
-    worklist: str = WORKLISTS[0]
-    reordering: str = REORDERINGS[0]
+    KINDS: ClassVar[Mapping[str, type[object]]] = {
+        "scheduler": str,
+        "worklist": str,
+        "reordering": str,
+        **dict.fromkeys(_NUMBERS, int),
+    }
+
+    scheduler: str = _core.SCHEDULERS[0]
+    worklist: str = HOMED
+    reordering: str = _core.REORDERINGS[0]
     partitions: int | None = None
     slice_us: int = 100
     window: int | None = None
@@ -71,41 +76,19 @@ class PipelineOptions:
         wanted = min(RECORDS_UNDER_WAY // batch, DEFAULT_MOST_WINDOW)
         return max(LEAST_WINDOW, 4 * workers, wanted)
 
-
-KINDS: Mapping[str, type[object]] = {
-    "scheduler": str,
-    "worklist": str,
-    "reordering": str,
-    "partitions": int,
-    "slice_us": int,
-    "window": int,
-    "ct_window_us": int,
-    "qst_capacity": int,
-}
-"""Types of the options, by name."""
-
-
-def pipeline_options(given: Mapping[str, object]) -> PipelineOptions:
-    """Return the options among all those that a task gives; the others by default."""
-    names = {field.name for field in fields(PipelineOptions)}
-    return PipelineOptions(**{k: v for k, v in given.items() if k in names})  # type: ignore[arg-type]
-
-
-def wrong_options(given: Mapping[str, object]) -> str | None:
-    """Return what is wrong with the values of options of the right types, or None."""
-    options = pipeline_options(given)
-    chosen = (
-        ("scheduler", options.scheduler, _core.SCHEDULERS),
-        ("worklist", options.worklist, WORKLISTS),
-        ("reordering", options.reordering, REORDERINGS),
-    )
-    for name, value, known in chosen:
-        if value not in known:
-            return f"{name} is one of {', '.join(known)}, got {value!r}"
-    for name in ("partitions", "slice_us", "window", "ct_window_us", "qst_capacity"):
-        value = getattr(options, name)
-        if value is not None and value < 1:
-            return f"{name} must be at least 1, got {value}"
-    if options.window is not None and options.window > MOST_WINDOW:
-        return f"window must be at most {MOST_WINDOW} units, got {options.window}"
-    return None
+    def wrong(self) -> str | None:
+        """Return what is wrong with the values, or None."""
+        reason = (
+            wrong_name("scheduler", _core.SCHEDULERS, self.scheduler)
+            or wrong_name("worklist", _core.WORKLISTS, self.worklist)
+            or wrong_name("reordering", _core.REORDERINGS, self.reordering)
+        )
+        if reason is not None:
+            return reason
+        for name in _NUMBERS:
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                return f"{name} must be at least 1, got {value}"
+        if self.window is not None and self.window > _core.MOST_WINDOW:
+            return f"window must be at most {_core.MOST_WINDOW} units, got {self.window}"
+        return None

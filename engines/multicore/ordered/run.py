@@ -6,17 +6,15 @@ import numpy as np
 
 from engines.errors import UnsupportedError
 from engines.multicore import _core
-from engines.multicore.ordered.options import MOST_GROUPS, PipelineOptions
-from engines.multicore.run.core_run import CoreRun, core_settings, set_up
+from engines.multicore.ordered.options import OrderedOptions
+from engines.multicore.run.core_run import CoreRun, set_up
 from engines.multicore.run.results import histogram
-from engines.multicore.stages.columns import add_stage, columns_of, itemsizes, refused_fields
+from engines.multicore.run.settings import RunSettings, itemsizes
+from engines.multicore.stages.columns import add_stage, columns_of, refused_fields
 from engines.multicore.stages.kernels import StageKernels
-from engines.protocol import Histogram, Measured, OfferedLoad
+from engines.protocol import Histogram, Measured
 from workloads.model import Input, Pipeline
 from workloads.model.pipeline import PARTITIONED
-
-MOST_BATCH = 1 << 16
-"""A unit has at most so many records; a larger batch counts as this."""
 
 PROCESSING = (
     "from when the first operator took a unit until all that followed from it was out, waiting in "
@@ -24,20 +22,14 @@ PROCESSING = (
 )
 
 
-class PipelineRun(CoreRun):
-    """One run of a pipeline, on columns in memory.
+class OrderedRun(CoreRun):
+    """One run of an ordered pipeline.
 
     Args:
         pipeline: what to compute.
         data: on which input; all its streams are of the pipeline's one kind.
-        workers: threads, 1 to 64.
-        batch: input records of a unit at most.
-        ring_blocks: blocks that a source may be ahead.
+        settings: how the run goes; `batch` is records of a unit, and above 65,536 counts as that.
         options: how operators are scheduled and their outputs put in order.
-        pin: pin threads to cores; None: where there is a core for each.
-        load: when records are due; None: all at once.
-        measure: False leaves out latency and counts over time.
-        expected_outputs: records in the answer; None: not known.
 
     Raises:
         UnsupportedError: the core cannot run this pipeline on this input, or not this way.
@@ -48,26 +40,17 @@ class PipelineRun(CoreRun):
         self,
         pipeline: Pipeline,
         data: Input,
-        *,
-        workers: int,
-        batch: int,
-        ring_blocks: int,
-        options: PipelineOptions | None = None,
-        pin: bool | None = None,
-        load: OfferedLoad | None = None,
-        measure: bool = True,
-        expected_outputs: int | None = None,
+        settings: RunSettings,
+        options: OrderedOptions | None = None,
     ) -> None:
-        options = options or PipelineOptions()
-        window = options.window_for(workers, batch)
+        super().__init__(pipeline.output, settings)
+        options = options or OrderedOptions()
+        workers = settings.workers
+        window = options.window_for(workers, settings.batch)
         reason = refusal(pipeline, data, options, workers, window)
         if reason is not None:
             raise UnsupportedError(reason)
-        super().__init__(
-            pipeline.output, load=load, measure=measure, expected_outputs=expected_outputs
-        )
         self._pipeline = pipeline
-        self._workers = workers
         self._options = options
         self._kernels = [
             StageKernels(stage, pipeline.input_of(index))
@@ -75,16 +58,7 @@ class PipelineRun(CoreRun):
         ]
         with set_up():
             self._core = _core.OrderedRun(
-                core_settings(
-                    workers=workers,
-                    threads=workers,
-                    batch=batch,
-                    ring_blocks=ring_blocks,
-                    pin=pin,
-                    load=load,
-                    reserved_rows=self._reserved_rows(),
-                    measure=measure,
-                ),
+                settings.for_core(pipeline.output),
                 window=window,
                 scheduler=options.scheduler,
                 worklist=options.worklist,
@@ -110,25 +84,25 @@ class PipelineRun(CoreRun):
         return self._measured(self._plan(), self._counters(duration_ns))
 
     def _plan(self) -> str:
-        options = self._options
+        options, workers = self._options, self._settings.workers
         parts = []
         for stage in self._pipeline.stages:
             part = f"{stage.name}: {stage.kind}"
             if stage.kind == PARTITIONED:
                 by = "hash" if stage.bounds is None else "range"
-                count = options.partitions_of(stage, self._workers)
+                count = options.partitions_of(stage, workers)
                 part += f", {count} partitions by {by}, {options.worklist}"
             parts.append(part)
         return (
-            f"{' -> '.join(parts)}; {self._workers} workers, scheduler {options.scheduler}, "
+            f"{' -> '.join(parts)}; {workers} workers, scheduler {options.scheduler}, "
             f"{options.reordering} reordering"
         )
 
     def _counters(self, duration_ns: int) -> dict[str, float]:
         core, counters = self._open(), self._counted()
-        if self._measure:
+        if self._settings.measure:
             counters |= _quantiles(histogram(core.processing(), PROCESSING))
-        worked_ns = max(1, duration_ns * self._workers)
+        worked_ns = max(1, duration_ns * self._settings.workers)
         for number, (stage, (rows, outputs, busy_ns)) in enumerate(
             zip(self._pipeline.stages, core.totals(), strict=True), start=1
         ):
@@ -145,7 +119,7 @@ class PipelineRun(CoreRun):
 
 
 def refusal(
-    pipeline: Pipeline, data: Input, options: PipelineOptions, workers: int, window: int
+    pipeline: Pipeline, data: Input, options: OrderedOptions, workers: int, window: int
 ) -> str | None:
     """Return why the core cannot run a pipeline on an input in this way, or None."""
     reason = refused_fields(pipeline, data)
@@ -154,10 +128,10 @@ def refusal(
     units = 1 << (window - 1).bit_length()
     for stage in pipeline.stages:
         partitions = options.partitions_of(stage, workers)
-        if units * partitions > MOST_GROUPS:
+        if units * partitions > _core.MOST_GROUPS:
             return (
                 f"operator {stage.name}: {partitions} partitions by a window of {units} units is "
-                f"more than {MOST_GROUPS} groups; give fewer partitions or a smaller window"
+                f"more than {_core.MOST_GROUPS} groups; give fewer partitions or a smaller window"
             )
     return None
 

@@ -5,16 +5,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from engines.multicore import _core
+from engines.multicore.run.settings import itemsizes
 from engines.multicore.stages.kernels import StageKernels
 from workloads.model import Input, ListColumn, Pipeline, Stream
 from workloads.model.pipeline import PARTITIONED, Stage
-
-MOST_STREAMS = 64
-
-
-def itemsizes(dtype: np.dtype[np.void]) -> list[int]:
-    """Return the bytes of each field."""
-    return [dtype[name].itemsize for name in dtype.names or ()]
 
 
 def columns_of(stream: Stream, event: np.dtype[np.void]) -> list[npt.NDArray[Any]]:
@@ -66,8 +61,8 @@ def add_stage(core: Any, stage: Stage, kernels: StageKernels, partitions: int) -
 
 def refused_fields(pipeline: Pipeline, data: Input) -> str | None:
     """Return which fields the core cannot take, or None: it reads and forwards single values."""
-    if len(data.streams) > MOST_STREAMS:
-        return f"a pipeline reads at most {MOST_STREAMS} streams, got {len(data.streams)}"
+    if len(data.streams) > _core.MOST_STREAMS:
+        return f"a pipeline reads at most {_core.MOST_STREAMS} streams, got {len(data.streams)}"
     for index, stage in enumerate(pipeline.stages):
         for verb, fields in (("reads", pipeline.input_of(index)), ("forwards", stage.output)):
             for name in fields.names or ():

@@ -1,20 +1,15 @@
 """Runs query graphs for the tests, and checks what holds of every run."""
 
 from engines.multicore.layers.options import LayersOptions
+from engines.multicore.run.settings import RunSettings
 
 
 def run_graph(kind, asked, data, *, workers=1, batch=1, load=None, measure=True, **options):
     """Run a pipeline or query as a graph; return the answer and what was measured."""
-    made = kind(
-        asked,
-        data,
-        workers=workers,
-        batch=batch,
-        ring_blocks=1 << 12,
-        options=LayersOptions(**options),
-        load=load,
-        measure=measure,
+    settings = RunSettings(
+        workers=workers, batch=batch, ring_blocks=1 << 12, load=load, measure=measure
     )
+    made = kind(asked, data, settings, LayersOptions(**options))
     try:
         measured = made.run()
         got = made.answer()

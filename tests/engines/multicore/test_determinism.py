@@ -3,7 +3,9 @@
 import pytest
 
 from engines.conformance import ordinary_input
-from engines.multicore.oplus.run import OperatorRun
+from engines.multicore.oplus.options import OplusOptions
+from engines.multicore.oplus.run import OplusRun
+from engines.multicore.run.settings import RunSettings
 from workloads.model import Query
 from workloads.registry import workload
 
@@ -12,17 +14,11 @@ BUFFERS = ("order", "scalegate")
 
 
 def trace(query, data, *, instances, batch, tuple_buffer, shared_nothing):
-    run = OperatorRun(
+    run = OplusRun(
         query,
         data,
-        instances=instances,
-        most=instances,
-        batch=batch,
-        ring_blocks=16,
-        tuple_buffer=tuple_buffer,
-        shared_nothing=shared_nothing,
-        pin=False,
-        measure=False,
+        RunSettings(workers=instances, batch=batch, ring_blocks=16, pin=False, measure=False),
+        OplusOptions(tuple_buffer=tuple_buffer, shared_nothing=shared_nothing),
     )
     try:
         run.run()

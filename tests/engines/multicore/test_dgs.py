@@ -9,7 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engines.errors import EngineCrashError, EngineError
-from engines.multicore.adapter import MulticoreEngine, MulticoreRun
+from engines.multicore.adapter import MulticoreEngine
+from engines.multicore.dgs.run import DgsRun
+from engines.multicore.run.settings import RunSettings
 from engines.protocol import Task
 from tests.examples import examples
 from workloads.model import (
@@ -50,8 +52,8 @@ def generated(name, events, seed=3, **given):
     return Input(alphabet=alphabet, streams=tuple(streams))
 
 
-def answer_of(found, data, **options):
-    run = MulticoreRun(found, data, **options)
+def answer_of(found, data, plan=None, **given):
+    run = DgsRun(found.program, data, RunSettings(**given), plan=plan)
     try:
         measured = run.run()
         assert measured.events == data.events
@@ -99,7 +101,7 @@ def test_many_keys_and_few_streams_spread_over_the_workers(name):
     found = workload(name)
     keys = {"pages": 500} if name == "page_view_join" else {"keys": 500}
     data = generated(name, 50_000, streams=1, skew=1.1, **keys)
-    run = MulticoreRun(found, data, workers=4, batch=100)
+    run = DgsRun(found.program, data, RunSettings(workers=4, batch=100))
     run.run()
     used = {
         node.worker for tree in run.plan.trees for node in tree.root.walk() if not node.children
@@ -141,7 +143,7 @@ def test_memory_does_not_grow_with_the_length_of_the_stream():
     grown = []
     for events in (2_000_000, 8_000_000):
         data = generated("event_window", events)
-        run = MulticoreRun(found, data, workers=2, batch=256)
+        run = DgsRun(found.program, data, RunSettings(workers=2, batch=256))
         before = process.memory_info().rss
         run.run()
         grown.append(process.memory_info().rss - before)
@@ -248,7 +250,7 @@ def test_a_function_that_does_not_compile_is_named_with_its_line():
         ),
     )
     with pytest.raises(EngineError, match=r"fork function _fork_parts \(.*test_dgs.py:\d+\)"):
-        MulticoreRun(found, data, workers=2, batch=1)
+        DgsRun(found.program, data, RunSettings(workers=2, batch=1))
 
 
 def _update_twice(state, event, out):
@@ -309,7 +311,7 @@ def test_a_function_that_raises_ends_the_run_with_an_error(role):
         alphabet=Alphabet(kinds=program.kinds),
         streams=(stream("a", 0, 50), stream("b", 0, 50), stream("read", 1, 50)),
     )
-    run = MulticoreRun(found, data, workers=2, batch=3)
+    run = DgsRun(found.program, data, RunSettings(workers=2, batch=3))
     with pytest.raises(EngineCrashError, match=f"{role} function raised"):
         run.run()
 
@@ -424,7 +426,7 @@ def test_ties_within_streams_of_several_kinds_keep_their_order():
 def test_closing_a_run_that_never_ran_ends_its_threads():
     found = workload("event_window")
     before = psutil.Process().num_threads()
-    run = MulticoreRun(found, generated("event_window", 10_000), workers=4, batch=64)
+    run = DgsRun(found.program, generated("event_window", 10_000), RunSettings(workers=4, batch=64))
     assert psutil.Process().num_threads() == before + 4
     run.close()
     assert psutil.Process().num_threads() == before
@@ -442,7 +444,7 @@ def test_the_end_of_time_is_refused_as_a_timestamp():
     )
     data = Input(alphabet=Alphabet(kinds=found.program.kinds), streams=(stream,))
     with pytest.raises(EngineError, match="end of time"):
-        MulticoreRun(found, data, workers=1, batch=1)
+        DgsRun(found.program, data, RunSettings(workers=1, batch=1))
 
 
 def test_a_payload_of_another_type_is_refused():
@@ -455,7 +457,7 @@ def test_a_payload_of_another_type_is_refused():
     )
     data = Input(alphabet=Alphabet(kinds=found.program.kinds), streams=(stream,))
     with pytest.raises(EngineError, match="value is int32"):
-        MulticoreRun(found, data, workers=1, batch=1)
+        DgsRun(found.program, data, RunSettings(workers=1, batch=1))
 
 
 @pytest.mark.parametrize(
@@ -493,7 +495,7 @@ def test_pinned_threads_give_the_same_answer():
 def test_latency_is_recorded_for_every_output():
     found = workload("page_view_join")
     data = generated("page_view_join", 50_000)
-    run = MulticoreRun(found, data, workers=2, batch=64)
+    run = DgsRun(found.program, data, RunSettings(workers=2, batch=64))
     measured = run.run()
     assert measured.latency is not None
     assert measured.latency.counts.sum() == len(run.answer()["ts"])

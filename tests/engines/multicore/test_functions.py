@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engines.errors import EngineError, UnsupportedError
-from engines.multicore.oplus.run import OperatorRun
+from engines.multicore.oplus.options import OplusOptions
+from engines.multicore.oplus.run import OplusRun
 from engines.multicore.oplus.tables import MOST_TABLES, too_many_tables
+from engines.multicore.run.settings import RunSettings
 from tests.examples import examples
 from workloads.model import (
     Alphabet,
@@ -116,15 +118,11 @@ def rows(answered):
 
 
 def native(query, data, *, instances=1, batch=1, shared_nothing=False):
-    run = OperatorRun(
+    run = OplusRun(
         query,
         data,
-        instances=instances,
-        most=instances,
-        batch=batch,
-        ring_blocks=16,
-        shared_nothing=shared_nothing,
-        pin=False,
+        RunSettings(workers=instances, batch=batch, ring_blocks=16, pin=False),
+        OplusOptions(shared_nothing=shared_nothing),
     )
     try:
         assert run.run().events == data.events
@@ -276,7 +274,7 @@ def test_windows_that_overlap_too_much_for_memory_are_refused():
 def test_a_run_with_such_windows_says_so_before_it_takes_the_memory():
     query = asked(sized(1, 1 << 50))
     with pytest.raises(UnsupportedError, match="let the window advance by at least"):
-        OperatorRun(query, numbers((0, 1.0)), instances=1, most=1, batch=1, ring_blocks=16)
+        OplusRun(query, numbers((0, 1.0)), RunSettings(ring_blocks=16))
 
 
 # --- what does not compile says where -------------------------------------------------------------

@@ -9,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engines.errors import EngineError, UnsupportedError
+from engines.multicore._core import JOIN_KINDS as JOINS
 from engines.multicore.adapter import MulticoreEngine
-from engines.multicore.joins.run import ADHOC, INDEXED, JOINS, SINGLE, JoinRun
-from engines.multicore.oplus.run import OperatorRun
+from engines.multicore.joins.run import ADHOC, INDEXED, SINGLE, JoinsRun
+from engines.multicore.oplus.run import OplusRun
+from engines.multicore.run.settings import RunSettings
 from engines.protocol import Task
 from engines.small_dataset import write_dataset
 from lab.load.schedule import offer
@@ -31,8 +33,11 @@ NEAR = st.integers(-11, 11)
 
 
 def run_of(variant, found, data, workers=1, batch=64, ring_blocks=64, **options):
-    run = JoinRun(
-        variant, found, data, workers=workers, batch=batch, ring_blocks=ring_blocks, **options
+    run = JoinsRun(
+        variant,
+        found.program,
+        data,
+        RunSettings(workers=workers, batch=batch, ring_blocks=ring_blocks, **options),
     )
     try:
         measured = run.run()
@@ -43,9 +48,7 @@ def run_of(variant, found, data, workers=1, batch=64, ring_blocks=64, **options)
 
 
 def vsn_of(found, data, workers):
-    run = OperatorRun(
-        found.program, data, instances=workers, most=workers, batch=64, ring_blocks=64
-    )
+    run = OplusRun(found.program, data, RunSettings(workers=workers, batch=64))
     try:
         return run.run(), run.answer()
     finally:
@@ -202,7 +205,9 @@ def test_the_adapter_runs_them_and_says_what_it_cannot(tmp_path):
     for variant in (SINGLE, INDEXED):
         assert engine.unsupported(replace(task, variant=variant, workers=1)) is None
         assert "has one thread" in str(engine.unsupported(replace(task, variant=variant)))
-    for other in ("nyse_hedge", "event_window", "wordcount"):
+    reason = engine.unsupported(replace(task, workload=workload("event_window")))
+    assert reason == "event_window is a DGS program; give variants = ['dgs']"
+    for other in ("nyse_hedge", "wordcount"):
         reason = engine.unsupported(replace(task, workload=workload(other)))
         assert f"hand-written for workload scale_join; {other} has no" in str(reason)
     reason = engine.unsupported(replace(task, options={"max_instances": 4}))
@@ -215,7 +220,7 @@ def test_more_streams_of_a_side_are_refused():
     found = workload("scale_join").bound({"ws_ms": 200})
     data = generated(found, {"streams": 2}, 400, 1)
     with pytest.raises(UnsupportedError, match="generate it with streams = 1"):
-        JoinRun(ADHOC, found, data, workers=1, batch=1, ring_blocks=64)
+        JoinsRun(ADHOC, found.program, data, RunSettings())
 
 
 def test_an_option_out_of_range_is_an_error_and_a_closed_run_says_so():
@@ -223,8 +228,8 @@ def test_an_option_out_of_range_is_an_error_and_a_closed_run_says_so():
     data = generated(found, {}, 400, 1)
     assert isinstance(found.program, Query)
     with pytest.raises(EngineError, match="batch must be at least 1"):
-        JoinRun(ADHOC, found, data, workers=1, batch=0, ring_blocks=64)
-    run = JoinRun(SINGLE, found, data, workers=1, batch=1, ring_blocks=64)
+        JoinsRun(ADHOC, found.program, data, RunSettings(batch=0))
+    run = JoinsRun(SINGLE, found.program, data, RunSettings())
     run.close()
     with pytest.raises(EngineError, match="closed"):
         run.run()

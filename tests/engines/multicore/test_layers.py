@@ -341,7 +341,9 @@ def test_what_channels_cannot_take_is_refused():
         run(PIPELINES["stateless"][0], replace(data, streams=(stream,)))
     with pytest.raises(UnsupportedError, match="at most 64 streams, got 65"):
         run(PIPELINES["stateless"][0], readings(2, 65, 1))
-    with pytest.raises(EngineError, match="determinism is operator, communication or none"):
+    with pytest.raises(
+        EngineError, match="determinism is one of communication, operator, none, not both"
+    ):
         run(PIPELINES["stateless"][0], data, determinism="both")
 
 
@@ -393,7 +395,7 @@ def test_it_is_a_variant_for_pipelines_and_queries_but_not_their_default(task):
     assert all(held.holds for held in engine.properties("x", "layers").values())
     assert engine.unsupported(task) is None
     refused = engine.unsupported(replace(task, workload=workload("event_window")))
-    assert refused == "event_window is no ordered pipeline; give variants = ['dgs']"
+    assert refused == "event_window is a DGS program; give variants = ['dgs']"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from engines.errors import EngineError
-from engines.multicore.adapter import MulticoreEngine, MulticoreRun
+from engines.multicore.adapter import MulticoreEngine
+from engines.multicore.dgs.run import DgsRun
+from engines.multicore.run.settings import RunSettings
 from engines.protocol import Task
 from engines.small_dataset import write_dataset
 from lab.load.schedule import offer
@@ -32,7 +34,7 @@ def offered(name, tmp_path, **spec):
 
 
 def run_under(found, data, load, **options):
-    run = MulticoreRun(found, data, load=load, ring_blocks=64, **options)
+    run = DgsRun(found.program, data, RunSettings(load=load, **options))
     try:
         measured = run.run()
         return measured, run.answer()
@@ -88,7 +90,7 @@ def test_no_output_comes_before_its_input_is_due(arrival, tmp_path):
 def test_without_measuring_the_answer_is_the_same_and_no_figure_is_made_up(tmp_path):
     found = workload("event_window")
     data = generated(found, {}, 100_000, 1)
-    run = MulticoreRun(found, data, workers=2, batch=256, measure=False)
+    run = DgsRun(found.program, data, RunSettings(workers=2, batch=256, measure=False))
     measured = run.run()
     assert compare(found.oracle(data), run.answer(), found.output).equal
     assert measured.latency is None and measured.progress is None
@@ -118,7 +120,7 @@ def test_due_times_that_decrease_are_refused(tmp_path):
     found, data, load = offered("event_window", tmp_path)
     load.due_ns[0][:] = load.due_ns[0][::-1].copy()
     with pytest.raises(EngineError, match="due times of stream 0 decrease"):
-        MulticoreRun(found, data, workers=1, batch=1, load=load)
+        DgsRun(found.program, data, RunSettings(workers=1, batch=1, load=load))
 
 
 def test_the_generators_ceiling_is_a_rate_and_grows_with_the_batch():

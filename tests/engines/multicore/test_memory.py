@@ -7,7 +7,7 @@ import psutil
 import pytest
 
 from engines.multicore.adapter import MulticoreEngine
-from engines.multicore.run.core_run import CoreRun
+from engines.multicore.run.settings import RunSettings
 from engines.protocol import Task
 from engines.small_dataset import write_dataset
 from tests.workloads.suite.streams import generated
@@ -100,7 +100,6 @@ def test_notes_on_where_outputs_came_from_need_no_fresh_memory(made, tmp_path):
 
 def test_no_more_than_a_quarter_of_the_memory_is_reserved():
     row = np.dtype([("ts", "i8"), ("value", "i4")])
-    run = CoreRun(row, load=None, measure=False, expected_outputs=10**15)
-    assert 0 < run._reserved_rows() * row.itemsize <= psutil.virtual_memory().total // 4
-    run = CoreRun(row, load=None, measure=False, expected_outputs=1000)
-    assert run._reserved_rows() == 1000
+    reserved = RunSettings(expected_outputs=10**15).reserved_rows(row)
+    assert 0 < reserved * row.itemsize <= psutil.virtual_memory().total // 4
+    assert RunSettings(expected_outputs=1000).reserved_rows(row) == 1000

@@ -7,7 +7,10 @@ from hypothesis import strategies as st
 
 from engines.conformance import CASES, Setting, ordinary_input, run_case
 from engines.conformance_load import LOAD_CASES, run_load_case
-from engines.multicore.oplus.run import OperatorRun, refusal
+from engines.multicore.oplus.options import OplusOptions
+from engines.multicore.oplus.refusal import refusal
+from engines.multicore.oplus.run import OplusRun
+from engines.multicore.run.settings import RunSettings
 from engines.registry import engine
 from tests.engines.multicore.operator_queries import (
     FIRST,
@@ -72,15 +75,11 @@ def test_queries_conform_under(name, case, tmp_path):
 
 
 def columns(query, data, *, instances=1, batch=1, tuple_buffer="order"):
-    run = OperatorRun(
+    run = OplusRun(
         query,
         data,
-        instances=instances,
-        most=instances,
-        batch=batch,
-        ring_blocks=16,
-        tuple_buffer=tuple_buffer,
-        pin=False,
+        RunSettings(workers=instances, batch=batch, ring_blocks=16, pin=False),
+        OplusOptions(tuple_buffer=tuple_buffer),
     )
     try:
         assert run.run().events == data.events

@@ -8,7 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engines.errors import EngineCrashError, UnsupportedError
-from engines.multicore.oplus.run import OperatorRun, refusal
+from engines.multicore.oplus.options import OplusOptions
+from engines.multicore.oplus.refusal import refusal
+from engines.multicore.oplus.run import OplusRun
+from engines.multicore.run.settings import RunSettings
 from engines.small_load import small_load
 from tests.examples import examples
 from workloads.model import (
@@ -192,17 +195,17 @@ QUERIES = {
 
 
 def columns(asked, data, *, instances=1, batch=1, tuple_buffer="order", load=None, link_rows=None):
-    run = OperatorRun(
+    run = OplusRun(
         asked,
         data,
-        instances=instances,
-        most=instances,
-        batch=batch,
-        ring_blocks=16 if load is None else 1 << 14,
-        tuple_buffer=tuple_buffer,
-        pin=False,
-        load=load,
-        link_rows=link_rows,
+        RunSettings(
+            workers=instances,
+            batch=batch,
+            ring_blocks=16 if load is None else 1 << 14,
+            pin=False,
+            load=load,
+        ),
+        OplusOptions(tuple_buffer=tuple_buffer, link_rows=link_rows),
     )
     try:
         measured = run.run()
@@ -311,7 +314,7 @@ def test_one_number_of_instances_gives_one_sequence(name, instances):
 
 def test_a_plan_names_all_operators():
     asked = QUERIES["aggregate twice"]
-    run = OperatorRun(asked, readings(9, 1, 0), instances=2, most=2, batch=1, ring_blocks=4)
+    run = OplusRun(asked, readings(9, 1, 0), RunSettings(workers=2, ring_blocks=4))
     try:
         plan = run.run().plan
     finally:
@@ -336,14 +339,17 @@ SCRIPT = {"kind": "script", "period_ms": 10.0, "steps": [[0.05, 2]]}
     ("how", "reason"),
     [
         ({"shared_nothing": True}, "shared-nothing instances run one: use vsn"),
-        ({"most": 3}, "number of instances is fixed; leave out controller, and max_instances"),
+        (
+            {"max_instances": 3},
+            "number of instances is fixed; leave out controller, and max_instances",
+        ),
         ({"controller": SCRIPT}, "number of instances is fixed"),
     ],
 )
 def test_what_chains_cannot_do_is_refused_with_a_reason(how, reason):
-    options = {"instances": 2, "most": 2, "batch": 1, "ring_blocks": 4, **how}
+    settings = RunSettings(workers=2, ring_blocks=4)
     with pytest.raises(UnsupportedError, match=reason):
-        OperatorRun(QUERIES["aggregate twice"], readings(9, 1, 0), **options)
+        OplusRun(QUERIES["aggregate twice"], readings(9, 1, 0), settings, OplusOptions(**how))
 
 
 def test_a_later_operator_that_stores_tuples_is_refused():
@@ -361,13 +367,9 @@ def test_the_windows_of_all_operators_count_for_the_range_of_event_times():
 def test_a_controller_needs_what_measuring_gives():
     one = query("one", SLIDING)
     with pytest.raises(UnsupportedError, match="leave out measure = false"):
-        OperatorRun(
+        OplusRun(
             one,
             readings(9, 1, 0),
-            instances=1,
-            most=2,
-            batch=1,
-            ring_blocks=4,
-            measure=False,
-            controller=SCRIPT,
+            RunSettings(measure=False),
+            OplusOptions(max_instances=2, controller=SCRIPT),
         )

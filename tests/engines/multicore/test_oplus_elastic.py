@@ -7,7 +7,9 @@ import pytest
 
 from engines.conformance import ordinary_input
 from engines.multicore.adapter import MulticoreEngine
-from engines.multicore.oplus.run import OperatorRun
+from engines.multicore.oplus.options import OplusOptions
+from engines.multicore.oplus.run import OplusRun
+from engines.multicore.run.settings import RunSettings
 from engines.protocol import Task
 from engines.small_dataset import write_dataset
 from engines.small_load import small_load
@@ -25,15 +27,12 @@ def run_under(name, controller, *, instances):
     times = tuple(stream.ts for stream in data.streams)
     events = sum(map(len, times))
     due = (SPAN_NS * (1 + np.arange(events)) // events).astype("int64")
-    run = OperatorRun(
+    load = small_load(times, due, warm_up_ns=0)
+    run = OplusRun(
         found.program,
         data,
-        instances=instances,
-        most=4,
-        batch=16,
-        ring_blocks=1 << 14,
-        load=small_load(times, due, warm_up_ns=0),
-        controller=controller,
+        RunSettings(workers=instances, batch=16, ring_blocks=1 << 14, load=load),
+        OplusOptions(max_instances=4, controller=controller),
     )
     try:
         measured = run.run()

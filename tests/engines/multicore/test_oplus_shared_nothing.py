@@ -6,7 +6,9 @@ import time
 import numpy as np
 import pytest
 
-from engines.multicore.oplus.run import OperatorRun
+from engines.multicore.oplus.options import OplusOptions
+from engines.multicore.oplus.run import OplusRun
+from engines.multicore.run.settings import RunSettings
 from workloads.model import (
     Alphabet,
     Input,
@@ -80,14 +82,11 @@ def rows(columns) -> list[tuple[int, ...]]:
 
 
 def run(query: Query, data: Input, *, instances: int, batch: int = 3) -> list[tuple[int, ...]]:
-    native = OperatorRun(
+    native = OplusRun(
         query,
         data,
-        instances=instances,
-        most=instances,
-        batch=batch,
-        ring_blocks=RING_BLOCKS,
-        shared_nothing=True,
+        RunSettings(workers=instances, batch=batch, ring_blocks=RING_BLOCKS),
+        OplusOptions(shared_nothing=True),
     )
     try:
         measured = native.run()
@@ -145,14 +144,11 @@ def test_state_moves_while_tuples_wait(single):
     for _ in range(6):
         data = random_texts(rng, 4000, 2, 5000)
         expected = rows(reference_answer(query, data))
-        native = OperatorRun(
+        native = OplusRun(
             query,
             data,
-            instances=2,
-            most=4,
-            batch=8,
-            ring_blocks=RING_BLOCKS,
-            shared_nothing=True,
+            RunSettings(workers=2, batch=8, ring_blocks=RING_BLOCKS),
+            OplusOptions(shared_nothing=True, max_instances=4),
         )
         moves = [(int(n), rng.integers(0, n, 8)) for n in rng.integers(1, 5, 40)]
         done = []

@@ -6,8 +6,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engines.errors import EngineCrashError, EngineError, UnsupportedError
-from engines.multicore.ordered.options import PipelineOptions
-from engines.multicore.ordered.run import PipelineRun
+from engines.multicore.ordered.options import OrderedOptions
+from engines.multicore.ordered.run import OrderedRun
+from engines.multicore.run.settings import RunSettings
 from engines.small_load import small_load
 from tests.examples import examples
 from workloads.model import (
@@ -148,16 +149,18 @@ PIPELINES = {
 
 
 def columns(asked, data, *, workers=1, batch=1, load=None, measure=True, **options):
-    run = PipelineRun(
+    run = OrderedRun(
         asked,
         data,
-        workers=workers,
-        batch=batch,
-        ring_blocks=16 if load is None else 1 << 14,
-        options=PipelineOptions(**options),
-        pin=False,
-        load=load,
-        measure=measure,
+        RunSettings(
+            workers=workers,
+            batch=batch,
+            ring_blocks=16 if load is None else 1 << 14,
+            pin=False,
+            load=load,
+            measure=measure,
+        ),
+        OrderedOptions(**options),
     )
     try:
         measured = run.run()
@@ -282,7 +285,7 @@ def test_without_measuring_the_answer_is_the_same():
 def test_counters_tell_what_operators_cost_and_what_the_scheduler_did():
     asked = PIPELINES["a filter, keys, a total"]
     data = readings(5000, 1, 1)
-    run = PipelineRun(asked, data, workers=2, batch=64, ring_blocks=16)
+    run = OrderedRun(asked, data, RunSettings(workers=2, batch=64, ring_blocks=16))
     try:
         measured = run.run()
         outputs = len(run.answer()["ts"])
@@ -356,7 +359,7 @@ def test_what_the_core_cannot_run_is_refused_with_a_reason():
 
 
 def test_a_closed_run_says_so():
-    run = PipelineRun(PIPELINES["stateless"], readings(5, 1, 0), workers=1, batch=1, ring_blocks=4)
+    run = OrderedRun(PIPELINES["stateless"], readings(5, 1, 0), RunSettings(ring_blocks=4))
     run.close()
     run.close()
     with pytest.raises(EngineError, match="this run is closed"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engines.multicore.adapter import MulticoreEngine
-from engines.multicore.ordered.options import PipelineOptions
+from engines.multicore.ordered.options import OrderedOptions
 from engines.protocol import Task, default_variant
 from engines.small_dataset import write_dataset
 from engines.small_load import small_load
@@ -132,9 +132,12 @@ def test_it_is_the_default_variant_of_pipelines_and_of_nothing_else(task):
     assert engine.unsupported(task) is None
     refused = engine.unsupported(replace(task, variant="vsn"))
     assert refused == "running_sums is an ordered pipeline; give variants = ['ordered']"
-    for name, other in (("event_window", "dgs"), ("wordcount", "vsn")):
+    for name, model, other in (
+        ("event_window", "a DGS program", "dgs"),
+        ("wordcount", "a query of operators O+", "vsn"),
+    ):
         refused = engine.unsupported(replace(task, workload=workload(name)))
-        assert refused == f"{name} is no ordered pipeline; give variants = ['{other}']"
+        assert refused == f"{name} is {model}; give variants = ['{other}']"
 
 
 @pytest.mark.parametrize(
@@ -162,23 +165,23 @@ def test_wrong_options_are_refused_with_what_is_right(task, options, reason):
     [(1, 1, 1024), (2, 8, 1024), (2, 64, 128), (2, 4096, 16), (64, 4096, 256)],
 )
 def test_the_window_holds_some_records_and_some_units_for_each_worker(workers, batch, units):
-    assert PipelineOptions().window_for(workers, batch) == units
+    assert OrderedOptions().window_for(workers, batch) == units
 
 
 @pytest.mark.parametrize(
     ("worklist", "workers", "partitions"), [("homed", 1, 1), ("homed", 8, 16), ("hybrid", 8, 100)]
 )
 def test_only_the_worklist_with_homes_bounds_the_partitions(worklist, workers, partitions):
-    options = PipelineOptions(worklist=worklist)
+    options = OrderedOptions(worklist=worklist)
     assert options.partitions_of(PROGRAM.stages[1], workers) == partitions
     assert options.partitions_of(PROGRAM.stages[0], workers) == 1
 
 
 def test_partitions_that_are_given_are_taken_but_for_ranges():
     hashes = PROGRAM.stages[1]
-    assert PipelineOptions(partitions=7).partitions_of(hashes, 1) == 7
-    assert PipelineOptions(partitions=7).partitions_of(replace(hashes, bounds=(1, 2, 3)), 1) == 4
+    assert OrderedOptions(partitions=7).partitions_of(hashes, 1) == 7
+    assert OrderedOptions(partitions=7).partitions_of(replace(hashes, bounds=(1, 2, 3)), 1) == 4
 
 
 def test_a_window_that_is_given_is_taken():
-    assert PipelineOptions(window=3).window_for(8, 1) == 3
+    assert OrderedOptions(window=3).window_for(8, 1) == 3

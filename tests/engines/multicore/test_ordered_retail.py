@@ -3,7 +3,8 @@
 import pytest
 
 from engines.conformance import ordinary_input
-from engines.multicore.ordered.run import PipelineRun
+from engines.multicore.ordered.run import OrderedRun
+from engines.multicore.run.settings import RunSettings
 from tests.workloads.suite.streams import generated, rows
 from workloads.registry import workload
 
@@ -27,7 +28,9 @@ def test_a_native_pipeline_gives_the_sequence_of_the_oracle(name: str, streams: 
     expected = rows(chosen, chosen.oracle(data))
     assert len(expected) > 1
     for workers, batch in ((1, 64), (2, 7)):
-        run = PipelineRun(chosen.program, data, workers=workers, batch=batch, ring_blocks=16)
+        run = OrderedRun(
+            chosen.program, data, RunSettings(workers=workers, batch=batch, ring_blocks=16)
+        )
         try:
             run.run()
             assert rows(chosen, run.answer()) == expected

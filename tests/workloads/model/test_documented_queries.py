@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from engines.multicore.oplus.run import OperatorRun
+from engines.multicore.oplus.run import OplusRun
+from engines.multicore.run.settings import RunSettings
 from workloads.model import Alphabet, Input, InputType, ListColumn, Operator, Query, Stream, Window
 from workloads.model.oplus import answer
 
@@ -47,7 +48,7 @@ def test_the_documented_chain_gives_the_highest_count_of_every_10_s():
     data = Input(alphabet=Alphabet(kinds=("tweet",)), streams=(stream,))
     expected = {"ts": [20_000, 30_000], "count": [3, 1]}
     assert {n: c.tolist() for n, c in answer(query, data).items()} == expected
-    run = OperatorRun(query, data, instances=2, most=2, batch=1, ring_blocks=4)
+    run = OplusRun(query, data, RunSettings(workers=2, ring_blocks=4))
     try:
         run.run()
         assert {n: c.tolist() for n, c in run.answer().items()} == expected

@@ -1,0 +1,28 @@
+"""Variants `adhoc`, `1t` and `indexed`."""
+
+from engines.multicore import _core
+from engines.multicore.joins.run import ADHOC, SUMMARIES, JoinsRun, no_join
+from engines.multicore.run.family import Family, properties
+from workloads.model import Query
+
+_ONE = "one thread, which nothing is placed on or hidden from"
+_GIVEN_UP = properties(
+    "the code deals tuples to its threads, by their number",
+    "which thread keeps a tuple follows from its position",
+    "threads share the log and each other's columns by hand",
+    holds=False,
+)
+
+
+def _family(kind: str) -> Family:
+    return Family(
+        name=kind,
+        summary=SUMMARIES[kind],
+        models=(Query,),
+        run=lambda query, data, settings, _: JoinsRun(kind, query, data, settings),
+        unsupported=lambda task, _: no_join(task.workload, kind, task.workers),
+        properties=_GIVEN_UP if kind == ADHOC else properties(_ONE, _ONE, _ONE),
+    )
+
+
+JOINS = tuple(_family(kind) for kind in _core.JOIN_KINDS)

@@ -1,0 +1,40 @@
+"""Variant `layers`."""
+
+from typing import Any
+
+from engines.multicore.layers.options import LayersOptions
+from engines.multicore.layers.pipeline import LayersRun, depends_on_ties
+from engines.multicore.layers.query import LayersQueryRun, no_graph
+from engines.multicore.oplus.refusal import mixed
+from engines.multicore.run.family import Family, properties
+from engines.protocol import Prepared, Task
+from workloads.model import Pipeline, Query
+
+
+def _run(program: Pipeline | Query, *given: Any) -> Prepared:
+    if isinstance(program, Pipeline):
+        return LayersRun(program, *given)
+    return LayersQueryRun(program, *given)
+
+
+def _unsupported(task: Task, options: LayersOptions) -> str | None:
+    program, workers = task.workload.program, task.workers
+    if isinstance(program, Pipeline):
+        return depends_on_ties(program, task.workload.output, workers)
+    assert isinstance(program, Query), "the adapter checks"
+    return no_graph(program, workers, options.determinism) or mixed(task.dataset)
+
+
+LAYERS = Family(
+    name="layers",
+    summary="a thread for each instance, ordered by channels or operators; pipelines, operators O+",
+    models=(Pipeline, Query),
+    run=_run,
+    unsupported=_unsupported,
+    own=LayersOptions,
+    properties=properties(
+        "operators do not mention their instances",
+        "channels, not operators, deal the records",
+        "the engine merges; operators read one sequence",
+    ),
+)

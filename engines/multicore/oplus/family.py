@@ -1,0 +1,48 @@
+"""Variants `vsn` and `sn`."""
+
+from dataclasses import replace
+
+from engines.multicore.oplus.options import OplusOptions, wrong_number
+from engines.multicore.oplus.refusal import mixed
+from engines.multicore.oplus.run import OplusRun
+from engines.multicore.run.family import Family, properties
+from engines.protocol import Task
+from workloads.model import Query
+
+
+def _unsupported(task: Task, options: OplusOptions) -> str | None:
+    return mixed(task.dataset) or wrong_number(task.workers, options)
+
+
+def _unshared(task: Task, options: OplusOptions) -> str | None:
+    query = task.workload.program
+    if isinstance(query, Query) and query.operators[0].join is not None:
+        return (
+            f"{task.workload.name} is a join of all pairs, whose window is the shared log; "
+            "shared-nothing instances run keyed operators"
+        )
+    return _unsupported(task, options)
+
+
+VSN = Family(
+    name="vsn",
+    summary="virtual shared-nothing: instances share state and an ordered log; operators O+",
+    models=(Query,),
+    run=OplusRun,
+    unsupported=_unsupported,
+    own=OplusOptions,
+    properties=properties(
+        "the operator does not mention its instances",
+        "the mapping of buckets, not the operator, does",
+        "only f_MK, f_U, f_O and f_S are used",
+    ),
+)
+SN = replace(
+    VSN,
+    name="sn",
+    summary="shared-nothing: queues, copies and a state for each instance; operators O+",
+    run=lambda query, data, settings, options: OplusRun(
+        query, data, settings, replace(options, shared_nothing=True)
+    ),
+    unsupported=_unshared,
+)

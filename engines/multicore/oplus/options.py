@@ -1,0 +1,80 @@
+"""How operators O+ are run: the options of variants `vsn` and `sn`, and what is wrong with them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from engines.errors import UnsupportedError
+from engines.multicore import _core
+from engines.multicore.oplus.elastic.controller import Settings, make
+from engines.multicore.run.settings import OwnOptions, wrong_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OplusOptions(OwnOptions):
+    """Options of a run.
+
+    Attributes:
+        shared_nothing: queues and a state for each instance, instead of one log and one state.
+        tuple_buffer: which log: `order` or `scalegate`.
+        max_instances: threads, at least as many as are ever active; None: as many as workers, or
+            a controller's max. With several operators, thread i runs instance i of each, and their
+            number stays.
+        controller: options of an elasticity controller; None: the number of instances stays.
+        link_rows: rows that an instance may be ahead in the log between two operators, a power of
+            two; what is beyond waits in memory. None: the core's default.
+    """
+
+    KINDS: ClassVar[Mapping[str, type[object]]] = {
+        "tuple_buffer": str,
+        "max_instances": int,
+        "controller": dict,
+    }
+
+    shared_nothing: bool = False
+    tuple_buffer: str = _core.TUPLE_BUFFERS[0]
+    max_instances: int | None = None
+    controller: Mapping[str, object] | None = None
+    link_rows: int | None = None
+
+    def settings(self) -> Settings | None:
+        """Return what the controller's options say of the loop; None without a controller.
+
+        Raises:
+            UnsupportedError: they are wrong.
+        """
+        return None if self.controller is None else make(self.controller)[1]
+
+    def threads(self, workers: int) -> int:
+        """Return for how many instances there are threads."""
+        if self.max_instances is not None:
+            return self.max_instances
+        settings = self.settings()
+        if settings is None or settings.maximum is None:
+            return workers
+        return max(workers, settings.maximum)
+
+    def wrong(self) -> str | None:
+        """Return what is wrong with the values, or None."""
+        try:
+            self.settings()
+        except UnsupportedError as error:
+            return str(error)
+        return wrong_name("tuple_buffer", _core.TUPLE_BUFFERS, self.tuple_buffer)
+
+
+def wrong_number(workers: int, options: OplusOptions) -> str | None:
+    """Return what is wrong with the number of instances at the start and at most, or None."""
+    most = options.threads(workers)
+    if not workers <= most <= _core.MOST_WORKERS:
+        return (
+            f"max_instances must be between workers ({workers}) and {_core.MOST_WORKERS}, "
+            f"got {most}"
+        )
+    settings = options.settings()
+    if settings is not None and max(settings.minimum, settings.maximum or 0) > most:
+        return (
+            f"controller {settings.kind}: min is {settings.minimum} and max is {settings.maximum}, "
+            f"and there are threads for {most} instances; raise max_instances"
+        )
+    return None

@@ -1,0 +1,19 @@
+"""Variant `ordered`."""
+
+from engines.multicore.ordered.options import OrderedOptions
+from engines.multicore.ordered.run import OrderedRun
+from engines.multicore.run.family import Family, properties
+from workloads.model import Pipeline
+
+ORDERED = Family(
+    name="ordered",
+    summary="workers scheduled on operators, outputs in order; pipelines",
+    models=(Pipeline,),
+    run=OrderedRun,
+    own=OrderedOptions,
+    properties=properties(
+        "operators do not mention workers or partitions",
+        "workers go to operators as they are needed",
+        "the order is the runtime's; operators only emit",
+    ),
+)

@@ -1,0 +1,73 @@
+"""The table of families, and what they share in the core."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+from engines.multicore import _core
+from engines.multicore.adapter import FAMILIES, MulticoreEngine
+from engines.multicore.run.settings import RunSettings
+from engines.protocol import default_variant
+from workloads.model import DGSProgram, Pipeline, Query
+
+OUTPUT = np.dtype([("ts", "i8"), ("x", "i8")])
+
+
+def test_every_model_has_a_default_and_every_variant_a_family():
+    variants = MulticoreEngine().variants()
+    assert [variant.name for variant in variants] == list(FAMILIES)
+    defaults = [default_variant(variants, model).name for model in (DGSProgram, Query, Pipeline)]
+    assert defaults == ["dgs", "vsn", "ordered"]
+    assert all(list(family.properties) == ["PIP1", "PIP2", "PIP3"] for family in FAMILIES.values())
+
+
+@pytest.mark.parametrize("variant", FAMILIES)
+def test_options_are_refused_in_the_same_words(variant):
+    wrong = MulticoreEngine().wrong_options
+    assert wrong(variant, {"pin": True, "ring_blocks": 4, "measure": False}) is None
+    unknown = wrong(variant, {"nosuch": 1})
+    assert unknown is not None and unknown.startswith(f"variant {variant} has no option 'nosuch'")
+    assert wrong(variant, {"pin": 1}) == "option pin takes bool, got 1"
+    most = _core.MOST_RING_BLOCKS
+    for blocks in (0, most + 1):
+        reason = f"ring_blocks must be between 1 and {most}, got {blocks}"
+        assert wrong(variant, {"ring_blocks": blocks}) == reason
+
+
+@pytest.mark.parametrize(
+    ("variant", "option", "names"),
+    [
+        ("vsn", "tuple_buffer", _core.TUPLE_BUFFERS),
+        ("ordered", "scheduler", _core.SCHEDULERS),
+        ("ordered", "worklist", _core.WORKLISTS),
+        ("ordered", "reordering", _core.REORDERINGS),
+        ("layers", "determinism", _core.DETERMINISMS),
+    ],
+)
+def test_names_are_those_of_the_core(variant, option, names):
+    wrong = MulticoreEngine().wrong_options
+    assert len(names) > 1 and all(wrong(variant, {option: name}) is None for name in names)
+    refused = f"{option} is one of {', '.join(names)}, got 'nosuch'"
+    assert wrong(variant, {option: "nosuch"}) == refused
+
+
+def test_settings_out_of_range_are_refused_by_the_core():
+    for wrong in ({"workers": 0}, {"workers": _core.MOST_WORKERS + 1}, {"batch": 0}):
+        settings = RunSettings(**wrong).for_core(OUTPUT, threads=0)
+        with pytest.raises(ValueError, match=rf"{next(iter(wrong))} must be"):
+            _core.DgsRun(settings, max_outputs_per_event=1, itemsizes=[8, 8])
+
+
+def test_a_run_keeps_the_arrays_it_is_given_until_it_goes():
+    run = _core.DgsRun(RunSettings().for_core(OUTPUT), max_outputs_per_event=1, itemsizes=[8, 8])
+    ts = np.arange(1000, dtype=np.int64)
+    kept = weakref.ref(ts)
+    run.add_stream(ts, None, [], np.zeros(0, dtype=np.int64), 0)
+    del ts
+    gc.collect()
+    assert kept() is not None
+    del run
+    gc.collect()
+    assert kept() is None
