@@ -57,7 +57,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class CaseResult:
     """What a case showed: why it is unsupported, or its problems (none: the adapter conforms)."""
 
     unsupported: str | None = None
@@ -196,7 +196,7 @@ class Setting:
 
 def run_case(
     engine: Engine, workload: Workload, case: Case, setting: Setting, folder: Path
-) -> Finding:
+) -> CaseResult:
     """Run one case in this process and return what was found."""
     data = case.derive(ordinary_input(workload))
     workers = setting.workers
@@ -215,7 +215,7 @@ def run_case(
     )
     reason = engine.unsupported(task)
     if reason is not None:
-        return Finding(unsupported=reason)
+        return CaseResult(unsupported=reason)
     done = execute(engine, task, shared=setting.shared)
     problems = []
     if done.measured.events != data.events:
@@ -223,7 +223,7 @@ def run_case(
     difference = compare(workload.oracle(data), done.answer, workload.output)
     if not difference.equal:
         problems.append(difference.render())
-    return Finding(problems=(*problems, *done.left_behind))
+    return CaseResult(problems=(*problems, *done.left_behind))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

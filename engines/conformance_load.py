@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from engines.conformance import Done, Finding, Setting, execute, ordinary_input, ties
+from engines.conformance import CaseResult, Done, Setting, execute, ordinary_input, ties
 from engines.protocol import ADAPTIVE, FULL, Engine, Histogram, IntArray, OfferedLoad, Task
 from engines.small_dataset import write_dataset
 from engines.small_load import small_load
@@ -83,7 +83,7 @@ LOAD_CASES = (
 
 def run_load_case(
     engine: Engine, workload: Workload, case: LoadCase, setting: Setting, folder: Path
-) -> Finding:
+) -> CaseResult:
     """Run one case in this process and return what was found."""
     data = ordinary_input(workload)
     data = case.derive(data) if case.derive is not None else data
@@ -125,7 +125,7 @@ def run_load_case(
     )
     reason = engine.unsupported(task)
     if reason is not None:
-        return Finding(unsupported=reason)
+        return CaseResult(unsupported=reason)
     done = execute(engine, task, shared=setting.shared)
     problems += done.left_behind
     difference = compare(expected, done.answer, workload.output)
@@ -139,7 +139,7 @@ def run_load_case(
         difference = compare(other.answer, done.answer, workload.output)
         if not difference.equal:
             problems.append(f"not the answer of catch-up: {difference.render()}")
-    return Finding(problems=tuple(problems))
+    return CaseResult(problems=tuple(problems))
 
 
 def _about_time(

@@ -39,10 +39,10 @@ def small_load(
     beat_due: list[int] = []
     for at in [*range(HEARTBEAT_NS, last_ns, HEARTBEAT_NS), last_ns][: len(due_ns)]:
         sent = int(np.searchsorted(due_ns, at, side="right"))
-        # Nothing at or before the promise is still to come, in any stream.
-        promise = int(whole[order[sent]]) - 1 if sent < len(order) else int(whole[order[-1]])
-        if sent and (not beat_ts or promise > beat_ts[-1]):
-            beat_ts.append(promise)
+        # Nothing at or before the frontier is still to come, in any stream.
+        frontier = int(whole[order[sent]]) - 1 if sent < len(order) else int(whole[order[-1]])
+        if sent and (not beat_ts or frontier > beat_ts[-1]):
+            beat_ts.append(frontier)
             beat_due.append(at)
     beats = np.array(beat_ts, dtype=np.int64), np.array(beat_due, dtype=np.int64)
     return OfferedLoad(

@@ -25,7 +25,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
+class TrialTimeline:
     """A trial over time, from the start of its timed part; None where a point has no value.
 
     Attributes:
@@ -49,8 +49,8 @@ class Course:
     power_w: Mapping[str, Values]
 
 
-def read_course(path: Path) -> Course | None:
-    """Return the course of a trial; None where the file is missing, damaged or too short."""
+def read_timeline(path: Path) -> TrialTimeline | None:
+    """Return the timeline of a trial; None where the file is missing, damaged or too short."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -59,11 +59,11 @@ def read_course(path: Path) -> Course | None:
     except (OSError, pa.ArrowException):
         return None
     first = next((row for row, t_ns in enumerate(table["t_ns"]) if t_ns >= 0), len(table["t_ns"]))
-    return course(table, first)
+    return timeline(table, first)
 
 
-def course(table: Mapping[str, list[Any]], first: int) -> Course | None:
-    """Return the course of a table's rows from `first` on; None where these are too few."""
+def timeline(table: Mapping[str, list[Any]], first: int) -> TrialTimeline | None:
+    """Return the timeline of a table's rows from `first` on; None where these are too few."""
     rows = len(table["t_ns"])
     if rows - first < FEWEST_ROWS:
         return None
@@ -83,7 +83,7 @@ def course(table: Mapping[str, list[Any]], first: int) -> Course | None:
         return [None if v is None else v / STEP_S for v in points(whole, _mean)]
 
     energies = [match for name in table if (match := re.fullmatch(r"energy_(.+)_j", name))]
-    return Course(
+    return TrialTimeline(
         times_s=[
             (table["t_ns"][at] / 1e9 + table["t_ns"][min(at + width, rows) - 1] / 1e9 + STEP_S) / 2
             for at in range(first, rows, width)

@@ -209,7 +209,7 @@ COLUMNS = (
     Column(
         "warnings",
         "string",
-        "doubts about machine, kernel and generator, and figures left out; JSON list of texts",
+        "warnings about machine, kernel and generator, and figures left out; JSON list of texts",
     ),
     Column("loadavg_before", "float64", "1-minute load average when the trial was started"),
     Column("loadavg_after", "float64", "1-minute load average when it had ended"),

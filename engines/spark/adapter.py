@@ -271,9 +271,9 @@ class SparkPrepared:
         """Return how a query of operators or a pipeline is run; None for a DGS program."""
         task, program = self._task, self._task.workload.program
         if isinstance(program, Query):
-            from engines.spark.operators.run import asked
+            from engines.spark.operators.run import operator_query
 
-            return asked(task.workload, self._output, self._form, task.workers)
+            return operator_query(task.workload, self._output, self._form, task.workers)
         if isinstance(program, Pipeline):
             from engines.spark.pipelines.run import pipelines
 

@@ -9,7 +9,7 @@ import click
 from lab.cli import EXIT_INTERRUPTED, EXIT_OK
 
 if TYPE_CHECKING:
-    from lab.figures.figure import Figure, Stage
+    from lab.figures.figure import Figure, FigureStage
     from lab.figures.options import Options
     from results.store import Run
 
@@ -209,7 +209,7 @@ def _shares(found: "Figure", other_id: str) -> bool:
     return find(other_id).stages == found.stages
 
 
-def _cells(found: "Figure", stage: "Stage", options: "Options", done: "list[Run]") -> Any:
+def _cells(found: "Figure", stage: "FigureStage", options: "Options", done: "list[Run]") -> Any:
     from lab.matrix.cells import expand
     from lab.matrix.matrix import parse_matrix
     from lab.run.inputs import check_entries
@@ -222,7 +222,7 @@ def _cells(found: "Figure", stage: "Stage", options: "Options", done: "list[Run]
 
 
 def _check(
-    found: "Figure", stage: "Stage", options: "Options", done: "list[Run]", run: "Run"
+    found: "Figure", stage: "FigureStage", options: "Options", done: "list[Run]", run: "Run"
 ) -> None:
     from lab.figures.reuse import check
 
@@ -232,7 +232,7 @@ def _check(
 
 def _run(
     found: "Figure",
-    stage: "Stage",
+    stage: "FigureStage",
     options: "Options",
     done: "list[Run]",
     resumed: "Run | None",
@@ -241,7 +241,7 @@ def _run(
     master: str,
 ) -> "tuple[int, Run | None]":
     """Run one stage; the run is None where nothing was to be run."""
-    from lab.cli.run import DEFAULT_OUT, Asked, execute, show_cells
+    from lab.cli.run import DEFAULT_OUT, RunRequest, execute, show_cells
     from results.store import read_run
 
     text, matrix, only, cells = _cells(found, stage, options, done)
@@ -252,7 +252,7 @@ def _run(
     click.echo(f"{found.id}, {stage.name} ({number} of {len(found.stages)}): {stage.about}")
     made = execute(
         matrix,
-        Asked(text=text, source=matrix.source, only=only),
+        RunRequest(text=text, source=matrix.source, only=only),
         cells,
         resume=None if resumed is None else resumed.path,
         out=Path(os.environ.get("LAB_RUNS", DEFAULT_OUT)),

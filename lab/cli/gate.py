@@ -14,8 +14,8 @@ from lab.cli import EXIT_GATE, EXIT_OK
 from lab.gate.errors import GateError
 
 if TYPE_CHECKING:
-    from lab.gate.decide import Asked
-    from lab.gate.outcome import Report
+    from lab.gate.decide import GateCriteria
+    from lab.gate.outcome import GateReport
 
 METRICS = ("wall", "cpu", "p50", "p99", "rss", "energy", "instructions")
 BASELINES = Path("results/baselines")
@@ -127,7 +127,7 @@ def gate(**given: Any) -> int:
     return EXIT_GATE if report.failed else EXIT_OK
 
 
-def _held(given: dict[str, Any]) -> "Report":
+def _held(given: dict[str, Any]) -> "GateReport":
     """Hold the gate that the options ask for."""
     forms = [name for name in ("against", "instructions", "benchmarks") if given[name]]
     if len(forms) > 1:
@@ -146,7 +146,7 @@ def _held(given: dict[str, Any]) -> "Report":
     return _stored(given)
 
 
-def _too_few(report: "Report", *, one_stage: bool) -> str:
+def _too_few(report: "GateReport", *, one_stage: bool) -> str:
     """Return why a gate that found nothing could not have found anything, with the remedy."""
     from results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
 
@@ -163,8 +163,8 @@ def _too_few(report: "Report", *, one_stage: bool) -> str:
     )
 
 
-def _asked(given: dict[str, Any], *, one_stage: bool = False) -> "Asked":
-    from lab.gate.decide import Asked
+def _criteria(given: dict[str, Any], *, one_stage: bool = False) -> "GateCriteria":
+    from lab.gate.decide import GateCriteria
     from lab.gate.metrics import METRICS as KNOWN
     from results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
 
@@ -181,12 +181,12 @@ def _asked(given: dict[str, Any], *, one_stage: bool = False) -> "Asked":
             "lab gate --against REV --metric instructions, without other metrics"
         )
     rule = ONE_STAGE if one_stage else replace(TWO_STAGE, n=given["repetitions"])
-    return Asked(
+    return GateCriteria(
         metrics=[KNOWN[name] for name in names], advisory=frozenset(given["advisory"]), rule=rule
     )
 
 
-def _against(given: dict[str, Any]) -> "Report":
+def _against(given: dict[str, Any]) -> "GateReport":
     from lab.gate.against import against, instructions_against
     from lab.gate.source import checkout, resolve, working_tree
 
@@ -194,13 +194,13 @@ def _against(given: dict[str, Any]) -> "Report":
     revisions = (resolve(root, given["against"]), working_tree(root))
     if given["metrics"] == ("instructions",) and not given["advisory"]:
         return instructions_against(root, revisions, _say)
-    asked = _asked(given)
+    criteria = _criteria(given)
     _, _, cells = _matrix(given)
     return against(
         root,
         revisions,
         cells,
-        asked,
+        criteria,
         plant=given["plant"] / 100,
         master=given["master"],
         logs=Path(tempfile.mkdtemp(prefix="lab-gate-logs-")),
@@ -208,11 +208,11 @@ def _against(given: dict[str, Any]) -> "Report":
     )
 
 
-def _stored(given: dict[str, Any]) -> "Report":
+def _stored(given: dict[str, Any]) -> "GateReport":
     from lab.cli.compare import find_run
     from lab.gate.against import in_words
     from lab.gate.decide import hold
-    from lab.gate.outcome import Report
+    from lab.gate.outcome import GateReport
     from lab.gate.stored import check_baseline, fresh_run, pair_runs, planted_notes
     from lab.gate.trials import check_cells
     from results.store import read_run
@@ -222,12 +222,12 @@ def _stored(given: dict[str, Any]) -> "Report":
     old = read_run(find_run(given["baseline"][0], BASELINES, given["out"]))
     note = f"measured in another job than {old.path.name}: what differs between jobs counts, too"
     if given["run_name"]:
-        asked = _asked(given, one_stage=True)
+        criteria = _criteria(given, one_stage=True)
         new = read_run(find_run(given["run_name"], given["out"], BASELINES))
         pairs = pair_runs(old, new)
-        lines = hold(pairs, None, asked)
+        lines = hold(pairs, None, criteria)
     else:
-        asked = _asked(given)
+        criteria = _criteria(given)
         matrix, text, cells = _matrix(given)
         check_cells(cells)
         check_baseline(old, cells)
@@ -240,17 +240,17 @@ def _stored(given: dict[str, Any]) -> "Report":
             return run, {cell.id: found[cell.id] for cell in wanted if cell.id in found}
 
         new, pairs = measured([cell.id for cell in cells])
-        lines = hold(pairs, lambda names: measured(names)[1], asked)
-    return Report(
+        lines = hold(pairs, lambda names: measured(names)[1], criteria)
+    return GateReport(
         old=str(old.path),
         new=str(new.path),
-        rule=in_words(asked.rule, two_stages=not given["run_name"]),
+        rule=in_words(criteria.rule, two_stages=not given["run_name"]),
         lines=lines,
         notes=(note, *planted_notes(old, new)),
     )
 
 
-def _instructions(given: dict[str, Any]) -> "Report":
+def _instructions(given: dict[str, Any]) -> "GateReport":
     from lab.gate.instructions import read_counts, report_counts
 
     if len(given["baseline"]) > 1:
@@ -260,10 +260,10 @@ def _instructions(given: dict[str, Any]) -> "Report":
     return report_counts(read_counts(baseline), read_counts(given["instructions"]), names=names)
 
 
-def _benchmarks(given: dict[str, Any]) -> "Report":
+def _benchmarks(given: dict[str, Any]) -> "GateReport":
     from lab.gate.against import in_words
-    from lab.gate.decide import Asked, hold
-    from lab.gate.outcome import Report
+    from lab.gate.decide import GateCriteria, hold
+    from lab.gate.outcome import GateReport
     from lab.gate.pytest_benchmark import MEDIAN, METRIC, read_sides
     from results.stats.decision import ONE_STAGE
     from results.stats.mann_whitney import smallest_p
@@ -272,12 +272,12 @@ def _benchmarks(given: dict[str, Any]) -> "Report":
     pairs = read_sides(old, new)
     few = smallest_p(len(old), len(new)) * max(len(pairs), 1) > ONE_STAGE.q
     advisory = frozenset([MEDIAN] if few else [])
-    lines = hold(pairs, None, Asked(metrics=[METRIC], advisory=advisory, rule=ONE_STAGE))
+    lines = hold(pairs, None, GateCriteria(metrics=[METRIC], advisory=advisory, rule=ONE_STAGE))
     notes = [
         f"{len(old)} and {len(new)} files are too few for any test of {len(pairs)} benchmarks: "
         "advisory; run pytest several times, a file each"
     ]
-    return Report(
+    return GateReport(
         old=f"{len(old)} files",
         new=f"{len(new)} files",
         rule=in_words(ONE_STAGE, two_stages=False),

@@ -144,5 +144,5 @@ def outcome_of(row: Row) -> str:
             value = row.get(f"latency_{name}_ns")
             if value is not None:
                 numbers.append(f"{name} {duration(value).text}")
-    doubt = f"  ({row['reason']})" if row.get("reason") else ""
-    return f"{row['status']}  {', '.join(numbers)}{doubt}"
+    remark = f"  ({row['reason']})" if row.get("reason") else ""
+    return f"{row['status']}  {', '.join(numbers)}{remark}"

@@ -15,7 +15,7 @@ DEFAULT_OUT = "results/runs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class RunRequest:
     """What to run: a matrix as text, its name in messages, and which of its cells."""
 
     text: str
@@ -81,21 +81,21 @@ def run(
 
     resumed = None if resume is None else find_run(resume, out)
     if resumed is not None and matrix is None and not demo:
-        asked = _stored(resumed)
+        request = _stored(resumed)
     else:
         text, source = _matrix_text(matrix, demo, real_data, master)
-        asked = Asked(text=text, source=source, only=only, keep_outputs=keep_outputs)
+        request = RunRequest(text=text, source=source, only=only, keep_outputs=keep_outputs)
     from lab.matrix.cells import expand
     from lab.matrix.matrix import parse_matrix
     from lab.run.inputs import check_entries
 
-    parsed = parse_matrix(asked.text, asked.source)
+    parsed = parse_matrix(request.text, request.source)
     check_entries(parsed)
-    cells = expand(parsed, asked.only)
+    cells = expand(parsed, request.only)
     if dry_run:
         show_cells(cells)
         return EXIT_OK
-    done = execute(parsed, asked, cells, resume=resumed, out=out, master=master)
+    done = execute(parsed, request, cells, resume=resumed, out=out, master=master)
     click.echo(str(done.run_dir))
     return done.exit_code
 
@@ -116,13 +116,19 @@ def _trials(cells: Sequence[Any]) -> str:
 
 
 def execute(
-    matrix: Any, asked: Asked, cells: Sequence[Any], *, resume: Path | None, out: Path, master: str
+    matrix: Any,
+    request: RunRequest,
+    cells: Sequence[Any],
+    *,
+    resume: Path | None,
+    out: Path,
+    master: str,
 ) -> Executed:
     """Find or make the datasets, run all cells, and print their results.
 
     Args:
         matrix: the parsed matrix.
-        asked: what it came from.
+        request: what it came from.
         cells: its cells.
         resume: a run to go on with; None: a new one below `out`.
         out: where run directories are made.
@@ -132,12 +138,12 @@ def execute(
         LabError, DatasetError, ResultsError: as `inputs`, `run_dir` and `runner` of `lab.run` say.
     """
     with ExitStack() as held:
-        return _execute(matrix, asked, cells, resume=resume, out=out, master=master, held=held)
+        return _execute(matrix, request, cells, resume=resume, out=out, master=master, held=held)
 
 
 def _execute(
     matrix: Any,
-    asked: Asked,
+    request: RunRequest,
     cells: Sequence[Any],
     *,
     resume: Path | None,
@@ -153,7 +159,7 @@ def _execute(
     from lab.run.runner import run as run_trials
     from lab.run.session import surroundings
 
-    meta = new_meta(matrix, asked.text, cells, asked.only, asked.keep_outputs)
+    meta = new_meta(matrix, request.text, cells, request.only, request.keep_outputs)
     if resume is not None:
         held.enter_context(hold(resume))
         meta = reopen(resume, meta)
@@ -212,13 +218,13 @@ def _exit_code(result: Any) -> int:
     return EXIT_OK
 
 
-def _stored(run_dir: Path) -> Asked:
+def _stored(run_dir: Path) -> RunRequest:
     from results.meta import check_meta
     from results.store import read_meta
 
     meta = read_meta(run_dir)
     check_meta(run_dir, meta, to_resume=True)
-    return Asked(
+    return RunRequest(
         text=meta["matrix_text"],
         source=str(run_dir / "run.json"),
         only=tuple(meta["only"]),

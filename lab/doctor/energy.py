@@ -2,7 +2,7 @@
 
 from lab.doctor.finding import Finding, ok, warn
 from lab.host.machine import Machine
-from lab.measure.energy.choose import NONE, Report, choose, probe
+from lab.measure.energy.choose import NONE, ProviderStatus, choose, probe
 from lab.measure.energy.hwmon import ROOT as HWMON_ROOT
 from lab.measure.energy.hwmon import Hwmon
 from lab.measure.energy.perf import Perf
@@ -54,7 +54,7 @@ def _perf(machine: Machine) -> Provider:
     return Perf(root=machine.root, which=machine.which, start_timeout_s=1.0)
 
 
-def _finding(name: str, report: Report) -> Finding:
+def _finding(name: str, report: ProviderStatus) -> Finding:
     if report.reason is not None:
         return warn(name, report.reason, report.remedy or BARE_METAL)
     still = f" (standing still: {', '.join(report.still)})" if report.still else ""

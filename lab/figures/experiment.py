@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from lab.figures.judge import Asked
+from lab.figures.judge import PublishedClaim
 from lab.figures.measured import Series
 from lab.figures.options import Options
 from reports.figures.paper import Point
@@ -65,9 +65,9 @@ def plain(value: float) -> str:
     return f"{value:g}"
 
 
-def asked(text: str, fact: Fact, blocked: str | None = None) -> Asked:
-    """Return the claim that a published fact makes, before it is judged; see `Asked`."""
-    return Asked(text=text, published=fact.text, source=fact.source, blocked=blocked)
+def asked(text: str, fact: Fact, blocked: str | None = None) -> PublishedClaim:
+    """Return the claim that a published fact makes, before it is judged; see `PublishedClaim`."""
+    return PublishedClaim(text=text, published=fact.text, source=fact.source, blocked=blocked)
 
 
 def lone(options: Options, found: Iterable[int]) -> str | None:

@@ -27,7 +27,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class FigureStage:
     """One run of a figure; `plan` is given the options and the finished runs before it.
 
     `plan` raises FigureError where the earlier runs lack what it needs.
@@ -72,7 +72,7 @@ class Figure:
     title: str
     shows: str
     needs: tuple[str, ...]
-    stages: tuple[Stage, ...]
+    stages: tuple[FigureStage, ...]
     outcome: Callable[[Options, Runs], Outcome]
     options: tuple[str, ...] = field(default=("workers", "repetitions", "scale", "quick"))
 
@@ -81,7 +81,7 @@ class Figure:
         """The id as part of a file name."""
         return self.id.replace(":", "-")
 
-    def text(self, stage: Stage, plan: Plan, options: Options) -> str:
+    def text(self, stage: FigureStage, plan: Plan, options: Options) -> str:
         """Return the matrix of a stage as TOML, stamped."""
         named = {"name": f"{self.slug}-{stage.name}"} | dict(plan.tree.get("run", {}))
         if options.cores_within_ns is not None:

@@ -36,7 +36,7 @@ class Posed:
         unit: of both.
     """
 
-    asked: "Asked"
+    asked: "PublishedClaim"
     kind: str
     measured: Estimate | None
     bounds: Ends
@@ -54,7 +54,7 @@ class Posed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class PublishedClaim:
     """A claim before it is judged; `blocked` says why it cannot be, None if it can."""
 
     text: str

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import shorten
 
-from reports.doubts import doubts
+from reports.run_warnings import warnings_of
 from results.query import CellSummary, Spread, by_cell, spread
 from results.schema import VERIFIED
 from results.stats.estimates import Estimate, Extreme, Product, one, ratio
@@ -158,7 +158,7 @@ def machine(runs: Sequence[Run]) -> tuple[str, ...]:
         if (ns := row.get(f"core_to_core_{when}_ns")) is not None
     ]
     cores = f"; cores {min(apart):.0f} to {max(apart):.0f} ns apart" if apart else ""
-    warned = "".join(f"; {d.text} ({d.trials} of {len(rows)} trials)" for d in doubts(rows))
+    warned = "".join(f"; {d.text} ({d.trials} of {len(rows)} trials)" for d in warnings_of(rows))
     return (
         f"Load average before a trial, its predecessors included: {min(loads):.1f} to "
         f"{max(loads):.1f}{cores}{warned}.",

@@ -9,7 +9,7 @@ from typing import Any
 
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.options import Options
-from lab.figures.verdict import INCONCLUSIVE, INDICATION, Claim, Verdict
+from lab.figures.verdict import INCONCLUSIVE, INDICATION, Claim, FigureVerdict
 from reports.published import Facts
 from results.stats.intervals import CONFIDENCE
 
@@ -24,7 +24,7 @@ class Made:
     options: Options
     runs: Runs
     outcome: Outcome
-    verdict: Verdict
+    verdict: FigureVerdict
     facts: Facts
 
 

@@ -65,7 +65,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class FigureVerdict:
     """What is to be said of a figure.
 
     Attributes:
@@ -88,13 +88,13 @@ class Verdict:
         return self.verdict
 
 
-def conclude(claims: Sequence[Claim], *, quick: bool = False) -> Verdict:
+def conclude(claims: Sequence[Claim], *, quick: bool = False) -> FigureVerdict:
     """Return the verdict on a figure by the rule of this module; of a quick run, an indication."""
     indicates, why = _rule([replace(claim, outcome=claim.indicates) for claim in claims])
     if indicates == NOT_COMPARABLE:
-        return Verdict(verdict=indicates, indicates=indicates, reason=why)
+        return FigureVerdict(verdict=indicates, indicates=indicates, reason=why)
     if quick:
-        return Verdict(verdict=INDICATION, indicates=indicates, reason=f"a quick run: {why}")
+        return FigureVerdict(verdict=INDICATION, indicates=indicates, reason=f"a quick run: {why}")
     ways = {
         _rule([replace(claim, outcome=turned.get(claim.kind, MET))
                if claim.outcome == INCONCLUSIVE else claim for claim in claims])[0]
@@ -102,7 +102,7 @@ def conclude(claims: Sequence[Claim], *, quick: bool = False) -> Verdict:
     }  # fmt: skip
     open_ = [claim for claim in claims if claim.outcome == INCONCLUSIVE]
     if len(ways) > 1:
-        return Verdict(
+        return FigureVerdict(
             verdict=INCONCLUSIVE,
             indicates=indicates,
             reason=f"{len(open_)} of {len(claims)} claims inconclusive: {_named(open_, '')}",
@@ -111,7 +111,7 @@ def conclude(claims: Sequence[Claim], *, quick: bool = False) -> Verdict:
     _, reason = _rule([claim for claim in claims if claim.outcome != INCONCLUSIVE])
     if open_:
         reason += f"; {len(open_)} inconclusive, which changes nothing"
-    return Verdict(verdict=verdict, indicates=indicates, reason=reason)
+    return FigureVerdict(verdict=verdict, indicates=indicates, reason=reason)
 
 
 def _rule(claims: Sequence[Claim]) -> tuple[str, str]:

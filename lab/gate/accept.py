@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from lab.gate.errors import GateError
-from lab.gate.outcome import Line, Report, Word
+from lab.gate.outcome import GateReport, Line, Word
 from lab.matrix.toml_table import REQUIRED, TomlTable, is_finite, parse_toml, read_text
 
 
@@ -53,7 +53,7 @@ def read_accepted(path: Path) -> tuple[Acceptance, ...]:
     return tuple(_entry(str(path), number, table) for number, table in enumerate(tables, 1))
 
 
-def apply_accepted(report: Report, accepted: Sequence[Acceptance], today: date) -> Report:
+def apply_accepted(report: GateReport, accepted: Sequence[Acceptance], today: date) -> GateReport:
     """Return the report with accepted regressions marked, and a note for every entry used.
 
     A wrong answer is never accepted.

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from lab.gate.arm import Arm
 from lab.gate.build import build_arm, compiler_version, worktree
-from lab.gate.decide import Asked, Pair, hold
+from lab.gate.decide import GateCriteria, Pair, hold
 from lab.gate.instructions import Counts, count_tree, report_counts
 from lab.gate.metrics import METRICS
-from lab.gate.outcome import Report
+from lab.gate.outcome import GateReport
 from lab.gate.outside import check_inside
 from lab.gate.source import Revision
 from lab.gate.trials import Bench, Say, check_cells, find_inputs, is_sound, measure, warm_up
@@ -21,20 +21,20 @@ def against(
     checkout: Path,
     revisions: tuple[Revision, Revision],
     cells: Sequence[Cell],
-    asked: Asked,
+    criteria: GateCriteria,
     *,
     plant: float,
     master: str,
     logs: Path,
     say: Say,
-) -> Report:
+) -> GateReport:
     """Return the outcome for the cells, measured in both revisions.
 
     Args:
         checkout: where the revisions are from.
         revisions: old and new.
         cells: what to run; of one matrix.
-        asked: what is gated.
+        criteria: what is gated.
         plant: share of busy work added to the new arm, to try the gate; 0 otherwise.
         master: Spark master for generating datasets.
         logs: a folder for the trials' logs.
@@ -53,9 +53,9 @@ def against(
         datasets=datasets,
         logs=logs,
         planted={new.name: plant} if plant else {},
-        energy=_energy(asked),
+        energy=_energy(criteria),
     )
-    lines = gate_arms(bench, old, new, asked, say)
+    lines = gate_arms(bench, old, new, criteria, say)
     notes = [f"logs: {logs}"]
     if plant:
         notes.insert(0, f"{plant:.0%} of busy work was planted in the new arm")
@@ -75,27 +75,29 @@ def build_both(checkout: Path, revisions: tuple[Revision, Revision], say: Say) -
     return old, new
 
 
-def gate_arms(bench: Bench, old: Arm, new: Arm, asked: Asked, say: Say) -> Report:
+def gate_arms(bench: Bench, old: Arm, new: Arm, criteria: GateCriteria, say: Say) -> GateReport:
     """Return the outcome for a bench's cells in two arms that are built."""
     for arm in (old, new):
         bench.make_oracles(arm, say)
     first: dict[str, Pair] = warm_up(bench, old, new, say)
     sound = [cell for cell, pair in first.items() if is_sound(pair)]
-    first |= measure(bench, old, new, sound, asked.rule.n, say)
+    first |= measure(bench, old, new, sound, criteria.rule.n, say)
 
     def again(suspected: Sequence[str]) -> Mapping[str, Pair]:
         say(f"second stage: {', '.join(suspected)}")
-        return measure(bench, old, new, suspected, asked.rule.n, say)
+        return measure(bench, old, new, suspected, criteria.rule.n, say)
 
-    return Report(
+    return GateReport(
         old=old.revision,
         new=new.revision,
-        rule=in_words(asked.rule, two_stages=True),
-        lines=hold(first, again, asked),
+        rule=in_words(criteria.rule, two_stages=True),
+        lines=hold(first, again, criteria),
     )
 
 
-def instructions_against(checkout: Path, revisions: tuple[Revision, Revision], say: Say) -> Report:
+def instructions_against(
+    checkout: Path, revisions: tuple[Revision, Revision], say: Say
+) -> GateReport:
     """Return the outcome for instruction counts of both revisions, counted in this job.
 
     Raises:
@@ -119,9 +121,9 @@ def in_words(rule: Rule, *, two_stages: bool) -> str:
     )
 
 
-def _energy(asked: Asked) -> str:
+def _energy(criteria: GateCriteria) -> str:
     """Return the provider for the trials: counters are left alone unless energy is gated."""
-    if not any(metric is METRICS["energy"] for metric in asked.metrics):
+    if not any(metric is METRICS["energy"] for metric in criteria.metrics):
         return "none"
     from lab.measure.energy.choose import choose
 

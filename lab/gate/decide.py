@@ -11,10 +11,10 @@ from lab.gate.outcome import Line, Word
 from results import schema
 from results.stats.decision import (
     Arms,
-    Finding,
+    Decision,
+    GateVerdict,
     Key,
     Rule,
-    Verdict,
     confirm,
     decide_once,
     screen,
@@ -41,7 +41,7 @@ Measure = Callable[[Sequence[str]], Mapping[str, Pair]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class GateCriteria:
     """What is gated.
 
     Attributes:
@@ -55,40 +55,42 @@ class Asked:
     rule: Rule
 
 
-def hold(first: Mapping[str, Pair], again: Measure | None, asked: Asked) -> tuple[Line, ...]:
+def hold(
+    first: Mapping[str, Pair], again: Measure | None, criteria: GateCriteria
+) -> tuple[Line, ...]:
     """Return the lines of a gate.
 
     Args:
         first: the first stage by cell.
         again: called at most once, with the cells under suspicion; None where nothing can be
             measured again: then one stage decides alone.
-        asked: what is gated.
+        criteria: what is gated.
     """
     rng = np.random.default_rng(SEED)
     lines: dict[str, list[Line]] = {cell: _correctness(cell, pair) for cell, pair in first.items()}
     sound = {cell: pair for cell, pair in first.items() if not lines[cell]}
     groups = [
-        [metric for metric in asked.metrics if (metric.name in asked.advisory) == advisory]
+        [metric for metric in criteria.metrics if (metric.name in criteria.advisory) == advisory]
         for advisory in (False, True)
     ]
     # Advisory metrics are a family of their own: they must not dilute what is gated.
     families = [_arms(sound, group) for group in groups]
     if again is None:
-        found = [decide_once(family, asked.rule, rng) for family in families]
+        found = [decide_once(family, criteria.rule, rng) for family in families]
         seconds: dict[Key, Arms] = {}
     else:
-        found = [screen(family, asked.rule, rng) for family in families]
+        found = [screen(family, criteria.rule, rng) for family in families]
         wanted = dict.fromkeys(key[0] for family in found for key in suspects(family))
         measured = again(tuple(wanted)) if wanted else {}
         for cell, pair in measured.items():
             lines[cell] = [line for line in _correctness(cell, pair) if line.word is Word.BROKEN]
-        seconds = _arms(measured, asked.metrics)
-        found = [_confirm(family, seconds, asked.rule, rng) for family in found]
+        seconds = _arms(measured, criteria.metrics)
+        found = [_confirm(family, seconds, criteria.rule, rng) for family in found]
     by_key = {finding.key: finding for family in found for finding in family}
     first_arms = {key: arms for family in families for key, arms in family.items()}
     for cell in sound:
-        for metric in asked.metrics:
-            advisory = metric.name in asked.advisory
+        for metric in criteria.metrics:
+            advisory = metric.name in criteria.advisory
             finding = by_key.get((cell, metric.name))
             if finding is None and lines[cell] and lines[cell][0].word is Word.BROKEN:
                 continue  # Broke in the second stage: there is nothing to confirm.
@@ -148,23 +150,23 @@ def _costs(results: Sequence[Result], metric: Metric) -> tuple[float, ...] | Non
 
 
 def _confirm(
-    findings: tuple[Finding, ...], again: Mapping[Key, Arms], rule: Rule, rng: np.random.Generator
-) -> tuple[Finding, ...]:
+    findings: tuple[Decision, ...], again: Mapping[Key, Arms], rule: Rule, rng: np.random.Generator
+) -> tuple[Decision, ...]:
     """Confirm what has a second measurement; a cell that lacks one has a broken line of its own."""
     lost = {key for key in suspects(findings) if key not in again}
     kept = tuple(finding for finding in findings if finding.key not in lost)
     return confirm(kept, again, rule, rng)
 
 
-def _line(finding: Finding, arms: Arms, advisory: bool, rng: np.random.Generator) -> Line:
+def _line(finding: Decision, arms: Arms, advisory: bool, rng: np.random.Generator) -> Line:
     stage = finding.second or finding.first
     word = {
-        Verdict.REGRESSION: Word.REGRESSION,
-        Verdict.UNCONFIRMED: Word.UNCONFIRMED,
-        Verdict.UNCHANGED: Word.UNCHANGED,
-        Verdict.IMPROVED: Word.IMPROVED,
-        Verdict.UNSTABLE: Word.UNSTABLE,
-        Verdict.TOO_FEW: Word.TOO_FEW,
+        GateVerdict.REGRESSION: Word.REGRESSION,
+        GateVerdict.UNCONFIRMED: Word.UNCONFIRMED,
+        GateVerdict.UNCHANGED: Word.UNCHANGED,
+        GateVerdict.IMPROVED: Word.IMPROVED,
+        GateVerdict.UNSTABLE: Word.UNSTABLE,
+        GateVerdict.TOO_FEW: Word.TOO_FEW,
     }[finding.verdict]
     return Line(
         cell=finding.key[0],

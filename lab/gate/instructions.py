@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lab.gate.errors import GateError
 from lab.gate.metrics import INSTRUCTIONS
-from lab.gate.outcome import Line, Report, Word
+from lab.gate.outcome import GateReport, Line, Word
 from lab.isolate.process import run_isolated
 
 FLOOR = 0.01
@@ -104,13 +104,13 @@ def compare_counts(old: Counts, new: Counts, floor: float = FLOOR) -> tuple[Line
 
 def report_counts(
     old: Counts, new: Counts, *, names: tuple[str, str], floor: float = FLOOR
-) -> Report:
+) -> GateReport:
     """Return the comparison as a gate's report; `names` says what old and new are.
 
     Raises:
         GateError: as for `compare_counts`.
     """
-    return Report(
+    return GateReport(
         old=names[0],
         new=names[1],
         rule=f"instruction counts, effect above {floor:.0%}; no test, counts do not vary",

@@ -77,7 +77,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class GateReport:
     """The whole outcome of a gate.
 
     Attributes:

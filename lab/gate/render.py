@@ -5,7 +5,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from lab.gate.errors import GateError
-from lab.gate.outcome import WORDS, Line, Report, Word
+from lab.gate.outcome import WORDS, GateReport, Line, Word
 
 _HEAD = ("cell", "metric", "new / old", "95 %", "first", "n", "p", "floor", "A/A 95 %", "verdict")
 
@@ -21,7 +21,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return [lines[0], rule, *lines[1:]]
 
 
-def as_markdown(report: Report) -> str:
+def as_markdown(report: GateReport) -> str:
     """Return the whole outcome as Markdown."""
     failing = sum(line.fails for line in report.lines)
     passed = "could not be held: too few processes" if report.blind else "passed"
@@ -37,13 +37,13 @@ def as_markdown(report: Report) -> str:
     return "\n".join(line.rstrip() if not line.endswith("  ") else line for line in lines) + "\n"
 
 
-def as_text(report: Report) -> str:
+def as_text(report: GateReport) -> str:
     """Return the outcome for a terminal: the same without marks of emphasis."""
     lines = [line.rstrip().removeprefix("### ") for line in as_markdown(report).splitlines()]
     return "\n".join(line.replace("*", "") if line.startswith("*") else line for line in lines)
 
 
-def write_markdown(report: Report, path: Path) -> None:
+def write_markdown(report: GateReport, path: Path) -> None:
     """Write, or append to, a Markdown file; CI's step summaries are appended to.
 
     Raises:
@@ -57,7 +57,7 @@ def write_markdown(report: Report, path: Path) -> None:
         raise GateError(f"--markdown {path}: {error}") from error
 
 
-def write_junit(report: Report, path: Path) -> None:
+def write_junit(report: GateReport, path: Path) -> None:
     """Write JUnit XML: a test case a line, failures and skips as JUnit has them.
 
     Raises:

@@ -32,7 +32,7 @@ from lab.matrix.cells import expand
 from lab.matrix.matrix import parse_matrix
 from lab.run.host import SOURCE
 from results import schema
-from results.stats.decision import TWO_STAGE, Arms, Rule, Verdict, confirm, screen, suspects
+from results.stats.decision import TWO_STAGE, Arms, GateVerdict, Rule, confirm, screen, suspects
 from results.stats.noise import resampled_noise
 
 MATRIX = """
@@ -180,7 +180,7 @@ def _called(old: np.ndarray, new: np.ndarray, rule: Rule, rng: np.random.Generat
     first = screen(stage(0), rule, rng)
     if not suspects(first):
         return False
-    return confirm(first, stage(1), rule, rng)[0].verdict is Verdict.REGRESSION
+    return confirm(first, stage(1), rule, rng)[0].verdict is GateVerdict.REGRESSION
 
 
 def _bench(master: str, say: Say) -> tuple[Bench, tuple[Arm, ...]]:

@@ -17,10 +17,10 @@ from results.stats.decision import (
     ONE_STAGE,
     TWO_STAGE,
     Arms,
-    Finding,
+    Decision,
+    GateVerdict,
     Key,
     Rule,
-    Verdict,
     confirm,
     decide_once,
     screen,
@@ -109,13 +109,13 @@ def power() -> Iterator[str]:
             for slower in (0.05, 0.10):
                 measure = _steady(rng, sd, slower={keys[0]: slower})
                 found = [_twice(keys, measure, rng)[0].verdict for _ in range(suites)]
-                shares.append(found.count(Verdict.REGRESSION) / suites)
+                shares.append(found.count(GateVerdict.REGRESSION) / suites)
             still = [_twice(keys[:1], _steady(rng, sd), rng)[0].verdict for _ in range(suites)]
             yield _row(
                 cells,
                 _share(sd),
                 *(_with_error(share, suites) for share in shares),
-                _share(still.count(Verdict.UNSTABLE) / suites),
+                _share(still.count(GateVerdict.UNSTABLE) / suites),
             )
 
 
@@ -199,12 +199,12 @@ def _jobs(rng: np.random.Generator, sd: float, between: float) -> Measure:
     return measure
 
 
-def _twice(keys: Sequence[Key], measure: Measure, rng: np.random.Generator) -> tuple[Finding, ...]:
+def _twice(keys: Sequence[Key], measure: Measure, rng: np.random.Generator) -> tuple[Decision, ...]:
     first = screen(measure(keys, 0), _quick(), rng)
     return confirm(first, measure(suspects(first), 1), _quick(), rng)
 
 
-def _once(keys: Sequence[Key], measure: Measure, rng: np.random.Generator) -> tuple[Finding, ...]:
+def _once(keys: Sequence[Key], measure: Measure, rng: np.random.Generator) -> tuple[Decision, ...]:
     return decide_once(measure(keys, 0), replace(ONE_STAGE, draws=DRAWS), rng)
 
 
@@ -212,8 +212,8 @@ def _quick() -> Rule:
     return replace(TWO_STAGE, draws=DRAWS)
 
 
-def _alarm(findings: Sequence[Finding]) -> bool:
-    return any(finding.verdict is Verdict.REGRESSION for finding in findings)
+def _alarm(findings: Sequence[Decision]) -> bool:
+    return any(finding.verdict is GateVerdict.REGRESSION for finding in findings)
 
 
 def _single(rng: np.random.Generator, sd: float, above: float) -> bool:

@@ -63,7 +63,7 @@ def parameters(spec: LoadSpec) -> dict[str, float]:
     return {**ARRIVALS[spec.arrival], **spec.params}
 
 
-def horizon_ns(spec: LoadSpec) -> int:
+def load_end_ns(spec: LoadSpec) -> int:
     """Return when the steady window ends, ns after the start."""
     return round((spec.warm_up_s + spec.window_s) * NS_PER_S)
 

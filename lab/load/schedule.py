@@ -19,7 +19,7 @@ from lab.load.arrivals import (
     due_times,
     expected_events,
     feasible_eps,
-    horizon_ns,
+    load_end_ns,
     parameters,
     replay_times,
 )
@@ -73,7 +73,7 @@ def offer(spec: LoadSpec, dataset: Dataset, *, grid: int = 1) -> Offered:
             heartbeat_ts=tuple(ts for ts, _ in beats),
             heartbeat_due_ns=tuple(due_ns for _, due_ns in beats),
             warm_up_ns=round(spec.warm_up_s * NS_PER_S),
-            end_ns=max(horizon_ns(spec), last_ns),
+            end_ns=max(load_end_ns(spec), last_ns),
             batching=spec.batching,
         ),
     )
@@ -91,7 +91,7 @@ class _Schedule:
 def _rated(spec: LoadSpec, times: Sequence[IntArray]) -> _Schedule:
     """Return the schedule of a load that has a rate."""
     events = sum(len(ts) for ts in times)
-    end_ns = horizon_ns(spec)
+    end_ns = load_end_ns(spec)
     # Five standard deviations of a Poisson count, and something for small ones.
     likely = int(expected_events(spec) + 5 * expected_events(spec) ** 0.5 + 16)
     count = min(likely, events + 1)
@@ -119,7 +119,7 @@ def _replayed(spec: LoadSpec, times: Sequence[IntArray]) -> _Schedule:
     """Return the schedule of a recorded arrival process."""
     params = parameters(spec)
     first, last = _bounds(times)
-    end_ns = horizon_ns(spec)
+    end_ns = load_end_ns(spec)
     ns_per_tick = params["tick_ns"] / params["speed_up"]
     # The last event stands for a mean gap, as every other one does for the gap after it.
     events = sum(len(ts) for ts in times)
@@ -200,8 +200,8 @@ def _heartbeats(
 ) -> list[tuple[IntArray, IntArray]]:
     """Return the heartbeats of each stream: event times, and when they are due.
 
-    At its due time a heartbeat promises all up to one tick before the next event, of any stream,
-    that is not due yet. The last one is sent with the last event and promises that event's time.
+    At its due time a heartbeat moves the frontier to one tick before the next event, of any stream,
+    that is not due yet. The last one is sent with the last event and moves it to that event's time.
     A stream does not get those by which it says no more than it said before.
     """
     at = np.append(np.arange(period_ns, last_ns, period_ns, dtype=np.int64), np.int64(last_ns))
@@ -212,12 +212,12 @@ def _heartbeats(
         following = np.minimum(following, np.append(ts, _NEVER)[sent])
         said.append(np.append(np.iinfo(np.int64).min, ts)[sent])
     first, last = _bounds(times)
-    promise = np.where(following == _NEVER, last, following - 1)
-    news = np.diff(promise, prepend=first - 1) > 0
+    frontier = np.where(following == _NEVER, last, following - 1)
+    news = np.diff(frontier, prepend=first - 1) > 0
     beats = []
     for latest in said:
-        useful = news & (promise >= latest)
-        beats.append((promise[useful], at[useful]))
+        useful = news & (frontier >= latest)
+        beats.append((frontier[useful], at[useful]))
     return beats
 
 

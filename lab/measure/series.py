@@ -52,7 +52,7 @@ class Track:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Timeline:
+class Phases:
     """When things happened.
 
     Attributes:
@@ -81,7 +81,7 @@ class Timeline:
 class Recorded:
     """All that one trial recorded over time; `tracks` by column name."""
 
-    timeline: Timeline
+    phases: Phases
     progress: Progress | None = None
     elasticity: Elasticity | None = None
     tracks: Mapping[str, Track] = field(default_factory=dict)
@@ -93,14 +93,14 @@ def on_grid(recorded: Recorded) -> Table:
     Raises:
         ValueError: the progress has another step than 100 ms.
     """
-    timeline, progress = recorded.timeline, recorded.progress
+    phases, progress = recorded.phases, recorded.progress
     if progress is not None and progress.step_ns != STEP_NS:
         raise ValueError(
             f"the engine's progress has steps of {progress.step_ns} ns, expected {STEP_NS}"
         )
     starts = [track.times_ns[0] for track in recorded.tracks.values() if track.times_ns]
-    first = min(0, *((start - timeline.start_ns) // STEP_NS for start in starts), 0)
-    duration_ns = timeline.end_ns - timeline.start_ns
+    first = min(0, *((start - phases.start_ns) // STEP_NS for start in starts), 0)
+    duration_ns = phases.end_ns - phases.start_ns
     counted = 0 if progress is None else len(progress.emitted)
     scaled = 0 if recorded.elasticity is None else len(recorded.elasticity.instances)
     end = max(-(-duration_ns // STEP_NS), counted, scaled, 1)
@@ -108,13 +108,13 @@ def on_grid(recorded: Recorded) -> Table:
     table: Table = {
         "t_ns": t_ns,
         "timed": [0 <= t < max(duration_ns, 1) for t in t_ns],
-        "phase": [timeline.phase(t) for t in t_ns],
+        "phase": [phases.phase(t) for t in t_ns],
     }
     table |= _counted(progress, first, end)
     if recorded.elasticity is not None:
         table |= _scaled(recorded.elasticity, first, end)
     for name, track in recorded.tracks.items():
-        table[name] = _last_in_row(track, timeline.start_ns, first, end)
+        table[name] = _last_in_row(track, phases.start_ns, first, end)
     return table
 
 

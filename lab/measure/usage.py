@@ -76,7 +76,7 @@ def used(processes: Iterable[psutil.Process]) -> Usage:
     return total
 
 
-def kernel_doubts(row: Mapping[str, object]) -> list[str]:
+def kernel_warnings(row: Mapping[str, object]) -> list[str]:
     """Return what is doubtful about a trial because the kernel worked in its timed part, in words.
 
     Args:

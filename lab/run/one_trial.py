@@ -13,7 +13,7 @@ import msgspec
 from lab.load.spec import LoadSpec
 from lab.matrix.cells import Trial
 from lab.measure.machine import Look, await_near, look
-from lab.measure.usage import kernel_doubts
+from lab.measure.usage import kernel_warnings
 from lab.run.run_dir import fingerprint, now
 from lab.run.session import Session
 from lab.run.spawn import Ended, run_trial
@@ -73,7 +73,7 @@ def run_one(
             isolate=session.settings.isolation,
         )
 
-    before, ended, after, doubts = _watched(once, session.settings.cores_within_ns)
+    before, ended, after, warnings = _watched(once, session.settings.cores_within_ns)
     row |= {
         "attempt": ended.attempt,
         "log": str(log),
@@ -82,13 +82,13 @@ def run_one(
         "reconfigurations": _if_there(run_dir, reconfigurations),
         **ended.result,
     }
-    doubts += [*json.loads(row.get("warnings") or "[]"), *kernel_doubts(row)]
+    warnings += [*json.loads(row.get("warnings") or "[]"), *kernel_warnings(row)]
     if ceiling is not None:
         row["generator_ceiling_eps"] = ceiling.eps
         rate_eps = None if load is None else load.rate_eps
-        doubts += ceiling.warnings(row.get("offered_eps") or rate_eps)
+        warnings += ceiling.warnings(row.get("offered_eps") or rate_eps)
     return row | {
-        "warnings": json.dumps(doubts),
+        "warnings": json.dumps(warnings),
         "loadavg_before": before.loadavg,
         "loadavg_after": after.loadavg,
         "core_to_core_before_ns": _finite(before.core_to_core_ns),
@@ -108,23 +108,23 @@ def _watched(
         before = look()
         ended = once()
         after = look(before)
-        doubts = _warnings(before, after)
+        warnings = _warnings(before, after)
         if within_ns is None:
             break
         # Before as well: they may have been moved between the waiting and the look.
         if far is None and before.near(within_ns) and after.near(within_ns):
             if attempt > 1:
-                doubts.append(
+                warnings.append(
                     f"run {attempt} times, until the cores were within {within_ns:g} ns before and "
                     "after it"
                 )
             break
         if far is not None:  # they would not come nearer by trying
-            doubts.append(far)
+            warnings.append(far)
             break
     else:
-        doubts.append(f"cores did not stay within {within_ns:g} ns in {MOST_ATTEMPTS} attempts")
-    return before, ended, after, doubts
+        warnings.append(f"cores did not stay within {within_ns:g} ns in {MOST_ATTEMPTS} attempts")
+    return before, ended, after, warnings
 
 
 def _asked(session: Session, meta: dict[str, Any], trial: Trial, dataset: Dataset) -> Row:

@@ -29,7 +29,7 @@ class Driven:
         start_ns, ran_ns, end_ns: monotonic clock: the timed part, and in it when the engine was
             done; what the lab adds itself to try a gate comes after that.
         sampler, recorder: what was sampled meanwhile; both have stopped.
-        doubts: what is doubtful about it, in words.
+        warnings: what is doubtful about it, in words.
     """
 
     measured: Measured
@@ -39,7 +39,7 @@ class Driven:
     end_ns: int
     sampler: ResourceSampler
     recorder: EnergyRecorder
-    doubts: list[str]
+    warnings: list[str]
 
 
 def drive(engine: Engine, task: Task, spec: EngineTrial, result: Result) -> Driven:
@@ -48,7 +48,7 @@ def drive(engine: Engine, task: Task, spec: EngineTrial, result: Result) -> Driv
     The planted slow-down is busy work inside the timed part, after the engine's own.
     """
     threads_before = set(threading.enumerate())
-    doubts: list[str] = []
+    warnings: list[str] = []
     recorder = EnergyRecorder(by_name(spec.energy, spec.energy_reason))
     with recorder, ResourceSampler(_own(recorder)) as sampler:
         threads_before |= set(threading.enumerate())
@@ -80,7 +80,7 @@ def drive(engine: Engine, task: Task, spec: EngineTrial, result: Result) -> Driv
                 prepared.close()
             except Exception as error:
                 traceback.print_exc()
-                doubts.append(f"the engine failed to close: {type(error).__name__}: {error}")
+                warnings.append(f"the engine failed to close: {type(error).__name__}: {error}")
     return Driven(
         measured=measured,
         answer=answer,
@@ -89,7 +89,7 @@ def drive(engine: Engine, task: Task, spec: EngineTrial, result: Result) -> Driv
         end_ns=end_ns,
         sampler=sampler,
         recorder=recorder,
-        doubts=doubts + left_behind(threads_before, processes_before),
+        warnings=warnings + left_behind(threads_before, processes_before),
     )
 
 

@@ -26,9 +26,9 @@ def left_behind(
         if not (processes or threads) or time.monotonic() > deadline:
             break
         time.sleep(0.05)
-    doubts = []
+    warnings = []
     if processes:
-        doubts.append(f"the engine left processes: {', '.join(str(p.pid) for p in processes)}")
+        warnings.append(f"the engine left processes: {', '.join(str(p.pid) for p in processes)}")
     if threads:
-        doubts.append(f"the engine left threads: {', '.join(t.name for t in threads)}")
-    return doubts
+        warnings.append(f"the engine left threads: {', '.join(t.name for t in threads)}")
+    return warnings

@@ -156,7 +156,7 @@ def _record(driven: Driven, task: Task, spec: EngineTrial, result: Result) -> No
 
     measured = driven.measured
     result |= record.engine_columns(measured)
-    driven.doubts.extend(record.counter_doubts(measured))
+    driven.warnings.extend(record.counter_warnings(measured))
     result |= elastic.columns(measured.elasticity)
     if task.load is not None:
         ran_ns = driven.ran_ns - driven.start_ns
@@ -178,12 +178,12 @@ def _record(driven: Driven, task: Task, spec: EngineTrial, result: Result) -> No
 
 
 def _over_time(driven: Driven, load: OfferedLoad | None) -> "Recorded":
-    from lab.measure.series import Recorded, Timeline, Track
+    from lab.measure.series import Phases, Recorded, Track
 
     times_ns = driven.sampler.times_ns
     energy_ns, joules = driven.recorder.series()
     return Recorded(
-        timeline=Timeline(
+        phases=Phases(
             start_ns=driven.start_ns,
             end_ns=driven.end_ns,
             warm_up_ns=None if load is None else load.warm_up_ns,

@@ -45,7 +45,7 @@ def engine_columns(measured: Measured) -> Result:
     return columns
 
 
-def counter_doubts(measured: Measured) -> list[str]:
+def counter_warnings(measured: Measured) -> list[str]:
     """Return which counters `engine_columns` leaves out, in words."""
     return [
         f"counter {name} is {value}, no number: it is left out"

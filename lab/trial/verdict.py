@@ -46,28 +46,28 @@ def check_answer(
 
 def conclude(driven: Driven, task: Task, spec: EngineTrial, result: Result) -> None:
     """Set status, rates and reason; a rate exists only for a verified answer."""
-    doubts = list(driven.doubts)
+    warnings = list(driven.warnings)
     events, due = driven.measured.events, task.dataset.events
     wrong = check_answer(task.workload, task.dataset, driven.answer, result)
     if wrong is not None:
         result["status"] = schema.WRONG_OUTPUT
-        doubts.insert(0, wrong)
+        warnings.insert(0, wrong)
     elif events != due:
         result["status"] = schema.INVALID
-        doubts.insert(0, f"the engine counted {events} events, the input has {due}")
+        warnings.insert(0, f"the engine counted {events} events, the input has {due}")
     else:
         result["status"] = schema.OK
         if result["expected_outputs"] == 0:
-            doubts.append(
+            warnings.append(
                 f"the expected answer is empty, so that nothing was compared: {due} events are too "
                 "few, or the query's parameters let nothing through"
             )
-        doubts += rates(result, offered=task.load is not None)
+        warnings += rates(result, offered=task.load is not None)
         if task.load is None:
             result |= steadiness(driven.measured.progress, driven.end_ns - driven.start_ns)
         else:
-            doubts = [*_judge_load(driven, task, task.load, spec, result), *doubts]
-    result["reason"] = "; ".join(doubts) or None
+            warnings = [*_judge_load(driven, task, task.load, spec, result), *warnings]
+    result["reason"] = "; ".join(warnings) or None
 
 
 def _judge_load(

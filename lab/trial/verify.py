@@ -10,7 +10,7 @@ from workloads.model.trace import compare
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verification:
     """What the comparison said; `difference` is None exactly when the answer is right."""
 
     expected_outputs: int
@@ -26,7 +26,7 @@ def make_expected(workload: Workload, dataset: Dataset) -> Columns:
     return oracle_answer(workload, dataset)
 
 
-def verify(workload: Workload, dataset: Dataset, answer: Columns) -> Verdict:
+def verify(workload: Workload, dataset: Dataset, answer: Columns) -> Verification:
     """Compare an answer with the oracle's.
 
     An answer that cannot be compared at all (a column is missing, lengths differ) is wrong, too.
@@ -37,10 +37,10 @@ def verify(workload: Workload, dataset: Dataset, answer: Columns) -> Verdict:
         difference = compare(expected, answer, workload.output)
     except (ModelError, LookupError, TypeError, ValueError) as error:
         traceback.print_exc()
-        return Verdict(
+        return Verification(
             expected_outputs=count, difference=f"the answer cannot be compared: {error!r}"
         )
-    return Verdict(
+    return Verification(
         expected_outputs=count,
         missing=difference.missing,
         duplicate=difference.duplicate,

@@ -9,7 +9,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from reports.baseline import Baseline, baselines
 from reports.counters import counted
-from reports.doubts import ceilings, doubts
 from reports.energy import energy
 from reports.energy import reasons as energy_reasons
 from reports.numbers import (
@@ -26,7 +25,6 @@ from reports.numbers import (
     watts,
 )
 from reports.offered import remarks
-from reports.page.courses import courses
 from reports.page.drawings import latency_drawings, throughput_drawings
 from reports.page.inline_svg import engine_variable, variables
 from reports.page.load_drawings import (
@@ -38,7 +36,9 @@ from reports.page.load_drawings import (
 )
 from reports.page.provenance import sections
 from reports.page.statement import kinds, not_run, statement
+from reports.page.timelines import timelines
 from reports.palette import Colour, engine_colours
+from reports.run_warnings import ceilings, warnings_of
 from reports.search import Search
 from reports.searches import searches
 from reports.summary import Cell, summarise
@@ -119,7 +119,7 @@ def render(run: Run, cells: Sequence[Cell], figures: Path) -> str:
         plans=_plans(every),
         counted=counted([*cells, *(s.at_rate for s in found if s.at_rate is not None)]),
         provenance=sections({**run.meta, "searches": None}),
-        courses=courses(run, colours),
+        timelines=timelines(run, colours),
         **_overview(run, cells, found),
         **_catch_up(cells, colours, figures),
         **_offered(cells, colours, figures),
@@ -133,14 +133,14 @@ def _overview(run: Run, cells: Sequence[Cell], found: Sequence[Search]) -> dict[
     """Return what stands at the top, and the cells without a number."""
     missing = not_run(run.meta, cells, found)
     complete = run.meta.get("complete") is not False
-    doubtful = doubts(run.rows)
+    warnings = warnings_of(run.rows)
     known = ceilings(run.meta)
-    said = any("generator" in doubt.text for doubt in doubtful)
+    said = any("generator" in warning.text for warning in warnings)
     return {
         "statement": statement(cells, found=found, missing=missing, complete=complete),
         "missing": missing,
         "without_number": [cell for cell in cells if not cell.verified],
-        "doubts": doubtful,
+        "warnings": warnings,
         "known_ceilings": [one for one in known if one.eps is not None],
         "unknown_ceilings": [one for one in known if one.reason and not said],
         "near_ceiling": [c for c in cells if c.load and c.load.is_near_ceiling and not said],
@@ -156,7 +156,7 @@ def _catch_up(cells: Sequence[Cell], colours: Colours, figures: Path) -> dict[st
         "blocks": _blocks(free),
         "definitions": _definitions(free),
         "kinds": kinds(free),
-        "doubtful": [cell for cell in free if cell.status == OK and cell.notes],
+        "remarked": [cell for cell in free if cell.status == OK and cell.notes],
         "throughput": throughput_drawings(free, colours, figures),
         "latency": latency_drawings(free, colours, figures),
     }

@@ -52,7 +52,7 @@ ONE_STAGE = Rule(alpha=0.01, q=0.01, floor=0.03)
 """For stored runs, where nothing can be measured again."""
 
 
-class Verdict(StrEnum):
+class GateVerdict(StrEnum):
     """What is said of a cell."""
 
     REGRESSION = "regression"
@@ -73,7 +73,7 @@ class Arms:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class StageResult:
     """What one stage found for a cell.
 
     Attributes:
@@ -97,16 +97,16 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Decision:
     """The decision on one cell and metric; `second` is None where no second stage was needed."""
 
     key: Key
-    verdict: Verdict
-    first: Stage
-    second: Stage | None = None
+    verdict: GateVerdict
+    first: StageResult
+    second: StageResult | None = None
 
 
-def screen(cells: Mapping[Key, Arms], rule: Rule, rng: np.random.Generator) -> tuple[Finding, ...]:
+def screen(cells: Mapping[Key, Arms], rule: Rule, rng: np.random.Generator) -> tuple[Decision, ...]:
     """Return the first stage's findings: `suspect` cells are to be measured again.
 
     Args:
@@ -117,30 +117,30 @@ def screen(cells: Mapping[Key, Arms], rule: Rule, rng: np.random.Generator) -> t
     found = []
     for key, stage in _stages(cells, rule, rng).items():
         if _blind(stage, len(cells), rule):
-            verdict = Verdict.TOO_FEW
+            verdict = GateVerdict.TOO_FEW
         elif stage.worse:
-            verdict = Verdict.SUSPECT
+            verdict = GateVerdict.SUSPECT
         elif stage.better:
-            verdict = Verdict.IMPROVED
+            verdict = GateVerdict.IMPROVED
         elif stage.noise.unstable(rule.unstable_above):
-            verdict = Verdict.UNSTABLE
+            verdict = GateVerdict.UNSTABLE
         else:
-            verdict = Verdict.UNCHANGED
-        found.append(Finding(key=key, verdict=verdict, first=stage))
+            verdict = GateVerdict.UNCHANGED
+        found.append(Decision(key=key, verdict=verdict, first=stage))
     return tuple(found)
 
 
-def suspects(findings: Sequence[Finding]) -> tuple[Key, ...]:
+def suspects(findings: Sequence[Decision]) -> tuple[Key, ...]:
     """Return which cells are to be measured again."""
-    return tuple(finding.key for finding in findings if finding.verdict is Verdict.SUSPECT)
+    return tuple(finding.key for finding in findings if finding.verdict is GateVerdict.SUSPECT)
 
 
 def confirm(
-    findings: Sequence[Finding],
+    findings: Sequence[Decision],
     again: Mapping[Key, Arms],
     rule: Rule,
     rng: np.random.Generator,
-) -> tuple[Finding, ...]:
+) -> tuple[Decision, ...]:
     """Return the findings with every suspect decided by its second, independent measurement.
 
     Args:
@@ -160,7 +160,9 @@ def confirm(
         replace(
             finding,
             second=stages[finding.key],
-            verdict=Verdict.REGRESSION if stages[finding.key].worse else Verdict.UNCONFIRMED,
+            verdict=GateVerdict.REGRESSION
+            if stages[finding.key].worse
+            else GateVerdict.UNCONFIRMED,
         )
         if finding.key in stages
         else finding
@@ -170,11 +172,11 @@ def confirm(
 
 def decide_once(
     cells: Mapping[Key, Arms], rule: Rule, rng: np.random.Generator
-) -> tuple[Finding, ...]:
+) -> tuple[Decision, ...]:
     """Return findings of one stage alone: what is suspect counts as a regression."""
     return tuple(
-        replace(finding, verdict=Verdict.REGRESSION)
-        if finding.verdict is Verdict.SUSPECT
+        replace(finding, verdict=GateVerdict.REGRESSION)
+        if finding.verdict is GateVerdict.SUSPECT
         else finding
         for finding in screen(cells, rule, rng)
     )
@@ -188,7 +190,9 @@ def values_needed(tests: int, rule: Rule) -> int:
     return next(n for n in count(1) if not _hopeless(n, n, tests, rule))
 
 
-def _stages(cells: Mapping[Key, Arms], rule: Rule, rng: np.random.Generator) -> dict[Key, Stage]:
+def _stages(
+    cells: Mapping[Key, Arms], rule: Rule, rng: np.random.Generator
+) -> dict[Key, StageResult]:
     worse = [mann_whitney(arms.old, arms.new, "greater") for arms in cells.values()]
     better = [mann_whitney(arms.old, arms.new, "less") for arms in cells.values()]
     worse_q, better_q = adjusted(worse), adjusted(better)
@@ -204,7 +208,7 @@ def _stages(cells: Mapping[Key, Arms], rule: Rule, rng: np.random.Generator) -> 
     }
 
 
-def _blind(stage: Stage, cells: int, rule: Rule) -> bool:
+def _blind(stage: StageResult, cells: int, rule: Rule) -> bool:
     """Return whether even the clearest order of so few values could not be called.
 
     That is so when a regression of this cell alone would be lost among the other tests.
@@ -224,13 +228,13 @@ def _stage(
     *,
     raw: tuple[float, float],
     scaled: tuple[float, float],
-) -> Stage:
+) -> StageResult:
     n = min(len(arms.old), len(arms.new))
     noise = resampled_noise((arms.old, arms.new), n, rng, rule.draws)
     ratio = ratio_of_medians(arms.old, arms.new)
     floor = max(rule.floor, rule.noise_factor * noise.mad)
     shown = [p < rule.alpha and q <= rule.q for p, q in zip(raw, scaled, strict=True)]
-    return Stage(
+    return StageResult(
         n_old=len(arms.old),
         n_new=len(arms.new),
         ratio=ratio,

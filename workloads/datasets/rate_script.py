@@ -68,17 +68,17 @@ class RateScript:
             return tuples.astype(np.int64)
         wanted = tuples.astype(np.int64) * _UNIT
         units = wanted // rate_eps
-        starts, factors, sent = self._course(int(units[-1]), seed)
+        starts, factors, sent = self._timeline(int(units[-1]), seed)
         phase = np.searchsorted(sent, units, side="right") - 1
         return starts[phase] + (wanted - sent[phase] * rate_eps) // (factors[phase] * rate_eps)
 
     def changes(self, until_ms: int, seed: int) -> tuple[IntArray, IntArray]:
         """Return when the phases begin that begin before `until_ms`, and their factors."""
-        starts, factors, _ = self._course(0, seed, until_ms)
+        starts, factors, _ = self._timeline(0, seed, until_ms)
         begun = starts < until_ms
         return starts[begun], factors[begun]
 
-    def _course(
+    def _timeline(
         self, wanted: int, seed: int, until_ms: int = 0
     ) -> tuple[IntArray, IntArray, IntArray]:
         """Return by phase its start, its factor, and what a stream of 1 t/s sends before it.

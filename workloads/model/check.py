@@ -68,7 +68,7 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class ConsistencyReport:
     """The outcome of a check.
 
     Attributes:
@@ -100,7 +100,7 @@ class Report:
         return "\n".join(lines)
 
 
-def check(program: Program, *, examples: int = 200, seed: int = 0) -> Report:
+def check(program: Program, *, examples: int = 200, seed: int = 0) -> ConsistencyReport:
     """Test the laws of a program's model on it.
 
     Args:
@@ -115,7 +115,7 @@ def check(program: Program, *, examples: int = 200, seed: int = 0) -> Report:
     return check_program(program, examples=examples, seed=seed)
 
 
-def check_query(query: Query, *, examples: int = 200, seed: int = 0) -> Report:
+def check_query(query: Query, *, examples: int = 200, seed: int = 0) -> ConsistencyReport:
     """Test that keys are pure and that answers do not depend on who runs the query.
 
     Args:
@@ -136,7 +136,7 @@ def check_query(query: Query, *, examples: int = 200, seed: int = 0) -> Report:
     return _report(query.name, laws, (), examples, seed)
 
 
-def check_pipeline(pipeline: Pipeline, *, examples: int = 200, seed: int = 0) -> Report:
+def check_pipeline(pipeline: Pipeline, *, examples: int = 200, seed: int = 0) -> ConsistencyReport:
     """Test that operators mind only what they may: their record, and the history of its key.
 
     Args:
@@ -160,7 +160,7 @@ def check_pipeline(pipeline: Pipeline, *, examples: int = 200, seed: int = 0) ->
     return _report(pipeline.name, laws, (), examples, seed)
 
 
-def check_program(program: DGSProgram, *, examples: int = 200, seed: int = 0) -> Report:
+def check_program(program: DGSProgram, *, examples: int = 200, seed: int = 0) -> ConsistencyReport:
     """Test C1 and C2 for every fork-join, C3 and time for every state type, cut for the whole.
 
     Args:
@@ -192,9 +192,9 @@ def _report(
     skipped: tuple[str, ...],
     examples: int,
     seed: int,
-) -> Report:
+) -> ConsistencyReport:
     found = [_search(*law, examples, seed) for law in laws]
-    return Report(
+    return ConsistencyReport(
         program=program,
         checked=tuple(f"{condition} for {where}" for condition, where, _ in laws),
         skipped=skipped,

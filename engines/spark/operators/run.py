@@ -32,7 +32,7 @@ class Files:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class OperatorQuery:
     """What is to be run.
 
     Attributes:
@@ -104,11 +104,13 @@ class Asked:
         return replace(ran, rows=ran.rows - files.heartbeats)
 
 
-def asked(workload: Workload, output: Mapping[str, str], form: str, workers: int) -> Asked:
+def operator_query(
+    workload: Workload, output: Mapping[str, str], form: str, workers: int
+) -> OperatorQuery:
     """Return what is asked for by a workload whose program is a query of operators."""
     query = workload.program
     assert isinstance(query, Query)
-    return Asked(
+    return OperatorQuery(
         workload=workload.name,
         query=query,
         params=workload.query_params,
@@ -118,12 +120,12 @@ def asked(workload: Workload, output: Mapping[str, str], form: str, workers: int
     )
 
 
-def _clock(plan: Layout, what: Asked) -> Clock:
+def _clock(plan: Layout, what: OperatorQuery) -> Clock:
     return clock(plan, what.query.operators[0].window.advance)
 
 
 def _related(
-    frames: list[tuple[Part, DataFrame]], what: Asked, times: Clock, *, streaming: bool
+    frames: list[tuple[Part, DataFrame]], what: OperatorQuery, times: Clock, *, streaming: bool
 ) -> DataFrame:
     found = relation(what.workload)
     kinds: dict[str, list[DataFrame]] = {name: [] for name in what.query.kinds}

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lab.figures.experiment import beyond_note, quick_note, scale_note
-from lab.figures.figure import Plan, Runs, Stage
-from lab.figures.judge import Asked
+from lab.figures.figure import FigureStage, Plan, Runs
+from lab.figures.judge import PublishedClaim
 from lab.figures.measured import column, counter, machine, troubles
 from lab.figures.options import Options
 from reports.figures.paper import Point
@@ -37,13 +37,13 @@ def facts() -> Facts:
     return published("ordered")
 
 
-def stage(name: str, about: str, tree: Any) -> Stage:
+def stage(name: str, about: str, tree: Any) -> FigureStage:
     """Return a figure's only stage, whose matrix is `tree` of the options."""
 
     def plan(options: Options, runs: Runs) -> Plan:
         return Plan(tree=tree(options))
 
-    return Stage(name=name, about=about, plan=plan)
+    return FigureStage(name=name, about=about, plan=plan)
 
 
 def events(options: Options, usual: int, quick: int) -> int:
@@ -114,6 +114,6 @@ def spread_numbers(found: Mapping[str, Spread | None]) -> dict[str, Any]:
     }
 
 
-def said(text: str, published_as: str, source: str, blocked: str | None = None) -> Asked:
+def said(text: str, published_as: str, source: str, blocked: str | None = None) -> PublishedClaim:
     """Return a claim that the paper makes in words, before it is judged."""
-    return Asked(text=text, published=published_as, source=source, blocked=blocked)
+    return PublishedClaim(text=text, published=published_as, source=source, blocked=blocked)

@@ -5,19 +5,10 @@ from math import inf
 
 import numpy as np
 
-from lab.figures.course import Course, longest_above, mean
 from lab.figures.experiment import asked
 from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.judge import Asked, Posed, judge
+from lab.figures.judge import Posed, PublishedClaim, judge
 from lab.figures.options import Options
-from lab.figures.stretch.over_time import (
-    NO_SERIES,
-    courses,
-    each,
-    panels,
-    side_by_side,
-    summary,
-)
 from lab.figures.stretch.phases import (
     SEEDS_11,
     SEEDS_16,
@@ -30,6 +21,15 @@ from lab.figures.stretch.phases import (
 )
 from lab.figures.stretch.shared import ALONE, LAG_NOTE, VSN, facts, longest_reconfiguration, notes
 from lab.figures.stretch.steps import highest_eps, window_ms
+from lab.figures.stretch.timelines import (
+    NO_SERIES,
+    each,
+    panels,
+    side_by_side,
+    summary,
+    timelines,
+)
+from lab.figures.timeline import ElasticTimeline, longest_above, mean
 from reports.figures.paper import Layout, Mark, draw
 from results.stats.estimates import Level, Middle, one
 
@@ -40,7 +40,7 @@ _LEAST_SPIKE_S = 1.0
 
 
 def _posed(
-    name: str, found: Sequence[Course], figure: str, options: Options, share: float
+    name: str, found: Sequence[ElasticTimeline], figure: str, options: Options, share: float
 ) -> tuple[Posed, ...]:
     """Pose what the paper says of every execution with phases; a number for each trial."""
     late = facts().one(figure=figure, panel="latency", quantity="mean")
@@ -49,29 +49,29 @@ def _posed(
     blocked = None if found else NO_SERIES
     limit_s = max(spike.high * share, _LEAST_SPIKE_S)
 
-    def lasted(course: Course) -> float | None:
-        if np.isnan(course.latency_ms).all():
+    def lasted(timeline: ElasticTimeline) -> float | None:
+        if np.isnan(timeline.latency_ms).all():
             return None
-        return longest_above(course.latency_ms, SPIKE_FACTOR * late.high)
+        return longest_above(timeline.latency_ms, SPIKE_FACTOR * late.high)
 
     few = ALONE if max(options.instances) == 1 else None
     return (
-        Asked(
+        PublishedClaim(
             text=f"{before}instances follow the rate (correlation)",
             published="added and removed accordingly",
             source="section 8.5",
             blocked=blocked or few,
         ).shape(each(found, follows, Level), 0.5, inf),
-        Asked(
+        PublishedClaim(
             text=f"{before}processed share of what was offered",
             published="throughput is not affected",
             source="section 8.5",
             blocked=blocked,
         ).shape(each(found, _kept, Level), 0.99, inf),
         asked(f"{before}mean latency", late, blocked).at_most(
-            each(found, lambda course: mean(course.latency_ms), one), late.high * 1.5, "ms"
+            each(found, lambda timeline: mean(timeline.latency_ms), one), late.high * 1.5, "ms"
         ),
-        Asked(
+        PublishedClaim(
             text=f"{before}longest time with latency above {SPIKE_FACTOR * late.high:g} ms",
             published=f"{spike.text} at full length",
             source=spike.source,
@@ -83,24 +83,24 @@ def _posed(
     )
 
 
-def slowest(course: Course) -> float | None:
+def slowest(timeline: ElasticTimeline) -> float | None:
     """Return the longest reconfiguration in ms; None without any."""
-    return max((change.duration_ns * 1e-6 for change in course.changes), default=None)
+    return max((change.duration_ns * 1e-6 for change in timeline.changes), default=None)
 
 
-def _kept(course: Course) -> float | None:
-    offered = float(np.nansum(course.offered_eps))
-    return float(np.nansum(course.consumed_eps)) / offered if offered > 0 else None
+def _kept(timeline: ElasticTimeline) -> float | None:
+    offered = float(np.nansum(timeline.offered_eps))
+    return float(np.nansum(timeline.consumed_eps)) / offered if offered > 0 else None
 
 
-def follows(course: Course) -> float | None:
+def follows(timeline: ElasticTimeline) -> float | None:
     """Return the correlation of the offered rate, over a second, with the instances after it."""
     width = 10
-    rows = len(course.t_s) // width * width
+    rows = len(timeline.t_s) // width * width
     if rows < 3 * width:
         return None
-    rate = np.nanmean(course.offered_eps[:rows].reshape(-1, width), axis=1)
-    count = course.instances[width - 1 : rows : width]
+    rate = np.nanmean(timeline.offered_eps[:rows].reshape(-1, width), axis=1)
+    count = timeline.instances[width - 1 : rows : width]
     good = ~(np.isnan(rate) | np.isnan(count))
     if good.sum() < 3 or np.ptp(rate[good]) == 0 or np.ptp(count[good]) == 0:
         return 0.0 if good.sum() >= 3 else None
@@ -139,7 +139,7 @@ def _marks(figure: str) -> list[Mark]:
 def _outcome(figure: str, seeds: Sequence[int], options: Options, runs: Runs) -> Outcome:
     share, top = scale(options), top_eps(options, runs)
     labels = [f"phases{seed}" for seed in seeds]
-    found = courses(runs, labels)
+    found = timelines(runs, labels)
     names = {
         label: f"execution {seed}" if len(seeds) > 1 else ""
         for label, seed in zip(labels, seeds, strict=True)
@@ -164,7 +164,7 @@ def _outcome(figure: str, seeds: Sequence[int], options: Options, runs: Runs) ->
     return Outcome(
         claims=judge(posed),
         notes=told,
-        numbers={label: [summary(course) for course in all_] for label, all_ in found.items()},
+        numbers={label: [summary(timeline) for timeline in all_] for label, all_ in found.items()},
         draw=lambda: draw(
             Layout(
                 title=f"STRETCH, {'figures 16 to 18' if len(seeds) > 1 else f'figure {figure}'}: "

@@ -5,7 +5,7 @@ from typing import Any
 
 from lab.figures.experiment import asked, engine, numbers, points, run_table
 from lab.figures.figure import Figure, Outcome, Plan, Runs
-from lab.figures.judge import Asked, Posed, judge
+from lab.figures.judge import Posed, PublishedClaim, judge
 from lab.figures.measured import (
     Measured,
     Series,
@@ -83,14 +83,14 @@ def _outcome_6(options: Options, runs: Runs) -> Outcome:
             posed.append(ratio.near(value, fact.low, fact.high, shaped, "x"))
     best = [found[key, VSN][0].highest(options.within) for _, key, _ in COUNTS]
     posed.append(
-        Asked(
+        PublishedClaim(
             text="VSN throughput falls from wordcount to paircount L, M and H",
             published="falling",
             source="section 8.1",
         ).shape(all_of([quotient(a, b) for a, b in pairwise(best)], lowest), 1.0, float("inf"), "x")
     )
     posed.append(
-        Asked(
+        PublishedClaim(
             text="sharing gains more on paircount H than on wordcount",
             published="3.83 / 1.17",
             source="section 8.1",

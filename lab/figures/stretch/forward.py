@@ -4,7 +4,7 @@ from typing import Any
 
 from lab.figures.experiment import asked, engine, lone, numbers, plain, points, run_table
 from lab.figures.figure import Figure, Outcome, Plan, Runs
-from lab.figures.judge import Asked, judge
+from lab.figures.judge import PublishedClaim, judge
 from lab.figures.measured import (
     Series,
     all_of,
@@ -74,13 +74,13 @@ def _outcome_7(options: Options, runs: Runs) -> Outcome:
         asked("VSN/SN ratio of throughput, at its least", gain_fact).near(
             all_of(gain, lowest), gain_fact.low, gain_fact.high, 0.2, "x"
         ),
-        Asked(
+        PublishedClaim(
             text=f"VSN's input rate does not grow with instances ({least} to {most})",
             published="120,000 to 100,000 t/s",
             source="section 8.2",
             blocked=blocked,
         ).shape(vsn_change, 0.0, 1.1, "x"),
-        Asked(
+        PublishedClaim(
             text=f"SN's input rate falls faster than VSN's ({least} to {most})",
             published="40,000 to 2,000 t/s",
             source="section 8.2",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from lab.figures.experiment import REPETITIONS, engine, run_table
-from lab.figures.figure import Plan, Runs, Stage
+from lab.figures.figure import FigureStage, Plan, Runs
 from lab.figures.options import Options
 from lab.figures.stretch.shared import SEND_LAG_MS, VSN, facts
 from lab.figures.stretch.steps import controller, highest_eps, horizons, rates_tree, window_ms
@@ -137,11 +137,11 @@ def _phases(seeds: Sequence[int], options: Options, runs: Runs) -> Plan:
     )
 
 
-def stages(seeds: Sequence[int]) -> tuple[Stage, ...]:
+def stages(seeds: Sequence[int]) -> tuple[FigureStage, ...]:
     """Return the two stages for these seeds."""
     return (
-        Stage(name="rates", about="what the most instances can do", plan=_rates),
-        Stage(
+        FigureStage(name="rates", about="what the most instances can do", plan=_rates),
+        FigureStage(
             name="phases",
             about="abrupt random rates",
             plan=lambda options, runs: _phases(seeds, options, runs),

@@ -2,23 +2,23 @@
 
 from math import ceil, inf
 
-from lab.figures.course import Course, mean
 from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.judge import Asked, judge
+from lab.figures.judge import PublishedClaim, judge
 from lab.figures.options import Options
 from lab.figures.stretch.abrupt import per_instance, said, slowest
-from lab.figures.stretch.over_time import (
+from lab.figures.stretch.phases import SEEDS_11, STAGES_11, UPPER, WS_MS, phases, scale, top_eps
+from lab.figures.stretch.shared import ALONE, VSN, facts, longest_reconfiguration
+from lab.figures.stretch.steps import window_ms
+from lab.figures.stretch.timelines import (
     NO_SERIES,
-    courses,
     each,
     panels,
     part,
     side_by_side,
     summary,
+    timelines,
 )
-from lab.figures.stretch.phases import SEEDS_11, STAGES_11, UPPER, WS_MS, phases, scale, top_eps
-from lab.figures.stretch.shared import ALONE, VSN, facts, longest_reconfiguration
-from lab.figures.stretch.steps import window_ms
+from lab.figures.timeline import ElasticTimeline, mean
 from reports.figures.paper import Layout, Shade, draw
 from results.stats.estimates import Level, Middle, one
 
@@ -27,7 +27,7 @@ LABEL = f"phases{SEEDS_11[0]}"
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
     share, top = scale(options), top_eps(options, runs)
-    found = courses(runs, [LABEL]).get(LABEL, [])
+    found = timelines(runs, [LABEL]).get(LABEL, [])
     planned = phases(SEEDS_11[0], share, top)
     per_one = per_instance(options, runs)
     ws_ms = window_ms(share, WS_MS)
@@ -46,26 +46,26 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         blocked = ALONE
     if blocked is None and more < 1:
         blocked = "no rise of the rate needs a further instance at these rates"
-    inside = [part(course, at_s, at_s + ws_s) for course in found]
+    inside = [part(timeline, at_s, at_s + ws_s) for timeline in found]
 
-    def grown(course: Course) -> float | None:
-        before = mean(course.instances, course.between(at_s - ws_s, at_s))
-        after = mean(course.instances, course.between(at_s + ws_s, at_s + 2 * ws_s))
+    def grown(timeline: ElasticTimeline) -> float | None:
+        before = mean(timeline.instances, timeline.between(at_s - ws_s, at_s))
+        after = mean(timeline.instances, timeline.between(at_s + ws_s, at_s + 2 * ws_s))
         return None if before is None or after is None else after - before
 
     posed = (
-        Asked(
+        PublishedClaim(
             text="instances after the transition less those before it",
             published="more",
             source="section 8.5",
             blocked=blocked,
         ).shape(each(found, grown, Level), 0.5, inf),
-        Asked(
+        PublishedClaim(
             text="reconfigurations within the transition",
             published="the number changes gradually",
             source="section 8.5",
             blocked=blocked,
-        ).shape(each(inside, lambda course: float(len(course.changes)), Middle), 1, inf),
+        ).shape(each(inside, lambda timeline: float(len(timeline.changes)), Middle), 1, inf),
         longest_reconfiguration(
             "longest reconfiguration within it",
             each(inside, slowest, one),
@@ -77,17 +77,17 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     begin, end = max(0.0, at_s - 2 * ws_s), at_s + 3 * ws_s
     columns = [
         panels(
-            part(course, begin, end),
+            part(timeline, begin, end),
             title="",
             per_instance=per_one,
             shades=[Shade(name="transition", begin=at_s, end=at_s + ws_s)],
         )
-        for course in found[:1]
+        for timeline in found[:1]
     ]
     return Outcome(
         claims=judge(posed),
         notes=told,
-        numbers={"rise_at_s": at_s, "trials": [summary(course) for course in found]},
+        numbers={"rise_at_s": at_s, "trials": [summary(timeline) for timeline in found]},
         draw=lambda: draw(
             Layout(
                 title="STRETCH, figure 12: the largest rise of figure 11",

@@ -5,7 +5,7 @@ from statistics import fmean
 
 from lab.figures.experiment import asked, engine, lone, numbers, plain, points, run_table
 from lab.figures.figure import Figure, Outcome, Plan, Runs
-from lab.figures.judge import Asked, judge
+from lab.figures.judge import PublishedClaim, judge
 from lab.figures.measured import (
     Series,
     all_of,
@@ -83,7 +83,7 @@ def _outcome_8(options: Options, runs: Runs) -> Outcome:
         if (a := late["VSN"].at(n)) is not None and (b := late["ad-hoc"].at(n)) is not None
     ]
     posed = (
-        Asked(
+        PublishedClaim(
             text=f"VSN's comparisons/s grow linearly from {least} to {most} instances, the cores "
             f"of this machine (the paper: to {PAPER_CORES})",
             published="linear",

@@ -7,7 +7,7 @@ rate, from due times.
 
 from collections.abc import Callable
 
-from lab.figures.figure import Plan, Runs, Stage
+from lab.figures.figure import FigureStage, Plan, Runs
 from lab.figures.measured import column
 from lab.figures.options import Options
 from lab.figures.stretch.shared import latency_plan
@@ -21,7 +21,7 @@ RATE = column("throughput_eps")
 LATENCY = column("latency_p50_ns", MS)
 
 
-def stages(first: Callable[[Options], Plan]) -> tuple[Stage, ...]:
+def stages(first: Callable[[Options], Plan]) -> tuple[FigureStage, ...]:
     """Return the two stages of a figure whose first one is `first`."""
 
     def throughput(options: Options, runs: Runs) -> Plan:
@@ -31,6 +31,6 @@ def stages(first: Callable[[Options], Plan]) -> tuple[Stage, ...]:
         return latency_plan(options, first(options).tree, runs)
 
     return (
-        Stage(name="throughput", about="every cell as fast as it can", plan=throughput),
-        Stage(name="latency", about="every cell at 70 % of its own rate", plan=latency),
+        FigureStage(name="throughput", about="every cell as fast as it can", plan=throughput),
+        FigureStage(name="latency", about="every cell at 70 % of its own rate", plan=latency),
     )

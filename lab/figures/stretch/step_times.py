@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from lab.figures.course import mean
 from lab.figures.experiment import asked, plain
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import judge
@@ -10,6 +9,7 @@ from lab.figures.options import Options
 from lab.figures.stretch.one_step import BOTH, COLOURS, NEEDS, by_start, elastic, said
 from lab.figures.stretch.shared import facts, longest_reconfiguration
 from lab.figures.stretch.steps import PROVISION, STAGES, Step
+from lab.figures.timeline import mean
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
 from results.stats.estimates import Level, highest, one
 
@@ -118,8 +118,8 @@ def _covs(found: Sequence[Step]) -> dict[int, list[float]]:
     """Return the imbalance in percent before the step, by start; one instance has none."""
     by_number: dict[int, list[float]] = {}
     for step in found:
-        where = step.course.between(step.at_s * 0.8, step.at_s)
-        cov = mean(step.course.load_cov, where)
+        where = step.timeline.between(step.at_s * 0.8, step.at_s)
+        cov = mean(step.timeline.load_cov, where)
         if cov is not None and step.start > 1:
             by_number.setdefault(step.start, []).append(cov * 100)
     return dict(sorted(by_number.items()))

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from lab.figures.course import Course, read_course
 from lab.figures.errors import FigureError
 from lab.figures.experiment import engine, run_table
-from lab.figures.figure import Plan, Runs, Stage
+from lab.figures.figure import FigureStage, Plan, Runs
 from lab.figures.measured import comparisons_per_s, per_row, series, troubles
 from lab.figures.options import Options
 from lab.figures.stretch.shared import SEND_LAG_MS, VSN
+from lab.figures.timeline import ElasticTimeline, read_timeline
 from results.query import CellSummary, Spread, by_cell
 from results.schema import VERIFIED
 from results.store import Row
@@ -200,8 +200,8 @@ def _steps(options: Options, runs: Runs) -> Plan:
 
 
 STAGES = (
-    Stage(name="rates", about="what each number of instances can do", plan=_rates),
-    Stage(name="steps", about="70 % of it, then 120 % or 30 %", plan=_steps),
+    FigureStage(name="rates", about="what each number of instances can do", plan=_rates),
+    FigureStage(name="steps", about="70 % of it, then 120 % or 30 %", plan=_steps),
 )
 
 
@@ -214,7 +214,7 @@ class Step:
         start: instances at first.
         at_s: when the rate stepped.
         elastic: whether a controller could change the number of instances.
-        course: what happened.
+        timeline: what happened.
         after: instances after the first reconfiguration past the step; None where none came.
         duration_ms: how long that took.
     """
@@ -223,7 +223,7 @@ class Step:
     start: int
     at_s: float
     elastic: bool
-    course: Course
+    timeline: ElasticTimeline
     after: int | None
     duration_ms: float | None
 
@@ -238,18 +238,18 @@ def steps(options: Options, runs: Runs) -> tuple[Step, ...]:
         if cell.status not in VERIFIED or direction not in FACTORS:
             continue
         for row in cell.rows:
-            course = read_course(runs[1], row)
-            if course is None:
+            timeline = read_timeline(runs[1], row)
+            if timeline is None:
                 continue
             # What comes before the step is the controller finding its feet, not the experiment.
-            later = [c for c in course.changes if c.at_ns >= at_s * 1e9 and c.before != c.after]
+            later = [c for c in timeline.changes if c.at_ns >= at_s * 1e9 and c.before != c.after]
             found.append(
                 Step(
                     direction=direction,
                     start=cell.workers,
                     at_s=at_s,
                     elastic=f"{cell.engine}/{cell.variant}" == VSN,
-                    course=course,
+                    timeline=timeline,
                     after=later[0].after if later else None,
                     duration_ms=later[0].duration_ns * 1e-6 if later else None,
                 )

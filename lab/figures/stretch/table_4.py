@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from lab.figures.experiment import plain
 from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.judge import Asked, Posed, judge
+from lab.figures.judge import Posed, PublishedClaim, judge
 from lab.figures.options import Options
 from lab.figures.stretch.one_step import BOTH, NEEDS, by_start, elastic, said, too_many
 from lab.figures.stretch.shared import facts
@@ -28,7 +28,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             got, more = Middle(tuple(values)), Middle(tuple(sign * (v - start) for v in values))
             beyond = start > options.cores or expected > options.cores
             posed.append(
-                Asked(
+                PublishedClaim(
                     text=f"{direction} from {start}: instances after it",
                     published=f"{fact.low:g}" if fact else f"{expected} by the paper's rule",
                     source=fact.source if fact else "section 8.4",
@@ -36,7 +36,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                 ).near(got, expected, expected, 0.0)
             )
             posed.append(
-                Asked(
+                PublishedClaim(
                     text=f"{direction} from {start}: there are {_direction(direction)} afterwards",
                     published=_direction(direction),
                     source="section 8.4",
@@ -46,7 +46,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         left = [n for n in published if n not in afters]
         if left:
             posed.append(
-                Asked(
+                PublishedClaim(
                     text=f"{direction} from {', '.join(map(str, left))}",
                     published=", ".join(f"{published[n].low:g}" for n in left),
                     source="table IV",

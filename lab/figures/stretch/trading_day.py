@@ -4,14 +4,14 @@ from math import ceil
 
 import numpy as np
 
-from lab.figures.course import Course, longest_above, mean
 from lab.figures.experiment import asked, engine, run_table
-from lab.figures.figure import Figure, Outcome, Plan, Runs, Stage
-from lab.figures.judge import Asked, judge
+from lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
+from lab.figures.judge import PublishedClaim, judge
 from lab.figures.options import Options
-from lab.figures.stretch.over_time import NO_SERIES, courses, each, panels, part, side_by_side
 from lab.figures.stretch.shared import ALONE, LAG_NOTE, SEND_LAG_MS, VSN, facts, notes
 from lab.figures.stretch.steps import controller, horizons, window_ms
+from lab.figures.stretch.timelines import NO_SERIES, each, panels, part, side_by_side, timelines
+from lab.figures.timeline import ElasticTimeline, longest_above, mean
 from lab.figures.verdict import SHAPE
 from reports.figures.paper import Layout, Mark, Panel, draw
 from results.stats.estimates import Level, one
@@ -78,33 +78,33 @@ def _plan(options: Options, runs: Runs) -> Plan:
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
     share = scale(options)
-    found = courses(runs, [LABEL]).get(LABEL, [])
+    found = timelines(runs, [LABEL]).get(LABEL, [])
     blocked = None if found else NO_SERIES
     peak, in_peak, of_day = (
         facts().one(figure="13", quantity=q)
         for q in ("peak", "mean in the peak", "mean of the day")
     )
-    views = [_zoom(course, share) for course in found]
+    views = [_zoom(timeline, share) for timeline in found]
     few = ALONE if max(options.instances) == 1 else None
     posed = (
         asked("trades in the peak second", peak, blocked).near(
-            each(found, lambda course: _peak_eps(course) / 2, Level),
+            each(found, lambda timeline: _peak_eps(timeline) / 2, Level),
             peak.low,
             peak.high,
             0.1,
             "t/s",
         ),
-        Asked(
+        PublishedClaim(
             text="share of the time with the fewest instances",
             published="most of the time",
             source="section 8.6",
             blocked=blocked or few,
         ).at_least(each(found, _at_fewest, Level), 0.5, kind=SHAPE),
         asked("mean latency around the peak", in_peak, blocked).at_most(
-            each(views, lambda course: mean(course.latency_ms), one), in_peak.high * 1.5, "ms"
+            each(views, lambda timeline: mean(timeline.latency_ms), one), in_peak.high * 1.5, "ms"
         ),
         asked("mean latency of the day", of_day, blocked).at_most(
-            each(found, lambda course: mean(course.latency_ms), one), of_day.high * 1.5, "ms"
+            each(found, lambda timeline: mean(timeline.latency_ms), one), of_day.high * 1.5, "ms"
         ),
     )
     told = notes(
@@ -131,12 +131,12 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         numbers={
             "trials": [
                 {
-                    "peak_eps": _peak_eps(course),
-                    "mean_latency_ms": mean(course.latency_ms),
-                    "seconds_above_peak_mean": longest_above(course.latency_ms, in_peak.high),
-                    "reconfigurations": len(course.changes),
+                    "peak_eps": _peak_eps(timeline),
+                    "mean_latency_ms": mean(timeline.latency_ms),
+                    "seconds_above_peak_mean": longest_above(timeline.latency_ms, in_peak.high),
+                    "reconfigurations": len(timeline.changes),
                 }
-                for course in found
+                for timeline in found
             ]
         },
         draw=lambda: draw(
@@ -162,29 +162,29 @@ def _with_peak(panel: Panel, peak_eps: float) -> Panel:
     )
 
 
-def _second_means(course: Course) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    rows = len(course.offered_eps) // 10 * 10
-    filled = np.nan_to_num(course.offered_eps[:rows])
+def _second_means(timeline: ElasticTimeline) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    rows = len(timeline.offered_eps) // 10 * 10
+    filled = np.nan_to_num(timeline.offered_eps[:rows])
     means: np.ndarray[tuple[int], np.dtype[np.float64]] = filled.reshape(-1, 10).mean(axis=1)
     return means
 
 
-def _at_fewest(course: Course) -> float | None:
+def _at_fewest(timeline: ElasticTimeline) -> float | None:
     """Return the share of the time with the fewest instances."""
-    if np.isnan(course.instances).all():
+    if np.isnan(timeline.instances).all():
         return None
-    return float(np.nanmean(course.instances == np.nanmin(course.instances)))
+    return float(np.nanmean(timeline.instances == np.nanmin(timeline.instances)))
 
 
-def _peak_eps(course: Course) -> float:
-    return float(_second_means(course).max(initial=0.0))
+def _peak_eps(timeline: ElasticTimeline) -> float:
+    return float(_second_means(timeline).max(initial=0.0))
 
 
-def _zoom(course: Course, share: float) -> Course:
-    means = _second_means(course)
-    at_s = float(course.t_s[int(means.argmax()) * 10]) if len(means) else 0.0
+def _zoom(timeline: ElasticTimeline, share: float) -> ElasticTimeline:
+    means = _second_means(timeline)
+    at_s = float(timeline.t_s[int(means.argmax()) * 10]) if len(means) else 0.0
     half_s = max(_ZOOM_S * share / 2, 5.0)
-    return part(course, max(0.0, at_s - half_s), at_s + half_s)
+    return part(timeline, max(0.0, at_s - half_s), at_s + half_s)
 
 
 FIGURE = Figure(
@@ -192,6 +192,6 @@ FIGURE = Figure(
     title="a trading day",
     shows="rate, instances, throughput and latency over the day, and around its peak",
     needs=("nyse_hedge", VSN),
-    stages=(Stage(name="day", about="trades as they come", plan=_plan),),
+    stages=(FigureStage(name="day", about="trades as they come", plan=_plan),),
     outcome=_outcome,
 )

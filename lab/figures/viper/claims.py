@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from statistics import median
 
 from lab.figures.experiment import asked
-from lab.figures.judge import Asked, Posed
+from lab.figures.judge import Posed, PublishedClaim
 from lab.figures.measured import Measured, all_of, quotient
 from lab.figures.options import Options
 from lab.figures.viper.grid import (
@@ -86,8 +86,10 @@ def claims_of(
     )
     inf = float("inf")
 
-    def words(text: str, published_as: str) -> Asked:
-        return Asked(text=text, published=published_as, source=question.source, blocked=blocked)
+    def words(text: str, published_as: str) -> PublishedClaim:
+        return PublishedClaim(
+            text=text, published=published_as, source=question.source, blocked=blocked
+        )
 
     def fact(quantity: str, x: str = "several") -> Fact:
         return facts().one(figure=question.number, series="CL/OL", quantity=quantity, x=x)

@@ -18,7 +18,7 @@ from lab.figures.experiment import (
     run_table,
     scale_note,
 )
-from lab.figures.figure import Figure, Outcome, Plan, Runs, Stage
+from lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
 from lab.figures.judge import judge
 from lab.figures.measured import machine, troubles
 from lab.figures.options import Options
@@ -231,7 +231,7 @@ def _figure(question: Question) -> Figure:
         shows="throughput, latency, energy and context switches against injectors and instances",
         needs=(question.workload, LAYERS),
         stages=(
-            Stage(
+            FigureStage(
                 name="layers",
                 about="both layers with every number of injectors and instances",
                 plan=lambda options, runs: _plan(question, options, runs),

@@ -80,23 +80,23 @@ def account(
         return unreadable("; ".join(["no package or psys counter", *remarks]))
     joules: dict[str, float] = {}
     fatal: list[str] = []
-    doubts = list(remarks)
+    warnings = list(remarks)
     for name, found in tracks.items():
         went = joules_between(found, start_ns, end_ns)
         lost_s = union_s(lost_spans(found, start_ns, end_ns))
         if lost_s > MOST_LOST * window_s:
             why = ", ".join(found.reasons) or "no reading"
-            target = fatal if name in gross else doubts
+            target = fatal if name in gross else warnings
             target.append(f"{name}: {lost_s:.3g} s of {window_s:.3g} s lost ({why})")
         elif went == 0:
             needed = name in gross and kind_of(name) is not Kind.DRAM
-            (fatal if needed else doubts).append(f"{name} stood still")
+            (fatal if needed else warnings).append(f"{name} stood still")
         else:
             joules[name] = went
             if lost_s > REFRESH_S:
-                doubts.append(f"{name}: {lost_s:.3g} s lost ({', '.join(found.reasons)})")
+                warnings.append(f"{name}: {lost_s:.3g} s lost ({', '.join(found.reasons)})")
     if window_s < SHORT_WINDOW_S:
-        doubts.append(f"short: {window_s:.3g} s, below {SHORT_WINDOW_S:g} s the edges weigh")
+        warnings.append(f"short: {window_s:.3g} s, below {SHORT_WINDOW_S:g} s the edges weigh")
     total = None if fatal else sum(joules[name] for name in gross if name in joules)
     dropped_s = union_s(
         [span for name in gross for span in lost_spans(tracks[name], start_ns, end_ns)]
@@ -104,7 +104,7 @@ def account(
     return {
         **dict.fromkeys(COLUMNS),
         "energy_source": source,
-        "energy_reason": "; ".join(fatal + doubts) or None,
+        "energy_reason": "; ".join(fatal + warnings) or None,
         "energy_domains": json.dumps({name: round(went, 6) for name, went in joules.items()}),
         "energy_gross_j": total,
         "energy_j_per_1000": per_1000(total, events),

@@ -30,7 +30,7 @@ NAMES = (AUTO, *PROVIDERS, NONE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class ProviderStatus:
     """What one provider can do here.
 
     Attributes:
@@ -60,7 +60,7 @@ class Choice:
 
     name: str
     reason: str | None
-    reports: tuple[Report, ...]
+    reports: tuple[ProviderStatus, ...]
 
 
 def by_name(name: str, reason: str | None = None) -> Provider:
@@ -76,7 +76,7 @@ def by_name(name: str, reason: str | None = None) -> Provider:
     return PROVIDERS[name]()
 
 
-def probe(provider: Provider, *, pause: Callable[[float], None] = time.sleep) -> Report:
+def probe(provider: Provider, *, pause: Callable[[float], None] = time.sleep) -> ProviderStatus:
     """Open a provider, watch its counters for 20 ms, and close it.
 
     Usable is a provider whose packages (or, without packages, platform) all count; `account` lets
@@ -84,7 +84,7 @@ def probe(provider: Provider, *, pause: Callable[[float], None] = time.sleep) ->
     """
     opened = provider.open()
     if isinstance(opened, Unusable):
-        return Report(name=provider.name, reason=opened.reason, remedy=opened.remedy)
+        return ProviderStatus(name=provider.name, reason=opened.reason, remedy=opened.remedy)
     readings = list(opened.read())
     pause(STILL_S)
     readings += opened.read()
@@ -97,9 +97,9 @@ def probe(provider: Provider, *, pause: Callable[[float], None] = time.sleep) ->
     needed = [name for name in gross_domains(list(tracks)) if not name.startswith("dram")]
     stuck = [name for name in needed if name in still]
     if not stuck:
-        return Report(name=provider.name, counting=counting, still=still)
+        return ProviderStatus(name=provider.name, counting=counting, still=still)
     reasons = dict.fromkeys(reason for name in stuck for reason in tracks[name].reasons)
-    return Report(
+    return ProviderStatus(
         name=provider.name,
         counting=counting,
         still=still,

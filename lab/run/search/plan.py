@@ -126,7 +126,7 @@ class _Search:
             r_fail_eps=None if self._unrefuted else self._refuted or self._fail,
             confirmed=self._confirmed is not None,
             refuted=self._refuted is not None,
-            reason="; ".join(self._doubts()) or None,
+            reason="; ".join(self._warnings()) or None,
         )
 
     def _double(self) -> _Steps:
@@ -265,42 +265,42 @@ class _Search:
         rounded = float(f"{rate:.6g}")
         return rounded if self._cap_eps is None else min(rounded, self._cap_eps)
 
-    def _doubts(self) -> list[str]:
+    def _warnings(self) -> list[str]:
         """Return what is to be said about the bracket as it stands."""
-        doubts = []
+        warnings = []
         above = self._above
         if self._pass is None:
             if above is None:
                 return ["no rate has been tried to the end"]
-            doubts.append(
+            warnings.append(
                 f"no rate was sustained, down to {above.rate_eps:,.6g} events/s: {above.reason}"
             )
         elif above is None and self._pass == self._cap_eps:
-            doubts.append(f"no rate failed: {self._cap_reason}")
+            warnings.append(f"no rate failed: {self._cap_reason}")
         if above is not None and above.outcome == INVALID:
             limit = "generator" if (above.reason or "").startswith("generator:") else "measurement"
-            doubts.append(
+            warnings.append(
                 f"the {limit}, not the engine, is the limit above {self._pass or 0:,.6g} events/s: "
                 f"at {above.rate_eps:,.6g} trials were invalid ({above.reason})"
             )
         if above is not None and above.outcome == TOO_SHORT:
-            doubts.append(
+            warnings.append(
                 f"the input is the limit above {self._pass or 0:,.6g} events/s: {above.reason}"
             )
         if self._given_up:
-            doubts.append(
+            warnings.append(
                 f"not confirmed: no rate down to {self._last(CONFIRM):,.6g} "
                 f"events/s held in {self._settings.confirmations} processes"
             )
         elif self._confirmed is None and self._pass is not None:
-            doubts.append("not confirmed")
+            warnings.append("not confirmed")
         elif self._unrefuted:
-            doubts.append(
+            warnings.append(
                 f"{self._fail or 0:,.6g} events/s failed by majority, but no rate up to "
                 f"{self._last(REFUTE):,.6g} failed in all of {self._settings.confirmations} "
                 "processes"
             )
-        return doubts
+        return warnings
 
     def _last(self, purpose: str) -> float:
         return [probe.rate_eps for probe in self.probes if probe.purpose == purpose][-1]

@@ -7,7 +7,7 @@ import pytest
 
 from engines.protocol import Elasticity, Progress, Reconfiguration
 from lab.measure.elastic import write_reconfigurations
-from lab.measure.series import STEP_NS, Recorded, Timeline, write_series
+from lab.measure.series import STEP_NS, Phases, Recorded, write_series
 from results.stats.estimates import FEWEST
 from results.store import read_run, write_meta, write_table, write_trial
 
@@ -82,7 +82,7 @@ def row_fixture():
     return row
 
 
-def write_course(folder, trial, *, seconds, rate, instances, latency_ms, changes=(), cov=0.01):
+def write_timeline(folder, trial, *, seconds, rate, instances, latency_ms, changes=(), cov=0.01):
     """Write series and reconfigurations of a trial as the lab does; functions take seconds."""
     rows = round(seconds * 10)
     t_s = np.arange(rows) / 10
@@ -120,7 +120,7 @@ def write_course(folder, trial, *, seconds, rate, instances, latency_ms, changes
     end_ns = rows * STEP_NS
     write_series(
         Recorded(
-            timeline=Timeline(start_ns=0, end_ns=end_ns, warm_up_ns=0, load_end_ns=end_ns),
+            phases=Phases(start_ns=0, end_ns=end_ns, warm_up_ns=0, load_end_ns=end_ns),
             progress=progress,
             elasticity=elasticity,
         ),
@@ -134,6 +134,6 @@ def write_course(folder, trial, *, seconds, rate, instances, latency_ms, changes
     }
 
 
-@pytest.fixture(name="write_course")
-def write_course_fixture():
-    return write_course
+@pytest.fixture(name="write_timeline")
+def write_timeline_fixture():
+    return write_timeline

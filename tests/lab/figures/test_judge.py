@@ -4,12 +4,12 @@ import math
 
 import pytest
 
-from lab.figures.judge import MOST_REPETITIONS, Asked, judge, repetitions_to_tell, side
+from lab.figures.judge import MOST_REPETITIONS, PublishedClaim, judge, repetitions_to_tell, side
 from lab.figures.verdict import INCONCLUSIVE, MET, MISSED, NOT_COMPARABLE, SHAPE, VALUE
 from results.stats.estimates import Level, one, ratio
 
-asked = Asked(text="VSN/SN", published="2.37 x", source="section 8.1")
-blocked = Asked(text="VSN/SN", published="2.37 x", source="section 8.1", blocked="2 cores")
+asked = PublishedClaim(text="VSN/SN", published="2.37 x", source="section 8.1")
+blocked = PublishedClaim(text="VSN/SN", published="2.37 x", source="section 8.1", blocked="2 cores")
 UP = math.inf
 
 

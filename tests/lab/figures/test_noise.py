@@ -10,7 +10,7 @@ import json
 import numpy as np
 import pytest
 
-from lab.figures.judge import Asked, judge
+from lab.figures.judge import PublishedClaim, judge
 from lab.figures.options import Options
 from lab.figures.registry import find
 from lab.figures.verdict import (
@@ -34,7 +34,7 @@ DRAWS = 200
 OUTSIDE = 1e-6
 """A share by which a truth is out of bounds: nothing measured could tell it from one within."""
 
-asked = Asked(text="t", published="p", source="s")
+asked = PublishedClaim(text="t", published="p", source="s")
 RULES = {
     "near, low": (lambda m: asked.near(m, 2.0, 2.5, 0.2), 1.6, -1),
     "near, high": (lambda m: asked.near(m, 2.0, 2.5, 0.2), 3.0, 1),

@@ -144,7 +144,7 @@ def test_the_rule_of_table_4_gives_its_numbers(direction, start, after):
 
 
 @pytest.fixture
-def stepped(row, make_run, write_course, tmp_path):
+def stepped(row, make_run, write_timeline, tmp_path):
     """Both runs of table IV and figures 9 and 10, with a chosen end of each reconfiguration."""
 
     def make(up=2, down=1, ms=0.4, cov=0.01):
@@ -156,7 +156,7 @@ def stepped(row, make_run, write_course, tmp_path):
                 elastic = variant.endswith("vsn")
                 most = factor if elastic or factor < 1 else 1.0 / 0.7
                 late = 2.0 if elastic else 80.0
-                files = write_course(
+                files = write_timeline(
                     tmp_path / "steps",
                     f"{n}{direction}{variant[-3:]}",
                     seconds=2 * at_s,
@@ -259,7 +259,7 @@ def test_the_phases_are_input_that_is_replayed(row, make_run, number):
 
 
 @pytest.fixture
-def abrupt(row, make_run, write_course, tmp_path):
+def abrupt(row, make_run, write_timeline, tmp_path):
     """Both runs of figure 11; instances follow the rate, or stand still."""
 
     def make(follow=True, latency=lambda t: 3.0):
@@ -278,7 +278,7 @@ def abrupt(row, make_run, write_course, tmp_path):
 
         label = f"phases{phases.SEEDS_11[0]}"
         starts = [sum(p.length_s for p in planned[:at]) for at in range(1, len(planned))]
-        files = write_course(
+        files = write_timeline(
             tmp_path / "phases",
             label,
             seconds=phases.length_s(share),
@@ -316,10 +316,10 @@ def test_long_spikes_are_missed_claims(abrupt):
 
 
 def test_a_day_with_its_peak_is_reproduced_and_a_slow_one_is_not(
-    row, make_run, write_course, tmp_path
+    row, make_run, write_timeline, tmp_path
 ):
     def make(ms, name):
-        files = write_course(
+        files = write_timeline(
             tmp_path / name,
             "day",
             seconds=100,

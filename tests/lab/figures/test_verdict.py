@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.figures.judge import Asked, judge
+from lab.figures.judge import PublishedClaim, judge
 from lab.figures.verdict import (
     CONTRADICTED,
     INCONCLUSIVE,
@@ -128,10 +128,12 @@ def test_a_quick_run_that_has_no_number_is_not_comparable():
 def test_the_reason_names_what_was_missed_and_what_cannot_be_compared():
     wrong, left = judge(
         [
-            Asked(text="VSN/SN", published="2.37 x", source="section 8.1").near(
+            PublishedClaim(text="VSN/SN", published="2.37 x", source="section 8.1").near(
                 one([5.0, 5.0, 5.0]), 2.37, 2.37, 0.2, "x"
             ),
-            Asked(text="t", published="p", source="s", blocked="2 cores").near(None, 1, 1, 0.1),
+            PublishedClaim(text="t", published="p", source="s", blocked="2 cores").near(
+                None, 1, 1, 0.1
+            ),
         ]
     )
     found = conclude([claim(SHAPE, MET), wrong, left])

@@ -2,8 +2,8 @@
 
 from lab.figures.errors import FigureError
 from lab.figures.experiment import numbers, points, run_table
-from lab.figures.figure import Figure, Outcome, Plan, Stage
-from lab.figures.judge import Asked, judge
+from lab.figures.figure import Figure, FigureStage, Outcome, Plan
+from lab.figures.judge import PublishedClaim, judge
 from lab.figures.measured import column, quotient, series
 from lab.figures.stretch.shared import latency_plan, notes
 from reports.figures.paper import Layout, Line, Panel, draw
@@ -54,7 +54,7 @@ def outcome(options, runs):
     faster = quotient(fast.highest(options.within), slow.highest((1,)))
     said = notes(options, 1.0, runs)
     # Far from its bound: trials of a third of a millisecond differ by a factor of ten.
-    asked = Asked(text="compiled is not far slower", published="1", source="here")
+    asked = PublishedClaim(text="compiled is not far slower", published="1", source="here")
     return Outcome(
         claims=judge([asked.shape(faster, 1e-6, float("inf"), "x")]),
         notes=said,
@@ -73,8 +73,8 @@ def outcome(options, runs):
 
 
 STAGES = (
-    Stage(name="rates", about="as fast as it goes", plan=first),
-    Stage(name="latency", about="at a share of it", plan=second),
+    FigureStage(name="rates", about="as fast as it goes", plan=first),
+    FigureStage(name="latency", about="at a share of it", plan=second),
 )
 FIGURES = (
     Figure(

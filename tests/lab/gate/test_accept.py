@@ -5,14 +5,14 @@ import pytest
 from lab.errors import MatrixError
 from lab.gate.accept import apply_accepted, read_accepted
 from lab.gate.errors import GateError
-from lab.gate.outcome import Line, Report, Word
+from lab.gate.outcome import GateReport, Line, Word
 
 TODAY = date(2026, 6, 1)
 
 
 def report(word=Word.REGRESSION, ratio=1.08, cell="event_window/multicore/dgs/w2"):
     line = Line(cell=cell, metric="wall", word=word, ratio=ratio)
-    return Report(old="a", new="b", rule="r", lines=[line])
+    return GateReport(old="a", new="b", rule="r", lines=[line])
 
 
 @pytest.fixture

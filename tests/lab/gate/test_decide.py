@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lab.gate.decide import Asked, Pair, hold
+from lab.gate.decide import GateCriteria, Pair, hold
 from lab.gate.metrics import METRICS
 from lab.gate.outcome import Word
 from results.stats.decision import ONE_STAGE, TWO_STAGE
@@ -26,8 +26,8 @@ def bad(status, reason):
     return [{"status": status, "reason": reason}]
 
 
-def asked(*metrics, advisory=(), rule=TWO_STAGE):
-    return Asked(
+def criteria(*metrics, advisory=(), rule=TWO_STAGE):
+    return GateCriteria(
         metrics=[METRICS[name] for name in metrics or ("wall",)],
         advisory=frozenset(advisory),
         rule=rule,
@@ -44,7 +44,7 @@ def nothing_again(cells):
 
 
 def test_equal_arms_pass_without_a_second_stage(rng):
-    (line,) = hold({CELL: Pair(old=trials(rng), new=trials(rng))}, nothing_again, asked())
+    (line,) = hold({CELL: Pair(old=trials(rng), new=trials(rng))}, nothing_again, criteria())
     assert (line.word, line.fails, line.n) == (Word.UNCHANGED, False, 10)
     assert line.interval.low < 1 < line.interval.high
 
@@ -56,7 +56,7 @@ def test_a_slow_down_that_repeats_fails(rng):
         assert tuple(cells) == (CELL,)
         return {CELL: Pair(old=trials(rng), new=trials(rng, wall=1.2))}
 
-    (line,) = hold(first, again, asked())
+    (line,) = hold(first, again, criteria())
     assert line.word is Word.REGRESSION and line.fails
     assert line.ratio == pytest.approx(1.2, rel=0.03)
     assert line.first_ratio == pytest.approx(1.1, rel=0.03)
@@ -65,7 +65,7 @@ def test_a_slow_down_that_repeats_fails(rng):
 def test_a_slow_down_that_does_not_repeat_passes(rng):
     first = {CELL: Pair(old=trials(rng), new=trials(rng, wall=1.1))}
     again = {CELL: Pair(old=trials(rng), new=trials(rng))}
-    (line,) = hold(first, lambda cells: again, asked())
+    (line,) = hold(first, lambda cells: again, criteria())
     assert line.word is Word.UNCONFIRMED and not line.fails
 
 
@@ -80,27 +80,27 @@ def test_only_suspected_cells_are_measured_again(rng):
         seen.append(tuple(cells))
         return {name: Pair(old=trials(rng), new=trials(rng, wall=1.2)) for name in cells}
 
-    lines = hold(first, again, asked())
+    lines = hold(first, again, criteria())
     assert seen == [("b",)]
     assert [line.fails for line in lines] == [False, True, False]
 
 
 def test_a_wrong_answer_fails_whatever_the_time(rng):
     wrong = [*trials(rng, wall=0.5, n=3), *bad("wrong_output", "2 missing")]
-    (line,) = hold({CELL: Pair(old=trials(rng), new=wrong)}, nothing_again, asked())
+    (line,) = hold({CELL: Pair(old=trials(rng), new=wrong)}, nothing_again, criteria())
     assert line.word is Word.BROKEN and line.fails
     assert line.note == "new: wrong_output: 2 missing"
 
 
 def test_a_cell_that_is_gone_is_broken(rng):
-    (line,) = hold({CELL: Pair(old=trials(rng), new=[])}, nothing_again, asked())
+    (line,) = hold({CELL: Pair(old=trials(rng), new=[])}, nothing_again, criteria())
     assert line.word is Word.BROKEN and "no trial" in line.note
 
 
 def test_a_wrong_answer_in_the_second_stage_fails_too(rng):
     first = {CELL: Pair(old=trials(rng), new=trials(rng, wall=1.1))}
     again = {CELL: Pair(old=trials(rng), new=bad("crash", "segmentation fault"))}
-    (line,) = hold(first, lambda cells: again, asked())
+    (line,) = hold(first, lambda cells: again, criteria())
     assert line.word is Word.BROKEN and line.fails
 
 
@@ -110,7 +110,7 @@ def test_a_wrong_answer_in_the_second_stage_fails_too(rng):
 )
 def test_what_the_old_arm_did_not_have_cannot_fail(rng, old, new, word):
     sides = [trials(rng) if side == "ok" else bad(side, "because") for side in (old, new)]
-    (line,) = hold({CELL: Pair(old=sides[0], new=sides[1])}, nothing_again, asked())
+    (line,) = hold({CELL: Pair(old=sides[0], new=sides[1])}, nothing_again, criteria())
     assert line.word is word and not line.fails
 
 
@@ -118,7 +118,7 @@ def test_an_advisory_metric_is_shown_and_does_not_fail(rng):
     def slower(cells):
         return {CELL: Pair(old=trials(rng), new=trials(rng, wall=1.3))}
 
-    lines = hold(slower(()), slower, asked("cpu", "wall", advisory=["wall"]))
+    lines = hold(slower(()), slower, criteria("cpu", "wall", advisory=["wall"]))
     assert [(line.metric, line.word, line.fails) for line in lines] == [
         ("cpu", Word.UNCHANGED, False),
         ("wall", Word.REGRESSION, False),
@@ -131,22 +131,22 @@ def test_advisory_metrics_do_not_weaken_the_test_of_gated_ones(rng):
         return {CELL: Pair(old=trials(rng, n=4), new=trials(rng, cpu=1.3, n=4))}
 
     names = ("cpu", "wall", "p50", "p99", "rss")
-    lines = hold(slower(()), slower, asked(*names, advisory=names[1:]))
+    lines = hold(slower(()), slower, criteria(*names, advisory=names[1:]))
     assert lines[0].word is Word.REGRESSION and lines[0].fails
 
 
 def test_a_metric_that_trials_lack_has_no_number_and_says_why(rng):
     pair = Pair(old=trials(rng, cpu_s=0.0), new=trials(rng))
-    (line,) = hold({CELL: pair}, nothing_again, asked("cpu"))
+    (line,) = hold({CELL: pair}, nothing_again, criteria("cpu"))
     assert line.word is Word.NO_NUMBER and "CPU-seconds" in line.note
 
 
 def test_one_stage_decides_at_once_where_nothing_can_be_measured_again(rng):
     pair = Pair(old=trials(rng), new=trials(rng, wall=1.1))
-    (line,) = hold({CELL: pair}, None, asked(rule=ONE_STAGE))
+    (line,) = hold({CELL: pair}, None, criteria(rule=ONE_STAGE))
     assert line.word is Word.REGRESSION and line.fails
 
 
 def test_the_same_values_give_the_same_lines(rng):
     first = {CELL: Pair(old=trials(rng), new=trials(rng))}
-    assert hold(first, None, asked()) == hold(first, None, asked())
+    assert hold(first, None, criteria()) == hold(first, None, criteria())

@@ -1,6 +1,6 @@
 from xml.etree import ElementTree
 
-from lab.gate.outcome import Line, Report, Word
+from lab.gate.outcome import GateReport, Line, Word
 from lab.gate.render import as_markdown, as_text, write_junit, write_markdown
 from results.stats.intervals import Interval
 
@@ -22,7 +22,7 @@ LINES = [
     Line(cell="d", metric="wall", word=Word.REGRESSION, advisory=True, ratio=1.5),
     Line(cell="e", metric="", word=Word.NO_NUMBER, note="not verified in either arm"),
 ]
-REPORT = Report(old="main", new="branch", rule="two stages", lines=LINES, notes=["logs: here"])
+REPORT = GateReport(old="main", new="branch", rule="two stages", lines=LINES, notes=["logs: here"])
 
 
 def test_the_text_has_the_numbers_and_says_what_failed():
@@ -41,12 +41,14 @@ def test_every_verdict_that_is_shown_is_explained():
 
 
 def test_columns_without_any_value_are_left_out():
-    text = as_text(Report(old="a", new="b", rule="r", lines=LINES[1:2]))
+    text = as_text(GateReport(old="a", new="b", rule="r", lines=LINES[1:2]))
     assert "| new / old |" in text and "A/A" not in text and "| floor" not in text
 
 
 def test_a_passing_gate_says_so():
-    assert as_text(Report(old="a", new="b", rule="r", lines=LINES[1:2])).startswith("Gate passed")
+    assert as_text(GateReport(old="a", new="b", rule="r", lines=LINES[1:2])).startswith(
+        "Gate passed"
+    )
 
 
 def test_junit_counts_failures_and_skips_and_escapes_words(tmp_path):

@@ -13,7 +13,7 @@ from engines.small_dataset import write_dataset
 from lab.gate.against import gate_arms
 from lab.gate.arm import site_arm
 from lab.gate.build import build_arm, toolchain
-from lab.gate.decide import Asked
+from lab.gate.decide import GateCriteria
 from lab.gate.errors import GateError
 from lab.gate.metrics import METRICS
 from lab.gate.outcome import Word
@@ -95,8 +95,8 @@ def bench(tmp_path):
 
 
 def held(bench, old, new):
-    asked = Asked(metrics=[METRICS["cpu"]], advisory=frozenset(), rule=RULE)
-    return gate_arms(bench, old, new, asked, said)
+    criteria = GateCriteria(metrics=[METRICS["cpu"]], advisory=frozenset(), rule=RULE)
+    return gate_arms(bench, old, new, criteria, said)
 
 
 @pytest.mark.full

@@ -14,7 +14,7 @@ from lab.measure.usage import (
     MOST_SYSTEM_SHARE,
     TICK_S,
     Usage,
-    kernel_doubts,
+    kernel_warnings,
     used,
 )
 
@@ -81,14 +81,14 @@ def test_what_a_process_took_with_it_makes_nothing_negative():
 
 
 def test_a_timed_part_that_was_the_kernels_is_doubted_in_words():
-    (text,) = kernel_doubts(row(0.62))
+    (text,) = kernel_warnings(row(0.62))
     assert text.startswith("of its CPU time 62% was the kernel's (1000 ms); above 20%")
     assert "41 page faults" in text
 
 
 def test_a_short_timed_part_is_doubted_when_it_had_page_faults_as_well():
-    assert kernel_doubts(row(0.62, system_s=0.008, minor=77))
-    assert not kernel_doubts(row(0.62, system_s=0.008, minor=33))
+    assert kernel_warnings(row(0.62, system_s=0.008, minor=77))
+    assert not kernel_warnings(row(0.62, system_s=0.008, minor=33))
 
 
 @pytest.mark.parametrize(
@@ -102,4 +102,4 @@ def test_a_short_timed_part_is_doubted_when_it_had_page_faults_as_well():
     ],
 )
 def test_what_is_the_engines_is_not_doubted(harmless):
-    assert kernel_doubts(harmless) == []
+    assert kernel_warnings(harmless) == []

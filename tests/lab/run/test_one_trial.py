@@ -19,11 +19,11 @@ def watched(monkeypatch):
             "look",
             lambda since=None: Look(loadavg=0.0, warnings=(), core_to_core_ns=next(seen)),
         )
-        before, ended, after, doubts = one_trial._watched(
+        before, ended, after, warnings = one_trial._watched(
             lambda: runs.append(len(runs) + 1) or len(runs), within_ns
         )
         assert ended == len(runs)
-        return before.core_to_core_ns, after.core_to_core_ns, len(runs), doubts
+        return before.core_to_core_ns, after.core_to_core_ns, len(runs), warnings
 
     return watch
 
@@ -33,15 +33,15 @@ def test_a_trial_whose_cores_stayed_near_is_run_once(watched):
 
 
 def test_a_trial_whose_cores_went_apart_is_run_again_and_the_last_counts(watched):
-    *seen, doubts = watched(30.0, 250.0, 28.0, 250.0, 27.0, 26.0)
+    *seen, warnings = watched(30.0, 250.0, 28.0, 250.0, 27.0, 26.0)
     assert seen == [27.0, 26.0, 3]
-    assert doubts == ["run 3 times, until the cores were within 100 ns before and after it"]
+    assert warnings == ["run 3 times, until the cores were within 100 ns before and after it"]
 
 
 def test_a_trial_whose_cores_were_apart_when_it_began_is_run_again(watched):
-    *seen, doubts = watched(228.0, 32.0, 30.0, 31.0)
+    *seen, warnings = watched(228.0, 32.0, 30.0, 31.0)
     assert seen == [30.0, 31.0, 2]
-    assert len(doubts) == 1
+    assert len(warnings) == 1
 
 
 def test_one_core_is_near_itself(watched):
@@ -49,9 +49,9 @@ def test_one_core_is_near_itself(watched):
 
 
 def test_it_is_not_tried_for_ever(watched):
-    *_, runs, doubts = watched(*[30.0, 250.0] * MOST_ATTEMPTS)
+    *_, runs, warnings = watched(*[30.0, 250.0] * MOST_ATTEMPTS)
     assert runs == MOST_ATTEMPTS
-    assert doubts == ["cores did not stay within 100 ns in 5 attempts"]
+    assert warnings == ["cores did not stay within 100 ns in 5 attempts"]
 
 
 def test_cores_that_do_not_come_near_are_said_and_the_trial_is_run(watched):

@@ -5,8 +5,8 @@ from results.stats.decision import (
     ONE_STAGE,
     TWO_STAGE,
     Arms,
+    GateVerdict,
     Rule,
-    Verdict,
     confirm,
     decide_once,
     screen,
@@ -40,7 +40,8 @@ def test_a_suite_without_a_change_raises_an_alarm_in_at_most_one_of_a_hundred():
     rng = np.random.default_rng(1)
     suites, cells = 400, 10
     alarms = sum(
-        Verdict.REGRESSION in two_stages(rng, dict.fromkeys(map(str, range(cells)), 0.0)).values()
+        GateVerdict.REGRESSION
+        in two_stages(rng, dict.fromkeys(map(str, range(cells)), 0.0)).values()
         for _ in range(suites)
     )
     # At a true rate of 1 %, more than 11 of 400 would be seen in one of 1,400 tries.
@@ -52,7 +53,7 @@ def test_a_real_slow_down_is_seen(sd, slower, power):
     rng = np.random.default_rng(2)
     trials = 200
     seen = sum(
-        two_stages(rng, {"a": slower}, sd=sd)["a"] is Verdict.REGRESSION for _ in range(trials)
+        two_stages(rng, {"a": slower}, sd=sd)["a"] is GateVerdict.REGRESSION for _ in range(trials)
     )
     assert seen / trials >= power
 
@@ -62,7 +63,7 @@ def test_a_clear_change_below_the_floor_is_not_called():
     found = screen({CELL: arms(rng, sd=0.0005, slower=0.015)}, TWO_STAGE, rng)[0]
     assert found.first.p_worse < 1e-4
     assert found.first.floor == 0.02
-    assert found.verdict is Verdict.UNCHANGED
+    assert found.verdict is GateVerdict.UNCHANGED
 
 
 def test_a_noisy_cell_has_a_higher_floor():
@@ -75,19 +76,19 @@ def test_a_noisy_cell_has_a_higher_floor():
 def test_a_cell_whose_noise_hides_five_percent_is_unstable():
     rng = np.random.default_rng(5)
     verdicts = [screen({CELL: arms(rng, sd=0.15)}, TWO_STAGE, rng)[0].verdict for _ in range(20)]
-    assert verdicts.count(Verdict.UNSTABLE) >= 16
-    assert Verdict.UNCHANGED not in verdicts
+    assert verdicts.count(GateVerdict.UNSTABLE) >= 16
+    assert GateVerdict.UNCHANGED not in verdicts
 
 
 def test_a_large_regression_of_a_noisy_cell_is_still_called():
     rng = np.random.default_rng(6)
-    assert two_stages(rng, {"a": 1.0}, sd=0.15) == {"a": Verdict.REGRESSION}
+    assert two_stages(rng, {"a": 1.0}, sd=0.15) == {"a": GateVerdict.REGRESSION}
 
 
 def test_an_improvement_is_named_and_is_no_suspect():
     rng = np.random.default_rng(7)
     found = screen({CELL: arms(rng, sd=0.01, slower=-0.2)}, TWO_STAGE, rng)
-    assert found[0].verdict is Verdict.IMPROVED
+    assert found[0].verdict is GateVerdict.IMPROVED
     assert suspects(found) == ()
 
 
@@ -96,7 +97,7 @@ def test_a_suspicion_that_does_not_repeat_is_not_confirmed():
     first = screen({CELL: arms(rng, sd=0.01, slower=0.1)}, TWO_STAGE, rng)
     assert suspects(first) == (CELL,)
     found = confirm(first, {CELL: arms(rng, sd=0.01)}, TWO_STAGE, rng)[0]
-    assert found.verdict is Verdict.UNCONFIRMED
+    assert found.verdict is GateVerdict.UNCONFIRMED
     assert found.first == first[0].first and found.second is not None
 
 
@@ -115,17 +116,17 @@ def test_too_few_processes_are_said_to_be_too_few(n, cells, seen):
         TWO_STAGE,
         rng,
     )
-    assert (found[0].verdict is Verdict.SUSPECT) == seen
-    assert (found[0].verdict is Verdict.TOO_FEW) != seen
+    assert (found[0].verdict is GateVerdict.SUSPECT) == seen
+    assert (found[0].verdict is GateVerdict.TOO_FEW) != seen
 
 
 def test_one_stage_alone_calls_a_regression_at_once_and_at_a_stricter_level():
     rng = np.random.default_rng(11)
     slow = {CELL: arms(rng, sd=0.005, slower=0.1)}
-    assert decide_once(slow, ONE_STAGE, rng)[0].verdict is Verdict.REGRESSION
+    assert decide_once(slow, ONE_STAGE, rng)[0].verdict is GateVerdict.REGRESSION
     slower = {CELL: arms(rng, sd=0.001, slower=0.025)}
-    assert decide_once(slower, ONE_STAGE, rng)[0].verdict is Verdict.UNCHANGED
-    assert screen(slower, TWO_STAGE, rng)[0].verdict is Verdict.SUSPECT
+    assert decide_once(slower, ONE_STAGE, rng)[0].verdict is GateVerdict.UNCHANGED
+    assert screen(slower, TWO_STAGE, rng)[0].verdict is GateVerdict.SUSPECT
 
 
 def test_decisions_are_a_function_of_their_arguments():

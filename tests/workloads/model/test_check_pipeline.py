@@ -10,14 +10,14 @@ from lab.cli.check import find_program
 from tests.examples import examples
 from tests.workloads.model.pipelines import ALL_KINDS, BY_KEY, OF_ALL, TWICE, pipeline
 from workloads.model import Pipeline
-from workloads.model.check import Report, check
+from workloads.model.check import ConsistencyReport, check
 from workloads.model.pipeline import PARTITIONED, STATELESS
 from workloads.registry import NAMES, workload
 
 PIPELINES = [name for name in NAMES if isinstance(workload(name).program, Pipeline)]
 
 
-def conditions(report: Report) -> set[tuple[str, str]]:
+def conditions(report: ConsistencyReport) -> set[tuple[str, str]]:
     return {(violation.condition, violation.where) for violation in report.violations}
 
 

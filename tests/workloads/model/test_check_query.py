@@ -11,7 +11,7 @@ from tests.examples import examples
 from tests.workloads.model import naive
 from tests.workloads.model.test_oplus import chain, forwarding, joined, panes
 from workloads.model import ModelError, Operator, Query, Window
-from workloads.model.check import Report, check, check_query
+from workloads.model.check import ConsistencyReport, check, check_query
 from workloads.model.narrow import dgs_program, query
 from workloads.model.operator import SINGLE
 from workloads.registry import workload
@@ -37,11 +37,11 @@ def test_good_queries_pass(program: Query):
     assert len(report.checked) == 4 + len(program.operators)
 
 
-def broken(operator: Operator, **changes: Any) -> Report:
+def broken(operator: Operator, **changes: Any) -> ConsistencyReport:
     return check_query(naive.query(replace(operator, **changes)), examples=ENOUGH)
 
 
-def conditions(report: Report) -> set[str]:
+def conditions(report: ConsistencyReport) -> set[str]:
     return {violation.condition for violation in report.violations}
 
 

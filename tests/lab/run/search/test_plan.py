@@ -26,6 +26,7 @@ def answers(*verdicts):
 
 
 @given(st.floats(min_value=5, max_value=1e9))
+@settings(deadline=None)
 def test_a_sharp_capacity_is_bracketed_to_two_percent(capacity):
     found = bracket_of(Synthetic(capacity_eps=capacity))
     assert found.r_pass_eps <= capacity < found.r_fail_eps

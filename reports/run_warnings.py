@@ -10,12 +10,12 @@ from typing import Any
 from results.store import Row
 
 MOST_NAMED = 6
-"""Engine variants that are named beside one doubt; further ones are counted."""
+"""Engine variants that are named beside a warning; further ones are counted."""
 _NUMBER = re.compile(r"\d[\d.,]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Doubt:
+class RunWarning:
     """A warning.
 
     Attributes:
@@ -41,7 +41,7 @@ class Ceiling:
     reason: str
 
 
-def doubts(rows: Iterable[Row]) -> tuple[Doubt, ...]:
+def warnings_of(rows: Iterable[Row]) -> tuple[RunWarning, ...]:
     """Return the distinct warnings of trials, the most frequent first.
 
     Texts that differ in numbers alone count as one: a load average is never twice the same.
@@ -59,7 +59,7 @@ def doubts(rows: Iterable[Row]) -> tuple[Doubt, ...]:
             texts.setdefault(_kind(text), {})[str(text)] = None
     ordered = sorted(texts, key=lambda kind: -trials[kind].total())
     return tuple(
-        Doubt(
+        RunWarning(
             text=next(iter(texts[kind])),
             alike=tuple(texts[kind])[1:],
             trials=trials[kind].total(),

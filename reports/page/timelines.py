@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reports.figures.over_time import draw_course
+from reports.figures.timeline import draw_timeline
 from reports.page.inline_svg import engine_variable
 from reports.palette import Colour
-from reports.trial_series import read_course
+from reports.trial_series import read_timeline
 from reports.verdicts import sign
 from results.schema import OK, VERIFIED
 from results.store import Row, Run
@@ -35,7 +35,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Courses:
+class Timelines:
     """The drawings, and what was left out.
 
     Attributes:
@@ -53,7 +53,7 @@ class Courses:
     left_out: int
 
 
-def courses(run: Run, colours: Mapping[str, Colour]) -> Courses:
+def timelines(run: Run, colours: Mapping[str, Colour]) -> Timelines:
     """Draw the first trial of each cell and all that are not ok, the former before the latter."""
     recorded = [row for row in run.rows if row["series"]]
     first = {row["cell"]: row for row in reversed(recorded)}
@@ -75,7 +75,7 @@ def courses(run: Run, colours: Mapping[str, Colour]) -> Courses:
         else:
             drawn.append((row["order_index"], one))
     in_order = sorted(drawn, key=lambda pair: pair[0])
-    return Courses(
+    return Timelines(
         drawn=[one for _, one in in_order],
         recorded=len(recorded),
         short=short,
@@ -85,13 +85,13 @@ def courses(run: Run, colours: Mapping[str, Colour]) -> Courses:
 
 
 def _draw(run: Run, row: Row, colours: Mapping[str, Colour]) -> Drawn | None:
-    course = read_course(run.path / row["series"])
-    if course is None:
+    timeline = read_timeline(run.path / row["series"])
+    if timeline is None:
         return None
     name = _name(row)
     scaled = row["status"] in VERIFIED
-    svg = draw_course(
-        course,
+    svg = draw_timeline(
+        timeline,
         colour=f"var(--{engine_variable(row['engine'], colours)})",
         alt=f"{name} over time: rates, backlog, latency, CPU, memory and power where recorded",
         scaled=scaled,

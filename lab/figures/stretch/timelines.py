@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from lab.figures.course import Course, Values, binned, mean, read_course
 from lab.figures.experiment import plain
 from lab.figures.figure import Runs
 from lab.figures.stretch.phases import Phase
+from lab.figures.timeline import ElasticTimeline, Values, binned, mean, read_timeline
 from reports.figures.paper import Line, Mark, Panel, Point, Shade
 from results.query import by_cell
 from results.schema import VERIFIED
@@ -16,54 +16,58 @@ from results.stats.estimates import Estimate
 NO_SERIES = "there is no verified trial with a series"
 
 
-def courses(runs: Runs, labels: Sequence[str]) -> dict[str, list[Course]]:
+def timelines(runs: Runs, labels: Sequence[str]) -> dict[str, list[ElasticTimeline]]:
     """Return the verified trials of each label that have a series; the first one is drawn."""
-    found: dict[str, list[Course]] = {}
+    found: dict[str, list[ElasticTimeline]] = {}
     for cell in by_cell(runs[-1].rows):
         if cell.status not in VERIFIED or cell.label is None or cell.label not in labels:
             continue
         for row in cell.rows:
-            course = read_course(runs[-1], row)
-            if course is not None:
-                found.setdefault(cell.label, []).append(course)
+            timeline = read_timeline(runs[-1], row)
+            if timeline is not None:
+                found.setdefault(cell.label, []).append(timeline)
     return found
 
 
 def each(
-    found: Iterable[Course],
-    value: Callable[[Course], float | None],
+    found: Iterable[ElasticTimeline],
+    value: Callable[[ElasticTimeline], float | None],
     kind: Callable[[tuple[float, ...]], Estimate],
 ) -> Estimate | None:
     """Return the estimate of what `value` takes from trials; None where none of them has it."""
-    values = tuple(known for course in found if (known := value(course)) is not None)
+    values = tuple(known for timeline in found if (known := value(timeline)) is not None)
     return kind(values) if values else None
 
 
-def part(course: Course, begin_s: float, end_s: float) -> Course:
-    """Return a stretch of a course."""
-    where = course.between(begin_s, end_s)
-    return Course(
-        t_s=course.t_s[where],
-        offered_eps=course.offered_eps[where],
-        consumed_eps=course.consumed_eps[where],
-        comparisons_per_s=course.comparisons_per_s[where],
-        instances=course.instances[where],
-        latency_ms=course.latency_ms[where],
-        load_cov=course.load_cov[where],
-        changes=tuple(c for c in course.changes if begin_s <= c.at_ns * 1e-9 < end_s),
+def part(timeline: ElasticTimeline, begin_s: float, end_s: float) -> ElasticTimeline:
+    """Return a stretch of a timeline."""
+    where = timeline.between(begin_s, end_s)
+    return ElasticTimeline(
+        t_s=timeline.t_s[where],
+        offered_eps=timeline.offered_eps[where],
+        consumed_eps=timeline.consumed_eps[where],
+        comparisons_per_s=timeline.comparisons_per_s[where],
+        instances=timeline.instances[where],
+        latency_ms=timeline.latency_ms[where],
+        load_cov=timeline.load_cov[where],
+        changes=tuple(c for c in timeline.changes if begin_s <= c.at_ns * 1e-9 < end_s),
     )
 
 
 def line(
-    course: Course, values: Values, name: str = "measured", colour: int = 0, style: str = "plain"
+    timeline: ElasticTimeline,
+    values: Values,
+    name: str = "measured",
+    colour: int = 0,
+    style: str = "plain",
 ) -> Line:
-    """Return values of a course as a line without marks; `steps` for what is counted."""
-    found = binned(course.t_s, values, last=style == "steps")
+    """Return values of a timeline as a line without marks; `steps` for what is counted."""
+    found = binned(timeline.t_s, values, last=style == "steps")
     return Line(name=name, points=[Point(t, v, v, v) for t, v in found], colour=colour, style=style)
 
 
 def panels(
-    course: Course,
+    timeline: ElasticTimeline,
     *,
     title: str,
     per_instance: float | None,
@@ -74,17 +78,17 @@ def panels(
     """Return rate, instances, throughput with the capacity of the instances, and latency.
 
     Args:
-        course: of the trial.
+        timeline: of the trial.
         title: of the column.
         per_instance: comparisons a second that one instance can do; None: no band.
         marks_ms: published latencies.
         shades: in all panels.
         phases: what was to be offered, drawn beside what was.
     """
-    throughput = [line(course, course.comparisons_per_s)]
+    throughput = [line(timeline, timeline.comparisons_per_s)]
     if per_instance is not None:
-        throughput.insert(0, _capacity(course, per_instance))
-    rates = [line(course, course.offered_eps)]
+        throughput.insert(0, _capacity(timeline, per_instance))
+    rates = [line(timeline, timeline.offered_eps)]
     if phases:
         rates.insert(0, _asked_for(phases))
     return [
@@ -92,7 +96,7 @@ def panels(
         Panel(
             title="",
             y_label="(b) instances",
-            lines=[line(course, course.instances, style="steps")],
+            lines=[line(timeline, timeline.instances, style="steps")],
             shades=shades,
             write=plain,
             whole=True,
@@ -108,7 +112,7 @@ def panels(
             title="",
             y_label="(d) latency p50, ms",
             x_label="seconds",
-            lines=[line(course, course.latency_ms)],
+            lines=[line(timeline, timeline.latency_ms)],
             marks=marks_ms,
             shades=shades,
             log_y=True,
@@ -124,12 +128,12 @@ def side_by_side(columns: Sequence[Sequence[Panel]], empty: str = NO_SERIES) -> 
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def summary(course: Course) -> dict[str, object]:
-    """Return the means of a course, and its reconfigurations, as JSON values."""
+def summary(timeline: ElasticTimeline) -> dict[str, object]:
+    """Return the means of a timeline, and its reconfigurations, as JSON values."""
     return {
-        "mean_latency_ms": mean(course.latency_ms),
-        "mean_offered_eps": mean(course.offered_eps),
-        "mean_instances": mean(course.instances),
+        "mean_latency_ms": mean(timeline.latency_ms),
+        "mean_offered_eps": mean(timeline.offered_eps),
+        "mean_instances": mean(timeline.instances),
         "reconfigurations": [
             {
                 "at_s": change.at_ns * 1e-9,
@@ -137,14 +141,14 @@ def summary(course: Course) -> dict[str, object]:
                 "before": change.before,
                 "after": change.after,
             }
-            for change in course.changes
+            for change in timeline.changes
         ],
     }
 
 
-def _capacity(course: Course, per_instance: float) -> Line:
-    top = course.instances * per_instance
-    band = [Point(t, v * 0.75, v * 0.7, v * 0.8) for t, v in binned(course.t_s, top, last=True)]
+def _capacity(timeline: ElasticTimeline, per_instance: float) -> Line:
+    top = timeline.instances * per_instance
+    band = [Point(t, v * 0.75, v * 0.7, v * 0.8) for t, v in binned(timeline.t_s, top, last=True)]
     return Line(name="70 to 80 % of capacity", points=band, colour=4, style="band", band=True)
 
 

@@ -12,7 +12,7 @@ from html import escape
 from matplotlib.ticker import MaxNLocator
 
 from reports.numbers import Quantity, count, digits, duration, memory
-from reports.trial_series import Course, Span, Values
+from reports.trial_series import Span, TrialTimeline, Values
 
 WIDTH = 460
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 10, 20, 30
@@ -37,54 +37,54 @@ class Panel:
     unit: float = 1.0
 
 
-def draw_course(course: Course, *, colour: str, alt: str, scaled: bool) -> str:
+def draw_timeline(timeline: TrialTimeline, *, colour: str, alt: str, scaled: bool) -> str:
     """Return the SVG element.
 
     Args:
-        course: what to draw; quantities without a value are left out.
+        timeline: what to draw; quantities without a value are left out.
         colour: CSS colour of the main line of each panel.
         alt: what it shows, for those who cannot see it.
         scaled: whether to write values at the vertical axes: not for what was not verified.
     """
-    panels = _panels(course)
+    panels = _panels(timeline)
     height = _TOP + len(panels) * (_PANEL + _GAP) + _BOTTOM
-    end_s = max(course.phases[-1].end_s, 0.1)
+    end_s = max(timeline.phases[-1].end_s, 0.1)
 
     def x(t_s: float) -> float:
         return _LEFT + (WIDTH - _LEFT - _RIGHT) * t_s / end_s
 
     bottom = _TOP + len(panels) * (_PANEL + _GAP)
-    parts = [_phases(course.phases, x, bottom)]
+    parts = [_phases(timeline.phases, x, bottom)]
     for place, panel in enumerate(panels):
         top = _TOP + place * (_PANEL + _GAP) + _GAP
-        parts.append(_panel(panel, course.times_s, x, top, colour, scaled=scaled))
+        parts.append(_panel(panel, timeline.times_s, x, top, colour, scaled=scaled))
     parts.append(_time_axis(end_s, x, bottom))
     return (
         f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(alt)}" '
-        f'class="course" style="max-width:{WIDTH}px">{"".join(parts)}</svg>'
+        f'class="timeline" style="max-width:{WIDTH}px">{"".join(parts)}</svg>'
     )
 
 
-def _panels(course: Course) -> list[Panel]:
-    cores = {"cores": course.cores}
-    most = max((value for value in course.memory_bytes if value is not None), default=0.0)
+def _panels(timeline: TrialTimeline) -> list[Panel]:
+    cores = {"cores": timeline.cores}
+    most = max((value for value in timeline.memory_bytes if value is not None), default=0.0)
     panels = [
-        Panel(title="events/s", lines=course.rates, write=count),
-        Panel(title="backlog, events", lines={"backlog": course.backlog}, write=count),
+        Panel(title="events/s", lines=timeline.rates, write=count),
+        Panel(title="backlog, events", lines={"backlog": timeline.backlog}, write=count),
         Panel(
             title="latency from due time",
-            lines={name: course.latency_ns[name] for name in ("max", "p99", "p50")},
+            lines={name: timeline.latency_ns[name] for name in ("max", "p99", "p50")},
             write=duration,
             log=True,
         ),
         Panel(title="CPU, cores in use", lines=cores, write=_plain),
         Panel(
             title="memory",
-            lines={"memory": course.memory_bytes},
+            lines={"memory": timeline.memory_bytes},
             write=memory,
             unit=2.0**30 if most >= 2.0**31 else 2.0**20,
         ),
-        Panel(title="power, W", lines=course.power_w, write=_plain),
+        Panel(title="power, W", lines=timeline.power_w, write=_plain),
     ]
     return [panel for panel in panels if len(_shown(panel)) > 1]
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from engines.protocol import Progress
-from lab.measure.series import Recorded, Timeline, Track, write_series
-from reports.page import courses as chosen
+from lab.measure.series import Phases, Recorded, Track, write_series
+from reports.page import timelines as chosen
 from reports.page import write_report
-from reports.trial_series import course, read_course
+from reports.trial_series import read_timeline, timeline
 
 STEP_NS = 100_000_000
 
@@ -28,7 +28,7 @@ def write(path, *, rows=20, energy=False):
         tracks["energy_package-0_j"] = Track(times_ns=times, values=values)
     write_series(
         Recorded(
-            timeline=Timeline(
+            phases=Phases(
                 start_ns=0,
                 end_ns=rows * STEP_NS,
                 warm_up_ns=2 * STEP_NS,
@@ -63,9 +63,9 @@ def run_with(make_run):
     return build
 
 
-def test_a_course_holds_the_numbers_of_the_series(tmp_path):
+def test_a_timeline_holds_the_numbers_of_the_series(tmp_path):
     write(tmp_path / "one.parquet", energy=True)
-    found = read_course(tmp_path / "one.parquet")
+    found = read_timeline(tmp_path / "one.parquet")
     assert found is not None
     assert [(span.name, span.begin_s, span.end_s) for span in found.phases] == [
         ("warm_up", 0.0, 0.2),
@@ -82,7 +82,7 @@ def test_a_course_holds_the_numbers_of_the_series(tmp_path):
 
 def test_what_was_not_recorded_stays_unknown():
     table = {"t_ns": [0, STEP_NS, 2 * STEP_NS], "phase": ["window"] * 3}
-    found = course(table | {"cpu_s": [1.0, None, 1.4]}, 0)
+    found = timeline(table | {"cpu_s": [1.0, None, 1.4]}, 0)
     assert found is not None
     assert found.backlog == [None, None, None]
     assert found.cores == [None, None, None]  # the last is in a partial row
@@ -96,7 +96,7 @@ def test_many_rows_make_few_points_that_keep_the_highest_latency():
         "phase": ["window"] * rows,
         "latency_max_ns": [7] * 1_234 + [9_999] + [7] * (rows - 1_235),
     }
-    found = course(table, 0)
+    found = timeline(table, 0)
     assert found is not None
     assert len(found.times_s) == 400
     assert max(found.latency_ns["max"]) == 9_999
@@ -105,7 +105,7 @@ def test_many_rows_make_few_points_that_keep_the_highest_latency():
 def test_phases_are_shaded_and_labelled(run_with, offered):
     run_dir = run_with([offered(series="series/a.parquet")], energy=True)
     page = write_report(run_dir).read_text(encoding="utf-8")
-    drawing = re.search(r'<svg[^>]*class="course".*?</svg>', page, re.DOTALL)
+    drawing = re.search(r'<svg[^>]*class="timeline".*?</svg>', page, re.DOTALL)
     assert drawing is not None
     texts = re.findall(r"<text[^>]*>([^<]+)</text>", drawing[0])
     assert {"warm-up", "window", "drain", "events/s", "backlog, events", "memory"} <= set(texts)
@@ -119,7 +119,7 @@ def test_a_trial_that_was_not_verified_has_no_values_at_its_axes(run_with, offer
         offered(series="series/b.parquet", status="invalid", reason="<lag>", repetition=2),
     ]
     page = write_report(run_with(rows)).read_text(encoding="utf-8")
-    good, bad = re.findall(r'<svg[^>]*class="course".*?</svg>', page, re.DOTALL)
+    good, bad = re.findall(r'<svg[^>]*class="timeline".*?</svg>', page, re.DOTALL)
     assert "200 MiB" in good
     assert "MiB" not in bad
     assert "5 k" not in bad
@@ -144,7 +144,7 @@ def test_beyond_the_limit_trials_are_left_out_and_it_is_said(run_with, offered, 
         for n in range(1, 6)
     ]
     page = write_report(run_with(rows)).read_text(encoding="utf-8")
-    assert page.count('class="course"') == 2
+    assert page.count('class="timeline"') == 2
     assert "3 more that are not ok are left out" in page
 
 

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from lab.figures.course import mean
 from lab.figures.experiment import asked, plain
 from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.judge import Asked, Posed, judge
+from lab.figures.judge import Posed, PublishedClaim, judge
 from lab.figures.measured import quotient
 from lab.figures.options import Options
 from lab.figures.stretch.one_step import BOTH, NEEDS, said, too_many
-from lab.figures.stretch.over_time import line, side_by_side
 from lab.figures.stretch.shared import facts
 from lab.figures.stretch.steps import DECOMMISSION, PROVISION, STAGES, Step, steps
+from lab.figures.stretch.timelines import line, side_by_side
+from lab.figures.timeline import mean
 from reports.figures.paper import Layout, Line, Mark, Panel, Shade, draw
 from results.stats.estimates import Product, one
 
@@ -28,7 +28,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         both = _pair(found, direction)
         if both is None:
             posed.append(
-                Asked(
+                PublishedClaim(
                     text=f"{direction}: elastic beside static",
                     published="",
                     source="section 8.4",
@@ -84,13 +84,13 @@ def _posed(
     )
     if direction == PROVISION:
         return (
-            Asked(
+            PublishedClaim(
                 text="provision: more is processed than without new instances",
                 published="higher rates are sustained",
                 source="section 8.4",
                 blocked=blocked,
             ).shape(rate, 1.02, inf, "x"),
-            Asked(
+            PublishedClaim(
                 text="provision: latency afterwards, against without new instances",
                 published="without affecting the latency",
                 source="section 8.4",
@@ -102,7 +102,7 @@ def _posed(
         asked("decommission: throughput of elastic/static", fact, blocked).near(
             rate, fact.low, fact.high, 0.05, "x"
         ),
-        Asked(
+        PublishedClaim(
             text="decommission: latency of elastic/static is lower",
             published="lower latency",
             source="section 8.4",
@@ -113,10 +113,10 @@ def _posed(
 
 def _column(direction: str, elastic: Step, static: Step) -> list[Panel]:
     """Return rate, instances, throughput and latency of one direction, from top to bottom."""
-    end_s = float(elastic.course.t_s[-1]) if len(elastic.course.t_s) else 1.0
+    end_s = float(elastic.timeline.t_s[-1]) if len(elastic.timeline.t_s) else 1.0
     shade = Shade(name="after the step", begin=elastic.at_s, end=end_s)
     before = elastic.at_s * 0.5
-    known = mean(elastic.course.offered_eps, elastic.course.between(before, elastic.at_s))
+    known = mean(elastic.timeline.offered_eps, elastic.timeline.between(before, elastic.at_s))
     after_step, before_step = (
         facts().one(figure="10", series=direction, quantity=quantity).low
         for quantity in ("rate after", "rate before")
@@ -126,12 +126,12 @@ def _column(direction: str, elastic: Step, static: Step) -> list[Panel]:
 
     def lines(name: str) -> list[Line]:
         return [
-            line(elastic.course, getattr(elastic.course, name), "elastic", 0),
-            line(static.course, getattr(static.course, name), "static", 2),
+            line(elastic.timeline, getattr(elastic.timeline, name), "elastic", 0),
+            line(static.timeline, getattr(static.timeline, name), "static", 2),
         ]
 
-    counted = bool(np.isfinite(elastic.course.comparisons_per_s).any())
-    changes = line(elastic.course, elastic.course.instances, "elastic", 0, "steps")
+    counted = bool(np.isfinite(elastic.timeline.comparisons_per_s).any())
+    changes = line(elastic.timeline, elastic.timeline.instances, "elastic", 0, "steps")
     return [
         Panel(
             title=f"{direction} from {elastic.start}",
@@ -182,8 +182,8 @@ def _each(trials: Sequence[Step], name: str) -> Product | None:
 def _after(step: Step, name: str) -> float | None:
     """Return the mean over the last two thirds of the time after the step, while it was offered."""
     end_s = step.at_s * 2
-    where = step.course.between(step.at_s + (end_s - step.at_s) / 3, end_s)
-    return mean(getattr(step.course, name), where)
+    where = step.timeline.between(step.at_s + (end_s - step.at_s) / 3, end_s)
+    return mean(getattr(step.timeline, name), where)
 
 
 FIGURE = Figure(

@@ -6,7 +6,7 @@ from html import unescape
 
 
 def box(page):
-    found = re.search(r'<aside class="doubts".*?</aside>', page, re.DOTALL)
+    found = re.search(r'<aside class="warnings".*?</aside>', page, re.DOTALL)
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", found[0])).split()) if found else ""
 
 

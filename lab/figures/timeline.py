@@ -13,7 +13,7 @@ Values = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
+class ElasticTimeline:
     """A trial over time, from the start of its timed part; NaN where a row has no value.
 
     Attributes:
@@ -41,8 +41,8 @@ class Course:
         return found
 
 
-def read_course(run: Run, row: Row) -> Course | None:
-    """Return the course of a trial; None where it has no series, or its file is damaged or gone."""
+def read_timeline(run: Run, row: Row) -> ElasticTimeline | None:
+    """Return a trial's timeline; None where it has no series, or its file is damaged or gone."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -60,7 +60,7 @@ def read_course(run: Run, row: Row) -> Course | None:
         found = table[name].to_pandas().to_numpy(dtype=np.float64)
         return np.asarray(found[timed] * factor, dtype=np.float64)
 
-    return Course(
+    return ElasticTimeline(
         t_s=values("t_ns", 1e-9),
         offered_eps=values("emitted", 1 / STEP_S),
         consumed_eps=values("consumed", 1 / STEP_S),
