@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
+from scipy.stats import false_discovery_control
 
 from results.differences import Comparable, Difference, by_cell, differences, told
 from results.errors import ResultsError
 from results.schema import VERIFIED
-from results.stats.fdr import adjusted
 from results.stats.intervals import ratio_interval
 from results.stats.mann_whitney import mann_whitney, smallest_p
 from results.store import Row, Run
@@ -285,7 +285,7 @@ def _ratios(
     p = [mann_whitney(a, b, "two-sided") for a, b in values.values()]
     return [
         _ratio(metric, cell, a, b, float(q), len(values), rng)
-        for (cell, (a, b)), q in zip(values.items(), adjusted(p), strict=True)
+        for (cell, (a, b)), q in zip(values.items(), false_discovery_control(p), strict=True)
     ]
 
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import tomli_w
+
 from lab.figures.options import Options, stamp
-from lab.figures.toml import Tree, matrix_text
 from lab.figures.verdict import Claim
 from results.store import Run
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 Runs = Sequence[Run]
+Tree = Mapping[str, Any]
+"""A matrix as TOML values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,4 +90,4 @@ class Figure:
         if options.cores_within_ns is not None:
             named["cores_within_ns"] = options.cores_within_ns
         tree = {"run": named} | {key: value for key, value in plan.tree.items() if key != "run"}
-        return stamp(self.id, stage.name, options) + matrix_text(tree)
+        return stamp(self.id, stage.name, options) + tomli_w.dumps(tree)

@@ -14,8 +14,8 @@ from enum import StrEnum
 from itertools import count
 
 import numpy as np
+from scipy.stats import false_discovery_control
 
-from results.stats.fdr import adjusted
 from results.stats.intervals import ratio_of_medians
 from results.stats.mann_whitney import mann_whitney, smallest_p
 from results.stats.noise import DRAWS, UNSTABLE_ABOVE, Noise, resampled_noise
@@ -195,7 +195,7 @@ def _stages(
 ) -> dict[Key, StageResult]:
     worse = [mann_whitney(arms.old, arms.new, "greater") for arms in cells.values()]
     better = [mann_whitney(arms.old, arms.new, "less") for arms in cells.values()]
-    worse_q, better_q = adjusted(worse), adjusted(better)
+    worse_q, better_q = false_discovery_control(worse), false_discovery_control(better)
     return {
         key: _stage(
             arms,

@@ -12,9 +12,6 @@ CONFIDENCE = 0.95
 DRAWS = 1999
 """Resamples of a bootstrap; odd, so that the percentiles of a 95 % interval are resamples."""
 
-SMALLEST_N = 6
-"""Fewest values whose smallest and largest cover the median at 95 %: 1 - 2 / 2**6 = 96.9 %."""
-
 Floats = npt.NDArray[np.float64]
 
 

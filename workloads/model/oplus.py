@@ -143,7 +143,7 @@ class _Stage:
         if self._watermark is not None and t.ts < self._watermark:
             raise ProgramError(
                 f"operator {self._name}: a tuple of time {t.ts} after {self._watermark}; tuples "
-                "must come in order (workloads/model/watermarks.py sorts streams)"
+                "must come in order"
             )
         self._watermark = t.ts
         for each in self._instances.each:

@@ -2,11 +2,10 @@
 
 from lab.figures.errors import FigureError
 from lab.figures.experiment import asked, beyond_note, quick_note
-from lab.figures.figure import Plan, Runs
+from lab.figures.figure import Plan, Runs, Tree
 from lab.figures.judge import Posed
 from lab.figures.measured import machine, troubles
 from lab.figures.options import Options
-from lab.figures.toml import Tree
 from reports.published import Facts, published
 from results.query import by_cell
 from results.schema import VERIFIED

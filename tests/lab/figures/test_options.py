@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from lab.figures.errors import FigureError
 from lab.figures.options import Options, stamp, stamped
-from lab.figures.toml import matrix_text
 
 
 @pytest.mark.parametrize(
@@ -52,19 +51,3 @@ def test_a_matrix_written_by_hand_has_no_stamp_and_a_damaged_one_is_an_error():
     assert stamped({"matrix_text": "[run]\n"}) is None
     with pytest.raises(FigureError, match="damaged"):
         stamped({"matrix_text": "# figure: {}\n"})
-
-
-_SCALARS = st.booleans() | st.integers(-9, 9) | st.floats(-1e9, 1e9) | st.text(max_size=9)
-_VALUES = _SCALARS | st.lists(_SCALARS, max_size=3) | st.dictionaries(st.text(min_size=1), _SCALARS)
-_TABLES = st.dictionaries(st.from_regex(r"[a-z_]{1,9}", fullmatch=True), _VALUES, max_size=4)
-
-
-@given(_TABLES, st.lists(_TABLES, min_size=1, max_size=3))
-def test_what_is_written_is_read_back(run, tables):
-    tree = {"run": run, "workload": tables}
-    assert tomllib.loads(matrix_text(tree)) == tree
-
-
-def test_what_no_matrix_holds_is_refused():
-    with pytest.raises(TypeError, match="no place in a matrix"):
-        matrix_text({"run": {"a": None}})

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from results.stats.fdr import adjusted, rejected
 from results.stats.mann_whitney import mann_whitney, smallest_p
 
 
@@ -111,27 +110,3 @@ def test_false_alarms_are_as_rare_as_the_level_whatever_the_distribution(alpha):
     for draw in (rng.standard_normal, rng.standard_exponential, rng.standard_cauchy):
         hits = sum(mann_whitney(draw(6), draw(6)) <= alpha for _ in range(trials))
         assert hits / trials <= alpha + 4 * np.sqrt(alpha * (1 - alpha) / trials)
-
-
-def test_adjusted_p_values_are_those_of_scipy():
-    rng = np.random.default_rng(4)
-    for m in (1, 2, 30):
-        p = rng.random(m) ** 3
-        assert adjusted(p) == pytest.approx(stats.false_discovery_control(p))
-
-
-def test_adjusting_keeps_places_and_takes_an_empty_list():
-    assert list(rejected([0.9, 0.001, 0.5], 0.05)) == [False, True, False]
-    assert adjusted([]).size == 0
-    with pytest.raises(ValueError, match=r"\[0, 1\]"):
-        adjusted([1.5])
-
-
-def test_false_discoveries_stay_below_q_where_some_hypotheses_are_false():
-    rng = np.random.default_rng(5)
-    shares = []
-    for _ in range(2000):
-        p = np.concatenate([rng.random(15), stats.norm.sf(rng.normal(3, 1, 5))])
-        found = rejected(p, 0.1)
-        shares.append(found[:15].sum() / max(found.sum(), 1))
-    assert np.mean(shares) <= 0.1 + 4 * np.std(shares) / np.sqrt(len(shares))
