@@ -20,11 +20,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.figures import UNORDERED
 from benchmarks.program import FOLDER, build_program
 
 PROGRAM = FOLDER / "reordering_bench"
-SCHEMES = (UNORDERED, "nonblocking", "lock")
+SCHEMES = ("none", "nonblocking", "lock")
 TIMEOUT_S = 300.0
 
 

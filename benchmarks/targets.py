@@ -1,19 +1,20 @@
 """Measures the figures in targets.toml and says which are reached: `python -m benchmarks.targets`.
 
 Exit code 0 when every figure is reached, 1 when one is short, else that of `lab run`.
+`within noise`: the interval of its processes reaches to the other side of the bound.
 """
 
 import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
 
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.evidence import HERE, RunFailedError, gather
-from benchmarks.figures import Evidence, Target, measured, read_targets
+from benchmarks.figures import Evidence, Target, estimate, judged, read_targets
+from lab.figures.verdict import INCONCLUSIVE, MET
 
 USER_ERROR = 2
 
@@ -49,22 +50,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def show(targets: Sequence[Target], evidence: Evidence) -> int:
-    """Print the table; return how many figures are short."""
-    table = Table("figure", "measured", "wanted", "", box=None)
+    """Print the table; return how many figures are short by what was measured."""
+    table = Table("figure", "measured", "95 % interval", "wanted", "", box=None)
     short = 0
     for target in targets:
-        value = measured(target, evidence)
-        good = value is not None and target.reached(value)
+        found = estimate(target, evidence)
+        claim = judged(target, evidence)
+        good = claim.indicates == MET
         short += not good
-        shown = "no number" if value is None else in_short(value)
-        wanted = f"{target.bound} {in_short(target.wanted)}"
-        table.add_row(target.name, shown, wanted, "ok" if good else "short")
-    console = Console(width=110 if not sys.stdout.isatty() else None)
-    console.print(table)
-    if evidence.loops_eps:
-        loop = in_short(median(evidence.loops_eps))
-        console.print(f"Numba loop, all cores at once: {loop} events/s")
+        word = "ok" if good else "short"
+        table.add_row(
+            target.name,
+            "no number" if found is None else in_short(found.value),
+            " to ".join("?" if end is None else in_short(end) for end in (claim.low, claim.high)),
+            wanted(target),
+            f"{word}, within noise" if claim.outcome == INCONCLUSIVE else word,
+        )
+    Console(width=130 if not sys.stdout.isatty() else None).print(table)
     return short
+
+
+def wanted(target: Target) -> str:
+    """Return the bound of a figure in words."""
+    if target.at_least is not None:
+        return f"at least {in_short(target.at_least)}"
+    return f"at most {in_short(target.at_most or 0.0)}"
 
 
 def in_short(value: float) -> str:

@@ -5,17 +5,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks import evidence, ordered_log, reordering
-from benchmarks.figures import ORDER, UNORDERED, Target
 from engines.small_dataset import write_dataset
-from tests.benchmarks.test_targets import row
+from tests.benchmarks.test_targets import row, target
 from tests.workloads.suite.streams import generated
 from workloads.registry import workload
 
 CELL = "wordcount/multicore/vsn/w2/b4096"
-
-
-def target(kind, **more):
-    return Target(**{"name": "t", "kind": kind, "wanted": 1.0, **more})
 
 
 def program(folder, script):
@@ -25,70 +20,67 @@ def program(folder, script):
     return path
 
 
-def test_the_log_is_tried_in_each_setting_once_a_round_and_forms_take_turns(tmp_path, monkeypatch):
+def said_by(*targets):
+    """What the programs of these figures say, both halves of their processes."""
+    tried = evidence.Programs(targets)
+    tried.rounds(0)
+    tried.rounds(1)
+    return tried.said
+
+
+@pytest.fixture
+def built(monkeypatch):
+    """Programs of a moment are there already."""
+    monkeypatch.setattr(evidence, "build_program", lambda path: None)
+
+
+@pytest.mark.usefixtures("built")
+def test_programs_take_turns_and_each_is_run_once_a_round(tmp_path, monkeypatch):
     log = tmp_path / "log"
-    script = f'echo "$1 $2 $3 $4 $5 $6" >> {log}; echo "$4.5 1.0"'
+    script = f'echo "$1 $2 $3 $4 $6" >> {log}; echo "$4.5 1.0"'
     monkeypatch.setattr(ordered_log, "PROGRAM", program(tmp_path, script))
-    targets = [
-        target("log", ways=2, batch=64, run=1),
-        target("log_ratio", ways=2, batch=64, run=1, form="scalegate"),
-    ]
-    found = evidence.log_rates(targets, tuples=1000)
-    assert found == {
-        (ORDER, (2, 64, 1)): [64.5] * evidence.LOGS,
-        ("scalegate", (2, 64, 1)): [64.5] * evidence.LOGS,
-    }
-    turn = ["order 2 2 64 1000 1", "scalegate 2 2 64 1000 1"]
-    assert log.read_text().splitlines() == turn * evidence.LOGS
+    order, other = "ordered_log order 2 64 1", "ordered_log scalegate 2 64 1"
+    times = evidence.PROGRAMS["ordered_log"].processes
+    figures = [target(f"{order}: eps"), target(f"{order}: eps", over=f"{other}: eps")]
+    assert said_by(*figures) == {order: [{"eps": 64.5}] * times, other: [{"eps": 64.5}] * times}
+    assert log.read_text().splitlines() == ["order 2 2 64 1", "scalegate 2 2 64 1"] * times
 
 
-def test_a_form_of_the_log_that_fails_has_no_rate(tmp_path, monkeypatch, capsys):
-    script = '[ "$1" = scalegate ] && exit 1; echo "2.0 1.0"'
-    monkeypatch.setattr(ordered_log, "PROGRAM", program(tmp_path, script))
-    needed = [target("log_ratio", ways=1, batch=1, run=1, form="scalegate")]
-    found = evidence.log_rates(needed)
-    assert found[ORDER, (1, 1, 1)] == [2.0] * evidence.LOGS
-    assert found["scalegate", (1, 1, 1)] == []
-    assert "scalegate 1 1 1" in capsys.readouterr().err.replace("', '", " ")
-
-
-def test_reordering_schemes_take_turns_with_no_order_and_one_that_fails_has_no_cost(
-    tmp_path, monkeypatch, capsys
-):
+@pytest.mark.usefixtures("built")
+def test_a_program_that_fails_has_said_nothing_and_is_not_run_again(tmp_path, monkeypatch, capsys):
     log = tmp_path / "log"
-    script = f'echo "$1 $2 $3 $4" >> {log}; [ "$1" = lock ] && exit 1; echo "9.0 $2.5"'
+    script = f'echo "$1" >> {log}; [ "$1" = lock ] && exit 1; echo "9.0 $4.5"'
     monkeypatch.setattr(reordering, "PROGRAM", program(tmp_path, script))
-    figures = [
-        target("reordering", scheme="nonblocking", threads=2, batch=1),
-        target("reordering", scheme="nonblocking", threads=2, batch=64),
-        target("reordering", scheme="nonblocking", threads=2, batch=1, spins=450),
-        target("reordering", scheme="lock", threads=2, batch=1),
-    ]
-    assert evidence.reordering_costs(figures, units=1000) == {
-        (UNORDERED, 2, 0): [2.5] * evidence.REORDERINGS,
-        ("nonblocking", 2, 0): [2.5] * evidence.REORDERINGS,
-        (UNORDERED, 2, 450): [2.5] * evidence.REORDERINGS,
-        ("nonblocking", 2, 450): [2.5] * evidence.REORDERINGS,
-        ("lock", 2, 0): [],
+    figure = target("reordering lock 2 450: cpu_ns", beyond="reordering none 2 450: cpu_ns")
+    times = evidence.PROGRAMS["reordering"].processes
+    assert said_by(figure) == {
+        "reordering lock 2 450": [],
+        "reordering none 2 450": [{"cpu_ns": 450.5}] * times,
     }
-    one = ["none 2 1000 0", "nonblocking 2 1000 0", "none 2 100 450", "nonblocking 2 100 450"]
-    rounds = one * evidence.REORDERINGS
-    rounds.insert(4, "lock 2 1000 0")
-    assert log.read_text().splitlines() == rounds
-    assert "'lock', '2', '1000', '0'" in capsys.readouterr().err
+    assert log.read_text().split().count("lock") == 1
+    assert "reordering lock 2 450: " in capsys.readouterr().err
+
+
+def test_of_units_with_much_work_there_are_fewer(tmp_path, monkeypatch):
+    monkeypatch.setattr(reordering, "PROGRAM", program(tmp_path, 'echo "0 $3"'))
+    some, few = (evidence.PROGRAMS["reordering"].run("none", "2", spins) for spins in ("0", "450"))
+    assert some["cpu_ns"] == 10 * few["cpu_ns"] == evidence.REORDERED_UNITS
 
 
 def test_a_reconfiguration_that_fails_has_no_time_in_either_direction(capfd):
     # 2 -> 2 is no change, which the benchmark itself refuses.
-    assert evidence.switch_times([target("reconfiguration", before=2, after=2)]) == {}
+    assert said_by(target("reconfiguration 2 2: 2 -> 2")) == {"reconfiguration 2 2": []}
     assert "two different numbers of instances" in capfd.readouterr().err
 
 
-def test_no_other_program_is_run_for_figures_that_do_not_need_it():
-    targets = [target("rate", cell=CELL)]
-    assert evidence.log_rates(targets) == {}
-    assert evidence.switch_times(targets) == {}
-    assert evidence.list_values(targets, [row(CELL)]) == {}
+def test_no_program_is_run_for_figures_that_do_not_need_it():
+    assert said_by(target(CELL)) == {}
+    assert evidence.list_values([target(CELL)], [row(CELL)]) == {}
+
+
+def test_a_program_that_there_is_not_is_named():
+    with pytest.raises(ValueError, match="t: no program 'loop 1'; there are numba_loop, "):
+        evidence.Programs([target("loop 1: eps")])
 
 
 @pytest.fixture
@@ -114,15 +106,15 @@ def test_the_values_of_lists_are_counted_over_all_streams_of_the_input(catalogue
         row(CELL, dataset=None, status="crash"),
         row("other", dataset="gone"),
     ]
-    needed = [target("list_rate", cell=CELL, list_column="words")]
+    needed = [target(f"{CELL}: lists.words/s/worker")]
     assert evidence.list_values(needed, rows) == {(dataset.id, "words"): words}
 
 
 def test_a_cell_that_no_matrix_has_is_named():
-    with pytest.raises(ValueError, match=r"t: no cell gone in matrix.toml, latency.toml, "):
-        evidence.cells_by_matrix([target("rate", cell="gone")])
+    with pytest.raises(ValueError, match=r"t: no cell gone/cell in matrix.toml, latency.toml, "):
+        evidence.cells_by_matrix([target("gone/cell")])
 
 
 def test_cells_are_asked_of_the_matrix_that_has_them_once():
-    figures = [target("rate", cell=CELL), target("ratio", cell=CELL, over=CELL)]
+    figures = [target(CELL), target(CELL, over=CELL)]
     assert evidence.cells_by_matrix(figures) == {Path(evidence.HERE) / "operators.toml": [CELL]}

@@ -5,21 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.evidence import HERE, MATRICES, cells_by_matrix
-from benchmarks.figures import (
-    AT_MOST,
-    KINDS,
-    ORDER,
-    UNORDERED,
-    Evidence,
-    Target,
-    measured,
-    read_targets,
-)
+from benchmarks.evidence import HERE, MATRICES, PROGRAMS, cells_by_matrix
+from benchmarks.figures import LISTS, SLOWEST, Evidence, Quantity, Target, judged, read_targets
+from benchmarks.figures import estimate as estimate_of
 from benchmarks.generator import percentile_ns
 from benchmarks.ordered_log import FORMS
 from benchmarks.reordering import SCHEMES
-from benchmarks.targets import in_short
+from benchmarks.targets import in_short, show
+from lab.figures.verdict import INCONCLUSIVE, MET, MISSED, NOT_COMPARABLE
 from lab.matrix.cells import expand
 from lab.matrix.matrix import parse_matrix
 from results import schema
@@ -33,102 +26,93 @@ def row(cell=CELL, **columns):
     return dict.fromkeys(schema.NAMES) | given | columns
 
 
-def target(kind, **more):
-    return Target(**{"name": "t", "kind": kind, "wanted": 1.0, "cell": CELL, **more})
+def target(value=CELL, **more):
+    bound = {} if "at_most" in more else {"at_least": 1.0}
+    quantities = {key: Quantity.parse(more.pop(key)) for key in ("over", "beyond") if key in more}
+    return Target(name="t", value=Quantity.parse(value), **bound, **quantities, **more)
 
 
-def test_rate_is_the_median_over_processes():
+def measured(figure, **evidence):
+    found = estimate_of(figure, Evidence(**evidence))
+    return None if found is None else found.value
+
+
+def test_throughput_is_the_median_over_processes():
     rows = [row(throughput_eps=rate) for rate in (1.0, 9.0, 2.0)]
-    assert measured(target("rate"), Evidence(rows=rows)) == 2.0
+    assert measured(target(), rows=rows) == 2.0
 
 
-def test_scatter_is_the_slowest_process_over_the_median():
+def test_the_slowest_process_over_the_median():
     rows = [row(throughput_eps=rate) for rate in (10.0, 9.0, 4.0, 11.0, 10.0, 10.0)]
-    assert measured(target("scatter"), Evidence(rows=rows)) == 0.4
-    assert measured(target("scatter"), Evidence(rows=[row(status="wrong_output")])) is None
+    scatter = target(f"{CELL}: slowest", over=CELL)
+    assert measured(scatter, rows=rows) == pytest.approx(0.4)
+    assert measured(scatter, rows=[row(status="wrong_output")]) is None
 
 
-def test_ratio_and_share_divide_medians():
-    rows = [row(throughput_eps=6.0), row("other", throughput_eps=3.0)]
-    evidence = Evidence(rows=rows, loops_eps=[1.0, 100.0, 12.0])
-    assert measured(target("ratio", over="other"), evidence) == 2.0
-    assert measured(target("share"), evidence) == 0.5
+def test_a_quotient_is_of_medians_of_cells_and_of_programs():
+    rows = [row(throughput_eps=6.0), row("other/cell", throughput_eps=3.0)]
+    loops = {"numba_loop": [{"eps": rate} for rate in (1.0, 100.0, 12.0)]}
+    assert measured(target(over="other/cell"), rows=rows) == pytest.approx(2.0)
+    share = target(over="numba_loop: eps")
+    assert measured(share, rows=rows, programs=loops) == pytest.approx(0.5)
+    assert measured(share, rows=rows) is None
 
 
-def test_counter_is_the_median_of_the_engines_own():
-    rows = [row(counters=json.dumps({"sync": value}), throughput_eps=1.0) for value in (5, 7, 6)]
-    assert measured(target("counter", counter="sync"), Evidence(rows=rows)) == 6
+def counting(cell=CELL, duration_s=1.0, **counters):
+    return row(cell, duration_s=duration_s, workers=2, dataset="d", counters=json.dumps(counters))
 
 
-def operator_row(cell=CELL, duration_s=1.0, **columns):
-    found = {"throughput_eps": 1.0, "duration_s": duration_s, "workers": 2, "dataset": "d"}
-    return row(cell, **found, **columns)
-
-
-def comparing(cell, pairs, duration_s):
-    return operator_row(cell, duration_s, counters=json.dumps({"comparisons": pairs}))
+def test_a_counter_is_the_engines_own_and_a_column_the_rows():
+    rows = [counting(sync=value) for value in (5, 7, 6)]
+    assert measured(target(f"{CELL}: sync"), rows=rows) == 6
+    assert measured(target(f"{CELL}: no_such_counter"), rows=rows) is None
+    assert measured(target(f"{CELL}: workers"), rows=rows) == 2
 
 
 def test_a_counters_rate_is_the_median_of_the_processes_own():
-    rows = [comparing(CELL, 8, 2.0), comparing(CELL, 8, 1.0), comparing(CELL, 10, 2.0)]
-    assert measured(target("counter_rate", counter="comparisons"), Evidence(rows=rows)) == 5.0
+    rows = [counting(pairs=8, duration_s=2.0), counting(pairs=8), counting(pairs=10, duration_s=2)]
+    assert measured(target(f"{CELL}: pairs/s"), rows=rows) == 5.0
+    assert measured(target(f"{CELL}: pairs/s/worker"), rows=rows) == 2.5
 
 
-def test_a_counters_ratio_divides_the_medians_of_rates():
-    rows = [comparing(CELL, 8, 1.0), comparing("other", 8, 2.0)]
-    wanted = target("counter_ratio", over="other", counter="comparisons")
-    assert measured(wanted, Evidence(rows=rows)) == 2.0
-    assert measured(wanted, Evidence(rows=rows[:1])) is None
-    wrong = row("other", status="wrong_output", duration_s=1.0)
-    assert measured(wanted, Evidence(rows=[*rows, wrong])) is None
+def test_a_quotient_of_counters_needs_every_answer_verified():
+    rows = [counting(pairs=8), counting("other/cell", pairs=8, duration_s=2.0)]
+    wanted = target(f"{CELL}: pairs/s", over="other/cell: pairs/s")
+    assert measured(wanted, rows=rows) == pytest.approx(2.0)
+    assert measured(wanted, rows=rows[:1]) is None
+    wrong = row("other/cell", status="wrong_output", duration_s=1.0)
+    assert measured(wanted, rows=[*rows, wrong]) is None
 
 
 def test_a_lists_rate_is_of_the_values_in_the_input_on_each_worker():
-    rows = [operator_row(duration_s=seconds) for seconds in (1.0, 2.0, 4.0)]
-    evidence = Evidence(rows=rows, lists={("d", "words"): 120, ("d", "hashtags"): 8})
-    assert measured(target("list_rate", list_column="words"), evidence) == 30.0
+    rows = [counting(duration_s=seconds) for seconds in (1.0, 2.0, 4.0)]
+    lists = {("d", "words"): 120, ("d", "hashtags"): 8}
+    assert measured(target(f"{CELL}: lists.words/s/worker"), rows=rows, lists=lists) == 30.0
 
 
-def test_the_logs_figures_are_medians_over_processes_of_their_own_setting():
-    rates = {
-        (ORDER, (2, 64, 1)): [30.0, 10.0, 20.0],
-        (ORDER, (2, 64, 8)): [1.0],
-        ("scalegate", (2, 64, 1)): [5.0, 1.0, 2.0],
+def test_a_programs_figure_is_the_median_of_what_its_processes_say():
+    said = {
+        "ordered_log order 2 64 1": [{"eps": eps} for eps in (30.0, 10.0, 20.0)],
+        "ordered_log scalegate 2 64 1": [{"eps": eps} for eps in (5.0, 1.0, 2.0)],
+        "reconfiguration 1 2": [{"1 -> 2": ns, "2 -> 1": 9.0} for ns in (3.0, 1.0, 2.0)],
     }
-    evidence = Evidence(logs_eps=rates)
-    setting = {"cell": "", "ways": 2, "batch": 64, "run": 1}
-    assert measured(target("log", **setting), evidence) == 20.0
-    assert measured(target("log_ratio", **setting, form="scalegate"), evidence) == 10.0
-    assert measured(target("log_ratio", **setting, form="heap"), evidence) is None
-    assert measured(target("log", **setting), Evidence()) is None
+    log = "ordered_log order 2 64 1: eps"
+    assert measured(target(log), programs=said) == 20.0
+    over = target(log, over="ordered_log scalegate 2 64 1: eps")
+    assert measured(over, programs=said) == pytest.approx(10.0)
+    assert measured(target(log, over="ordered_log heap 2 64 1: eps"), programs=said) is None
+    assert measured(target("reconfiguration 1 2: 1 -> 2"), programs=said) == 2.0
+    assert measured(target(log)) is None
 
 
-def test_a_reconfigurations_figure_is_that_of_its_direction():
-    evidence = Evidence(switches_ns={(1, 2): [3.0, 1.0, 2.0], (2, 1): [9.0]})
-    assert measured(target("reconfiguration", cell="", before=1, after=2), evidence) == 2.0
-    assert measured(target("reconfiguration", cell="", before=2, after=16), evidence) is None
-
-
-def test_a_counters_share_divides_the_medians_of_counters():
-    rows = [comparing(CELL, pairs, 1.0) for pairs in (2, 90, 4)]
-    rows += [comparing("other", 8, 2.0)]
-    wanted = target("counter_share", over="other", counter="comparisons")
-    assert measured(wanted, Evidence(rows=rows)) == 0.5
-    assert measured(wanted, Evidence(rows=rows[:3])) is None
-
-
-def test_a_reordering_schemes_cost_is_beyond_no_order_and_shared_by_the_records_of_a_unit():
-    costs = {
-        ("nonblocking", 2, 7): [15.0, 90.0, 13.0],
-        (UNORDERED, 2, 7): [5.0, 3.0, 7.0],
-        ("nonblocking", 2, 0): [900.0],
-        (UNORDERED, 2, 0): [1.0],
-        ("nonblocking", 1, 7): [1.0],
+def test_a_difference_is_shared_by_the_records_of_a_unit():
+    said = {
+        "reordering nonblocking 2 7": [{"cpu_ns": ns} for ns in (15.0, 90.0, 13.0)],
+        "reordering none 2 7": [{"cpu_ns": ns} for ns in (5.0, 3.0, 7.0)],
     }
-    evidence = Evidence(reordering_ns=costs)
-    wanted = {"cell": "", "scheme": "nonblocking", "batch": 2, "spins": 7}
-    assert measured(target("reordering", **wanted, threads=2), evidence) == 5.0
-    assert measured(target("reordering", **wanted, threads=1), evidence) is None
+    mine, none = ("reordering nonblocking 2 7: cpu_ns", "reordering none 2 7: cpu_ns")
+    assert measured(target(mine, beyond=none, per=2), programs=said) == 5.0
+    assert measured(target(mine, beyond="reordering none 1 7: cpu_ns"), programs=said) is None
 
 
 def test_latency_is_that_of_the_searchs_level_and_of_no_other_probe():
@@ -136,8 +120,7 @@ def test_latency_is_that_of_the_searchs_level_and_of_no_other_probe():
         row(purpose="confirm", latency_p99_ns=1),
         *(row(purpose="level", latency_p99_ns=value) for value in (30, 10, 20)),
     ]
-    wanted = target("latency", column="latency_p99_ns")
-    assert measured(wanted, Evidence(rows=rows)) == 20
+    assert measured(target(f"{CELL}: latency_p99_ns"), rows=rows) == 20
 
 
 @pytest.mark.parametrize(
@@ -149,35 +132,37 @@ def test_latency_is_that_of_the_searchs_level_and_of_no_other_probe():
     ],
 )
 def test_a_latency_that_was_not_verified_is_no_number(rows):
-    wanted = target("latency", column="latency_p99_ns")
-    assert measured(wanted, Evidence(rows=rows)) is None
+    assert measured(target(f"{CELL}: latency_p99_ns"), rows=rows) is None
 
 
 def test_one_wrong_answer_leaves_a_cell_without_a_number():
     rows = [row(throughput_eps=1.0), row(status="wrong_output")]
-    assert measured(target("rate"), Evidence(rows=rows)) is None
+    assert measured(target(), rows=rows) is None
 
 
-def test_the_generators_figures_are_medians_over_processes():
-    evidence = Evidence(generators_eps=[1.0, 3.0, 2.0], send_lags_ns=[10.0, 30.0, 20.0])
-    assert measured(target("generator", cell=""), evidence) == 2.0
-    assert measured(target("send_lag", cell=""), evidence) == 20.0
-    assert measured(target("generator", cell=""), Evidence()) is None
+@pytest.mark.parametrize(
+    ("rates", "outcome", "indicates"),
+    [
+        ((2.0, 2.1, 2.05), MET, MET),
+        ((0.5, 0.51, 0.52), MISSED, MISSED),
+        ((1.0, 1.0, 1.0), MET, MET),  # bounds are inclusive
+        ((0.7, 1.1, 1.5), INCONCLUSIVE, MET),
+        ((0.7, 0.9, 1.5), INCONCLUSIVE, MISSED),
+        ((), NOT_COMPARABLE, NOT_COMPARABLE),
+    ],
+)
+def test_a_figure_is_judged_by_the_interval_of_its_processes(rates, outcome, indicates, capsys):
+    evidence = Evidence(rows=[row(throughput_eps=rate) for rate in rates])
+    claim = judged(target(), evidence)
+    assert (claim.outcome, claim.indicates) == (outcome, indicates)
+    assert show([target()], evidence) == (indicates != MET)
+    assert ("within noise" in capsys.readouterr().out) == (outcome == INCONCLUSIVE)
 
 
-def test_the_gates_figures_are_shares_of_suites_and_of_benchmarks():
-    evidence = Evidence(alarms=[False, True, False, False], seen=[True, True, False])
-    assert measured(target("false_alarms", cell=""), evidence) == 0.25
-    assert measured(target("power", cell=""), evidence) == pytest.approx(2 / 3)
-    assert measured(target("power", cell=""), Evidence()) is None
-
-
-def test_bounds_are_inclusive_and_go_the_right_way():
-    for kind in KINDS:
-        figure = target(kind)
-        assert figure.reached(1.0)
-        assert figure.reached(0.5) == (figure.bound == AT_MOST)
-        assert figure.reached(2.0) == (figure.bound != AT_MOST)
+def test_an_upper_bound_goes_the_other_way():
+    rows = [row(throughput_eps=rate) for rate in (2.0, 2.1, 2.05)]
+    assert judged(target(at_most=1.0), Evidence(rows=rows)).outcome == MISSED
+    assert judged(target(at_most=3.0), Evidence(rows=rows)).outcome == MET
 
 
 def write(folder, text):
@@ -187,26 +172,28 @@ def write(folder, text):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    "text",
     [
-        ('kind = "speed"\nwanted = 1', "'mine' has kind 'speed'; there are rate, "),
-        ('kind = "rate"\nwanted = 1', r"'mine' has keys .*, expected \['cell', "),
-        ('kind = "rate"\nwanted = 1\ncell = "a"\nover = "b"', "'mine' has keys .*'over'"),
+        "at_least = 1",
+        'value = "a/b"',
+        'value = "a/b"\nat_least = 1\nat_most = 2',
+        'value = "a/b"\nat_least = 1\nkind = "rate"',
+        'value = "a/b"\nat_least = 1\nover = "c/d"\nbeyond = "e/f"',
     ],
 )
-def test_a_malformed_figure_is_refused_by_name(tmp_path, text, said):
-    with pytest.raises(ValueError, match=said):
+def test_a_malformed_figure_is_refused_by_name(tmp_path, text):
+    with pytest.raises(ValueError, match=r"targets.toml: target 'mine' has keys .*; expected name"):
         read_targets(write(tmp_path, text))
 
 
 def test_a_pattern_that_matches_no_figure_lists_those_that_exist(tmp_path):
-    path = write(tmp_path, 'kind = "generator"\nwanted = 1')
+    path = write(tmp_path, 'value = "generator: eps"\nat_least = 1')
     assert [t.name for t in read_targets(path, ["m*"])] == ["mine"]
     with pytest.raises(ValueError, match="--only 'x' matches no figure; there are mine"):
         read_targets(path, ["x"])
 
 
-def test_every_figure_names_cells_and_columns_that_there_are():
+def test_every_figure_names_cells_programs_and_columns_that_there_are():
     figures = read_targets(Path(HERE) / "targets.toml")
     matrices = cells_by_matrix(figures)
     assert set(matrices) == set(MATRICES)
@@ -217,12 +204,19 @@ def test_every_figure_names_cells_and_columns_that_there_are():
         if cell.search is not None
     }
     inputs = dict(workload("wordcount").streams({"streams": 1}, 1)[0].lists)
-    for figure in figures:
-        assert all((cell in searched) == (figure.kind == "latency") for cell in figure.cells)
-        assert not figure.column or figure.column in schema.NAMES
-        assert not figure.list_column or figure.list_column in inputs
-        assert not figure.form or figure.form in FORMS
-        assert not figure.scheme or figure.scheme in SCHEMES
+    for quantity in {q for figure in figures for q in figure.quantities}:
+        bare = quantity.name.split("/")[0]
+        if quantity.is_of_cell:
+            assert (quantity.source in searched) == bare.startswith("latency_")
+            if bare.startswith(LISTS):
+                assert bare.removeprefix(LISTS) in inputs
+            elif bare not in {"sync_median_ns", "graph_cpu_s_per_mtuple"}:
+                assert bare in {SLOWEST, *schema.NAMES}
+        else:
+            program, *arguments = quantity.source.split()
+            assert program in PROGRAMS
+            assert program != "ordered_log" or arguments[0] in FORMS
+            assert program != "reordering" or arguments[0] in SCHEMES
 
 
 def test_percentile_is_the_top_of_the_bucket_in_which_the_share_is_reached():
