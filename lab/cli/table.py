@@ -11,8 +11,8 @@ from lab.cli.fit import print_fitting
 from lab.cli.load_table import print_loads, print_searches
 from lab.run.search.state import State
 from reports.baseline import ALONE, UNDECLARED
-from reports.run_warnings import warnings_of
 from reports.numbers import Quantity
+from reports.run_warnings import warnings_of
 from reports.table import HeadlineRow, headline_table
 from results.store import Row
 
@@ -41,9 +41,9 @@ def print_results(
     print_table([row for row in rows if row["load"] is None], console)
     print_loads(rows, console)
     print_searches(searches, console)
-    for doubt in warnings_of(rows):
-        where = f" ({doubt.where})" if doubt.where else ""
-        words = f"warning, {doubt.trials} of {len(rows)} trials{where}: {doubt.text}"
+    for warning in warnings_of(rows):
+        where = f" ({warning.where})" if warning.where else ""
+        words = f"warning, {warning.trials} of {len(rows)} trials{where}: {warning.text}"
         console.print(escape(_short(words)), highlight=False)
 
 
