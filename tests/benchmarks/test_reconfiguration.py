@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from benchmarks.reconfiguration import TooFewError, switch_times_ns
@@ -30,7 +31,7 @@ def test_each_direction_has_a_time_for_each_change(given, after):
 
 
 def test_an_input_that_ends_too_early_is_no_measurement(given):
-    short = replace(SPEC, window_s=0.1)
+    short = msgspec.structs.replace(SPEC, window_s=0.1)
     with pytest.raises(TooFewError, match=r"of 1000 changes 1 -> 2 in 0.1 s; raise --length"):
         switch_times_ns(*given, short, 1, 2, 1000)
 
