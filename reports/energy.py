@@ -11,9 +11,9 @@ from typing import Any
 
 from reports.numbers import rate
 from reports.search import Search
-from reports.spread import Spread, spread
 from reports.summary import Cell
 from reports.table import in_groups, title
+from results.query import Spread, spread_of
 from results.store import Row
 
 CATCH_UP = "catch-up"
@@ -111,13 +111,13 @@ def _used(rows: Sequence[Row], cell: Cell, at: str) -> Used:
         workload=title((cell.workload, cell.label)),
         at=at,
         cell=cell,
-        gross_j=spread(rows, "energy_j_per_1000"),
-        net_j=spread(rows, "energy_net_j_per_1000"),
-        power_w=spread(rows, "power_w"),
-        idle_w=spread(rows, "idle_w"),
+        gross_j=spread_of(rows, "energy_j_per_1000"),
+        net_j=spread_of(rows, "energy_net_j_per_1000"),
+        power_w=spread_of(rows, "power_w"),
+        idle_w=spread_of(rows, "idle_w"),
         source=", ".join(sources),
         reason="; ".join(why),
-        estimate_j=spread(per_event, "estimate_j"),
+        estimate_j=spread_of(per_event, "estimate_j"),
         estimate_parameters=_assumed(rows),
     )
 

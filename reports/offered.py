@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reports.spread import Spread, spread
+from results.query import Spread, spread_of
 from results.store import Row
 
 PUBLISHABLE_WINDOW_S = 60.0
@@ -77,17 +77,17 @@ def offered(rows: Sequence[Row], *, verified: bool) -> Offered | None:
         warm_up_s=float(asked.get("warm_up_s") or 0.0),
         window_s=float(asked.get("window_s") or 0.0),
         objective=asked.get("objective") or "",
-        offered_eps=spread(shown, "offered_eps"),
-        emitted_share=spread(shown, "emitted_share"),
-        send_lag_p99_ns=spread(shown, "send_lag_p99_ns"),
-        send_lag_max_ns=spread(shown, "send_lag_max_ns"),
-        ceiling_eps=spread(shown, "generator_ceiling_eps"),
-        backlog_slope_eps=spread(shown, "backlog_slope_eps"),
-        backlog_max=spread(shown, "backlog_max"),
-        drain_s=spread(shown, "drain_s"),
-        service_p50_ns=spread(shown, "service_p50_ns"),
-        service_p99_ns=spread(shown, "service_p99_ns"),
-        service_max_ns=spread(shown, "service_max_ns"),
+        offered_eps=spread_of(shown, "offered_eps"),
+        emitted_share=spread_of(shown, "emitted_share"),
+        send_lag_p99_ns=spread_of(shown, "send_lag_p99_ns"),
+        send_lag_max_ns=spread_of(shown, "send_lag_max_ns"),
+        ceiling_eps=spread_of(shown, "generator_ceiling_eps"),
+        backlog_slope_eps=spread_of(shown, "backlog_slope_eps"),
+        backlog_max=spread_of(shown, "backlog_max"),
+        drain_s=spread_of(shown, "drain_s"),
+        service_p50_ns=spread_of(shown, "service_p50_ns"),
+        service_p99_ns=spread_of(shown, "service_p99_ns"),
+        service_max_ns=spread_of(shown, "service_max_ns"),
     )
 
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from reports.offered import PUBLISHABLE_WINDOW_S
-from reports.spread import Spread
 from reports.summary import Cell
+from results.query import Spread
 
 FAIL = "fail"
 CRASH = "crash"

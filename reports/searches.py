@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from reports.search import Level, Probe, Search, Vote
-from reports.spread import Spread
 from reports.summary import Cell, summarise
 from results.errors import ResultsError
-from results.query import by_search
+from results.query import Spread, by_search
 from results.schema import WRONG_OUTPUT
 from results.store import Row, Run
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from reports.conditions import Conditions, conditions_of
 from reports.offered import Offered, offered
-from reports.spread import Spread, spread
-from results.query import CellSummary, by_cell
+from results.query import CellSummary, Spread, by_cell, spread_of
 from results.schema import OK, VERIFIED
 from results.store import Row
 
@@ -118,17 +117,17 @@ def _cell(summary: CellSummary) -> Cell:
         notes=_distinct(row["reason"] for row in rows if row["status"] == OK),
         events=next((row["events"] for row in rows if row["events"] is not None), None),
         expected_outputs=_fewest(row["expected_outputs"] for row in rows),
-        throughput_eps=spread(ok, "throughput_eps"),
-        latency_p50_ns=spread(ok, "latency_p50_ns"),
-        latency_p90_ns=spread(ok, "latency_p90_ns"),
-        latency_p99_ns=spread(ok, "latency_p99_ns"),
-        latency_p999_ns=spread(ok, "latency_p999_ns"),
-        latency_max_ns=spread(ok, "latency_max_ns"),
+        throughput_eps=spread_of(ok, "throughput_eps"),
+        latency_p50_ns=spread_of(ok, "latency_p50_ns"),
+        latency_p90_ns=spread_of(ok, "latency_p90_ns"),
+        latency_p99_ns=spread_of(ok, "latency_p99_ns"),
+        latency_p999_ns=spread_of(ok, "latency_p999_ns"),
+        latency_max_ns=spread_of(ok, "latency_max_ns"),
         latency_definition=_text(ok, "latency_definition"),
         cpu_s_per_million=_cpu(ok),
-        peak_rss_bytes=spread(ok, "peak_rss_bytes"),
-        startup_s=spread(ok, "startup_s"),
-        prepare_s=spread(ok, "prepare_s"),
+        peak_rss_bytes=spread_of(ok, "peak_rss_bytes"),
+        startup_s=spread_of(ok, "startup_s"),
+        prepare_s=spread_of(ok, "prepare_s"),
         plan=_text(rows, "plan"),
         properties=_json(_text(rows, "properties")),
         counters=_counters(ok),

@@ -16,13 +16,29 @@ from results.store import Row
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """Median, smallest and largest of `n` values, at least one, and the values themselves."""
+    """One quantity of several processes. `values` are in order of repetition and never empty."""
 
-    n: int
-    median: float
-    min: float
-    max: float
     values: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """The middle value, or the mean of the two middle ones."""
+        return float(median(self.values))
+
+    @property
+    def low(self) -> float:
+        """The smallest value."""
+        return min(self.values)
+
+    @property
+    def high(self) -> float:
+        """The largest value."""
+        return max(self.values)
+
+    @property
+    def n(self) -> int:
+        """How many there are."""
+        return len(self.values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,17 +72,7 @@ class CellSummary:
         """Return the spread of a numeric column; None when not ok or without values."""
         if self.status not in VERIFIED:
             return None
-        return spread(row[column] for row in self.rows)
-
-    def cpu_s_per_million(self) -> Spread | None:
-        """Return the spread of CPU seconds per million events, or None as for `spread`."""
-        if self.status not in VERIFIED:
-            return None
-        return spread(
-            row["cpu_s"] / row["events"] * 1e6
-            for row in self.rows
-            if row["cpu_s"] is not None and row["events"]
-        )
+        return spread_of(self.rows, column)
 
 
 # A cell with one wrong answer is wrong, whatever its other repetitions say.
@@ -85,13 +91,14 @@ assert set(_WORST_FIRST) == set(STATUSES)
 
 
 def spread(values: Iterable[Any]) -> Spread | None:
-    """Return median, min and max of the values that are not None, or None when there are none."""
-    known = [float(value) for value in values if value is not None]
-    if not known:
-        return None
-    return Spread(
-        n=len(known), median=median(known), min=min(known), max=max(known), values=tuple(known)
-    )
+    """Return the spread of the values that are not None, or None when there are none."""
+    known = tuple(float(value) for value in values if value is not None)
+    return Spread(values=known) if known else None
+
+
+def spread_of(rows: Iterable[Row], column: str) -> Spread | None:
+    """Return the spread of a column, or None where no row has a value."""
+    return spread(row[column] for row in rows)
 
 
 def by_cell(rows: Iterable[Row]) -> tuple[CellSummary, ...]:

@@ -41,8 +41,8 @@ def points(found: Series, options: Options, factor: float = 1.0) -> tuple[Point,
         Point(
             workers,
             max(s.median for s in spreads) * factor,
-            min(s.min for s in spreads) * factor,
-            max(s.max for s in spreads) * factor,
+            min(s.low for s in spreads) * factor,
+            max(s.high for s in spreads) * factor,
             workers > options.cores,
         )
         for workers, spreads in found.by_workers.items()
@@ -53,7 +53,9 @@ def numbers(**named: Series) -> Mapping[str, Any]:
     """Return series as JSON values."""
     return {
         name: {
-            str(workers): [{"n": s.n, "median": s.median, "min": s.min, "max": s.max} for s in all_]
+            str(workers): [
+                {"n": s.n, "median": s.median, "min": s.low, "max": s.high} for s in all_
+            ]
             for workers, all_ in found.by_workers.items()
         }
         for name, found in named.items()

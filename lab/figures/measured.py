@@ -107,13 +107,7 @@ def per_row(cell: CellSummary, value: Callable[[Row], float | None]) -> Spread |
 
 def scaled(found: Spread, factor: float) -> Spread:
     """Return a spread in another unit."""
-    return Spread(
-        n=found.n,
-        median=found.median * factor,
-        min=found.min * factor,
-        max=found.max * factor,
-        values=tuple(value * factor for value in found.values),
-    )
+    return Spread(values=tuple(value * factor for value in found.values))
 
 
 def of_cell(found: Spread | None) -> Product | None:

@@ -11,8 +11,8 @@ from reports.figures.series import place_names
 from reports.figures.time_axis import Range, time_ticks
 from reports.palette import INK, PAPER, Colour
 from reports.search import Level, Search
-from reports.spread import Spread
 from reports.verdicts import sign
+from results.query import Spread
 
 _LABEL_GAP_IN = 0.155
 _HEIGHT_IN = 3.3

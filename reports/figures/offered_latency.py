@@ -9,9 +9,9 @@ from reports.figures.panel import grid, new_panel
 from reports.figures.series import short_names
 from reports.figures.time_axis import Range, beside, range_of, time_ticks
 from reports.palette import INK, MUTED, PAPER, Colour
-from reports.spread import Spread
 from reports.summary import Cell
 from reports.verdicts import marked
+from results.query import Spread
 
 _ROW_IN = 0.6
 _MARGIN_IN = 0.98

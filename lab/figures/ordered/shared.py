@@ -101,14 +101,14 @@ def spot(x: float, found: Spread | None, *, is_open: bool = False, factor: float
     if found is None:
         return ()
     return (
-        Point(x, found.median * factor, found.min * factor, found.max * factor, is_open),
+        Point(x, found.median * factor, found.low * factor, found.high * factor, is_open),
     )  # fmt: skip
 
 
 def spread_numbers(found: Mapping[str, Spread | None]) -> dict[str, Any]:
     """Return spreads as JSON values; those without a value are left out."""
     return {
-        name: {"n": s.n, "median": s.median, "min": s.min, "max": s.max}
+        name: {"n": s.n, "median": s.median, "min": s.low, "max": s.high}
         for name, s in found.items()
         if s is not None
     }

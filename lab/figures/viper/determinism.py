@@ -192,7 +192,7 @@ def _span(found: Found, marks: list[Mark]) -> list[float]:
         for each in found.values()
         for spreads in each.by_workers.values()
         for spread in spreads
-        for value in (spread.min, spread.max)
+        for value in (spread.low, spread.high)
     ]
     bounds = [value for mark in marks for value in (mark.low, mark.high) if isfinite(value)]
     return drawn + bounds
