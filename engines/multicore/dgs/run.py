@@ -6,8 +6,8 @@ import numpy as np
 
 from engines.errors import EngineError
 from engines.multicore import _core
+from engines.multicore.dgs.kernels import Kernels
 from engines.multicore.dgs.wiring import Wiring
-from engines.multicore.kernels.compile import Kernels
 from engines.multicore.run.core_run import CoreRun, set_up
 from engines.multicore.run.results import LATENCY, histogram
 from engines.multicore.run.settings import RunSettings, itemsizes

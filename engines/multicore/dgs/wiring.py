@@ -14,7 +14,7 @@ import numpy.typing as npt
 from engines.errors import UnsupportedError
 from engines.multicore import _core
 from engines.multicore.dgs.kernel_sources import layout_of
-from engines.multicore.kernels.compile import Kernels
+from engines.multicore.dgs.kernels import Kernels
 from engines.protocol import OfferedLoad
 from workloads.model import DGSProgram, ForkJoin, Input, ListColumn, StateType, Stream
 from workloads.model.plan import ImplTag, Plan, PlanNode

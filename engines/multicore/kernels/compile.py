@@ -1,4 +1,4 @@
-"""Compiles a program's functions to C function pointers, with a cache on disk.
+"""Compiles functions to C function pointers, with a cache on disk.
 
 The cache key covers the user's function with all it reads and calls, the generated loop, this
 package's own sources and the compiler's version; Numba adds the processor. A kernel from the cache
@@ -17,94 +17,20 @@ from typing import Any
 import llvmlite
 import numba
 import numpy as np
-from numba import carray, cfunc, njit, types
+from numba import carray, cfunc, njit
 from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
 
 from engines.errors import EngineError
-from engines.multicore.dgs.kernel_sources import EventLayout, fork_source, join_source, run_source
 from engines.multicore.kernels import emitter, memory
 from engines.multicore.kernels import widths as _widths  # noqa: F401  tells Numba
 from engines.multicore.kernels.fingerprint import UnstableError, fingerprint, names_of
 from engines.multicore.kernels.sealed_cache import sealed_cfunc
-from workloads.model import DGSProgram, ForkJoin, StateType
-
-_POINTER = types.voidptr
-_RUN = types.int64(_POINTER, _POINTER, _POINTER, types.int64, types.int64, _POINTER)
-_FORK = types.int64(_POINTER, _POINTER, _POINTER, _POINTER, _POINTER)
-_JOIN = types.int64(_POINTER, _POINTER, _POINTER)
 
 # error_model="numpy": division by zero gives NaN or 0 instead of a Python exception, which no
 # thread of the core could raise. forceinline: the user's function must dissolve into the loop (see
 # memory.py).
 _USER_OPTIONS = {"forceinline": True, "error_model": "numpy", "nogil": True}
-
-
-class Kernels:
-    """The compiled functions of one program. Compiles on first use; keeps the code alive."""
-
-    def __init__(self, program: DGSProgram) -> None:
-        self._program = program
-        self._compiled: dict[tuple[object, ...], Any] = {}
-
-    def run(self, state: StateType, layout: EventLayout, *, keyed: bool) -> int:
-        """Return the address of the kernel that updates `state`s with runs of events.
-
-        Raises:
-            EngineError: the update function does not compile.
-        """
-        fields = self._program.event
-        names: dict[str, object] = {
-            "STATE": memory.record_type(state.dtype),
-            "EVENT": memory.record_type(_event_dtype(self._program)),
-            "OUTPUT": emitter.emitter_type(self._program.output),
-            **{f"TYPE_{name}": fields[name].type for name in layout.fields},
-        }
-        source = run_source(self._program, layout, keyed=keyed)
-        return self._address("update", state.update, source, _RUN, names)
-
-    def fork(self, pair: ForkJoin) -> int:
-        """Return the address of a fork.
-
-        Raises:
-            EngineError: the function does not compile.
-        """
-        return self._address(
-            "fork", pair.fork, fork_source(self._program), _FORK, self._states(pair)
-        )
-
-    def join(self, pair: ForkJoin) -> int:
-        """Return the address of a join.
-
-        Raises:
-            EngineError: the function does not compile.
-        """
-        return self._address("join", pair.join, join_source(), _JOIN, self._states(pair))
-
-    def _states(self, pair: ForkJoin) -> dict[str, object]:
-        wanted = {"STATE": pair.parent, "FIRST": pair.first, "SECOND": pair.second}
-        return {
-            key: memory.record_type(self._program.state(name).dtype) for key, name in wanted.items()
-        }
-
-    def _address(
-        self,
-        role: str,
-        function: Callable[..., Any],
-        source: str,
-        signature: Any,
-        names: dict[str, object],
-    ) -> int:
-        key = (role, function, source, tuple(repr(value) for value in names.values()))
-        if key not in self._compiled:
-            self._compiled[key] = compile_kernel(
-                f"program {self._program.name}",
-                {"user": (role, function)},
-                source,
-                signature,
-                names,
-            )
-        return int(self._compiled[key].address)
 
 
 def compile_kernel(
@@ -218,12 +144,6 @@ def _explain(
         f"{where}: {' or '.join(parts)} does not compile to native code; run it on the reference "
         f"engine to debug it. Numba says:\n{said}"
     )
-
-
-def _event_dtype(program: DGSProgram) -> np.dtype[np.void]:
-    head = [("ts", np.int64), ("kind", np.int32), ("key", np.int32)]
-    payload = [(name, program.event[name]) for name in program.event.names or ()]
-    return np.dtype([*head, *payload], align=True)
 
 
 def cache_root() -> Path:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from engines.multicore.kernels.compile import Kernels
+from engines.multicore.dgs.kernels import Kernels
 from engines.multicore.kernels.vector_bits import vector_bits
 from workloads.suite.event_window.program import PROGRAM
 
