@@ -7,6 +7,7 @@ import numpy as np
 from engines.errors import EngineError
 from engines.multicore import _core
 from engines.multicore.dgs.kernels import Kernels
+from engines.multicore.dgs.options import DgsOptions
 from engines.multicore.dgs.wiring import Wiring
 from engines.multicore.run.core_run import CoreRun, set_up
 from engines.multicore.run.results import LATENCY, histogram
@@ -30,6 +31,7 @@ class DgsRun(CoreRun):
         program: what to compute.
         data: on which input.
         settings: how the run goes.
+        options: the family's own; None: the defaults.
         plan: the synchronization plan; None: the optimizer's.
 
     Raises:
@@ -42,6 +44,7 @@ class DgsRun(CoreRun):
         program: DGSProgram,
         data: Input,
         settings: RunSettings,
+        options: DgsOptions | None = None,
         *,
         plan: Plan | None = None,
     ) -> None:
@@ -58,6 +61,7 @@ class DgsRun(CoreRun):
                 settings.for_core(program.output, most_rows=_most_rows(program, data.events)),
                 max_outputs_per_event=program.max_outputs_per_event,
                 itemsizes=itemsizes(program.output),
+                gather=(options or DgsOptions()).gather,
             )
             self._kernels = Kernels(program)
             Wiring(self._core, self.plan, data, self._kernels, settings.load).build()

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from engines.errors import EngineCrashError, EngineError
 from engines.multicore.adapter import MulticoreEngine
+from engines.multicore.dgs.options import DgsOptions
 from engines.multicore.dgs.run import DgsRun
 from engines.multicore.run.settings import RunSettings
 from engines.protocol import Task
@@ -94,6 +95,33 @@ def test_generated_input_gives_one_answer_at_any_parallelism(name, workers):
         answer = answer_of(found, data, workers=workers, batch=batch)
         difference = compare(expected, answer, found.output)
         assert difference.equal, difference.render()
+
+
+@pytest.mark.parametrize("gather", [True, False])
+def test_a_barrier_for_every_few_values_gives_the_oracles_answer(gather):
+    found = workload("event_window")
+    values = 2_000_000
+    of_one = Stream(
+        name="",
+        kinds=(0,),
+        ts=np.arange(values // 2) * 2,
+        payload={"value": np.ones(values // 2, int)},
+    )
+    every = np.arange(39, values, 40)
+    barriers = Stream(name="b", kinds=(1,), ts=every, payload={"value": np.zeros(len(every), int)})
+    data = Input(
+        alphabet=Alphabet(kinds=found.program.kinds),
+        streams=(replace(of_one, name="v0"), replace(of_one, name="v1"), barriers),
+    )
+    settings = RunSettings(workers=2, batch=4096)
+    run = DgsRun(found.program, data, settings, DgsOptions(gather=gather))
+    measured = run.run()
+    difference = compare(found.oracle(data), run.answer(), found.output)
+    run.close()
+    assert difference.equal, difference.render()
+    assert measured.counters["synchronizations"] == len(every)
+    # The first try is always made.
+    assert (measured.counters["gatherings"] >= 1) == gather
 
 
 @pytest.mark.parametrize("name", ["page_view_join", "keyed_counter"])

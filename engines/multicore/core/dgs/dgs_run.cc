@@ -9,6 +9,9 @@ namespace {
 // Blocks that a worker publishes per turn of a source that others read, so that they do not wait for it.
 constexpr int kEagerBlocks = 8;
 
+// Turns at places of the first worker between two looks at the clock, which takes some 10 ns.
+constexpr std::int32_t kTurnsALook = 4;
+
 DgsOptions checked(DgsOptions options) {
   check(options);
   check_output(options.output_itemsizes);
@@ -28,6 +31,9 @@ DgsRun::DgsRun(DgsOptions options)
     worker.out = std::make_unique<OutputBuffer>(pool_);
     worker.meter = &threads().meter(i);
   }
+  if (options_.workers == 1 || options_.load || options_.gather == DgsOptions::Gather::kNever) return;
+  places_.emplace(options_.workers, threads().parkers());
+  nobody_ = std::vector<Parker>(workers_.size());
 }
 
 std::int32_t DgsRun::add_stream(StreamView stream, std::int32_t owner) {
@@ -43,7 +49,7 @@ std::int32_t DgsRun::add_mailbox(std::int32_t worker_index) {
   Worker& worker = workers_.at(static_cast<std::size_t>(worker_index));
   const auto id = static_cast<std::int32_t>(mailboxes_.size());
   auto mailbox = std::make_unique<Mailbox>(id, worker_index, forest, *worker.out, worker.meter->recorder,
-                                           worker.sync, worker.meter->counters);
+                                           worker.sync, worker.counters);
   mailbox->leaf_of_tree.assign(static_cast<std::size_t>(forest.size()), -1);
   mailbox->max_outputs_per_event = options_.max_outputs_per_event;
   worker.mailboxes.push_back(mailbox.get());
@@ -111,26 +117,78 @@ void DgsRun::check_end() const {
 }
 
 void DgsRun::work(std::int32_t index) {
-  Worker& worker = workers_[static_cast<std::size_t>(index)];
   take_turns(
-      threads().backoff(), worker.meter->counters, [&](bool) { return turn(worker); },
-      [&] { return threads().failed(); }, [&] { return done(worker); },
+      threads().backoff(), threads().meter(index).counters, [&](bool) { return step(index); },
+      [&] { return threads().failed() || threads().over(); }, [&] { return ended(index); },
       [&]() -> Parker& { return threads().parkers()[static_cast<std::size_t>(index)]; });
+  if (places_ && index != 0) places_->leave(index);
 }
 
-bool DgsRun::turn(Worker& worker) {
-  bool progress = false;
-  for (Worker::Owned& owned : worker.sources) {
-    const std::int64_t before = owned.source->published();
-    if (!pump(owned)) continue;
-    worker.meter->recorder.emitted(owned.source->published() - before);
-    progress = true;
+bool DgsRun::step(std::int32_t index) {
+  if (!places_) return turn(index, threads().parkers());
+  if (index != 0) return places_->mine(index) && turn(index, threads().parkers());
+  turns_ += places_->gathered() ? options_.workers : 1;
+  if (turns_ >= kTurnsALook) decide();
+  return places_->gathered() ? work_for_all() : turn(0, threads().parkers());
+}
+
+bool DgsRun::work_for_all() {
+  bool progress = turn(0, nobody_);
+  for (std::int32_t i = 1; i < options_.workers; ++i) {
+    if (places_->free(i)) progress |= turn(i, nobody_);
   }
-  for (Mailbox* mailbox : worker.mailboxes) progress |= mailbox->step(threads().parkers());
   return progress;
 }
 
-bool DgsRun::pump(Worker::Owned& owned) {
+// Whether there is nothing left for a thread that found nothing to do.
+bool DgsRun::ended(std::int32_t index) {
+  if (!places_) return done(workers_[static_cast<std::size_t>(index)]);
+  if (index != 0) return places_->mine(index) && done(workers_[static_cast<std::size_t>(index)]);
+  if (!places_->gathered()) return done(workers_.front());
+  for (std::int32_t i = 0; i < options_.workers; ++i) {
+    if ((i != 0 && !places_->free(i)) || !done(workers_[static_cast<std::size_t>(i)])) return false;
+  }
+  threads().finish();
+  return true;
+}
+
+// Gathers or scatters the places where that is quicker. The first worker's, between two turns.
+void DgsRun::decide() {
+  using Gather = DgsOptions::Gather;
+  turns_ = 0;
+  bool gather = !places_->gathered();
+  if (options_.gather == Gather::kAlways) gather = true;
+  if (options_.gather == Gather::kQuicker) {
+    const std::int64_t now_ns = clock_.now();
+    if (!gathering_.due(now_ns)) return;
+    gathering_.look(now_ns, places_->events());
+    gather = gathering_.gathered();
+  }
+  if (gather == places_->gathered()) return;
+  if (gather) {
+    places_->gather();
+    ++gatherings_;
+  } else if (!places_->scatter()) {
+    gathering_.postpone();
+  }
+}
+
+// One turn at a place; `parkers`: who is woken by it.
+bool DgsRun::turn(std::int32_t place, std::span<Parker> parkers) {
+  Worker& worker = workers_[static_cast<std::size_t>(place)];
+  bool progress = false;
+  for (Worker::Owned& owned : worker.sources) {
+    const std::int64_t before = owned.source->published();
+    if (!pump(owned, parkers)) continue;
+    worker.meter->recorder.emitted(owned.source->published() - before);
+    progress = true;
+  }
+  for (Mailbox* mailbox : worker.mailboxes) progress |= mailbox->step(parkers);
+  if (places_) places_->tell(place, worker.counters.events);
+  return progress;
+}
+
+bool DgsRun::pump(Worker::Owned& owned, std::span<Parker> parkers) {
   if (owned.source->exhausted()) return false;
   if (owned.remote.empty()) {
     // Only we read it: publish when a lane has run dry, so that an event waits in the ring no longer than needed.
@@ -142,7 +200,7 @@ bool DgsRun::pump(Worker::Owned& owned) {
   bool progress = false;
   for (int i = 0; i < kEagerBlocks && owned.source->pump(); ++i) progress = true;
   if (progress) {
-    for (const std::int32_t reader : owned.remote) threads().parkers()[static_cast<std::size_t>(reader)].notify();
+    for (const std::int32_t reader : owned.remote) parkers[static_cast<std::size_t>(reader)].notify();
   }
   return progress;
 }
@@ -167,8 +225,16 @@ std::vector<std::int64_t> DgsRun::sync_counts() const {
 }
 
 void DgsRun::count(Counts& into) const {
-  const Counters total = sum_counters();
-  into = {{"synchronizations", total.synchronizations}, {"parked", total.parked}, {"kernel_calls", total.kernel_calls}};
+  Counters total;
+  for (const Worker& worker : workers_) {
+    total.synchronizations += worker.counters.synchronizations;
+    total.parked += worker.counters.parked;
+    total.kernel_calls += worker.counters.kernel_calls;
+  }
+  into = {{"synchronizations", total.synchronizations},
+          {"parked", total.parked},
+          {"kernel_calls", total.kernel_calls},
+          {"gatherings", gatherings_}};
 }
 
 std::int64_t DgsRun::events() const noexcept {

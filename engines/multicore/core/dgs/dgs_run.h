@@ -2,11 +2,17 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "dgs/forest.h"
+#include "dgs/gathering.h"
 #include "dgs/mailbox.h"
+#include "dgs/places.h"
 #include "run/cacheline.h"
+#include "run/fast_clock.h"
+#include "run/parker.h"
 #include "run/run.h"
 
 namespace lab {
@@ -14,6 +20,9 @@ namespace lab {
 struct DgsOptions : RunSettings {
   std::int64_t max_outputs_per_event = 1;
   std::vector<std::int32_t> output_itemsizes;
+  // At full speed: the first worker may do the work of all where that is quicker (dgs/gathering.h). `kAlways`,
+  // `kInTurn`: for tests.
+  enum class Gather { kNever, kQuicker, kAlways, kInTurn } gather = Gather::kQuicker;
 };
 
 class DgsRun final : public Run {
@@ -47,7 +56,8 @@ class DgsRun final : public Run {
     };
     std::vector<Owned> sources;
     std::unique_ptr<OutputBuffer> out;
-    WorkMeter* meter = nullptr;
+    WorkMeter* meter = nullptr;  // `recorder`: of the place, whoever works there; `counters`: of its thread
+    Counters counters;           // of the place
     Histogram sync;
   };
   struct Entry {
@@ -63,8 +73,12 @@ class DgsRun final : public Run {
   void count(Counts& into) const override;
   std::vector<std::int32_t> readers_of(std::size_t stream) const override;
   void reserve();
-  bool turn(Worker& worker);
-  bool pump(Worker::Owned& owned);
+  bool step(std::int32_t index);
+  bool work_for_all();
+  bool ended(std::int32_t index);
+  void decide();
+  bool turn(std::int32_t place, std::span<Parker> parkers);
+  static bool pump(Worker::Owned& owned, std::span<Parker> parkers);
   static bool done(const Worker& worker) noexcept;
 
   DgsOptions options_;
@@ -72,6 +86,14 @@ class DgsRun final : public Run {
   std::vector<Entry> mailboxes_;
   std::shared_ptr<OutputPool> pool_;
   std::vector<Worker> workers_;
+  std::optional<Places> places_;     // none: each worker works at its own place, always
+  std::vector<Parker> nobody_;       // at which nobody sleeps: for notifications while places are gathered
+
+  // The first worker's.
+  Gathering gathering_;
+  FastClock clock_;
+  std::int32_t turns_ = 0;
+  std::int64_t gatherings_ = 0;
 };
 
 }  // namespace lab

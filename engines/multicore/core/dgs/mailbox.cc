@@ -291,6 +291,7 @@ void Mailbox::apply(Lane& lane, std::int32_t state_type, void* state, std::int64
 
 void Mailbox::give_back(Lane& lane, std::span<Parker> parkers) {
   recorder_.consumed(static_cast<double>(lane.next - lane.counted) * lane.share);
+  counters_.events += lane.next - lane.counted;
   lane.counted = lane.next;
   while (lane.block < lane.seen && lane.source->ring.at(lane.block).end <= lane.next) ++lane.block;
   if (lane.block == lane.advanced) return;

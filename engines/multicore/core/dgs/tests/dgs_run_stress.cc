@@ -1,4 +1,5 @@
 // Random plans with more threads than cores: the sequential answer, always, and an end, always.
+#include <array>
 #include <cstdio>
 
 #include "check.h"
@@ -10,6 +11,7 @@ int main() {
   const int rounds = lab::test::stress_rounds(20) * 5;
   std::int64_t sleeps = 0;
   std::int64_t synchronizations = 0;
+  std::int64_t gatherings = 0;
   for (int round = 0; round < rounds; ++round) {
     std::mt19937 random(static_cast<unsigned>(round));
     const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
@@ -20,7 +22,10 @@ int main() {
     options.batch = pick(0, 1) == 1 ? 1 : pick(1, 50);
     options.ring_blocks = static_cast<std::uint64_t>(pick(1, 4));
     options.core_count = pick(0, 2) != 0 ? 1 : 64;
-    const bool scheduled = pick(0, 1) == 1;
+    using Gather = lab::DgsOptions::Gather;
+    options.gather = std::array{Gather::kNever, Gather::kQuicker, Gather::kAlways, Gather::kInTurn}[
+        static_cast<std::size_t>(pick(0, 3))];
+    const bool scheduled = pick(0, 2) == 0;
     lab::test::Schedule when;
     if (scheduled) {
       when = lab::test::schedule(streams, pick(0, 2000), static_cast<std::size_t>(pick(1, 100)));
@@ -32,9 +37,12 @@ int main() {
     CHECK(right);
     sleeps += lab::test::counter(run.runtime(), "sleeps");
     synchronizations += lab::test::counter(run.runtime(), "synchronizations");
+    gatherings += lab::test::counter(run.runtime(), "gatherings");
   }
-  std::printf("%d rounds, %lld synchronizations, %lld sleeps\n", rounds, static_cast<long long>(synchronizations),
-              static_cast<long long>(sleeps));
+  std::printf("%d rounds, %lld synchronizations, %lld sleeps, %lld gatherings\n", rounds,
+              static_cast<long long>(synchronizations), static_cast<long long>(sleeps),
+              static_cast<long long>(gatherings));
   CHECK(synchronizations > 0);
   CHECK(sleeps > 0);
+  CHECK(gatherings > rounds / 10);
 }
