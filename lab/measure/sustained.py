@@ -13,6 +13,7 @@ import numpy as np
 
 from engines.protocol import Histogram, OfferedLoad, Progress, Sent
 from lab.measure.latency import Percentiles
+from lab.measure.load_window import Window, window
 from lab.measure.objective import Objective
 from lab.measure.steady import (
     TOO_SHORT,
@@ -22,7 +23,6 @@ from lab.measure.steady import (
     steady_state,
     trend,
 )
-from lab.measure.window import Window, window
 
 OK = "ok"
 INVALID = "invalid"

@@ -100,8 +100,8 @@ def steadiness(progress: Progress | None, duration_ns: int) -> Result:
     """Return the verdict on the rate of a catch-up run; nothing where the run is too short."""
     if progress is None:
         return {}
+    from lab.measure.load_window import FEWEST_POINTS, POINT_NS
     from lab.measure.steady import TOO_SHORT, steady_state
-    from lab.measure.window import FEWEST_POINTS, POINT_NS
 
     whole = min(len(progress.consumed), duration_ns // progress.step_ns)
     width = max(1, min(POINT_NS // progress.step_ns, whole // FEWEST_POINTS))

@@ -21,8 +21,7 @@ from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
 from workloads.model import pipeline_laws
-from workloads.model.errors import place_of
-from workloads.model.laws import (
+from workloads.model.dgs_laws import (
     BrokenLawError,
     cut_commutes,
     events_commute,
@@ -30,6 +29,7 @@ from workloads.model.laws import (
     join_restores,
     outputs_carry_time,
 )
+from workloads.model.errors import place_of
 from workloads.model.operator import Query
 from workloads.model.pipeline import PARTITIONED, STATELESS, Pipeline
 from workloads.model.program import DGSProgram

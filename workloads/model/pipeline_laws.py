@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from workloads.model.dgs_laws import BrokenLawError
 from workloads.model.errors import ProgramError
-from workloads.model.laws import BrokenLawError
 from workloads.model.pipeline import Pipeline, Stage
 from workloads.model.piperun import PipelineRun, narrowed
 from workloads.model.records import record_type

@@ -12,8 +12,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from workloads.model.dgs_laws import BrokenLawError
 from workloads.model.errors import ProgramError
-from workloads.model.laws import BrokenLawError
 from workloads.model.operator import Join, Operator, Query
 from workloads.model.oplus import QueryRun
 from workloads.model.records import tuple_type

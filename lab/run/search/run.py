@@ -10,8 +10,8 @@ import msgspec
 
 from lab.load.spec import LoadSpec
 from lab.matrix.cells import Cell
+from lab.run.search.bisection import INVALID_VOTES, replay
 from lab.run.search.errors import SearchError
-from lab.run.search.plan import INVALID_VOTES, replay
 from lab.run.search.state import CRASH, FAIL, INVALID, PASS, STOP, TOO_SHORT, State, Step, Vote
 from results import schema
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "joins/pair_consumer.h"
-#include "log/total_order.h"
+#include "log/merged_streams.h"
 #include "run/names.h"
 #include "run/run.h"
 

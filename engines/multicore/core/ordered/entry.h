@@ -16,7 +16,7 @@
 #include "ordered/egress.h"
 #include "ordered/reorder.h"
 #include "ordered/unit.h"
-#include "log/total_order.h"
+#include "log/merged_streams.h"
 #include "run/merge_flag.h"
 
 namespace lab {

@@ -141,7 +141,7 @@ OrderedCounts OrderedRun::counts() const noexcept {
     for (const auto field :
          {&OrderedCounts::kernel_calls, &OrderedCounts::adds, &OrderedCounts::sends, &OrderedCounts::found_taken,
           &OrderedCounts::handed_over, &OrderedCounts::delegated, &OrderedCounts::decisions,
-          &OrderedCounts::decision_ns, &OrderedCounts::vain_looks, &OrderedCounts::waits}) {
+          &OrderedCounts::decision_ns, &OrderedCounts::empty_polls, &OrderedCounts::waits}) {
       total.*field += one.*field;
     }
   }
@@ -153,7 +153,7 @@ void OrderedRun::count(Counts& into) const {
   into = {{"kernel_calls", total.kernel_calls},
           {"scheduler_decisions", total.decisions},
           {"scheduler_ns", total.decision_ns},
-          {"scheduler_vain_looks", total.vain_looks},
+          {"scheduler_empty_polls", total.empty_polls},
           {"reordering_adds", total.adds},
           {"reordering_sends", total.sends},
           {"reordering_found_taken", total.found_taken},

@@ -48,7 +48,7 @@ bool OrderedRun::turn(Slot& slot, bool any) {
     return true;
   }
   did |= schedule(slot, any);
-  if (!did) ++worker.counts.vain_looks;
+  if (!did) ++worker.counts.empty_polls;
   return did;
 }
 

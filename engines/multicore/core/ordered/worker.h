@@ -25,7 +25,7 @@ struct OrderedCounts {
   std::int64_t delegated = 0;    // groups left to the worker that was at their partition
   std::int64_t decisions = 0;    // of the scheduler, that gave this worker something to do
   std::int64_t decision_ns = 0;
-  std::int64_t vain_looks = 0;   // turns that found nothing to do
+  std::int64_t empty_polls = 0;   // turns that found nothing to do
   std::int64_t waits = 0;        // for the turn of a group within its partition; the shared worklist only
 };
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lab.run.search.plan import replay
+from lab.run.search.bisection import replay
 from lab.run.search.state import FAIL, INVALID, PASS, Vote
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from lab.measure.latency import Percentiles
+from lab.measure.load_window import window
 from lab.measure.objective import parse_objective
 from lab.measure.sustained import Criteria
-from lab.measure.window import window
 from results.schema import NAMES, STATUSES
 from tests.lab.run.search.trials import Queue, outcome, sent, simulate
 

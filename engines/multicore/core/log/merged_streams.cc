@@ -1,4 +1,4 @@
-#include "log/total_order.h"
+#include "log/merged_streams.h"
 
 #include <limits>
 

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lab.matrix.search import SearchSettings
-from lab.run.search.plan import replay
+from lab.run.search.bisection import replay
 from lab.run.search.state import CRASH, FAIL, INVALID, PASS, STOP, TOO_SHORT, VERDICTS, Vote
 from tests.examples import examples
 from tests.lab.run.search.engine import Synthetic, searched
