@@ -97,7 +97,7 @@ void bind_dgs(nb::module_& m) {
             const auto how = gather ? DgsOptions::Gather::kQuicker : DgsOptions::Gather::kNever;
             new (self) DgsRun({settings, max_outputs_per_event, std::move(itemsizes), how});
           },
-          "settings"_a, nb::kw_only(), "max_outputs_per_event"_a, "itemsizes"_a, "gather"_a)
+          "settings"_a, nb::kw_only(), "max_outputs_per_event"_a, "itemsizes"_a, "gather"_a = true)
       .def("add_stream", &add_stream, "ts"_a.noconvert(), "tag"_a.none().noconvert(), "payload"_a,
            "heartbeats"_a.noconvert(), "owner"_a, "due"_a.none().noconvert() = nb::none(),
            "heartbeat_due"_a.none().noconvert() = nb::none())
