@@ -9,8 +9,11 @@ namespace {
 // Blocks that a worker publishes per turn of a source that others read, so that they do not wait for it.
 constexpr int kEagerBlocks = 8;
 
-// Turns at places of the first worker between two looks at the clock, which takes some 10 ns.
-constexpr std::int32_t kTurnsALook = 4;
+// What the first worker does between two looks at the clock, which takes some 10 ns: a turn counts as `kTurn` events
+// beside those that it does, and one that finds nothing to do, behind which a slice may be lost, as much more.
+constexpr std::int64_t kEventsALook = 4'096;
+constexpr std::int64_t kTurn = 64;
+constexpr std::int64_t kIdleTurn = 1'024;
 
 DgsOptions checked(DgsOptions options) {
   check(options);
@@ -127,9 +130,13 @@ void DgsRun::work(std::int32_t index) {
 bool DgsRun::step(std::int32_t index) {
   if (!places_) return turn(index, threads().parkers());
   if (index != 0) return places_->mine(index) && turn(index, threads().parkers());
-  turns_ += places_->gathered() ? options_.workers : 1;
-  if (turns_ >= kTurnsALook) decide();
-  return places_->gathered() ? work_for_all() : turn(0, threads().parkers());
+  if (unlooked_ >= kEventsALook) decide();
+  const bool gathered = places_->gathered();
+  const std::int64_t& events = workers_.front().counters.events;
+  const std::int64_t before = events;
+  const bool progress = gathered ? work_for_all() : turn(0, threads().parkers());
+  unlooked_ += (events - before + (progress ? kTurn : kIdleTurn)) * (gathered ? options_.workers : 1);
+  return progress;
 }
 
 bool DgsRun::work_for_all() {
@@ -155,7 +162,7 @@ bool DgsRun::ended(std::int32_t index) {
 // Gathers or scatters the places where that is quicker. The first worker's, between two turns.
 void DgsRun::decide() {
   using Gather = DgsOptions::Gather;
-  turns_ = 0;
+  unlooked_ = 0;
   bool gather = !places_->gathered();
   if (options_.gather == Gather::kAlways) gather = true;
   if (options_.gather == Gather::kQuicker) {

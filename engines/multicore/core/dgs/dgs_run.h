@@ -92,7 +92,7 @@ class DgsRun final : public Run {
   // The first worker's.
   Gathering gathering_;
   FastClock clock_;
-  std::int32_t turns_ = 0;
+  std::int64_t unlooked_ = 0;
   std::int64_t gatherings_ = 0;
 };
 

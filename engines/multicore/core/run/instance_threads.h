@@ -67,8 +67,9 @@ class alignas(kCacheLine) WorkMeter {
 
 class InstanceThreads {
  public:
-  InstanceThreads(std::int32_t count, bool oversubscribed, bool measure, std::int64_t grid_steps)
-      : oversubscribed_(oversubscribed),
+  // `backoff`: how each of them waits.
+  InstanceThreads(std::int32_t count, Backoff backoff, bool measure, std::int64_t grid_steps)
+      : backoff_(backoff),
         parkers_(static_cast<std::size_t>(count)),
         pool_(static_cast<std::size_t>(count)) {
     for (std::int32_t i = 0; i < count; ++i) meters_.push_back(std::make_unique<WorkMeter>(measure, grid_steps));
@@ -82,7 +83,7 @@ class InstanceThreads {
   Parker& place(std::int32_t thread, bool active) noexcept {
     return (active ? parkers_ : pool_)[static_cast<std::size_t>(thread)];
   }
-  Backoff backoff() const noexcept { return Backoff(oversubscribed_); }
+  Backoff backoff() const noexcept { return backoff_; }
 
   // seq_cst, each with a notify behind it: who is about to sleep must see it, or is seen asleep (run/parker.h).
   void fail() noexcept { set(failed_); }
@@ -118,7 +119,7 @@ class InstanceThreads {
     notify_all();
   }
 
-  const bool oversubscribed_;
+  const Backoff backoff_;  // as new
   std::vector<std::unique_ptr<WorkMeter>> meters_;
   std::vector<Parker> parkers_;            // of active threads: hand-over
   std::vector<Parker> pool_;               // of the others

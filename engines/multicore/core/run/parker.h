@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "run/cacheline.h"
+#include "run/fast_clock.h"
 
 namespace lab {
 
@@ -50,15 +51,21 @@ class alignas(kCacheLine) Parker {
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free && sizeof(std::atomic<std::uint32_t>) == 4,
               "a futex word is a plain 32-bit integer");
 
-// What an idle worker does next: spin, then yield, then sleep.
+// What an idle worker does next: spin, then yield for a while, then sleep.
 class Backoff {
  public:
   enum class Step { kSpin, kYield, kSleep };
 
-  Backoff(std::int32_t spins, std::int32_t yields) noexcept : spins_(spins), yields_(yields) {}
+  // Yields at least `yields` times, and until `patience_ns` after the first of them.
+  Backoff(std::int32_t spins, std::int32_t yields, std::int64_t patience_ns = 0) noexcept
+      : spins_(spins), yields_(yields), patience_ns_(patience_ns) {}
 
   // Of the threads of a run. No spins when there are more threads than cores: these only delay the thread waited for.
-  explicit Backoff(bool oversubscribed) noexcept : Backoff(oversubscribed ? 0 : kSpins, kYields) {}
+  // `waits_for_work`: under a load a thread is often idle for long, and should not burn a core for it.
+  static Backoff of_threads(bool oversubscribed, bool waits_for_work) noexcept {
+    if (oversubscribed || waits_for_work) return Backoff(oversubscribed ? 0 : kSpins, kYields);
+    return Backoff(kSpins, 1, kPatienceNs);
+  }
 
   void reset() noexcept { idle_ = 0; }
 
@@ -67,11 +74,12 @@ class Backoff {
       ++idle_;
       return Step::kSpin;
     }
+    if (idle_ == spins_ && patience_ns_ != 0) until_ns_ = clock_.now() + patience_ns_;
     if (idle_ < spins_ + yields_) {
       ++idle_;
       return Step::kYield;
     }
-    return Step::kSleep;
+    return patience_ns_ != 0 && clock_.now() < until_ns_ ? Step::kYield : Step::kSleep;
   }
 
  private:
@@ -81,13 +89,21 @@ class Backoff {
   static constexpr std::int32_t kSpins = 50;
 #ifdef __SANITIZE_THREAD__
   static constexpr std::int32_t kYields = 1;  // each may cost a time slice; what is searched for is in the sleeping
+  static constexpr std::int64_t kPatienceNs = 0;
 #else
   static constexpr std::int32_t kYields = 20;
+  // Longer than what two workers wait for each other where both are at work: a sleep and a wake-up cost 50 us and
+  // more, and a pair that sleeps once a synchronization is slower than one worker. Where the other is not running, the
+  // first yield takes longer than this, and the thread sleeps.
+  static constexpr std::int64_t kPatienceNs = 100'000;
 #endif
 
   std::int32_t spins_;
   std::int32_t yields_;
   std::int32_t idle_ = 0;
+  std::int64_t patience_ns_;
+  std::int64_t until_ns_ = 0;
+  FastClock clock_;
 };
 
 // One polite turn of a spin loop.

@@ -59,7 +59,7 @@ Feed& Run::add_feed(const StreamView& view, bool stamped) {
 void Run::make_threads(std::int32_t count, const char* called) {
   const RunSettings& given = settings();
   const std::int32_t cores = given.core_count == 0 ? count : given.core_count;
-  threads_.emplace(count, count > cores, given.measure, given.grid_steps);
+  threads_.emplace(count, Backoff::of_threads(count > cores, given.load.has_value()), given.measure, given.grid_steps);
   called_ = called;
   if (!given.load) return;
   generator_ = std::make_unique<Generator>(*given.load, count < cores, given.measure, given.grid_steps);

@@ -147,7 +147,7 @@ void rows_of_one_time_are_spilled_where_waiting_would_be_for_ever() {
 
 // Its consumer may be the one that all others wait for: such a run came to a standstill.
 void what_was_spilled_moves_while_another_link_is_full() {
-  lab::InstanceThreads threads(1, true, false, 1);
+  lab::InstanceThreads threads(1, lab::Backoff::of_threads(true, false), false, 1);
   lab::Parker& producer = threads.parkers()[0];
   lab::Parker consumers[2];
   lab::Counters counts;

@@ -76,6 +76,22 @@ void backoff_spins_then_yields_then_sleeps() {
   CHECK(backoff.next() == Step::kSpin);
 }
 
+void backoff_is_patient_for_a_while() {
+  using Step = lab::Backoff::Step;
+  constexpr std::int64_t kPatienceNs = 2'000'000;
+  lab::Backoff backoff(0, 1, kPatienceNs);
+  for (int round = 0; round < 2; ++round) {
+    const std::int64_t began = lab::now_ns();
+    CHECK(backoff.next() == Step::kYield);
+    while (backoff.next() == Step::kYield) {
+    }
+    CHECK(lab::now_ns() - began >= kPatienceNs - 1'000);  // its clock may be early by some 100 ns
+    backoff.reset();
+  }
+  lab::Backoff at_least(0, 3, 1);  // patience that is over at once
+  for (int i = 0; i < 3; ++i) CHECK(at_least.next() == Step::kYield);
+}
+
 }  // namespace
 
 int main() {
@@ -85,4 +101,5 @@ int main() {
   sleeper_sees_every_waker(1, rounds * 4);
   sleeper_sees_every_waker(5, rounds);
   backoff_spins_then_yields_then_sleeps();
+  backoff_is_patient_for_a_while();
 }
