@@ -1,44 +1,154 @@
-"""Finds workloads by name: packages below `workloads.suite` that export a `Workload`."""
+"""Finds workloads, by name or by reference.
 
-from importlib import import_module
+A package announces its workloads by name in the entry-point group `lab.workloads`; ours do so too.
+What nobody announces is found by `package.module:ATTRIBUTE`, or by `path/to/file.py[:ATTRIBUTE]`.
+Anybody may install a package, so whatever goes wrong while one is loaded is an error of that
+workload.
+"""
 
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+
+from workloads import references
 from workloads.model import ModelError, Workload
 
-NAMES = (
-    "cart_abandonment",
-    "declining_categories",
-    "event_window",
-    "forward",
-    "fraud_detection",
-    "items_sold_together",
-    "items_viewed_together",
-    "keyed_counter",
-    "last_views_before_purchase",
-    "linear_road_new_seg",
-    "linear_road_pos_rep",
-    "longest_tweet_per_hashtag",
-    "nyse_hedge",
-    "page_view_join",
-    "paircount",
-    "parametric",
-    "scale_join",
-    "wordcount",
-)
+GROUP = "lab.workloads"
+LONGEST_NAME_BYTES = 64
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
-def module_of(name: str) -> str:
-    """Return the name of the package in which a workload is."""
-    return f"workloads.suite.{name}"
+def names() -> tuple[str, ...]:
+    """Return the names of all workloads that are announced, usable or not."""
+    return tuple(sorted({point.name for point in _announced()}))
 
 
-def workload(name: str) -> Workload:
-    """Return the workload of that name, bound to the defaults of its query parameters.
+def usable() -> Iterator[Workload]:
+    """Yield the workloads that are announced and can be loaded."""
+    for name in names():
+        with suppress(ModelError):
+            yield workload(name)
+
+
+def places(reference: str) -> tuple[str, ...]:
+    """Return the modules, or the file, in which a workload is said to be."""
+    if references.is_name(reference):
+        return tuple(point.module for point in _announced() if point.name == reference)
+    file = references.file_of(reference)
+    return (reference.partition(":")[0] if file is None else str(file),)
+
+
+def workload(reference: str) -> Workload:
+    """Return a workload, bound to the defaults of its query parameters.
+
+    Args:
+        reference: a name, `package.module:ATTRIBUTE`, or `path/to/file.py[:ATTRIBUTE]`.
 
     Raises:
-        ModelError: there is none; the message lists those that exist.
+        ModelError: there is none, it cannot be loaded, it is no workload, or its name is another's.
     """
-    if name not in NAMES:
-        raise ModelError(f"no workload {name!r}; there are {', '.join(NAMES)}")
-    found = import_module(module_of(name)).WORKLOAD
-    assert isinstance(found, Workload)
-    return found.bound({})
+    if references.is_name(reference):
+        return _by_name(reference).bound({})
+    where = references.absolute(reference, Path.cwd())
+    found = _as_workload(references.load(where), where)
+    _check_name(found, where)
+    return replace(found, reference=where).bound({})
+
+
+def short_name(reference: str) -> str:
+    """Return the name of the workload that a reference leads to; a name stands for itself.
+
+    Raises:
+        ModelError: as for `workload`; a name is not looked up.
+    """
+    return reference if references.is_name(reference) else workload(reference).name
+
+
+def _by_name(name: str) -> Workload:
+    points = [point for point in _announced() if point.name == name]
+    if not points:
+        raise ModelError(f"no workload {name!r}; {_remedy(name)}")
+    if len({point.value for point in points}) > 1:
+        said = " and ".join(f"{_package(point)} ({point.value})" for point in points)
+        raise ModelError(
+            f"workload {name!r} is announced {len(points)} times, by {said}; uninstall one of them,"
+            " or say which one is meant: package.module:ATTRIBUTE"
+        )
+    where = f"workload {name!r} of {_package(points[0])} ({points[0].value})"
+    found = _as_workload(_loaded(points[0], where), where)
+    if found.name != name:
+        raise ModelError(
+            f"{where} is called {found.name!r}; announce it by that name, or call it {name!r}"
+        )
+    return replace(found, reference=name)
+
+
+def _loaded(point: EntryPoint, where: str) -> object:
+    try:
+        return point.load()
+    except (Exception, SystemExit) as error:
+        raise ModelError(
+            f"{where} cannot be loaded: {type(error).__name__}: {error}{references.place(error)}"
+        ) from error
+
+
+def _as_workload(found: object, where: str) -> Workload:
+    if not isinstance(found, Workload):
+        raise ModelError(
+            f"{where} is a {type(found).__name__}, not a Workload; make one of a program with "
+            "lab.workload(PROGRAM, input=...)"
+        )
+    if not _NAME.fullmatch(found.name) or len(found.name.encode()) > LONGEST_NAME_BYTES:
+        raise ModelError(
+            f"{where} is called {found.name!r:.100}; a name has letters, digits, '-', '_' and '.', "
+            f"begins with a letter or digit and is {LONGEST_NAME_BYTES} bytes long at most"
+        )
+    return found
+
+
+def _check_name(found: Workload, where: str) -> None:
+    """Refuse a workload that is called as another is that is announced: engines go by name."""
+    if found.name not in names():
+        return
+    known = _by_name(found.name)
+    if replace(known, reference=found.reference) != found:
+        raise ModelError(
+            f"{where} is called {found.name!r}, as a workload that {_package(_first(found.name))} "
+            "announces, whose hand-written forms engines would take for it; give it another name"
+        )
+
+
+def _first(name: str) -> EntryPoint:
+    return next(point for point in _announced() if point.name == name)
+
+
+def _remedy(name: str) -> str:
+    known = names()
+    if not known:
+        return "none is announced: the lab is not installed here, run `make setup`"
+    close = get_close_matches(name, known, n=3)
+    meant = f"did you mean {' or '.join(close)}? " if close else ""
+    return (
+        f"{meant}`lab list workloads` shows those that have a name; one of your own is given by "
+        "the path of its file, or by package.module:ATTRIBUTE"
+    )
+
+
+def _package(point: EntryPoint) -> str:
+    return "a package" if point.dist is None else f"package {point.dist.name}"
+
+
+def _announced() -> tuple[EntryPoint, ...]:
+    return _announced_on(tuple(sys.path))
+
+
+@cache
+def _announced_on(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """Return what the packages on a path announce: reading all their records takes a while."""
+    return tuple(entry_points(group=GROUP))

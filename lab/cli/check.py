@@ -1,13 +1,8 @@
 """`lab check`: does a program keep the laws by which every parallel run gives the same answer?"""
 
-import importlib
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
-from pathlib import Path
 from tempfile import TemporaryDirectory
-from traceback import extract_tb
 from typing import TYPE_CHECKING
 
 import click
@@ -27,7 +22,7 @@ if TYPE_CHECKING:
 def check(program: str, examples: int, seed: int) -> int:
     """Test the laws of its programming model on PROGRAM.
 
-    PROGRAM is a workload's name, or module:attribute.
+    PROGRAM is a workload's name, package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE].
 
     Of a program with dependency-guided synchronization: conditions C1 to C3, and the law of time:
     outputs carry the timestamp of the event that caused them, and a cut of the input gives the cut
@@ -52,14 +47,6 @@ def check(program: str, examples: int, seed: int) -> int:
     return EXIT_OK if report.ok else EXIT_USER_ERROR
 
 
-def _place(error: BaseException) -> str:
-    """Return where in a module its import failed; nothing where that is in no file of its own."""
-    ours = {__file__, importlib.__file__}
-    frames = [f for f in extract_tb(error.__traceback__) if f.filename not in ours]
-    frames = [f for f in frames if not f.filename.startswith("<")]
-    return f", in {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
-
-
 @contextmanager
 def _no_traces() -> Iterator[None]:
     """Let Hypothesis keep what it keeps in a folder that is removed, not in the current one."""
@@ -73,43 +60,26 @@ def _no_traces() -> Iterator[None]:
             set_hypothesis_home_dir(None)
 
 
-def find_program(name: str) -> "Program":
-    """Return the program of a workload, or the one that `module:attribute` names.
+def find_program(reference: str) -> "Program":
+    """Return the program of a workload, or the one that a module or file has.
 
     Raises:
-        click.BadParameter: it cannot be found or imported, or is neither a program nor a workload.
+        ModelError: it cannot be found or loaded, or is neither a program nor a workload.
     """
+    from workloads import references
     from workloads.model import DGSProgram, ModelError, Operator, Pipeline, Query, Workload
     from workloads.registry import workload
 
-    module, colon, attribute = name.partition(":")
-    if not colon:
-        try:
-            return workload(name).program
-        except ModelError as error:
-            raise click.BadParameter(f"{error}; or give module:attribute") from error
-    # A console script does not search the current directory, where a program being written is.
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        imported = import_module(module)
-    except (Exception, SystemExit) as error:  # whatever the module does when it is imported
-        raise click.BadParameter(
-            f"module {module!r} cannot be imported: {type(error).__name__}: {error}"
-            f"{_place(error)}; it is looked for in {here} and among the installed packages"
-        ) from error
-    try:
-        found = getattr(imported, attribute)
-    except AttributeError as error:
-        raise click.BadParameter(f"cannot get {attribute!r} from {module!r}: {error}") from error
+    if references.is_name(reference):
+        return workload(reference).program
+    found = references.load(reference)
     if isinstance(found, Workload):
         return found.program
     if isinstance(found, DGSProgram | Query | Pipeline):
         return found
     if isinstance(found, Operator):
         return Query(name=found.name, operators=(found,))
-    raise click.BadParameter(
-        f"{name} is a {type(found).__name__}, not a DGSProgram, Query, Operator, Pipeline or "
+    raise ModelError(
+        f"{reference} is a {type(found).__name__}, not a DGSProgram, Query, Operator, Pipeline or "
         "Workload"
     )

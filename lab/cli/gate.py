@@ -308,7 +308,7 @@ def _matrix(given: dict[str, Any]) -> tuple[Any, str, tuple[Any, ...]]:
     from lab.run.inputs import check_entries
 
     text = read_text(given["matrix"], "the matrix")
-    matrix = parse_matrix(text, str(given["matrix"]))
+    matrix = parse_matrix(text, str(given["matrix"]), given["matrix"].parent)
     check_entries(matrix)
     return matrix, text, expand(matrix, given["only"])
 

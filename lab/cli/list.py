@@ -30,11 +30,15 @@ def list_things(what: str, out: Path | None) -> int:
 
 
 def _workloads() -> Iterator[str]:
-    from workloads.model import Pipeline
-    from workloads.registry import NAMES, workload
+    from workloads.model import ModelError, Pipeline
+    from workloads.registry import names, workload
 
-    for name in NAMES:
-        found = workload(name)
+    for name in names():
+        try:
+            found = workload(name)
+        except ModelError as error:
+            yield f"{name}  not usable: {error}"
+            continue
         yield f"{name}  {found.title} ({found.paper})"
         if isinstance(found.program, Pipeline):
             stages = [f"{stage.name} ({stage.kind})" for stage in found.program.stages]

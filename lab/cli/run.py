@@ -16,10 +16,14 @@ DEFAULT_OUT = "results/runs"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """What to run: a matrix as text, its name in messages, and which of its cells."""
+    """What to run: a matrix as text, its name in messages, and which of its cells.
+
+    `folder` is what the paths in it are relative to; None: the current one.
+    """
 
     text: str
     source: str
+    folder: Path | None = None
     only: tuple[str, ...] = ()
     keep_outputs: bool = False
 
@@ -84,12 +88,15 @@ def run(
         request = _stored(resumed)
     else:
         text, source = _matrix_text(matrix, demo, real_data, master)
-        request = RunRequest(text=text, source=source, only=only, keep_outputs=keep_outputs)
+        folder = None if matrix is None else matrix.parent
+        request = RunRequest(
+            text=text, source=source, folder=folder, only=only, keep_outputs=keep_outputs
+        )
     from lab.matrix.cells import expand
     from lab.matrix.matrix import parse_matrix
     from lab.run.inputs import check_entries
 
-    parsed = parse_matrix(request.text, request.source)
+    parsed = parse_matrix(request.text, request.source, request.folder)
     check_entries(parsed)
     cells = expand(parsed, request.only)
     if dry_run:
@@ -227,6 +234,7 @@ def _stored(run_dir: Path) -> RunRequest:
     return RunRequest(
         text=meta["matrix_text"],
         source=str(run_dir / "run.json"),
+        folder=Path(str(meta.get("matrix_folder", ""))),
         only=tuple(meta["only"]),
         keep_outputs=meta["keep_outputs"],
     )

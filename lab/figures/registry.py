@@ -44,13 +44,13 @@ def lacking(figure: Figure) -> tuple[str, ...]:
     """Return what the figure needs and this lab does not have, in words; empty: it can be made."""
     from engines.errors import EngineError
     from engines.registry import engine
-    from workloads.registry import NAMES
+    from workloads.registry import names
 
     found = []
     for need in figure.needs:
         name, _, variant = need.partition("/")
         if not variant:
-            if name not in NAMES:
+            if name not in names():
                 found.append(f"workload {name}")
             continue
         try:

@@ -11,7 +11,7 @@ from engines.registry import engine as find_engine
 from lab.gate.errors import GateError
 from lab.matrix.cells import Cell
 from lab.run.host import SOURCE
-from workloads.registry import module_of
+from workloads.registry import places
 
 
 def check_inside(cells: Sequence[Cell], source: Path = SOURCE) -> None:
@@ -25,12 +25,10 @@ def check_inside(cells: Sequence[Cell], source: Path = SOURCE) -> None:
         GateError: one does not; the message has its name, where it lies, and the remedy.
     """
     packages = [source.resolve() / name for name in _built(source)]
-    for what, module in dict.fromkeys(place for cell in cells for place in _places(cell)):
-        file = getattr(import_module(module), "__file__", None)
-        lies = None if file is None else Path(file).resolve()
-        if lies is None or not any(lies.is_relative_to(package) for package in packages):
+    for what, lies in dict.fromkeys(place for cell in cells for place in _places(cell)):
+        if not any(Path(lies).resolve().is_relative_to(package) for package in packages):
             raise GateError(
-                f"{what} lies in {lies or module}, outside what is built of {source}: both arms "
+                f"{what} lies in {lies}, outside what is built of {source}: both arms "
                 "would import this one copy, and a change of it would go unseen; run the matrix "
                 "with each version of it installed (`lab run`) and compare the runs: "
                 "lab compare RUN_A RUN_B, or lab gate --baseline RUN_A --run RUN_B"
@@ -44,10 +42,18 @@ def _built(source: Path) -> list[str]:
 
 
 def _places(cell: Cell) -> Iterator[tuple[str, str]]:
-    """Yield what a cell runs, in words, and the modules in which that is."""
+    """Yield what a cell runs, in words, and the files in which that is (or modules without one)."""
     engine = f"engine {cell.engine!r}"
     # All of that name: which of them is found first may differ in an arm.
     for point in entry_points(group=GROUP, name=cell.engine):
-        yield engine, point.module
-    yield engine, type(find_engine(cell.engine)).__module__
-    yield f"workload {cell.entry.name!r}", module_of(cell.entry.name)
+        yield engine, _file(point.module)
+    yield engine, _file(type(find_engine(cell.engine)).__module__)
+    for module in places(cell.entry.found_by):
+        yield f"workload {cell.entry.name!r}", _file(module)
+
+
+def _file(module: str) -> str:
+    """Return the file of a module; what is one already, or a module without one, stays."""
+    if module.endswith(".py"):
+        return module
+    return str(getattr(import_module(module), "__file__", None) or module)

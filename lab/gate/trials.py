@@ -50,7 +50,7 @@ class Bench:
             batch=cell.batch or 1,
             options=cell.options,
             dataset=dataset,
-            workload=None if cell.entry.name == dataset.workload else cell.entry.name,
+            workload=cell.entry.asked_for(dataset),
             query=cell.query,
             load=cell.load,
             planted_slowdown=self.planted.get(arm.name, 0.0),
@@ -69,7 +69,7 @@ class Bench:
             key, dataset = cell.entry.key, self.datasets[cell.entry.key]
             job = OracleJob(
                 dataset=dataset,
-                workload=None if cell.entry.name == dataset.workload else cell.entry.name,
+                workload=cell.entry.asked_for(dataset),
                 query=cell.query,
             )
             log = self.logs / f"oracle-{key}-{arm.name}.log"

@@ -14,7 +14,7 @@ container = { image = "stream-lab", memory = "2g", cpus = "0-1" }   # all option
 planted_slowdown = 0.1     # make every trial slower by so much, to try a gate; default 0
 
 [[workload]]
-name = "event_window"
+name = "event_window"      # or package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE]
 events = 2_000_000         # of generated input, about
 params = { streams = 2 }   # of its generator; the others at their defaults
 query = { ws_ms = 60000 }  # what is computed on it, for workloads that leave it open
@@ -60,7 +60,10 @@ from lab.matrix.toml_table import (
 from lab.measure.energy.choose import AUTO, NAMES
 from lab.measure.energy.errors import EnergyError
 from lab.measure.energy.estimate import Estimate
-from workloads.model import Workload
+from workloads import references
+from workloads.datasets.dataset import Dataset
+from workloads.model import ModelError, Workload
+from workloads.registry import short_name
 from workloads.registry import workload as find_workload
 
 DEFAULT_BATCH = 4096
@@ -75,10 +78,12 @@ MOST_SLOWDOWN = 100.0
 class WorkloadEntry:
     """One `[[workload]]`: generated (`events`, `params`, `seed`), or a `dataset` by id prefix.
 
-    `query` holds the query parameters that are given; the others are at their defaults.
+    `query` holds the query parameters that are given; the others are at their defaults. `name` is
+    the workload's own, `reference` what it is found by where that is another.
     """
 
     name: str
+    reference: str = ""
     events: int = DEFAULT_EVENTS
     params: Mapping[str, Any] = field(default_factory=dict)
     query: Mapping[str, Any] = field(default_factory=dict)
@@ -97,7 +102,24 @@ class WorkloadEntry:
         Raises:
             ModelError: it is unknown, or a query parameter is bad.
         """
-        return find_workload(self.name).bound(self.query)
+        return self.workload().bound(self.query)
+
+    def workload(self) -> Workload:
+        """Return the workload, for its default query parameters.
+
+        Raises:
+            ModelError: it is unknown, or cannot be loaded.
+        """
+        return find_workload(self.found_by)
+
+    @property
+    def found_by(self) -> str:
+        """What `workloads.registry` finds it by."""
+        return self.reference or self.name
+
+    def asked_for(self, dataset: Dataset) -> str | None:
+        """Return what a job on a dataset is told; None: the workload that this is named after."""
+        return None if self.found_by == dataset.workload else self.found_by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,9 +167,10 @@ class Settings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
-    """A whole matrix; `source` is its file, for messages."""
+    """A whole matrix; `source` is its file, for messages, `folder` what paths are relative to."""
 
     source: str
+    folder: Path
     name: str
     workloads: tuple[WorkloadEntry, ...]
     engines: tuple[EngineEntry, ...]
@@ -161,11 +184,16 @@ def read_matrix(path: Path) -> Matrix:
     Raises:
         MatrixError: it cannot be read, is no TOML, or has bad keys or values.
     """
-    return parse_matrix(read_text(path, "the matrix"), str(path))
+    return parse_matrix(read_text(path, "the matrix"), str(path), path.parent)
 
 
-def parse_matrix(text: str, source: str) -> Matrix:
-    """Parse a matrix; `source` names it in messages.
+def parse_matrix(text: str, source: str, folder: Path | None = None) -> Matrix:
+    """Parse a matrix.
+
+    Args:
+        text: TOML.
+        source: its name in messages.
+        folder: what the paths of workloads' files are relative to; None: the current one.
 
     Raises:
         MatrixError: as for `read_matrix`.
@@ -183,11 +211,13 @@ def parse_matrix(text: str, source: str) -> Matrix:
     seed = run.seed("seed", 1)
     settings = _settings(run)
     run.done()
+    here = Path.cwd() if folder is None else folder.absolute()
     matrix = Matrix(
         source=source,
+        folder=here,
         name=name,
         workloads=tuple(
-            _workload(TomlTable(source, f"[[workload]] {number}", table), seed)
+            _workload(TomlTable(source, f"[[workload]] {number}", table), seed, here)
             for number, table in enumerate(workloads, 1)
         ),
         engines=tuple(
@@ -233,8 +263,13 @@ def _estimate(run: TomlTable) -> Estimate | None:
         raise MatrixError(f"{run.file}: [run], key estimate: {error}") from error
 
 
-def _workload(table: TomlTable, seed: int) -> WorkloadEntry:
-    name = table.text("name", REQUIRED)
+def _workload(table: TomlTable, seed: int, folder: Path) -> WorkloadEntry:
+    reference = references.absolute(table.text("name", REQUIRED), folder)
+    try:
+        name = short_name(reference)
+    except ModelError as error:
+        raise MatrixError(f"{table.file}: {table.name}, key name: {error}") from error
+    elsewhere = "" if reference == name else reference
     dataset = table.take(
         "dataset",
         "the beginning of a dataset's id, hex digits (`lab data list`)",
@@ -247,10 +282,13 @@ def _workload(table: TomlTable, seed: int) -> WorkloadEntry:
             if table.take(key, "", lambda _: True, None) is not None:
                 raise table.error(key, "stands beside dataset", "either dataset or events/params")
         label = table.label("label", dataset[:8])
-        entry = WorkloadEntry(name=name, dataset=dataset, label=label, query=query)
+        entry = WorkloadEntry(
+            name=name, reference=elsewhere, dataset=dataset, label=label, query=query
+        )
     else:
         entry = WorkloadEntry(
             name=name,
+            reference=elsewhere,
             events=table.whole("events", DEFAULT_EVENTS, minimum=0),
             params=table.free_table("params"),
             query=query,

@@ -10,7 +10,6 @@ from workloads.datasets.errors import DatasetError
 from workloads.datasets.integrity import verified
 from workloads.datasets.progress import Progress
 from workloads.model import ModelError, StreamSpec, Workload
-from workloads.registry import workload as find_workload
 
 
 def check_entries(matrix: Matrix) -> None:
@@ -40,7 +39,7 @@ def check_room_for(entries: Sequence[WorkloadEntry]) -> None:
     specs: list[StreamSpec] = []
     for entry in entries:
         if entry.dataset is None:
-            workload = find_workload(entry.name)
+            workload = entry.workload()
             params = workload.params(entry.params)
             if not catalog.has(recipe_of(workload, params, entry.events, entry.seed)):
                 specs += workload.streams(params, entry.events)
@@ -70,7 +69,7 @@ def find_dataset(
         DatasetError: it cannot be made, no dataset has this id, or the one that has is damaged.
         MatrixError: the dataset belongs to another workload.
     """
-    workload = find_workload(entry.name)
+    workload = entry.workload()
     if entry.dataset is None:
         return _generated(workload, entry, master, progress, say)
     dataset = Catalog.default().get(entry.dataset)

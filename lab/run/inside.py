@@ -1,6 +1,7 @@
 """Translates what a trial is told from this machine's paths to those of its container.
 
 /data/0, /data/1, ...   the folders that hold the input (and the oracle's kept answer); read-only
+/workload               the folder of the workload's file, where it is found by one; read-only
 /trial                  specification, result, and what the trial writes; moved out afterwards
 """
 
@@ -15,8 +16,10 @@ import msgspec
 from lab.isolate.container import Mount
 from lab.trial.spec import CeilingJob, Job
 from workloads.datasets.dataset import Dataset, DatasetStream
+from workloads.references import file_of
 
 FOLDER = PurePosixPath("/trial")
+WORKLOAD = PurePosixPath("/workload")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +58,10 @@ def translate(job: Job, folder: Path) -> Inside:
     hosts = dict.fromkeys(stream.path.absolute().parent for stream in job.dataset.whole().streams)
     inside = {host: PurePosixPath(f"/data/{number}") for number, host in enumerate(hosts)}
     mounts = [Mount(host=host, inside=str(path)) for host, path in inside.items()]
+    file = None if job.workload is None else file_of(job.workload)
+    if file is not None:
+        mounts.append(Mount(host=file.parent, inside=str(WORKLOAD)))
+        paths["workload"] = str(WORKLOAD / str(job.workload).removeprefix(f"{file.parent}/"))
     return Inside(
         job=msgspec.structs.replace(job, dataset=_dataset(job.dataset, inside), **paths),
         mounts=(*mounts, own),

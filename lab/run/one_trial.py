@@ -51,7 +51,7 @@ def run_one(
         batch=cell.batch or 1,
         options=cell.options,
         dataset=dataset,
-        workload=None if cell.entry.name == dataset.workload else cell.entry.name,
+        workload=cell.entry.asked_for(dataset),
         query=cell.query,
         series=run_dir / series,
         reconfigurations=run_dir / reconfigurations,

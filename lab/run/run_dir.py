@@ -45,6 +45,7 @@ def new_meta(
         "name": matrix.name,
         "settings": asdict(matrix.settings),
         "matrix_text": matrix_text,
+        "matrix_folder": str(matrix.folder),
         "only": list(only),
         "keep_outputs": keep_outputs,
         "cells": {cell.id: describe(cell) for cell in cells},

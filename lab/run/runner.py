@@ -233,7 +233,7 @@ def _make_oracle(run_dir: Path, entry: WorkloadEntry, dataset: Dataset) -> None:
     Trials then find it in the cache.
     """
     log = run_dir / "logs" / f"oracle-{entry.key}.log"
-    job = OracleJob(dataset=dataset, workload=entry.name, query=entry.query)
+    job = OracleJob(dataset=dataset, workload=entry.found_by, query=entry.query)
     result = run_trial(job, log=log, timeout_s=ORACLE_TIMEOUT_S).result
     if result.get("status") is not None:
         raise LabError(

@@ -23,7 +23,7 @@ class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         engine, variant, workers, batch, options: as in the cell; batch is 1 where there is no
         such notion.
         dataset: the input, whole.
-        workload: its name; None: the one that the dataset is named after.
+        workload: a reference to it (`workloads.registry`); None: the name of the dataset's.
         query: query parameters of the workload; those that are left out are at their defaults.
         load: how it is offered; None for catch-up. The trial cuts the input to the load's length.
         planted_slowdown: share of the run's own time that the lab adds to the timed part as busy

@@ -18,7 +18,8 @@ from engines.small_dataset import write_dataset
 from lab.run.spawn import run_trial
 from lab.trial.spec import EngineTrial
 from workloads.model import DGSProgram
-from workloads.registry import NAMES, workload
+from workloads.registry import names as workload_names
+from workloads.registry import workload
 
 NATIVE = {
     "fake": Setting(variant="correct", options={"real_time": True}),
@@ -49,7 +50,7 @@ ELSEWHERE = {
 # cached form shares all but where it reads with the batch form, and takes every fourth; of either
 # `make test` takes the first.
 # All are on one session, but for test_spark_teardown.py and, in `make test-all`, once more each.
-PROGRAMS = [name for name in NAMES if isinstance(workload(name).program, DGSProgram)]
+PROGRAMS = [name for name in workload_names() if isinstance(workload(name).program, DGSProgram)]
 """Spark takes queries of operators in test_spark_operators_conformance.py."""
 SPARK_CASES = [
     pytest.param(
@@ -74,7 +75,7 @@ SPARK_UNDER_LOAD = Setting(variant="streaming", workers=2, options={"warm_up_rou
 CELLS = [
     (engine_name, name)
     for engine_name in NATIVE
-    for name in (PROGRAMS if engine_name == "multicore" else NAMES)
+    for name in (PROGRAMS if engine_name == "multicore" else workload_names())
 ]
 LINES = [pytest.param(v, name, id=f"{v}-{name}") for v in DATAFRAME for name in PROGRAMS]
 ENGINES = [

@@ -25,7 +25,7 @@ from workloads.datasets.oracle_cache import expected
 from workloads.model import Alphabet, Input, Stream, Workload
 from workloads.model.strategies import inputs
 from workloads.model.trace import compare
-from workloads.registry import NAMES, workload
+from workloads.registry import names, workload
 from workloads.suite.event_window.program import PROGRAM as EVENT_WINDOW
 
 MS = 1_000_000
@@ -39,7 +39,7 @@ def values(found: Workload) -> st.SearchStrategy[int]:
     return WIDE if plain else WIDE.map(abs)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", names())
 def test_the_reference_engine_equals_the_oracle(name):
     found = workload(name)
 
@@ -55,7 +55,7 @@ def test_the_reference_engine_equals_the_oracle(name):
     holds()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", names())
 def test_the_reference_engine_equals_the_oracle_on_generated_input(name):
     found = workload(name)
     params = found.params({})
@@ -156,7 +156,7 @@ def test_what_it_cannot_do_is_unsupported_with_a_reason(tmp_path, changes, reaso
         engine.prepare(task)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", names())
 def test_under_a_load_the_answer_is_the_same(name):
     found = workload(name)
     clock = FakeClock()

@@ -16,12 +16,15 @@ MADE_LATER = ("results/runs", "results/figures", "reports/out", "build")
 NOT_OURS = {
     "malloc.h": "the C library's",
     "my_package.backlog": "a reader's",
+    "package.module": "anybody's",
+    "path/to/file.py": "anybody's",
     "core/NAME": "a family's, in CMakeLists.txt",
 }
 NOT_MODULES = {
     "lab.source": "a label of container images",
     "lab.engines": "an entry point",
     "lab.controllers": "an entry point",
+    "lab.workloads": "an entry point",
 }
 NOT_IDENTIFIERS = {
     "NUMBA_CPU_FEATURES": "Numba's",

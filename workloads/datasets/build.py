@@ -106,7 +106,7 @@ def build(
     with where.staging() as staging:
         folder = staging / "dataset"
         folder.mkdir()
-        task = _Task(workload.name, complete, seed, specs, str(folder))
+        task = _Task(workload.found_by, complete, seed, specs, str(folder))
         with (
             executor(step, way, small=total <= SMALL_EVENTS, master=master) as on,
             watch(progress, step, folder, total),

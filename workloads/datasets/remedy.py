@@ -32,9 +32,9 @@ def how_to_make_again(dataset: Dataset) -> str:
 
 def _workload_of(input_name: str) -> str:
     """Return a workload that takes an input: `lab data build` wants a workload's name."""
-    from workloads.registry import NAMES, workload
+    from workloads.registry import names, usable
 
-    if input_name in NAMES:
+    if input_name in names():
         return input_name
-    taking = (name for name in NAMES if workload(name).input_name == input_name)
+    taking = (found.name for found in usable() if found.input_name == input_name)
     return next(taking, input_name)

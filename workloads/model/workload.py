@@ -118,6 +118,8 @@ class Workload:
         small: the generator parameters of a small input that has answers, where it has none by
             default; for tests.
         small_events: number of its events, where it must be more than a few thousand.
+        reference: by which another process finds it (`workloads.registry`, which sets it); empty:
+            by its name.
     """
 
     name: str
@@ -138,6 +140,12 @@ class Workload:
     input: str | None = None
     small: Params = field(default_factory=dict)
     small_events: int = 0
+    reference: str = ""
+
+    @property
+    def found_by(self) -> str:
+        """What `workloads.registry` finds it by."""
+        return self.reference or self.name
 
     @property
     def input_name(self) -> str:

@@ -23,9 +23,9 @@ from workloads.model import (
 )
 from workloads.model.strategies import inputs
 from workloads.model.trace import compare
-from workloads.registry import NAMES, workload
+from workloads.registry import names, workload
 
-PROGRAMS = [name for name in NAMES if isinstance(workload(name).program, DGSProgram)]
+PROGRAMS = [name for name in names() if isinstance(workload(name).program, DGSProgram)]
 """Queries of operators are in test_oplus.py."""
 
 

@@ -23,9 +23,9 @@ from workloads.model import Alphabet, Input, ListColumn, Query, Stream, Window
 from workloads.model.oplus import answer
 from workloads.model.strategies import inputs
 from workloads.model.trace import compare
-from workloads.registry import NAMES, workload
+from workloads.registry import names, workload
 
-QUERIES = [name for name in NAMES if isinstance(workload(name).program, Query)]
+QUERIES = [name for name in names() if isinstance(workload(name).program, Query)]
 LAYERS = (COMMUNICATION, OPERATOR)
 SEVERAL = "carries several inputs; give each input streams of its own"
 

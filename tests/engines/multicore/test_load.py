@@ -16,9 +16,9 @@ from lab.load.spec import BURSTS, CONSTANT, POISSON, LoadSpec
 from tests.workloads.suite.streams import generated
 from workloads.model import DGSProgram
 from workloads.model.trace import compare
-from workloads.registry import NAMES, workload
+from workloads.registry import names, workload
 
-PROGRAMS = [name for name in NAMES if isinstance(workload(name).program, DGSProgram)]
+PROGRAMS = [name for name in names() if isinstance(workload(name).program, DGSProgram)]
 """Queries of operators are in test_oplus.py."""
 
 RATE_EPS = 400_000.0

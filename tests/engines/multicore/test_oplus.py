@@ -25,9 +25,9 @@ from workloads.model import Alphabet, Input, Operator, Query, Window
 from workloads.model.operator import SINGLE
 from workloads.model.oplus import answer
 from workloads.model.strategies import inputs
-from workloads.registry import NAMES, workload
+from workloads.registry import names, workload
 
-QUERIES = [name for name in NAMES if isinstance(workload(name).program, Query)]
+QUERIES = [name for name in names() if isinstance(workload(name).program, Query)]
 VSN = Setting(variant="vsn", workers=2, batch=64)
 SCALEGATE = Setting(variant="vsn", workers=3, batch=1, options={"tuple_buffer": "scalegate"})
 SN = Setting(variant="sn", workers=3, batch=7)

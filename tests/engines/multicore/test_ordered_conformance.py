@@ -6,9 +6,9 @@ from engines.conformance import CASES, Setting, run_case
 from engines.conformance_load import LOAD_CASES, run_load_case
 from engines.registry import engine
 from workloads.model import Pipeline
-from workloads.registry import NAMES, workload
+from workloads.registry import names, workload
 
-PIPELINES = [name for name in NAMES if isinstance(workload(name).program, Pipeline)]
+PIPELINES = [name for name in names() if isinstance(workload(name).program, Pipeline)]
 SETTING = Setting(variant="ordered", workers=2, batch=64)
 
 

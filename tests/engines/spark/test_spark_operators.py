@@ -17,9 +17,9 @@ from tests.engines.spark.task import assert_right, spark_task
 from workloads.datasets.cut import before, event_times
 from workloads.model import Alphabet, Input, ListColumn, ModelError, Query, Stream
 from workloads.model.oplus import answer
-from workloads.registry import NAMES, workload
+from workloads.registry import names, workload
 
-QUERIES = [name for name in NAMES if isinstance(workload(name).program, Query)]
+QUERIES = [name for name in names() if isinstance(workload(name).program, Query)]
 PARAMS = {
     "forward": {"copies": 3},
     "longest_tweet_per_hashtag": {"wa_ms": 5, "ws_ms": 5},

@@ -17,9 +17,9 @@ from tests.engines.spark.task import assert_right, spark_task
 from tests.workloads.suite.streams import generated
 from workloads.datasets.cut import before, event_times
 from workloads.model import Pipeline
-from workloads.registry import NAMES, workload
+from workloads.registry import names, workload
 
-PIPELINES = [name for name in NAMES if isinstance(workload(name).program, Pipeline)]
+PIPELINES = [name for name in names() if isinstance(workload(name).program, Pipeline)]
 EVENTS, INSTANTS = 20_000, 4_000
 VARIANTS = ("streaming", "batch")
 HOUR_MS = 3_600_000

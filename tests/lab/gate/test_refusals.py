@@ -13,7 +13,7 @@ from lab.cli import EXIT_USER_ERROR, call
 from lab.gate.outside import check_inside
 from lab.matrix.cells import expand
 from lab.matrix.matrix import parse_matrix
-from workloads.registry import NAMES
+from workloads.registry import names as workload_names
 
 ROOT = Path(__file__).parents[3]
 PATIENCE_S = 120
@@ -72,11 +72,11 @@ def test_an_engine_that_no_revision_holds_is_refused(
 
 
 def test_every_engine_and_workload_of_the_tree_is_let_through():
-    text = "".join(f'[[workload]]\nname = "{name}"\n' for name in NAMES) + "".join(
+    text = "".join(f'[[workload]]\nname = "{name}"\n' for name in workload_names()) + "".join(
         f'[[engine]]\nname = "{name}"\n' for name in names()
     )
     cells = expand(parse_matrix(text, "a test's matrix"))
-    assert {cell.entry.name for cell in cells} == set(NAMES)
+    assert {cell.entry.name for cell in cells} == set(workload_names())
     check_inside(cells)
 
 

@@ -28,8 +28,7 @@ from lab.trial.verdict import rates, steadiness
 from results.schema import NAMES, VERIFIED
 from tests.workloads.suite.streams import generated
 from workloads.datasets.oracle_cache import expected_rows
-from workloads.registry import NAMES as NAMES_OF_WORKLOADS
-from workloads.registry import workload
+from workloads.registry import names, workload
 
 TIMEOUT_S = 60
 SPECIFIED = ("load", "planted_slowdown", "estimate")
@@ -86,7 +85,7 @@ def test_an_expected_answer_that_is_empty_is_said_to_have_compared_nothing(trial
     assert "the expected answer is empty, so that nothing was compared" in row["reason"]
 
 
-@pytest.mark.parametrize("workload", NAMES_OF_WORKLOADS)
+@pytest.mark.parametrize("workload", names())
 def test_right_answer_is_ok_and_has_a_rate(trial_here, workload):
     row = trial_here("correct", workload=workload, rate_eps=10_000)
     assert row["status"] == "ok"
@@ -111,7 +110,7 @@ def test_comparisons_of_a_join_are_a_column(trial, variant):
     assert row["comparisons"] == json.loads(row["counters"])["comparisons"] > 0
 
 
-@pytest.mark.parametrize("workload", NAMES_OF_WORKLOADS)
+@pytest.mark.parametrize("workload", names())
 @pytest.mark.parametrize(
     ("variant", "column", "count"),
     [("lose", "missing", 1), ("duplicate", "duplicate", 1), ("corrupt", "wrong", 1)],
@@ -126,7 +125,7 @@ def test_one_damaged_output_is_noticed_and_voids_the_number(
     assert column in row["difference"]
 
 
-@pytest.mark.parametrize("workload", NAMES_OF_WORKLOADS)
+@pytest.mark.parametrize("workload", names())
 def test_two_swapped_dependent_outputs_are_noticed(trial_here, workload):
     row = trial_here("reorder", workload=workload)
     assert row["status"] == "wrong_output"
@@ -313,10 +312,10 @@ def test_objective_that_does_not_hold_makes_a_rate_unsustained(trial):
     assert "objective" in row["reason"]
 
 
-FIRST_OF_MODEL = {type(workload(name).program): name for name in reversed(NAMES_OF_WORKLOADS)}
+FIRST_OF_MODEL = {type(workload(name).program): name for name in reversed(names())}
 IN_REAL_TIME = [
     pytest.param(name, marks=() if name in FIRST_OF_MODEL.values() else pytest.mark.full)
-    for name in NAMES_OF_WORKLOADS
+    for name in names()
 ]
 """Seconds each: `make test` takes one workload of each programming model."""
 

@@ -17,7 +17,7 @@ from workloads.datasets.catalog import Catalog
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.room import SMALLEST_SHARE
 from workloads.model import ListColumn, ModelError
-from workloads.registry import NAMES, workload
+from workloads.registry import names, workload
 
 ROOT = Path(__file__).parents[3]
 
@@ -26,7 +26,7 @@ def plain(values: np.ndarray | ListColumn) -> list:
     return list(values.rows()) if isinstance(values, ListColumn) else values.tolist()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", names())
 def test_a_built_dataset_holds_what_the_generator_makes(name: str, catalog: Catalog):
     chosen = workload(name)
     params = {"streams": 3} if "streams" in chosen.parameters else {}

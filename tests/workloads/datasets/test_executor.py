@@ -21,7 +21,7 @@ from workloads.datasets.imports.kind import ImportOptions
 from workloads.datasets.imports.registry import KINDS, import_kind
 from workloads.datasets.imports.run import import_files
 from workloads.datasets.manifest import dictionaries
-from workloads.registry import NAMES, workload
+from workloads.registry import names, workload
 
 LINES = 700
 SEED = 7
@@ -127,7 +127,7 @@ def test_the_size_of_blocks_changes_no_import(
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("name", {workload(name).input_name: name for name in NAMES}.values())
+@pytest.mark.parametrize("name", {workload(name).input_name: name for name in names()}.values())
 def test_what_is_generated_on_spark_is_what_is_generated_in_process(
     name: str, spark: SparkSession, tmp_path: Path
 ):

@@ -15,7 +15,7 @@ from workloads.datasets.catalog import Catalog
 from workloads.datasets.cut import answer_before, before, event_times
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.oracle_cache import expected, expected_rows
-from workloads.registry import NAMES, workload
+from workloads.registry import names, workload
 
 EVENT_WINDOW = workload("event_window")
 
@@ -84,7 +84,7 @@ def test_a_cut_dataset_has_the_cut_answer_of_the_whole(tmp_path: Path):
     assert cut.whole() == dataset
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", names())
 def test_for_every_workload_the_oracle_of_a_cut_is_the_cut_of_the_oracle(tmp_path: Path, name: str):
     subject = workload(name)
     data = generated(subject, {}, 30_000, 1)

@@ -12,7 +12,7 @@ from workloads.datasets.cut import answer_before, before, event_times
 from workloads.model import DGSProgram, StateType
 from workloads.model.check import check_program
 from workloads.model.trace import compare
-from workloads.registry import NAMES, workload
+from workloads.registry import names, workload
 from workloads.suite.event_window.program import PROGRAM as EVENT_WINDOW
 from workloads.suite.fraud_detection.program import PROGRAM as FRAUD_DETECTION
 from workloads.suite.keyed_counter.program import PROGRAM as KEYED_COUNTER
@@ -139,7 +139,7 @@ def test_an_output_with_another_time_is_reported_with_event_and_value():
     )
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", names())
 def test_the_oracle_of_a_cut_input_gives_the_cut_of_the_answer(name, tmp_path):
     found = workload(name)
     dataset = write_dataset(ordinary_input(found), name, tmp_path)

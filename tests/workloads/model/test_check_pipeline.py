@@ -12,9 +12,9 @@ from tests.workloads.model.pipelines import ALL_KINDS, BY_KEY, OF_ALL, TWICE, pi
 from workloads.model import Pipeline
 from workloads.model.check import ConsistencyReport, check
 from workloads.model.pipeline import PARTITIONED, STATELESS
-from workloads.registry import NAMES, workload
+from workloads.registry import names, workload
 
-PIPELINES = [name for name in NAMES if isinstance(workload(name).program, Pipeline)]
+PIPELINES = [name for name in names() if isinstance(workload(name).program, Pipeline)]
 
 
 def conditions(report: ConsistencyReport) -> set[tuple[str, str]]:

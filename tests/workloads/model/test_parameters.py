@@ -4,7 +4,7 @@ import pytest
 
 from workloads.model import ModelError
 from workloads.model.workload import LARGEST_WHOLE
-from workloads.registry import NAMES, workload
+from workloads.registry import names, workload
 
 HOSTILE = (
     *(float("nan"), float("inf"), float("-inf"), "nan", "inf", 1e308, -1e308),
@@ -31,7 +31,7 @@ def test_truth_value_is_no_number():
         workload("event_window").params({"streams": True})
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", names())
 @pytest.mark.parametrize("value", HOSTILE, ids=lambda value: repr(value)[:20])
 def test_whatever_is_given_is_taken_or_refused_with_its_name(name, value):
     subject = workload(name)

@@ -11,9 +11,9 @@ from lab.cli.plan import plan_for_parameters
 from workloads.model import DGSProgram, ModelError
 from workloads.model.picture import plan_svg
 from workloads.model.render import plan_dot, plan_text
-from workloads.registry import NAMES, workload
+from workloads.registry import names, workload
 
-PLANNED = [name for name in NAMES if isinstance(workload(name).program, DGSProgram)]
+PLANNED = [name for name in names() if isinstance(workload(name).program, DGSProgram)]
 
 
 def plan_of(name: str, workers: int, **params: object):

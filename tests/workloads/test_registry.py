@@ -1,0 +1,215 @@
+"""A workload is found by name, by module and by file; what is wrong with one is said with place."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from workloads.model import ModelError
+from workloads.registry import names, workload
+
+OWN = """
+from dataclasses import replace
+from workloads.suite.event_window import WORKLOAD as BASE
+{more}
+WORKLOAD = replace(BASE, name={name!r}, title="mine")
+OTHER = replace(BASE, name="other")
+PROGRAM = BASE.program
+"""
+
+
+def own_file(folder: Path, file: str = "mine.py", name: str = "mine", more: str = "") -> Path:
+    path = folder / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(OWN.format(name=name, more=more))
+    return path
+
+
+def announce(folder: Path, package: str, **workloads: str) -> None:
+    """Write what an installed package's record says."""
+    record = folder / f"{package}-1.0.dist-info"
+    record.mkdir(parents=True)
+    (record / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    lines = "".join(f"{name} = {value}\n" for name, value in workloads.items())
+    (record / "entry_points.txt").write_text(f"[lab.workloads]\n{lines}")
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder whose packages are installed."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.setattr(sys, "path", [*sys.path, str(folder)])
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def same_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+
+def refused(reference: str) -> str:
+    with pytest.raises(ModelError) as error:
+        workload(reference)
+    return str(error.value)
+
+
+def test_our_own_workloads_are_those_that_are_announced_and_each_is_called_so():
+    folders = {path.parent.name for path in Path("workloads/suite").glob("*/__init__.py")}
+    assert set(names()) == folders
+    assert all(workload(name).name == name == workload(name).found_by for name in names())
+
+
+def test_a_file_is_found_by_its_path_and_known_by_its_own_name(tmp_path: Path, monkeypatch):
+    path = own_file(tmp_path)
+    found = workload(str(path))
+    assert (found.name, found.title, found.reference) == ("mine", "mine", str(path))
+    monkeypatch.chdir(tmp_path)
+    assert workload("mine.py").reference == str(path)
+    other = workload("mine.py:OTHER")
+    assert (other.name, other.found_by) == ("other", f"{path}:OTHER")
+    assert workload(other.found_by).name == "other"
+
+
+def test_a_module_is_found_in_the_current_folder_and_among_installed_packages(
+    tmp_path: Path, site: Path, monkeypatch
+):
+    own_file(tmp_path, "written_here.py", name="here")
+    own_file(site, "installed_there/part.py", name="there")
+    monkeypatch.chdir(tmp_path)
+    assert workload("written_here:WORKLOAD").name == "here"
+    found = workload("installed_there.part:OTHER")
+    assert (found.name, found.reference) == ("other", "installed_there.part:OTHER")
+
+
+def test_a_package_announces_its_workloads_by_name(site: Path):
+    own_file(site, "announcing.py", name="announced")
+    announce(site, "announcing", announced="announcing:WORKLOAD")
+    assert "announced" in names()
+    assert workload("announced").found_by == "announced"
+    assert workload("announcing:WORKLOAD").name == "announced"
+
+
+def test_a_file_shadows_nothing_and_imports_its_neighbours_before_installed_packages(
+    tmp_path: Path, site: Path
+):
+    (site / "beside.py").write_text("WORD = 'installed'\n")
+    sys.path[-1:] = [f"{site.parent}/x/site-packages"]
+    (site.parent / "x").mkdir()
+    site.rename(site.parent / "x" / "site-packages")
+    own_file(tmp_path / "mine", "statistics.py", more="import beside, random\nWORD = beside.WORD")
+    (tmp_path / "mine" / "beside.py").write_text("WORD = 'neighbour'\n")
+    (tmp_path / "mine" / "random.py").write_text("raise RuntimeError('not Python's')\n")
+    import statistics
+
+    found = workload(str(tmp_path / "mine" / "statistics.py"))
+    module = next(
+        m
+        for m in sys.modules.values()
+        if getattr(m, "WORKLOAD", None) is not None and getattr(m, "WORD", None)
+    )
+    assert module.WORD == "neighbour"
+    assert found.name == "mine"
+    assert sys.modules["statistics"] is statistics
+
+
+def test_a_file_is_loaded_once_and_again_when_it_was_edited(tmp_path: Path):
+    count = "import sys\nsys.loads = getattr(sys, 'loads', 0) + 1"
+    path = own_file(tmp_path, more=count)
+    try:
+        for _ in range(3):
+            workload(str(path))
+        assert sys.loads == 1
+        own_file(tmp_path, more=count, name="edited")
+        assert workload(str(path)).name == "edited"
+        assert sys.loads == 2
+    finally:
+        del sys.loads
+
+
+BAD = {
+    "no Python": ("def broken(:\n", ["cannot be loaded", "SyntaxError", "mine.py:1"]),
+    "raises": ("\nraise RuntimeError('no data')\n", ["RuntimeError: no data", "mine.py:2"]),
+    "leaves": ("import sys\nsys.exit('bye')\n", ["SystemExit: bye", "mine.py:2"]),
+    "imports": ("import not_there_at_all\n", ["No module named 'not_there_at_all'", "mine.py:1"]),
+    "bytes": (b"\xff\xfe\x00", ["cannot be loaded"]),
+    "empty": ("", ["cannot get 'WORKLOAD'", "mine.py"]),
+    "no workload": ("WORKLOAD = 5\n", ["mine.py is a int, not a Workload", "lab.workload("]),
+    "program": (
+        "from workloads.suite.event_window.program import PROGRAM as WORKLOAD\n",
+        ["is a DGSProgram, not a Workload", "lab.workload(PROGRAM, input=...)"],
+    ),
+    "name": (OWN.format(name="../../x", more=""), ["is called '../../x'", "letters, digits"]),
+    "taken": (
+        OWN.format(name="wordcount", more=""),
+        ["is called 'wordcount'", "package stream-lab", "give it another name"],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_a_file_that_holds_no_workload_is_refused_with_place_and_remedy(tmp_path: Path, kind: str):
+    content, expected = BAD[kind]
+    path = tmp_path / "mine.py"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    said = refused(str(path))
+    assert str(path) in said
+    assert all(text in said for text in expected), said
+
+
+def test_what_is_not_there_is_refused_with_a_remedy(tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said = refused("none.py")
+    assert f"{tmp_path / 'none.py'} cannot be read: No such file" in said
+    (tmp_path / "folder.py").mkdir()
+    assert "folder.py cannot be read: Is a directory" in refused("folder.py")
+    assert "module 'nowhere.at.all' cannot be imported" in refused("nowhere.at.all:W")
+    assert "cannot get 'W' from 'math'" in refused("math:W")
+    assert "no workload 'wordcont'; did you mean wordcount?" in refused("wordcont")
+    assert "`lab list workloads`" in refused("nothing like that")
+
+
+def test_a_name_that_two_packages_announce_is_refused_with_both(site: Path):
+    own_file(site, "first_of_two.py", name="twice")
+    announce(site, "first", twice="first_of_two:WORKLOAD")
+    announce(site, "second", twice="second_of_two:WORKLOAD")
+    said = refused("twice")
+    assert "package first (first_of_two:WORKLOAD)" in said
+    assert "package second (second_of_two:WORKLOAD)" in said
+    assert "uninstall one of them" in said
+
+
+def test_a_package_that_fails_takes_nobody_with_it(site: Path, capsys):
+    (site / "raising_plug_in.py").write_text("\n\nraise ValueError('bad day')\n")
+    announce(site, "raising", raising="raising_plug_in:WORKLOAD", lacking="not_there:WORKLOAD")
+    own_file(site, "renamed_plug_in.py", name="renamed")
+    announce(site, "renaming", called="renamed_plug_in:WORKLOAD")
+    said = refused("raising")
+    assert "'raising' of package raising (raising_plug_in:WORKLOAD) cannot be loaded" in said
+    assert "ValueError: bad day, in " in said and "raising_plug_in.py:3" in said
+    assert "is called 'renamed'" in refused("called")
+    assert workload("wordcount").name == "wordcount"
+    assert call(["list", "workloads"]) == EXIT_OK
+    listed = capsys.readouterr().out
+    assert "raising  not usable: " in listed and "lacking  not usable: " in listed
+    assert "\nwordcount  How many tweets" in listed
+    assert call(["plan", "raising", "--workers", "2"]) == EXIT_USER_ERROR
+    assert "bad day" in capsys.readouterr().err
+
+
+def test_plan_check_and_build_take_all_three_forms(tmp_path: Path, site: Path, capsys, monkeypatch):
+    path = own_file(tmp_path)
+    own_file(site, "announcing_too.py", name="announced")
+    announce(site, "announcing-too", announced="announcing_too:WORKLOAD")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LAB_DATA", str(tmp_path / "data"))
+    for reference in ("mine.py", str(path), "mine:WORKLOAD", "announced"):
+        assert call(["plan", reference, "--workers", "2"]) == EXIT_OK
+        assert "plan for event_window: 2 workers" in capsys.readouterr().out
+        assert call(["check", reference, "--examples", "3"]) == EXIT_OK
+        assert call(["data", "build", reference, "--events", "1000"]) == EXIT_OK
+        assert len(capsys.readouterr().out.splitlines()) > 1
+    assert call(["check", "mine.py:PROGRAM", "--examples", "3"]) == EXIT_OK
+    assert call(["check", "mine.py:OWN"]) == EXIT_USER_ERROR
+    assert "cannot get 'OWN'" in capsys.readouterr().err

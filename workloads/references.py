@@ -1,0 +1,141 @@
+"""Finds Python objects by reference: `package.module:ATTRIBUTE`, or `path/to/file.py[:ATTRIBUTE]`.
+
+Anybody's module or file may be named, so whatever goes wrong while it is loaded is an error of the
+user's, with the place.
+"""
+
+import hashlib
+import importlib
+import importlib.util
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+from traceback import extract_tb
+from types import ModuleType
+
+from workloads.model.errors import ModelError
+
+ATTRIBUTE = "WORKLOAD"
+"""What a file is asked for where its reference names nothing."""
+
+_FILE = re.compile(r"(?P<path>.*\.py)(?::(?P<attribute>[^/\\:]*))?", re.DOTALL)
+_MODULES = "_stream_lab_files"
+"""Below this name files are loaded; no package is called so, and nothing can be shadowed."""
+
+
+def is_file(reference: str) -> bool:
+    """Tell whether a reference names a file."""
+    return _FILE.fullmatch(reference) is not None
+
+
+def is_name(reference: str) -> bool:
+    """Tell whether a reference is a plain name: neither a file nor an attribute of a module."""
+    return ":" not in reference and not is_file(reference)
+
+
+def absolute(reference: str, folder: Path) -> str:
+    """Return a reference that holds wherever one stands; files are relative to `folder`."""
+    found = _FILE.fullmatch(reference)
+    if found is None:
+        return reference
+    path = Path(folder.absolute(), Path(found["path"]).expanduser())
+    attribute = found["attribute"]
+    return str(path) if attribute in (None, ATTRIBUTE) else f"{path}:{attribute}"
+
+
+def file_of(reference: str) -> Path | None:
+    """Return the file that a reference names; None for a name or an attribute of a module."""
+    found = _FILE.fullmatch(reference)
+    return None if found is None else Path(found["path"])
+
+
+def load(reference: str) -> object:
+    """Return what a reference to a file or to an attribute of a module leads to.
+
+    Modules are looked for in the current folder, too, where one that is being written is. A file's
+    neighbours can be imported by it, as those of a script can; both come before installed packages
+    and behind the standard library. A file is loaded once, and again when it has changed.
+
+    Raises:
+        ModelError: there is no such file, module or attribute, or it fails while it is loaded.
+    """
+    found = _FILE.fullmatch(reference)
+    if found is not None:
+        path, attribute = Path(found["path"]), found["attribute"] or ATTRIBUTE
+        module, called = _file(path), str(path)
+    else:
+        name, _, attribute = reference.partition(":")
+        module, called = _module(name), repr(name)
+    try:
+        return getattr(module, attribute)
+    except AttributeError as error:
+        raise ModelError(f"cannot get {attribute!r} from {called}: {error}") from error
+
+
+def place(error: BaseException) -> str:
+    """Return where an import failed, as the end of a message; nothing where no file is to blame."""
+    ours = {__file__, importlib.__file__}
+    frames = [f for f in extract_tb(error.__traceback__) if f.filename not in ours]
+    frames = [f for f in frames if not f.filename.startswith("<")]
+    if frames:
+        return f", in {frames[-1].filename}:{frames[-1].lineno}"
+    if isinstance(error, SyntaxError) and error.filename:
+        return f", in {error.filename}:{error.lineno}"
+    return ""
+
+
+def _module(name: str) -> ModuleType:
+    here = Path.cwd()
+    _search(here)
+    try:
+        return import_module(name)
+    except (Exception, SystemExit) as error:  # whatever the module does when it is imported
+        raise ModelError(
+            f"module {name!r} cannot be imported: {type(error).__name__}: {error}{place(error)}; "
+            f"it is looked for in {here} and among the installed packages"
+        ) from error
+
+
+def _file(path: Path) -> ModuleType:
+    path = path.absolute()
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ModelError(
+            f"{path} cannot be read: {error.strerror or error}; a workload is given by the path of "
+            "its Python file, by package.module:ATTRIBUTE, or by a name of `lab list workloads`"
+        ) from error
+    digest = hashlib.sha256(b"\0".join((str(path).encode(), content))).hexdigest()
+    name = f"{_MODULES}.f{digest[:32]}"
+    loaded = sys.modules.get(name)
+    if loaded is not None:
+        return loaded
+    _search(path.parent)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None, "its name ends in .py"
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses of the file look for it there
+    try:
+        # Compiled here: Python's own cache goes by a file's time and size, not by its content.
+        exec(compile(content, str(path), "exec"), module.__dict__)
+    except BaseException as error:
+        del sys.modules[name]
+        if not isinstance(error, Exception | SystemExit):
+            raise
+        raise ModelError(
+            f"{path} cannot be loaded: {type(error).__name__}: {error}{place(error)}"
+        ) from error
+    return module
+
+
+def _search(folder: Path) -> None:
+    """Let modules in a folder be imported, before installed packages, behind Python's own."""
+    if str(folder) in sys.path:
+        return
+    installed = [
+        index
+        for index, entry in enumerate(sys.path)
+        if Path(entry).name in ("site-packages", "dist-packages")
+    ]
+    sys.path.insert(installed[0] if installed else len(sys.path), str(folder))
