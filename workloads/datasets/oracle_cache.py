@@ -2,9 +2,9 @@
 
     <dataset>/expected-<workload>-<oracle version>-<hash>.parquet
 
-The hash is over the content of the dataset, the query parameters, and the source of the oracle: its
-module, that of `bind`, and the modules of workloads that these take something from. Content is
-compared with its checksum before it is read, so an answer is that of the content in its name.
+The hash is over the content of the dataset, the query parameters, and the oracle with all that it
+calls and reads (`workloads.model.fingerprint`). Content is compared with its checksum before it is
+read, so an answer is that of the content in its name.
 
 The whole hash and the columns' SHA-256 are in the file's metadata; a file that does not read back
 to them is computed again and replaced. Where the folder cannot be written, answers are computed
@@ -12,21 +12,18 @@ each time.
 """
 
 import hashlib
-import sys
 import tempfile
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 
-from workloads.datasets import total_order
 from workloads.datasets.cut import answer_before
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.manifest import canonical
 from workloads.model import Columns, Input, Workload
+from workloads.model.fingerprint import code_of
 
 _CHECKSUM = b"sha256"
 _MADE_FROM = b"made from"
@@ -104,37 +101,9 @@ def _computed(workload: Workload, data: Input) -> Columns:
 def _hash(workload: Workload, dataset: Dataset) -> str:
     """Return a hash of what the answer depends on: content, code and query parameters."""
     content = [dataset.id, *(stream.sha256 for stream in dataset.streams)]
-    digest = hashlib.sha256(canonical([content, dict(workload.query_params)]).encode())
-    made_by = workload.oracle if workload.bind is None else workload.bind
-    oracle = workload.oracle
-    while isinstance(oracle, partial):
-        oracle = oracle.func
-    for module in _modules({str(made_by.__module__), str(oracle.__module__)}):
-        digest.update(Path(str(module.__file__)).read_bytes())
-    digest.update(Path(total_order.__file__).read_bytes())
-    return digest.hexdigest()
-
-
-def _modules(names: set[str]) -> list[ModuleType]:
-    """Return modules, and those of workloads that they take something from, by name.
-
-    What all workloads share, their model and datasets, is left out: answers do not hang on it.
-    """
-    found: dict[str, ModuleType] = {}
-    while names:
-        name = names.pop()
-        found[name] = sys.modules[name]
-        for value in vars(found[name]).values():
-            used = value.__name__ if isinstance(value, ModuleType) else None
-            used = used or getattr(value, "__module__", None)
-            if isinstance(used, str) and used not in found and _is_of_a_workload(used):
-                names.add(used)
-    return [found[name] for name in sorted(found)]
-
-
-def _is_of_a_workload(module: str) -> bool:
-    top, _, rest = module.partition(".")
-    return top == "workloads" and rest.split(".")[0] not in ("", "model", "datasets", "registry")
+    code = code_of(workload.oracle, workload.program.output)
+    made_from = canonical([content, dict(workload.query_params), code])
+    return hashlib.sha256(made_from.encode()).hexdigest()
 
 
 def _checksum(answer: Columns) -> bytes:

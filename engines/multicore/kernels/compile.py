@@ -24,8 +24,8 @@ from numba.core.registry import cpu_target
 from engines.errors import EngineError
 from engines.multicore.kernels import emitter, memory
 from engines.multicore.kernels import widths as _widths  # noqa: F401  tells Numba
-from engines.multicore.kernels.fingerprint import UnstableError, fingerprint, names_of
 from engines.multicore.kernels.sealed_cache import sealed_cfunc
+from workloads.model.fingerprint import UnstableError, fingerprint, names_of
 
 # error_model="numpy": division by zero gives NaN or 0 instead of a Python exception, which no
 # thread of the core could raise. forceinline: the user's function must dissolve into the loop (see

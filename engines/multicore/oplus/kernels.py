@@ -16,11 +16,11 @@ from numba.extending import intrinsic
 
 from engines.multicore.kernels import emitter, memory
 from engines.multicore.kernels.compile import compile_kernel, inlined
-from engines.multicore.kernels.fingerprint import UnstableError, fingerprint
 from engines.multicore.kernels.vector_bits import vector_bits
 from engines.multicore.oplus import kernel_sources as operator_sources
 from engines.multicore.oplus import keyset
 from workloads.model import ListColumn, Operator, Stream
+from workloads.model.fingerprint import UnstableError, fingerprint
 from workloads.model.operator import SINGLE
 
 _P, _I = types.voidptr, types.int64

@@ -1,4 +1,5 @@
 import importlib
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,7 +8,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-import workloads
 from engines.small_dataset import write_dataset
 from tests.workloads.datasets.test_catalog import publish
 from tests.workloads.suite.streams import generated
@@ -112,23 +112,23 @@ def test_answers_of_other_query_parameters_and_workloads_are_kept_apart(tmp_path
 def test_answers_are_computed_again_when_code_that_the_oracle_uses_has_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    package = tmp_path / "workloads"
-    (package / "shared").mkdir(parents=True)
-    monkeypatch.setattr(workloads, "__path__", [*workloads.__path__, str(package)])
-    (package / "shared" / "__init__.py").write_text("")
-    helper = package / "shared" / "rule.py"
-    helper.write_text("def chosen(answer):\n    return answer\n")
-    (package / "shared" / "made.py").write_text(
-        "from workloads.suite.event_window.oracle import oracle\n"
-        "from workloads.shared.rule import chosen\n"
-        "def answer(data):\n    return chosen(oracle(data))\n"
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    helper = tmp_path / "rule_of_an_oracle.py"
+    own = tmp_path / "own.py"
+    own.write_text(
+        "from dataclasses import replace\n"
+        "from workloads.suite.event_window import WORKLOAD as BASE\n"
+        "from rule_of_an_oracle import chosen\n"
+        "def answer(data):\n    return chosen(BASE.oracle(data))\n"
+        "WORKLOAD = replace(BASE, name='own', oracle=answer)\n"
     )
-    made = importlib.import_module("workloads.shared.made")
-    subject = replace(EVENT_WINDOW, oracle=made.answer)
     dataset = write_dataset(generated(EVENT_WINDOW, {}, 100, 1), "event_window", tmp_path / "data")
-    expected(subject, dataset)
-    helper.write_text("def chosen(answer):\n    return dict(answer)\n")
-    expected(subject, dataset)
+    for change in ("answer", "dict(answer)", "answer"):
+        helper.write_text(f"def chosen(answer):\n    return {change}\n")
+        own.write_text(own.read_text() + "#\n")  # a process loads it once
+        sys.modules.pop("rule_of_an_oracle", None)
+        importlib.invalidate_caches()
+        expected(workload(str(own)), dataset)
     assert len(list((tmp_path / "data").glob("expected-*"))) == 2
 
 

@@ -1,0 +1,171 @@
+"""What is kept by a fingerprint is met again only if making it again would give the same."""
+
+import os
+import subprocess
+import sys
+import types
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from workloads.model.fingerprint import UnstableError, code_of, fingerprint
+from workloads.references import load
+from workloads.registry import workload
+
+SOURCE = """
+import math
+import numpy as np
+import settings
+
+LIMIT = {limit}
+
+def helper(x):
+    return x * {factor}
+
+def update(state, event, out):
+    state.total += helper(event.value) + LIMIT
+
+def uses_numpy(state, event, out):
+    state.total += np.int64(math.sqrt(event.value))
+
+def uses_settings(state, event, out):
+    state.total += settings.LIMIT
+"""
+
+
+def functions(limit=1, factor=2):
+    namespace = {"__name__": "somewhere"}
+    code = SOURCE.replace("import settings\n", "").format(limit=limit, factor=factor)
+    exec(compile(code, "somewhere.py", "exec"), namespace)
+    namespace["settings"] = types.ModuleType("settings")
+    return namespace
+
+
+def test_the_same_text_has_the_same_fingerprint():
+    assert fingerprint(functions()["update"]) == fingerprint(functions()["update"])
+
+
+def test_a_changed_constant_changes_it():
+    assert fingerprint(functions()["update"]) != fingerprint(functions(limit=9)["update"])
+
+
+def test_a_changed_helper_changes_it():
+    assert fingerprint(functions()["update"]) != fingerprint(functions(factor=9)["update"])
+
+
+def test_numpy_and_math_are_stable():
+    assert fingerprint(functions()["uses_numpy"]) == fingerprint(functions()["uses_numpy"])
+
+
+def test_another_module_may_change_so_there_is_no_fingerprint():
+    with pytest.raises(UnstableError, match="settings is a module"):
+        fingerprint(functions()["uses_settings"])
+
+
+OWN = """
+import math
+import numpy as np
+import neighbour
+from neighbour import Rule, scaled
+{comment}
+LIMIT = {limit}
+NAMES = {{"b": [1, {listed}], "a": {{3, 4}}}}
+RULE = Rule({rule})
+
+def inner(x):
+    return [y + {inner} for y in x]
+
+def reads(x):
+    return inner(x), LIMIT, NAMES, RULE.apply(x), scaled(x), neighbour.FACTOR, math.sqrt(x)
+
+WORKLOAD = [reads, np.dtype([("x", np.{type})])]
+"""
+NEIGHBOUR = """
+import deeper
+
+FACTOR = {factor}
+
+def scaled(x):
+    return x * deeper.DEEP
+
+class Rule:
+    def __init__(self, limit):
+        self.limit = limit
+
+    def apply(self, x):
+        return x > self.limit + {method}
+"""
+DEFAULTS = {
+    "comment": "#", "limit": 1, "listed": 2, "rule": 3, "inner": 4, "type": "int64",
+    "factor": 5, "method": 6, "deep": 7,
+}  # fmt: skip
+
+
+def own_code(folder: Path, **given: object) -> str:
+    """Return the hash of code that is spread over three files, loaded as a new process would."""
+    folder.mkdir(exist_ok=True, parents=True)
+    values = DEFAULTS | given
+    (folder / "own.py").write_text(OWN.format(**values))
+    (folder / "neighbour.py").write_text(NEIGHBOUR.format(**values))
+    (folder / "deeper.py").write_text(f"DEEP = {values['deep']}\n")
+    before = list(sys.path)
+    try:
+        return code_of(load(str(folder / "own.py")))
+    finally:
+        sys.path[:] = before
+        for name in ("neighbour", "deeper"):
+            sys.modules.pop(name, None)
+
+
+def test_code_is_told_by_all_that_it_reads_wherever_that_stands(tmp_path: Path):
+    changes = {"limit": 9, "listed": 9, "rule": 9, "inner": 9, "type": "int32", "factor": 9}
+    changes |= {"method": 9, "deep": 9}
+    codes = {"": own_code(tmp_path / "as it is")}
+    codes |= {name: own_code(tmp_path / name, **{name: to}) for name, to in changes.items()}
+    assert len(set(codes.values())) == len(codes)
+
+
+def test_code_is_not_told_by_its_place_and_its_comments(tmp_path: Path):
+    first = own_code(tmp_path / "here")
+    assert own_code(tmp_path / "there" / "far away") == first
+    assert own_code(tmp_path / "here", comment="# another\n") == first
+
+
+def test_what_a_construction_of_the_model_was_given_counts():
+    def code(window_size: int, factor: int) -> str:
+        from workloads.model import InputType, Window, aggregate
+
+        return code_of(
+            aggregate(
+                name="a",
+                source=InputType(name="t"),
+                window=Window(advance=1, size=window_size),
+                key=lambda t: 0,
+                reduce=lambda w, t: factor,
+                result=partial(print, factor),
+                state=np.dtype([("n", np.int64)]),
+                output=np.dtype([("ts", np.int64)]),
+            )
+        )
+
+    assert code(2, 1) == code(2, 1)
+    assert len({code(2, 1), code(3, 1), code(2, 2)}) == 3
+
+
+def test_code_has_the_same_hash_in_every_process():
+    names = ("scale_join", "nyse_hedge", "items_sold_together")
+    script = (
+        "import sys\nfrom workloads.model.fingerprint import code_of\n"
+        "from workloads.registry import workload\n"
+        "print(*(code_of(workload(name)) for name in sys.argv[1:]))"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", script, *names],
+        env={**os.environ, "PYTHONHASHSEED": "7"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert said == [code_of(workload(name)) for name in names]

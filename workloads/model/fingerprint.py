@@ -1,0 +1,257 @@
+"""Fingerprints of code: equal only if running it would do the same.
+
+Functions are taken with what they call and with the constants that they read, wherever these stand;
+their own place and their comments count for nothing. Two forms of it:
+
+- `fingerprint` of one function, for compiled code. A function that reads something whose value
+  cannot be told has none.
+- `code_of` anything: a program, a generator, an oracle. What cannot be told function by function is
+  told by more than is read: a module or class by the source of its whole file and of the files that
+  it takes something from, a package that is installed beside it by its version, other objects by
+  what they hold.
+
+What code reads while it runs (a file, the network, the environment) is not seen.
+"""
+
+import functools
+import hashlib
+import pickle
+import sys
+from collections.abc import Callable, Iterator, Mapping, Set
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from pathlib import Path
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+STABLE_MODULES = frozenset({"math", "numpy"})
+"""Modules whose attributes change with their version only; others may hold a user's constants."""
+
+_OURS = frozenset({"workloads", "engines", "lab", "reports", "results"})
+_SHARED = ("workloads.model", "workloads.datasets", "workloads.registry", "engines", "lab")
+"""What programs and oracles are written in; where one of its functions is read, that counts."""
+
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+"""Folders in which packages are installed."""
+
+_PLAIN = bool | int | float | complex | str | bytes | None | np.generic
+
+
+class UnstableError(Exception):
+    """The function depends on a value that has no stable fingerprint."""
+
+
+def fingerprint(function: Callable[..., Any]) -> str:
+    """Return a hex digest of a function, what it calls and the constants it reads.
+
+    Raises:
+        UnstableError: it reads a global or closure variable of a kind that cannot be fingerprinted.
+    """
+    return _digest(_Exact().function(_plain(function), ""))
+
+
+def code_of(*values: object) -> str:
+    """Return a hex digest of functions, or of what is made of functions, with all that they read.
+
+    It may differ between two versions of Python, and between two runs of one where what is read
+    cannot be told apart otherwise; it is never equal for code that differs.
+    """
+    walk = _Whole()
+    return _digest(piece for value in values for piece in walk.value("", value, ""))
+
+
+def names_of(code: CodeType) -> set[str]:
+    """Return the names that a function's code reads: globals, and attributes."""
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names |= names_of(constant)
+    return names
+
+
+def _digest(pieces: Iterator[bytes]) -> str:
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+        digest.update(b"\0")
+    return digest.hexdigest()
+
+
+def _plain(function: Callable[..., Any]) -> FunctionType:
+    plain = getattr(function, "py_func", function)  # a Numba dispatcher wraps one
+    if not isinstance(plain, FunctionType):
+        raise UnstableError(f"{function!r} is not a Python function")
+    return plain
+
+
+def _code(code: CodeType) -> Iterator[bytes]:
+    yield code.co_code
+    yield repr((code.co_names, code.co_varnames, code.co_freevars)).encode()
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _code(constant)
+        elif isinstance(constant, frozenset):  # its order hangs on the hashes of texts
+            yield repr(sorted(map(repr, constant))).encode()
+        else:
+            yield repr(constant).encode()
+
+
+class _Exact:
+    """Walks over a function and what it reads, and refuses what it cannot tell."""
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+
+    def first(self, value: object) -> bool:
+        """Tell whether something is met for the first time; it may refer to itself."""
+        if id(value) in self._seen:
+            return False
+        self._seen.add(id(value))
+        return True
+
+    def function(self, function: FunctionType, home: str) -> Iterator[bytes]:
+        """Yield what tells a function that code of the module `home` calls."""
+        if not self.first(function):
+            return
+        home = function.__module__ or ""
+        yield from _code(function.__code__)
+        yield from self.value("defaults", function.__defaults__, home)
+        for name, value in sorted((function.__kwdefaults__ or {}).items()):
+            yield from self.value(name, value, home)
+        for name in sorted(names_of(function.__code__)):
+            if name in function.__globals__:
+                yield name.encode()
+                yield from self.value(name, function.__globals__[name], home)
+        around = function.__closure__ or ()
+        for name, cell in zip(function.__code__.co_freevars, around, strict=True):
+            yield name.encode()
+            yield from self.value(name, cell.cell_contents, home)
+
+    def value(self, name: str, value: object, home: str) -> Iterator[bytes]:
+        """Yield what tells a value that code of the module `home` reads as `name`."""
+        if isinstance(value, _PLAIN):
+            yield repr(value).encode()
+        elif isinstance(value, tuple):
+            yield str(len(value)).encode()
+            for item in value:
+                yield from self.value(name, item, home)
+        elif isinstance(value, np.ndarray) and value.dtype != object:
+            yield repr((value.dtype, value.shape)).encode()
+            yield value.tobytes()
+        elif isinstance(value, ModuleType) and value.__name__ in STABLE_MODULES:
+            yield repr((value.__name__, getattr(value, "__version__", None))).encode()
+        elif isinstance(value, FunctionType) or hasattr(value, "py_func"):
+            yield repr(getattr(value, "targetoptions", None)).encode()  # fastmath and its like
+            yield from self.function(_plain(value), home)  # type: ignore[arg-type]
+        else:
+            yield from self.other(name, value, home)
+
+    def other(self, name: str, value: object, home: str) -> Iterator[bytes]:
+        raise UnstableError(f"{name} is a {type(value).__name__}")
+
+
+class _Whole(_Exact):
+    """Walks over anything, and takes in more than is read where it cannot tell."""
+
+    def function(self, function: FunctionType, home: str) -> Iterator[bytes]:
+        module = function.__module__ or ""
+        if not _is_foreign(module, home):
+            yield from super().function(function, home)
+        elif self.first(function):  # it may hold what a user gave to it
+            yield _called(function, module)
+            for cell in function.__closure__ or ():
+                yield from self.value("", cell.cell_contents, module)
+
+    def other(self, name: str, value: object, home: str) -> Iterator[bytes]:
+        yield type(value).__qualname__.encode()
+        if isinstance(value, np.dtype | range | slice | Path | Enum):
+            yield repr(value).encode()
+        elif isinstance(value, Mapping | list | Set):
+            yield from self._collection(name, value, home)
+        elif isinstance(value, functools.partial):
+            yield from self.value(name, (value.func, value.args, value.keywords), home)
+        elif isinstance(value, MethodType):
+            yield from self.value(name, (value.__func__, value.__self__), home)
+        elif isinstance(value, ModuleType):
+            yield from self._module(value, home)
+        elif isinstance(value, type):
+            yield from self._class(value, home)
+        elif is_dataclass(value):
+            yield from self._class(type(value), home)
+            for part in fields(value):
+                yield from self.value(part.name, getattr(value, part.name), home)
+        elif hasattr(value, "__wrapped__"):
+            yield from self.value(name, value.__wrapped__, home)
+        elif self.first(value):
+            yield from self._object(name, value, home)
+
+    def _collection(self, name: str, value: Any, home: str) -> Iterator[bytes]:
+        if not self.first(value):
+            return
+        if isinstance(value, list):
+            yield from self.value(name, tuple(value), home)
+        elif isinstance(value, Mapping):
+            for key in sorted(value, key=repr):
+                yield repr(key).encode()
+                yield from self.value(name, value[key], home)
+        else:
+            yield repr(sorted(map(repr, value))).encode()
+
+    def _module(self, module: ModuleType, home: str) -> Iterator[bytes]:
+        if _is_foreign(module.__name__, home) or _is_what_all_share(module.__name__):
+            yield _called(None, module.__name__)
+            return
+        if not self.first(module):
+            return
+        file = getattr(module, "__file__", None)
+        yield Path(file).read_bytes() if file and Path(file).is_file() else b"without source"
+        for value in list(vars(module).values()):
+            used = value if isinstance(value, ModuleType) else _module_of(value)
+            if used is not None and used is not module:
+                yield from self._module(used, module.__name__)
+
+    def _class(self, kind: type, home: str) -> Iterator[bytes]:
+        yield kind.__qualname__.encode()
+        module = sys.modules.get(kind.__module__)
+        if module is not None:
+            yield from self._module(module, home)
+
+    def _object(self, name: str, value: object, home: str) -> Iterator[bytes]:
+        yield from self._class(type(value), home)
+        held = getattr(value, "__dict__", None)
+        if isinstance(held, dict):
+            yield from self._collection(name, held, home)
+            return
+        try:
+            yield pickle.dumps(value)
+        except Exception:  # whatever an object does that cannot be told: its class has been
+            yield b"untold"
+
+
+def _module_of(value: object) -> ModuleType | None:
+    name = getattr(value, "__module__", None)
+    return sys.modules.get(name) if isinstance(name, str) else None
+
+
+def _is_what_all_share(module: str) -> bool:
+    return any(module == name or module.startswith(f"{name}.") for name in _SHARED)
+
+
+def _is_foreign(module: str, home: str) -> bool:
+    """Tell whether a module is Python's, or of an installed package that `home` is not of."""
+    top = module.partition(".")[0]
+    if top == home.partition(".")[0] or top in _OURS:
+        return False
+    if top in sys.stdlib_module_names or top == "builtins":
+        return True
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return file is not None and not _INSTALLED.isdisjoint(Path(file).parts)
+
+
+def _called(value: object, module: str) -> bytes:
+    """Return the full name of something, and the version of the package that has it."""
+    package = sys.modules.get(module.partition(".")[0])
+    version = getattr(package, "__version__", None)
+    return repr((module, getattr(value, "__qualname__", None), str(version))).encode()
