@@ -1,7 +1,7 @@
 """Dictionaries: texts as numbers, counted by first appearance, and the file that says which."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,10 @@ class Numbering:
 
     def __len__(self) -> int:
         return len(self._known)
+
+    def texts(self) -> Iterator[str]:
+        """Yield the texts, in order of their numbers."""
+        return iter(self._known)
 
     def ids(self, texts: "pa.Array") -> npt.NDArray[np.int32] | ListColumn:
         """Return the numbers of texts, or of lists of texts."""

@@ -1,0 +1,44 @@
+"""Small programs of each model, and what they make of tables."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workloads.datasets.catalog import Catalog
+from workloads.datasets.dataset import Dataset
+from workloads.datasets.tables import Table, dataset_of
+from workloads.model import Pipeline, stateless
+from workloads.registry import workload
+
+COUNTER = workload("keyed_counter").program
+SUMS = workload("event_window").program
+VIEWS = workload("page_view_join").program
+PAIRS = workload("scale_join").program
+WORDS = workload("wordcount").program
+
+
+def give(t: Any, out: Any) -> None:
+    out.emit(t.vid, t.speed, t.share, t.slow)
+
+
+REPORT = np.dtype(
+    [("vid", np.int32), ("speed", np.int16), ("share", np.float32), ("slow", np.bool_)]
+)
+REPORTS = Pipeline(
+    name="reports",
+    record="report",
+    event=REPORT,
+    stages=(
+        stateless(name="give", output=np.dtype([("ts", np.int64), *REPORT.descr]), apply=give),
+    ),
+)
+
+
+def made(table: Table, program: Any, catalog: Catalog) -> Dataset:
+    return dataset_of(table, "of_tests", program, catalog)
+
+
+def text(path: Path, *lines: str, encoding: str = "utf-8") -> Path:
+    path.write_bytes("".join(f"{line}\n" for line in lines).encode(encoding))
+    return path

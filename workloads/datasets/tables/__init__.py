@@ -1,0 +1,21 @@
+"""Tables as input of any workload: files, frames, arrays and functions, with columns named.
+
+A table says where rows come from and what their columns mean; what a program wants of it follows
+from the program. `dataset_of` makes the dataset, or finds it by the table's content.
+"""
+
+from workloads.datasets.tables.declare import arrays, arrow, csv, frame, parquet, rows
+from workloads.datasets.tables.make import content_key, dataset_of
+from workloads.datasets.tables.table import Table
+
+__all__ = [
+    "Table",
+    "arrays",
+    "arrow",
+    "content_key",
+    "csv",
+    "dataset_of",
+    "frame",
+    "parquet",
+    "rows",
+]

@@ -1,0 +1,154 @@
+"""Cells to numbers: exactly, or not at all.
+
+Texts give the nearest float, as they are decimal; every other change of type keeps the value.
+Blanks around a text do not count. Empty cells, and those that cannot be read, are told by row.
+"""
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.datasets.errors import DatasetError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
+_TRUTH = {"true": True, "false": False, "1": True, "0": False}
+LONGEST_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cells:
+    """The cells of a column as numbers.
+
+    Attributes:
+        values: of the wanted type; 0 where there is none.
+        empty: where there is nothing.
+        bad: why a cell cannot be read, by row.
+    """
+
+    values: npt.NDArray[Any]
+    empty: npt.NDArray[np.bool_]
+    bad: dict[int, str]
+
+
+def numbers(column: "pa.Array", dtype: np.dtype[Any], place: str) -> Cells:
+    """Return the cells of a column.
+
+    Raises:
+        DatasetError: the column's type has nothing to do with numbers.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = plain(column)
+    kind = column.type
+    if is_text(kind):
+        column = pc.utf8_trim_whitespace(column)
+        column = pc.if_else(pc.equal(column, ""), None, column)
+    elif not (
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_decimal(kind)
+        or pa.types.is_boolean(kind)
+        or pa.types.is_null(kind)
+    ):
+        raise DatasetError(f"{place}: a column of type {kind} does not give {dtype}")
+    empty = ~np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
+    found = _quick(column, dtype)
+    if found is not None:
+        return Cells(values=found, empty=empty, bad={})
+    values, bad = np.zeros(len(column), dtype), {}
+    for row, value in enumerate(column.to_pylist()):
+        if value is None:
+            continue
+        exact_value = _exact(value, dtype, kind)
+        if exact_value is None:
+            bad[row] = f"{shown(value)} is no {dtype}"
+        else:
+            values[row] = exact_value
+    return Cells(values=values, empty=empty, bad=bad)
+
+
+def plain(column: "pa.Array") -> "pa.Array":
+    """Return a column without the encodings that hide its type."""
+    import pyarrow as pa
+
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_string_view(column.type):
+        column = column.cast(pa.string())
+    return column
+
+
+def is_text(kind: "pa.DataType") -> bool:
+    """Tell whether a column of an Arrow type holds texts."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def shown(value: object) -> str:
+    """Return a value for messages, cut where it is long."""
+    words = repr(value) if isinstance(value, str) else str(value)
+    return words if len(words) <= LONGEST_SHOWN else words[: LONGEST_SHOWN - 3] + "..."
+
+
+def _quick(column: "pa.Array", dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
+    """Return all cells at once, None where some may not be read, or not exactly."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if dtype == np.bool_ or pa.types.is_boolean(column.type):
+        return None if len(column) > column.null_count else np.zeros(len(column), dtype)
+    whole = is_text(column.type) and dtype.kind in "iu"
+    if whole and pc.any(pc.match_substring(column, "x", ignore_case=True)).as_py():
+        return None  # Arrow also reads hexadecimal numbers
+    target = pa.from_numpy_dtype(dtype)
+    try:
+        found = column.cast(target).fill_null(pa.scalar(0, pa.int8()).cast(target))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+    values = np.asarray(found.to_numpy(zero_copy_only=False))
+    if dtype.kind == "f":
+        if not np.isfinite(values).all():
+            return None
+        if pa.types.is_floating(column.type):
+            given = np.asarray(column.fill_null(0).to_numpy(zero_copy_only=False))
+            if not np.array_equal(given, values.astype(given.dtype)):
+                return None
+    return values
+
+
+def _exact(value: Any, dtype: np.dtype[Any], kind: "pa.DataType") -> Any:
+    """Return a value as the type holds it; None where that is another value."""
+    text = isinstance(value, str)
+    if dtype == np.bool_:
+        if isinstance(value, bool):
+            return value
+        if isinstance(value, int | float) and value in (0, 1):
+            return bool(value)
+        return _TRUTH.get(value.lower()) if text else None
+    number = value
+    if text:
+        if not _NUMBER.fullmatch(value):
+            return None
+        number = Decimal(value)
+    if dtype.kind in "iu":
+        if number != number or number in (float("inf"), float("-inf")) or number % 1 != 0:
+            return None
+        limits = np.iinfo(dtype)
+        return int(number) if limits.min <= number <= limits.max else None
+    with np.errstate(over="ignore"):
+        found = dtype.type(number)
+    if not np.isfinite(found):
+        return None
+    rounds = text or isinstance(number, Decimal)  # decimal fractions have no exact form
+    return found if rounds or float(found) == number else None

@@ -1,0 +1,130 @@
+"""Parquet and Arrow IPC files as tables, each file with the types that it has."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from operator import add
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.tables.found import Paths, found_files, paths_beside
+from workloads.datasets.tables.table import Chunk, Part
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ROWS = 1 << 16
+"""Read at a time, where the file's own blocks do not say otherwise."""
+_STREAM_MARK = b"\xff\xff\xff\xff"
+_FILE_MARK = b"ARROW1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnFiles:
+    """Parquet files, or with `ipc` Arrow IPC files (Feather, too) and streams.
+
+    Attributes:
+        paths: files, folders with all that is below them, or globs of files.
+        ipc: whether they are Arrow IPC.
+    """
+
+    paths: Paths
+    ipc: bool = False
+
+    @property
+    def label(self) -> str:
+        """As `Source.label`."""
+        return ", ".join(Path(path).name for path in self.paths)
+
+    def files(self) -> tuple[Path, ...]:
+        """As `Source.files`."""
+        return found_files(self.paths, folders=".arrow" if self.ipc else ".parquet")
+
+    def content(self) -> str:
+        """As `Source.content`."""
+        return ""
+
+    def beside(self, folder: Path) -> "ColumnFiles":
+        """As `Source.beside`."""
+        return replace(self, paths=paths_beside(self.paths, folder))
+
+    def parts(self, at: Callable[[int], None]) -> Iterator[Part]:
+        """As `Source.parts`."""
+        done = 0
+        for path in self.files():
+            yield from (_arrow if self.ipc else _parquet)(path)
+            done += path.stat().st_size
+            at(done)
+
+
+def _parquet(path: Path) -> Iterator[Part]:
+    import pyarrow.parquet as pq
+
+    with _reading(path, "Parquet"), pq.ParquetFile(path) as file:
+        names = tuple(file.schema_arrow.names)
+
+        def chunks(chosen: Sequence[int]) -> Iterator[Chunk]:
+            # Of columns that share a name none is chosen, and all of them would be read by it.
+            wanted = list(dict.fromkeys(names[index] for index in chosen))
+            with _reading(path, "Parquet"):
+                batches = file.iter_batches(batch_size=ROWS, columns=wanted)
+                yield from chunked(batches, [wanted.index(names[index]) for index in chosen])
+
+        yield Part(place=str(path), names=names, chunks=chunks)
+
+
+def _arrow(path: Path) -> Iterator[Part]:
+    import pyarrow as pa
+
+    with _reading(path, "Arrow IPC"), pa.memory_map(str(path)) as file:
+        start = file.read(len(_FILE_MARK))
+        file.seek(0)
+        if start == _FILE_MARK:
+            reader = pa.ipc.open_file(file)
+            batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
+        elif start.startswith(_STREAM_MARK):
+            reader = pa.ipc.open_stream(file)
+            batches = iter(reader)
+        else:
+            raise DatasetError(f"{path} is no Arrow IPC file, and no stream of Arrow IPC")
+
+        def chunks(chosen: Sequence[int]) -> Iterator[Chunk]:
+            with _reading(path, "Arrow IPC"):
+                yield from chunked(batches, chosen)
+
+        yield Part(place=str(path), names=tuple(reader.schema.names), chunks=chunks)
+
+
+def chunked(batches: "Iterator[pa.RecordBatch]", chosen: Sequence[int]) -> Iterator[Chunk]:
+    """Yield the chosen columns of batches; rows count from 1."""
+    import pyarrow as pa
+
+    names = [str(number) for number in range(len(chosen))]
+    done = 0
+    for whole in batches:
+        for begin in range(0, whole.num_rows, ROWS):
+            batch = whole.slice(begin, ROWS)
+            yield Chunk(
+                batch=pa.RecordBatch.from_arrays([batch.column(i) for i in chosen], names),
+                number=partial(add, done + begin + 1),
+            )
+        done += whole.num_rows
+
+
+class _reading:  # noqa: N801 - used as a statement
+    """Turns what reading a broken file raises into a `DatasetError`."""
+
+    def __init__(self, path: Path, form: str) -> None:
+        self._path, self._form = path, form
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        import pyarrow as pa
+
+        if isinstance(error, pa.ArrowException | OSError):
+            raise DatasetError(
+                f"{self._path} cannot be read as {self._form}: {str(error).rstrip('.')}"
+            ) from error

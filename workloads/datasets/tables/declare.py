@@ -1,0 +1,112 @@
+"""The constructors of tables, by where rows come from. What they share is said in `Table`."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.tables.column_files import ColumnFiles
+from workloads.datasets.tables.found import paths_of
+from workloads.datasets.tables.memory import of_arrays, of_frame, of_rows
+from workloads.datasets.tables.table import Source, Table
+from workloads.datasets.tables.text_files import TextFiles
+
+Path_ = str | Path | Sequence[str | Path]
+
+
+class Meaning(TypedDict, total=False):
+    """What columns mean: see `Table`."""
+
+    key: str | None
+    kind: str | None
+    columns: Mapping[str, str] | None
+    ids: Sequence[str]
+    time_format: str | None
+    zone: str
+    unit: str
+    streams: int
+    max_bad: int
+
+
+def csv(path: Path_, *, ts: str, delimiter: str = ",", **meaning: Unpack[Meaning]) -> Table:
+    """Return a table of CSV files, plain, compressed or in archives; globs are allowed.
+
+    Columns are named by the first row, or, where `ts` is a number, by numbers from 1, and then the
+    first row is a row like the others.
+
+    Raises:
+        DatasetError: a value is out of range.
+    """
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii():
+        raise DatasetError(f"csv: delimiter is {delimiter!r}; give one character, such as ';'")
+    source = TextFiles(paths=paths_of(path), delimiter=delimiter, header=not str(ts).isdecimal())
+    return _table(source, ts, **meaning)
+
+
+def parquet(path: Path_, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
+    """Return a table of Parquet files; folders (with all below them) and globs are allowed.
+
+    Raises:
+        DatasetError: a value is out of range.
+    """
+    return _table(ColumnFiles(paths=paths_of(path)), ts, **meaning)
+
+
+def arrow(path: Any, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
+    """Return a table of Arrow IPC files or streams (Feather, too), or of a table of Arrow.
+
+    Raises:
+        DatasetError: a value is out of range.
+    """
+    if hasattr(path, "__arrow_c_stream__"):
+        return frame(path, ts=ts, **meaning)
+    return _table(ColumnFiles(paths=paths_of(path), ipc=True), ts, **meaning)
+
+
+def frame(given: Any, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
+    """Return a frame of pandas or Polars as a table, or what else has `__arrow_c_stream__`.
+
+    Raises:
+        DatasetError: it has not, or a value is out of range.
+    """
+    return _table(of_frame(given), ts, **meaning)
+
+
+def arrays(given: Any, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
+    """Return arrays by name, or a structured array, as a table.
+
+    Raises:
+        DatasetError: it is neither, or a value is out of range.
+    """
+    return _table(of_arrays(given), ts, **meaning)
+
+
+def rows(
+    function: Callable[[], Iterable[Mapping[str, Any]]],
+    *,
+    ts: str = "ts",
+    **meaning: Unpack[Meaning],
+) -> Table:
+    """Return what a function without arguments yields as a table.
+
+    It yields rows (mappings from names to values) or blocks (mappings from names to arrays). It is
+    called each time that the table is looked for, since what it yields is what the dataset is known
+    by, and must yield the same each time.
+
+    Raises:
+        DatasetError: it is no function, or a value is out of range.
+    """
+    return _table(of_rows(function, ts), ts, **meaning)
+
+
+def _table(source: Source, ts: str, **meaning: Unpack[Meaning]) -> Table:
+    given: dict[str, Any] = {name: value for name, value in meaning.items() if value is not None}
+    if not isinstance(given.get("columns", {}), Mapping):
+        raise DatasetError(
+            f"table {source.label}: columns is {given['columns']!r:.60}; give a mapping from "
+            "fields to columns"
+        )
+    if "ids" in given:
+        ids = given["ids"]
+        given["ids"] = (ids,) if isinstance(ids, str) else tuple(ids)
+    return Table(source=source, ts=ts, **given)

@@ -1,0 +1,212 @@
+"""Makes the dataset of a table, or finds it by the table's content."""
+
+import hashlib
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import psutil
+
+from workloads.datasets.build import record_of
+from workloads.datasets.catalog import Catalog, Recipe
+from workloads.datasets.dataset import Dataset
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.executor import InProcess
+from workloads.datasets.imports.kind import Table as StreamTable
+from workloads.datasets.imports.rows import Rows, where
+from workloads.datasets.imports.run import NOT_STATED
+from workloads.datasets.imports.stage import StreamTask
+from workloads.datasets.manifest import Content, canonical, file_sha256
+from workloads.datasets.progress import Progress
+from workloads.datasets.tables.keys import Keys, keys_of
+from workloads.datasets.tables.read import Reading, read
+from workloads.datasets.tables.split import Share, shares
+from workloads.datasets.tables.table import Table
+from workloads.datasets.tables.wanted import Wanted, check_meaning, wanted_by
+from workloads.model import Alphabet, Block, ColumnType, ListType, Program
+
+VERSION = 1
+"""Raised when the same table becomes another dataset."""
+
+SORTING_BYTES = 24
+"""Memory for each row that is sorted."""
+
+
+def content_key(table: Table) -> str:
+    """Return the SHA-256 of a table: what is in it and what is said of it, never where it is.
+
+    Raises:
+        DatasetError: a file cannot be read.
+    """
+    return _key(table, [file_sha256(path) for path in table.source.files()])
+
+
+def dataset_of(
+    table: Table,
+    name: str,
+    program: Program,
+    catalog: Catalog,
+    progress: Progress | None = None,
+    *,
+    source: str | None = None,
+    licence: str | None = None,
+) -> Dataset:
+    """Return a table as the input of a program, from the catalogue when it is there, else made.
+
+    Args:
+        table: the table.
+        name: whose input it becomes (`Workload.input_name`).
+        program: what reads it; what is wanted of the table follows from it.
+        catalog: where the dataset is kept.
+        progress: told of what is done.
+        source: where the data comes from, in a person's words; None: not stated.
+        licence: of the data, likewise.
+
+    Raises:
+        DatasetError: the table cannot be read, or is not what the program wants; the catalogue is
+            as it was.
+    """
+    wanted = wanted_by(program)
+    check_meaning(table, wanted)
+    streams = shares(program, table.streams)
+    files = table.source.files()
+    before = [_state(path) for path in files]
+    sums = []
+    for number, path in enumerate(files):
+        if progress is not None:
+            progress("looking at files", number, len(files))
+        sums.append(file_sha256(path))
+    schema = [wanted.schema(), [[share.name, share.count] for share in streams]]
+    recipe = Recipe(
+        workload=name,
+        params={"table": _key(table, sums), "schema": schema},
+        seed=0,
+        events=0,
+        generator_version=VERSION,
+    )
+    found = catalog.find(recipe)
+    if found is not None:
+        return found
+    size = sum(path.stat().st_size for path in files)
+
+    def at(done: int) -> None:
+        if progress is not None:
+            progress("reading table (bytes)", min(done, size), size)
+
+    with catalog.staging() as staging:
+        folder = staging / "dataset"
+        folder.mkdir()
+        reading, rows = read(table, wanted, staging / "rows", at)
+        if [_state(path) for path in files] != before:
+            raise DatasetError(f"{table.source.label} changed while it was read; import it again")
+        keys = keys_of(reading.numberings, len(wanted.kinds), table.source.label)
+        tables = tuple(_stream(share, wanted, reading, keys) for share in streams)
+        if reading.descents:
+            _check_memory(reading.rows)
+            InProcess().order(rows.times, rows.order)
+        written = _written(tables, rows, folder, progress)
+        content = Content(
+            workload=name,
+            alphabet=Alphabet(kinds=wanted.kinds, keys=keys.count),
+            streams=tuple(map(record_of, written)),
+            origin={
+                "import": "table",
+                "files": [
+                    {"name": path.name, "sha256": digest}
+                    for path, digest in zip(files, sums, strict=True)
+                ],
+                "table": table.source.label,
+                "lines": reading.rows + reading.bad,
+                "rows": reading.rows,
+                "bad_rows": reading.bad,
+                "bad_lines": reading.bad_lines,
+                "sorted_here": bool(reading.descents),
+                "rows_out_of_order": reading.descents,
+                "streams": table.streams,
+                "times": reading.times,
+                "zone": table.zone,
+                "unit": table.unit,
+                "columns": _columns(table),
+            },
+            source=source or NOT_STATED,
+            licence=licence or NOT_STATED,
+            dictionaries={entry: f"{entry}.parquet" for entry in keys.numberings},
+            dictionary_sha256={
+                entry: numbering.write(folder / f"{entry}.parquet")
+                for entry, numbering in keys.numberings.items()
+            },
+        )
+        return catalog.publish(folder, content, recipe)
+
+
+def _key(table: Table, sums: list[str]) -> str:
+    said = [VERSION, type(table.source).__name__, table.source.content(), sums, table.meaning()]
+    said.append(getattr(table.source, "delimiter", None))
+    return hashlib.sha256(canonical(said).encode()).hexdigest()
+
+
+def _state(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns
+
+
+def _columns(table: Table) -> dict[str, str]:
+    named = {"ts": table.ts, "key": table.key, "kind": table.kind, **table.columns}
+    return {role: column for role, column in named.items() if column is not None}
+
+
+def _check_memory(rows: int) -> None:
+    free = psutil.virtual_memory().available
+    if rows * SORTING_BYTES > free:
+        raise DatasetError(
+            f"{rows:,} rows are not in order of time, and to sort them takes "
+            f"{rows * SORTING_BYTES / 1e9:.1f} GB of memory, of which {free / 1e9:.1f} GB are "
+            "free; sort the table before"
+        )
+
+
+def _stream(share: Share, wanted: Wanted, reading: Reading, keys: Keys) -> StreamTable:
+    dtypes: dict[str, ColumnType] = {"ts": np.dtype(np.int64)}
+    if keys.count > 1:
+        dtypes["tag"] = np.dtype(np.int32)
+    for name in reading.carried(share.kind, wanted):
+        of = wanted.lists.get(name)
+        dtypes[name] = wanted.fields[name] if of is None else ListType(of)
+    return StreamTable(
+        name=share.name,
+        kinds=(share.kind,),
+        dtypes=dtypes,
+        blocks=partial(_blocks, share, tuple(dtypes), len(wanted.kinds), keys),
+    )
+
+
+def _blocks(
+    share: Share, names: tuple[str, ...], kinds: int, keys: Keys, blocks: Iterator[Block]
+) -> Iterator[Block]:
+    dealt = share.dealer()
+    for block in blocks:
+        mine = where(block, dealt(np.asarray(block["kind"])))
+        columns: dict[str, Any] = {"ts": mine["ts"]}
+        if "tag" in names:
+            columns["tag"] = _tags(share.kind, kinds, keys.of(np.asarray(mine["key"])))
+        yield {**columns, **{name: mine[f".{name}"] for name in names if name not in columns}}
+
+
+def _tags(kind: int, kinds: int, keys: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    return (kind + kinds * keys.astype(np.int64)).astype(np.int32)
+
+
+def _written(
+    tables: tuple[StreamTable, ...], rows: Rows, folder: Path, progress: Progress | None
+) -> list[dict[str, Any]]:
+    write, written = StreamTask(tables, rows, folder), []
+    for index in range(len(tables)):
+        if progress is not None:
+            progress("writing streams", index, len(tables))
+        written.append(write(index))
+    for done in folder.glob("*.done"):
+        done.unlink()
+    return written

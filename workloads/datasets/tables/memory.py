@@ -1,0 +1,190 @@
+"""Tables in memory: frames, arrays, and functions that yield rows or blocks of columns."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workloads.datasets.arrow import arrow_array
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.tables.column_files import ROWS, chunked
+from workloads.datasets.tables.table import Chunk, Part
+from workloads.model import ListColumn
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InMemory:
+    """What is in memory, or made anew each time that it is read.
+
+    Attributes:
+        label: as `Source.label`.
+        batches: yields all rows as Arrow batches of one schema, each time that it is called.
+    """
+
+    label: str
+    batches: "Callable[[], Iterator[pa.RecordBatch]]"
+
+    def files(self) -> tuple[Path, ...]:
+        """As `Source.files`: none."""
+        return ()
+
+    def content(self) -> str:
+        """As `Source.content`: of names, types and values, in the blocks in which they come."""
+        digest = hashlib.sha256()
+        for batch in self._read():
+            digest.update(batch.schema.remove_metadata().to_string().encode())
+            digest.update(batch.serialize())
+        return digest.hexdigest()
+
+    def beside(self, folder: Path) -> "InMemory":
+        """As `Source.beside`: the same."""
+        return self
+
+    def parts(self, at: Callable[[int], None]) -> Iterator[Part]:
+        """As `Source.parts`: one."""
+        batches = self._read()
+        first = next(batches, None)
+        if first is None:
+            return
+
+        def chunks(chosen: Sequence[int]) -> Iterator[Chunk]:
+            return chunked(chain([first], batches), chosen)
+
+        yield Part(place=self.label, names=tuple(first.schema.names), chunks=chunks)
+
+    def _read(self) -> "Iterator[pa.RecordBatch]":
+        import pyarrow as pa
+
+        try:
+            yield from self.batches()
+        except pa.ArrowException as error:
+            raise DatasetError(f"{self.label} cannot be read as columns: {error}") from error
+
+
+def of_frame(given: Any) -> InMemory:
+    """Return a frame of pandas or Polars, or whatever has Arrow's interface for streams.
+
+    Raises:
+        DatasetError: it does not have it.
+    """
+    made_by = type(given)
+    label = f"{made_by.__module__.partition('.')[0]} {made_by.__name__}"
+    if not hasattr(given, "__arrow_c_stream__"):
+        raise DatasetError(
+            f"{label} does not have Arrow's interface for streams (__arrow_c_stream__), as frames "
+            "of pandas 2.2, of Polars and tables of Arrow have; give one of these, or arrays(...)"
+        )
+
+    def batches() -> "Iterator[pa.RecordBatch]":
+        import pyarrow as pa
+
+        with pa.RecordBatchReader.from_stream(given) as reader:
+            yield from reader
+
+    return InMemory(label=label, batches=batches)
+
+
+def of_arrays(given: Any) -> InMemory:
+    """Return columns by name, or a structured array.
+
+    Raises:
+        DatasetError: it is neither.
+    """
+    if isinstance(given, np.ndarray) and given.dtype.names:
+        given = {name: given[name] for name in given.dtype.names}
+    if not isinstance(given, Mapping) or not given:
+        raise DatasetError(
+            f"arrays: got {type(given).__name__}; give a mapping from names to arrays, or a "
+            "structured array"
+        )
+    columns = dict(given)
+    return InMemory(label="arrays", batches=lambda: iter([_batch("arrays", columns)]))
+
+
+def of_rows(function: Callable[[], Iterable[Mapping[str, Any]]], ts: str) -> InMemory:
+    """Return what a function yields: rows, or blocks of columns, as mappings from names.
+
+    What is a block has an array or a list for its times. The function is called anew for each
+    reading, and must yield the same.
+
+    Raises:
+        DatasetError: it is no function.
+    """
+    if not callable(function):
+        raise DatasetError(f"rows: got {function!r:.60}; give a function without arguments")
+    name = getattr(function, "__qualname__", "a function")
+    label = f"rows of {name}"
+    return InMemory(label=label, batches=lambda: _yielded(function, ts, label))
+
+
+def _yielded(
+    function: Callable[[], Iterable[Mapping[str, Any]]], ts: str, label: str
+) -> "Iterator[pa.RecordBatch]":
+    pending: list[Mapping[str, Any]] = []
+    schema: pa.Schema | None = None
+
+    def same(batch: "pa.RecordBatch") -> "pa.RecordBatch":
+        nonlocal schema
+        schema = schema or batch.schema
+        if batch.schema.names != schema.names:
+            raise DatasetError(
+                f"{label}: a block has the columns {', '.join(batch.schema.names)}, the first has "
+                f"{', '.join(schema.names)}; all must have the same, in one order"
+            )
+        return batch
+
+    for number, item in enumerate(function(), start=1):
+        if not isinstance(item, Mapping) or ts not in item:
+            raise DatasetError(
+                f"{label}: item {number} is {item!r:.60}; yield mappings from names of columns, "
+                f"with {ts} among them, to values of a row or to arrays of a block"
+            )
+        if isinstance(item[ts], np.ndarray | list | tuple):
+            if pending:
+                yield same(_of_rows(label, pending))
+                pending = []
+            yield same(_batch(label, dict(item)))
+            continue
+        pending.append(item)
+        if len(pending) == ROWS:
+            yield same(_of_rows(label, pending))
+            pending = []
+    if pending:
+        yield same(_of_rows(label, pending))
+
+
+def _of_rows(label: str, rows: Sequence[Mapping[str, Any]]) -> "pa.RecordBatch":
+    names = list(rows[0])
+    for row in rows:
+        if set(row) != set(names):
+            raise DatasetError(
+                f"{label}: a row has {', '.join(map(str, row))}, another "
+                f"{', '.join(map(str, names))}; give None for what a row does not have"
+            )
+    return _batch(label, {name: [row[name] for row in rows] for name in names})
+
+
+def _batch(label: str, columns: Mapping[str, Any]) -> "pa.RecordBatch":
+    import pyarrow as pa
+
+    lengths = {str(name): len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) != 1:
+        shown = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise DatasetError(f"{label}: columns are not equally long: {shown}")
+    arrays = []
+    for name, values in columns.items():
+        try:
+            array = arrow_array(values) if isinstance(values, ListColumn) else pa.array(values)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            raise DatasetError(
+                f"{label}: column {name} is no column of one type: {error}"
+            ) from error
+        arrays.append(array)
+    return pa.RecordBatch.from_arrays(arrays, [str(name) for name in columns])

@@ -1,0 +1,319 @@
+"""Rows of a table to columns of numbers on disk, in the order in which they are read."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.datasets.arrow import Column
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.imports.dictionary import Numbering
+from workloads.datasets.imports.rows import Rows, RowsWriter, taken
+from workloads.datasets.imports.words import tokens
+from workloads.datasets.tables.cells import is_text, numbers, plain, shown
+from workloads.datasets.tables.table import Chunk, Table
+from workloads.datasets.tables.times import Clock
+from workloads.datasets.tables.wanted import KEY, KIND, TS, Chosen, Wanted, choose
+from workloads.model import ListColumn
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BAD_ROWS_KEPT = 10
+KEYS = "keys"
+"""The dictionary of keys."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Reading:
+    """What reading a table found.
+
+    Attributes:
+        rows: number of good rows.
+        bad: number of bad rows.
+        bad_lines: the first ten, in words.
+        descents: number of rows whose time is before that of the row before.
+        times: how times were read, in words.
+        of_kind: number of good rows of each kind.
+        empty: of each kind and field, how many of its rows have nothing there.
+        first_empty: of each kind and field, the first of these, in words.
+        numberings: dictionaries, by name.
+    """
+
+    rows: int = 0
+    bad: int = 0
+    bad_lines: list[str] = field(default_factory=list)
+    descents: int = 0
+    times: str = ""
+    of_kind: list[int] = field(default_factory=list)
+    empty: dict[tuple[int, str], int] = field(default_factory=dict)
+    first_empty: dict[tuple[int, str], str] = field(default_factory=dict)
+    numberings: dict[str, Numbering] = field(default_factory=dict)
+
+    def carried(self, kind: int, wanted: Wanted) -> tuple[str, ...]:
+        """Return the fields that rows of a kind carry.
+
+        Raises:
+            DatasetError: some rows of the kind have a field, and some do not.
+        """
+        found = []
+        for name in (*wanted.fields, *wanted.lists):
+            empty = self.empty.get((kind, name), 0)
+            if name not in wanted.of_kind[kind] or (empty and empty == self.of_kind[kind]):
+                continue
+            if empty:
+                raise DatasetError(
+                    f"{self.first_empty[kind, name]} is empty, as in {empty:,} of "
+                    f"{self.of_kind[kind]:,} rows of kind {wanted.kinds[kind]}; all rows of a kind "
+                    "have a field, or none has"
+                )
+            found.append(name)
+        return tuple(found)
+
+    def bad_row(self, words: str) -> None:
+        """Count a bad row."""
+        self.bad += 1
+        if len(self.bad_lines) < _BAD_ROWS_KEPT:
+            self.bad_lines.append(words)
+
+
+def read(
+    table: Table, wanted: Wanted, folder: Path, at: Callable[[int], None]
+) -> tuple[Reading, Rows]:
+    """Write all good rows to a folder: `ts`, `kind`, `key`, and the fields.
+
+    Raises:
+        DatasetError: the source cannot be read, a column is missing, or more rows are bad than
+            allowed, or all are.
+    """
+    found = Reading(of_kind=[0] * len(wanted.kinds))
+    clock = Clock(table.time_format, table.zone, table.unit)
+    before: int | None = None
+    with RowsWriter(folder) as writer:
+        for part in table.source.parts(at):
+            chosen = choose(table, wanted, part.names, part.place)
+            for chunk in part.chunks(list(chosen.index.values())):
+                block = _Block(table, wanted, chosen, chunk, part.place, found, clock).columns()
+                ts = np.asarray(block["ts"])
+                if len(ts):
+                    late = np.diff(ts, prepend=ts[0] if before is None else before) < 0
+                    found.descents += int(np.count_nonzero(late))
+                    before = int(ts[-1])
+                    writer.append(block)
+                found.rows += len(ts)
+                if not found.rows and found.bad > table.max_bad:
+                    raise DatasetError(_none(found))
+        rows = writer.rows()
+    found.times = clock.words()
+    if found.bad > table.max_bad:
+        more = f"; {found.bad:,} of {found.bad + found.rows:,} rows are bad" * (found.bad > 1)
+        raise DatasetError(
+            f"{found.bad_lines[0]}{more}; mend the file, or leave bad rows out with "
+            f"--max-bad {found.bad} (max_bad={found.bad})"
+        )
+    if not found.rows:
+        raise DatasetError(
+            _none(found)
+            if found.bad
+            else f"{table.source.label} has no rows; there is nothing to import"
+        )
+    return found, rows
+
+
+def _none(found: Reading) -> str:
+    return (
+        f"{found.bad_lines[0]}; none of the first {found.bad:,} rows can be read, so the columns "
+        "are not what they are said to be"
+    )
+
+
+class _Block:
+    """Turns a chunk into columns of numbers."""
+
+    def __init__(
+        self,
+        table: Table,
+        wanted: Wanted,
+        chosen: Chosen,
+        chunk: Chunk,
+        place: str,
+        found: Reading,
+        clock: Clock,
+    ) -> None:
+        self._table, self._wanted, self._chosen, self._chunk = table, wanted, chosen, chunk
+        self._place, self._found, self._clock = place, found, clock
+        self._bad: dict[int, str] = {}
+        self._empty: dict[str, npt.NDArray[np.bool_]] = {}
+        self._cells = {
+            role: plain(chunk.batch.column(number)) for number, role in enumerate(chosen.index)
+        }
+
+    def columns(self) -> Mapping[str, Column]:
+        """Return the good rows, and count the bad ones."""
+        rows = self._chunk.batch.num_rows
+        ts, bad = self._clock.read(self._cells[TS], self._where(TS))
+        self._note(TS, bad)
+        read: dict[str, npt.NDArray[Any] | ListColumn | pa.Array] = {"ts": ts}
+        read["kind"] = kind = self._kinds(rows)
+        if KEY in self._cells:
+            read["key"] = self._texts(KEY)
+        for name, dtype in self._wanted.fields.items():
+            read[f".{name}"] = self._field(name, dtype, rows)
+        for name, dtype in self._wanted.lists.items():
+            read[f".{name}"] = self._list(name, dtype, rows)
+        self._check_empty(kind)
+        for words in self._chunk.bad:
+            self._found.bad_row(words)
+        for row in sorted(self._bad):
+            self._found.bad_row(f"{self._place}: row {self._chunk.number(row)}{self._bad[row]}")
+        good = np.ones(rows, np.bool_)
+        good[list(self._bad)] = False
+        kept = np.flatnonzero(good)
+        self._count(kind, kept)
+        return {name: self._kept(name, column, kept) for name, column in read.items()}
+
+    def _where(self, role: str) -> str:
+        return f"{self._place}: column {self._chosen.names[role]}"
+
+    def _note(self, role: str, bad: Mapping[int, str]) -> None:
+        for row, why in bad.items():
+            self._bad.setdefault(row, f", column {self._chosen.names[role]}: {why}")
+
+    def _kinds(self, rows: int) -> npt.NDArray[np.int8]:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if self._chosen.kind is not None:
+            return np.full(rows, self._chosen.kind, np.int8)
+        names = self._wanted.kinds
+        texts = self._texts(KIND)
+        codes = pc.index_in(texts, pa.array(names, texts.type)).fill_null(-1)
+        kinds = np.asarray(codes.to_numpy(zero_copy_only=False)).astype(np.int8)
+        for row in np.flatnonzero(kinds < 0):
+            why = f"{shown(texts[int(row)].as_py())} is none of the kinds {', '.join(names)}"
+            self._note(KIND, {int(row): why})
+        return np.maximum(kinds, 0)
+
+    def _texts(self, role: str) -> "pa.Array":
+        """Return a column as texts without blanks around them; empty ones are bad."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        cells = self._cells[role]
+        if not (is_text(cells.type) or pa.types.is_integer(cells.type)):
+            raise DatasetError(
+                f"{self._where(role)} is of type {cells.type}; give a column of texts or of whole "
+                "numbers"
+            )
+        texts = pc.utf8_trim_whitespace(cells.cast(pa.string())).fill_null("")
+        none = np.asarray(pc.equal(texts, "").to_numpy(zero_copy_only=False))
+        if role in (KEY, KIND):
+            self._note(role, {int(row): "is empty" for row in np.flatnonzero(none)})
+        else:
+            self._empty[role.removeprefix(".")] = none
+        return texts
+
+    def _field(self, name: str, dtype: np.dtype[Any], rows: int) -> "npt.NDArray[Any] | pa.Array":
+        role = f".{name}"
+        if role not in self._cells:
+            self._empty[name] = np.ones(rows, np.bool_)
+            return np.zeros(rows, dtype)
+        if name in self._table.ids:
+            return self._texts(role)
+        cells = numbers(self._cells[role], dtype, self._where(role))
+        self._empty[name] = cells.empty
+        self._note(role, cells.bad)
+        return cells.values
+
+    def _list(self, name: str, dtype: np.dtype[Any], rows: int) -> "ListColumn | pa.Array":
+        """Return lists of numbers, or of texts that are still to be numbered."""
+        import pyarrow as pa
+
+        role = f".{name}"
+        cells = self._cells.get(role)
+        if cells is None:
+            self._empty[name] = np.ones(rows, np.bool_)
+            return ListColumn(np.zeros(rows + 1, np.int64), np.empty(0, dtype))
+        kind = cells.type
+        if is_text(kind):
+            words = [tokens(text or "").words for text in cells.to_pylist()]
+            self._empty[name] = np.asarray(cells.is_null().to_numpy(zero_copy_only=False))
+            return pa.array(words, pa.list_(pa.string()))
+        if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+            if pa.types.is_null(kind):
+                self._empty[name] = np.ones(rows, np.bool_)
+                return ListColumn(np.zeros(rows + 1, np.int64), np.empty(0, dtype))
+            raise DatasetError(
+                f"{self._where(role)} is of type {kind}; give lists, or texts for their words"
+            )
+        self._empty[name] = np.asarray(cells.is_null().to_numpy(zero_copy_only=False))
+        if is_text(kind.value_type):
+            return cells.cast(pa.list_(pa.string()))
+        return self._numbers(role, cells, dtype)
+
+    def _numbers(self, role: str, cells: "pa.Array", dtype: np.dtype[Any]) -> ListColumn:
+        import pyarrow.compute as pc
+
+        lengths = pc.list_value_length(cells).fill_null(0).to_numpy(zero_copy_only=False)
+        offsets = np.zeros(len(cells) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        elements = numbers(cells.flatten(), dtype, self._where(role))
+        bad = {**{int(i): "holds nothing" for i in np.flatnonzero(elements.empty)}, **elements.bad}
+        for element, why in bad.items():
+            row = int(np.searchsorted(offsets, element, side="right")) - 1
+            self._note(role, {row: f"element {element - offsets[row] + 1}: {why}"})
+        return ListColumn(offsets, elements.values)
+
+    def _check_empty(self, kind: npt.NDArray[np.int8]) -> None:
+        """Take rows without a field that their kind must have for bad."""
+        if not self._wanted.certain:
+            return
+        for name, empty in self._empty.items():
+            if not empty.any() or f".{name}" not in self._cells:
+                continue
+            must = np.array([name in names for names in self._wanted.of_kind])
+            for row in np.flatnonzero(empty & must[kind]):
+                self._note(f".{name}", {int(row): "is empty"})
+
+    def _count(self, kind: npt.NDArray[np.int8], kept: npt.NDArray[np.int64]) -> None:
+        found = self._found
+        for index, count in enumerate(np.bincount(kind[kept], minlength=len(found.of_kind))):
+            found.of_kind[index] += int(count)
+        for name, empty in self._empty.items():
+            if not empty.any():
+                continue
+            rows = kept[empty[kept]]
+            for index, count in enumerate(np.bincount(kind[rows], minlength=len(found.of_kind))):
+                if not count:
+                    continue
+                known = found.empty.get((index, name), 0)
+                found.empty[index, name] = known + int(count)
+                row = int(rows[np.argmax(kind[rows] == index)])
+                column = self._chosen.names.get(f".{name}", name)
+                words = f"{self._place}: row {self._chunk.number(row)}, column {column}"
+                found.first_empty.setdefault((index, name), words)
+
+    def _kept(
+        self, name: str, column: "npt.NDArray[Any] | ListColumn | pa.Array", kept: Any
+    ) -> Column:
+        """Return the good rows of a column, texts as numbers."""
+        import pyarrow as pa
+
+        if not isinstance(column, pa.Array):
+            return taken(column, kept)
+        dictionary = KEYS if name == "key" else name.removeprefix(".")
+        numbering = self._found.numberings.setdefault(dictionary, Numbering())
+        ids = numbering.ids(column.take(pa.array(kept)))
+        field_name = name.removeprefix(".")
+        wanted = {**self._wanted.fields, **self._wanted.lists}.get(field_name, np.dtype(np.int32))
+        if name == "key" or len(numbering) - 1 <= np.iinfo(wanted).max:
+            if isinstance(ids, ListColumn):
+                return ListColumn(ids.offsets, ids.values.astype(wanted))
+            return ids.astype(np.int32 if name == "key" else wanted)
+        raise DatasetError(
+            f"{self._where(name)}: {len(numbering):,} different texts are more than field "
+            f"{field_name} of type {wanted} can number"
+        )

@@ -1,0 +1,79 @@
+"""How rows are dealt to physical streams: each kind has streams of its own.
+
+Kinds come in the order of the program, which breaks ties in time. A kind is dealt to several
+streams in turn, in order of time, unless its streams cannot be split: events of a kind that depend
+on each other would need each other's streams, and a join reads one stream for each of its inputs.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.datasets.errors import DatasetError
+from workloads.model import DGSProgram, Program, Query, Tag
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """One stream: the rows of a kind whose turn it is.
+
+    Attributes:
+        name: of the stream.
+        kind: index of the kind.
+        place: which of the kind's streams it is.
+        count: how many streams the kind has.
+    """
+
+    name: str
+    kind: int
+    place: int
+    count: int
+
+    def dealer(self) -> Callable[[npt.NDArray[np.int8]], npt.NDArray[np.bool_]]:
+        """Return what tells, for the kinds of the next rows in order of time, which are its own."""
+        before = 0
+
+        def mine(kinds: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
+            nonlocal before
+            of_kind = kinds == self.kind
+            turn = (before + np.cumsum(of_kind) - 1) % self.count
+            before += int(np.count_nonzero(of_kind))
+            found: npt.NDArray[np.bool_] = of_kind & (turn == self.place)
+            return found
+
+        return mine
+
+
+def shares(program: Program, streams: int) -> tuple[Share, ...]:
+    """Return the streams of a program, in the order that breaks ties.
+
+    Raises:
+        DatasetError: more than one is asked for, and no kind can be split.
+    """
+    whole = [why_whole(program, kind) for kind in range(len(program.kinds))]
+    if streams > 1 and all(whole):
+        raise DatasetError(
+            f"streams is {streams}, but the input of {program.name} takes one stream of each kind "
+            f"({whole[0]}); leave it out"
+        )
+    return tuple(
+        Share(
+            name=name if why else f"{name}-{place}",
+            kind=kind,
+            place=place,
+            count=1 if why else streams,
+        )
+        for kind, (name, why) in enumerate(zip(program.kinds, whole, strict=True))
+        for place in range(1 if why else streams)
+    )
+
+
+def why_whole(program: Program, kind: int) -> str:
+    """Return why events of a kind must be in one stream; "" where they may be in several."""
+    if isinstance(program, DGSProgram) and program.depends(Tag(kind), Tag(kind)):
+        return f"events of kind {program.kinds[kind]} depend on each other"
+    if isinstance(program, Query) and program.operators[0].join is not None:
+        return "the engines' joins read one stream for each of their inputs"
+    return ""

@@ -1,0 +1,260 @@
+"""CSV files as tables, read in blocks: plain, gzip or xz, alone or in tar or zip archives.
+
+A file may be larger than memory. Rows count from 1, with the header, as lines do where no cell
+holds a line end and no line is empty.
+"""
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.imports.raw import Part as RawPart
+from workloads.datasets.imports.raw import parts, readable
+from workloads.datasets.tables.found import Paths, found_files, paths_beside
+from workloads.datasets.tables.table import Chunk, Part
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BLOCK_BYTES = 8 << 20
+"""Read at a time; no row may be longer."""
+_HEADER_BYTES = 1 << 20
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextFiles:
+    """CSV files.
+
+    Attributes:
+        paths: files, or globs of files.
+        delimiter: between cells.
+        header: whether the first row names the columns; else they are called 1, 2, ...
+    """
+
+    paths: Paths
+    delimiter: str
+    header: bool
+
+    @property
+    def label(self) -> str:
+        """As `Source.label`."""
+        return ", ".join(Path(path).name for path in self.paths)
+
+    def files(self) -> tuple[Path, ...]:
+        """As `Source.files`."""
+        return found_files(self.paths, folders=None)
+
+    def content(self) -> str:
+        """As `Source.content`."""
+        return ""
+
+    def beside(self, folder: Path) -> "TextFiles":
+        """As `Source.beside`."""
+        return TextFiles(
+            paths=paths_beside(self.paths, folder), delimiter=self.delimiter, header=self.header
+        )
+
+    def parts(self, at: Callable[[int], None]) -> Iterator[Part]:
+        """As `Source.parts`."""
+        done = 0
+        for path in self.files():
+            for raw in parts(path):
+                yield self._part(raw, partial(_tell, at, raw, done))
+            done += path.stat().st_size
+
+    def _part(self, raw: RawPart, at: Callable[[], None]) -> Part:
+        text = _Text(raw)
+        with readable(raw.place, lambda: "its beginning"):
+            names = text.names(self.delimiter)
+        if not self.header:
+            names = tuple(str(number) for number in range(1, len(names) + 1))
+        return Part(
+            place=raw.place,
+            names=names,
+            chunks=lambda chosen: self._chunks(raw, text, names, chosen, at),
+        )
+
+    def _chunks(
+        self,
+        raw: RawPart,
+        text: "_Text",
+        names: Sequence[str],
+        chosen: Sequence[int],
+        at: Callable[[], None],
+    ) -> Iterator[Chunk]:
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        skipped: list[int] = []
+        ragged: list[str] = []
+
+        def skip(row: "arrow_csv.InvalidRow") -> str:
+            skipped.append(row.number)
+            ragged.append(
+                f"{raw.place}: row {row.number}: {row.actual_columns} columns instead of "
+                f"{row.expected_columns}: {row.text[:60]!r}"
+            )
+            return "skip"
+
+        last = len(names) - 1
+        inner = [str(number) for number in range(len(names))]
+        wanted = sorted({*chosen, last})
+        good = 0
+        with readable(raw.place, lambda: f"row {good + len(skipped)}"):
+            try:
+                reader = arrow_csv.open_csv(
+                    pa.PythonFile(text, mode="r"),
+                    read_options=arrow_csv.ReadOptions(
+                        use_threads=False,
+                        block_size=BLOCK_BYTES,
+                        column_names=inner,
+                        encoding=text.encoding,
+                    ),
+                    parse_options=arrow_csv.ParseOptions(
+                        delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=skip
+                    ),
+                    convert_options=arrow_csv.ConvertOptions(
+                        column_types={name: pa.binary() for name in inner},
+                        include_columns=[inner[index] for index in wanted],
+                    ),
+                )
+                ending = b""
+                for batch in reader:
+                    if not batch.num_rows:
+                        continue
+                    rows = _numbers(good, batch.num_rows, skipped)
+                    good += batch.num_rows
+                    ending = batch.column(wanted.index(last))[-1].as_py()
+                    columns = [batch.column(wanted.index(index)) for index in chosen]
+                    begin = int(self.header and rows[0] == 1)
+                    yield _chunk(raw.place, columns, rows, begin, ragged)
+                    ragged = []
+                    at()
+            except pa.ArrowInvalid as error:
+                raise DatasetError(
+                    f"{raw.place} cannot be read as CSV after row {good + len(skipped)}: "
+                    f"{_explained(error)}"
+                ) from error
+            if text.quotes % 2 and b"\n" in ending:
+                raise DatasetError(
+                    f"{raw.place}: row {good + len(skipped)}: a quote is opened and never closed; "
+                    "the rest of the file is in its last cell"
+                )
+        if ragged:
+            yield _chunk(
+                raw.place, [pa.array([], pa.binary()) for _ in chosen], rows[:0], 0, ragged
+            )
+
+
+def _tell(at: Callable[[int], None], raw: RawPart, done: int) -> None:
+    at(done + raw.at())
+
+
+class _Text:
+    """The bytes of a text, of which the beginning has been looked at; what Arrow reads from."""
+
+    closed = False
+
+    def __init__(self, raw: RawPart) -> None:
+        self._raw = raw
+        self._head: bytes | None = None
+        self.encoding = "utf8"
+        self.quotes = 0
+
+    def names(self, delimiter: str) -> tuple[str, ...]:
+        """Return the cells of the first row, without blanks around them."""
+        place = self._raw.place
+        self._head = self._raw.file.read(_HEADER_BYTES)
+        if self._head.startswith(_UTF16):
+            self.encoding = "utf-16"
+        elif b"\0" in self._head[:_HEADER_BYTES]:
+            line = self._head[: self._head.index(b"\0")].count(b"\n") + 1
+            raise DatasetError(
+                f"{place}: line {line} holds a byte 0, so this is no CSV in UTF-8; if it is UTF-16 "
+                "without its mark, convert it to UTF-8"
+            )
+        encoding = "utf-8-sig" if self.encoding == "utf8" else self.encoding
+        whole = self._head[: len(self._head) & ~1] if self.encoding == "utf-16" else self._head
+        text = whole.decode(encoding, errors="replace")
+        try:
+            for record in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
+                if record:
+                    return tuple(name.strip() for name in record)
+        except csv.Error as error:
+            raise DatasetError(f"{place}: the first row is not CSV ({error})") from error
+        raise DatasetError(f"{place} is empty; there is nothing to import")
+
+    def read(self, size: int = -1) -> bytes:
+        """Read on, as files do."""
+        head, self._head = self._head, None
+        if head is not None and 0 <= size < len(head):
+            head, self._head = head[:size], head[size:]
+        found = self._raw.file.read(size) if head is None else head
+        self.quotes += found.count(b'"')
+        return found
+
+    def close(self) -> None:
+        """Leave the file to who opened it."""
+
+
+def _numbers(good: int, count: int, skipped: Sequence[int]) -> npt.NDArray[np.int64]:
+    """Return the numbers of good rows [good, good + count), given those that were skipped."""
+    index = np.arange(good, good + count)
+    before = np.array(skipped, np.int64) - 1 - np.arange(len(skipped))
+    return index + 1 + np.searchsorted(before, index, side="right")
+
+
+def _chunk(
+    place: str,
+    columns: Sequence["pa.Array"],
+    rows: npt.NDArray[np.int64],
+    begin: int,
+    bad: list[str],
+) -> Chunk:
+    """Return a chunk of the rows from `begin` on whose cells are UTF-8."""
+    import pyarrow as pa
+
+    texts, wrong = [], np.zeros(len(rows), np.bool_)
+    for column in columns:
+        try:
+            texts.append(column.cast(pa.string()))
+        except pa.ArrowInvalid:
+            found = [_decoded(cell) for cell in column.to_pylist()]
+            wrong |= np.array([text is None for text in found], np.bool_)
+            texts.append(pa.array(found, pa.string()))
+    wrong[:begin] = False
+    bad = [*bad, *(f"{place}: row {row}: it is not UTF-8" for row in rows[wrong])]
+    kept = np.flatnonzero(~wrong)[begin:]
+    if begin or len(kept) < len(rows):
+        texts = [column.take(pa.array(kept)) for column in texts]
+    numbers = rows[kept]
+    names = [str(index) for index in range(len(texts))]
+    return Chunk(
+        batch=pa.RecordBatch.from_arrays(texts, names),
+        number=lambda index: int(numbers[index]),
+        bad=bad,
+    )
+
+
+def _decoded(cell: bytes) -> str | None:
+    try:
+        return cell.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _explained(error: Exception) -> str:
+    if "straddling" in str(error):
+        return (
+            f"a row is longer than {BLOCK_BYTES >> 20} MiB, or a quote is opened and never closed"
+        )
+    return str(error)

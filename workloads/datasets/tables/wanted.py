@@ -1,0 +1,185 @@
+"""What a program wants of a table, and which columns give it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.tables.table import NO_COLUMN, Table
+from workloads.model import DGSProgram, Program, Query
+
+SHOWN_COLUMNS = 20
+TS, KEY, KIND = "ts", "key", "kind"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a program reads.
+
+    Attributes:
+        program: its name.
+        kinds: of its events.
+        keyed: whether events have keys.
+        fields: dtype of each field, of all kinds.
+        lists: dtype of the elements of each field that holds lists.
+        of_kind: the fields and lists that each kind must have. With several kinds of a DGS program
+            that is not known: what a kind has in no row, it does not carry.
+        certain: whether `of_kind` is known.
+    """
+
+    program: str
+    kinds: tuple[str, ...]
+    keyed: bool
+    fields: Mapping[str, np.dtype[Any]]
+    lists: Mapping[str, np.dtype[Any]]
+    of_kind: tuple[frozenset[str], ...]
+    certain: bool
+
+    def schema(self) -> list[Any]:
+        """Return it as JSON can hold it: equal where two programs read a table alike."""
+        return [
+            list(self.kinds),
+            self.keyed,
+            {name: dtype.str for name, dtype in self.fields.items()},
+            {name: dtype.str for name, dtype in self.lists.items()},
+            [sorted(names) for names in self.of_kind],
+        ]
+
+
+def wanted_by(program: Program) -> Wanted:
+    """Return what a program reads.
+
+    Raises:
+        DatasetError: a field is of a type that no column gives.
+    """
+    fields = {name: program.event[name] for name in program.event.names or ()}
+    lists: Mapping[str, np.dtype[Any]] = {}
+    every = frozenset(fields)
+    of_kind = tuple(every for _ in program.kinds)
+    if isinstance(program, Query):
+        first = program.operators[0]
+        lists = first.lists
+        of_kind = tuple(
+            frozenset((*(part.fields.names or ()), *(name for name, _ in part.lists)))
+            for part in first.inputs
+        )
+    for name, dtype in {**fields, **lists}.items():
+        if dtype.kind not in "iufb":
+            raise DatasetError(
+                f"program {program.name}: field {name} is of type {dtype}; tables give whole "
+                "numbers, floats, booleans, and lists of them"
+            )
+    return Wanted(
+        program=program.name,
+        kinds=program.kinds,
+        keyed=isinstance(program, DGSProgram) and program.keyed,
+        fields=fields,
+        lists=lists,
+        of_kind=of_kind,
+        certain=not isinstance(program, DGSProgram) or len(program.kinds) == 1,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """Which columns of a part give what is wanted.
+
+    Attributes:
+        index: of the column, by role: `ts`, `key`, `kind`, or a field as `.name`.
+        kind: the kind of all rows; None: it is in the column of `kind`.
+    """
+
+    index: Mapping[str, int]
+    kind: int | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+def check_meaning(table: Table, wanted: Wanted) -> None:
+    """Refuse what a table says of its columns and no part of it can mend.
+
+    Raises:
+        DatasetError: it names a field that the program does not have, keys that it does not have,
+            or no keys though it has some.
+    """
+    where = f"table {table.source.label}, program {wanted.program}"
+    known = (*wanted.fields, *wanted.lists)
+    for what, names in (("columns", table.columns), ("ids", table.ids)):
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise DatasetError(
+                f"{where}: {what} names {', '.join(unknown)}, which is no field of the program; "
+                f"it has {', '.join(known) or 'none'}"
+            )
+    for name in table.ids:
+        if {**wanted.fields, **wanted.lists}[name].kind not in "iu":
+            raise DatasetError(f"{where}: ids names {name}, whose type is not a whole number")
+    if table.key is not None and not wanted.keyed:
+        raise DatasetError(
+            f"{where}: key is {table.key!r}, but the program has no keys of its own; leave it out, "
+            "and name the columns of its fields"
+        )
+    if table.key is None and wanted.keyed:
+        raise DatasetError(f"{where}: the program is keyed; say which column is the key (key=...)")
+    if table.kind is None and len(wanted.kinds) > 1:
+        raise DatasetError(
+            f"{where}: the program has the kinds {', '.join(wanted.kinds)}; say which column names "
+            "them, or which kind all rows are of (kind=...)"
+        )
+
+
+def choose(table: Table, wanted: Wanted, names: Sequence[str], place: str) -> Chosen:
+    """Return which columns give what is wanted.
+
+    Raises:
+        DatasetError: a column is missing, or there are several of its name.
+    """
+    fixed = _fixed_kind(table, wanted, names, place)
+    roles = {TS: table.ts}
+    if table.key is not None:
+        roles[KEY] = table.key
+    if fixed is None:
+        assert table.kind is not None, "check_meaning"
+        roles[KIND] = table.kind
+    needed = frozenset().union(*wanted.of_kind) if fixed is None else wanted.of_kind[fixed]
+    for name in (*wanted.fields, *wanted.lists):
+        column = table.columns.get(name, name)
+        if name in needed and column != NO_COLUMN:
+            roles[f".{name}"] = column
+    index = {role: _find(role, column, names, place) for role, column in roles.items()}
+    return Chosen(index=index, kind=fixed, names=roles)
+
+
+def _fixed_kind(table: Table, wanted: Wanted, names: Sequence[str], place: str) -> int | None:
+    if table.kind is None:
+        return 0
+    if table.kind in names:
+        return None
+    kind = table.kind.removeprefix("=")
+    if kind in wanted.kinds:
+        return wanted.kinds.index(kind)
+    raise DatasetError(
+        f"{place}: kind is {table.kind!r}, which is neither a column ({_listed(names)}) nor one of "
+        f"the kinds {', '.join(wanted.kinds)}"
+    )
+
+
+def _find(role: str, column: str, names: Sequence[str], place: str) -> int:
+    count = names.count(column)
+    if count == 1:
+        return names.index(column)
+    if count:
+        raise DatasetError(
+            f"{place}: {count} columns are called {column}; rename all but one of them"
+        )
+    if role.startswith("."):
+        wants = f"field {role[1:]}; name its column ({role[1:]}=...), or {NO_COLUMN} for none"
+    else:
+        wants = f"{role}; name its column ({role}=...)"
+    raise DatasetError(f"{place}: no column {column} for {wants}; there are {_listed(names)}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:SHOWN_COLUMNS])
+    return f"{shown}, and {len(names) - SHOWN_COLUMNS} more" if names[SHOWN_COLUMNS:] else shown
