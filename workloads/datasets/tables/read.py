@@ -269,7 +269,7 @@ class _Block:
 
     def _check_empty(self, kind: npt.NDArray[np.int8]) -> None:
         """Take rows without a field that their kind must have for bad."""
-        if not self._wanted.certain:
+        if not self._wanted.certain and self._chosen.kind is None:
             return
         for name, empty in self._empty.items():
             if not empty.any() or f".{name}" not in self._cells:

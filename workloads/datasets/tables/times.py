@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -34,10 +34,11 @@ if TYPE_CHECKING:
 FARTHEST = 2**61
 """Event times end here: engines add windows to them, in 64 bits."""
 
+_DAY_S = 86_400
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 _FROM = ((10**8, ""), (10**11, "s"), (10**14, "ms"), (10**17, "us"))
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _MOST_KNOWN = 1 << 20
@@ -76,6 +77,8 @@ class Clock:
         kind = column.type
         if pa.types.is_dictionary(kind):
             column, kind = column.dictionary_decode(), kind.value_type
+        if pa.types.is_null(kind):
+            return np.zeros(len(column), np.int64), dict.fromkeys(range(len(column)), "is empty")
         if pa.types.is_date(kind):
             column = column.cast(pa.timestamp("s" if pa.types.is_date32(kind) else "ms"))
             kind = column.type
@@ -129,8 +132,11 @@ class Clock:
         texts: list[str] = coded.dictionary.to_pylist()
         if self._form is None:
             first = next((text for text in texts if text), None)
-            if first is not None:
-                self._see(first)
+            if first is None:
+                return np.zeros(len(column), np.int64), dict.fromkeys(
+                    range(len(column)), "is empty"
+                )
+            self._see(first)
         if len(self._known) > _MOST_KNOWN:
             self._known.clear()
         found = self._quick(coded.dictionary)
@@ -170,7 +176,7 @@ class Clock:
                 except pa.ArrowInvalid:
                     stamps = texts.cast(pa.timestamp("us", "UTC"))
                 return self._stamped(stamps)
-            if self._form in ("", *_NAMES):
+            if self._form in ("", *_NAMES) and not _hexadecimal(texts):
                 values = texts.cast(pa.int64()).to_numpy(zero_copy_only=False)
                 return self._scaled(np.asarray(values), self._form or self._unit, {})
         except pa.ArrowInvalid:
@@ -206,26 +212,26 @@ class Clock:
         """Return times of the zone's clocks as those of UTC."""
         if self._zone == "UTC":
             return values, {}
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        clocks = pa.array(values).cast(pa.timestamp(unit))
-        options: dict[str, Any] = {"ambiguous": "earliest", "nonexistent": "earliest"}
-        stamps = pc.assume_timezone(clocks, self._zone, **options)
-        back = pc.local_timestamp(stamps)
-        missing = np.flatnonzero(
-            pc.not_equal(back, clocks).fill_null(False).to_numpy(zero_copy_only=False)
-        )
-        shown = clocks.cast(pa.string())
-        return np.asarray(stamps.cast(pa.int64()).to_numpy(zero_copy_only=False)), {
-            int(row): f"'{shown[int(row)]}' is in an hour that {self._zone} left out"
-            for row in missing
-        }
+        zone, per_second = ZoneInfo(self._zone), _PER_SECOND[unit]
+        seconds = values // per_second
+        days, day = np.unique(seconds // _DAY_S, return_inverse=True)
+        offsets = np.array([_offset_s(zone, found) for found in days.tolist()], np.float64)
+        found, bad = offsets[day], {}
+        for row in np.flatnonzero(np.isnan(found)):  # clocks are changed on that day
+            second = int(seconds[row])
+            time = _clock_time(second)
+            if time is None:
+                bad[int(row)] = f"{values[row]} is beyond the years 1 to 9999"
+            elif _missing(time.replace(tzinfo=zone), zone):
+                bad[int(row)] = f"'{time}' is in an hour that {self._zone} left out"
+            else:
+                found[row] = _seconds(time.replace(tzinfo=zone).utcoffset())
+        return values - np.nan_to_num(found).astype(np.int64) * per_second, bad
 
     def _scaled(self, values: npt.NDArray[np.int64], unit: str, bad: dict[int, str]) -> Times:
         """Return times of a unit in that of event time."""
         before, after = _PER_SECOND[unit], _PER_SECOND[self._unit]
-        most = FARTHEST if after <= before else FARTHEST * before // after
+        most = min(2**63 - 1, FARTHEST * before // after)
         far = np.flatnonzero((values > most) | (values < -most))
         for row in far:
             bad.setdefault(int(row), f"{values[row]} is beyond 2^61 {_NAMES[self._unit]}")
@@ -259,6 +265,33 @@ def _missing(time: datetime, zone: ZoneInfo) -> bool:
     """Tell whether no clock of the zone ever showed this time."""
     back = time.astimezone(UTC).astimezone(zone)
     return back.replace(tzinfo=None) != time.replace(tzinfo=None)
+
+
+def _hexadecimal(texts: "pa.Array") -> bool:
+    """Tell whether Arrow might take one for a hexadecimal number."""
+    import pyarrow.compute as pc
+
+    return bool(pc.any(pc.match_substring(texts, "x", ignore_case=True)).as_py())
+
+
+def _offset_s(zone: ZoneInfo, day: int) -> float:
+    """Return the offset of a day's clocks from UTC in seconds; nan where it changes."""
+    midnights = [_clock_time((day + after) * _DAY_S) for after in (0, 1)]
+    found = {_seconds(time.replace(tzinfo=zone).utcoffset()) for time in midnights if time}
+    return found.pop() if len(found) == 1 and None not in midnights else float("nan")
+
+
+def _clock_time(second: int) -> datetime | None:
+    """Return what a clock shows that many seconds after it showed 1970; None: no such year."""
+    try:
+        return datetime(1970, 1, 1) + timedelta(seconds=second)
+    except OverflowError:
+        return None
+
+
+def _seconds(offset: timedelta | None) -> float:
+    assert offset is not None, "the time has a zone"
+    return offset.total_seconds()
 
 
 def _valid(column: "pa.Array") -> npt.NDArray[np.bool_]:

@@ -1,0 +1,205 @@
+"""Times of exports, each in event time of milliseconds where nothing else is said."""
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta, timezone
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.workloads.datasets.tables.programs import SUMS, made, text
+from workloads.datasets.catalog import Catalog
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.tables import arrow, csv
+from workloads.datasets.tables.times import Clock
+
+EIGHT = 1_291_191_960_000
+"""2010-12-01 08:26 UTC, in ms."""
+
+
+def times(
+    cells: Sequence[object], form: str | None = None, zone: str = "UTC", unit: str = "ms"
+) -> list[int]:
+    found, bad = Clock(form, zone, unit).read(pa.array(cells), "here")
+    assert not bad
+    return found.tolist()
+
+
+def why(cell: object, form: str | None = None, zone: str = "UTC", unit: str = "ms") -> str:
+    first = "1" if form in ("s", "ms", "us", "ns") else None
+    column = pa.array([cell] if first is None or not isinstance(cell, str) else [first, cell])
+    _, bad = Clock(form, zone, unit).read(column, "here")
+    assert list(bad) == [len(column) - 1]
+    return bad[len(column) - 1]
+
+
+@pytest.mark.parametrize(
+    ("cell", "form", "ms"),
+    [
+        ("12/1/10 8:26", "%m/%d/%y %H:%M", EIGHT),
+        ("01.12.2010 08:26:00", "%d.%m.%Y %H:%M:%S", EIGHT),
+        ("01/Dec/2010:09:26:00 +0100", "%d/%b/%Y:%H:%M:%S %z", EIGHT),
+        ("2010-12-01 08:26:00.5", "%Y-%m-%d %H:%M:%S.%f", EIGHT + 500),
+        ("20101201", "%Y%m%d", EIGHT - 8 * 3_600_000 - 26 * 60_000),
+        ("2010-12-01T08:26:00Z", None, EIGHT),
+        ("2010-12-01 08:26", None, EIGHT),
+        ("2010-12-01T10:26:00.123456789+02:00", None, EIGHT + 123),
+        (" 2010-12-01 08:26:00.9999999 ", "iso", EIGHT + 999),
+        ("2010-12-01", None, EIGHT - 8 * 3_600_000 - 26 * 60_000),
+        ("Wed Dec 01 08:26:00 +0000 2010", None, EIGHT),
+        ("1291191960", None, EIGHT),
+        ("1291191960.25", None, EIGHT + 250),
+        ("1.29119196e9", None, EIGHT),
+        ("1291191960000", None, EIGHT),
+        ("1291191960000000", None, EIGHT),
+        ("1291191960000000000", None, EIGHT),
+        ("1291191960", "ms", 1_291_191_960),
+        ("1291191960.0009", "s", EIGHT),
+        ("-1.5", "s", -1500),
+        ("-0.0001", "s", -1),
+        ("17", None, 17),
+        (20101201, "%Y%m%d", EIGHT - 8 * 3_600_000 - 26 * 60_000),
+        (1_291_191_960, None, EIGHT),
+        (1_291_191_960.123, None, EIGHT + 123),
+        (datetime(2010, 12, 1, 8, 26), None, EIGHT),
+        (datetime(2010, 12, 1, 9, 26, tzinfo=timezone(timedelta(hours=1))), None, EIGHT),
+        (date(2010, 12, 1), None, EIGHT - 8 * 3_600_000 - 26 * 60_000),
+    ],
+)
+def test_the_forms_of_real_exports_are_read(cell: object, form: str | None, ms: int):
+    assert times([cell], form) == [ms]
+    assert times([cell, cell], form) == [ms, ms]
+
+
+def test_one_form_holds_for_all_rows():
+    assert times(["99999999", "100000000"]) == [99_999_999, 100_000_000]
+    assert times(["100000000", "99999999"]) == [100_000_000_000, 99_999_999_000]
+    assert "'2010-12-01' is no number of seconds" in why("2010-12-01", "s")
+
+
+@pytest.mark.parametrize(("unit", "per_s"), [("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9)])
+def test_event_time_may_have_any_unit(unit: str, per_s: int):
+    cells = ["2010-12-01T08:26:00", "2010-12-01T08:26:01"]
+    assert times(cells, unit=unit) == [EIGHT // 1000 * per_s, (EIGHT // 1000 + 1) * per_s]
+    assert times([1_291_191_960], "s", unit=unit) == [EIGHT // 1000 * per_s]
+    assert times([5], unit=unit) == [5]
+
+
+class TestZones:
+    def test_times_without_a_zone_are_those_of_the_zone_that_is_said(self):
+        winter, summer = "2010-12-01 09:26:00", "2010-07-01 10:26:00"
+        there = times([winter, summer], zone="Europe/Berlin")
+        assert there == times(["2010-12-01 08:26:00", "2010-07-01 08:26:00"])
+        assert times(["12/1/10 9:26"], "%m/%d/%y %H:%M", zone="Europe/Berlin") == [EIGHT]
+        assert times([datetime(2010, 12, 1, 9, 26)], zone="Europe/Berlin") == [EIGHT]
+        assert times(["2010-12-01T08:26:00Z"], zone="Europe/Berlin") == [EIGHT]
+
+    @pytest.mark.parametrize("form", [None, "%Y-%m-%d %H:%M:%S"])
+    def test_an_hour_that_came_twice_is_the_first_and_one_that_never_came_is_bad(
+        self, form: str | None
+    ):
+        # Clocks went from 3:00 to 2:00 on 31 October 2010, and from 2:00 to 3:00 on 28 March.
+        (twice,) = times(["2010-10-31 02:30:00"], form, zone="Europe/Berlin")
+        assert twice == datetime(2010, 10, 31, 0, 30, tzinfo=UTC).timestamp() * 1000
+        words = why("2010-03-28 02:30:00", form, zone="Europe/Berlin")
+        assert "is in an hour that Europe/Berlin left out" in words
+
+    def test_an_unknown_zone_is_refused_when_the_table_is_declared(self):
+        with pytest.raises(DatasetError, match="zone is 'Mars/Base', which is not known here"):
+            csv("a.csv", ts="t", zone="Mars/Base")
+
+
+@pytest.mark.parametrize(
+    ("cell", "form", "words"),
+    [
+        ("", None, "is empty"),
+        (None, "s", "is empty"),
+        ("02/31/10", "%m/%d/%y", "'02/31/10' is not of the form %m/%d/%y"),
+        ("12/1/10 8:26 PM", "%m/%d/%y %H:%M", "is not of the form"),
+        ("yesterday", "iso", "'yesterday' is no ISO 8601 time"),
+        ("nan", "s", "'nan' is no number of seconds"),
+        ("inf", "ms", "'inf' is no number of milliseconds"),
+        ("0x10", "s", "'0x10' is no number"),
+        (float("nan"), "s", "is empty"),
+        (float("inf"), "s", "is empty"),
+        (1e300, "s", "beyond 2^61"),
+        ("9223372036854775808", "ms", "9223372036854775808 is beyond 2^61"),
+        ("-9223372036854775808", "ms", "beyond 2^61"),
+        (2**63 - 1, "s", "beyond 2^61"),
+        (-(2**63), "ms", "beyond 2^61"),
+        (2**62, "ns", None),
+    ],
+)
+def test_what_is_no_time_is_told(cell: object, form: str | None, words: str | None):
+    if words is None:
+        assert times([cell], form) == [2**62 // 10**6]
+    else:
+        assert words in why(cell, form)
+
+
+def test_unsigned_times_of_63_bits_are_not_taken_for_negative_ones():
+    column = pa.array([1, 2**63], pa.uint64())
+    found, bad = Clock("ms", "UTC", "ms").read(column, "here")
+    assert found[0] == 1
+    assert bad == {1: "9223372036854775808 is beyond 2^61"}
+
+
+def test_a_pattern_for_a_column_of_timestamps_is_refused(catalog: Catalog):
+    table = pa.table({"t": [datetime(2010, 12, 1)], "value": [1]})
+    with pytest.raises(DatasetError, match=r"of type .* already; leave out the time format"):
+        made(arrow(table, ts="t", kind="=value", time_format="%Y"), SUMS, catalog)
+
+
+def test_a_time_format_that_is_none_is_refused():
+    with pytest.raises(DatasetError, match="time_format is 'minutes'; give one of iso, s, ms"):
+        csv("a.csv", ts="t", time_format="minutes")
+
+
+def test_what_was_assumed_of_times_is_kept_with_the_dataset(catalog: Catalog, tmp_path: Path):
+    file = text(tmp_path / "a.csv", "t,value", "1291191960,1")
+    origin = made(csv(file, ts="t", kind="=value"), SUMS, catalog).origin
+    assert origin["times"] == "seconds since 1970 (seen from the first row)"
+    assert (origin["zone"], origin["unit"]) == ("UTC", "ms")
+
+
+@given(st.lists(st.integers(-(2**60), 2**60), min_size=1), st.sampled_from(["s", "ms", "us", "ns"]))
+def test_whole_numbers_are_scaled_like_exact_fractions(values: list[int], form: str):
+    per_s = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[form]
+    exact = [value * 1000 // per_s for value in values]
+    texts, bad = Clock(form, "UTC", "ms").read(pa.array([str(v) for v in values]), "here")
+    numbers, same = Clock(form, "UTC", "ms").read(pa.array(values, pa.int64()), "here")
+    assert set(bad) == set(same) == {row for row, ms in enumerate(exact) if abs(ms) > 2**61}
+    kept = np.array([row not in bad for row in range(len(values))])
+    wanted = [ms for ms in exact if abs(ms) <= 2**61]
+    assert texts[kept].tolist() == numbers[kept].tolist() == wanted
+
+
+@given(
+    st.lists(
+        st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1)).map(
+            lambda time: time.replace(microsecond=0)
+        ),
+        min_size=1,
+    ),
+    st.sampled_from(["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata"]),
+)
+def test_patterns_timestamps_and_iso_times_agree(found: list[datetime], zone: str):
+    here = ZoneInfo(zone)
+    exact = {
+        row: (time.replace(tzinfo=here) - datetime(1970, 1, 1, tzinfo=UTC))
+        // timedelta(milliseconds=1)
+        for row, time in enumerate(found)
+        if time.replace(tzinfo=here).astimezone(UTC).astimezone(here).replace(tzinfo=None) == time
+    }
+    columns = {
+        "%Y-%m-%d %H:%M:%S": pa.array([f"{time:%Y-%m-%d %H:%M:%S}" for time in found]),
+        "iso": pa.array([time.isoformat() for time in found]),
+        None: pa.array(found, pa.timestamp("us")),
+    }
+    for form, column in columns.items():
+        ms, bad = Clock(form, zone, "ms").read(column, "here")
+        assert {row: int(ms[row]) for row in range(len(found)) if row not in bad} == exact
