@@ -1,4 +1,4 @@
-"""`lab data import KIND`: a command for each kind of raw file, with the kind's own options."""
+"""`lab data import KIND`: a command for tables, and one for each kind of raw file."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +8,8 @@ import click
 from rich.console import Console
 
 from lab.cli.catalogue import catalog_at, master_option, root_option, step_bar, way_option
+from lab.cli.columns import columns_of
+from lab.cli.data_table import table
 from lab.cli.data_view import print_id
 from lab.cli.once import Once
 from workloads.datasets.dataset import Dataset
@@ -41,7 +43,7 @@ class ImportGroup(click.Group):
         """Return the names of all kinds."""
         from workloads.datasets.imports.registry import KINDS
 
-        return [kind.name for kind in KINDS]
+        return [str(table.name), *(kind.name for kind in KINDS)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a kind.
@@ -51,6 +53,8 @@ class ImportGroup(click.Group):
         """
         from workloads.datasets.imports.registry import import_kind
 
+        if cmd_name == table.name:
+            return table
         return _command(import_kind(cmd_name))
 
 
@@ -77,7 +81,7 @@ def _command(kind: ImportKind) -> click.Command:
             sort=sort,
             source=source,
             licence=licence,
-            columns=_pairs(columns),
+            columns=columns_of(columns),
             settings={setting.name: settings[_variable(setting)] for setting in kind.settings},
         )
         with step_bar() as progress:
@@ -126,18 +130,6 @@ def _columns_option(kind: ImportKind) -> Callable[..., Any]:
 
 def _variable(setting: Setting) -> str:
     return "own_" + setting.name.replace("-", "_")
-
-
-def _pairs(texts: tuple[str, ...]) -> dict[str, str]:
-    pairs: dict[str, str] = {}
-    for text in (part for whole in texts for part in whole.split(",")):
-        role, equals, column = text.partition("=")
-        if not (role and equals and column) or role in pairs:
-            raise click.BadParameter(
-                f"{text!r} is not of the form ROLE=COLUMN, or comes twice", param_hint="--columns"
-            )
-        pairs[role] = column
-    return pairs
 
 
 def _print(dataset: Dataset) -> None:

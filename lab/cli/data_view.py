@@ -80,7 +80,7 @@ def origin_words(dataset: Dataset) -> str:
     origin = dataset.origin
     files, params = origin.get("files"), origin.get("params", {})
     if isinstance(files, list):
-        names = ", ".join(str(file["name"]) for file in files)
+        names = ", ".join(str(file["name"]) for file in files) or origin.get("table")
         return f"import {origin.get('import')}: {names}"
     assert isinstance(params, dict), "manifest.read checks it"
     words = " ".join(f"{name}={value}" for name, value in params.items())

@@ -12,10 +12,14 @@ def how_to_make_again(dataset: Dataset) -> str:
     """Return the command that makes a dataset again, as the end of a message."""
     origin = dataset.origin
     files, params = origin.get("files"), origin.get("params")
+    if files == []:
+        return f"make it again from {origin.get('table')}: run what declares that table"
     if isinstance(files, list):
         words = ["lab", "data", "import", str(origin.get("import"))]
         for file in files:
             words += ["--file", str(file.get("name"))]
+        if origin.get("import") == "table":
+            words += ["--workload", _workload_of(dataset.workload)]
         words += ["--streams", str(origin.get("streams", 1))]
         return (
             f"make it again from its files: {shlex.join(words)} (and what else "

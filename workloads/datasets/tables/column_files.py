@@ -43,7 +43,7 @@ class ColumnFiles:
 
     def content(self) -> str:
         """As `Source.content`."""
-        return ""
+        return "arrow" if self.ipc else "parquet"
 
     def beside(self, folder: Path) -> "ColumnFiles":
         """As `Source.beside`."""
@@ -71,7 +71,7 @@ def _parquet(path: Path) -> Iterator[Part]:
                 batches = file.iter_batches(batch_size=ROWS, columns=wanted)
                 yield from chunked(batches, [wanted.index(names[index]) for index in chosen])
 
-        yield Part(place=str(path), names=names, chunks=chunks)
+        yield Part(place=str(path), file=path.name, names=names, chunks=chunks)
 
 
 def _arrow(path: Path) -> Iterator[Part]:
@@ -93,7 +93,7 @@ def _arrow(path: Path) -> Iterator[Part]:
             with _reading(path, "Arrow IPC"):
                 yield from chunked(batches, chosen)
 
-        yield Part(place=str(path), names=tuple(reader.schema.names), chunks=chunks)
+        yield Part(place=str(path), file=path.name, names=tuple(reader.schema.names), chunks=chunks)
 
 
 def chunked(batches: "Iterator[pa.RecordBatch]", chosen: Sequence[int]) -> Iterator[Chunk]:

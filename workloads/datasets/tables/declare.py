@@ -8,7 +8,7 @@ from workloads.datasets.errors import DatasetError
 from workloads.datasets.tables.column_files import ColumnFiles
 from workloads.datasets.tables.found import paths_of
 from workloads.datasets.tables.memory import of_arrays, of_frame, of_rows
-from workloads.datasets.tables.table import Source, Table
+from workloads.datasets.tables.table import FILE, NO_COLUMN, ROW, Source, Table
 from workloads.datasets.tables.text_files import TextFiles
 
 Path_ = str | Path | Sequence[str | Path]
@@ -31,15 +31,18 @@ class Meaning(TypedDict, total=False):
 def csv(path: Path_, *, ts: str, delimiter: str = ",", **meaning: Unpack[Meaning]) -> Table:
     """Return a table of CSV files, plain, compressed or in archives; globs are allowed.
 
-    Columns are named by the first row, or, where `ts` is a number, by numbers from 1, and then the
-    first row is a row like the others.
+    Columns are named by the first row, or, where all that are named are numbers, counted from 1,
+    and then the first row is a row like the others.
 
     Raises:
         DatasetError: a value is out of range.
     """
     if not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii():
         raise DatasetError(f"csv: delimiter is {delimiter!r}; give one character, such as ';'")
-    source = TextFiles(paths=paths_of(path), delimiter=delimiter, header=not str(ts).isdecimal())
+    named = [ts, meaning.get("key"), *dict(meaning.get("columns") or {}).values()]
+    columns = [str(name) for name in named if name not in (None, NO_COLUMN, FILE, ROW)]
+    numbered = bool(columns) and all(name.isdecimal() for name in columns)
+    source = TextFiles(paths=paths_of(path), delimiter=delimiter, header=not numbered)
     return _table(source, ts, **meaning)
 
 

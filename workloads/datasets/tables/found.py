@@ -30,7 +30,9 @@ def paths_of(given: object) -> Paths:
 def paths_beside(paths: Paths, folder: Path) -> Paths:
     """Return paths, the relative ones taken from a folder."""
     escaped = Path(glob.escape(str(folder)))
-    return tuple(str((escaped if _is_glob(path) else folder) / path) for path in paths)
+    return tuple(
+        str((escaped if _is_glob(archive_of(path)[0]) else folder) / path) for path in paths
+    )
 
 
 def found_files(paths: Paths, *, folders: str | None) -> tuple[Path, ...]:
@@ -49,6 +51,26 @@ def found_files(paths: Paths, *, folders: str | None) -> tuple[Path, ...]:
     for file in files:
         check_readable(file)
     return tuple(files)
+
+
+def archive_of(path: str) -> tuple[str, str]:
+    """Return the file of a path, and the pattern of the members that are wanted of it."""
+    archive, mark, pattern = path.partition("!")
+    return (archive, pattern) if mark and not Path(path).exists() else (path, "*")
+
+
+def first_file(paths: Paths) -> Path:
+    """Return a file of the first path, whatever form it has.
+
+    Raises:
+        DatasetError: there is none, or it cannot be read.
+    """
+    first, _ = archive_of(paths[0])
+    here = Path(first).absolute()
+    inside = sorted(here.rglob("*.parquet")) or sorted(here.rglob("*.arrow"))
+    file = inside[0] if here.is_dir() and inside else _files(first, None)[0]
+    check_readable(file)
+    return file
 
 
 def _files(path: str, suffix: str | None) -> list[Path]:

@@ -24,7 +24,7 @@ from workloads.datasets.progress import Progress
 from workloads.datasets.tables.keys import Keys, keys_of
 from workloads.datasets.tables.read import Reading, read
 from workloads.datasets.tables.split import Share, shares
-from workloads.datasets.tables.table import Table
+from workloads.datasets.tables.table import FILE, Table
 from workloads.datasets.tables.wanted import Wanted, check_meaning, wanted_by
 from workloads.model import Alphabet, Block, ColumnType, ListType, Program
 
@@ -41,7 +41,8 @@ def content_key(table: Table) -> str:
     Raises:
         DatasetError: a file cannot be read.
     """
-    return _key(table, [file_sha256(path) for path in table.source.files()])
+    files = table.source.files()
+    return _key(table, files, [file_sha256(path) for path in files])
 
 
 def dataset_of(
@@ -82,7 +83,7 @@ def dataset_of(
     schema = [wanted.schema(), [[share.name, share.count] for share in streams]]
     recipe = Recipe(
         workload=name,
-        params={"table": _key(table, sums), "schema": schema},
+        params={"table": _key(table, files, sums), "schema": schema},
         seed=0,
         events=0,
         generator_version=VERSION,
@@ -142,9 +143,10 @@ def dataset_of(
         return catalog.publish(folder, content, recipe)
 
 
-def _key(table: Table, sums: list[str]) -> str:
-    said = [VERSION, type(table.source).__name__, table.source.content(), sums, table.meaning()]
-    said.append(getattr(table.source, "delimiter", None))
+def _key(table: Table, files: tuple[Path, ...], sums: list[str]) -> str:
+    said = [VERSION, table.source.content(), sums, table.meaning()]
+    if FILE in (table.ts, table.key, table.kind, *table.columns.values()):
+        said.append([path.name for path in files])
     return hashlib.sha256(canonical(said).encode()).hexdigest()
 
 

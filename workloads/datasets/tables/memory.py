@@ -57,7 +57,9 @@ class InMemory:
         def chunks(chosen: Sequence[int]) -> Iterator[Chunk]:
             return chunked(chain([first], batches), chosen)
 
-        yield Part(place=self.label, names=tuple(first.schema.names), chunks=chunks)
+        yield Part(
+            place=self.label, file=self.label, names=tuple(first.schema.names), chunks=chunks
+        )
 
     def _read(self) -> "Iterator[pa.RecordBatch]":
         import pyarrow as pa

@@ -14,7 +14,7 @@ from workloads.datasets.imports.dictionary import Numbering
 from workloads.datasets.imports.rows import Rows, RowsWriter, taken
 from workloads.datasets.imports.words import tokens
 from workloads.datasets.tables.cells import is_text, numbers, plain, shown
-from workloads.datasets.tables.table import Chunk, Table
+from workloads.datasets.tables.table import FILE, Chunk, Part, Table
 from workloads.datasets.tables.times import Clock
 from workloads.datasets.tables.wanted import KEY, KIND, TS, Chosen, Wanted, choose
 from workloads.model import ListColumn
@@ -95,8 +95,8 @@ def read(
     with RowsWriter(folder) as writer:
         for part in table.source.parts(at):
             chosen = choose(table, wanted, part.names, part.place)
-            for chunk in part.chunks(list(chosen.index.values())):
-                block = _Block(table, wanted, chosen, chunk, part.place, found, clock).columns()
+            for chunk in part.chunks(list(chosen.index.values()) or [0]):
+                block = _Block(table, wanted, chosen, chunk, part, found, clock).columns()
                 ts = np.asarray(block["ts"])
                 if len(ts):
                     late = np.diff(ts, prepend=ts[0] if before is None else before) < 0
@@ -139,16 +139,18 @@ class _Block:
         wanted: Wanted,
         chosen: Chosen,
         chunk: Chunk,
-        place: str,
+        part: Part,
         found: Reading,
         clock: Clock,
     ) -> None:
         self._table, self._wanted, self._chosen, self._chunk = table, wanted, chosen, chunk
-        self._place, self._found, self._clock = place, found, clock
+        self._place, self._found, self._clock = part.place, found, clock
         self._bad: dict[int, str] = {}
         self._empty: dict[str, npt.NDArray[np.bool_]] = {}
+        given = {role: chunk.batch.column(number) for number, role in enumerate(chosen.index)}
         self._cells = {
-            role: plain(chunk.batch.column(number)) for number, role in enumerate(chosen.index)
+            role: plain(given[role]) if role in given else self._made(name, part)
+            for role, name in chosen.names.items()
         }
 
     def columns(self) -> Mapping[str, Column]:
@@ -174,6 +176,16 @@ class _Block:
         kept = np.flatnonzero(good)
         self._count(kind, kept)
         return {name: self._kept(name, column, kept) for name, column in read.items()}
+
+    def _made(self, name: str, part: Part) -> "pa.Array":
+        """Return a column that every table has."""
+        import pyarrow as pa
+
+        rows = self._chunk.batch.num_rows
+        if name == FILE:
+            return pa.repeat(part.file, rows)
+        first = self._found.rows + self._found.bad + 1
+        return pa.array(np.arange(first, first + rows))
 
     def _where(self, role: str) -> str:
         return f"{self._place}: column {self._chosen.names[role]}"

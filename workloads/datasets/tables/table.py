@@ -18,6 +18,10 @@ UNITS = ("s", "ms", "us", "ns")
 NO_COLUMN = "-"
 """In place of a column: the field is not in the table, and reads as 0."""
 
+FILE, ROW = "@file", "@row"
+"""Columns of every table: the name of the file (or member) of a row, and its number from 1, over
+all files."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
@@ -40,11 +44,13 @@ class Part:
 
     Attributes:
         place: how messages call it.
+        file: name of its file, without folders.
         names: of its columns, in order.
         chunks: yields the rows, given the indices of the wanted columns.
     """
 
     place: str
+    file: str
     names: tuple[str, ...]
     chunks: Callable[[Sequence[int]], Iterator[Chunk]]
 
@@ -64,7 +70,7 @@ class Source(Protocol):
         """
 
     def content(self) -> str:
-        """Return the SHA-256 of what is not in files, in hex; "" when all is."""
+        """Return how files are read, or the SHA-256 of what is not in files: part of the key."""
 
     def beside(self, folder: Path) -> "Source":
         """Return it with relative paths taken from a folder."""

@@ -6,8 +6,10 @@ holds a line end and no line is empty.
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +20,8 @@ import numpy.typing as npt
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.imports.raw import Part as RawPart
 from workloads.datasets.imports.raw import parts, readable
-from workloads.datasets.tables.found import Paths, found_files, paths_beside
+from workloads.datasets.manifest import canonical
+from workloads.datasets.tables.found import Paths, archive_of, found_files, paths_beside
 from workloads.datasets.tables.table import Chunk, Part
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 8 << 20
 """Read at a time; no row may be longer."""
 _HEADER_BYTES = 1 << 20
+_BLANKS, _AT_ENDS = re.compile(rb"[ \t]+"), re.compile(rb"^ | (?=\r?$)", re.MULTILINE)
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -35,8 +39,8 @@ class TextFiles:
     """CSV files.
 
     Attributes:
-        paths: files, or globs of files.
-        delimiter: between cells.
+        paths: files, or globs of files; of an archive `ARCHIVE!PATTERN` the members that match.
+        delimiter: between cells; a blank: any run of blanks and tabs.
         header: whether the first row names the columns; else they are called 1, 2, ...
     """
 
@@ -51,11 +55,12 @@ class TextFiles:
 
     def files(self) -> tuple[Path, ...]:
         """As `Source.files`."""
-        return found_files(self.paths, folders=None)
+        return found_files(tuple(archive_of(path)[0] for path in self.paths), folders=None)
 
     def content(self) -> str:
         """As `Source.content`."""
-        return ""
+        members = [archive_of(path)[1] for path in self.paths]
+        return canonical(["csv", self.delimiter, self.header, members])
 
     def beside(self, folder: Path) -> "TextFiles":
         """As `Source.beside`."""
@@ -66,19 +71,28 @@ class TextFiles:
     def parts(self, at: Callable[[int], None]) -> Iterator[Part]:
         """As `Source.parts`."""
         done = 0
-        for path in self.files():
-            for raw in parts(path):
-                yield self._part(raw, partial(_tell, at, raw, done))
-            done += path.stat().st_size
+        for given in self.paths:
+            archive, pattern = archive_of(given)
+            for path in found_files((archive,), folders=None):
+                none = True
+                for raw in parts(path):
+                    member = raw.place.removeprefix(f"{path}!")
+                    if fnmatchcase(member, pattern):
+                        none = False
+                        yield self._part(raw, partial(_tell, at, raw, done))
+                if none:
+                    raise DatasetError(f"{path} has no member {pattern}")
+                done += path.stat().st_size
 
     def _part(self, raw: RawPart, at: Callable[[], None]) -> Part:
-        text = _Text(raw)
+        text = _Text(raw, blanks=self.delimiter == " ")
         with readable(raw.place, lambda: "its beginning"):
             names = text.names(self.delimiter)
         if not self.header:
             names = tuple(str(number) for number in range(1, len(names) + 1))
         return Part(
             place=raw.place,
+            file=raw.name,
             names=names,
             chunks=lambda chosen: self._chunks(raw, text, names, chosen, at),
         )
@@ -164,16 +178,16 @@ class _Text:
 
     closed = False
 
-    def __init__(self, raw: RawPart) -> None:
-        self._raw = raw
-        self._head: bytes | None = None
+    def __init__(self, raw: RawPart, *, blanks: bool) -> None:
+        self._raw, self._blanks = raw, blanks
+        self._head = b""
         self.encoding = "utf8"
         self.quotes = 0
 
     def names(self, delimiter: str) -> tuple[str, ...]:
         """Return the cells of the first row, without blanks around them."""
         place = self._raw.place
-        self._head = self._raw.file.read(_HEADER_BYTES)
+        self._head = self._more(_HEADER_BYTES)
         if self._head.startswith(_UTF16):
             self.encoding = "utf-16"
         elif b"\0" in self._head[:_HEADER_BYTES]:
@@ -194,13 +208,18 @@ class _Text:
         raise DatasetError(f"{place} is empty; there is nothing to import")
 
     def read(self, size: int = -1) -> bytes:
-        """Read on, as files do."""
-        head, self._head = self._head, None
-        if head is not None and 0 <= size < len(head):
-            head, self._head = head[:size], head[size:]
-        found = self._raw.file.read(size) if head is None else head
+        """Read on, as files do: at most `size` bytes."""
+        head = self._head or self._more(size)
+        found, self._head = (head, b"") if size < 0 else (head[:size], head[size:])
         self.quotes += found.count(b'"')
         return found
+
+    def _more(self, size: int) -> bytes:
+        """Read bytes of the file; where blanks part cells, whole lines without needless ones."""
+        found = self._raw.file.read(size)
+        if not self._blanks:
+            return found
+        return _AT_ENDS.sub(b"", _BLANKS.sub(b" ", found + self._raw.file.readline()))
 
     def close(self) -> None:
         """Leave the file to who opened it."""

@@ -58,11 +58,13 @@ class Clock:
 
     def words(self) -> str:
         """Return how times were read, for people."""
+        here = f"those of {self._zone} where they name no zone"
         if self._form is None:
-            return "as timestamps"
+            return f"timestamps, {here}"
         if self._form == "":
             return f"as they are, in {_NAMES[self._unit]}"
-        form = f"{_NAMES[self._form]} since 1970" if self._form in _NAMES else self._form
+        known = self._form in _NAMES
+        form = f"{_NAMES[self._form]} since 1970" if known else f"{self._form}, {here}"
         return f"{form} (seen from the first row)" if self._seen else form
 
     def read(self, column: "pa.Array", place: str) -> Times:

@@ -1,13 +1,13 @@
 """What a program wants of a table, and which columns give it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from workloads.datasets.errors import DatasetError
-from workloads.datasets.tables.table import NO_COLUMN, Table
+from workloads.datasets.tables.table import FILE, NO_COLUMN, ROW, Table
 from workloads.model import DGSProgram, Program, Query
 
 SHOWN_COLUMNS = 20
@@ -87,13 +87,15 @@ class Chosen:
     """Which columns of a part give what is wanted.
 
     Attributes:
-        index: of the column, by role: `ts`, `key`, `kind`, or a field as `.name`.
+        index: of the column, by role: `ts`, `key`, `kind`, or a field as `.name`; those of the part
+            only.
         kind: the kind of all rows; None: it is in the column of `kind`.
+        names: of the columns, by role; `FILE` and `ROW` among them.
     """
 
     index: Mapping[str, int]
-    kind: int | None = None
-    names: Mapping[str, str] = field(default_factory=dict)
+    kind: int | None
+    names: Mapping[str, str]
 
 
 def check_meaning(table: Table, wanted: Wanted) -> None:
@@ -147,14 +149,18 @@ def choose(table: Table, wanted: Wanted, names: Sequence[str], place: str) -> Ch
         column = table.columns.get(name, name)
         if name in needed and column != NO_COLUMN:
             roles[f".{name}"] = column
-    index = {role: _find(role, column, names, place) for role, column in roles.items()}
+    index = {
+        role: _find(role, column, names, place)
+        for role, column in roles.items()
+        if column not in (FILE, ROW)
+    }
     return Chosen(index=index, kind=fixed, names=roles)
 
 
 def _fixed_kind(table: Table, wanted: Wanted, names: Sequence[str], place: str) -> int | None:
     if table.kind is None:
         return 0
-    if table.kind in names:
+    if table.kind in (*names, FILE):
         return None
     kind = table.kind.removeprefix("=")
     if kind in wanted.kinds:
@@ -177,7 +183,10 @@ def _find(role: str, column: str, names: Sequence[str], place: str) -> int:
         wants = f"field {role[1:]}; name its column ({role[1:]}=...), or {NO_COLUMN} for none"
     else:
         wants = f"{role}; name its column ({role}=...)"
-    raise DatasetError(f"{place}: no column {column} for {wants}; there are {_listed(names)}")
+    raise DatasetError(
+        f"{place}: no column {column} for {wants}; there are {_listed(names)}"
+        + ("; is the delimiter right?" if len(names) == 1 else "")
+    )
 
 
 def _listed(names: Sequence[str]) -> str:

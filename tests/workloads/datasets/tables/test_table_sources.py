@@ -17,7 +17,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from tests.workloads.datasets.tables.programs import SUMS, made, text
+from tests.workloads.datasets.tables.programs import COUNTER, SUMS, made, text
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
@@ -319,3 +319,44 @@ class TestMemory:
         )
         found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
         assert found.stdout.decode().strip() == "[]"
+
+
+class TestOfEveryTable:
+    def test_the_file_of_a_row_may_be_its_key_and_its_number_its_time(
+        self, catalog: Catalog, tmp_path: Path
+    ):
+        text(tmp_path / "a.csv", "x", "y")
+        text(tmp_path / "b.csv", "z")
+        table = csv(tmp_path / "*.csv", ts="@row", key="@file", kind="increment", columns={})
+        dataset = made(table, COUNTER, catalog)
+        assert dataset.alphabet.keys == 1, "the first rows are headers"
+        text(tmp_path / "a.csv", "h", "x", "y")
+        text(tmp_path / "b.csv", "h", "z")
+        stream = made(table, COUNTER, catalog).load().streams[0]
+        assert stream.ts.tolist() == [1, 2, 3]
+        assert stream.tag is not None
+        assert (stream.tag // 2).tolist() == [0, 0, 1]
+        before = content_key(table)
+        (tmp_path / "b.csv").rename(tmp_path / "c.csv")
+        assert content_key(table) != before, "the name is in the data"
+
+    def test_members_of_an_archive_are_chosen_by_a_pattern(self, catalog: Catalog, tmp_path: Path):
+        with zipfile.ZipFile(tmp_path / "a.zip", "w") as zipped:
+            zipped.writestr("in/a.csv", "t,value\n1,10\n")
+            zipped.writestr("in/about.csv", "name\nx\n")
+        with pytest.raises(DatasetError, match=r"a.zip!in/about.csv: no column t"):
+            made(of(tmp_path / "a.zip"), SUMS, catalog)
+        assert read(of(f"{tmp_path}/a.zip!*/a.csv"), catalog) == WHOLE[:1]
+        assert read(of("a.zip!*/a.csv").beside(tmp_path), catalog) == WHOLE[:1]
+        with pytest.raises(DatasetError, match=r"a.zip has no member \*.txt"):
+            made(of(f"{tmp_path}/a.zip!*.txt"), SUMS, catalog)
+
+    @pytest.mark.parametrize("block", [1, 2, 7, 1 << 20])
+    def test_a_blank_as_delimiter_stands_for_any_run_of_blanks(
+        self, catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
+    ):
+        monkeypatch.setattr(text_files_module, "_HEADER_BYTES", block)
+        file = tmp_path / "a.txt"
+        file.write_bytes(b"  1 \t\t10\r\n2  20  \r\n\t3\t30")
+        table = csv(file, ts="1", delimiter=" ", kind="=value", columns={"value": "2"})
+        assert read(table, catalog) == WHOLE

@@ -1,0 +1,121 @@
+"""`lab data import table`, as it is typed."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner, Result
+
+from lab.cli.data import data
+from tests.workloads.datasets.tables.programs import text
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.tables import by_form
+from workloads.model import ModelError
+from workloads.registry import workload
+
+
+def imported(root: Path, *arguments: str) -> Result:
+    command = ["import", "table", *arguments, "--root", str(root)]
+    return CliRunner().invoke(data, command, catch_exceptions=False)
+
+
+def shown(root: Path, result: Result) -> dict[str, object]:
+    assert result.exit_code == 0, result.output
+    command = ["show", result.stdout.strip(), "--json", "--root", str(root)]
+    found = json.loads(CliRunner().invoke(data, command, catch_exceptions=False).stdout)
+    assert isinstance(found, dict)
+    return found
+
+
+SHOP = ("Invoice,When,Customer", "1,12/1/10 8:26,ann", "2,12/1/10 8:28,bob", "3,12/1/10 8:27,ann")
+COUNTED = ("--workload", "keyed_counter", "--columns", "ts=When,key=Customer,kind=increment")
+
+
+def test_an_export_becomes_the_input_of_a_workload(tmp_path: Path):
+    file = text(tmp_path / "shop.csv", *SHOP)
+    said = ("--time-format", "%m/%d/%y %H:%M", "--zone", "Europe/London", "--streams", "2")
+    result = imported(tmp_path / "data", "--file", str(file), *COUNTED, *said)
+    found = shown(tmp_path / "data", result)
+    assert "3 rows, 0 bad, 1 earlier than the row before them, so all were sorted" in result.stderr
+    assert "no row is of kind read_reset" in result.stderr
+    assert "2010-12-01 08:26:00 to 2010-12-01 08:28:00 UTC" in result.stderr
+    assert "those of Europe/London where they name no zone" in result.stderr
+    assert (found["workload"], found["events"]) == ("keyed_counter", 3)
+    assert (found["source"], found["licence"]) == ("not stated", "not stated")
+    streams = found["streams"]
+    assert isinstance(streams, list)
+    assert [stream["rows"] for stream in streams] == [2, 1, 0]
+
+
+def test_source_and_licence_are_what_is_said(tmp_path: Path):
+    file = text(tmp_path / "shop.csv", *SHOP)
+    said = ("--time-format", "%m/%d/%y %H:%M", "--source", "our shop", "--licence", "ours")
+    result = imported(tmp_path / "data", "--file", str(file), *COUNTED, *said)
+    found = shown(tmp_path / "data", result)
+    assert (found["source"], found["licence"]) == ("our shop", "ours")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.arrow"])
+def test_the_beginning_of_a_file_tells_its_form(tmp_path: Path, name: str):
+    table = pa.table({"t": [1], "value": [2]})
+    path = tmp_path / "without a suffix"
+    if name == "a.csv":
+        text(path, "t,value", "1,2")
+    elif name == "a.parquet":
+        pq.write_table(table, path)
+    else:
+        with pa.ipc.new_stream(str(path), table.schema) as stream:
+            stream.write_table(table)
+    said = ("--workload", "event_window", "--columns", "ts=t,kind==value")
+    assert shown(tmp_path / "data", imported(tmp_path / "data", "--file", str(path), *said))
+
+
+def test_a_field_that_is_called_as_a_role_is_the_field():
+    parametric = workload("parametric").program
+    roles = {"ts": "t", "key": "who"}
+    table = by_form.table_of_files(["a.csv"], "csv", parametric, roles)
+    assert (table.key, dict(table.columns)) == (None, {"key": "who"})
+    counter = workload("keyed_counter").program
+    table = by_form.table_of_files(["a.csv"], "csv", counter, roles)
+    assert (table.key, dict(table.columns)) == ("who", {})
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (("--columns", "ts=a", "--columns", "ts=b"), "'ts=b' is not of the form ROLE=COLUMN, or"),
+        (("--columns", "ts=t", "--zone", "UTC", "--zone", "UTC"), "--zone is given 2 times"),
+        (("--columns", "ts=t", "--streams", "1", "--streams=2"), "--streams is given 2 times"),
+    ],
+)
+def test_what_is_said_twice_is_refused(tmp_path: Path, said: tuple[str, ...], words: str):
+    result = imported(tmp_path, "--workload", "event_window", "--file", "a.csv", *said)
+    assert result.exit_code == 2
+    assert words in result.output
+
+
+def test_what_cannot_be_is_refused_before_anything_is_read(tmp_path: Path):
+    def refused(*said: str) -> str:
+        with pytest.raises((DatasetError, ModelError)) as error:
+            imported(tmp_path / "data", "--file", str(tmp_path / "no.csv"), *said)
+        return str(error.value)
+
+    join = ("--workload", "scale_join", "--columns", "ts=t,kind=k", "--format", "csv")
+    assert "takes one stream of each kind" in refused(*join, "--streams", "2")
+    assert "streams is 0; give 1 to 1024" in refused(*join, "--streams", "0")
+    assert "does not say which column holds the times" in refused(*join[:2], "--columns", "kind=k")
+    assert "no workload" in refused("--workload", "no_such", "--columns", "ts=t")
+    assert "no.csv: no such file" in refused(*join)
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_damaged_dataset_of_a_table_names_the_table(tmp_path: Path):
+    file = text(tmp_path / "shop.csv", *SHOP)
+    root = tmp_path / "data"
+    said = ("--time-format", "%m/%d/%y %H:%M")
+    found = shown(root, imported(root, "--file", str(file), *COUNTED, *said))
+    (root / str(found["id"])[:16] / "read_reset.parquet").write_bytes(b"no")
+    result = CliRunner().invoke(data, ["verify", "--root", str(root)])
+    assert "lab data import table --file shop.csv --workload keyed_counter" in result.output
