@@ -48,6 +48,7 @@ class Pacer:
         self._taken = array("q")
         self._done = array("q")
         self._rows = array("q")
+        self._start_ns = 0
 
     def take(self, events: Iterable[E], rows: Sized = ()) -> Iterator[E]:
         """Yield every event when it is due, or at once when it was due before.
@@ -59,6 +60,7 @@ class Pacer:
             rows: where the engine puts its outputs; its length is read after every event.
         """
         clock, start_ns = self._clock, self._clock()
+        self._start_ns = start_ns
         taken, done, made = self._taken.append, self._done.append, self._rows.append
         now = 0
         for event, due in zip(events, self._due_ns.data, strict=True):
@@ -69,6 +71,12 @@ class Pacer:
             now = clock() - start_ns
             done(now)
             made(len(rows))
+
+    def finish(self, rows: Sized) -> None:
+        """Count what was put out after the last event as made by it; it is done now."""
+        if self._rows and len(rows) > self._rows[-1]:
+            self._rows[-1] = len(rows)
+            self._done[-1] = self._clock() - self._start_ns
 
     @property
     def taken_ns(self) -> IntArray:

@@ -3,6 +3,7 @@
 An adapter is found through the entry-point group `lab.engines` and is created without arguments.
 The lab calls it in a fresh process per trial: `unsupported`, `prepare` (not timed: load, compile,
 start, warm up), then `run` (timed by the lab's own clock), `answer`, `close`.
+Who writes an adapter begins with a class of `engines.base`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,11 @@ from workloads.datasets.dataset import Dataset
 from workloads.model import Columns, DGSProgram, Pipeline, Program, Query, Workload
 
 IntArray = npt.NDArray[np.int64]
+
+INTERFACE = 1
+"""The version of what the lab and an adapter expect of each other. Raised when an adapter that was
+written for the version before could not be called any more, or could not do something new without
+saying so; an adapter that says none (`interface`) is of the first."""
 
 ADAPTIVE = "adaptive"
 FULL = "full"

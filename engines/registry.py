@@ -6,7 +6,7 @@ Anybody may install one, so whatever goes wrong while it is loaded is an error o
 from importlib.metadata import entry_points
 
 from engines.errors import EngineError
-from engines.protocol import Engine, Variant
+from engines.protocol import INTERFACE, Engine, Variant
 
 GROUP = "lab.engines"
 _WANTED = tuple(name for name, part in vars(Engine).items() if callable(part) and name[0] != "_")
@@ -22,20 +22,29 @@ def engine(name: str) -> Engine:
     """Return a new adapter of that name; only this one is imported.
 
     Raises:
-        EngineError: there is none, it cannot be loaded, or it is no engine.
+        EngineError: there is none, it cannot be loaded, it is no engine, or one for a newer lab.
     """
     found = [point for point in entry_points(group=GROUP) if point.name == name]
     if not found:
         raise EngineError(f"no engine {name!r}; there are {', '.join(names())}")
     where = f"engine {name!r} ({found[0].value})"
     try:
-        adapter: Engine = found[0].load()()
+        made = found[0].load()
+        wanted = getattr(made, "interface", 1)
+        if isinstance(wanted, int) and wanted > INTERFACE:
+            raise EngineError(
+                f"{where} is written for interface {wanted} of lab.engine, and this lab has "
+                f"{INTERFACE}: update the lab, or install an older version of the engine"
+            )
+        adapter: Engine = made()
         lacking = [part for part in _WANTED if not callable(getattr(adapter, part, None))]
         if not lacking:
             adapter.version()
             variants = adapter.variants()
             if not variants or not all(isinstance(variant, Variant) for variant in variants):
                 raise TypeError(f"variants() is {variants!r}")
+    except EngineError:
+        raise
     except (Exception, SystemExit) as error:
         raise EngineError(f"{where} cannot be loaded: {type(error).__name__}: {error}") from error
     if lacking:

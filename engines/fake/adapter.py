@@ -13,12 +13,12 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
+from engines.base import BaseEngine
 from engines.conditions import MEMORY, WHOLE, Conditions
-from engines.errors import EngineCrashError, UnsupportedError
+from engines.errors import EngineCrashError
 from engines.fake.damage import DAMAGES
 from engines.fake.options import FakeOptions, parse_options
 from engines.fake.server import scaled_at, serve
@@ -61,18 +61,19 @@ _TOO_MUCH_BYTES = 1 << 60
 _HOARD_BYTES, _HOARD_STEP_BYTES = 2 << 30, 64 << 20
 
 
-class FakeEngine:
-    """Adapter of the fake engine; for its options see `engines.fake.options`."""
+class FakeEngine(BaseEngine):
+    """Adapter of the fake engine; for its options see `engines.fake.options`.
 
-    name: ClassVar[str] = "fake"
+    Its variants are the ways to fail; the first does not.
+    """
+
+    name = "fake"
+    known_variants = _VARIANTS
+    most_workers = None
 
     def version(self) -> str:
         """Return the version of the fake's behaviour."""
         return "1"
-
-    def variants(self) -> tuple[Variant, ...]:
-        """Return the ways to fail; the first does not."""
-        return _VARIANTS
 
     def wrong_options(self, variant: str, options: Mapping[str, object]) -> str | None:
         """Return what `parse_options` finds wrong, or None."""
@@ -82,13 +83,8 @@ class FakeEngine:
             return str(error)
         return None
 
-    def unsupported(self, task: Task) -> str | None:
-        """Return the option `refuse`, or what is wrong with the others."""
-        wrong = self.wrong_options(task.variant, task.options)
-        if wrong is not None:
-            return wrong
-        if task.variant not in _SUMMARIES:
-            return f"no variant {task.variant!r}"
+    def refused(self, task: Task) -> str | None:
+        """Return the option `refuse`."""
         return parse_options(task.options).refuse
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
@@ -100,15 +96,8 @@ class FakeEngine:
         """Return None: the source is virtual, and no rate is too high for it; see `unbounded`."""
         return math.inf if variant == "unbounded" else None
 
-    def prepare(self, task: Task) -> "FakePrepared":
-        """Ask the oracle.
-
-        Raises:
-            UnsupportedError: as `unsupported` says.
-        """
-        reason = self.unsupported(task)
-        if reason is not None:
-            raise UnsupportedError(reason)
+    def start(self, task: Task) -> "FakePrepared":
+        """Ask the oracle."""
         options = parse_options(task.options)
         if task.load is None:
             data = task.dataset.load()

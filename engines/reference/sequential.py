@@ -1,19 +1,12 @@
-"""The sequential semantics of programs in both models: one event at a time, in total order."""
+"""The sequential semantics of programs of all models: one event at a time, in total order."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from workloads.model import DGSProgram, Input, Pipeline, Program, Query
+from workloads.model import DGSProgram, Pipeline, Program, Query
 from workloads.model.oplus import QueryRun
 from workloads.model.piperun import PipelineRun
 from workloads.model.records import Emitter, initial_state
-from workloads.model.total_order import merge
-
-
-def spec(program: Program, data: Input, out: Emitter) -> None:
-    """Process all events of `data` in total order; outputs go to `out`."""
-    events = merge(data, program).events(program)
-    apply(program, events, out, count=data.events, until_ts=data.until_ts)
 
 
 def apply(

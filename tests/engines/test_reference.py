@@ -132,7 +132,7 @@ def test_a_failing_program_is_a_crash_that_names_program_and_cause():
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"workers": 2}, "sequential: 1 worker, not 2"),
+        ({"workers": 2}, "reference has at most 1 worker, got 2"),
         ({"variant": "fast"}, "no variant 'fast'"),
         ({"options": {"pin": True}}, "no options, got pin"),
     ],

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engines.reference.sequential import spec
+from engines.reference.adapter import PreparedReference
 from tests.examples import examples
 from workloads.model import Alphabet, Columns, DGSProgram, Input, OutputType, PlanError, Stream
 from workloads.model.optimizer import choose_plan
@@ -17,7 +17,6 @@ from workloads.model.placement import lpt
 from workloads.model.plan import ImplTag, Plan, PlanNode
 from workloads.model.profile import StreamProfile, profile
 from workloads.model.pyrun import run_plan
-from workloads.model.records import Emitter
 from workloads.model.strategies import inputs
 from workloads.model.trace import compare
 from workloads.model.validity import check_plan
@@ -52,9 +51,9 @@ def window_streams(*sizes: int, barriers: int = 1) -> list[StreamProfile]:
 
 
 def sequential(program: DGSProgram, data: Input) -> Columns:
-    out = Emitter(program.output)
-    spec(program, data, out)
-    return out.columns(program.output)
+    prepared = PreparedReference(program, data)
+    prepared.run()
+    return prepared.answer()
 
 
 def test_values_go_to_leaves_and_barriers_above_them():

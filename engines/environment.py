@@ -1,0 +1,150 @@
+"""The environment of its own that an engine may have: a folder of packages at versions of its own.
+
+Made once by one command, from a lock; a trial puts it first on the module search path of its
+process, before anything of the engine is imported. It lies below the environment of the lab, whose
+interpreter its packages are for.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import distributions
+from pathlib import Path
+
+from engines.errors import EngineError
+
+ROOT_VARIABLE = "LAB_ENGINES"
+"""Where environments lie, if not below that of the lab."""
+
+_STAMP = ".made"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """What an engine's environment is made of.
+
+    Attributes:
+        lock: a requirements file with every package, at an exact version; nothing else is
+            installed.
+        inputs: further files that it is made from; when one changes, it must be made again.
+        build: what is done after the installation, given the folder (to compile something);
+            raises EngineError with the remedy when it cannot.
+    """
+
+    lock: Path
+    inputs: tuple[Path, ...] = ()
+    build: Callable[[Path], None] | None = None
+
+
+def wanted_by(engine: object) -> Environment | None:
+    """Return what an adapter declares as its environment; None: it needs none of its own."""
+    found = getattr(engine, "environment", None)
+    return found if isinstance(found, Environment) else None
+
+
+def folder(name: str) -> Path:
+    """Return where the environment of an engine lies, made or not."""
+    return _root() / name
+
+
+def _root() -> Path:
+    given = os.environ.get(ROOT_VARIABLE)
+    if given:
+        return Path(given).absolute()
+    if sys.prefix != sys.base_prefix:
+        return Path(sys.prefix) / "engines"
+    # The system's Python: its folders are not the user's.
+    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(data) / "stream-lab" / "engines"
+
+
+def command(name: str) -> str:
+    """Return the command that makes it, for people."""
+    return f"`lab environment {name}` (in a checkout: `make engine NAME={name}`)"
+
+
+def lacking(name: str, environment: Environment) -> str | None:
+    """Return why an engine's environment cannot be used, with the command; None: it can."""
+    try:
+        made_from = (folder(name) / _STAMP).read_text(encoding="utf-8")
+    except OSError:
+        return f"the environment of engine {name} is not made; {command(name)} makes it"
+    if made_from != _made_from(environment):
+        return (
+            f"the environment of engine {name} was made for another Python, or from other files "
+            f"than {environment.lock} and what belongs to it; {command(name)} makes it again"
+        )
+    return None
+
+
+def activate(name: str) -> None:
+    """Let this process find the packages of an engine's environment first, if it is made."""
+    path = str(folder(name))
+    if path not in sys.path and (folder(name) / _STAMP).exists():
+        sys.path.insert(0, path)
+
+
+def versions(name: str, packages: tuple[str, ...]) -> str:
+    """Return `package version` of some packages, from the engine's environment if it has them."""
+    own = [str(folder(name))] if (folder(name) / _STAMP).exists() else []
+    found: dict[str, str] = {}
+    for distribution in distributions(path=[*own, *sys.path]):
+        found.setdefault(distribution.name.lower(), distribution.version)
+    return ", ".join(f"{package} {found.get(package.lower(), '-')}" for package in packages)
+
+
+def make(name: str, environment: Environment) -> Path:
+    """Make the environment, or make it again, and return its folder; whole or not at all.
+
+    Needs the package index, once.
+
+    Raises:
+        EngineError: a package cannot be installed, or what is built afterwards failed.
+    """
+    path = folder(name)
+    partial = path.with_name(f"{name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        _install(name, environment.lock, partial)
+        if environment.build is not None:
+            environment.build(partial)
+        (partial / _STAMP).write_text(_made_from(environment), encoding="utf-8")
+        shutil.rmtree(path, ignore_errors=True)
+        partial.replace(path)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return path
+
+
+def _install(name: str, lock: Path, target: Path) -> None:
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"),
+            *("--no-deps", "--target", str(target), "--requirement", str(lock)),
+        ],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        said = " | ".join((done.stdout + done.stderr).strip().splitlines()[-3:])
+        raise EngineError(
+            f"the environment of engine {name} cannot be made from {lock}: {said}; "
+            f"is the package index reachable? then {command(name)} again"
+        )
+
+
+def _made_from(environment: Environment) -> str:
+    """Return what decides over an environment, as text."""
+    digest = hashlib.sha256()
+    for path in (environment.lock, *environment.inputs):
+        content = path.read_bytes()
+        digest.update(f"{path.name} {len(content)}\n".encode() + content)
+    return f"{sysconfig.get_config_var('EXT_SUFFIX')} {digest.hexdigest()}\n"

@@ -1,0 +1,110 @@
+"""What the author of an engine needs, in one place: see docs/extending.md.
+
+An engine is a class with a `name`, made known by the entry-point group `lab.engines`:
+
+    from lab.engine import BatchEngine
+
+    class Mine(BatchEngine):
+        name = "mine"
+        queries = {"event_window": my_event_window}
+
+`Engine` and `Prepared` are what the lab asks of any adapter; the base classes answer most of it.
+"""
+
+from engines.base import BaseEngine, BatchEngine, PreparedBatch, PreparedStream, StreamingEngine
+from engines.conditions import (
+    BLOCK,
+    DECODING,
+    FILE,
+    MEMORY,
+    MICRO_BATCH,
+    PYTHON,
+    READING,
+    RECORD,
+    SOCKET,
+    START_UP,
+    WHOLE,
+    Conditions,
+)
+from engines.environment import Environment
+from engines.errors import EngineCrashError, EngineError, UnsupportedError
+from engines.paced import Pacer
+from engines.protocol import (
+    ADAPTIVE,
+    FULL,
+    INTERFACE,
+    Engine,
+    Histogram,
+    Measured,
+    OfferedLoad,
+    Prepared,
+    Progress,
+    Property,
+    Sent,
+    Task,
+    Variant,
+)
+from engines.recorded import OpenRun, measured
+from workloads.datasets.dataset import Dataset, DatasetStream
+from workloads.model import (
+    Columns,
+    DGSProgram,
+    Input,
+    ListColumn,
+    Pipeline,
+    Query,
+    Stream,
+    Workload,
+)
+from workloads.model.records import Emitter
+
+__all__ = [
+    "ADAPTIVE",
+    "BLOCK",
+    "DECODING",
+    "FILE",
+    "FULL",
+    "INTERFACE",
+    "MEMORY",
+    "MICRO_BATCH",
+    "PYTHON",
+    "READING",
+    "RECORD",
+    "SOCKET",
+    "START_UP",
+    "WHOLE",
+    "BaseEngine",
+    "BatchEngine",
+    "Columns",
+    "Conditions",
+    "DGSProgram",
+    "Dataset",
+    "DatasetStream",
+    "Emitter",
+    "Engine",
+    "EngineCrashError",
+    "EngineError",
+    "Environment",
+    "Histogram",
+    "Input",
+    "ListColumn",
+    "Measured",
+    "OfferedLoad",
+    "OpenRun",
+    "Pacer",
+    "Pipeline",
+    "Prepared",
+    "PreparedBatch",
+    "PreparedStream",
+    "Progress",
+    "Property",
+    "Query",
+    "Sent",
+    "Stream",
+    "StreamingEngine",
+    "Task",
+    "UnsupportedError",
+    "Variant",
+    "Workload",
+    "measured",
+]

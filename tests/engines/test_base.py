@@ -1,0 +1,154 @@
+"""The base classes: a batch engine in some twenty lines, a streaming one in forty, that conform."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import lab.engine
+from engines.conformance import CASES, Setting, ordinary_input, run_case
+from engines.conformance_load import LOAD_CASES, run_load_case
+from engines.errors import EngineCrashError, EngineError, UnsupportedError
+from engines.protocol import Task
+from engines.registry import engine
+from engines.small_dataset import write_dataset
+from lab.engine import BatchEngine, StreamingEngine
+from workloads.datasets.total_order import total_order
+from workloads.registry import workload
+
+
+def running_sums(task, data):
+    events = total_order(data, np.dtype([("value", np.int64)]))
+    barrier = events.kind == 1
+    sums = np.cumsum(np.where(barrier, 0, events.payload["value"]))[barrier]
+    return {"ts": events.ts[barrier], "sum": np.diff(sums, prepend=0)}
+
+
+QUERIES = {"event_window": running_sums}
+
+
+class Sums(BatchEngine):
+    name = "sums"
+    packages = ("numpy",)
+    queries = QUERIES
+
+
+class Windows(StreamingEngine):
+    name = "windows"
+    queries = QUERIES
+
+    def process(self, task, events, out):
+        total = 0
+        for event in events:
+            if event.kind == 0:
+                total += event.value
+            else:
+                out.emit(event.ts, total)
+                total = 0
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("made", [Sums, Windows])
+def test_an_engine_of_the_base_classes_conforms(made, case, tmp_path):
+    setting = Setting(variant=made().variants()[0].name, workers=1)
+    found = run_case(made(), workload("event_window"), case, setting, tmp_path)
+    assert found.problems == ()
+    assert (found.unsupported is not None) == (case.extra_workers is not None)
+
+
+@pytest.mark.parametrize("case", LOAD_CASES, ids=lambda case: case.name)
+def test_a_streaming_engine_conforms_under(case, tmp_path):
+    setting = Setting(variant="streaming", workers=1)
+    found = run_load_case(Windows(), workload("event_window"), case, setting, tmp_path)
+    assert (found.unsupported, found.problems) == (None, ())
+
+
+class AtTheEnd(StreamingEngine):
+    """Emits everything after the last event."""
+
+    name = "late"
+
+    def process(self, task, events, out):
+        kept = list(events)
+        total = 0
+        for event in kept:
+            total += event.value * (event.kind == 0)
+            if event.kind == 1:
+                out.emit(event.ts, total)
+                total = 0
+
+
+def test_outputs_after_the_last_event_count_as_made_by_it(tmp_path):
+    setting = Setting(variant="streaming", workers=1)
+    found = run_load_case(AtTheEnd(), workload("event_window"), LOAD_CASES[2], setting, tmp_path)
+    # One instant: all outputs are due then, whichever event made them.
+    assert (found.unsupported, found.problems) == (None, ())
+
+
+def a_task(folder, **changes):
+    found = workload("event_window")
+    dataset = write_dataset(ordinary_input(found), found.name, folder / "data")
+    fields = {"workload": found, "variant": "batch", "workers": 1, "batch": 1}
+    return Task(dataset=dataset, scratch=folder, **{**fields, **changes})
+
+
+def test_what_is_not_declared_is_refused_with_the_reason(tmp_path):
+    task = a_task(tmp_path)
+    variant = Sums().variants()[0]
+
+    class Narrow(Sums):
+        known_variants = (replace(variant, lacking={"event_window": "no barriers here"}),)
+
+    class OfQueries(Sums):
+        queries = None
+        known_variants = (replace(variant, models=(lab.engine.Query,)),)
+
+    for made, changes, reason in (
+        (Sums, {"variant": "fast"}, "no variant 'fast'; engine sums has batch"),
+        (Sums, {"workload": workload("wordcount")}, "nothing written for wordcount; it has event_"),
+        (Sums, {"workers": 2}, "sums has at most 1 worker, got 2"),
+        (Sums, {"options": {"fast": True}}, "engine sums has no options, got fast"),
+        (Narrow, {}, "event_window: no barriers here"),
+        (OfQueries, {}, "batch of sums runs no DGS programs"),
+    ):
+        refused = replace(task, **changes)
+        assert reason in made().unsupported(refused)
+        with pytest.raises(UnsupportedError, match=r".*"):
+            made().prepare(refused)
+
+
+def test_the_version_is_that_of_its_packages():
+    assert Sums().version() == f"numpy {np.__version__}"
+    assert Windows().version() == "not stated"
+
+
+def test_what_a_query_raises_is_a_crash_with_its_cause(tmp_path):
+    class Broken(Sums):
+        def compute(self, task, data):
+            return 1 // 0
+
+    with pytest.raises(EngineCrashError, match=r"sums, batch: ZeroDivisionError") as caught:
+        Broken().prepare(a_task(tmp_path)).run()
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def installed(folder, name, code):
+    """Make an engine known as `pip install` would."""
+    module = f"interface_{name}"
+    (folder / f"{module}.py").write_text(code)
+    info = folder / f"{module}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[lab.engines]\n{name} = {module}:Made\n")
+
+
+def test_an_engine_for_a_newer_lab_is_refused_with_both_versions(tmp_path, monkeypatch):
+    code = (
+        "from engines.fake.adapter import FakeEngine\nclass Made(FakeEngine):\n    interface = {}"
+    )
+    installed(tmp_path, "newer", code.format(lab.engine.INTERFACE + 1))
+    installed(tmp_path, "same", code.format(lab.engine.INTERFACE))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert engine("same").name == "fake"
+    with pytest.raises(EngineError, match=r"'newer' .*interface 2 of lab.engine.*has 1: update"):
+        engine("newer")
