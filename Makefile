@@ -33,7 +33,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Stages share two cores; run them one after the other even under -j.
 .NOTPARALLEL:
 .PHONY: help setup dependencies demo test test-all pytest lint cpp-test stress stress-long bench instructions \
-        instructions-baseline targets lock image clean
+        instructions-baseline targets lock image clean engine
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) \
@@ -63,6 +63,10 @@ $(INSTALLED): $(DEPS) pyproject.toml $(NATIVE)
 	@touch $@
 
 setup: $(INSTALLED) ## create .venv, install the dependencies, build the C++ core
+
+engine: $(INSTALLED) ## install what one engine needs beside the lab (NAME=polars), at pinned versions
+	@[ -n "$(NAME)" ] || { echo "missing: NAME; \`make engine NAME=polars\`, see \`lab list engines\`" >&2; exit 1; }
+	@$(BIN)/lab environment "$(NAME)"
 
 demo: $(INSTALLED) ## run the demo matrix, verify it, print its table and the path of the HTML report
 	@tools/demo "$(REAL_DATA)" $(DEMO_OUT)

@@ -34,6 +34,10 @@ _COMMANDS = {
         "lab.cli.check:check",
         "Check that a program keeps the laws of its programming model.",
     ),
+    "environment": (
+        "lab.cli.environment:make_environment",
+        "Install what an engine needs beside the lab.",
+    ),
     "doctor": ("lab.cli.doctor:doctor", "Say what this machine offers, with remedies."),
 }
 

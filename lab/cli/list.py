@@ -64,9 +64,14 @@ def _engines() -> Iterator[str]:
 
 
 def _engine(found: "Engine", name: str) -> Iterator[str]:
+    from engines import environment
     from engines.protocol import MODELS, default_variant
 
     yield f"{name}  {found.version()}"
+    wanted = environment.wanted_by(found)
+    if wanted is not None:
+        made = f"its own environment is made: {environment.folder(name)}"
+        yield f"    {environment.lacking(name, wanted) or made}"
     variants = found.variants()
     for variant in variants:
         models = [model for model in MODELS if model in variant.models]

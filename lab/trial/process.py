@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engines.environment import activate
 from engines.errors import UnsupportedError
 from engines.protocol import Engine, OfferedLoad, Task
 from engines.registry import engine as find_engine
@@ -92,6 +93,7 @@ def _recordable(result: Result) -> Result:
 def run_trial(spec: EngineTrial, result: Result) -> None:
     """Do the trial; fills `result` as it goes, so that a failure keeps what was known before it."""
     workload = workload_of(spec)
+    activate(spec.engine)
     engine = find_engine(spec.engine)
     result["engine_version"] = engine.version()
     result["properties"] = json.dumps(_properties(engine, workload.name, spec.variant))
@@ -211,6 +213,7 @@ def _prepare_oracle(job: OracleJob) -> None:
 
 def _measure_ceiling(job: CeilingJob, result: Result) -> None:
     phase("ceiling")
+    activate(job.engine)
     engine = find_engine(job.engine)
     result["generator_ceiling_eps"] = engine.generator_ceiling_eps(job.variant, job.batch)
 

@@ -1,0 +1,28 @@
+"""`lab environment`: makes the environment of its own that an engine needs."""
+
+import click
+
+from lab.cli import EXIT_OK
+
+
+@click.command("environment")
+@click.argument("name")
+def make_environment(name: str) -> int:
+    """Install what engine NAME needs beside the lab, at the versions of its lock.
+
+    Needs the package index, once. `lab list engines` says which engines have an environment, and
+    whether it is made.
+    """
+    from engines import environment
+    from engines.registry import engine
+
+    wanted = environment.wanted_by(engine(name))
+    if wanted is None:
+        click.echo(f"engine {name} needs no environment of its own: it runs in the lab's")
+        return EXIT_OK
+    if environment.lacking(name, wanted) is None:
+        click.echo(f"{environment.folder(name)} is up to date")
+        return EXIT_OK
+    click.echo(f"making {environment.folder(name)} from {wanted.lock}", err=True)
+    click.echo(environment.make(name, wanted))
+    return EXIT_OK

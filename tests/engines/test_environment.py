@@ -1,0 +1,141 @@
+"""An engine's own environment: made whole from a lock, found first, and told when it is stale."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engines import environment
+from engines.environment import Environment
+from engines.errors import EngineError
+from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from lab.doctor.engines import environments
+from lab.doctor.finding import State
+from lab.engine import BatchEngine
+from lab.host.machine import Machine
+
+SETUP = "from setuptools import setup; setup(name='opinion', version='{}', py_modules=['opinion'])"
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """Where environments lie in a test."""
+    monkeypatch.setenv(environment.ROOT_VARIABLE, str(tmp_path / "engines"))
+    # What is installed here has no dependencies but the setuptools that this Python has.
+    monkeypatch.setenv("PIP_NO_BUILD_ISOLATION", "0")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    return tmp_path
+
+
+def locked(folder: Path, version: str, **more) -> Environment:
+    """A package `opinion` of some version, and the lock of an environment with it."""
+    package = folder / f"opinion-{version}"
+    package.mkdir()
+    (package / "setup.py").write_text(SETUP.format(version))
+    (package / "opinion.py").write_text(f"VERSION = {version!r}\n")
+    lock = folder / "requirements.txt"
+    lock.write_text(f"{package}\n")
+    return Environment(lock=lock, **more)
+
+
+def test_it_is_made_by_a_command_that_the_reason_names(place):
+    wanted = locked(place, "1.0")
+    assert "lab environment mine" in environment.lacking("mine", wanted)
+    made = environment.make("mine", wanted)
+    assert made == place / "engines" / "mine"
+    assert environment.lacking("mine", wanted) is None
+    assert environment.versions("mine", ("opinion",)) == "opinion 1.0"
+    assert not made.with_name("mine.partial").exists()
+
+
+def test_another_lock_or_input_makes_it_stale(place):
+    (place / "Source.java").write_text("class Source {}")
+    wanted = locked(place, "1.0", inputs=(place / "Source.java",))
+    environment.make("mine", wanted)
+    assert environment.lacking("mine", wanted) is None
+    (place / "Source.java").write_text("class Source { int x; }")
+    assert "makes it again" in environment.lacking("mine", wanted)
+
+
+def test_a_process_that_activates_it_finds_its_packages_first(place):
+    environment.make("mine", locked(place, "1.0"))
+    (place / "elsewhere").mkdir()
+    (place / "elsewhere" / "opinion.py").write_text("VERSION = 'not this one'")
+    code = (
+        f"import sys; sys.path.insert(0, {str(place / 'elsewhere')!r})\n"
+        "from engines import environment; environment.activate('mine')\n"
+        "import opinion; print(opinion.VERSION)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "1.0\n"
+
+
+def test_one_that_is_not_made_changes_nothing(place):
+    before = list(sys.path)
+    environment.activate("mine")
+    assert sys.path == before
+
+
+def test_what_is_built_after_the_installation_belongs_to_it(place):
+    def build(folder: Path) -> None:
+        assert (folder / "opinion.py").exists()
+        (folder / "built").write_text("yes")
+
+    made = environment.make("mine", locked(place, "1.0", build=build))
+    assert (made / "built").read_text() == "yes"
+
+
+def test_one_that_cannot_be_made_leaves_the_one_before(place):
+    made = environment.make("mine", locked(place, "1.0"))
+
+    def fail(folder: Path) -> None:
+        raise EngineError("no javac; install a JDK")
+
+    with pytest.raises(EngineError, match="no javac"):
+        environment.make("mine", locked(place, "2.0", build=fail))
+    assert (made / "opinion.py").read_text() == "VERSION = '1.0'\n"
+    assert not made.with_name("mine.partial").exists()
+
+
+def test_a_package_that_cannot_be_had_is_told_with_the_lock_and_the_remedy(place):
+    lock = place / "requirements.txt"
+    lock.write_text("a-package-that-nobody-has==1.0\n")
+    with pytest.raises(EngineError, match=r"requirements.txt.*package index.*lab environment mine"):
+        environment.make("mine", Environment(lock=lock))
+
+
+def an_engine_with(wanted: Environment, name: str):
+    """An adapter that declares an environment, as the registry would give it."""
+
+    class Made(BatchEngine):
+        environment = wanted
+
+    Made.name = name
+    return Made()
+
+
+def test_the_command_makes_it_once_and_lists_and_doctor_name_the_command(
+    place, monkeypatch, capsys
+):
+    wanted = locked(place, "1.0")
+    for module in ("engines.registry", "lab.doctor.engines"):
+        monkeypatch.setattr(f"{module}.names", lambda: ("mine",))
+        monkeypatch.setattr(f"{module}.engine", lambda name: an_engine_with(wanted, name))
+    finding = environments(Machine())
+    assert finding.state is State.WARN and "lab environment mine" in finding.remedy
+    assert call(["list", "engines"]) == EXIT_OK
+    assert "`lab environment mine`" in capsys.readouterr().out
+    assert call(["environment", "mine"]) == EXIT_OK
+    assert capsys.readouterr().out == f"{place / 'engines' / 'mine'}\n"
+    assert call(["environment", "mine"]) == EXIT_OK
+    assert "up to date" in capsys.readouterr().out
+    assert environments(Machine()).state is State.OK
+    assert call(["list", "engines"]) == EXIT_OK
+    assert "its own environment is made" in capsys.readouterr().out
+
+
+def test_an_engine_that_needs_none_says_so(capsys):
+    assert call(["environment", "reference"]) == EXIT_OK
+    assert "needs no environment of its own" in capsys.readouterr().out
+    assert call(["environment", "nosuch"]) == EXIT_USER_ERROR
