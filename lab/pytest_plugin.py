@@ -1,4 +1,4 @@
-"""A pytest plugin: the fixture `lab_trial` runs one cell of the lab inside a test.
+"""A pytest plugin: `lab_trial` runs one cell of the lab inside a test, `lab_conform` the suite.
 
     def test_my_engine_keeps_up(lab_trial):
         row = lab_trial("event_window", engine="mine", workers=2, events=100_000)
@@ -7,6 +7,12 @@
 The cell is run by `lab run` in a process of its own, which starts the trial's: neither Spark, nor a
 warning filter, nor a thread of the test session touches what is measured. The answer has been
 compared with the oracle's; a trial that was not verified fails the test with its reason.
+
+    def test_my_engine_answers_right(lab_conform):
+        lab_conform("mine", "event_window")
+
+runs the conformance suite, as `lab conform` does. Without any test, `pytest --lab-engine mine` has
+an item for every variant of an engine on every workload; what it does not support is skipped.
 """
 
 import json
@@ -15,9 +21,12 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from lab.conform.items import LabConform
 
 # The lab's name for where datasets are kept.
 DATA_VARIABLE = "LAB_DATA"
@@ -98,9 +107,33 @@ class LabTrial:
         return _run(_matrix(tables), self._folders.mktemp("lab_trial"), self._data)
 
 
+def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
+    """Add the items of `--lab-engine`."""
+    engines = session.config.getoption("--lab-engine")
+    if engines:
+        from lab.conform.items import collected
+
+        items += collected(session, engines, session.config.getoption("--lab-workload"))
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the plugin's option."""
-    parser.getgroup("lab").addoption(
+    """Add the plugin's options."""
+    group = parser.getgroup("lab")
+    group.addoption(
+        "--lab-engine",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="run the conformance suite on this engine; repeatable",
+    )
+    group.addoption(
+        "--lab-workload",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="with --lab-engine: only this workload; repeatable",
+    )
+    group.addoption(
         "--lab-data",
         metavar="DIR",
         type=Path,
@@ -115,6 +148,14 @@ def lab_trial(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     given: Path | None = request.config.getoption("--lab-data")
     data = given or Path(os.environ.get(DATA_VARIABLE) or request.config.rootpath / "data")
     return LabTrial(data.absolute(), tmp_path_factory)
+
+
+@pytest.fixture
+def lab_conform() -> "LabConform":
+    """Run the conformance suite on an engine; see `lab.conform.items.LabConform`."""
+    from lab.conform.items import LabConform  # heavy, and this plugin is in every session
+
+    return LabConform()
 
 
 def _matrix(tables: Mapping[str, Mapping[str, Any]]) -> str:
