@@ -57,6 +57,7 @@ from workloads.model import (
     Workload,
 )
 from workloads.model.records import Emitter
+from workloads.model.total_order import Merged, merge
 
 __all__ = [
     "ADAPTIVE",
@@ -89,6 +90,7 @@ __all__ = [
     "Input",
     "ListColumn",
     "Measured",
+    "Merged",
     "OfferedLoad",
     "OpenRun",
     "Pacer",
@@ -107,4 +109,5 @@ __all__ = [
     "Variant",
     "Workload",
     "measured",
+    "merge",
 ]

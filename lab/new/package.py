@@ -1,0 +1,73 @@
+"""Renders a package from its templates into a folder that was not there."""
+
+import keyword
+import re
+import sys
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+import jinja2
+
+from lab.errors import LabError
+
+TEMPLATES = Path(__file__).with_name("templates")
+
+BATCH, STREAMING = "batch", "streaming"
+
+_NAME = re.compile(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*")
+
+
+def engine_files(module: str, kind: str) -> dict[str, str]:
+    """Return the template of every file of an engine's package."""
+    return {
+        "pyproject.toml": "engine/pyproject.toml.j2",
+        "README.md": "engine/README.md.j2",
+        f"{module}/__init__.py": "engine/init.py.j2",
+        f"{module}/engine.py": f"engine/{kind}.py.j2",
+        f"tests/test_{module}.py": "engine/test.py.j2",
+    }
+
+
+def module_of(name: str) -> str:
+    """Return the name of a package's module.
+
+    Raises:
+        LabError: the name is none for a package, or something that can be imported has it.
+    """
+    module = name.replace("-", "_")
+    if not _NAME.fullmatch(name) or keyword.iskeyword(module):
+        raise LabError(
+            f"{name!r} cannot be the name of a package: give lower-case letters and digits, in "
+            "words joined by - or _, for example my-engine"
+        )
+    if module in sys.stdlib_module_names or find_spec(module) is not None:
+        raise LabError(f"there is a module {module!r} already, which {name!r} would hide: rename")
+    return module
+
+
+def write_package(folder: Path, files: Mapping[str, str], values: Mapping[str, object]) -> None:
+    """Write all files of a package, each from its template.
+
+    Raises:
+        LabError: the folder is there.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+        trim_blocks=True,
+    )
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        raise LabError(f"{folder} is there already; name another, or move it away") from None
+    for path, template in files.items():
+        (folder / path).parent.mkdir(exist_ok=True)
+        text = environment.get_template(template).render(values)
+        (folder / path).write_text(text, encoding="utf-8")
+
+
+def class_of(module: str) -> str:
+    """Return the name of a package's class, e.g. `MyEngine`."""
+    return "".join(word.capitalize() for word in module.split("_"))

@@ -1,0 +1,74 @@
+"""What `lab new` writes passes as it is, and nothing that is there is lost."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+
+FINDER = "ignore:Module already imported so cannot be rewritten; _editable"
+
+
+def install(package: Path, site: Path) -> None:
+    """Install a package into a folder, as a user would, without the network."""
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"),
+            *("--no-deps", "--no-build-isolation", "--no-index", "--target", str(site)),
+            str(package),
+        ],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("kind", [[], ["--streaming"]], ids=["batch", "streaming"])
+def test_an_engine_passes_its_own_test_as_it_is_written(kind, tmp_path, capsys):
+    assert call(["new", "engine", "my-own", "--in", str(tmp_path), *kind]) == EXIT_OK
+    package = tmp_path / "my-own"
+    assert f"pip install -e {package}" in capsys.readouterr().out
+    for check in (["check"], ["format", "--check"]):
+        subprocess.run(
+            [sys.executable, "-m", "ruff", *check, "--isolated", "--line-length=100", package],
+            check=True,
+            capture_output=True,
+        )
+    site = tmp_path / "site"
+    install(package, site)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-W", "error", "-W", FINDER, package],
+        env={**os.environ, "PYTHONPATH": str(site)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("My Engine", "cannot be the name of a package"),
+        ("../up", "cannot be the name of a package"),
+        ("class", "cannot be the name of a package"),
+        ("json", "there is a module 'json' already"),
+        ("reference", "there is an engine 'reference' already"),
+        ("numpy", "there is a module 'numpy' already"),
+    ],
+)
+def test_a_name_that_cannot_be_is_refused(name, said, tmp_path, capsys):
+    assert call(["new", "engine", name, "--in", str(tmp_path)]) == EXIT_USER_ERROR
+    assert said in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_that_is_there_is_overwritten(tmp_path, capsys):
+    (tmp_path / "my-own").mkdir()
+    (tmp_path / "my-own" / "thesis.txt").write_text("years of work")
+    assert call(["new", "engine", "my-own", "--in", str(tmp_path)]) == EXIT_USER_ERROR
+    assert "is there already" in capsys.readouterr().err
+    assert [path.name for path in (tmp_path / "my-own").iterdir()] == ["thesis.txt"]
