@@ -1,0 +1,51 @@
+"""The tutorials of docs/extending.md do what they say, from the command line, as a reader would."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lab.cli import EXIT_OK, call
+from tests.lab.test_new import install
+
+TEXT = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
+
+
+def documented(holding: str) -> str:
+    """The one piece of Python in the document that has this text."""
+    (code,) = (c for c in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL) if holding in c)
+    return code
+
+
+@pytest.mark.parametrize(
+    ("name", "cls", "lines", "workloads"),
+    [
+        ("my-sums", "MySums", 20, ["event_window"]),
+        ("my-stream", "MyStream", 40, ["event_window", "keyed_counter"]),
+    ],
+)
+def test_the_engine_of_the_tutorial_conforms(name, cls, lines, workloads, tmp_path, monkeypatch):
+    code = documented(f"class {cls}(")
+    assert len([line for line in code.splitlines() if line.strip()]) <= lines
+    assert call(["new", "engine", name, "--in", str(tmp_path)]) == EXIT_OK
+    (tmp_path / name / name.replace("-", "_") / "engine.py").write_text(code)
+    install(tmp_path / name, tmp_path / "site")
+    known = os.environ.get("PYTHONPATH", "")
+    environ = os.pathsep.join(filter(None, [str(tmp_path / "site"), known]))
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "lab", "conform", name),
+            *(part for workload in workloads for part in ("--workload", workload)),
+        ],
+        env={**os.environ, "PYTHONPATH": environ},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == EXIT_OK, done.stdout + done.stderr
+    for workload in workloads:
+        (row,) = (line for line in done.stdout.splitlines() if line.startswith(workload))
+        assert row.split()[4:] == ["0", "0"]
