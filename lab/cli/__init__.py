@@ -18,6 +18,7 @@ EXIT_USER_ERROR = 2
 EXIT_ENGINE_FAILURE = 3
 EXIT_WRONG_OUTPUT = 4
 EXIT_GATE = 5
+EXIT_INCONCLUSIVE = 6
 EXIT_INTERRUPTED = 130
 
 # name: (module:attribute, what `lab --help` says without importing it).
@@ -66,8 +67,8 @@ class _LazyGroup(click.Group):
 def cli() -> None:
     """Benchmark suite and comparison lab for parallel stream processing.
 
-    Exit codes: 0 ok, 2 user error, 3 engine failure, 4 wrong output, 5 a gate failed, 130
-    interrupted.
+    Exit codes: 0 ok, 2 user error, 3 engine failure, 4 wrong output, 5 a gate failed, 6 a
+    gate could not tell, 130 interrupted.
     """
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lab.cli import EXIT_GATE, EXIT_OK
+from lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_OK
 from lab.gate.errors import GateError
 
 if TYPE_CHECKING:
@@ -56,7 +56,11 @@ COUNTS = BASELINES / "instructions.json"
 )
 @click.option("--accept", type=click.Path(path_type=Path), help="List of accepted regressions.")
 @click.option("--junit", type=click.Path(path_type=Path), help="Write JUnit XML here.")
+@click.option("--json", type=click.Path(path_type=Path), help="Write JSON here.")
 @click.option("--markdown", type=click.Path(path_type=Path), help="Append a Markdown summary here.")
+@click.option(
+    "--allow-inconclusive", is_flag=True, help="End with 0, not 6, when nothing could be told."
+)
 @click.option(
     "--plant",
     type=click.FloatRange(min=0),
@@ -95,7 +99,8 @@ def gate(**given: Any) -> int:
     lab gate --self-test
 
     A cell that was verified and is not any more always fails. Exit codes: 0 passed, 2 the gate
-    could not be held, 3 an engine failed, 5 a regression or a wrong answer, 130 interrupted.
+    could not be held, 3 an engine failed, 5 a regression or a wrong answer, 6 inconclusive (cells
+    that are unstable, or have too few processes or no number), 130 interrupted.
     """  # noqa: D301 - the backslash is click's mark for text that is not wrapped
     if given["self_test"]:
         from lab.gate.self_test import run_self_test
@@ -107,23 +112,27 @@ def gate(**given: Any) -> int:
         return EXIT_OK
     from lab.cli.writing import check_file, writing
     from lab.gate.accept import apply_accepted, read_accepted
-    from lab.gate.render import as_text, write_junit, write_markdown
+    from lab.gate.advice import advice
+    from lab.gate.outcome import Headline
+    from lab.gate.render import as_text, write_json, write_junit, write_markdown
 
     # All files that are given, before anything is measured for them.
     accepted = None if given["accept"] is None else read_accepted(given["accept"])
-    files = [(name, given[name]) for name in ("junit", "markdown") if given[name] is not None]
+    writers = {"json": write_json, "junit": write_junit, "markdown": write_markdown}
+    files = [(name, given[name]) for name in writers if given[name] is not None]
     for name, path in files:
         check_file(path, f"--{name}")
     report = _held(given)
     if accepted is not None:
         report = apply_accepted(report, accepted, datetime.now(UTC).date())
+    stored = not given["matrix"] or bool(given["run_name"])
+    report = replace(report, notes=(*advice(report, one_stage=stored), *report.notes))
     click.echo(as_text(report))
-    writers = {"junit": write_junit, "markdown": write_markdown}
     for name, path in files:
         with writing(f"--{name}", path):
             writers[name](report, path)
-    if report.blind:
-        raise GateError(_too_few(report, one_stage=not given["matrix"] or bool(given["run_name"])))
+    if report.headline is Headline.INCONCLUSIVE and not given["allow_inconclusive"]:
+        return EXIT_INCONCLUSIVE
     return EXIT_GATE if report.failed else EXIT_OK
 
 
@@ -144,23 +153,6 @@ def _held(given: dict[str, Any]) -> "GateReport":
     if not given["baseline"]:
         raise click.UsageError("give --against REV MATRIX, --baseline RUN, or see --help")
     return _stored(given)
-
-
-def _too_few(report: "GateReport", *, one_stage: bool) -> str:
-    """Return why a gate that found nothing could not have found anything, with the remedy."""
-    from results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
-
-    rule, tests = ONE_STAGE if one_stage else TWO_STAGE, len(report.gated)
-    needed = values_needed(tests, rule)
-    remedy = (
-        f"store runs with at least {needed} repetitions a cell"
-        if one_stage
-        else f"give --repetitions {needed} or more, and a baseline, if one is used, of as many"
-    )
-    return (
-        "this gate could not have failed: no gated comparison has enough processes; "
-        f"{tests} of them need {needed} a side (one alone {values_needed(1, rule)}): {remedy}"
-    )
 
 
 def _criteria(given: dict[str, Any], *, one_stage: bool = False) -> "GateCriteria":
@@ -264,25 +256,17 @@ def _benchmarks(given: dict[str, Any]) -> "GateReport":
     from lab.gate.against import in_words
     from lab.gate.decide import GateCriteria, hold
     from lab.gate.outcome import GateReport
-    from lab.gate.pytest_benchmark import MEDIAN, METRIC, read_sides
+    from lab.gate.pytest_benchmark import METRIC, read_sides
     from results.stats.decision import ONE_STAGE
-    from results.stats.mann_whitney import smallest_p
 
     old, new = _files(given["baseline"], "--baseline"), _files(given["benchmarks"], "NEW")
-    pairs = read_sides(old, new)
-    few = smallest_p(len(old), len(new)) * max(len(pairs), 1) > ONE_STAGE.q
-    advisory = frozenset([MEDIAN] if few else [])
-    lines = hold(pairs, None, GateCriteria(metrics=[METRIC], advisory=advisory, rule=ONE_STAGE))
-    notes = [
-        f"{len(old)} and {len(new)} files are too few for any test of {len(pairs)} benchmarks: "
-        "advisory; run pytest several times, a file each"
-    ]
+    criteria = GateCriteria(metrics=[METRIC], advisory=frozenset(), rule=ONE_STAGE)
     return GateReport(
         old=f"{len(old)} files",
         new=f"{len(new)} files",
         rule=in_words(ONE_STAGE, two_stages=False),
-        lines=lines,
-        notes=notes if few else (),
+        lines=hold(read_sides(old, new), None, criteria),
+        notes=("a file is one process: run pytest several times, a file each",),
     )
 
 

@@ -115,6 +115,8 @@ def _correctness(cell: str, pair: Pair) -> list[Line]:
         word, note = Word.BROKEN, f"new: {new}"
     elif new is None:
         word, note = Word.FIXED, f"old: {old}"
+    elif _refused(pair.old) and _refused(pair.new):
+        word, note = Word.UNSUPPORTED, f"new: {new}"
     else:
         word, note = Word.NO_NUMBER, f"not verified in either arm; new: {new}"
     return [Line(cell=cell, metric="", word=word, note=note)]
@@ -128,6 +130,10 @@ def _unverified(results: Sequence[Result]) -> str | None:
             reason = (result.get("reason") or "no reason").splitlines()[0]
             return f"{result.get('status')}: {reason}"
     return None
+
+
+def _refused(results: Sequence[Result]) -> bool:
+    return any(result.get("status") == schema.UNSUPPORTED for result in results)
 
 
 def _arms(pairs: Mapping[str, Pair], metrics: Sequence[Metric]) -> dict[Key, Arms]:

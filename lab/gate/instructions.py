@@ -85,7 +85,7 @@ def compare_counts(old: Counts, new: Counts, floor: float = FLOOR) -> tuple[Line
             continue
         if name not in old.counts:
             note = f"new: {new.counts[name]:,} instructions"
-            lines.append(Line(cell=name, metric=INSTRUCTIONS, word=Word.NO_NUMBER, note=note))
+            lines.append(Line(cell=name, metric=INSTRUCTIONS, word=Word.ADDED, note=note))
             continue
         ratio = new.counts[name] / old.counts[name]
         lines.append(

@@ -1,4 +1,4 @@
-"""What a gate says: one line a cell and metric, and whether it fails."""
+"""What a gate says: one line a cell and metric, and one of three headlines over all."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +19,8 @@ class Word(StrEnum):
     UNSTABLE = "unstable"
     TOO_FEW = "too few"
     FIXED = "fixed"
+    ADDED = "added"
+    UNSUPPORTED = "unsupported"
     NO_NUMBER = "no number"
 
 
@@ -32,10 +34,22 @@ WORDS = {
     Word.UNSTABLE: "not called, but its A/A noise would hide a change of 5 %",
     Word.TOO_FEW: "so few processes that no test could call it",
     Word.FIXED: "not verified in the old arm, verified in the new one",
+    Word.ADDED: "the old arm has none of it, so that there is nothing to compare",
+    Word.UNSUPPORTED: "neither arm says that it can run this",
     Word.NO_NUMBER: "nothing to compare; the note says why",
 }
 
 _FAILING = frozenset({Word.BROKEN, Word.REGRESSION})
+_DOUBTFUL = frozenset({Word.UNSTABLE, Word.TOO_FEW, Word.NO_NUMBER})
+_NOT_COMPARED = frozenset({Word.ADDED, Word.UNSUPPORTED})
+
+
+class Headline(StrEnum):
+    """What a gate says in one word."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    INCONCLUSIVE = "inconclusive"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +89,11 @@ class Line:
         """Whether this line fails the gate. A wrong answer does so even where time is advisory."""
         return self.word is Word.BROKEN or (self.word in _FAILING and not self.advisory)
 
+    @property
+    def doubtful(self) -> bool:
+        """Whether this line was to be gated, and cannot tell whether something got worse."""
+        return self.word in _DOUBTFUL and not self.advisory
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateReport:
@@ -100,14 +119,21 @@ class GateReport:
         return any(line.fails for line in self.lines)
 
     @property
-    def gated(self) -> Sequence[Line]:
-        """The comparisons that could fail on their numbers, given enough of them."""
-        return [
-            line for line in self.lines if line.metric and not line.advisory and line.n is not None
-        ]
+    def headline(self) -> Headline:
+        """What the lines come to: a failure counts more than a doubt, a doubt more than the rest.
+
+        A gate that compared nothing at all has nothing to tell either.
+        """
+        if self.failed:
+            return Headline.FAILED
+        compared = [line for line in self.lines if line.word not in _NOT_COMPARED]
+        if not compared or any(line.doubtful for line in compared):
+            return Headline.INCONCLUSIVE
+        return Headline.PASSED
 
     @property
-    def blind(self) -> bool:
-        """Whether it does not fail, but could not have: all that is gated has too few values."""
-        words = {line.word for line in self.gated}
-        return not self.failed and words == {Word.TOO_FEW}
+    def tests(self) -> int:
+        """How many comparisons of numbers were gated."""
+        return sum(
+            bool(line.metric) and not line.advisory and line.n is not None for line in self.lines
+        )

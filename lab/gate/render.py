@@ -1,11 +1,14 @@
-"""Writes a gate's outcome: a table for terminals and Markdown, JUnit XML for CI."""
+"""Writes a gate's outcome: a table for terminals and Markdown, JSON, JUnit XML for CI."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
+import msgspec
+
 from lab.gate.errors import GateError
-from lab.gate.outcome import WORDS, GateReport, Line, Word
+from lab.gate.outcome import WORDS, GateReport, Headline, Line, Word
 
 _HEAD = ("cell", "metric", "new / old", "95 %", "first", "n", "p", "floor", "A/A 95 %", "verdict")
 
@@ -21,12 +24,21 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return [lines[0], rule, *lines[1:]]
 
 
+def headline(report: GateReport) -> str:
+    """Return the outcome as the end of a sentence that begins with `Gate`."""
+    total = len(report.lines)
+    if report.headline is Headline.FAILED:
+        return f"FAILED: {sum(line.fails for line in report.lines)} of {total}"
+    if report.headline is Headline.INCONCLUSIVE:
+        doubtful = sum(line.doubtful for line in report.lines)
+        told = f"{doubtful} of {total} cannot tell" if doubtful else "nothing was compared"
+        return f"INCONCLUSIVE: {told}"
+    return str(report.headline)
+
+
 def as_markdown(report: GateReport) -> str:
     """Return the whole outcome as Markdown."""
-    failing = sum(line.fails for line in report.lines)
-    passed = "could not be held: too few processes" if report.blind else "passed"
-    verdict = f"FAILED: {failing} of {len(report.lines)}" if failing else passed
-    lines = [f"### Gate {verdict}", "", f"old: {report.old}", f"new: {report.new}"]
+    lines = [f"### Gate {headline(report)}", "", f"old: {report.old}", f"new: {report.new}"]
     lines = [f"{line}  " if line.startswith(("old:", "new:")) else line for line in lines]
     lines += [f"rule: {report.rule}", ""]
     lines += aligned(_filled([_HEAD, *(_row(line) for line in report.lines)]))
@@ -57,6 +69,15 @@ def write_markdown(report: GateReport, path: Path) -> None:
         raise GateError(f"--markdown {path}: {error}") from error
 
 
+def write_json(report: GateReport, path: Path) -> None:
+    """Write the outcome as JSON: `headline` is `passed`, `failed` or `inconclusive`."""
+    content = {"headline": report.headline, **msgspec.to_builtins(report)}
+    for line, record in zip(report.lines, content["lines"], strict=True):
+        record |= {"fails": line.fails, "doubtful": line.doubtful}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
 def write_junit(report: GateReport, path: Path) -> None:
     """Write JUnit XML: a test case a line, failures and skips as JUnit has them.
 
@@ -65,10 +86,9 @@ def write_junit(report: GateReport, path: Path) -> None:
     """
     suite = ElementTree.Element("testsuite", name="lab gate")
     counts = {"tests": len(report.lines), "failures": 0, "skipped": 0, "errors": 0}
-    for name, value in (("old", report.old), ("new", report.new), ("rule", report.rule)):
-        properties = suite.find("properties")
-        if properties is None:
-            properties = ElementTree.SubElement(suite, "properties")
+    properties = ElementTree.SubElement(suite, "properties")
+    for name in ("headline", "old", "new", "rule"):
+        value = str(getattr(report, name))
         ElementTree.SubElement(properties, "property", name=name, value=value)
     for line in report.lines:
         case = ElementTree.SubElement(
@@ -97,7 +117,16 @@ def write_junit(report: GateReport, path: Path) -> None:
         raise GateError(f"--junit {path}: {error}") from error
 
 
-_SKIPPED = frozenset({Word.NO_NUMBER, Word.TOO_FEW, Word.UNSTABLE, Word.ACCEPTED})
+_SKIPPED = frozenset(
+    {
+        Word.NO_NUMBER,
+        Word.TOO_FEW,
+        Word.UNSTABLE,
+        Word.ACCEPTED,
+        Word.ADDED,
+        Word.UNSUPPORTED,
+    }
+)
 
 
 def _filled(rows: Sequence[Sequence[str]]) -> list[list[str]]:

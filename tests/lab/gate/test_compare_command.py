@@ -1,6 +1,8 @@
+import json
+
 import pytest
 
-from lab.cli import EXIT_GATE, EXIT_OK, EXIT_USER_ERROR, call
+from lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USER_ERROR, call
 from results.store import write_meta, write_table, write_trial
 
 CELL = "event_window/multicore/dgs/w2/b4096"
@@ -141,16 +143,41 @@ def test_a_wrong_answer_in_the_new_run_fails_the_gate(stored, capsys):
     assert "new: wrong_output: 2 missing" in capsys.readouterr().out
 
 
-def test_a_gate_of_too_few_processes_does_not_pass(stored, tmp_path, capsys):
+def test_a_gate_of_too_few_processes_is_inconclusive_in_every_form(stored, tmp_path, capsys):
     stored("old", RATES[:4]), stored("new", SLOWER[:4])
-    summary = ["--markdown", str(tmp_path / "summary.md")]
-    assert call(["gate", "--baseline", "old", "--run", "new", *summary]) == EXIT_USER_ERROR
-    said = capsys.readouterr()
-    assert "too few" in said.out and "passed" not in said.out
-    assert "2 of them need 5 a side" in said.err and "could not have failed" in said.err
-    assert "could not be held" in (tmp_path / "summary.md").read_text()
+    files = {name: tmp_path / name for name in ("json", "junit", "markdown")}
+    asked = [word for name, path in files.items() for word in (f"--{name}", str(path))]
+    held = ["gate", "--baseline", "old", "--run", "new", *asked]
+    assert call(held) == EXIT_INCONCLUSIVE
+    for said in (capsys.readouterr().out, files["markdown"].read_text()):
+        assert "Gate INCONCLUSIVE: 2 of 2 cannot tell" in said and "passed" not in said
+        assert "could not have failed" in said and "2 of them need 5 a side" in said
+    found = json.loads(files["json"].read_text())
+    assert found["headline"] == "inconclusive"
+    assert [line["doubtful"] for line in found["lines"]] == [True, True]
+    assert 'name="headline" value="inconclusive"' in files["junit"].read_text()
+    assert call([*held, "--allow-inconclusive"]) == EXIT_OK
+    assert "INCONCLUSIVE" in capsys.readouterr().out
     stored("more-old", RATES[:5]), stored("more-new", RATES[:5])
-    assert call(["gate", "--baseline", "more-old", "--run", "more-new"]) == EXIT_OK
+    assert call(["gate", "--baseline", "more-old", "--run", "more-new", *asked]) == EXIT_OK
+    assert json.loads(files["json"].read_text())["headline"] == "passed"
+
+
+def test_a_gate_of_unstable_cells_is_inconclusive_unless_they_are_advisory(stored, capsys):
+    scattered = [1_000_000, 1_400_000, 800_000, 1_200_000, 700_000, 1_300_000]
+    stored("old", scattered), stored("new", scattered[::-1])
+    held = ["gate", "--baseline", "old", "--run", "new"]
+    assert call(held) == EXIT_INCONCLUSIVE
+    said = capsys.readouterr().out
+    assert "2 gated comparisons are unstable" in said and "quieter machine" in said
+    assert call([*held, "--advisory", "wall"]) == EXIT_INCONCLUSIVE
+    assert call([*held, "--advisory", "wall", "--advisory", "cpu"]) == EXIT_OK
+
+
+def test_inconclusive_is_not_what_a_failed_gate_is_allowed(stored):
+    stored("old", RATES), stored("new", SLOWER)
+    held = ["gate", "--baseline", "old", "--run", "new", "--allow-inconclusive"]
+    assert call(held) == EXIT_GATE
 
 
 def test_a_wrong_answer_fails_also_where_processes_are_too_few(stored, capsys):

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from lab.cli import EXIT_GATE, EXIT_OK, EXIT_USER_ERROR, call
+from lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USER_ERROR, call
 from lab.gate.errors import GateError
 from lab.gate.instructions import Counts, compare_counts, read_counts
 from lab.gate.outcome import Word
@@ -32,7 +32,7 @@ def test_a_benchmark_that_is_gone_fails_and_a_new_one_does_not():
     assert {line.cell: line.word for line in lines} == {
         "gone": Word.BROKEN,
         "kept": Word.UNCHANGED,
-        "new": Word.NO_NUMBER,
+        "new": Word.ADDED,
     }
     assert [line.cell for line in lines if line.fails] == ["gone"]
 
@@ -111,11 +111,11 @@ def bench_file(tmp_path, name, *, cpu="A fast one", **medians):
     return str(path)
 
 
-def test_one_file_a_side_is_shown_and_gates_nothing(tmp_path, capsys):
+def test_one_file_a_side_is_shown_and_is_inconclusive(tmp_path, capsys):
     old, new = bench_file(tmp_path, "old", push=1.0), bench_file(tmp_path, "new", push=2.0)
-    assert call(["gate", "--pytest-benchmark", new, "--baseline", old]) == EXIT_OK
+    assert call(["gate", "--pytest-benchmark", new, "--baseline", old]) == EXIT_INCONCLUSIVE
     said = capsys.readouterr().out
-    assert "2.000" in said and "too few for any test" in said and "advisory" in said
+    assert "2.000" in said and "INCONCLUSIVE: 1 of 1" in said and "a file each" in said
 
 
 def test_several_files_a_side_gate(tmp_path, capsys):

@@ -106,7 +106,11 @@ def test_a_wrong_answer_in_the_second_stage_fails_too(rng):
 
 @pytest.mark.parametrize(
     ("old", "new", "word"),
-    [("crash", "ok", Word.FIXED), ("unsupported", "unsupported", Word.NO_NUMBER)],
+    [
+        ("crash", "ok", Word.FIXED),
+        ("unsupported", "unsupported", Word.UNSUPPORTED),
+        ("crash", "crash", Word.NO_NUMBER),
+    ],
 )
 def test_what_the_old_arm_did_not_have_cannot_fail(rng, old, new, word):
     sides = [trials(rng) if side == "ok" else bad(side, "because") for side in (old, new)]

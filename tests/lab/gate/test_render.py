@@ -1,6 +1,10 @@
+from dataclasses import replace
 from xml.etree import ElementTree
 
-from lab.gate.outcome import GateReport, Line, Word
+import pytest
+
+from lab.gate.advice import advice
+from lab.gate.outcome import GateReport, Headline, Line, Word
 from lab.gate.render import as_markdown, as_text, write_junit, write_markdown
 from results.stats.intervals import Interval
 
@@ -43,6 +47,37 @@ def test_every_verdict_that_is_shown_is_explained():
 def test_columns_without_any_value_are_left_out():
     text = as_text(GateReport(old="a", new="b", rule="r", lines=LINES[1:2]))
     assert "| new / old |" in text and "A/A" not in text and "| floor" not in text
+
+
+@pytest.mark.parametrize(
+    ("words", "headline"),
+    [
+        ([Word.UNCHANGED, Word.IMPROVED, Word.ACCEPTED, Word.UNCONFIRMED, Word.FIXED], "passed"),
+        ([Word.UNCHANGED, Word.ADDED, Word.UNSUPPORTED], "passed"),
+        ([Word.UNCHANGED, Word.UNSTABLE], "inconclusive"),
+        ([Word.UNCHANGED, Word.TOO_FEW], "inconclusive"),
+        ([Word.UNCHANGED, Word.NO_NUMBER], "inconclusive"),
+        ([Word.ADDED, Word.UNSUPPORTED], "inconclusive"),
+        ([], "inconclusive"),
+        ([Word.UNSTABLE, Word.REGRESSION], "failed"),
+        ([Word.BROKEN, Word.TOO_FEW], "failed"),
+    ],
+)
+def test_a_failure_counts_more_than_a_doubt_and_a_doubt_more_than_the_rest(words, headline):
+    lines = [Line(cell="a", metric="wall", word=word) for word in words]
+    assert GateReport(old="a", new="b", rule="r", lines=lines).headline is Headline(headline)
+
+
+def test_a_doubt_about_an_advisory_metric_is_none():
+    lines = [replace(LINES[1], word=Word.UNSTABLE, advisory=True), LINES[1]]
+    assert GateReport(old="a", new="b", rule="r", lines=lines).headline is Headline.PASSED
+
+
+def test_a_gate_that_compared_nothing_says_so_with_a_remedy():
+    report = GateReport(old="a", new="b", rule="r", lines=[])
+    (said,) = advice(report, one_stage=False)
+    assert "nothing was compared" in said and "name cells" in said
+    assert as_text(report).startswith("Gate INCONCLUSIVE: nothing was compared")
 
 
 def test_a_passing_gate_says_so():

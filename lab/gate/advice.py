@@ -1,0 +1,44 @@
+"""What to do about a gate that could not tell."""
+
+from collections.abc import Iterator
+
+from lab.gate.outcome import GateReport, Headline, Word
+from results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
+
+
+def advice(report: GateReport, *, one_stage: bool) -> Iterator[str]:
+    """Yield why a gate is inconclusive, a sentence each with its remedy; nothing where it is not.
+
+    Args:
+        report: the outcome.
+        one_stage: what is compared is stored, so that nothing can be measured again.
+    """
+    if report.headline is not Headline.INCONCLUSIVE:
+        return
+    doubts = [line.word for line in report.lines if line.doubtful]
+    few, unstable, none = (
+        doubts.count(word) for word in (Word.TOO_FEW, Word.UNSTABLE, Word.NO_NUMBER)
+    )
+    if few:
+        rule, tests = ONE_STAGE if one_stage else TWO_STAGE, report.tests
+        needed = values_needed(tests, rule)
+        remedy = (
+            f"store at least {needed} a cell"
+            if one_stage
+            else f"give --repetitions {needed} or more, and a baseline, if one is used, of as many"
+        )
+        yield (
+            f"{few} of {tests} gated comparisons could not have failed: they have too few "
+            f"processes; {tests} of them need {needed} a side (one alone "
+            f"{values_needed(1, rule)}): {remedy}"
+        )
+    if unstable:
+        remedy = "" if one_stage else "give more --repetitions, or "
+        yield (
+            f"{unstable} gated comparisons are unstable, and would not show a change of 5 %: use a "
+            f"quieter machine, larger inputs, {remedy}--advisory for that metric"
+        )
+    if none:
+        yield f"{none} gated comparisons have no number; the notes on their lines say why"
+    if not doubts:
+        yield "nothing was compared; name cells that both arms can run"
