@@ -26,6 +26,26 @@ COUNTS = BASELINES / "instructions.json"
 @click.argument("matrix", required=False, type=click.Path(path_type=Path))
 @click.option("--against", metavar="REV", help="Build this revision and measure both in turn.")
 @click.option(
+    "--repo",
+    metavar="DIR",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="With --against: gate the repository in this folder, not the lab's own source.",
+)
+@click.option(
+    "--build",
+    metavar="COMMAND",
+    help="With --repo: builds a revision, e.g. 'pip install --no-deps --target {site} .'; {source} "
+    "is its folder, in which the command runs. Default: pure Python, nothing to build.",
+)
+@click.option(
+    "--build-timeout",
+    metavar="SECONDS",
+    type=click.FloatRange(min=1),
+    default=1800,
+    show_default=True,
+    help="With --build: end the command after so long.",
+)
+@click.option(
     "--baseline",
     multiple=True,
     help="A stored run (path or name), a file of counts, or files of pytest-benchmark (globs).",
@@ -91,6 +111,7 @@ def gate(**given: Any) -> int:
 
     \b
     lab gate --against REV MATRIX            build REV, measure both in turn (preferred)
+    lab gate --repo DIR --build COMMAND --against REV MATRIX      the same for your own repository
     lab gate --baseline RUN MATRIX           measure MATRIX now, compare with a stored run
     lab gate --baseline RUN --run RUN        compare two stored runs, in one stage
     lab gate --instructions FILE             compare counts with results/baselines
@@ -142,6 +163,9 @@ def _held(given: dict[str, Any]) -> "GateReport":
     if len(forms) > 1:
         named = " and ".join(f"--{name}".replace("--b", "--pytest-b") for name in forms)
         raise click.UsageError(f"{named} are different gates; give one")
+    for name, wanted in (("repo", "against"), ("build", "repo")):
+        if given[name] is not None and not given[wanted]:
+            raise click.UsageError(f"--{name} is for --{wanted}; give both")
     if given["against"]:
         if given["baseline"] or given["run_name"]:
             raise click.UsageError("--against measures both sides; leave out --baseline and --run")
@@ -182,6 +206,8 @@ def _against(given: dict[str, Any]) -> "GateReport":
     from lab.gate.against import against, instructions_against
     from lab.gate.source import checkout, resolve, working_tree
 
+    if given["repo"] is not None:
+        return _repository(given)
     root = checkout()
     revisions = (resolve(root, given["against"]), working_tree(root))
     if given["metrics"] == ("instructions",) and not given["advisory"]:
@@ -195,9 +221,39 @@ def _against(given: dict[str, Any]) -> "GateReport":
         criteria,
         plant=given["plant"] / 100,
         master=given["master"],
-        logs=Path(tempfile.mkdtemp(prefix="lab-gate-logs-")),
+        logs=_new_logs(),
         say=_say,
     )
+
+
+def _repository(given: dict[str, Any]) -> "GateReport":
+    from lab.gate.against_repository import Subject, against_repository
+    from lab.gate.in_arm import PlanRequest
+    from lab.gate.repository import Recipe, repository
+    from lab.gate.source import resolve, working_tree
+
+    if given["metrics"] == ("instructions",):
+        raise click.UsageError(
+            "instructions are counted on the lab's own micro-benchmarks; with --repo gate cpu"
+        )
+    criteria = _criteria(given)
+    if given["matrix"] is None:
+        raise click.UsageError("give a MATRIX, whose cells are run")
+    root = repository(given["repo"])
+    subject = Subject(
+        root=root,
+        revisions=(resolve(root, given["against"]), working_tree(root)),
+        recipe=Recipe(command=given["build"], timeout_s=given["build_timeout"]),
+    )
+    matrix = PlanRequest(
+        matrix=given["matrix"].absolute(), only=given["only"], master=given["master"]
+    )
+    plant = given["plant"] / 100
+    return against_repository(subject, matrix, criteria, plant=plant, logs=_new_logs(), say=_say)
+
+
+def _new_logs() -> Path:
+    return Path(tempfile.mkdtemp(prefix="lab-gate-logs-"))
 
 
 def _stored(given: dict[str, Any]) -> "GateReport":

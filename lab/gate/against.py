@@ -12,7 +12,17 @@ from lab.gate.metrics import METRICS
 from lab.gate.outcome import GateReport
 from lab.gate.outside import check_inside
 from lab.gate.source import Revision
-from lab.gate.trials import Bench, Say, check_cells, find_inputs, is_sound, measure, warm_up
+from lab.gate.trials import (
+    Bench,
+    Say,
+    Work,
+    check_cells,
+    find_inputs,
+    is_sound,
+    measure,
+    warm_up,
+    works,
+)
 from lab.matrix.cells import Cell
 from results.stats.decision import Rule
 
@@ -28,7 +38,7 @@ def against(
     logs: Path,
     say: Say,
 ) -> GateReport:
-    """Return the outcome for the cells, measured in both revisions.
+    """Return the outcome for the cells, measured in both revisions of this lab.
 
     Args:
         checkout: where the revisions are from.
@@ -48,18 +58,36 @@ def against(
     compiler_version()  # that there is one, before inputs are made
     datasets = find_inputs(cells, master=master, say=say)
     old, new = build_both(checkout, revisions, say)
-    bench = Bench(
-        cells={cell.id: cell for cell in cells},
-        datasets=datasets,
+    bench = bench_of(works(cells, datasets), criteria, plant=plant, logs=logs)
+    report = gate_arms(bench, old, new, criteria, say)
+    return replace(report, notes=notes_of(revisions, plant=plant, logs=logs))
+
+
+def bench_of(
+    found: Mapping[str, Work], criteria: GateCriteria, *, plant: float, logs: Path
+) -> Bench:
+    """Return what runs cells; arguments as for `against`."""
+    return Bench(
+        works=found,
         logs=logs,
-        planted={new.name: plant} if plant else {},
+        planted={"new": plant} if plant else {},
         energy=_energy(criteria),
     )
-    lines = gate_arms(bench, old, new, criteria, say)
+
+
+def notes_of(revisions: tuple[Revision, Revision], *, plant: float, logs: Path) -> list[str]:
+    """Return what is to be said of revisions, planted work and logs."""
     notes = [f"logs: {logs}"]
+    new = revisions[1]
+    if new.changed:
+        notes.insert(
+            0,
+            "what is measured are commits: of the working tree's changes one was made for this "
+            f"gate, {new.commit[:12]}, without the files that git ignores",
+        )
     if plant:
         notes.insert(0, f"{plant:.0%} of busy work was planted in the new arm")
-    return replace(lines, notes=notes)
+    return notes
 
 
 def build_both(checkout: Path, revisions: tuple[Revision, Revision], say: Say) -> tuple[Arm, Arm]:

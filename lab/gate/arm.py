@@ -9,11 +9,13 @@ trial starts inherits all this.
 
 import json
 import os
+import site
 import subprocess
 import sys
 import sysconfig
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,11 +27,12 @@ from lab.trial.spec import EngineTrial, OracleJob, fields_of
 
 Result = dict[str, Any]
 
+OWN_MODULES = ("engines.multicore._core", "lab", "lab.trial", "results.schema", "workloads")
+"""Of this lab: one of each package, and what is compiled."""
+
 _PROBE = """
-import json
-import engines.multicore._core, lab.trial, results.schema, workloads
-modules = (engines.multicore._core, lab, lab.trial, results.schema, workloads)
-print(json.dumps([module.__file__ for module in modules]))
+import importlib, json, sys
+print(json.dumps([importlib.import_module(name).__file__ for name in sys.argv[1:]]))
 """
 PROBE_TIMEOUT_S = 120
 BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
@@ -45,6 +48,9 @@ class Arm:
         python: its interpreter.
         path: PYTHONPATH.
         tree: the worktree that it was built from.
+        cache: where its processes keep what they compile: a cache that both arms share would give
+            one the other's code wherever its keys see no difference. None: where this one's does.
+        checkout: where people work on what it was built from; None: of no matter.
     """
 
     name: str
@@ -52,17 +58,21 @@ class Arm:
     python: Path
     path: tuple[Path, ...]
     tree: Path
+    cache: Path | None = None
+    checkout: Path | None = None
 
     def environment(self) -> dict[str, str]:
         """Return what its processes have in their environment beside this one's."""
-        return {
-            "PYTHONPATH": os.pathsep.join(map(str, self.path)),
-            "PYTHONSAFEPATH": "1",
-            "PYTHONNOUSERSITE": "1",
-        }
+        found = {"PYTHONPATH": os.pathsep.join(map(str, self.path)), "PYTHONSAFEPATH": "1"}
+        if not site.ENABLE_USER_SITE:  # nor has a base interpreter's process what this one lacks
+            found["PYTHONNOUSERSITE"] = "1"
+        if self.cache is None:
+            return found
+        folders = ("LAB_CACHE", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
+        return found | {name: str(self.cache / name.lower()) for name in folders}
 
 
-def site_arm(*, name: str, revision: str, site: Path, tree: Path) -> Arm:
+def site_arm(*, name: str, revision: str, folder: Path, tree: Path) -> Arm:
     """Return the arm of a folder made by `pip install --target`; checks that it runs from there.
 
     Raises:
@@ -74,12 +84,29 @@ def site_arm(*, name: str, revision: str, site: Path, tree: Path) -> Arm:
         name=name,
         revision=revision,
         python=python,
-        path=(site, *packages),
+        path=(folder, *packages),
         tree=tree,
+        cache=folder.parent / "cache",
     )
+    for file in imported(arm, OWN_MODULES):
+        if not file.is_relative_to(folder):
+            raise GateError(
+                f"{revision}: trials would import {file} instead of what is in {folder}; make an "
+                "environment of its own for the lab (`make setup`) and run the gate from that"
+            )
+    return arm
+
+
+def imported(arm: Arm, modules: Sequence[str]) -> tuple[Path, ...]:
+    """Return the files of modules as an arm's processes import them.
+
+    Raises:
+        GateError: one cannot be imported.
+    """
+    where = f"{arm.revision}: its build in {arm.path[0]}"
     try:
         probe = subprocess.run(
-            [str(python), "-c", _PROBE],
+            [str(arm.python), "-c", _PROBE, *modules],
             capture_output=True,
             text=True,
             check=False,
@@ -87,17 +114,11 @@ def site_arm(*, name: str, revision: str, site: Path, tree: Path) -> Arm:
             env={**os.environ, **arm.environment()},
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise GateError(f"{revision}: its build in {site} cannot be tried: {error}") from error
+        raise GateError(f"{where} cannot be tried: {error}") from error
     if probe.returncode != 0:
         last = (probe.stderr.strip().splitlines() or ["it said nothing"])[-1]
-        raise GateError(f"{revision}: its build in {site} does not import: {last}")
-    for file in json.loads(probe.stdout):
-        if not Path(file).is_relative_to(site):
-            raise GateError(
-                f"{revision}: trials would import {file} instead of what is in {site}; make an "
-                "environment of its own for the lab (`make setup`) and run the gate from that"
-            )
-    return arm
+        raise GateError(f"{where} does not import: {last}")
+    return tuple(map(Path, json.loads(probe.stdout)))
 
 
 def run_in(arm: Arm, job: EngineTrial | OracleJob, *, log: Path, timeout_s: float) -> Result:

@@ -3,6 +3,7 @@
     tree/        the worktree; instruction counts are made in it
     site/        `pip install --target` of it: what trials import
     cmake/       CMake's build folder
+    cache/       what its trials compile
     built.json   what it was built with; another compiler or Python builds it again
 
 Both arms are built this way, also the working tree: an editable install would differ from a wheel
@@ -56,7 +57,7 @@ def build_arm(repository: Path, revision: Revision, name: str, say: Say) -> Arm:
         stamp.unlink(missing_ok=True)  # it would vouch for what a stopped build leaves
         _build(revision, root)
         stamp.write_text(json.dumps(tools, indent=1) + "\n", encoding="utf-8")
-    return site_arm(name=name, revision=revision.shown, site=root / "site", tree=tree)
+    return site_arm(name=name, revision=revision.shown, folder=root / "site", tree=tree)
 
 
 def worktree(repository: Path, revision: Revision) -> Path:
@@ -124,7 +125,7 @@ def build_path() -> str:
 
 
 def _build(revision: Revision, root: Path) -> None:
-    for part in ("site", "cmake"):
+    for part in ("site", "cmake", "cache"):
         if (root / part).exists():
             shutil.rmtree(root / part)
     log = root / "build.log"

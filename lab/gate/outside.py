@@ -1,21 +1,74 @@
-"""Refuses cells whose code no revision holds: both arms would import the same installed copy."""
+"""Finds where cells' code lies, and refuses what both arms would import from one place."""
 
+import sys
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 
 from engines.registry import GROUP
 from engines.registry import engine as find_engine
+from lab.gate.arm import Arm
 from lab.gate.errors import GateError
 from lab.matrix.cells import Cell
 from lab.run.host import SOURCE
-from workloads.registry import places
+from workloads.registry import places as places_of
+from workloads.registry import workload as find_workload
+
+OWN_PACKAGES = ("lab", "workloads", "engines", "results", "reports")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where something that a cell runs is imported from.
+
+    Attributes:
+        what: in words.
+        file: None: the module has none.
+    """
+
+    what: str
+    file: Path | None
+
+    @property
+    def own(self) -> bool:
+        """Whether it is a part of the lab that runs here."""
+        return self.below(SOURCE / name for name in OWN_PACKAGES)
+
+    def below(self, folders: Iterable[Path]) -> bool:
+        """Return whether it lies in any of these folders."""
+        return self.file is not None and any(self.file.is_relative_to(each) for each in folders)
+
+
+def places(engine: str, workload: str) -> tuple[Place, ...]:
+    """Return where an engine and a workload are imported from, by this process.
+
+    Raises:
+        EngineError: there is no such engine, or it cannot be loaded.
+        ModelError: there is no such workload.
+    """
+    return tuple(
+        Place(what=what, file=_file(module))
+        for what, module in dict.fromkeys(_modules(engine, workload))
+    )
+
+
+def strays(checkout: Path) -> tuple[Place, ...]:
+    """Return the modules that this process has imported from where people work on a repository.
+
+    An installation in editable mode is found there by whoever imports it, in either arm.
+    """
+    installed = (Path(sys.prefix).resolve(), *(SOURCE / name for name in OWN_PACKAGES))
+    found = (
+        Place(what=f"module {name!r}", file=_file(name)) for name in sorted(sys.modules.copy())
+    )
+    return tuple(place for place in found if place.below([checkout]) and not place.below(installed))
 
 
 def check_inside(cells: Sequence[Cell], source: Path = SOURCE) -> None:
-    """Check that engines and workloads of cells lie in the packages that are built.
+    """Check that engines and workloads of cells lie in the packages that are built of this lab.
 
     Args:
         cells: of one matrix.
@@ -25,13 +78,42 @@ def check_inside(cells: Sequence[Cell], source: Path = SOURCE) -> None:
         GateError: one does not; the message has its name, where it lies, and the remedy.
     """
     packages = [source.resolve() / name for name in _built(source)]
-    for what, lies in dict.fromkeys(place for cell in cells for place in _places(cell)):
-        if not any(Path(lies).resolve().is_relative_to(package) for package in packages):
+    for engine, workload in dict.fromkeys((cell.engine, cell.entry.found_by) for cell in cells):
+        for place in places(engine, workload):
+            if not place.below(packages):
+                raise GateError(
+                    f"{place.what} lies in {place.file}, outside what is built of {source}: both "
+                    "arms would import this one copy, and a change of it would go unseen; gate "
+                    "the repository that it is in (--repo DIR, with --build COMMAND), or run the "
+                    "matrix with each version of it installed (`lab run`) and compare the runs: "
+                    "lab compare RUN_A RUN_B, or lab gate --baseline RUN_A --run RUN_B"
+                )
+
+
+def check_arm(arm: Arm, found: Mapping[str, Sequence[Place]]) -> None:
+    """Check that each cell runs something of an arm, and nothing else that is not the lab's.
+
+    Args:
+        arm: of a repository.
+        found: by cell's id, where its parts are imported from in that arm.
+
+    Raises:
+        GateError: a part comes from elsewhere, or all of a cell's are the lab's own.
+    """
+    folder = arm.tree.parent
+    for cell, parts in found.items():
+        for place in parts:
+            if not place.own and not place.below([folder]):
+                raise GateError(
+                    f"{cell}: {place.what} is imported from {place.file} in the {arm.name} arm, "
+                    f"and not from what was built of it, in {folder}: both arms would run this "
+                    "one copy, and a change of it would go unseen; have --build put it into "
+                    "{site}, and uninstall the other copy (pip uninstall)"
+                )
+        if all(place.own for place in parts):
             raise GateError(
-                f"{what} lies in {lies}, outside what is built of {source}: both arms "
-                "would import this one copy, and a change of it would go unseen; run the matrix "
-                "with each version of it installed (`lab run`) and compare the runs: "
-                "lab compare RUN_A RUN_B, or lab gate --baseline RUN_A --run RUN_B"
+                f"{cell}: engine and workload are the lab's own, and the same in both arms; leave "
+                "this cell out with --only, or gate the lab's source itself, without --repo"
             )
 
 
@@ -41,19 +123,20 @@ def _built(source: Path) -> list[str]:
     return packages
 
 
-def _places(cell: Cell) -> Iterator[tuple[str, str]]:
-    """Yield what a cell runs, in words, and the files in which that is (or modules without one)."""
-    engine = f"engine {cell.engine!r}"
+def _modules(engine: str, workload: str) -> Iterator[tuple[str, str]]:
+    """Yield what a cell runs, in words, and the modules or files in which that is."""
     # All of that name: which of them is found first may differ in an arm.
-    for point in entry_points(group=GROUP, name=cell.engine):
-        yield engine, _file(point.module)
-    yield engine, _file(type(find_engine(cell.engine)).__module__)
-    for module in places(cell.entry.found_by):
-        yield f"workload {cell.entry.name!r}", _file(module)
+    for point in entry_points(group=GROUP, name=engine):
+        yield f"engine {engine!r}", point.module
+    yield f"engine {engine!r}", type(find_engine(engine)).__module__
+    find_workload(workload)
+    for module in places_of(workload):
+        yield f"workload {workload!r}", module
 
 
-def _file(module: str) -> str:
-    """Return the file of a module; what is one already, or a module without one, stays."""
+def _file(module: str) -> Path | None:
+    """Return the file of a module, which may be a file itself."""
     if module.endswith(".py"):
-        return module
-    return str(getattr(import_module(module), "__file__", None) or module)
+        return Path(module).resolve()
+    file = getattr(import_module(module), "__file__", None)
+    return None if file is None else Path(file).resolve()

@@ -27,7 +27,7 @@ from lab.gate.instructions import Counts, compare_counts, count_tree
 from lab.gate.metrics import METRICS, Metric
 from lab.gate.outcome import Word
 from lab.gate.render import aligned
-from lab.gate.trials import Bench, Say, find_inputs
+from lab.gate.trials import Bench, Say, find_inputs, works
 from lab.matrix.cells import expand
 from lab.matrix.matrix import parse_matrix
 from lab.run.host import SOURCE
@@ -184,11 +184,10 @@ def _called(old: np.ndarray, new: np.ndarray, rule: Rule, rng: np.random.Generat
 
 
 def _bench(master: str, say: Say) -> tuple[Bench, tuple[Arm, ...]]:
-    cells = {cell.id: cell for cell in expand(parse_matrix(MATRIX, "the self-test's matrix"))}
+    cells = expand(parse_matrix(MATRIX, "the self-test's matrix"))
     planted = {f"planted {p:g}": p for p in PLANTS}
     bench = Bench(
-        cells=cells,
-        datasets=find_inputs(tuple(cells.values()), master=master, say=say),
+        works=works(cells, find_inputs(cells, master=master, say=say)),
         logs=Path(tempfile.mkdtemp(prefix="lab-gate-logs-")),
         planted=planted,
     )
@@ -199,14 +198,14 @@ def _bench(master: str, say: Say) -> tuple[Bench, tuple[Arm, ...]]:
         for name in (*_SAME, *planted)
     )
     bench.make_oracles(arms[0], say)
-    for cell in cells:
+    for cell in bench.works:
         _verified(bench.run(arms[0], cell))  # Compiles; its time does not count.
     return bench, arms
 
 
 def _round(bench: Bench, arms: Sequence[Arm], rule: Rule) -> dict[str, list[Result]]:
     found: dict[str, list[Result]] = {arm.name: [] for arm in arms}
-    (cell,) = bench.cells
+    (cell,) = bench.works
     for repetition in range(2 * rule.n):
         for arm in arms if repetition % 2 == 0 else reversed(arms):
             found[arm.name].append(_verified(bench.run(arm, cell)))

@@ -23,10 +23,17 @@ _NOBODY = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
-    """A commit, and how it is called in the gate's output."""
+    """A commit, and how it is called in the gate's output.
+
+    Attributes:
+        commit: its hash.
+        shown: its name.
+        changed: it was made for the gate, of a working tree with changes.
+    """
 
     commit: str
     shown: str
+    changed: bool = False
 
 
 def checkout() -> Path:
@@ -75,7 +82,7 @@ def working_tree(repository: Path) -> Revision:
         if tree == git(repository, "rev-parse", f"{head}^{{tree}}"):
             return Revision(commit=head, shown=f"working tree ({head[:12]})")
         commit = git(repository, "commit-tree", tree, "-p", head, "-m", "lab gate", env=env)
-    return Revision(commit=commit, shown=f"working tree ({head[:12]} with changes)")
+    return Revision(commit=commit, shown=f"working tree ({head[:12]} with changes)", changed=True)
 
 
 def git(place: Path, *arguments: str, env: Mapping[str, str] | None = None) -> str:

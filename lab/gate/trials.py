@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from lab.errors import LabError
 from lab.gate.arm import Arm, Result, run_in
 from lab.gate.decide import Pair
@@ -22,42 +24,73 @@ ORACLE_TIMEOUT_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bench:
-    """What runs trials: cells, their input, and where logs go.
+class Work:
+    """A cell as a gate runs it.
 
     Attributes:
-        cells: by id.
-        datasets: by workload key; both arms read the same files.
+        key: of its workload; cells of one key share an oracle's answer.
+        slug: its id as a file name.
+        timeout_s: of one trial.
+        job: a trial of it.
+    """
+
+    key: str
+    slug: str
+    timeout_s: float
+    job: EngineTrial
+
+
+def works(cells: Sequence[Cell], datasets: Mapping[str, Dataset]) -> dict[str, Work]:
+    """Return what a gate runs by cell's id, given the input by workload key."""
+    return {
+        cell.id: Work(
+            key=cell.entry.key,
+            slug=cell.slug,
+            timeout_s=cell.timeout_s,
+            job=_job(cell, datasets[cell.entry.key]),
+        )
+        for cell in cells
+    }
+
+
+def _job(cell: Cell, dataset: Dataset) -> EngineTrial:
+    return EngineTrial(
+        engine=cell.engine,
+        variant=cell.variant,
+        workers=cell.workers,
+        batch=cell.batch or 1,
+        options=cell.options,
+        dataset=dataset,
+        workload=cell.entry.asked_for(dataset),
+        query=cell.query,
+        load=cell.load,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """What runs trials: cells with their input, and where logs go.
+
+    Attributes:
+        works: by cell's id; both arms read the same files.
         logs: a folder; kept when it is given, for whoever looks into a broken cell.
         planted: by arm's name, the share of busy work that the lab adds, to try the gate.
         energy: provider of energy counters for every trial; `none` leaves them alone.
     """
 
-    cells: Mapping[str, Cell]
-    datasets: Mapping[str, Dataset]
+    works: Mapping[str, Work]
     logs: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="lab-gate-logs-")))
     planted: Mapping[str, float] = field(default_factory=dict)
     energy: str = "none"
 
     def run(self, arm: Arm, cell_id: str) -> Result:
         """Run one trial of a cell in an arm."""
-        cell = self.cells[cell_id]
-        dataset = self.datasets[cell.entry.key]
-        job = EngineTrial(
-            engine=cell.engine,
-            variant=cell.variant,
-            workers=cell.workers,
-            batch=cell.batch or 1,
-            options=cell.options,
-            dataset=dataset,
-            workload=cell.entry.asked_for(dataset),
-            query=cell.query,
-            load=cell.load,
-            planted_slowdown=self.planted.get(arm.name, 0.0),
-            energy=self.energy,
+        work = self.works[cell_id]
+        job = msgspec.structs.replace(
+            work.job, planted_slowdown=self.planted.get(arm.name, 0.0), energy=self.energy
         )
-        log = self.logs / f"{cell.slug}-{arm.name}.log"
-        return run_in(arm, job, log=log, timeout_s=cell.timeout_s)
+        log = self.logs / f"{work.slug}-{arm.name}.log"
+        return run_in(arm, job, log=log, timeout_s=work.timeout_s)
 
     def make_oracles(self, arm: Arm, say: Say) -> None:
         """Make the expected answers that an arm lacks; those of equal oracles are shared.
@@ -65,23 +98,20 @@ class Bench:
         Raises:
             GateError: an oracle failed.
         """
-        for cell in {cell.entry.key: cell for cell in self.cells.values()}.values():
-            key, dataset = cell.entry.key, self.datasets[cell.entry.key]
+        for work in {work.key: work for work in self.works.values()}.values():
             job = OracleJob(
-                dataset=dataset,
-                workload=cell.entry.asked_for(dataset),
-                query=cell.query,
+                dataset=work.job.dataset, workload=work.job.workload, query=work.job.query
             )
-            log = self.logs / f"oracle-{key}-{arm.name}.log"
+            log = self.logs / f"oracle-{work.key}-{arm.name}.log"
             began = time.monotonic()
             result = run_in(arm, job, log=log, timeout_s=ORACLE_TIMEOUT_S)
             if result.get("status") is not None:
                 raise GateError(
-                    f"the oracle of {key} failed in {arm.revision}, nothing can be verified: "
+                    f"the oracle of {work.key} failed in {arm.revision}, nothing can be verified: "
                     f"{result['reason']} ({log})"
                 )
             if (took := time.monotonic() - began) > 10:
-                say(f"oracle of {key}, {arm.name} arm: {took:.0f} s")
+                say(f"oracle of {work.key}, {arm.name} arm: {took:.0f} s")
 
 
 def check_cells(cells: Sequence[Cell]) -> None:
@@ -105,7 +135,7 @@ def warm_up(bench: Bench, old: Arm, new: Arm, say: Say) -> dict[str, Pair]:
     on them.
     """
     found = {}
-    for cell in bench.cells:
+    for cell in bench.works:
         pair = Pair(old=(bench.run(old, cell),), new=(bench.run(new, cell),))
         say(f"{cell}: old {pair.old[0].get('status')}, new {pair.new[0].get('status')}")
         found[cell] = pair

@@ -18,7 +18,7 @@ from lab.gate.errors import GateError
 from lab.gate.metrics import METRICS
 from lab.gate.outcome import Word
 from lab.gate.source import git, resolve, working_tree
-from lab.gate.trials import Bench
+from lab.gate.trials import Bench, works
 from lab.matrix.cells import expand
 from lab.matrix.matrix import parse_matrix
 from results.schema import VERIFIED
@@ -76,21 +76,25 @@ def arm(tmp_path_factory):
         found = find_spec(f"engines.multicore.{module}")
         assert found is not None and found.origin is not None
         shutil.copy(found.origin, site / "engines" / "multicore")
-    return site_arm(name="old", revision="installed", site=site, tree=ROOT)
+    return site_arm(name="old", revision="installed", folder=site, tree=ROOT)
 
 
 def cells_of(engine):
     matrix = parse_matrix(MATRIX.format(engine=engine), "a test's matrix")
-    return {cell.id: cell for cell in expand(matrix)}
+    return expand(matrix)
 
 
 @pytest.fixture
-def bench(tmp_path):
+def small(tmp_path):
     data = ordinary_input(workload("event_window"))
-    dataset = write_dataset(data, "event_window", tmp_path / "data")
+    return write_dataset(data, "event_window", tmp_path / "data")
+
+
+@pytest.fixture
+def bench(small, tmp_path):
     (tmp_path / "logs").mkdir()
     return Bench(
-        cells=cells_of("multicore"), datasets={"event_window": dataset}, logs=tmp_path / "logs"
+        works=works(cells_of("multicore"), {"event_window": small}), logs=tmp_path / "logs"
     )
 
 
@@ -113,14 +117,14 @@ def test_a_build_is_made_once_and_again_when_the_tools_change(clone, built, monk
 
 @pytest.mark.full
 def test_trials_of_a_built_revision_are_verified(built, bench):
-    result = bench.run(built, next(iter(bench.cells)))
+    result = bench.run(built, next(iter(bench.works)))
     assert result["status"] in VERIFIED, result
 
 
-def test_a_revision_against_itself_with_work_planted_fails(arm, bench):
+def test_a_revision_against_itself_with_work_planted_fails(arm, bench, small):
     new = replace(arm, name="new")
     # The reference engine: a trial of it starts in a fifth of the time.
-    bench = replace(bench, cells=cells_of("reference"))
+    bench = replace(bench, works=works(cells_of("reference"), {"event_window": small}))
     # The input is so small that noise could hide less than twenty times the work.
     report = held(replace(bench, planted={"new": 20.0}), arm, new)
     (line,) = report.lines
@@ -138,7 +142,7 @@ def test_a_revision_whose_answer_is_wrong_fails_and_is_not_timed(arm, bench, tmp
     )
     assert damaged != text
     adapter.write_text(damaged)
-    new = site_arm(name="new", revision="damaged", site=site, tree=arm.tree)
+    new = site_arm(name="new", revision="damaged", folder=site, tree=arm.tree)
     report = held(bench, arm, new)
     (line,) = report.lines
     assert line.word is Word.BROKEN and report.failed
@@ -150,7 +154,7 @@ def test_an_arm_that_lacks_its_own_build_is_refused(arm, tmp_path):
     site = tmp_path / "site"
     shutil.copytree(arm.path[0], site, ignore=shutil.ignore_patterns("_core*.so"))
     with pytest.raises(GateError, match="does not import"):
-        site_arm(name="new", revision="no core", site=site, tree=arm.tree)
+        site_arm(name="new", revision="no core", folder=site, tree=arm.tree)
 
 
 def test_a_field_that_a_revision_does_not_know_is_a_crash_that_names_it(arm, bench, tmp_path):
@@ -158,8 +162,8 @@ def test_a_field_that_a_revision_does_not_know_is_a_crash_that_names_it(arm, ben
     shutil.copytree(arm.path[0], site)
     spec = site / "lab" / "trial" / "spec.py"
     spec.write_text(spec.read_text().replace("planted_slowdown", "planted_delay"))
-    old = site_arm(name="old", revision="older", site=site, tree=arm.tree)
-    result = replace(bench, planted={"old": 0.5}).run(old, next(iter(bench.cells)))
+    old = site_arm(name="old", revision="older", folder=site, tree=arm.tree)
+    result = replace(bench, planted={"old": 0.5}).run(old, next(iter(bench.works)))
     assert result["status"] == "crash"
     assert "does not know planted_slowdown" in result["reason"]
 

@@ -1,0 +1,235 @@
+"""`lab gate --repo` on a small repository with an engine of its own, built by its own command."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+from dataclasses import replace
+from importlib.metadata import distributions
+from pathlib import Path
+
+import psutil
+import pytest
+
+from lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USER_ERROR, call
+from lab.gate.against import notes_of
+from lab.gate.errors import GateError
+from lab.gate.repository import Recipe, built, check_lab
+from lab.gate.source import resolve, working_tree
+from tests.lab.gate.user_repository import UserRepository, git
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is absent here")
+
+ROOT = Path(__file__).parents[3]
+PATIENCE_S = 120
+ROUNDS = 40_000
+PIP = "pip install --no-deps --no-build-isolation --no-index --target {site} ."
+
+
+@pytest.fixture
+def repo(tmp_path, dataset, monkeypatch):
+    folder = tmp_path / "crunch"
+    folder.mkdir()
+    made = UserRepository(folder, dataset[:12])
+    made.works(ROUNDS)
+    made.commit("An engine")
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return made
+
+
+def gate(repo, *arguments, against="main", repetitions=4):
+    words = ("gate", "--repo", ".", "--against", against, str(repo.matrix), "--metric", "cpu")
+    return call([*words, "--repetitions", str(repetitions), *arguments])
+
+
+def test_a_commit_that_doubles_the_work_fails(repo, capsys):
+    repo.works(2 * ROUNDS)
+    repo.commit("Twice the work")
+    code = gate(repo, against="main~1")
+    said = capsys.readouterr()
+    assert code == EXIT_GATE, said
+    assert "REGRESSION" in said.out and "crunch/sequential" in said.out
+    assert git(repo.folder, "worktree", "list").count("\n") == 0
+    assert git(repo.folder, "status", "--porcelain") == ""
+
+
+def test_a_revision_that_pip_builds_passes_against_itself(repo, capsys):
+    # On a busy machine the cell may be unstable; a difference it must not have.
+    code = gate(repo, "--build", PIP, "--allow-inconclusive")
+    said = capsys.readouterr()
+    assert code == EXIT_OK, said
+    assert said.err.count(f"building main ({git(repo.folder, 'rev-parse', 'HEAD')[:12]}") == 1
+    assert "| cpu " in said.out and "REGRESSION" not in said.out
+
+
+@pytest.mark.full
+def test_a_tenth_more_work_is_caught_and_the_same_work_is_not(repo, capsys):
+    repo.works(5 * ROUNDS)
+    repo.commit("Before")
+    repo.works(5 * ROUNDS + ROUNDS // 2)
+    repo.commit("A tenth more")
+    assert gate(repo, "--build", PIP, against="main~1", repetitions=10) == EXIT_GATE
+    assert "REGRESSION" in capsys.readouterr().out
+    assert gate(repo, "--build", PIP, "--allow-inconclusive", repetitions=10) == EXIT_OK
+
+
+def test_a_build_that_fails_shows_the_end_of_what_it_said(repo, capsys):
+    build = "read line || echo 'no input'; echo 'widget.h: no such file' >&2; exit 3"
+    assert gate(repo, "--build", build) == EXIT_USER_ERROR
+    err = capsys.readouterr().err
+    assert "does not build (code 3)" in err
+    assert "\n  no input\n  widget.h: no such file\n" in err
+    log = Path(err.split("all that it said: ")[1].strip())
+    assert "widget.h" in log.read_text()
+
+
+def test_a_build_that_does_not_end_is_ended(repo, capsys):
+    build = "echo begun; sleep 600"
+    assert gate(repo, "--build", build, "--build-timeout", "1") == EXIT_USER_ERROR
+    err = capsys.readouterr().err
+    assert "did not build in 1 s (--build-timeout)" in err and "\n  begun\n" in err
+
+
+def test_an_interrupted_build_is_ended_with_all_that_it_started(repo, tmp_path):
+    up = tmp_path / "up"
+    os.mkfifo(up)
+    build = f"(echo up > {up}; exec sleep 600) & wait"
+    words = ["gate", "--repo", ".", "--against", "main", str(repo.matrix), "--build", build]
+    with subprocess.Popen(
+        [sys.executable, "-m", "lab", *words],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path[1:]])},
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert up.read_text() == "up\n"
+        below = psutil.Process(process.pid).children(recursive=True)
+        assert any("sleep" in child.cmdline() for child in below)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 130, err
+    assert [child for child in below if child.is_running()] == []
+    assert git(repo.folder, "worktree", "list").count("\n") == 0
+
+
+def test_changes_that_are_not_committed_are_measured_as_a_commit_and_told(repo, tmp_path):
+    repo.works(3 * ROUNDS)
+    revisions = (resolve(repo.folder, "main"), working_tree(repo.folder))
+    with built(repo.folder, revisions, Recipe(), logs=tmp_path, say=print) as (old, new):
+        texts = [(arm.tree / "crunch" / "engine.py").read_text() for arm in (old, new)]
+    assert f"ROUNDS = {ROUNDS}\n" in texts[0] and f"ROUNDS = {3 * ROUNDS}\n" in texts[1]
+    told = notes_of(revisions, plant=0, logs=tmp_path)[0]
+    assert "what is measured are commits" in told and revisions[1].commit[:12] in told
+    assert "commits" not in notes_of((revisions[0],) * 2, plant=0, logs=tmp_path)[0]
+
+
+def test_a_build_in_its_own_folder_is_announced_by_its_pyproject(repo, tmp_path):
+    head = resolve(repo.folder, "main")
+    recipe = Recipe(command="echo ${HOME:+there} > in-place; test -d {source}")
+    with built(repo.folder, (head, head), recipe, logs=tmp_path, say=print) as (old, _):
+        assert (old.tree / "in-place").read_text() == "there\n"
+        (found,) = distributions(path=[str(old.path[0])])
+        assert (found.name, found.version) == ("crunch-engine", "1.0")
+        (point,) = found.entry_points
+        assert (point.group, point.value) == ("lab.engines", "crunch.engine:Crunch")
+
+
+def test_arms_share_no_cache_of_compiled_code(repo, tmp_path):
+    revisions = (resolve(repo.folder, "main"), working_tree(repo.folder))
+    with built(repo.folder, revisions, Recipe(), logs=tmp_path, say=print) as arms:
+        for name in ("LAB_CACHE", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+            folders = [Path(arm.environment()[name]) for arm in arms]
+            assert folders[0] != folders[1]
+            assert all(
+                folder.is_relative_to(arm.tree.parent)
+                for folder, arm in zip(folders, arms, strict=True)
+            )
+
+
+def test_an_engine_that_is_installed_beside_the_repository_is_refused(
+    repo, tmp_path, capsys, monkeypatch
+):
+    installed = tmp_path / "installed"
+    facts = installed / "elsewhere-1.0.dist-info"
+    facts.mkdir(parents=True)
+    shutil.copy(repo.folder / "crunch" / "engine.py", installed / "elsewhere.py")
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: elsewhere\nVersion: 1.0\n")
+    (facts / "entry_points.txt").write_text("[lab.engines]\nelsewhere = elsewhere:Crunch\n")
+    monkeypatch.setenv("PYTHONPATH", str(installed))
+    repo.matrix.write_text(repo.matrix.read_text().replace('"crunch"', '"elsewhere"'))
+    assert gate(repo) == EXIT_USER_ERROR
+    err = capsys.readouterr().err
+    assert f"engine 'elsewhere' is imported from {installed / 'elsewhere.py'}" in err
+    assert "in the new arm, and not from what was built of it, in /" in err and "{site}" in err
+
+
+def test_a_module_of_the_checkout_in_an_arm_is_refused(repo, tmp_path, capsys, monkeypatch):
+    native = repo.folder / "native"
+    native.mkdir()
+    (native / "crunch_native.py").write_text("")
+    (repo.folder / ".gitignore").write_text("native\n")
+    with (repo.folder / "crunch" / "engine.py").open("a") as text:
+        text.write("import crunch_native\n")
+    repo.commit("A part that is not built")
+    monkeypatch.setenv("PYTHONPATH", str(native))
+    assert gate(repo) == EXIT_USER_ERROR
+    err = capsys.readouterr().err
+    assert f"module 'crunch_native' is imported from {native / 'crunch_native.py'}" in err
+
+
+def test_a_package_that_hides_one_of_the_lab_is_refused(repo, tmp_path):
+    for name in ("results/__init__.py", "results/schema.py"):
+        (repo.folder / name).parent.mkdir(exist_ok=True)
+        (repo.folder / name).write_text("")
+    repo.commit("Results of one's own")
+    head = resolve(repo.folder, "main")
+    # An editable install of the lab comes before all paths; this interpreter has none.
+    packages = Path(sysconfig.get_path("purelib"))
+    with (
+        built(repo.folder, (head, head), Recipe(), logs=tmp_path, say=print) as (arm, _),
+        pytest.raises(GateError, match=r"its results\.schema \(source/results/schema\.py\) would"),
+    ):
+        base = Path(sys._base_executable)
+        check_lab(replace(arm, python=base, path=(*arm.path, ROOT, packages)))
+
+
+def test_a_cell_of_nothing_but_the_lab_is_refused(repo, capsys):
+    repo.matrix.write_text(repo.matrix.read_text().replace('"crunch"', '"reference"'))
+    assert gate(repo) == EXIT_USER_ERROR
+    err = capsys.readouterr().err
+    assert "engine and workload are the lab's own" in err and "--only" in err
+
+
+def test_a_cell_that_only_the_new_revision_has_is_told_and_compares_nothing(repo, capsys):
+    git(repo.folder, "checkout", "-q", "--orphan", "bare")
+    git(repo.folder, "rm", "-rqf", "--cached", ".")
+    git(repo.folder, "commit", "-q", "--allow-empty", "-m", "Nothing yet")
+    git(repo.folder, "checkout", "-qf", "main")
+    assert gate(repo, against="bare") == EXIT_INCONCLUSIVE
+    out = capsys.readouterr().out
+    assert "INCONCLUSIVE: nothing was compared" in out
+    assert "old: no engine 'crunch'" in out and "added" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--against", "nowhere"], "--against 'nowhere' is no revision of"),
+        (["--against", "main", "--repo", "/"], "--repo / is no git repository"),
+        (["--against", "main", "--repo", str(ROOT)], "is the lab's own source: leave out --repo"),
+        (["--against", "main", "--metric", "instructions"], "with --repo gate cpu"),
+        (["--against", "main", "--only", "none/*"], "--only 'none/*' matches no cell"),
+        (["--baseline", "old"], "--repo is for --against"),
+    ],
+)
+def test_what_cannot_be_gated_is_one_sentence(repo, arguments, told, capsys):
+    assert call(["gate", "--repo", ".", str(repo.matrix), *arguments]) == EXIT_USER_ERROR
+    err = capsys.readouterr().err
+    assert told in err and "Traceback" not in err
+
+
+def test_a_build_command_without_a_repository_is_refused(repo, capsys):
+    words = ["gate", "--against", "main", str(repo.matrix), "--build", PIP]
+    assert call(words) == EXIT_USER_ERROR
+    assert "--build is for --repo" in capsys.readouterr().err

@@ -1,0 +1,85 @@
+"""A small repository of somebody who has an engine, made in a folder for tests of the gate."""
+
+import subprocess
+from pathlib import Path
+
+PYPROJECT = """
+[build-system]
+requires = ["setuptools"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "crunch-engine"
+version = "1.0"
+
+[project.entry-points."lab.engines"]
+crunch = "crunch.engine:Crunch"
+
+[tool.setuptools]
+packages = ["crunch"]
+"""
+# As much work as ROUNDS says, which needs no memory: its CPU time does not hang on neighbours.
+ENGINE = """
+import hashlib
+
+from engines.reference.adapter import PreparedReference, ReferenceEngine
+
+ROUNDS = {rounds}
+
+
+class Crunch(ReferenceEngine):
+    name = "crunch"
+
+    def prepare(self, task):
+        return Prepared(task.workload.program, task.dataset.load(), task.load)
+
+
+class Prepared(PreparedReference):
+    def run(self):
+        hashlib.pbkdf2_hmac("sha256", b"stream", b"lab", ROUNDS)
+        return super().run()
+"""
+MATRIX = """
+[run]
+timeout_s = 60
+[[workload]]
+name = "event_window"
+dataset = "{dataset}"
+[[engine]]
+name = "crunch"
+"""
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Run git as a person of no machine in particular."""
+    person = ("-c", "user.name=A person", "-c", "user.email=person@localhost")
+    done = subprocess.run(
+        ["git", "-C", str(folder), *person, *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+class UserRepository:
+    """Its files, its commits, and the matrix that it is gated with."""
+
+    def __init__(self, folder: Path, dataset: str) -> None:
+        self.folder = folder
+        self.matrix = folder / "matrix.toml"
+        git(folder, "init", "-q", "-b", "main")
+        (folder / "pyproject.toml").write_text(PYPROJECT)
+        self.matrix.write_text(MATRIX.format(dataset=dataset))
+        (folder / "crunch").mkdir()
+        (folder / "crunch" / "__init__.py").write_text("")
+
+    def works(self, rounds: int) -> None:
+        """Let the engine do so much work."""
+        (self.folder / "crunch" / "engine.py").write_text(ENGINE.format(rounds=rounds))
+
+    def commit(self, message: str) -> str:
+        """Commit all files and return the commit."""
+        git(self.folder, "add", "--all")
+        git(self.folder, "commit", "-q", "--allow-empty", "-m", message)
+        return git(self.folder, "rev-parse", "HEAD")
