@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from reports.baseline import Baseline, baselines
 from reports.counters import counted
 from reports.energy import energy
@@ -26,7 +24,7 @@ from reports.numbers import (
 )
 from reports.offered import remarks
 from reports.page.drawings import latency_drawings, throughput_drawings
-from reports.page.inline_svg import engine_variable, variables
+from reports.page.frame import fill, write_whole
 from reports.page.load_drawings import (
     bracket_drawings,
     energy_drawings,
@@ -86,32 +84,18 @@ def write_report(run_dir: Path, out: Path | None = None) -> Path:
     run = read_run(run_dir)
     cells = summarise(run.rows)
     page = render(run, cells, run_dir / "figures")
-    target = run_dir / "report.html" if out is None else out
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(target.name + ".partial")
-    partial.write_text(page, encoding="utf-8")
-    partial.replace(target)
-    return target
+    return write_whole(run_dir / "report.html" if out is None else out, page)
 
 
 def render(run: Run, cells: Sequence[Cell], figures: Path) -> str:
     """Return the page's text, having drawn the figures into the directory `figures`."""
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     found = searches(run, cells)
     every = [*cells, *(search.place for search in found)]
     colours = engine_colours(row["engine"] for row in run.rows)
-    style = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
-    return environment.get_template("report.html.j2").render(
+    return fill(
+        "report.html.j2",
         name=run.path.resolve().name,
-        style=style,
-        variables=variables(colours),
-        engine_variable={engine: engine_variable(engine, colours) for engine in colours},
+        colours=colours,
         marks=MARKS,
         statuses=STATUSES,
         trials=len(run.rows),

@@ -334,7 +334,7 @@ class _Words(HTMLParser):
         self._style = False
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
-        self._style = tag == "style"
+        self._style = tag in ("style", "script")
 
     def handle_data(self, data: str) -> None:
         if not self._style:

@@ -1,0 +1,65 @@
+"""Makes what all pages share: one file, with style and script inside, that asks nobody for more."""
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from reports.page.anchors import anchor
+from reports.page.inline_svg import engine_variable, variables
+from reports.palette import Colour
+
+_HERE = Path(__file__).parent
+
+
+def fill(template: str, *, name: str, colours: Mapping[str, Colour], **more: Any) -> str:
+    """Return the text of a page.
+
+    Args:
+        template: file beside this one.
+        name: what the title ends with.
+        colours: of the engines.
+        more: what the template needs besides.
+    """
+    environment = Environment(
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    script = (_HERE / "page.js").read_text(encoding="utf-8")
+    return environment.get_template(template).render(
+        name=name,
+        style=(_HERE / "style.css").read_text(encoding="utf-8"),
+        script=script,
+        policy=_policy(script),
+        variables=variables(colours),
+        engine_variable={engine: engine_variable(engine, colours) for engine in colours},
+        anchor=anchor,
+        **more,
+    )
+
+
+def write_whole(target: Path, page: str) -> Path:
+    """Write a page whole or not at all, and return its path."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(target.name + ".partial")
+    partial.write_text(page, encoding="utf-8")
+    partial.replace(target)
+    return target
+
+
+def _policy(script: str) -> str:
+    """Return the Content-Security-Policy: this script and no other, and no request to anybody.
+
+    Styles are in attributes, too, which only `unsafe-inline` allows; they can ask for nothing.
+    """
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return (
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
+        "base-uri 'none'; form-action 'none'"
+    )

@@ -1,0 +1,203 @@
+// Adds to a page that is whole without it: tables are sorted and filtered, charts tell the values of
+// their points to pointer, touch and keyboard, and paper gets everything. It moves, hides and shows
+// what is there; text becomes text (textContent), never markup.
+"use strict";
+(() => {
+  const all = (selector, place = document) => [...place.querySelectorAll(selector)];
+  const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
+
+  // Tables. A heading may span columns and lines, a row may have a cell over several columns.
+  const columns = (head) => {
+    const taken = [], found = new Map();
+    [...head.rows].forEach((row, line) => {
+      let at = 0;
+      for (const cell of row.cells) {
+        while (taken[line]?.[at]) at += 1;
+        found.set(cell, at);
+        for (let y = line; y < line + cell.rowSpan; y += 1)
+          for (let x = at; x < at + cell.colSpan; x += 1) (taken[y] ??= [])[x] = true;
+        at += cell.colSpan;
+      }
+    });
+    return found;
+  };
+  const cellAt = (row, column) => {
+    let at = 0;
+    for (const cell of row.cells) {
+      at += cell.colSpan;
+      if (column < at) return cell.colSpan === 1 ? cell : null;
+    }
+    return null;
+  };
+  const number = (cell) => {
+    const exact = all("[title]", cell).map((one) => one.title);
+    const said = [...exact, cell.textContent].map((text) => text.trim().replaceAll(",", ""));
+    return said.map((text) => parseFloat(text.replace("\u2212", "-"))).find(Number.isFinite) ?? null;
+  };
+  const key = (row, column, numeric) => {
+    const cell = cellAt(row, column);
+    if (cell === null) return null;
+    return numeric ? number(cell) : cell.textContent.trim();
+  };
+  const before = (a, b) =>
+    typeof a === "string" ? a.localeCompare(b, "en", { numeric: true }) : a - b;
+  // What moves and hides together: a row, and the remark below it.
+  const units = (body) => {
+    const found = [];
+    for (const row of body.rows)
+      if (row.classList.contains("why")) found.at(-1)?.push(row);
+      else if (!row.querySelector("th.of")) found.push([row]);
+    return found;
+  };
+  const table = (one) => {
+    const bodies = [...one.tBodies].map((body) => ({ body, rows: units(body) }));
+    const rows = bodies.flatMap((part) => part.rows);
+    if (rows.length < 2) return;
+    const heads = [...columns(one.tHead)].filter(([head]) => head.scope === "col");
+    const order = (column, numeric, way) => {
+      for (const { body, rows: own } of bodies) {
+        const known = own.map((unit) => ({ unit, value: key(unit[0], column, numeric) }));
+        if (way)
+          known.sort((a, b) =>
+            a.value === null || b.value === null
+              ? (a.value === null) - (b.value === null)
+              : way * before(a.value, b.value));
+        body.append(...known.flatMap(({ unit }) => unit));
+      }
+    };
+    for (const [head, column] of heads) {
+      const numeric = head.classList.contains("num");
+      const button = make("button", { type: "button", className: "sort" });
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        const first = numeric ? "descending" : "ascending";
+        const second = numeric ? "ascending" : "descending";
+        const next = { [first]: second, [second]: "" }[head.ariaSort] ?? first;
+        for (const [other] of heads) other.removeAttribute("aria-sort");
+        if (next) head.setAttribute("aria-sort", next);
+        order(column, numeric, { ascending: 1, descending: -1 }[next] ?? 0);
+      });
+    }
+    if (rows.length < 6) return;
+    const box = make("input", { type: "search", placeholder: "engine, workload, status" });
+    const told = make("output", {});
+    const label = make("label", { className: "filter" });
+    label.append("Filter ", box, " ", told);
+    (one.closest(".scroll") ?? one).before(label);
+    box.setAttribute("aria-label", `Filter: ${one.caption?.textContent.trim() ?? "rows"}`);
+    box.addEventListener("input", () => {
+      const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
+      const fits = (row) => {
+        const text = (row.dataset.find ?? row.textContent).toLowerCase();
+        return words.every((word) => text.includes(word));
+      };
+      let left = 0;
+      for (const { body, rows: own } of bodies) {
+        for (const unit of own) {
+          const hidden = !fits(unit[0]);
+          for (const row of unit) row.hidden = hidden;
+          left += !hidden;
+        }
+        body.hidden = own.every(([row]) => row.hidden);
+      }
+      told.textContent = words.length ? `${left} of ${rows.length} rows` : "";
+    });
+  };
+
+  // Charts. Each tells a list of points: where they are, and what they say.
+  const tip = make("div", { className: "tip", hidden: true });
+  tip.setAttribute("role", "status");
+  const hide = () => {
+    tip.hidden = true;
+    for (const one of all(".spot.on, .cursor.on")) one.classList.remove("on");
+  };
+  const show = (point) => {
+    hide();
+    point.mark.classList.add("on");
+    point.place?.();
+    tip.textContent = point.says;
+    tip.hidden = false;
+    const box = point.mark.getBoundingClientRect();
+    const left = box.left + box.width / 2 - tip.offsetWidth / 2;
+    const fits = box.top > tip.offsetHeight + 12;
+    const top = fits ? box.top - tip.offsetHeight - 8 : box.bottom + 8;
+    tip.style.left = `${scrollX + Math.max(4, Math.min(left, document.documentElement.clientWidth - tip.offsetWidth - 4))}px`;
+    tip.style.top = `${scrollY + top}px`;
+  };
+  const spots = (svg) =>
+    all(".spot", svg).map((mark) => {
+      const title = mark.querySelector("title");
+      const says = title.textContent;
+      title.remove(); // or the browser would show it a second time
+      return { mark, says };
+    });
+  const moments = (svg) => {
+    const lines = all("path[data-values]", svg).map((path) => ({
+      name: path.dataset.name, values: path.dataset.values.split("|"),
+    }));
+    const cursor = svg.querySelector(".cursor");
+    if (!lines.length || !cursor) return [];
+    return svg.dataset.times.split(" ").map((pair, index) => {
+      const [time, x] = pair.split("@");
+      const said = lines.filter((line) => line.values[index])
+        .map((line) => `${line.name}: ${line.values[index]}`);
+      return {
+        mark: cursor, x: Number(x), says: [`${time} s`, ...said].join("\n"),
+        place: () => { cursor.setAttribute("x1", x); cursor.setAttribute("x2", x); },
+      };
+    });
+  };
+  const chart = (svg) => {
+    const points = svg.dataset.times ? moments(svg) : spots(svg);
+    if (!points.length) return;
+    let at = -1;
+    const go = (index) => { at = Math.max(0, Math.min(index, points.length - 1)); show(points[at]); };
+    const away = (point, event) => {
+      if (point.x !== undefined) {
+        const box = svg.getBoundingClientRect();
+        return Math.abs(box.left + point.x * box.width / svg.viewBox.baseVal.width - event.clientX);
+      }
+      const box = point.mark.getBoundingClientRect();
+      const dx = box.left + box.width / 2 - event.clientX;
+      return Math.hypot(dx, box.top + box.height / 2 - event.clientY);
+    };
+    const seek = (event) => {
+      const far = points.map((point) => away(point, event));
+      const nearest = far.indexOf(Math.min(...far));
+      if (far[nearest] < 40) go(nearest); else hide();
+    };
+    svg.setAttribute("tabindex", "0");
+    svg.setAttribute("aria-description", "Arrow keys read the values of its points.");
+    svg.addEventListener("pointermove", seek);
+    svg.addEventListener("pointerdown", seek);
+    svg.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") hide(); });
+    svg.addEventListener("focus", () => { if (svg.matches(":focus-visible")) go(Math.max(at, 0)); });
+    svg.addEventListener("blur", hide);
+    svg.addEventListener("keydown", (event) => {
+      const to = {
+        ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1,
+        Home: 0, End: points.length - 1,
+      }[event.key];
+      if (to !== undefined) { event.preventDefault(); go(to); }
+      if (event.key === "Escape") hide();
+    });
+  };
+  document.addEventListener("pointerdown", (event) => { if (!event.target.closest("svg")) hide(); });
+
+  // Paper gets what is folded, too. A box whose table is wider says so.
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    hide();
+    opened = all("details:not([open])");
+    for (const one of opened) one.open = true;
+  });
+  addEventListener("afterprint", () => { for (const one of opened) one.open = false; });
+  const say = (box) => box.classList.toggle("more", box.scrollWidth > box.clientWidth + 1);
+  const wide = new ResizeObserver((boxes) => boxes.forEach(({ target }) => say(target)));
+
+  all("table.sortable").forEach(table);
+  all("figure > svg").forEach(chart);
+  all(".scroll").forEach((box) => { say(box); wide.observe(box); });
+  document.body.append(tip);
+})();

@@ -1,0 +1,174 @@
+"""What the page's script adds, in a real browser."""
+
+import pytest
+
+from reports.page import write_report
+from tests.reports.chromium import NEEDS_CHROMIUM, ask, browse
+
+pytestmark = NEEDS_CHROMIUM
+
+START = """
+const all = selector => [...document.querySelectorAll(selector)];
+const cells = () => all('#results tr[data-cell]').filter(row => row.checkVisibility())
+  .map(row => row.dataset.cell);
+const heading = name => all('#results thead button').find(b => b.textContent.trim() === name);
+const type = words => {
+  const box = document.querySelector('#results input[type=search]');
+  box.value = words;
+  box.dispatchEvent(new Event('input', {bubbles: true}));
+  return document.querySelector('#results output').textContent;
+};
+"""
+
+
+def test_the_script_runs_under_the_pages_own_policy_and_no_other_does(make_run, typical, tmp_path):
+    page = write_report(make_run(typical))
+    text = page.read_text(encoding="utf-8")
+    page.write_text(text.replace("</body>", "<script>document.title = 'hurt'</script></body>"))
+    seen = browse(page, tmp_path / "profile")
+    assert 'class="sort"' in seen
+    assert "<title>hurt</title>" not in seen
+
+
+def test_a_heading_sorts_its_column_by_exact_values_and_gives_the_old_order_back(make_run, trial):
+    rows = [
+        trial(variant="slow", eps=9.9e5),
+        trial(variant="fast", eps=1.01e9),
+        trial(variant="near", eps=1.011e9),
+        trial(variant="none", status="crash", reason="it broke"),
+        trial("spark", "page_view_join", variant="alone", eps=5e12),
+    ]
+    page = write_report(make_run(rows))
+    seen = ask(
+        page,
+        START
+        + """
+        const said = [cells()];
+        const button = heading('Throughput');
+        for (let i = 0; i < 3; i += 1) {
+          button.click();
+          said.push([button.closest('th').ariaSort, ...cells().slice(0, 4)]);
+        }
+        heading('Engine').click();
+        said.push([button.closest('th').ariaSort, ...cells().slice(0, 4)]);
+        said.push([button.tagName, button.tabIndex, cells().length]);
+        return said;""",
+    )
+    slow, fast, near, none = (f"event_window/multicore/{v}/w1/b4096" for v in
+                              ("slow", "fast", "near", "none"))  # fmt: skip
+    before = seen[0]
+    assert len(before) == 5
+    assert seen[1] == ["descending", near, fast, slow, none]
+    assert seen[2] == ["ascending", slow, fast, near, none]
+    assert seen[3] == [None, *before[:4]]
+    assert seen[4] == [None, fast, near, none, slow]
+    assert seen[5] == ["BUTTON", 0, 5]
+
+
+def test_a_filter_keeps_the_rows_that_have_every_word(make_run, typical):
+    page = write_report(make_run(typical))
+    seen = ask(
+        page,
+        START
+        + """
+        const said = [];
+        for (const words of ['spark', 'Spark page_view', 'crash', 'no such', '']) {
+          const told = type(words);
+          const groups = all('#results tbody').filter(body => body.checkVisibility());
+          said.push([told, cells(), groups.length]);
+        }
+        return said;""",
+    )
+    told, spark, groups = seen[0]
+    assert (told, groups) == ("12 of 39 rows", 3)
+    assert all("/spark/" in cell for cell in spark) and len(spark) == 12
+    told, both, groups = seen[1]
+    assert (told, groups) == ("4 of 39 rows", 1)
+    assert all(cell.startswith("page_view_join/spark/") for cell in both)
+    assert seen[2][:2] == ["1 of 39 rows", ["event_window/fake/crash/w1"]]
+    assert seen[3] == ["0 of 39 rows", [], 0]
+    assert seen[4][0] == "" and len(seen[4][1]) == 39
+
+
+def test_a_remark_moves_and_hides_with_its_row(make_run, offered):
+    late = {"status": "unsustained", "reason": "backlog grows by 900 events/s"}
+    rows = [offered(rate_eps=eps, **(late if eps == 3e4 else {})) for eps in
+            (1e4, 2e4, 3e4, 4e4, 5e4, 6e4)]  # fmt: skip
+    seen = ask(
+        write_report(make_run(rows)),
+        """
+        const rows = () => [...document.querySelectorAll('#offered tbody tr')].slice(1)
+          .filter(row => row.checkVisibility())
+          .map(row => row.dataset.cell ?? row.className);
+        const offered = [...document.querySelectorAll('#offered thead button')]
+          .find(button => button.textContent === 'Offered');
+        offered.click();
+        const sorted = rows();
+        const box = document.querySelector('#offered input');
+        box.value = 'poisson-40000';
+        box.dispatchEvent(new Event('input'));
+        return [sorted, rows()];""",
+    )
+    assert [name.rpartition("-")[2] for name in seen[0]] == [
+        "60000", "50000", "40000", "30000", "why", "20000", "10000",
+    ]  # fmt: skip
+    assert [name.rpartition("-")[2] for name in seen[1]] == ["40000"]
+
+
+def test_hostile_text_stays_text_whatever_the_script_does_with_it(make_run, trial):
+    evil = (
+        '<img src=x onerror="document.title=1">"\'</td></script><script>document.title=2</script>'
+    )
+    rows = [trial(variant=f"{evil}{n}", workload=f"w{n % 2}{evil}", eps=n * 1e6, reason=evil)
+            for n in range(1, 9)]  # fmt: skip
+    rows.append(trial(status="crash", reason=evil))
+    seen = ask(
+        write_report(make_run(rows)),
+        START
+        + """
+        for (const button of all('button.sort')) button.click();
+        type('<img');
+        for (const svg of all('figure > svg')) {
+          svg.focus();
+          for (const key of ['End', 'ArrowLeft'])
+            svg.dispatchEvent(new KeyboardEvent('keydown', {key}));
+        }
+        return [document.title, all('img').length, all('script').length, cells().length];""",
+    )
+    assert seen == ["Stream lab: sample", 0, 2, 8]
+
+
+def test_paper_gets_what_is_folded_and_the_screen_gets_it_folded_again(make_run, typical):
+    seen = ask(
+        write_report(make_run(typical)),
+        """
+        const open = () => document.querySelectorAll('details[open]').length;
+        const said = [open(), document.querySelectorAll('details').length];
+        dispatchEvent(new Event('beforeprint'));
+        said.push(open());
+        dispatchEvent(new Event('afterprint'));
+        return [...said, open()];""",
+    )
+    before, every, printed, after = seen
+    assert before < every / 2
+    assert (printed, after) == (every, before)
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_a_table_that_is_wider_than_its_box_says_so(make_run, trial, width):
+    counters = '{"a_long_name_of_a_counter_of_it": 123456789}'
+    rows = [trial("layers", variant=f"v{n}", counters=counters) for n in range(3)]
+    page = write_report(make_run(rows))
+    text = page.read_text(encoding="utf-8")
+    page.write_text(text.replace("<details>", "<details open>"), encoding="utf-8")
+    seen = ask(
+        page,
+        """
+        return [...document.querySelectorAll('.scroll')].map(box => [
+          box.scrollWidth > box.clientWidth + 1, box.classList.contains('more'),
+          box.tabIndex, box.getAttribute('role')]);""",
+        width,
+    )
+    assert all((tab, role) == (0, "region") for _, _, tab, role in seen)
+    assert all(wide == said for wide, said, *_ in seen)
+    assert any(wide for wide, *_ in seen) == (width == 360)
