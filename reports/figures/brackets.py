@@ -7,6 +7,7 @@ from matplotlib.ticker import FuncFormatter
 
 from reports.figures.panel import grid, new_panel
 from reports.figures.series import place_names
+from reports.figures.spots import Panel, with_spots
 from reports.figures.time_axis import Range, log_ticks
 from reports.numbers import count, rate
 from reports.palette import INK, MUTED, PAPER, Colour
@@ -38,7 +39,7 @@ def bracket_range(found: Sequence[Search]) -> Range | None:
 
 def bracket_panel(
     title: str, found: Sequence[Search], colours: Mapping[str, Colour], limits: Range
-) -> Axes:
+) -> Panel:
     """Draw one panel, one row a search; a search without a rate has an empty row that says so."""
     names = place_names(search.place for search in found)
     axes = new_panel(
@@ -56,7 +57,19 @@ def bracket_panel(
     grid(axes, "x")
     for row, search in enumerate(found):
         _draw(axes, row, search, names[search.name], colours[search.place.engine].light, limits)
-    return axes
+    return with_spots(
+        axes,
+        (
+            (eps, row + at, f"{names[search.name]}: {kind} {rate(eps).exact}")
+            for row, search in enumerate(found)
+            for at, kind, eps in (
+                (_AT, "highest rate that passed", search.pass_eps),
+                (_AT, "lowest rate that failed", search.fail_eps),
+                (_CATCH_UP_AT, "catch-up", search.catch_up_eps and search.catch_up_eps.median),
+            )
+            if eps
+        ),
+    )
 
 
 def _draw(axes: Axes, row: int, search: Search, name: str, colour: str, limits: Range) -> None:

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from reports.figures.panel import grid, new_panel
+from reports.figures.spots import Panel, with_spots
 from reports.numbers import joules
 from reports.palette import INK, MUTED, PAPER, Colour
 
@@ -27,7 +28,7 @@ class Bar:
 
 def energy_panel(
     title: str, bars: Sequence[Bar], colours: Mapping[str, Colour], *, estimated: bool
-) -> Axes:
+) -> Panel:
     """Draw one panel with at least one bar, on an axis from zero."""
     axes = new_panel(
         title=title,
@@ -58,7 +59,15 @@ def energy_panel(
             zorder=5,
         )
         _bar(axes, row + 0.64, bar, colour, estimated=estimated)
-    return axes
+    return with_spots(
+        axes, ((bar.value_j, row + 0.64, _words(bar, estimated)) for row, bar in enumerate(bars))
+    )
+
+
+def _words(bar: Bar, estimated: bool) -> str:
+    kind = "estimated" if estimated else "gross"
+    net = f", net {joules(bar.inner_j).exact}" if bar.inner_j is not None and not estimated else ""
+    return f"{bar.name}: {kind} {joules(bar.value_j).exact} per 1,000 events{net}"
 
 
 def _bar(axes: Axes, at: float, bar: Bar, colour: str, *, estimated: bool) -> None:

@@ -6,8 +6,10 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from reports.figures.panel import grid, new_panel
-from reports.figures.series import short_names
+from reports.figures.series import counted_workers, short_names
+from reports.figures.spots import Panel, told, with_spots
 from reports.figures.time_axis import Range, beside, range_of, time_ticks
+from reports.numbers import duration
 from reports.palette import INK, PAPER, Colour
 from reports.summary import Cell
 
@@ -29,10 +31,11 @@ def shared_range(cells: Sequence[Cell]) -> Range | None:
 
 def latency_panel(
     title: str, cells: Sequence[Cell], colours: Mapping[str, Colour], limits: Range
-) -> Axes:
+) -> Panel:
     """Draw one panel. Cells whose engine stamps no outputs are left out."""
     stamped = [cell for cell in cells if cell.latency_p50_ns or cell.latency_p99_ns]
     names = short_names(cells)
+    labels = {c.name: f"{names[c.series]}, {counted_workers(c.workers)}" for c in stamped}
     height = _MARGIN_IN + _ROW_IN * (len(stamped) + _AROUND)
     axes = new_panel(
         title=title,
@@ -47,9 +50,16 @@ def latency_panel(
     time_ticks(axes.xaxis)
     grid(axes, "x")
     for row, cell in enumerate(stamped):
-        workers = f"{cell.workers} worker{'' if cell.workers == 1 else 's'}"
-        _draw(axes, row, cell, f"{names[cell.series]}, {workers}", colours[cell.engine].light)
-    return axes
+        _draw(axes, row, cell, labels[cell.name], colours[cell.engine].light)
+    return with_spots(
+        axes,
+        (
+            (quantity.median, row, f"{labels[cell.name]}: {kind} {told(quantity, duration)}")
+            for row, cell in enumerate(stamped)
+            for kind, quantity in (("p50", cell.latency_p50_ns), ("p99", cell.latency_p99_ns))
+            if quantity
+        ),
+    )
 
 
 def _draw(axes: Axes, row: int, cell: Cell, name: str, colour: str) -> None:

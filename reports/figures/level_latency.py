@@ -8,7 +8,9 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from reports.figures.labels import spread as place
 from reports.figures.panel import grid, new_panel
 from reports.figures.series import place_names
+from reports.figures.spots import Panel, told, with_spots
 from reports.figures.time_axis import Range, time_ticks
+from reports.numbers import duration, rate
 from reports.palette import INK, PAPER, Colour
 from reports.search import Level, Search
 from reports.verdicts import sign
@@ -32,7 +34,7 @@ def level_range(found: Sequence[Search]) -> Range | None:
 
 def level_panel(
     title: str, found: Sequence[Search], colours: Mapping[str, Colour], limits: Range
-) -> Axes:
+) -> Panel:
     """Draw one panel. Searches without levels are left out."""
     drawn = [search for search in found if any(_p50(x) or _p99(x) for x in search.levels)]
     names = place_names(search.place for search in found)
@@ -60,7 +62,21 @@ def level_panel(
             if end is not None:
                 ends.append((f"{names[search.name]} {kind}", end, colour))
     _label(axes, ends)
-    return axes
+    return with_spots(
+        axes,
+        (
+            (
+                level.share,
+                quantity.median,
+                f"{names[search.name]} at {level.share:.0%}, {rate(level.rate_eps).exact}: "
+                f"{kind} {told(quantity, duration)}",
+            )
+            for search in drawn
+            for level in search.levels
+            for kind, quantity in (("p50", _p50(level)), ("p99", _p99(level)))
+            if quantity
+        ),
+    )
 
 
 def _apart(shares: Sequence[float]) -> list[float]:

@@ -6,8 +6,10 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from reports.figures.panel import grid, new_panel
-from reports.figures.series import short_names
+from reports.figures.series import counted_workers, short_names
+from reports.figures.spots import Mark, Panel, told, with_spots
 from reports.figures.time_axis import Range, beside, range_of, time_ticks
+from reports.numbers import duration
 from reports.palette import INK, MUTED, PAPER, Colour
 from reports.summary import Cell
 from reports.verdicts import marked
@@ -36,7 +38,7 @@ def has_latency(cell: Cell) -> bool:
 
 def offered_latency_panel(
     title: str, cells: Sequence[Cell], colours: Mapping[str, Colour], limits: Range
-) -> Axes:
+) -> Panel:
     """Draw one panel, one row a cell. Cells without a latency are left out."""
     shown = [cell for cell in cells if has_latency(cell)]
     names = short_names(cells)
@@ -52,13 +54,14 @@ def offered_latency_panel(
     axes.set_yticks([])
     time_ticks(axes.xaxis)
     grid(axes, "x")
+    marks: list[Mark] = []
     for row, cell in enumerate(shown):
-        workers = f"{cell.workers} worker{'' if cell.workers == 1 else 's'}"
         load = cell.load.label if cell.load else ""
+        name = marked(f"{names[cell.series]}, {counted_workers(cell.workers)}, {load}", cell.status)
         axes.text(
             0.0,
             row + 0.13,
-            marked(f"{names[cell.series]}, {workers}, {load}", cell.status),
+            name,
             parse_math=False,
             transform=axes.get_yaxis_transform(),
             size=7.5,
@@ -70,7 +73,16 @@ def offered_latency_panel(
         hollow = cell.oversubscribed
         _pair(axes, row + _DUE, _due(cell), colour, "o", hollow=hollow)
         _pair(axes, row + _SERVICE, _service(cell), MUTED.light, "s", hollow=hollow)
-    return axes
+        marks += [
+            (spread.median, row + at, f"{name}: {kind} {which} {told(spread, duration)}")
+            for at, kind, pair in (
+                (_DUE, "latency from due time", _due(cell)),
+                (_SERVICE, "service latency", _service(cell)),
+            )
+            for which, spread in zip(("p50", "p99"), pair, strict=True)
+            if spread
+        ]
+    return with_spots(axes, marks)
 
 
 def _pair(

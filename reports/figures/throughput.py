@@ -8,8 +8,9 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 
 from reports.figures.labels import spread
 from reports.figures.panel import grid, new_panel
-from reports.figures.series import Series, short_names
-from reports.numbers import count
+from reports.figures.series import Series, counted_workers, short_names
+from reports.figures.spots import Mark, Panel, told, with_spots
+from reports.numbers import count, rate
 from reports.palette import INK, PAPER, Colour
 from reports.summary import Cell
 
@@ -42,7 +43,7 @@ def shared_scale(cells: Sequence[Cell]) -> Scale | None:
 
 def throughput_panel(
     title: str, cells: Sequence[Cell], colours: Mapping[str, Colour], scale: Scale
-) -> Axes:
+) -> Panel:
     """Draw one panel. Cells without a number are left out; the tables of the report show them."""
     rated = [cell for cell in cells if cell.throughput_eps is not None]
     every = short_names(cells)
@@ -59,7 +60,21 @@ def throughput_panel(
     _scales(axes, rated, scale)
     ends = [_draw(axes, rated, series, colours, names) for series in names]
     _label(axes, list(names.items()), ends, colours, height - 1.12)
-    return axes
+    return with_spots(axes, (mark for cell in rated for mark in _marks(cell, names)))
+
+
+def _marks(cell: Cell, names: Mapping[Series, str]) -> list[Mark]:
+    spread = cell.throughput_eps
+    if spread is None:
+        return []
+    name = f"{names[cell.series]}, {counted_workers(cell.workers)}"
+    marks = [(float(cell.workers), spread.median, f"{name}: {told(spread, rate)}")]
+    if spread.n > 1:
+        marks += [
+            (float(cell.workers), value, f"{name}, repetition {place}: {rate(value).exact}")
+            for place, value in enumerate(spread.values, 1)
+        ]
+    return marks
 
 
 def _scales(axes: Axes, cells: Sequence[Cell], scale: Scale) -> None:

@@ -44,7 +44,8 @@ def draw_timeline(timeline: TrialTimeline, *, colour: str, alt: str, scaled: boo
         timeline: what to draw; quantities without a value are left out.
         colour: CSS colour of the main line of each panel.
         alt: what it shows, for those who cannot see it.
-        scaled: whether to write values at the vertical axes: not for what was not verified.
+        scaled: whether to tell values, at the vertical axes and of each point: not for what was
+            not verified.
     """
     panels = _panels(timeline)
     height = _TOP + len(panels) * (_PANEL + _GAP) + _BOTTOM
@@ -59,9 +60,14 @@ def draw_timeline(timeline: TrialTimeline, *, colour: str, alt: str, scaled: boo
         top = _TOP + place * (_PANEL + _GAP) + _GAP
         parts.append(_panel(panel, timeline.times_s, x, top, colour, scaled=scaled))
     parts.append(_time_axis(end_s, x, bottom))
+    moments = ""
+    if scaled:
+        at = " ".join(f"{t_s:g}@{x(t_s):.1f}" for t_s in timeline.times_s)
+        moments = f' data-times="{at}"'
+        parts.append(f'<line class="cursor" x1="0" x2="0" y1="{_TOP}" y2="{bottom}"/>')
     return (
         f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(alt)}" '
-        f'class="timeline" style="max-width:{WIDTH}px">{"".join(parts)}</svg>'
+        f'class="timeline"{moments} style="max-width:{WIDTH}px">{"".join(parts)}</svg>'
     )
 
 
@@ -147,10 +153,17 @@ def _panel(
         ]
         parts.append(
             f'<path d="{_path(points)}" stroke="{ink}" fill="none" stroke-width="1.4" '
-            f'stroke-linejoin="round" stroke-linecap="round"{dash}><title>{escape(name)}</title>'
-            "</path>"
+            f'stroke-linejoin="round" stroke-linecap="round"{dash}'
+            f"{_values(panel, name, line) if scaled else ''}><title>{escape(name)}</title></path>"
         )
     return "".join(parts)
+
+
+def _values(panel: Panel, name: str, line: Values) -> str:
+    """Return what a line says at each point, for the page's script; empty where unknown."""
+    which = panel.title if len(panel.lines) == 1 else f"{panel.title} {name}"
+    said = "|".join("" if value is None else panel.write(value).text for value in line)
+    return f' data-name="{escape(which)}" data-values="{escape(said)}"'
 
 
 def _style(panel: Panel, number: int, colour: str) -> tuple[str, str]:

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from reports.baseline import label
 from reports.figures.latency import latency_panel, shared_range
-from reports.figures.panel import save
 from reports.figures.throughput import shared_scale, throughput_panel
 from reports.numbers import duration, rate
-from reports.page.inline_svg import inline
+from reports.page.inline_svg import drawn
 from reports.palette import Colour
 from reports.summary import Cell
 from reports.table import Group, in_groups, title
@@ -41,7 +40,7 @@ def throughput_drawings(
                 for cell in members
                 if cell.throughput_eps
             )
-            svg = inline(save(panel, directory / name), name=name, alt=alt, engines=colours)
+            svg = drawn(panel, directory, name=name, alt=alt, engines=colours)
         drawings.append(Drawing(title=title(group), svg=svg, cells=members))
     return drawings
 
@@ -59,7 +58,7 @@ def latency_drawings(
             name = f"latency-{slug(group)}"
             panel = latency_panel(title(group), members, colours, limits)
             alt = f"Latency of {title(group)}. " + "; ".join(map(_latency_words, stamped))
-            svg = inline(save(panel, directory / name), name=name, alt=alt, engines=colours)
+            svg = drawn(panel, directory, name=name, alt=alt, engines=colours)
         drawings.append(Drawing(title=title(group), svg=svg, cells=members))
     return drawings
 

@@ -1,15 +1,36 @@
 """Turns an SVG file of matplotlib into markup that lives in the page and takes its colours."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
+from pathlib import Path
 
+from reports.figures.panel import save
+from reports.figures.spots import Panel, Spot
 from reports.palette import GRID, INK, MUTED, PAPER, Colour
+
+_REACH = 5
+"""Radius in points within which a pointer is on a mark."""
 
 _NAMED = {INK: "ink", MUTED: "muted", GRID: "grid", PAPER: "paper"}
 
 
-def inline(svg: str, *, name: str, alt: str, engines: Mapping[str, Colour]) -> str:
+def drawn(
+    panel: Panel, directory: Path, *, name: str, alt: str, engines: Mapping[str, Colour]
+) -> str:
+    """Write a panel into a directory as SVG and PNG, and return it for the page (`inline`)."""
+    svg = save(panel.axes, directory / name)
+    return inline(svg, name=name, alt=alt, engines=engines, spots=panel.spots)
+
+
+def inline(
+    svg: str,
+    *,
+    name: str,
+    alt: str,
+    engines: Mapping[str, Colour],
+    spots: Sequence[Spot] = (),
+) -> str:
     """Return the `<svg>` element for use in HTML.
 
     Colours become CSS variables, so that the figure follows light and dark; ids get the prefix
@@ -20,6 +41,8 @@ def inline(svg: str, *, name: str, alt: str, engines: Mapping[str, Colour]) -> s
         name: unique in the page; letters, digits and hyphens.
         alt: what the figure shows, for those who cannot see it.
         engines: the colour of each engine, as in `variables`.
+        spots: what its marks say; a browser shows it where the pointer rests, and the page's
+            script to touch and keyboard, too.
     """
     body = svg[svg.index("<svg") :]
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
@@ -38,7 +61,15 @@ def inline(svg: str, *, name: str, alt: str, engines: Mapping[str, Colour]) -> s
         f'<svg {view[0]} role="img" aria-label="{escape(alt)}"'
         f' style="max-width:{float(size[1]) * 1.45:.0f}px">'
     )
-    return re.sub(r"<svg[^>]*>", lambda _: opening, body, count=1)
+    body = re.sub(r"<svg[^>]*>", lambda _: opening, body, count=1)
+    return body.replace("</svg>", "".join(map(_spot, spots)) + "</svg>")
+
+
+def _spot(spot: Spot) -> str:
+    return (
+        f'<circle class="spot" cx="{spot.x:.1f}" cy="{spot.y:.1f}" r="{_REACH}">'
+        f"<title>{escape(spot.text)}</title></circle>"
+    )
 
 
 def variables(engines: Mapping[str, Colour]) -> list[tuple[str, Colour]]:

@@ -10,10 +10,9 @@ from reports.figures.brackets import bracket_panel, bracket_range
 from reports.figures.energy_bars import Bar, energy_panel
 from reports.figures.level_latency import level_panel, level_range
 from reports.figures.offered_latency import has_latency, offered_latency_panel, offered_range
-from reports.figures.panel import save
 from reports.numbers import duration, joules, rate
 from reports.page.drawings import Drawing, slug
-from reports.page.inline_svg import inline
+from reports.page.inline_svg import drawn
 from reports.palette import Colour
 from reports.search import Level, Search
 from reports.summary import Cell
@@ -35,7 +34,7 @@ def offered_drawings(cells: Sequence[Cell], colours: Colours, directory: Path) -
             alt = f"Latency under offered load of {title(group)}. " + "; ".join(
                 map(_latency_words, filter(has_latency, members))
             )
-            svg = inline(save(panel, directory / name), name=name, alt=alt, engines=colours)
+            svg = drawn(panel, directory, name=name, alt=alt, engines=colours)
         drawings.append(Drawing(title=title(group), svg=svg, cells=members))
     return drawings
 
@@ -59,7 +58,7 @@ def bracket_drawings(
         name = f"sustainable-{slug(group)}"
         alt = f"Sustainable rates of {title(group)}. " + "; ".join(map(_bracket_words, members))
         panel = bracket_panel(title(group), members, colours, limits)
-        drawings[group] = inline(save(panel, directory / name), name=name, alt=alt, engines=colours)
+        drawings[group] = drawn(panel, directory, name=name, alt=alt, engines=colours)
     return drawings
 
 
@@ -75,9 +74,7 @@ def level_drawings(found: Sequence[Search], colours: Colours, directory: Path) -
             name = f"latency-by-load-{slug(group)}"
             alt = f"Latency against load of {title(group)}. " + "; ".join(map(_level_words, levels))
             panel = level_panel(title(group), members, colours, limits)
-            drawings[group] = inline(
-                save(panel, directory / name), name=name, alt=alt, engines=colours
-            )
+            drawings[group] = drawn(panel, directory, name=name, alt=alt, engines=colours)
     return drawings
 
 
@@ -97,9 +94,7 @@ def energy_drawings(
                 f"{bar.name}: {joules(bar.value_j).text}" for bar in bars
             )
             panel = energy_panel(workload, bars, colours, estimated=estimated)
-            drawings.append(
-                inline(save(panel, directory / name), name=name, alt=alt, engines=colours)
-            )
+            drawings.append(drawn(panel, directory, name=name, alt=alt, engines=colours))
     return drawings
 
 

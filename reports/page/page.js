@@ -53,6 +53,7 @@
     const bodies = [...one.tBodies].map((body) => ({ body, rows: units(body) }));
     const rows = bodies.flatMap((part) => part.rows);
     if (rows.length < 2) return;
+    one.classList.add("tools");
     const heads = [...columns(one.tHead)].filter(([head]) => head.scope === "col");
     const order = (column, numeric, way) => {
       for (const { body, rows: own } of bodies) {

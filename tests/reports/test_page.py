@@ -287,3 +287,13 @@ def test_another_output_file_can_be_named(make_run, trial, tmp_path):
 def test_a_directory_that_is_no_run_is_refused(tmp_path):
     with pytest.raises(ResultsError, match=r"has no run\.json"):
         write_report(tmp_path)
+
+
+def test_each_mark_of_a_figure_has_its_exact_value_without_a_script_too(page_of, trial):
+    rows = [trial(repetition=n, eps=eps) for n, eps in enumerate((1e8, 1.25e8 + 1, 3e8), 1)]
+    page = page_of(rows)
+    spots = re.findall(r'<circle class="spot" [^>]*><title>([^<]+)</title></circle>', page)
+    whole = "multicore, 1 worker: 125,000,001 events/s (median of 3: 100,000,000 events/s to"
+    assert spots[0].startswith(whole)
+    assert "multicore, 1 worker, repetition 3: 300,000,000 events/s" in spots
+    assert "multicore, 1 worker: p99 900,000 ns (median of 3: 900,000 ns to 900,000 ns)" in spots

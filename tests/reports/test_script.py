@@ -1,5 +1,7 @@
 """What the page's script adds, in a real browser."""
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from reports.page import write_report
@@ -172,3 +174,73 @@ def test_a_table_that_is_wider_than_its_box_says_so(make_run, trial, width):
     assert all((tab, role) == (0, "region") for _, _, tab, role in seen)
     assert all(wide == said for wide, said, *_ in seen)
     assert any(wide for wide, *_ in seen) == (width == 360)
+
+
+CHART = """
+const svg = document.querySelector('%s figure > svg');
+const tip = document.querySelector('.tip');
+const press = key => svg.dispatchEvent(new KeyboardEvent('keydown', {key}));
+const point = (type, x, y, pointerType) => svg.dispatchEvent(
+  new PointerEvent(type, {clientX: x, clientY: y, bubbles: true, pointerType}));
+const centre = element => {
+  const box = element.getBoundingClientRect();
+  return [box.left + box.width / 2, box.top + box.height / 2];
+};
+"""
+
+
+def test_a_chart_tells_exact_values_to_pointer_touch_and_keyboard(make_run, trial):
+    rows = [trial(eps=412_345_678.0), trial(workers=2, eps=823_456_789.0)]
+    seen = ask(
+        write_report(make_run(rows)),
+        CHART % "#throughput"
+        + """
+        const said = [tip.hidden, svg.tabIndex, svg.querySelectorAll('.spot title').length];
+        const spots = [...svg.querySelectorAll('.spot')];
+        const moves = [[0, 'pointermove', 'mouse'], [1, 'pointerdown', 'touch']];
+        for (const [spot, type, kind] of moves) {
+          const [x, y] = centre(spots[spot]);
+          point(type, x + 3, y - 3, kind);
+          said.push(tip.hidden ? null : tip.textContent);
+        }
+        point('pointerleave', 0, 0, 'touch');
+        said.push(tip.hidden);
+        point('pointerleave', 0, 0, 'mouse');
+        said.push(tip.hidden);
+        for (const key of ['Home', 'ArrowRight', 'ArrowRight', 'ArrowLeft', 'Escape']) {
+          press(key);
+          said.push(tip.hidden ? null : tip.textContent);
+        }
+        return [...said, tip.getAttribute('role')];""",
+    )
+    one = "multicore, 1 worker: 412,345,678 events/s (one process)"
+    two = "multicore, 2 workers: 823,456,789 events/s (one process)"
+    assert seen == [True, 0, 0, one, two, False, True, one, two, two, one, None, "status"]
+
+
+def test_a_timeline_tells_all_its_lines_at_a_moment(make_run, offered, tmp_path):
+    run_dir = make_run([offered(series="series/a.parquet")])
+    series = {
+        "t_ns": [n * 100_000_000 for n in range(20)],
+        "phase": ["window"] * 20,
+        "emitted": [100 * (n + 1) for n in range(20)],
+        "backlog": [n * 11 for n in range(20)],
+    }
+    (run_dir / "series").mkdir()
+    pq.write_table(pa.table(series), run_dir / "series" / "a.parquet")
+    page = write_report(run_dir)
+    text = page.read_text(encoding="utf-8")
+    page.write_text(text.replace("<details>", "<details open>"), encoding="utf-8")
+    seen = ask(
+        page,
+        CHART % "#timelines"
+        + """
+        press('Home'); press('ArrowRight'); press('ArrowRight');
+        const said = [tip.textContent];
+        const box = svg.getBoundingClientRect();
+        point('pointermove', box.right - 12, box.top + 40, 'mouse');
+        return [...said, tip.textContent];""",
+    )
+    third, last = (said.split("\n") for said in seen)
+    assert third[0] == "0.25 s" and "backlog, events: 22" in third
+    assert last[0] == "1.95 s" and "backlog, events: 209" in last

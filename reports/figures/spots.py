@@ -1,0 +1,54 @@
+"""Remembers what the marks of a figure stand for, so that a page can tell their exact values."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from reports.numbers import Quantity
+from results.query import Spread
+
+_POINTS_PER_INCH = 72  # matplotlib's SVG files are in points
+
+Mark = tuple[float, float, str]
+"""A place in the axes' own coordinates, and what stands there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spot:
+    """A mark of a figure: its place from the top left, in units of the SVG, and what it says."""
+
+    x: float
+    y: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """A figure that was drawn, and its marks."""
+
+    axes: Axes
+    spots: tuple[Spot, ...]
+
+
+def with_spots(axes: Axes, marks: Iterable[Mark]) -> Panel:
+    """Return the panel of axes whose limits will not change any more."""
+    figure = axes.figure
+    assert isinstance(figure, Figure)
+    scale, height = _POINTS_PER_INCH / figure.dpi, figure.get_figheight() * _POINTS_PER_INCH
+    spots = []
+    for x, y, text in marks:
+        right, up = axes.transData.transform((x, y))
+        spots.append(Spot(x=float(right) * scale, y=height - float(up) * scale, text=text))
+    return Panel(axes=axes, spots=tuple(spots))
+
+
+def told(spread: Spread, write: Callable[[float], Quantity]) -> str:
+    """Write a median exactly, with its range where there is one."""
+    middle = write(spread.median).exact
+    if spread.n == 1:
+        return f"{middle} (one process)"
+    return (
+        f"{middle} (median of {spread.n}: {write(spread.low).exact} to {write(spread.high).exact})"
+    )
