@@ -18,7 +18,8 @@ from typing import Any
 
 from results.errors import ResultsError
 from results.fit import encodable, fitted
-from results.schema import COLUMNS, NAMES, SCHEMA_VERSION, STATUSES, arrow_schema
+from results.schema import COLUMNS, NAMES, SCHEMA_VERSION, STATUSES
+from results.table import as_table
 
 Row = dict[str, Any]
 """One trial: every column of the schema, None where it has no value."""
@@ -67,12 +68,11 @@ def write_trial(run_dir: Path, name: str, row: Row) -> None:
 
 def write_table(run_dir: Path) -> Path:
     """Write trials.parquet from the recorded trials and return its path."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     rows = [_complete(row) for row in _recorded(run_dir).values()]
     rows.sort(key=lambda row: row["order_index"])
-    table = pa.Table.from_pylist(rows, schema=arrow_schema())
+    table = as_table(rows)
     target = run_dir / "trials.parquet"
     partial = target.with_suffix(".parquet.partial")
     try:

@@ -23,6 +23,7 @@ from reports.numbers import (
     watts,
 )
 from reports.offered import remarks
+from reports.page.downloads import downloads
 from reports.page.drawings import latency_drawings, throughput_drawings
 from reports.page.frame import fill, write_whole
 from reports.page.load_drawings import (
@@ -99,6 +100,7 @@ def render(run: Run, cells: Sequence[Cell], figures: Path) -> str:
         marks=MARKS,
         statuses=STATUSES,
         trials=len(run.rows),
+        downloads=downloads(run.rows, run.path.resolve().name),
         properties=_properties(every),
         plans=_plans(every),
         counted=counted([*cells, *(s.at_rate for s in found if s.at_rate is not None)]),

@@ -1,0 +1,33 @@
+"""Puts the data of a run into its page, so that a page that was mailed still has them."""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from results.store import Row
+from results.table import csv_of, parquet_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Download:
+    """A file inside the page: its name, its size in bytes, and the address that holds all of it."""
+
+    name: str
+    size: int
+    address: str
+
+
+def downloads(rows: Sequence[Row], name: str) -> tuple[Download, ...]:
+    """Return the trials as CSV and as Parquet."""
+    files = (
+        ("csv", "text/csv;charset=utf-8", csv_of(rows)),
+        ("parquet", "application/vnd.apache.parquet", parquet_of(rows)),
+    )
+    return tuple(
+        Download(
+            name=f"{name}.{ending}",
+            size=len(content),
+            address=f"data:{kind};base64,{base64.b64encode(content).decode()}",
+        )
+        for ending, kind, content in files
+    )
