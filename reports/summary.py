@@ -13,6 +13,11 @@ from results.query import CellSummary, Spread, by_cell, spread_of
 from results.schema import OK, VERIFIED
 from results.store import Row
 
+ORACLE, REFERENCE = "oracle", "reference engine"
+"""What an answer was compared with; a run of an older lab, which does not say, had an oracle."""
+
+BY_REFERENCE = "checked against the reference engine, not an independent oracle"
+
 LONGEST_LABEL = 40
 """Characters beside a workload's name; more than that is in the stored rows only."""
 
@@ -34,6 +39,7 @@ class Cell:
         conditions: what its rate includes; None where its engine declares none, or where its trials
             differ.
         status: the worst of its trials.
+        checked_by: what its answers were compared with: `REFERENCE` where one of them was.
         statuses: how many trials ended with which status.
         load: what was offered, and how it went; None for catch-up.
         reasons: the distinct reasons of trials that are not ok.
@@ -58,6 +64,7 @@ class Cell:
     conditions: Conditions | None
     oversubscribed: bool
     status: str
+    checked_by: str
     statuses: Mapping[str, int]
     load: Offered | None
     reasons: tuple[str, ...]
@@ -111,6 +118,7 @@ def _cell(summary: CellSummary) -> Cell:
         conditions=_conditions(rows),
         oversubscribed=summary.oversubscribed,
         status=summary.status,
+        checked_by=checked_by(rows),
         statuses=dict(sorted(Counter(row["status"] for row in rows).items())),
         load=offered(rows, verified=summary.status in VERIFIED),
         reasons=_distinct(_reason(row) for row in rows if row["status"] != OK),
@@ -132,6 +140,11 @@ def _cell(summary: CellSummary) -> Cell:
         properties=_json(_text(rows, "properties")),
         counters=_counters(ok),
     )
+
+
+def checked_by(rows: Iterable[Row]) -> str:
+    """Return the weaker of what the answers of trials were compared with."""
+    return REFERENCE if any(row.get("checked_by") == REFERENCE for row in rows) else ORACLE
 
 
 def _conditions(rows: list[Row]) -> Conditions | None:

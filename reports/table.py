@@ -28,6 +28,7 @@ class HeadlineRow:
         base: letter of that class; empty where there is none.
         no_ratio: why a cell with a rate has none: `alone` in its class, or `undeclared`.
         is_baseline: whether this cell is that baseline.
+        checked_by: `oracle`, or `reference engine` (`reports.summary`).
         status: for example `ok`, or `ok 2 of 3, crash 1` when repetitions disagree.
         reason: why there is no number, or what is doubtful about it; may be long.
     """
@@ -59,6 +60,7 @@ class HeadlineRow:
     latency_definition: str
     cpu_per_million: Quantity | None
     peak_rss: Quantity | None
+    checked_by: str
     status: str
     reason: str
 
@@ -155,6 +157,7 @@ def _row(cell: Cell, bases: Mapping[Conditions, Baseline]) -> HeadlineRow:
         latency_definition=cell.latency_definition,
         cpu_per_million=duration(cpu.median * 1e9) if cpu else None,
         peak_rss=memory(rss.median) if rss else None,
+        checked_by=cell.checked_by,
         status=status_text(cell.statuses),
         reason="\n".join(cell.reasons or cell.notes),
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reports.search import Search
-from reports.summary import Cell
+from reports.summary import BY_REFERENCE, REFERENCE, Cell
 from reports.verdicts import MARKS, sign
 from results.schema import CRASH, OOM, TIMEOUT, UNSUPPORTED, WRONG_OUTPUT
 
@@ -72,11 +72,12 @@ def statement(
     failed = Counter(cell.status for cell in cells if not cell.verified)
     failed += Counter(WRONG_OUTPUT if s.wrong else _NO_RATE for s in found if s.pass_eps is None)
     rated = len(every) - failed.total()
+    weak = sum(one.verified and one.checked_by == REFERENCE for one in every)
     empty = sum(cell.verified and cell.expected_outputs == 0 for cell in every)
     marked = Counter(cell.status for cell in cells if cell.status in MARKS)
     return Statement(
         what=what,
-        verdict=_verdict(rated, failed)
+        verdict=_verdict(rated, failed, weak)
         + _nothing_compared(empty)
         + _marked(marked)
         + _without_answer(found)
@@ -131,17 +132,25 @@ def _rest(missing: Sequence[str], complete: bool) -> str:
     return "" if complete else " The run is incomplete: some repetitions are missing."
 
 
-def _verdict(rated: int, failed: Counter[str]) -> str:
+def _verdict(rated: int, failed: Counter[str], weak: int) -> str:
+    """Say which numbers are verified; `weak` cells were compared with the reference engine."""
+    expected = "what was expected" if weak else "the oracle's"
+    if weak == rated:
+        against = f" The answers were {BY_REFERENCE}."
+    else:
+        against = f" Those of {_counted(weak, 'cell')} were {BY_REFERENCE}."
+    return _right(rated, failed, expected) + (against if weak and rated else "")
+
+
+def _right(rated: int, failed: Counter[str], expected: str) -> str:
     without = ", ".join(f"{n} {status}" for status, n in sorted(failed.items()))
     if not failed:
-        return (
-            "Every answer was compared with the oracle's after the timed part, and all are right."
-        )
+        return f"Every answer was compared with {expected} after the timed part, and all are right."
     if not rated:
         return f"No cell has a verified number: {without}."
     have = "has" if failed.total() == 1 else "have"
     return (
-        f"All answers of the {_counted(rated, 'cell')} with numbers equal the oracle's; "
+        f"All answers of the {_counted(rated, 'cell')} with numbers equal {expected}; "
         f"{_counted(failed.total(), 'cell')} {have} no number: {without}."
     )
 

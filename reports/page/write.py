@@ -40,7 +40,7 @@ from reports.palette import Colour, engine_colours
 from reports.run_warnings import ceilings, warnings_of
 from reports.search import Search
 from reports.searches import searches
-from reports.summary import Cell, summarise
+from reports.summary import BY_REFERENCE, REFERENCE, Cell, summarise
 from reports.table import (
     HeadlineRow,
     in_groups,
@@ -121,16 +121,19 @@ def _overview(run: Run, cells: Sequence[Cell], found: Sequence[Search]) -> dict[
     complete = run.meta.get("complete") is not False
     warnings = warnings_of(run.rows)
     known = ceilings(run.meta)
+    every = [*cells, *(search.place for search in found)]
     said = any("generator" in warning.text for warning in warnings)
     return {
         "statement": statement(cells, found=found, missing=missing, complete=complete),
         "missing": missing,
         "without_number": [cell for cell in cells if not cell.verified],
         "warnings": warnings,
+        "by_reference": BY_REFERENCE,
+        "by_reference_cells": [c.name for c in every if c.checked_by == REFERENCE],
         "known_ceilings": [one for one in known if one.eps is not None],
         "unknown_ceilings": [one for one in known if one.reason and not said],
         "near_ceiling": [c for c in cells if c.load and c.load.is_near_ceiling and not said],
-        "oversubscribed": any(c.oversubscribed for c in (*cells, *(s.place for s in found))),
+        "oversubscribed": any(cell.oversubscribed for cell in every),
         "single": any(cell.throughput_eps and cell.throughput_eps.n == 1 for cell in cells),
     }
 

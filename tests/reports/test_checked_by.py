@@ -1,0 +1,52 @@
+"""Rows whose answers had no independent oracle say so."""
+
+import pytest
+
+from reports.page.write import render
+from reports.summary import BY_REFERENCE, summarise
+from reports.table import headline_table
+from results.schema import COLUMNS
+from results.store import Run
+
+REFERENCE = {"checked_by": "reference engine"}
+
+
+@pytest.fixture
+def page_of(tmp_path):
+    def build(rows):
+        whole = tuple(
+            {column.name: None for column in COLUMNS} | row | {"order_index": index}
+            for index, row in enumerate(rows)
+        )
+        run = Run(path=tmp_path / "sample", meta={}, rows=whole)
+        return headline_table(whole), render(run, summarise(whole), tmp_path / "figures")
+
+    return build
+
+
+def test_a_row_that_was_checked_against_the_reference_engine_is_marked(page_of, trial, offered):
+    rows = [trial(), trial("spark", batch=None, **REFERENCE), offered(**REFERENCE)]
+    table, page = page_of(rows)
+    assert [row.checked_by for row in table] == ["oracle", "reference engine", "reference engine"]
+    assert page.count(f'title="{BY_REFERENCE}">by reference</a>') == 2
+    assert f"Those of 2 cells were {BY_REFERENCE}." in page
+    assert "compared with the oracle" not in page
+    assert page.count('id="checked"') == 1
+
+
+def test_one_repetition_without_an_oracle_marks_its_cell(page_of, trial):
+    table, page = page_of([trial(), trial(repetition=2, **REFERENCE)])
+    assert table[0].checked_by == "reference engine"
+    assert f"The answers were {BY_REFERENCE}." in page
+
+
+@pytest.mark.parametrize("said", [{}, {"checked_by": None}, {"checked_by": "oracle"}])
+def test_rows_that_had_an_oracle_or_do_not_say_are_not_marked(page_of, trial, said):
+    _, page = page_of([trial(**said)])
+    assert BY_REFERENCE not in page
+    assert "Every answer was compared with the oracle&#39;s after the timed part" in page
+
+
+def test_a_cell_without_a_number_is_not_said_to_be_right(page_of, trial):
+    _, page = page_of([trial(), trial("spark", status="wrong_output", reason="1", **REFERENCE)])
+    assert "All answers of the 1 cell with numbers equal the oracle&#39;s" in page
