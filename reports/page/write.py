@@ -38,6 +38,7 @@ from reports.page.statement import kinds, not_run, statement
 from reports.page.timelines import timelines
 from reports.palette import Colour, engine_colours
 from reports.run_warnings import ceilings, warnings_of
+from reports.scaling import slower
 from reports.search import Search
 from reports.searches import searches
 from reports.summary import BY_REFERENCE, REFERENCE, Cell, summarise
@@ -107,6 +108,7 @@ def render(run: Run, cells: Sequence[Cell], figures: Path) -> str:
         provenance=sections({**run.meta, "searches": None}),
         timelines=timelines(run, colours),
         **_overview(run, cells, found),
+        slower=slower(cells, run.rows),
         **_catch_up(cells, colours, figures),
         **_offered(cells, colours, figures),
         **_searches(found, colours, figures),

@@ -1,0 +1,235 @@
+"""Says where more workers were slower than fewer, and which stored numbers may explain it.
+
+Each sentence states what was recorded with the trials. That it is the cause is not shown by it:
+only another run, with that one thing changed, could.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from reports.figures.series import counted_workers
+from reports.numbers import count, digits, duration, share
+from reports.summary import Cell
+from reports.table import in_groups, title
+from results.store import Row
+
+LEAST = 0.05
+"""A median that is lower by less is not called slower unless the ranges are apart."""
+
+FAR_NS = 100.0
+"""A cache line takes 20 to 50 ns within a cluster of cores, 100 to 300 between two."""
+
+_BUSY = "busy beside the lab"
+_STOLEN = "other guests of the hypervisor"
+_QUOTA = "a control group limits"
+_SHORTEST_S = 1e-3  # `lab run` calls a rate doubtful below it
+_KERNEL = 0.2  # of the CPU time; `lab run` warns above it
+_MORE = 1.2  # a quotient of CPU times that is worth a sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slower:
+    """A cell that was slower than one of the same engine, input and settings with fewer workers.
+
+    Attributes:
+        place: workload and input.
+        fewer, more: the fastest cell with fewer workers, and this one.
+        ratio: of their median rates, below 1.
+        apart: whether its fastest process was slower than the slowest of the other cell.
+        because: what the stored numbers say; may be empty.
+    """
+
+    place: str
+    fewer: Cell
+    more: Cell
+    ratio: float
+    apart: bool
+    because: tuple[str, ...]
+
+    @property
+    def doubt(self) -> str:
+        """Return how far the difference may be believed; empty where the ranges are apart."""
+        if self.apart:
+            return ""
+        assert self.fewer.throughput_eps and self.more.throughput_eps
+        if min(self.fewer.throughput_eps.n, self.more.throughput_eps.n) == 1:
+            return "a single process, so it may be chance"
+        return "the ranges overlap, so it may be chance"
+
+
+def slower(cells: Sequence[Cell], rows: Iterable[Row]) -> list[Slower]:
+    """Return the catch-up cells that are slower than a like cell with fewer workers.
+
+    Args:
+        cells: of a run.
+        rows: its trials.
+    """
+    trials: dict[str, list[Row]] = {}
+    for row in rows:
+        trials.setdefault(row["cell"], []).append(row)
+    found = []
+    for group, members in in_groups([cell for cell in cells if cell.load is None]):
+        for more in members:
+            fewer = _fastest_with_fewer(more, members)
+            one = fewer and _compared(title(group), fewer, more, trials)
+            if one:
+                found.append(one)
+    return found
+
+
+def _fastest_with_fewer(more: Cell, members: Sequence[Cell]) -> Cell | None:
+    like = [
+        (cell.throughput_eps.median, cell)
+        for cell in members
+        if cell.throughput_eps
+        and cell.workers < more.workers
+        and (cell.series, cell.conditions) == (more.series, more.conditions)
+    ]
+    return max(like, key=lambda pair: pair[0])[1] if like else None
+
+
+def _compared(place: str, fewer: Cell, more: Cell, trials: dict[str, list[Row]]) -> Slower | None:
+    before, after = fewer.throughput_eps, more.throughput_eps
+    if not before or not after or before.median <= 0:
+        return None
+    ratio, several = after.median / before.median, min(before.n, after.n) > 1
+    apart = several and after.high < before.low
+    if ratio >= 1 or (ratio > 1 - LEAST and not apart):
+        return None
+    rows = trials[more.name]
+    reasons = (
+        _too_short(more),
+        _too_many(more),
+        *_machine(rows),
+        _far(rows),
+        _switched(fewer, more),
+        _gathered(more),
+        _little_work(fewer, more),
+        _kernel(trials[fewer.name], rows),
+        _dearer(fewer, more),
+        _idle(more),
+    )
+    because = tuple(text for text in reasons if text)
+    return Slower(place=place, fewer=fewer, more=more, ratio=ratio, apart=apart, because=because)
+
+
+def _too_short(more: Cell) -> str:
+    if not more.events or not more.throughput_eps:
+        return ""
+    took_s = more.events / more.throughput_eps.median
+    if took_s >= _SHORTEST_S:
+        return ""
+    return f"the timed part took {duration(took_s * 1e9).text}: starting the workers is in it"
+
+
+def _too_many(more: Cell) -> str:
+    return "more workers than cores: they take turns" if more.oversubscribed else ""
+
+
+def _machine(rows: Sequence[Row]) -> list[str]:
+    """Return what was seen of other programs and guests around its trials."""
+    said = [json.loads(row["warnings"] or "[]") for row in rows]
+    loads = [row["loadavg_before"] for row in rows if row["loadavg_before"] is not None]
+    found = []
+    for sign, what in (
+        (_BUSY, "other programs were on the cores"),
+        (_STOLEN, "the hypervisor gave the cores to other guests"),
+        (_QUOTA, "a control group throttled it"),
+    ):
+        n = sum(any(sign in str(text) for text in texts) for texts in said)
+        if n:
+            load = ""
+            if sign == _BUSY and loads:
+                load = f" (load average {digits(min(loads))} to {digits(max(loads))})"
+            found.append(f"{what} around {n} of its {len(rows)} trials{load}")
+    return found
+
+
+def _far(rows: Sequence[Row]) -> str:
+    columns = ("core_to_core_before_ns", "core_to_core_after_ns")
+    apart = [row[name] for row in rows for name in columns if row[name] is not None]
+    if not apart or median(apart) < FAR_NS:
+        return ""
+    return (
+        f"its cores were far from each other: a cache line took {digits(median(apart))} ns "
+        f"(20 to 50 ns within a cluster of cores)"
+    )
+
+
+def _switched(fewer: Cell, more: Cell) -> str:
+    name = "involuntary_switches"
+    after, before = more.counters.get(name), fewer.counters.get(name)
+    if after is None or after.median < 1 or (before and after.median <= before.median):
+        return ""
+    other = f", {count(before.median).text} with {_workers(fewer)}" if before else ""
+    return f"its threads lost their core to others {count(after.median).text} times{other}"
+
+
+def _gathered(more: Cell) -> str:
+    gatherings = more.counters.get("gatherings")
+    if gatherings is None or gatherings.median < 1:
+        return ""
+    times = f"{count(gatherings.median).text} time{'' if gatherings.median == 1 else 's'}"
+    return (
+        f"the engine gathered the work of all at one worker {times}, having found that quicker "
+        "than to synchronize"
+    )
+
+
+def _little_work(fewer: Cell, more: Cell) -> str:
+    """Compare the work between two synchronizations with what one takes, where both are known."""
+    every, took = more.counters.get("synchronizations"), more.counters.get("sync_median_ns")
+    cpu = fewer.cpu_s_per_million
+    if not (every and every.median and took and cpu and more.events):
+        return ""
+    events = more.events / every.median
+    work_ns = events * cpu.median * 1e3
+    if work_ns / more.workers > took.median:
+        return ""
+    return (
+        f"too little work a synchronization: {count(round(events)).text} events, "
+        f"{duration(work_ns).text} of CPU time with {_workers(fewer)}, are shared between two of "
+        f"them, and one takes {duration(took.median).text}"
+    )
+
+
+def _kernel(before: Sequence[Row], after: Sequence[Row]) -> str:
+    now, then = _kernel_share(after), _kernel_share(before)
+    if now is None or now < _KERNEL or (then is not None and now < then * _MORE):
+        return ""
+    other = "" if then is None else f", {share(then).text} with fewer workers"
+    return f"{share(now).text} of its CPU time was the kernel's (waking, waiting, memory){other}"
+
+
+def _kernel_share(rows: Sequence[Row]) -> float | None:
+    shares = [
+        row["system_s"] / row["cpu_s"]
+        for row in rows
+        if row["cpu_s"] and row["system_s"] is not None
+    ]
+    return median(shares) if shares else None
+
+
+def _dearer(fewer: Cell, more: Cell) -> str:
+    before, after = fewer.cpu_s_per_million, more.cpu_s_per_million
+    if not (before and after and before.median) or after.median < _MORE * before.median:
+        return ""
+    return (
+        f"an event cost {digits(after.median / before.median)} times the CPU time of "
+        f"{_workers(fewer)}"
+    )
+
+
+def _idle(more: Cell) -> str:
+    if not (more.cpu_s_per_million and more.throughput_eps) or more.oversubscribed:
+        return ""
+    cores = more.cpu_s_per_million.median * more.throughput_eps.median / 1e6
+    if cores > 0.75 * more.workers:
+        return ""
+    return f"its workers waited: {digits(cores)} cores were in use by {_workers(more)}"
+
+
+def _workers(cell: Cell) -> str:
+    return counted_workers(cell.workers)
