@@ -6,6 +6,7 @@ from rich.table import Table
 
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.dataset import Dataset
+from workloads.datasets.invented import invented_words
 from workloads.datasets.manifest import ID_SHOWN, dictionaries
 
 
@@ -20,12 +21,14 @@ def print_dataset(dataset: Dataset, catalog: Catalog) -> None:
         "tags": f"{kinds} x {dataset.alphabet.keys:,} keys; tag = kind + "
         f"{len(dataset.alphabet.kinds)} * key",
         "origin": origin_words(dataset),
+        "invented": invented_words(dataset.origin, dataset.events),
         "source": dataset.source,
         "licence": dataset.licence,
         "folder": str(catalog.folder(dataset.id)),
     }
     for name, fact in facts.items():
-        console.print(f"{name:<9} {fact}", markup=False)
+        if fact:
+            console.print(f"{name:<9} {fact}", markup=False)
     table = Table("stream", "kinds", "rows", "first", "last", "columns", "file", box=None)
     for stream in dataset.streams:
         table.add_row(

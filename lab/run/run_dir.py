@@ -22,6 +22,7 @@ from results.fit import encodable
 from results.meta import check_meta
 from results.store import read_meta, write_meta
 from workloads.datasets.dataset import Dataset
+from workloads.datasets.invented import invented_words
 
 LOCK = ".lock"
 """File of a run that the process that works on it has locked."""
@@ -160,6 +161,7 @@ def dataset_meta(dataset: Dataset) -> dict[str, Any]:
         "origin": json.loads(json.dumps(dict(dataset.origin), default=str)),
         "source": dataset.source,
         "licence": dataset.licence,
+        "invented": invented_words(dataset.origin, dataset.events) or None,
     }
 
 

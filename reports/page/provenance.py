@@ -44,6 +44,12 @@ def sections(meta: Mapping[str, Any]) -> tuple[Section, ...]:
     return tuple(section for section in result if section.facts)
 
 
+def invented(meta: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return, of each input, what share of its events an import invented, where it did."""
+    found = meta.get("datasets") or {}
+    return tuple(f"{key}: {one['invented']}" for key, one in found.items() if one.get("invented"))
+
+
 def _own_words(value: Any) -> Any:
     """Leave out the parsed form of what is there as the user wrote it."""
     if isinstance(value, Mapping) and isinstance(value.get("text"), str):

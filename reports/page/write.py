@@ -33,7 +33,7 @@ from reports.page.load_drawings import (
     offered_drawings,
     search_groups,
 )
-from reports.page.provenance import sections
+from reports.page.provenance import invented, sections
 from reports.page.statement import kinds, not_run, statement
 from reports.page.timelines import timelines
 from reports.palette import Colour, engine_colours
@@ -106,6 +106,7 @@ def render(run: Run, cells: Sequence[Cell], figures: Path) -> str:
         plans=_plans(every),
         counted=counted([*cells, *(s.at_rate for s in found if s.at_rate is not None)]),
         provenance=sections({**run.meta, "searches": None}),
+        invented=invented(run.meta),
         timelines=timelines(run, colours),
         **_overview(run, cells, found),
         slower=slower(cells, run.rows),

@@ -8,6 +8,7 @@ import pytest
 from reports.page import write_report
 from results.errors import ResultsError
 from results.schema import STATUSES, VERIFIED
+from tests.reports.conftest import META
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 
@@ -206,6 +207,14 @@ def test_provenance_shows_what_run_json_holds(page_of, trial):
     text = words(parse(page_of([trial()])))
     for fact in ("Sample CPU <2.6 GHz>", "0123456789abcdef", "ab" * 32, "events = 40_000_000"):
         assert fact in text
+
+
+def test_what_an_import_invented_is_said_of_its_input(page_of, trial):
+    words_of_it = "57.1% of 7 events were invented by the import (4 of kind read_reset)"
+    one = {"id": "cd" * 32, "workload": "keyed_counter", "invented": words_of_it}
+    page = page_of([trial()], meta={**META, "datasets": {"keyed_counter@edits": one}})
+    assert f"Input of keyed_counter@edits: {words_of_it}." in words(parse(page))
+    assert "were invented" not in page_of([trial()], name="generated")
 
 
 def test_properties_and_plans_are_shown(page_of, typical):

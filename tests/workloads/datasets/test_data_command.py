@@ -64,6 +64,7 @@ def test_an_import_is_listed_with_its_file_source_and_licence(tmp_path: Path):
     human = run(tmp_path / "data", "show", made)
     assert "our server" in human
     assert "ours alone" in human
+    assert "invented  50.0% of 4 events were invented by the import (2 of kind update)" in human
     shown = json.loads(run(tmp_path / "data", "show", made, "--json"))
     assert shown["origin"]["bad_rows"] == 1
     assert Path(shown["dictionaries"]["pages"]).is_file()

@@ -17,6 +17,7 @@ from workloads.datasets.imports.kind import ImportOptions
 from workloads.datasets.imports.registry import import_kind
 from workloads.datasets.imports.run import import_files
 from workloads.datasets.imports.stage import ReadTask
+from workloads.datasets.invented import invented_words
 from workloads.datasets.manifest import dictionaries
 
 
@@ -274,3 +275,28 @@ def test_the_wikipedia_file_is_refused_unsorted_and_complete_when_sorted(catalog
     for tag in increments.tolist():
         counted[pages[tag // 2]] += 1
     assert counted == edits
+
+
+def test_a_remedy_is_only_named_where_it_is_one(catalog: Catalog, tmp_path: Path):
+    file = log_file(tmp_path, "bad", "worse", header=False)
+    for most in (0, 2, 10):
+        with pytest.raises(DatasetError, match="none of the 2 lines can be read") as refused:
+            imported(catalog, "access-log", file, max_bad=most)
+        assert "max-bad" not in str(refused.value)
+
+
+def test_events_that_an_import_invents_are_recorded(catalog: Catalog, tmp_path: Path):
+    file = text_file(
+        tmp_path / "e.json",
+        edit_line("2020-01-01T00:10:00Z", "a"),
+        edit_line("2020-01-01T00:20:00Z", "b"),
+        edit_line("2020-01-01T01:20:00Z", "b"),
+    )
+    edits = imported(catalog, "wikipedia-edits", file)
+    assert edits.origin["invented"] == {"read_reset": 4}
+    assert invented_words(edits.origin, edits.events) == (
+        "57.1% of 7 events were invented by the import (4 of kind read_reset)"
+    )
+    views = imported(catalog, "access-log", log_file(tmp_path, log_line(1, "/a", "1")))
+    assert views.origin["invented"] == {"update": 1}
+    assert invented_words({"import": "tweets"}, 5) == ""

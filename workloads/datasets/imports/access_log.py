@@ -146,4 +146,5 @@ ACCESS_LOG = ImportKind(
     keys="pages",
     streams=streams,
     alphabet=lambda keys: Alphabet(kinds=KINDS, keys=keys),
+    invents=("update",),
 )

@@ -138,6 +138,7 @@ class ImportKind:
         roles: what `--columns` may name, if the kind reads CSV.
         settings: its own options.
         sorts: whether its files are expected in any order, and always sorted.
+        invents: kinds whose events are in no line of the files: the import invents them.
         one_stream: why its streams cannot be split further; "" where they can.
     """
 
@@ -155,6 +156,7 @@ class ImportKind:
     roles: tuple[str, ...] = ()
     settings: tuple[Setting, ...] = ()
     sorts: bool = False
+    invents: tuple[str, ...] = ()
     one_stream: str = ""
 
     def complete(self, options: ImportOptions) -> ImportOptions:

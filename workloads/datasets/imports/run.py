@@ -108,6 +108,7 @@ def _write(
             "sorted_here": bool(reading.descents),
             "rows_out_of_order": reading.descents,
             "streams": options.streams,
+            **_invented(kind, written),
             **_chosen(kind, options),
         },
         source=options.source or NOT_STATED,
@@ -115,6 +116,16 @@ def _write(
         dictionaries={name: f"{name}.parquet" for name in entries},
         dictionary_sha256=numbered["sha256"],
     )
+
+
+def _invented(kind: ImportKind, written: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return how many events of each kind the import invented, for those that invent some."""
+    found = dict.fromkeys(kind.invents, 0)
+    names = kind.alphabet(1).kinds
+    for stream in written:
+        for name in (names[index] for index in stream["kinds"] if names[index] in found):
+            found[name] += stream["rows"]  # what is invented has streams of its own
+    return {"invented": found} if found else {}
 
 
 def _chosen(kind: ImportKind, options: ImportOptions) -> dict[str, Any]:

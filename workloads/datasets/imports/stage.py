@@ -60,6 +60,11 @@ class Reading:
         """
         if self.error:
             raise DatasetError(self.error)
+        if self.bad and not self.rows:
+            raise DatasetError(
+                f"{self.bad_lines[0]}; none of the {self.lines:,} lines can be read, so this is "
+                "not what the import reads, or its options do not fit"
+            )
         if self.bad > max_bad:
             more = f"; {self.bad} of {self.lines} lines are bad" if self.bad > 1 else ""
             raise DatasetError(

@@ -160,4 +160,5 @@ WIKIPEDIA_EDITS = ImportKind(
     keys="pages",
     streams=streams,
     alphabet=lambda keys: Alphabet(kinds=KINDS, keys=keys),
+    invents=("read_reset",),
 )
