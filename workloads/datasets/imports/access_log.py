@@ -27,7 +27,7 @@ from workloads.datasets.imports.kind import (
     ImportKind,
     ImportOptions,
     Row,
-    Table,
+    StreamTable,
 )
 from workloads.datasets.imports.lines import Line, read_lines
 from workloads.datasets.imports.rows import where
@@ -73,12 +73,12 @@ def _number(column: str, text: str, limit: int) -> int:
     return int(text)
 
 
-def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[Table, ...]:
+def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
     """Return the streams of views, and the stream of updates."""
     keys: dict[str, np.dtype[Any]] = {"ts": np.dtype(np.int64), "tag": np.dtype(np.int32)}
     return (
         *(
-            Table(
+            StreamTable(
                 name=f"view-{index}",
                 kinds=(VIEW,),
                 dtypes={**keys, "user": np.dtype(np.int32)},
@@ -86,7 +86,7 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[Table, 
             )
             for index in range(options.streams)
         ),
-        Table(
+        StreamTable(
             name="update",
             kinds=(UPDATE,),
             dtypes={**keys, "meta": np.dtype(np.int32)},

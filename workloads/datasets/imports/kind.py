@@ -79,7 +79,7 @@ class ImportOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class StreamTable:
     """One stream to be written.
 
     Attributes:
@@ -150,7 +150,7 @@ class ImportKind:
     columns: tuple[tuple[str, str], ...]
     dictionaries: tuple[Dictionary, ...]
     keys: str | None
-    streams: Callable[[ImportOptions, Mapping[str, int]], tuple[Table, ...]]
+    streams: Callable[[ImportOptions, Mapping[str, int]], tuple[StreamTable, ...]]
     alphabet: Callable[[int], Alphabet]
     prepare: Callable[[Blocks, ImportOptions], Derive | None] | None = None
     roles: tuple[str, ...] = ()

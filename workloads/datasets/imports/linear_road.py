@@ -15,7 +15,7 @@ from functools import partial
 
 import numpy as np
 
-from workloads.datasets.imports.kind import BadRowError, ImportKind, ImportOptions, Row, Table
+from workloads.datasets.imports.kind import BadRowError, ImportKind, ImportOptions, Row, StreamTable
 from workloads.datasets.imports.lines import Line, read_lines
 from workloads.datasets.imports.rows import where
 from workloads.inputs.linear_road.schema import (
@@ -95,12 +95,14 @@ def _optional(column: str, text: str, limit: int) -> int:
     return NONE if text in ("", str(NONE)) else _number(column, text, limit)
 
 
-def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[Table, ...]:
+def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
     """Return the streams, each with the records of its vehicles."""
     count = options.streams
     dtypes = {"ts": np.dtype(np.int64), **{name: FIELDS[name] for name in FIELDS.names or ()}}
     return tuple(
-        Table(name=f"report-{index}", kinds=(0,), dtypes=dtypes, blocks=partial(_of, count, index))
+        StreamTable(
+            name=f"report-{index}", kinds=(0,), dtypes=dtypes, blocks=partial(_of, count, index)
+        )
         for index in range(count)
     )
 

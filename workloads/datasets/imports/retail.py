@@ -30,7 +30,7 @@ from workloads.datasets.imports.kind import (
     ImportOptions,
     Row,
     Setting,
-    Table,
+    StreamTable,
 )
 from workloads.datasets.imports.parquet_rows import read_table
 from workloads.datasets.imports.products import UNKNOWN, categorised, product_columns
@@ -102,7 +102,7 @@ def prepare(blocks: Blocks, options: ImportOptions) -> Derive | None:
     return categorised(options, _item) if options.settings["products"] else None
 
 
-def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[Table, ...]:
+def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
     """Return as many streams as asked for, to which lines are dealt in turn.
 
     Raises:
@@ -124,7 +124,9 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[Table, 
         "net_paid": np.dtype(np.int64),
     }
     return tuple(
-        Table(name=f"sale-{index}", kinds=(0,), dtypes=dtypes, blocks=partial(_of, count, index))
+        StreamTable(
+            name=f"sale-{index}", kinds=(0,), dtypes=dtypes, blocks=partial(_of, count, index)
+        )
         for index in range(count)
     )
 

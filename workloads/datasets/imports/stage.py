@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from workloads.datasets.arrow import Column, column_of
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.imports.dictionary import Numbering
-from workloads.datasets.imports.kind import BadRowError, ImportOptions, Table
+from workloads.datasets.imports.kind import BadRowError, ImportOptions, StreamTable
 from workloads.datasets.imports.registry import import_kind
 from workloads.datasets.imports.rows import BLOCK_ROWS, Rows, RowsWriter
 from workloads.datasets.progress import report
@@ -197,7 +197,7 @@ class NumberTask:
 class StreamTask:
     """Writes the stream of its index."""
 
-    def __init__(self, tables: tuple[Table, ...], rows: Rows, folder: Path) -> None:
+    def __init__(self, tables: tuple[StreamTable, ...], rows: Rows, folder: Path) -> None:
         self.tables, self.rows, self.folder = tables, rows, folder
 
     def __call__(self, index: int) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workloads.datasets.imports.kind import Blocks, Derive, Dictionary, ImportOptions, Table
+from workloads.datasets.imports.kind import Blocks, Derive, Dictionary, ImportOptions, StreamTable
 from workloads.datasets.imports.rows import where
 from workloads.datasets.imports.words import tokens
 from workloads.model import Block, ColumnType, ListType
@@ -52,11 +52,11 @@ def _tokenised(batch: "pa.RecordBatch") -> "pa.RecordBatch":
     )
 
 
-def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[Table, ...]:
+def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
     """Return the streams of tweets, dealt out in turn in order of time."""
     count = options.streams
     return tuple(
-        Table(
+        StreamTable(
             name=f"tweet-{index}", kinds=(0,), dtypes=_DTYPES, blocks=partial(_dealt, count, index)
         )
         for index in range(count)

@@ -33,7 +33,7 @@ from workloads.datasets.imports.kind import (
     ImportOptions,
     Row,
     Setting,
-    Table,
+    StreamTable,
 )
 from workloads.datasets.imports.raw import At
 from workloads.datasets.imports.trade_averages import Tally, averages, priced
@@ -108,14 +108,14 @@ def prepare(blocks: Blocks, options: ImportOptions) -> Derive:
     return partial(priced, averages(tally.top(options.settings["top"]), options, read, parse))
 
 
-def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[Table, ...]:
+def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
     """Return both sides, with all trades each."""
     dtypes: dict[str, np.dtype[Any]] = {
         "ts": np.dtype(np.int64),
         **{name: np.dtype(np.int32) for name in ("id", "price", "average")},
     }
     return tuple(
-        Table(name=name, kinds=(kind,), dtypes=dtypes, blocks=_side)
+        StreamTable(name=name, kinds=(kind,), dtypes=dtypes, blocks=_side)
         for kind, name in enumerate(KINDS)
     )
 

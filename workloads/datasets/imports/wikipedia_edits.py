@@ -26,7 +26,7 @@ from workloads.datasets.imports.kind import (
     ImportKind,
     ImportOptions,
     Row,
-    Table,
+    StreamTable,
 )
 from workloads.datasets.imports.lines import Line, read_lines
 from workloads.datasets.imports.rows import BLOCK_ROWS, where
@@ -93,13 +93,13 @@ def text_of(edit: dict[str, Any], field: str, *, empty: bool = False) -> str:
     return text
 
 
-def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[Table, ...]:
+def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
     """Return the streams of increments, and the stream of read-resets."""
     count = options.streams
     dtypes: dict[str, np.dtype[Any]] = {"ts": np.dtype(np.int64), "tag": np.dtype(np.int32)}
     return (
         *(
-            Table(
+            StreamTable(
                 name=f"increment-{index}",
                 kinds=(INCREMENT,),
                 dtypes=dtypes,
@@ -107,7 +107,7 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[Table, 
             )
             for index in range(count)
         ),
-        Table(
+        StreamTable(
             name="read_reset",
             kinds=(READ_RESET,),
             dtypes=dtypes,

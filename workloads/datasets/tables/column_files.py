@@ -69,7 +69,9 @@ def _parquet(path: Path) -> Iterator[Part]:
             wanted = list(dict.fromkeys(names[index] for index in chosen))
             with _reading(path, "Parquet"):
                 batches = file.iter_batches(batch_size=ROWS, columns=wanted)
-                yield from chunked(batches, [wanted.index(names[index]) for index in chosen])
+                # Their order is not promised.
+                ordered = (batch.select([names[index] for index in chosen]) for batch in batches)
+                yield from chunked(ordered, range(len(chosen)))
 
         yield Part(place=str(path), file=path.name, names=names, chunks=chunks)
 

@@ -15,7 +15,7 @@ from workloads.datasets.catalog import Catalog, Recipe
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.executor import InProcess
-from workloads.datasets.imports.kind import Table as StreamTable
+from workloads.datasets.imports.kind import StreamTable
 from workloads.datasets.imports.rows import Rows, where
 from workloads.datasets.imports.run import NOT_STATED
 from workloads.datasets.imports.stage import StreamTask

@@ -64,7 +64,8 @@ class Clock:
         if self._form == "":
             return f"as they are, in {_NAMES[self._unit]}"
         known = self._form in _NAMES
-        form = f"{_NAMES[self._form]} since 1970" if known else f"{self._form}, {here}"
+        name = "ISO 8601" if self._form == "iso" else self._form
+        form = f"{_NAMES[self._form]} since 1970" if known else f"{name}, {here}"
         return f"{form} (seen from the first row)" if self._seen else form
 
     def read(self, column: "pa.Array", place: str) -> Times:
@@ -192,7 +193,8 @@ class Clock:
             divisor = _PER_SECOND[form or self._unit]
             return lambda text: _number(text, form or self._unit, per_second, divisor)
         if form == "iso":
-            return lambda text: self._local(text, _iso, "is no ISO 8601 time")
+            remedy = "; say how times are written (time_format, --time-format)" * self._seen
+            return lambda text: self._local(text, _iso, f"is no ISO 8601 time{remedy}")
         assert form is not None
         return lambda text: self._local(
             text, lambda text: datetime.strptime(text, form), f"is not of the form {form}"
