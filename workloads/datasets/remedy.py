@@ -19,7 +19,7 @@ def how_to_make_again(dataset: Dataset) -> str:
         for file in files:
             words += ["--file", str(file.get("name"))]
         if origin.get("import") == "table":
-            words += ["--workload", _workload_of(dataset.workload)]
+            words += ["--workload", workload_taking(dataset.workload)]
         words += ["--streams", str(origin.get("streams", 1))]
         return (
             f"make it again from its files: {shlex.join(words)} (and what else "
@@ -27,14 +27,14 @@ def how_to_make_again(dataset: Dataset) -> str:
         )
     if not isinstance(params, dict) or "events" not in origin:
         return "remove its folder and build or import it again"
-    words = ["lab", "data", "build", _workload_of(dataset.workload)]
+    words = ["lab", "data", "build", workload_taking(dataset.workload)]
     words += ["--events", str(origin["events"]), "--seed", str(origin.get("seed"))]
     for name, value in params.items():
         words += ["--param", f"{name}={value}"]
     return f"make it again with: {shlex.join(words)}"
 
 
-def _workload_of(input_name: str) -> str:
+def workload_taking(input_name: str) -> str:
     """Return a workload that takes an input: `lab data build` wants a workload's name."""
     from workloads.registry import names, usable
 

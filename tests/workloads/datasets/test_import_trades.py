@@ -193,7 +193,7 @@ def test_options_that_make_no_sense_are_refused(more: dict, message: str, tmp_pa
 def test_several_streams_of_a_side_which_joins_refuse_are_refused_at_once(tmp_path: Path):
     (path,) = lean(tmp_path, "20180730", simulated(6, {"GE": 1_310}, 3))
     options = ImportOptions(files=(path,), streams=2, **LEAN)
-    message = r"--streams is 2; import trades makes one of each side \(the engines' joins read one"
+    message = r"streams is 2, but .* takes one stream of each kind \(the engines' joins read one"
     with pytest.raises(DatasetError, match=message):
         import_kind("trades").complete(options)
 

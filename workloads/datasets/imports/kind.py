@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.imports.raw import At, check_readable
+from workloads.datasets.remedy import workload_taking
+from workloads.datasets.split import check_streams
 from workloads.model import Alphabet, Block, ColumnType
+from workloads.registry import workload
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -139,7 +142,6 @@ class ImportKind:
         settings: its own options.
         sorts: whether its files are expected in any order, and always sorted.
         invents: kinds whose events are in no line of the files: the import invents them.
-        one_stream: why its streams cannot be split further; "" where they can.
     """
 
     name: str
@@ -157,7 +159,6 @@ class ImportKind:
     settings: tuple[Setting, ...] = ()
     sorts: bool = False
     invents: tuple[str, ...] = ()
-    one_stream: str = ""
 
     def complete(self, options: ImportOptions) -> ImportOptions:
         """Return checked options, with absolute paths and every setting of the kind.
@@ -168,13 +169,9 @@ class ImportKind:
         """
         if not options.files:
             raise DatasetError("no file given; name at least one with --file")
-        if self.one_stream and options.streams != 1:
-            raise DatasetError(
-                f"--streams is {options.streams}; import {self.name} makes one of each side "
-                f"({self.one_stream}), so leave it out"
-            )
         if not 1 <= options.streams <= MOST_STREAMS:
             raise DatasetError(f"--streams is {options.streams}; give 1 to {MOST_STREAMS}")
+        check_streams(workload(workload_taking(self.workload)).program, options.streams)
         if options.max_bad < 0:
             raise DatasetError(f"--max-bad is {options.max_bad}; give 0 or more")
         unknown = sorted(set(options.columns) - set(self.roles))

@@ -168,5 +168,4 @@ TRADES = ImportKind(
         ),
     ),
     sorts=True,
-    one_stream="the engines' joins read one stream for each of their inputs",
 )

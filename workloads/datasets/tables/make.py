@@ -21,9 +21,9 @@ from workloads.datasets.imports.run import NOT_STATED
 from workloads.datasets.imports.stage import StreamTask
 from workloads.datasets.manifest import Content, canonical, file_sha256
 from workloads.datasets.progress import Progress
+from workloads.datasets.split import Share, shares
 from workloads.datasets.tables.keys import Keys, keys_of
 from workloads.datasets.tables.read import Reading, read
-from workloads.datasets.tables.split import Share, shares
 from workloads.datasets.tables.table import FILE, Table
 from workloads.datasets.tables.wanted import Wanted, check_meaning, wanted_by
 from workloads.model import Alphabet, Block, ColumnType, ListType, Program

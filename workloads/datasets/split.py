@@ -1,8 +1,9 @@
-"""How rows are dealt to physical streams: each kind has streams of its own.
+"""How events are dealt to physical streams, and how many there may be.
 
-Kinds come in the order of the program, which breaks ties in time. A kind is dealt to several
-streams in turn, in order of time, unless its streams cannot be split: events of a kind that depend
-on each other would need each other's streams, and a join reads one stream for each of its inputs.
+Of a table, each kind has streams of its own, in the order of the program, which breaks ties in
+time. A kind is dealt to several streams in turn, in order of time, unless its streams cannot be
+split: events of a kind that depend on each other would need each other's streams, and a join reads
+one stream for each of its inputs.
 """
 
 from collections.abc import Callable
@@ -46,11 +47,16 @@ class Share:
         return mine
 
 
-def shares(program: Program, streams: int) -> tuple[Share, ...]:
-    """Return the streams of a program, in the order that breaks ties.
+MOST_IN_ORDER = 64
+"""Streams that the multicore engine's ordered log merges, for queries and pipelines."""
+
+
+def check_streams(program: Program, streams: int) -> None:
+    """Refuse a number of streams that engines would refuse, before anything is read.
 
     Raises:
-        DatasetError: more than one is asked for, and no kind can be split.
+        DatasetError: more than one is asked for and no kind can be split, or there would be more
+            than engines merge.
     """
     whole = [why_whole(program, kind) for kind in range(len(program.kinds))]
     if streams > 1 and all(whole):
@@ -58,6 +64,23 @@ def shares(program: Program, streams: int) -> tuple[Share, ...]:
             f"streams is {streams}, but the input of {program.name} takes one stream of each kind "
             f"({whole[0]}); leave it out"
         )
+    count = sum(1 if why else streams for why in whole)
+    if not isinstance(program, DGSProgram) and count > MOST_IN_ORDER:
+        raise DatasetError(
+            f"streams is {streams}, which makes {count} streams for {program.name}; engines that "
+            f"merge streams in order take {MOST_IN_ORDER} at most, so give "
+            f"{MOST_IN_ORDER // len(whole)} or fewer"
+        )
+
+
+def shares(program: Program, streams: int) -> tuple[Share, ...]:
+    """Return the streams of a program, in the order that breaks ties.
+
+    Raises:
+        DatasetError: as `check_streams`.
+    """
+    check_streams(program, streams)
+    whole = [why_whole(program, kind) for kind in range(len(program.kinds))]
     return tuple(
         Share(
             name=name if why else f"{name}-{place}",
