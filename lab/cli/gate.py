@@ -77,6 +77,7 @@ COUNTS = BASELINES / "instructions.json"
 @click.option("--accept", type=click.Path(path_type=Path), help="List of accepted regressions.")
 @click.option("--junit", type=click.Path(path_type=Path), help="Write JUnit XML here.")
 @click.option("--json", type=click.Path(path_type=Path), help="Write JSON here.")
+@click.option("--page", type=click.Path(path_type=Path), help="Write an HTML page here.")
 @click.option("--markdown", type=click.Path(path_type=Path), help="Append a Markdown summary here.")
 @click.option(
     "--allow-inconclusive", is_flag=True, help="End with 0, not 6, when nothing could be told."
@@ -135,11 +136,17 @@ def gate(**given: Any) -> int:
     from lab.gate.accept import apply_accepted, read_accepted
     from lab.gate.advice import advice
     from lab.gate.outcome import Headline
+    from lab.gate.page import write_page
     from lab.gate.render import as_text, write_json, write_junit, write_markdown
 
     # All files that are given, before anything is measured for them.
     accepted = None if given["accept"] is None else read_accepted(given["accept"])
-    writers = {"json": write_json, "junit": write_junit, "markdown": write_markdown}
+    writers = {
+        "json": write_json,
+        "junit": write_junit,
+        "markdown": write_markdown,
+        "page": write_page,
+    }
     files = [(name, given[name]) for name in writers if given[name] is not None]
     for name, path in files:
         check_file(path, f"--{name}")

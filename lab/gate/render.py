@@ -36,16 +36,28 @@ def headline(report: GateReport) -> str:
     return str(report.headline)
 
 
+def table_of(report: GateReport) -> list[list[str]]:
+    """Return a row a line below a heading, without columns that are empty."""
+    rows = [_HEAD, *(_row(line) for line in report.lines)]
+    kept = [k for k in range(len(_HEAD)) if k == 0 or any(row[k] for row in rows[1:])]
+    return [[row[k] for k in kept] for row in rows]
+
+
+def meanings(report: GateReport) -> list[tuple[str, str]]:
+    """Return the verdicts that a report has, and what they mean."""
+    seen = {line.word for line in report.lines}
+    return [(str(word), meaning) for word, meaning in WORDS.items() if word in seen]
+
+
 def as_markdown(report: GateReport) -> str:
     """Return the whole outcome as Markdown."""
     lines = [f"### Gate {headline(report)}", "", f"old: {report.old}", f"new: {report.new}"]
     lines = [f"{line}  " if line.startswith(("old:", "new:")) else line for line in lines]
     lines += [f"rule: {report.rule}", ""]
-    lines += aligned(_filled([_HEAD, *(_row(line) for line in report.lines)]))
+    lines += aligned(table_of(report))
     lines += ["", *(f"- {line.cell}: {line.note}" for line in report.lines if line.note)]
     lines += [f"- {note}" for note in report.notes]
-    seen = dict.fromkeys(line.word for line in report.lines)
-    lines += ["", *(f"*{word}*: {WORDS[word]}.  " for word in WORDS if word in seen)]
+    lines += ["", *(f"*{word}*: {meaning}.  " for word, meaning in meanings(report))]
     return "\n".join(line.rstrip() if not line.endswith("  ") else line for line in lines) + "\n"
 
 
@@ -127,12 +139,6 @@ _SKIPPED = frozenset(
         Word.UNSUPPORTED,
     }
 )
-
-
-def _filled(rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return the rows without columns that are empty below the heading."""
-    kept = [k for k in range(len(rows[0])) if any(row[k] for row in rows[1:])]
-    return [[row[k] for k in kept] for row in rows]
 
 
 def _row(line: Line) -> tuple[str, ...]:

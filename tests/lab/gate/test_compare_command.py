@@ -145,12 +145,13 @@ def test_a_wrong_answer_in_the_new_run_fails_the_gate(stored, capsys):
 
 def test_a_gate_of_too_few_processes_is_inconclusive_in_every_form(stored, tmp_path, capsys):
     stored("old", RATES[:4]), stored("new", SLOWER[:4])
-    files = {name: tmp_path / name for name in ("json", "junit", "markdown")}
+    files = {name: tmp_path / name for name in ("json", "junit", "markdown", "page")}
     asked = [word for name, path in files.items() for word in (f"--{name}", str(path))]
     held = ["gate", "--baseline", "old", "--run", "new", *asked]
     assert call(held) == EXIT_INCONCLUSIVE
-    for said in (capsys.readouterr().out, files["markdown"].read_text()):
-        assert "Gate INCONCLUSIVE: 2 of 2 cannot tell" in said and "passed" not in said
+    texts = [capsys.readouterr().out, *(files[name].read_text() for name in ("markdown", "page"))]
+    for said in texts:
+        assert "Gate INCONCLUSIVE: 2 of 2 cannot tell" in said and "Gate passed" not in said
         assert "could not have failed" in said and "2 of them need 5 a side" in said
     found = json.loads(files["json"].read_text())
     assert found["headline"] == "inconclusive"

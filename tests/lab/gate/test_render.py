@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 from xml.etree import ElementTree
 
@@ -5,6 +6,7 @@ import pytest
 
 from lab.gate.advice import advice
 from lab.gate.outcome import GateReport, Headline, Line, Word
+from lab.gate.page import as_page
 from lab.gate.render import as_markdown, as_text, write_junit, write_markdown
 from results.stats.intervals import Interval
 
@@ -111,3 +113,13 @@ def test_a_summary_is_appended_to_what_is_there(tmp_path):
     text = path.read_text()
     assert text.startswith("# Job\n### Gate FAILED")
     assert "| a/b " in text
+
+
+def test_the_page_has_all_that_the_text_has_escaped_and_needs_nothing_else():
+    page = as_page(REPORT)
+    assert '<h1 class="failed">Gate FAILED: 2 of 5</h1>' in page
+    assert page.count("<tr>") == 1 + len(LINES)
+    for part in ("1.123", "1.100 - 1.150", "logs: here", "&lt;signal&gt; &amp; more", "REGRESSION"):
+        assert part in page
+    assert '<td class="word failed">BROKEN</td>' in page
+    assert not re.search(r"<script|<link|https?:|url\(", page)
