@@ -77,7 +77,10 @@ def against_repository(
 def _checked(arm: Arm, works: Mapping[str, Work], root: Path, logs: Path) -> Mapping[str, str]:
     """Check where an arm's code comes from; return the cells that it lacks, with the reason."""
     parts = {
-        cell: (work.job.engine, work.job.workload or work.job.dataset.workload)
+        cell: (
+            work.job.engine,
+            arm.localised(work.job.workload) or work.job.dataset.workload,
+        )
         for cell, work in works.items()
     }
     request = CodeRequest(parts=parts, checkout=root)

@@ -24,6 +24,7 @@ from lab.gate.errors import GateError
 from lab.isolate.process import run_isolated
 from lab.run.spawn import classify
 from lab.trial.spec import EngineTrial, OracleJob, fields_of
+from workloads.references import file_of
 
 Result = dict[str, Any]
 
@@ -70,6 +71,17 @@ class Arm:
             return found
         folders = ("LAB_CACHE", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
         return found | {name: str(self.cache / name.lower()) for name in folders}
+
+    def localised(self, reference: str | None) -> str | None:
+        """Return a workload's reference as it holds in this arm.
+
+        A file of the checkout stands for that of the tree.
+        """
+        file = None if reference is None or self.checkout is None else file_of(reference)
+        if file is None or not file.resolve().is_relative_to(self.checkout):
+            return reference
+        own = self.tree / file.resolve().relative_to(self.checkout)
+        return f"{own}{str(reference).removeprefix(str(file))}"
 
 
 def site_arm(*, name: str, revision: str, folder: Path, tree: Path) -> Arm:

@@ -22,7 +22,6 @@ from lab.gate.errors import GateError
 from lab.gate.outside import Place, places, strays
 from lab.gate.trials import ORACLE_TIMEOUT_S, Work, check_cells, find_inputs, works
 from lab.isolate.process import run_isolated
-from lab.matrix.toml_table import read_text
 from workloads.datasets.errors import DatasetError
 from workloads.model import ModelError
 
@@ -53,10 +52,10 @@ class PlanRequest:
     def answered(self) -> Plan:
         """Expand the matrix and make its inputs."""
         from lab.matrix.cells import expand
-        from lab.matrix.matrix import parse_matrix
+        from lab.matrix.matrix import read_matrix
         from lab.run.inputs import check_entries
 
-        matrix = parse_matrix(read_text(self.matrix, "the matrix"), str(self.matrix))
+        matrix = read_matrix(self.matrix)
         check_entries(matrix)
         cells = expand(matrix, self.only)
         check_cells(cells)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
+from types import ModuleType
 
 from engines.registry import GROUP
 from engines.registry import engine as find_engine
@@ -62,7 +63,8 @@ def strays(checkout: Path) -> tuple[Place, ...]:
     """
     installed = (Path(sys.prefix).resolve(), *(SOURCE / name for name in OWN_PACKAGES))
     found = (
-        Place(what=f"module {name!r}", file=_file(name)) for name in sorted(sys.modules.copy())
+        Place(what=f"module {name!r}", file=_file_of(module))
+        for name, module in sorted(sys.modules.copy().items())
     )
     return tuple(place for place in found if place.below([checkout]) and not place.below(installed))
 
@@ -138,5 +140,9 @@ def _file(module: str) -> Path | None:
     """Return the file of a module, which may be a file itself."""
     if module.endswith(".py"):
         return Path(module).resolve()
-    file = getattr(import_module(module), "__file__", None)
+    return _file_of(import_module(module))
+
+
+def _file_of(module: ModuleType) -> Path | None:
+    file = getattr(module, "__file__", None)
     return None if file is None else Path(file).resolve()

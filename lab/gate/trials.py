@@ -87,7 +87,10 @@ class Bench:
         """Run one trial of a cell in an arm."""
         work = self.works[cell_id]
         job = msgspec.structs.replace(
-            work.job, planted_slowdown=self.planted.get(arm.name, 0.0), energy=self.energy
+            work.job,
+            workload=arm.localised(work.job.workload),
+            planted_slowdown=self.planted.get(arm.name, 0.0),
+            energy=self.energy,
         )
         log = self.logs / f"{work.slug}-{arm.name}.log"
         return run_in(arm, job, log=log, timeout_s=work.timeout_s)
@@ -100,7 +103,9 @@ class Bench:
         """
         for work in {work.key: work for work in self.works.values()}.values():
             job = OracleJob(
-                dataset=work.job.dataset, workload=work.job.workload, query=work.job.query
+                dataset=work.job.dataset,
+                workload=arm.localised(work.job.workload),
+                query=work.job.query,
             )
             log = self.logs / f"oracle-{work.key}-{arm.name}.log"
             began = time.monotonic()

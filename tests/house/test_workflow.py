@@ -1,4 +1,4 @@
-"""The ready-made workflow calls what exists: targets, options, files, and valid shell."""
+"""The ready-made workflows call what exists: targets, options, files, and valid shell."""
 
 import re
 import shutil
@@ -11,12 +11,14 @@ from lab.cli.gate import gate
 
 ROOT = Path(__file__).parents[2]
 WORKFLOW = (ROOT / "docs" / "ci" / "github-actions.yml").read_text()
+OWN = (ROOT / "docs" / "ci" / "own-repository.yml").read_text()
+both = pytest.mark.parametrize("workflow", [WORKFLOW, OWN], ids=["ours", "own"])
 
 
-def scripts() -> list[str]:
+def scripts(workflow: str = WORKFLOW) -> list[str]:
     """Return the shell of every step: `run: one line`, or `run: |` and an indented block."""
     found = []
-    lines = WORKFLOW.splitlines()
+    lines = workflow.splitlines()
     for number, line in enumerate(lines):
         match = re.match(r"( *)(?:- )?run: (.*)", line)
         if match is None:
@@ -33,9 +35,10 @@ def scripts() -> list[str]:
     return found
 
 
-def test_the_workflow_has_scripts_and_no_tabs():
+def test_the_workflows_have_scripts_and_no_tabs():
     assert len(scripts()) >= 15
-    assert "\t" not in WORKFLOW
+    assert len(scripts(OWN)) >= 4
+    assert "\t" not in WORKFLOW + OWN
 
 
 def test_every_make_target_exists():
@@ -45,15 +48,17 @@ def test_every_make_target_exists():
     assert [name for name in targets if f"\n{name}: " not in makefile] == []
 
 
-def test_every_option_of_the_gate_exists():
+@both
+def test_every_option_of_the_gate_exists(workflow):
     known = {option for parameter in gate.params for option in parameter.opts}
     used = {
         option
-        for script in scripts()
+        for script in scripts(workflow)
         if "lab gate" in script
         for option in re.findall(r"(?<=\s)--[a-z-]+", script[script.index("lab gate") :])
     }
     assert {"--against", "--metric", "--advisory", "--junit", "--markdown"} <= used <= known
+    assert ("--repo" in used) == (workflow is OWN)
 
 
 def test_every_file_that_is_named_exists():
@@ -63,8 +68,9 @@ def test_every_file_that_is_named_exists():
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the steps are bash; absent here")
-def test_every_step_is_valid_shell():
-    for script in scripts():
+@both
+def test_every_step_is_valid_shell(workflow):
+    for script in scripts(workflow):
         done = subprocess.run(
             ["bash", "-n"], input=script, capture_output=True, text=True, check=False
         )

@@ -1,6 +1,8 @@
 """`lab gate --repo` on a small repository with an engine of its own, built by its own command."""
 
 import os
+import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -76,6 +78,21 @@ def test_a_tenth_more_work_is_caught_and_the_same_work_is_not(repo, capsys):
     assert gate(repo, "--build", PIP, "--allow-inconclusive", repetitions=10) == EXIT_OK
 
 
+@pytest.mark.full
+def test_the_documented_commands_pass(repo, monkeypatch):
+    text = (ROOT / "docs" / "gates.md").read_text()
+    section = text.split("## Your own repository\n")[1].split("\n## ")[0]
+    commands = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
+    assert ["--build" in command for command in commands] == [True, False]
+    # Tests have no network.
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_NO_BUILD_ISOLATION", "0")
+    for command in commands:
+        program, *words = shlex.split(command)
+        assert program == "lab"
+        assert call(words) in (EXIT_OK, EXIT_INCONCLUSIVE), command
+
+
 def test_a_build_that_fails_shows_the_end_of_what_it_said(repo, capsys):
     build = "read line || echo 'no input'; echo 'widget.h: no such file' >&2; exit 3"
     assert gate(repo, "--build", build) == EXIT_USER_ERROR
@@ -131,8 +148,10 @@ def test_a_build_in_its_own_folder_is_announced_by_its_pyproject(repo, tmp_path)
         assert (old.tree / "in-place").read_text() == "there\n"
         (found,) = distributions(path=[str(old.path[0])])
         assert (found.name, found.version) == ("crunch-engine", "1.0")
-        (point,) = found.entry_points
-        assert (point.group, point.value) == ("lab.engines", "crunch.engine:Crunch")
+        assert {(point.group, point.value) for point in found.entry_points} == {
+            ("lab.engines", "crunch.engine:Crunch"),
+            ("lab.workloads", "crunch.workload:WORKLOAD"),
+        }
 
 
 def test_arms_share_no_cache_of_compiled_code(repo, tmp_path):
@@ -157,7 +176,7 @@ def test_an_engine_that_is_installed_beside_the_repository_is_refused(
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: elsewhere\nVersion: 1.0\n")
     (facts / "entry_points.txt").write_text("[lab.engines]\nelsewhere = elsewhere:Crunch\n")
     monkeypatch.setenv("PYTHONPATH", str(installed))
-    repo.matrix.write_text(repo.matrix.read_text().replace('"crunch"', '"elsewhere"'))
+    repo.takes("event_window", "elsewhere")
     assert gate(repo) == EXIT_USER_ERROR
     err = capsys.readouterr().err
     assert f"engine 'elsewhere' is imported from {installed / 'elsewhere.py'}" in err
@@ -195,10 +214,43 @@ def test_a_package_that_hides_one_of_the_lab_is_refused(repo, tmp_path):
 
 
 def test_a_cell_of_nothing_but_the_lab_is_refused(repo, capsys):
-    repo.matrix.write_text(repo.matrix.read_text().replace('"crunch"', '"reference"'))
+    repo.takes("event_window", "reference")
     assert gate(repo) == EXIT_USER_ERROR
     err = capsys.readouterr().err
     assert "engine and workload are the lab's own" in err and "--only" in err
+
+
+WRONG = """
+from workloads.suite.event_window import WORKLOAD as BASE
+import dataclasses
+
+def oracle(data):
+    return {name: column[:-1] for name, column in BASE.oracle(data).items()}
+
+WORKLOAD = dataclasses.replace(BASE, name="mine", input="event_window", oracle=oracle)
+"""
+
+
+@pytest.mark.parametrize("reference", ["crunched", "crunch.workload:WORKLOAD", "mine.py"])
+def test_a_workload_is_that_of_each_arm(repo, reference, capsys):
+    file = "mine.py" if reference == "mine.py" else "crunch/workload.py"
+    repo.has_workload("mine.py", "mine")
+    repo.commit("A workload")
+    wrong = WRONG if file == "mine.py" else WRONG.replace('"mine"', '"crunched"')
+    (repo.folder / file).write_text(wrong)
+    repo.commit("One output is expected no more")
+    repo.takes(reference, "reference")
+    # The input is there under the name of event_window, which both take.
+    assert gate(repo, against="main~1") == EXIT_GATE
+    out = capsys.readouterr().out
+    assert "BROKEN" in out and "new: wrong_output" in out
+
+
+def test_a_workload_outside_the_repository_is_refused(repo, tmp_path, capsys):
+    shutil.copy(repo.folder / "crunch" / "workload.py", tmp_path / "far.py")
+    repo.takes("../far.py", "crunch")
+    assert gate(repo) == EXIT_USER_ERROR
+    assert f"far.py' is imported from {tmp_path / 'far.py'}" in capsys.readouterr().err
 
 
 def test_a_cell_that_only_the_new_revision_has_is_told_and_compares_nothing(repo, capsys):

@@ -15,6 +15,9 @@ version = "1.0"
 [project.entry-points."lab.engines"]
 crunch = "crunch.engine:Crunch"
 
+[project.entry-points."lab.workloads"]
+crunched = "crunch.workload:WORKLOAD"
+
 [tool.setuptools]
 packages = ["crunch"]
 """
@@ -38,6 +41,13 @@ class Prepared(PreparedReference):
     def run(self):
         hashlib.pbkdf2_hmac("sha256", b"stream", b"lab", ROUNDS)
         return super().run()
+"""
+WORKLOAD = """
+from dataclasses import replace
+
+from workloads.suite.event_window import WORKLOAD as BASE
+
+WORKLOAD = replace(BASE, name="{name}", title="{title}", input="event_window")
 """
 MATRIX = """
 [run]
@@ -73,10 +83,21 @@ class UserRepository:
         self.matrix.write_text(MATRIX.format(dataset=dataset))
         (folder / "crunch").mkdir()
         (folder / "crunch" / "__init__.py").write_text("")
+        self.has_workload("crunch/workload.py", "crunched")
 
     def works(self, rounds: int) -> None:
         """Let the engine do so much work."""
         (self.folder / "crunch" / "engine.py").write_text(ENGINE.format(rounds=rounds))
+
+    def has_workload(self, path: str, name: str, title: str = "a window") -> None:
+        """Have a workload in a file: that of event windows, under a name of its own."""
+        (self.folder / path).write_text(WORKLOAD.format(name=name, title=title))
+
+    def takes(self, workload: str, engine: str) -> None:
+        """Let the matrix have another workload and engine."""
+        text = self.matrix.read_text()
+        text = text.replace('"event_window"', f'"{workload}"').replace('"crunch"', f'"{engine}"')
+        self.matrix.write_text(text)
 
     def commit(self, message: str) -> str:
         """Commit all files and return the commit."""
