@@ -77,11 +77,14 @@ class Arm:
 
         A file of the checkout stands for that of the tree.
         """
-        file = None if reference is None or self.checkout is None else file_of(reference)
-        if file is None or not file.resolve().is_relative_to(self.checkout):
+        file = None if reference is None else file_of(reference)
+        if reference is None or file is None or self.checkout is None:
             return reference
-        own = self.tree / file.resolve().relative_to(self.checkout)
-        return f"{own}{str(reference).removeprefix(str(file))}"
+        found = file.resolve()
+        if not found.is_relative_to(self.checkout):
+            return reference
+        own = self.tree / found.relative_to(self.checkout)
+        return f"{own}{reference.removeprefix(str(file))}"
 
 
 def site_arm(*, name: str, revision: str, folder: Path, tree: Path) -> Arm:
