@@ -255,14 +255,14 @@ def _pairs(
 
 
 def _answer(cell: str, old: Sequence[Row], new: Sequence[Row]) -> Answer | None:
-    before, after = _status(old), _status(new)
+    before, after = first_failure(old), first_failure(new)
     if before is None and after is None:
         return None
     word = BROKEN if before is None else FIXED if after is None else NO_NUMBER
     return Answer(cell=cell, word=word, old=before or "verified", new=after or "verified")
 
 
-def _status(rows: Sequence[Row]) -> str | None:
+def first_failure(rows: Sequence[Row]) -> str | None:
     """Return the first status without a right answer; in a search an invalid probe is normal."""
     for row in rows:
         if row["status"] not in VERIFIED and not (row["probe"] and row["status"] == "invalid"):
@@ -280,7 +280,7 @@ def _ratios(
     values = {
         cell: (a, b)
         for cell, old, new in cells
-        if (a := _values(metric, old)) and (b := _values(metric, new))
+        if (a := values_of(metric, old)) and (b := values_of(metric, new))
     }
     p = [mann_whitney(a, b, "two-sided") for a, b in values.values()]
     return [
@@ -289,7 +289,8 @@ def _ratios(
     ]
 
 
-def _values(metric: Metric, rows: Sequence[Row]) -> list[float]:
+def values_of(metric: Metric, rows: Sequence[Row]) -> list[float]:
+    """Return a metric of the trials of a cell that were verified, one value a process."""
     own = [row for row in rows if row["purpose"] in (None, CELL) and row["status"] in VERIFIED]
     return [value for row in own if (value := metric.value(row)) is not None]
 

@@ -101,7 +101,9 @@ def by_cell(run: Run) -> dict[str, list[Row]]:
 
 
 def _described(run: Run, cell: str, rows: Sequence[Row]) -> dict[str, Any]:
-    content = {k: v for k, v in run.meta["cells"].get(cell, {}).items() if k not in _FREE}
+    content = {
+        k: v for k, v in (run.meta.get("cells") or {}).get(cell, {}).items() if k not in _FREE
+    }
     return content | {"dataset": rows[0]["dataset"]}
 
 

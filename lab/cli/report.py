@@ -1,4 +1,4 @@
-"""`lab report RUN`: writes the HTML report of a run."""
+"""`lab report RUN...`: writes the HTML report of a run, or several runs side by side."""
 
 import os
 from pathlib import Path
@@ -9,27 +9,58 @@ LATEST = "latest"
 
 
 @click.command()
-@click.argument("run")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The file to write; report.html in the run's directory by default.",
+    help="The file to write; by default report.html in the run's directory, of several runs "
+    "comparison.html in that of the last.",
 )
-def report(run: str, out: Path | None) -> None:
-    """Write the report of RUN as one HTML file and print its path.
+def report(runs: tuple[str, ...], out: Path | None) -> None:
+    """Write the report of RUN as one HTML file and print its path; of several, side by side.
 
     RUN is a run's directory, or the name of one below the directory of runs (LAB_RUNS, else
-    results/runs), or `latest`. The figures are also written as SVG and PNG, into `figures` in the
-    run's directory.
+    results/runs), or `latest`. The figures of one run are also written as SVG and PNG, into
+    `figures` in its directory. Of several runs, the others are compared with the first: ratios with
+    intervals as `lab compare` has them, and what differs between the runs.
     """
-    run_dir = find_run(run, Path(os.environ.get("LAB_RUNS", "results/runs")))
+    root = Path(os.environ.get("LAB_RUNS", "results/runs"))
+    found = [find_run(run, root) for run in runs]
     from lab.cli.writing import check_file, writing
-    from reports.page import write_report  # matplotlib is heavy
 
     check_file(out, "the report")
-    with writing("the report or a figure of it", run_dir if out is None else out):
-        written = write_report(run_dir, out)
+    with writing("the report or a figure of it", found[-1] if out is None else out):
+        written = _one(found[0], out) if len(found) == 1 else _several(found, out)
     click.echo(written)
+
+
+def _one(run_dir: Path, out: Path | None) -> Path:
+    from reports.page import write_report  # matplotlib is heavy
+
+    return write_report(run_dir, out)
+
+
+def _several(run_dirs: list[Path], out: Path | None) -> Path:
+    from lab.cli.compare import SEED
+    from lab.run.host import comparable
+    from reports.page.comparison import write_comparison
+    from reports.side_by_side import LETTERS
+    from results.store import read_run
+
+    places = [path.resolve() for path in run_dirs]
+    twice = [path.name for place, path in enumerate(places) if path in places[:place]]
+    if twice:
+        raise click.UsageError(
+            f"run {twice[0]} is named twice; a comparison wants different runs: leave one out"
+        )
+    if len(run_dirs) > len(LETTERS):
+        raise click.UsageError(
+            f"{len(run_dirs)} runs are too many side by side, at most {len(LETTERS)} fit; "
+            "`lab history` draws any number"
+        )
+    runs = [read_run(path) for path in run_dirs]
+    target = run_dirs[-1] / "comparison.html" if out is None else out
+    return write_comparison(runs, target, comparable=comparable, seed=SEED)
 
 
 def find_run(run: str, root: Path) -> Path:

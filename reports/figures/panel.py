@@ -1,6 +1,7 @@
 """Makes the frame of a figure and writes it to disk; the look that all figures share is here."""
 
 from collections.abc import Sequence
+from io import StringIO
 from pathlib import Path
 from typing import Any, Literal
 
@@ -71,10 +72,19 @@ def save(axes: Axes, stem: Path) -> str:
     figure = axes.figure
     assert isinstance(figure, Figure)
     stem.parent.mkdir(parents=True, exist_ok=True)
-    svg = stem.with_name(stem.name + ".svg")
+    svg = as_svg(axes)
+    stem.with_name(stem.name + ".svg").write_text(svg, encoding="utf-8")
     with mpl.rc_context(RC):
-        figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
         figure.savefig(
             stem.with_name(stem.name + ".png"), format="png", dpi=200, metadata={"Software": None}
         )
-    return svg.read_text(encoding="utf-8")
+    return svg
+
+
+def as_svg(axes: Axes) -> str:
+    """Return a figure as SVG text; the same figure gives the same text."""
+    figure, file = axes.figure, StringIO()
+    assert isinstance(figure, Figure)
+    with mpl.rc_context(RC):
+        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    return file.getvalue()

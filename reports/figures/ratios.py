@@ -8,12 +8,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from reports.figures.panel import grid, new_panel, save
+from reports.figures.spots import Panel, with_spots
 from reports.palette import INK, MUTED, PAPER, Colour
 
 BETTER = Colour(light="#00805d", dark="#3ac79b")
 WORSE = Colour(light="#c05200", dark="#f08a3c")
 
 _ROW_IN = 0.24
+_AT = 0.68  # below the top of a row, in rows
 _LEFT_IN, _RIGHT_IN, _BOTTOM_IN, _TOP_IN = 0.15, 0.15, 0.42, 0.62
 
 
@@ -40,17 +42,20 @@ class Bar:
 def draw_ratios(
     bars: Sequence[Bar], *, title: str, subtitle: str, mark: str | None, stem: Path
 ) -> str:
-    """Draw ratios on a logarithmic axis around 1 and write `<stem>.svg` and `<stem>.png`.
+    """Write `ratio_panel` as `<stem>.svg` and `<stem>.png`, and return the SVG text."""
+    return save(ratio_panel(bars, title=title, subtitle=subtitle, mark=mark).axes, stem)
+
+
+def ratio_panel(
+    bars: Sequence[Bar], *, title: str, subtitle: str, mark: str | None = None
+) -> Panel:
+    """Draw ratios on a logarithmic axis around 1.
 
     Args:
         bars: at least one, top to bottom.
         title: of the panel.
         subtitle: what is divided by what, and what the marks are.
         mark: a warning set across the drawing; None: none.
-        stem: file name without ending.
-
-    Returns:
-        The SVG text.
     """
     height = _TOP_IN + _BOTTOM_IN + 2 * _ROW_IN * len(bars)
     box = (_LEFT_IN, _BOTTOM_IN, _RIGHT_IN, _TOP_IN)
@@ -79,12 +84,19 @@ def draw_ratios(
             weight="bold",
             color=WORSE.light,
         )
-    return save(axes, stem)
+    return with_spots(
+        axes, ((bar.ratio, index + _AT, _words(bar)) for index, bar in enumerate(bars))
+    )
+
+
+def _words(bar: Bar) -> str:
+    interval = "" if bar.low is None else f", 95 % interval {bar.low:.4g} to {bar.high:.4g}"
+    return f"{bar.name}: {bar.ratio:.4g} times{interval}"
 
 
 def _bar(axes: Axes, bar: Bar, index: int) -> None:
     colour = {1: BETTER, -1: WORSE, 0: MUTED}[bar.tone].light
-    at = index + 0.68
+    at = index + _AT
     if bar.low is not None and bar.high is not None:
         axes.plot([bar.low, bar.high], [at, at], color=colour, linewidth=2.2, solid_capstyle="butt")
     axes.plot([bar.ratio], [at], marker="o", markersize=5, color=colour)

@@ -321,7 +321,7 @@ def typical() -> list[Row]:
 
 @pytest.fixture(name="trial")
 def trial_fixture() -> Callable[..., Row]:
-    """Give tests the maker of rows; test files cannot import this one."""
+    """Give tests the maker of rows."""
     return trial
 
 

@@ -1,0 +1,93 @@
+"""Writes the page that sets several runs side by side."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from reports.figures.panel import as_svg
+from reports.figures.ratios import BETTER as BETTER_COLOUR
+from reports.figures.ratios import WORSE as WORSE_COLOUR
+from reports.figures.ratios import Bar, ratio_panel
+from reports.page.frame import fill, write_whole
+from reports.page.inline_svg import inline
+from reports.page.provenance import sections
+from reports.side_by_side import LETTERS, SideBySide, Table, noted, side_by_side, what_differs
+from results.compare import BETTER, WORSE
+from results.differences import Comparable
+from results.store import Run
+
+_COLOURS = {"better": BETTER_COLOUR, "worse": WORSE_COLOUR}
+
+
+def write_comparison(
+    runs: Sequence[Run], target: Path, *, comparable: Comparable, seed: int
+) -> Path:
+    """Write runs side by side as one HTML file and return its path.
+
+    Args:
+        runs: at least two, the one that the others are compared with first.
+        target: the file.
+        comparable: which fields of the host must be equal for a ratio.
+        seed: of the intervals.
+
+    Raises:
+        IncomparableError: a run has no cell in common with the first.
+    """
+    found = side_by_side(runs, comparable=comparable, seed=seed)
+    facts = [
+        {f"{part.title}: {fact.key}": fact.text for part in sections(noted(run.meta))
+         for fact in part.facts}
+        for run in runs
+    ]  # fmt: skip
+    names = [run.path.resolve().name for run in runs]
+    page = fill(
+        "comparison.html.j2",
+        name=f"{len(runs)} runs side by side",
+        colours=_COLOURS,
+        runs=list(zip(LETTERS, names, [_about(run) for run in runs], strict=False)),
+        found=found,
+        figures={table.metric.name: _figures(table, found, names) for table in found.tables},
+        differs=what_differs(facts),
+    )
+    return write_whole(target, page)
+
+
+def _about(run: Run) -> str:
+    vcs = run.meta["vcs"]
+    dirty = " with changes" if vcs.get("dirty_diff_sha256") else ""
+    commit = (vcs.get("commit") or "no commit")[:12]
+    return f"commit {commit}{dirty}, {len(run.rows)} trials, {run.meta['host'].get('cpu_model')}"
+
+
+def _figures(table: Table, found: SideBySide, names: Sequence[str]) -> list[str]:
+    """Return a drawing of the ratios of each run but the first; empty where it has none."""
+    way = "higher" if table.metric.higher_is_better else "lower"
+    drawn = []
+    for place in range(1, len(names)):
+        ratios = [line.values[place].ratio for line in table.lines]
+        bars = [
+            Bar(
+                name=ratio.cell,
+                ratio=ratio.ratio,
+                low=ratio.low,
+                high=ratio.high,
+                tone={BETTER: 1, WORSE: -1}.get(ratio.word, 0),
+                said=f"{ratio.ratio - 1:+.1%}".replace("%", " %"),
+            )
+            for ratio in ratios
+            if ratio is not None
+        ]
+        if bars:
+            title = f"{table.metric.name}: {LETTERS[place]} over A"
+            panel = ratio_panel(
+                bars, title=title, subtitle=f"{way} is better; lines: 95 % intervals"
+            )
+            drawn.append(
+                inline(
+                    as_svg(panel.axes),
+                    name=f"ratios-{table.metric.name}-{place}",
+                    alt=f"{title}. " + "; ".join(f"{bar.name}: {bar.said}" for bar in bars),
+                    engines=_COLOURS,
+                    spots=panel.spots,
+                )
+            )
+    return drawn
