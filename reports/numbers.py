@@ -109,6 +109,14 @@ def digits(value: float) -> str:
     return f"{value:.3g}"
 
 
+def short(text: str) -> str:
+    """Leave out digits that a round tick does not have: `1.00 ms` is `1 ms`."""
+    number, gap, unit = text.partition(" ")
+    if "." not in number:
+        return text
+    return f"{number.rstrip('0').rstrip('.')}{gap}{unit}"
+
+
 def _small(value: float, unit: str) -> str:
     for factor, prefix in ((1.0, ""), (1e-3, "m"), (1e-6, "µ")):
         if abs(value) >= factor * 0.9995:

@@ -24,8 +24,9 @@ EXIT_INTERRUPTED = 130
 # name: (module:attribute, what `lab --help` says without importing it).
 _COMMANDS = {
     "run": ("lab.cli.run:run", "Run a matrix of workloads on engines, verified and measured."),
-    "report": ("lab.cli.report:report", "Write a run as one self-contained HTML file."),
+    "report": ("lab.cli.report:report", "Write a run, or several side by side, as one HTML file."),
     "figure": ("lab.cli.figure:figure", "Make a paper's figure again, with a verdict."),
+    "history": ("lab.cli.history:history", "Draw each cell over all stored runs of a machine."),
     "compare": ("lab.cli.compare:compare", "Compare two runs: ratios with intervals."),
     "gate": ("lab.cli.gate:gate", "Fail on a confirmed regression against a revision or run."),
     "list": ("lab.cli.list:list_things", "List workloads, engines, figures or runs."),

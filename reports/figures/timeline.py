@@ -11,7 +11,7 @@ from html import escape
 
 from matplotlib.ticker import MaxNLocator
 
-from reports.numbers import Quantity, count, digits, duration, memory
+from reports.numbers import Quantity, count, digits, duration, memory, short
 from reports.trial_series import Span, TrialTimeline, Values
 
 WIDTH = 460
@@ -143,7 +143,7 @@ def _panel(
         if scaled:
             parts.append(
                 f'<text x="{_LEFT - 5}" y="{y(tick) + 3.5:.1f}" text-anchor="end" '
-                f'fill="var(--muted)">{escape(_short(panel.write(tick).text))}</text>'
+                f'fill="var(--muted)">{escape(short(panel.write(tick).text))}</text>'
             )
     for number, (name, line) in enumerate(panel.lines.items()):
         ink, dash = _style(panel, number, colour)
@@ -261,11 +261,3 @@ def _shown(panel: Panel) -> list[float]:
 
 def _plain(value: float) -> Quantity:
     return Quantity(text=f"{value:g}", exact=digits(value))
-
-
-def _short(text: str) -> str:
-    """Leave out digits that a round tick does not have: `1.00 ms` is `1 ms`."""
-    number, gap, unit = text.partition(" ")
-    if "." not in number:
-        return text
-    return f"{number.rstrip('0').rstrip('.')}{gap}{unit}"

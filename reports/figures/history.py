@@ -1,0 +1,123 @@
+"""Draws a cell over the runs of a machine: medians with their intervals, and steps, as plain SVG.
+
+Written by hand rather than by matplotlib, as timelines are: a history has a small drawing for each
+cell. Colours are the page's variables.
+"""
+
+from collections.abc import Callable, Sequence
+from html import escape
+
+from matplotlib.ticker import MaxNLocator
+
+from reports.numbers import Quantity, short
+from reports.steps import Point, Step, Track
+
+WIDTH, HEIGHT = 340, 150
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 14, 16, 22
+_ROOM = 0.12  # of the range of values, above and below
+
+
+def draw_history(
+    track: Track, runs: Sequence[str], *, write: Callable[[float], Quantity], alt: str
+) -> str:
+    """Return the SVG element.
+
+    Args:
+        track: with at least one point.
+        runs: names of all runs, in order of time; every drawing of a page has the same axis.
+        write: writes a value with its unit.
+        alt: what it shows, for those who cannot see it.
+    """
+    low = min(point.low for point in track.points)
+    high = max(point.high for point in track.points)
+    room = (high - low) * _ROOM or abs(high) * _ROOM or 1.0
+    low, high = max(low - room, 0.0) if low >= 0 else low - room, high + room
+
+    def x(place: int) -> float:
+        span = WIDTH - _LEFT - _RIGHT
+        return _LEFT + span * (place + 0.5) / len(runs)
+
+    def y(value: float) -> float:
+        return _TOP + (HEIGHT - _TOP - _BOTTOM) * (high - value) / (high - low)
+
+    bottom = HEIGHT - _BOTTOM
+    parts = [_grid(low, high, y, write), *(_step(step, x, y, track) for step in track.steps)]
+    line = " ".join(f"{x(point.run):.1f},{y(point.median):.1f}" for point in track.points)
+    parts.append(f'<polyline points="{line}" stroke="var(--muted)" fill="none"/>')
+    parts += [_bar(point, x(point.run), y) for point in track.points]
+    parts += [
+        f'<text x="{x(place):.1f}" y="{bottom - 3}" text-anchor="middle" fill="var(--bad)">'
+        f"\N{MULTIPLICATION SIGN}<title>{escape(f'{runs[place]}: {status}')}</title></text>"
+        for place, status in track.failed
+    ]
+    parts.append(f'<path d="M{_LEFT},{bottom}H{WIDTH - _RIGHT}" stroke="var(--muted)"/>')
+    ends = {0: "start", len(runs) - 1: "end"} if len(runs) > 1 else {0: "middle"}
+    parts += [
+        f'<text x="{x(place) + {"start": -8, "end": 8}.get(side, 0):.1f}" y="{HEIGHT - 7}" '
+        f'text-anchor="{side}" fill="var(--muted)">{place + 1}</text>'
+        for place, side in ends.items()
+    ]
+    parts += [
+        f'<circle class="spot" cx="{x(point.run):.1f}" cy="{y(point.median):.1f}" r="7">'
+        f"<title>{escape(_words(point, runs, write, track.steps))}</title></circle>"
+        for point in track.points
+    ]
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(alt)}" '
+        f'class="timeline" style="max-width:{WIDTH * 1.2:.0f}px">{"".join(parts)}</svg>'
+    )
+
+
+def _grid(
+    low: float, high: float, y: Callable[[float], float], write: Callable[[float], Quantity]
+) -> str:
+    ticks = [t for t in MaxNLocator(nbins=4).tick_values(low, high) if low <= t <= high]
+    return "".join(
+        f'<path d="M{_LEFT},{y(tick):.1f}H{WIDTH - _RIGHT}" stroke="var(--grid)"/>'
+        f'<text x="{_LEFT - 4}" y="{y(tick) + 3.5:.1f}" text-anchor="end" fill="var(--muted)">'
+        f"{escape(short(write(tick).text))}</text>"
+        for tick in ticks
+    )
+
+
+def _bar(point: Point, x: float, y: Callable[[float], float]) -> str:
+    """Draw the interval as a thick bar, a mere range as a thin one, and the median as a dot."""
+    width = 4 if point.is_interval else 1.2
+    return (
+        f'<path d="M{x:.1f},{y(point.low):.1f}V{y(point.high):.1f}" stroke="var(--muted)" '
+        f'stroke-width="{width}" opacity=".55"/>'
+        f'<circle cx="{x:.1f}" cy="{y(point.median):.1f}" r="3" fill="var(--ink)"/>'
+    )
+
+
+def _step(step: Step, x: Callable[[int], float], y: Callable[[float], float], track: Track) -> str:
+    after = next(point for point in track.points if point.run == step.after)
+    colour = "var(--good)" if step.better else "var(--bad)"
+    middle = (x(step.before) + x(step.after)) / 2
+    rises = step.ratio > 1
+    at = y(after.high) - 5 if rises else y(after.low) + 11
+    return (
+        f'<path d="M{middle:.1f},{_TOP}V{HEIGHT - _BOTTOM}" stroke="{colour}" '
+        f'stroke-dasharray="3 2"/>'
+        f'<text x="{x(step.after):.1f}" y="{min(max(at, _TOP - 4), HEIGHT - _BOTTOM - 3):.1f}" '
+        f'text-anchor="middle" font-weight="bold" fill="{colour}">'
+        f"{'+' if rises else chr(0x2212)}{abs(step.ratio - 1):.0%}</text>"
+    )
+
+
+def _words(
+    point: Point,
+    runs: Sequence[str],
+    write: Callable[[float], Quantity],
+    steps: Sequence[Step],
+) -> str:
+    kind = "95 % interval" if point.is_interval else "range"
+    text = (
+        f"{point.run + 1}. {runs[point.run]}: {write(point.median).exact} (median of {point.n}; "
+        f"{kind} {write(point.low).exact} to {write(point.high).exact})"
+    )
+    for step in steps:
+        if step.after == point.run:
+            way = "better" if step.better else "worse"
+            text += f"; step, {way}: {step.ratio:.3f} times run {step.before + 1}"
+    return text

@@ -1,0 +1,112 @@
+"""Writes the page that draws each cell over the stored runs of a machine."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reports.figures.history import draw_history
+from reports.page.frame import fill, write_whole
+from reports.page.provenance import sections
+from reports.side_by_side import noted, what_differs, write_value
+from reports.steps import History, Track, began, history
+from results.compare import METRICS
+from results.stats.decision import ONE_STAGE
+from results.store import Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Listed:
+    """A run as it is listed, and what changed since the one before it."""
+
+    name: str
+    began: str
+    commit: str
+    trials: int
+    changed: Sequence[tuple[str, tuple[str, ...]]]
+
+
+def write_history(
+    runs: Sequence[Run],
+    target: Path,
+    *,
+    metric: str,
+    seed: int,
+    machine: Mapping[str, Any],
+    left_out: Sequence[str],
+) -> Path:
+    """Write the history of runs as one HTML file and return its path.
+
+    Args:
+        runs: at least one, of one machine, in order of time.
+        target: the file.
+        metric: of `results.compare.METRICS`; not that of searches.
+        seed: of the noise that the floor of a step is made of.
+        machine: the fields by which runs are of one machine.
+        left_out: runs that are not in it, each with the reason.
+    """
+    found = history(runs, METRICS[metric], seed=seed)
+    names = [run.path.resolve().name for run in runs]
+    page = fill(
+        "history.html.j2",
+        name=f"history of {metric}",
+        colours={},
+        metric=METRICS[metric],
+        machine=machine,
+        runs=_listed(runs, names),
+        found=found,
+        rule=ONE_STAGE,
+        drawn=[
+            (track, draw_history(track, names, write=lambda v: write_value(metric, v), alt=alt))
+            for track in found.tracks
+            if track.points
+            for alt in (_alt(track, metric, len(runs)),)
+        ],
+        write=lambda value: write_value(metric, value),
+        by_run=lambda track: {point.run: point for point in track.points},
+        several=_several(found),
+        left_out=left_out,
+    )
+    return write_whole(target, page)
+
+
+def _listed(runs: Sequence[Run], names: Sequence[str]) -> list[_Listed]:
+    facts = [
+        {f"{part.title}: {fact.key}": fact.text for part in sections(_code(run))
+         for fact in part.facts}
+        for run in runs
+    ]  # fmt: skip
+    listed = []
+    for place, (run, name) in enumerate(zip(runs, names, strict=True)):
+        vcs = run.meta["vcs"]
+        dirty = " with changes" if vcs.get("dirty_diff_sha256") else ""
+        listed.append(
+            _Listed(
+                name=name,
+                began=began(run),
+                commit=(vcs.get("commit") or "no commit")[:12] + dirty,
+                trials=len(run.rows),
+                changed=what_differs(facts[place - 1 : place + 1]) if place else [],
+            )
+        )
+    return listed
+
+
+def _code(run: Run) -> dict[str, Any]:
+    """Return what of a run's facts can explain a step: not when it was begun, nor the load then."""
+    facts = {name: part for name, part in noted(run.meta).items() if name != "started_at"}
+    host = {name: value for name, value in run.meta["host"].items() if name != "loadavg"}
+    return facts | {"host": host}
+
+
+def _alt(track: Track, metric: str, runs: int) -> str:
+    steps = "; ".join(
+        f"step of {step.ratio - 1:+.0%} at run {step.after + 1}" for step in track.steps
+    )
+    return f"{metric} of {track.cell} over {runs} runs: {steps or 'no step'}"
+
+
+def _several(found: History) -> set[str]:
+    """Return the cells that have several tracks, since their input or settings changed."""
+    cells = [track.cell for track in found.tracks]
+    return {cell for cell in cells if cells.count(cell) > 1}

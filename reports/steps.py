@@ -1,0 +1,235 @@
+"""Follows each cell over the runs of a machine, and finds where it made a step.
+
+A run is compared with the one before it that has the cell, as `lab gate` compares with a stored
+run: exact one-sided Mann-Whitney tests over fresh processes, Benjamini-Hochberg over the cells of
+the run, an effect above the floor (`results.stats.decision.ONE_STAGE`). A step is marked only where
+that calls a change and the two intervals do not meet. So a slow drift has no step, and neither have
+runs with few processes: it errs towards saying nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from results.compare import CELL, Metric, first_failure, values_of
+from results.differences import Comparable, by_cell
+from results.errors import ResultsError
+from results.stats.decision import ONE_STAGE, Arms, GateVerdict, Key, decide_once, values_needed
+from results.stats.intervals import median_interval
+from results.store import Row, Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """What one run measured of a cell.
+
+    Attributes:
+        run: its place among the runs.
+        median, n: over fresh processes.
+        low, high: the 95 % order-statistic interval of the median; with fewer than six processes,
+            which have none, the smallest and largest value.
+        is_interval: which of both.
+    """
+
+    run: int
+    median: float
+    n: int
+    low: float
+    high: float
+    is_interval: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A change from one run to the next: the places of both, new over old, and which way."""
+
+    before: int
+    after: int
+    ratio: float
+    better: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Track:
+    """A cell over the runs: only what may be compared, so one fingerprint.
+
+    Attributes:
+        cell: its id.
+        fingerprint: tells apart cells of one id whose input or settings changed.
+        points: in order of time, of the runs that have a verified number.
+        failed: (place of a run, its status) where the cell has no number.
+        steps: in order of time.
+    """
+
+    cell: str
+    fingerprint: str
+    points: tuple[Point, ...]
+    failed: tuple[tuple[int, str], ...]
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """All tracks of a metric.
+
+    Attributes:
+        tracks: in the order in which the cells first appear.
+        blind: comparisons of two runs in which too few processes hide even the clearest step.
+        needed: processes a cell and run that would not, for the largest number of cells compared.
+    """
+
+    tracks: tuple[Track, ...]
+    blind: int
+    needed: int
+
+
+def in_time(runs: Sequence[Run]) -> list[Run]:
+    """Return runs in the order in which they were begun."""
+    return sorted(runs, key=lambda run: (began(run), run.path.name))
+
+
+def began(run: Run) -> str:
+    """Return when a run was begun, UTC, ISO 8601; its name's time where run.json does not say."""
+    sessions: Sequence[Mapping[str, Any]] = run.meta.get("sessions") or [{}]
+    return str(run.meta.get("started_at") or sessions[0].get("started_at") or run.path.name)
+
+
+def history(runs: Sequence[Run], metric: Metric, *, seed: int) -> History:
+    """Return each cell's track over runs.
+
+    Args:
+        runs: of one machine, in order of time.
+        metric: what is followed; not the bracket of a search.
+        seed: of the noise that the floor is made of.
+    """
+    cells: dict[tuple[str, str], dict[int, list[Row]]] = {}
+    for place, run in enumerate(runs):
+        for cell, rows in by_cell(run).items():
+            own = [row for row in rows if row["purpose"] in (None, CELL)]
+            if own:
+                key = (cell, str(own[0]["fingerprint"] or ""))
+                cells.setdefault(key, {})[place] = own
+    values = {
+        key: {
+            place: found
+            for place, rows in by_run.items()
+            if first_failure(rows) is None and (found := values_of(metric, rows))
+        }
+        for key, by_run in cells.items()
+    }
+    steps, blind, most = _steps(values, metric, len(runs), seed)
+    tracks = [
+        Track(
+            cell=cell,
+            fingerprint=fingerprint,
+            points=tuple(
+                _point(place, found) for place, found in values[cell, fingerprint].items()
+            ),
+            failed=tuple(
+                (place, status)
+                for place, rows in by_run.items()
+                if (status := first_failure(rows)) is not None
+            ),
+            steps=tuple(steps.get((cell, fingerprint), ())),
+        )
+        for (cell, fingerprint), by_run in cells.items()
+    ]
+    return History(
+        tracks=tuple(track for track in tracks if track.points or track.failed),
+        blind=blind,
+        needed=values_needed(max(most, 1), ONE_STAGE),
+    )
+
+
+def one_machine(
+    runs: Sequence[Run], machine: Mapping[str, Any], comparable: Comparable
+) -> tuple[list[Run], list[Run]]:
+    """Sort runs into those of a machine and those of others."""
+    fits = [comparable(dict(run.meta["host"])) == machine for run in runs]
+    return (
+        [run for run, own in zip(runs, fits, strict=True) if own],
+        [run for run, own in zip(runs, fits, strict=True) if not own],
+    )
+
+
+def refuse_other_machines(runs: Sequence[Run], comparable: Comparable) -> None:
+    """Check that runs are all of one machine.
+
+    Raises:
+        ResultsError: one is not; names it and a field that differs.
+    """
+    first = comparable(dict(runs[0].meta["host"]))
+    for run in runs[1:]:
+        host = comparable(dict(run.meta["host"]))
+        unlike = next((field for field in first if host.get(field) != first[field]), None)
+        if unlike:
+            raise ResultsError(
+                f"{run.path.name} was made on another machine than {runs[0].path.name}: "
+                f"host.{unlike} is {host.get(unlike)!r}, not {first[unlike]!r}; a history is of "
+                "one machine, so leave one of them out"
+            )
+
+
+def _point(place: int, values: Sequence[float]) -> Point:
+    low, high, exact = _ends(values)
+    return Point(
+        run=place, median=median(values), n=len(values), low=low, high=high, is_interval=exact
+    )
+
+
+def _ends(values: Sequence[float]) -> tuple[float, float, bool]:
+    found = median_interval(values)
+    return (found.low, found.high, True) if found else (min(values), max(values), False)
+
+
+def _steps(
+    values: Mapping[tuple[str, str], Mapping[int, Sequence[float]]],
+    metric: Metric,
+    runs: int,
+    seed: int,
+) -> tuple[dict[tuple[str, str], list[Step]], int, int]:
+    """Return the steps by cell, how many comparisons were blind, and the most cells of a run."""
+    found: dict[tuple[str, str], list[Step]] = {}
+    blind = most = 0
+    rng = np.random.default_rng(seed)
+    for after in range(1, runs):
+        pairs: dict[Key, tuple[int, Arms]] = {}
+        for key, by_run in values.items():
+            earlier = [place for place in by_run if place < after]
+            if after in by_run and earlier:
+                arms = _costs(by_run[earlier[-1]], by_run[after], metric)
+                if arms:
+                    pairs[key] = (earlier[-1], arms)
+        if not pairs:
+            continue
+        most = max(most, len(pairs))
+        for one in decide_once({key: arms for key, (_, arms) in pairs.items()}, ONE_STAGE, rng):
+            before = pairs[one.key][0]
+            old, new = values[one.key][before], values[one.key][after]
+            blind += one.verdict is GateVerdict.TOO_FEW
+            changed = one.verdict in (GateVerdict.REGRESSION, GateVerdict.IMPROVED)
+            if changed and _apart(_ends(old), _ends(new)):
+                step = Step(
+                    before=before,
+                    after=after,
+                    ratio=median(new) / median(old),
+                    better=one.verdict is GateVerdict.IMPROVED,
+                )
+                found.setdefault(one.key, []).append(step)
+    return found, blind, most
+
+
+def _costs(old: Sequence[float], new: Sequence[float], metric: Metric) -> Arms | None:
+    """Return both arms as costs, of which larger is worse; None where one is not above 0."""
+    if min(*old, *new) <= 0:
+        return None
+    if metric.higher_is_better:
+        return Arms(old=tuple(1 / value for value in old), new=tuple(1 / value for value in new))
+    return Arms(old=tuple(old), new=tuple(new))
+
+
+def _apart(old: tuple[float, float, bool], new: tuple[float, float, bool]) -> bool:
+    return old[1] < new[0] or new[1] < old[0]

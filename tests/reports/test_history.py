@@ -1,0 +1,175 @@
+"""Cells over the runs of a machine: what is a step, what is none, and the page that shows it."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from lab.cli import call
+from lab.cli.history import history as command
+from reports.steps import history
+from results.compare import METRICS
+from results.schema import COLUMNS
+from results.stats.decision import ONE_STAGE, Arms, GateVerdict, decide_once
+from results.store import Run
+from tests.reports.conftest import META
+
+SEED = 1
+
+
+def made(name, cells, **more):
+    """A run of cells, each with its values of throughput, in memory."""
+    rows = [
+        {column.name: None for column in COLUMNS}
+        | {"cell": cell, "status": "ok", "throughput_eps": value, "fingerprint": cell}
+        | more
+        for cell, values in cells.items()
+        for value in values
+    ]
+    return Run(path=Path(name), meta=META, rows=tuple(rows))
+
+
+def around(middle, n=8):
+    return [middle * (1 + (i - n / 2) / 1000) for i in range(n)]
+
+
+def steps(*runs, metric="throughput"):
+    found = history(runs, METRICS[metric], seed=SEED)
+    return {track.cell: [(s.before, s.after, s.better) for s in track.steps]
+            for track in found.tracks}  # fmt: skip
+
+
+def test_a_step_is_marked_where_it_happens_and_which_way():
+    runs = [made(str(n), {"up": around(eps), "flat": around(7.0)}) for n, eps in
+            enumerate((100.0, 100.0, 130.0, 130.0, 90.0))]  # fmt: skip
+    assert steps(*runs) == {"up": [(1, 2, True), (3, 4, False)], "flat": []}
+
+
+def test_lower_is_better_where_the_metric_says_so():
+    runs = [made(str(n), {"a": around(5.0)}, cpu_s=cpu, events=10**6) for n, cpu in
+            enumerate((1.0, 2.0))]  # fmt: skip
+    runs = [
+        Run(path=run.path, meta=run.meta, rows=tuple(
+            row | {"cpu_s": row["cpu_s"] * (1 + i / 1000)} for i, row in enumerate(run.rows)))
+        for run in runs
+    ]  # fmt: skip
+    assert steps(*runs, metric="cpu") == {"a": [(0, 1, False)]}
+
+
+def test_intervals_that_meet_make_no_step_whatever_the_test_says():
+    low = [100, 101, 102, 103, 104, 105, 106, 107, 108.0]
+    high = [105.5, 120, 121, 122, 123, 124, 125, 126, 127.0]
+    met = [104.5, 104.8, 121, 122, 123, 124, 125, 126, 127.0]
+    for new in (high, met):
+        arms = Arms(old=tuple(1 / x for x in low), new=tuple(1 / x for x in new))
+        (said,) = decide_once({("c", ""): arms}, ONE_STAGE, np.random.default_rng(SEED))
+        assert said.verdict is GateVerdict.IMPROVED
+    assert steps(made("a", {"c": low}), made("b", {"c": high})) == {"c": [(0, 1, True)]}
+    assert steps(made("a", {"c": low}), made("b", {"c": met})) == {"c": []}
+
+
+def test_a_slow_drift_a_small_change_and_few_processes_make_no_step():
+    drift = [made(str(n), {"c": around(100 * 1.02**n)}) for n in range(8)]
+    assert steps(*drift) == {"c": []}
+    few = [made(str(n), {"c": around(eps, n=3)}) for n, eps in enumerate((100.0, 300.0))]
+    found = history(few, METRICS["throughput"], seed=SEED)
+    assert (found.tracks[0].steps, found.blind, found.needed) == ((), 1, 5)
+    assert [point.is_interval for point in found.tracks[0].points] == [False, False]
+
+
+def test_nothing_is_compared_across_a_change_of_input_or_a_run_without_a_number():
+    other = made("b", {"c": around(300.0)}, fingerprint="new")
+    found = history([made("a", {"c": around(100.0)}), other], METRICS["throughput"], seed=SEED)
+    assert [(track.fingerprint, track.steps) for track in found.tracks] == [("c", ()), ("new", ())]
+    broken = made("b", {"c": [None]}, status="crash")
+    runs = [made("a", {"c": around(100.0)}), broken, made("c", {"c": around(200.0)})]
+    (track,) = history(runs, METRICS["throughput"], seed=SEED).tracks
+    assert track.failed == ((1, "crash"),)
+    assert [(step.before, step.after) for step in track.steps] == [(0, 2)]
+
+
+def test_noise_alone_makes_hardly_a_step_and_a_real_one_is_seen():
+    rng = np.random.default_rng(7)
+    cells = [f"c{n}" for n in range(10)]
+
+    def run(name, factor=1.0):
+        return made(name, {c: factor * 1e6 * rng.lognormal(0, 0.05, 10) for c in cells})
+
+    same = steps(*(run(str(n)) for n in range(21)))
+    assert sum(map(len, same.values())) <= 1  # of 200 comparisons
+    changed = steps(run("a"), run("b", factor=1.4))
+    assert list(changed.values()) == [[(0, 1, True)]] * 10
+
+
+@pytest.fixture
+def runs(make_run, trial, monkeypatch, tmp_path):
+    """Three runs of one machine, the last slower, begun an hour after the other."""
+    found = []
+    for hour, (name, eps) in enumerate((("x", 2e8), ("y", 2e8), ("z", 1e8))):
+        rows = [
+            trial(variant=variant, repetition=n, eps=eps * (1 + n / 1000), fingerprint=variant)
+            for variant in ("dgs", "<b>odd</b>")
+            for n in range(1, 8)
+        ]
+        meta = META | {"started_at": f"2026-11-21T0{9 - hour}:00:00+00:00"}
+        found.append(make_run(rows, name=name, meta=meta))
+    monkeypatch.setenv("LAB_RUNS", str(tmp_path))
+    return found
+
+
+def page_of(*arguments):
+    done = CliRunner().invoke(command, list(map(str, arguments)))
+    assert done.exit_code == 0, done.output
+    return Path(done.output.strip()).read_text(encoding="utf-8")
+
+
+def test_the_page_draws_each_cell_over_all_runs_in_order_of_time(runs, tmp_path):
+    page = page_of()
+    assert page.index(">z<") < page.index(">y<") < page.index(">x<")
+    assert page.count('class="timeline"') == 2
+    assert "2 steps, 0 of them for the worse." in page
+    spots = re.findall(r'class="spot"[^>]*><title>([^<]+)</title>', page)
+    assert spots[0].startswith("1. z: 100,400,000 events/s (median of 7; 95 % interval 100,100,000")
+    assert spots[1].endswith("; step, better: 2.000 times run 1")
+    assert "and only where the two intervals do not meet" in page
+    assert "<b>odd" not in page and "http" not in page.replace("http-equiv", "")
+    assert page == page_of("--out", tmp_path / "again.html")
+
+
+def test_other_machines_and_damaged_runs_are_left_out_by_name(runs, make_run, trial):
+    host = META["host"] | {"cpu_model": "Another"}
+    make_run([trial()], name="away", meta=META | {"host": host, "started_at": "2025-01-01"})
+    broken = make_run([trial()], name="broken")
+    (broken / "run.json").write_text(json.dumps({"schema_version": 2}), encoding="utf-8")
+    page = page_of()
+    assert "away: made on another machine" in page
+    assert re.search(r"broken: [^<]*run.json is damaged", page)
+    assert page.count('<th scope="row" class="num">') == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["x", "nowhere"], "'nowhere' is neither a run's directory"),
+        (["x", "away"], "was made on another machine than"),
+        (["x", "broken"], "is damaged"),
+        (["--runs", "empty"], "no run in empty"),
+    ],
+)
+def test_bad_input_is_a_user_error(runs, make_run, trial, capfd, arguments, said):
+    host = META["host"] | {"cpu_model": "Another"}
+    make_run([trial()], name="away", meta=META | {"host": host})
+    broken = make_run([trial()], name="broken")
+    (broken / "run.json").write_text(json.dumps({"schema_version": 2}), encoding="utf-8")
+    assert call(["history", *arguments]) == 2
+    out, err = capfd.readouterr()
+    assert said in err and "Traceback" not in out + err
+
+
+def test_one_run_and_a_run_without_a_number_are_still_a_page(make_run, trial):
+    alone = make_run([trial(status="crash", reason="it broke")], name="alone")
+    page = page_of(alone, "--out", alone / "page.html")
+    assert "No cell has a number." in page and "No step." in page
