@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reports.conditions import Conditions
+from reports.numbers import counted_workers
 from reports.summary import Cell
 
 SIMPLE, SPARK = "dataframe", "spark"
@@ -67,7 +68,7 @@ def label(cell: Cell) -> str:
     parts = [f"{cell.engine} {cell.variant}".strip() + (f" ({cell.tag})" if cell.tag else "")]
     if cell.batch is not None:
         parts.append(f"batch {cell.batch:,}")
-    parts.append(f"{cell.workers} worker{'' if cell.workers == 1 else 's'}")
+    parts.append(counted_workers(cell.workers))
     return ", ".join(parts)
 
 

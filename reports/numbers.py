@@ -92,6 +92,11 @@ def ratio(value: float) -> Quantity:
     return Quantity(text=f"{digits(value)} \N{MULTIPLICATION SIGN}", exact=f"{value:.6g} times")
 
 
+def counted_workers(workers: int) -> str:
+    """Write a number of workers: `1 worker`, `2 workers`."""
+    return f"{workers} worker{'' if workers == 1 else 's'}"
+
+
 def low_end(low: Quantity, high: Quantity) -> Quantity:
     """Return the low end of a range, without its unit where the high end has the same."""
     number, _, unit = low.text.rpartition(" ")

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from reports.figures.series import counted_workers
-from reports.numbers import count, digits, duration, share
+from reports.numbers import count, counted_workers, digits, duration, share
 from reports.summary import Cell
 from reports.table import in_groups, title
 from results.store import Row

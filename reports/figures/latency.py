@@ -6,10 +6,10 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from reports.figures.panel import grid, new_panel
-from reports.figures.series import counted_workers, short_names
+from reports.figures.series import short_names
 from reports.figures.spots import Panel, told, with_spots
 from reports.figures.time_axis import Range, beside, range_of, time_ticks
-from reports.numbers import duration
+from reports.numbers import counted_workers, duration
 from reports.palette import INK, PAPER, Colour
 from reports.summary import Cell
 

@@ -41,8 +41,3 @@ def place_names(cells: Iterable[Cell]) -> Mapping[str, str]:
             parts.append(cell.load.label)
         found[cell.name] = " ".join(parts)
     return found
-
-
-def counted_workers(workers: int) -> str:
-    """Write a number of workers: `1 worker`, `2 workers`."""
-    return f"{workers} worker{'' if workers == 1 else 's'}"

@@ -8,9 +8,9 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 
 from reports.figures.labels import spread
 from reports.figures.panel import grid, new_panel
-from reports.figures.series import Series, counted_workers, short_names
+from reports.figures.series import Series, short_names
 from reports.figures.spots import Mark, Panel, told, with_spots
-from reports.numbers import count, rate
+from reports.numbers import count, counted_workers, rate
 from reports.palette import INK, PAPER, Colour
 from reports.summary import Cell
 

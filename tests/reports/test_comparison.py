@@ -78,7 +78,7 @@ def test_runs_of_two_machines_have_values_and_no_ratio(runs, make_run, trial):
     text = words(page)
     assert "B may not be compared with A" in text
     assert "host.cpu_model is 'Sample CPU <2.6 GHz>' in A, 'Another <CPU>' in B" in text
-    assert "400 M/s 7 \N{EN DASH} not comparable: host.cpu_model" in text
+    assert "400 M/s n = 7 \N{EN DASH} not comparable: host.cpu_model" in text
     assert "Another <CPU>" not in page
     assert re.search(r"\d\.\d{3} \N{EN DASH} \d\.\d{3}", text) is None
 
@@ -86,8 +86,8 @@ def test_runs_of_two_machines_have_values_and_no_ratio(runs, make_run, trial):
 def test_a_cell_that_is_wrong_or_missing_in_a_run_has_its_status_there(runs, make_run, trial):
     rows = [trial(status="wrong_output", reason="1 missing", fingerprint="f1")]
     text = words(told(runs[0], make_run(rows, name="wrong")))
-    assert re.search(r"event_window/multicore/dgs/w1/b4096 # 201 M/s 7 wrong_output", text)
-    assert re.search(r"event_window/multicore/vsn/w1/b4096 # 100 M/s 7 not run", text)
+    assert re.search(r"event_window/multicore/dgs/w1/b4096 # 201 M/s n = 7 wrong_output", text)
+    assert re.search(r"event_window/multicore/vsn/w1/b4096 # 100 M/s n = 7 not run", text)
 
 
 @pytest.mark.parametrize(
