@@ -100,19 +100,20 @@ def _inlined(function: FunctionType, made: dict[int, Any]) -> Any:
     around = function.__globals__
     helpers = {name: _helper(around.get(name), made) for name in names_of(function.__code__)}
     cells = [_helper(cell.cell_contents, made) for cell in function.__closure__ or ()]
-    twin = function
-    if any(helper is not None for helper in (*helpers.values(), *cells)):
-        twin = FunctionType(
-            function.__code__,
-            around | {name: helper for name, helper in helpers.items() if helper is not None},
-            function.__name__,
-            function.__defaults__,
-            tuple(
-                cell if helper is None else CellType(helper)
-                for cell, helper in zip(function.__closure__ or (), cells, strict=True)
-            ),
-        )
-        twin.__kwdefaults__ = function.__kwdefaults__
+    twin = FunctionType(
+        function.__code__,
+        around | {name: helper for name, helper in helpers.items() if helper is not None},
+        function.__name__,
+        function.__defaults__,
+        tuple(
+            cell if helper is None else CellType(helper)
+            for cell, helper in zip(function.__closure__ or (), cells, strict=True)
+        ),
+    )
+    twin.__kwdefaults__ = function.__kwdefaults__
+    # A kernel in the cache asks for the module of each function in it, and the next process may
+    # have the same function in another: its file has been renamed, or edited elsewhere.
+    twin.__module__ = __name__
     made[id(function)] = njit(**_USER_OPTIONS)(twin)
     return made[id(function)]
 
