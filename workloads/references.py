@@ -20,8 +20,8 @@ ATTRIBUTE = "WORKLOAD"
 """What a file is asked for where its reference names nothing."""
 
 _FILE = re.compile(r"(?P<path>.*\.py)(?::(?P<attribute>[^/\\:]*))?", re.DOTALL)
-_MODULES = "_stream_lab_files"
-"""Below this name files are loaded; no package is called so, and nothing can be shadowed."""
+_MODULES = "_stream_lab_file_"
+"""So begin the names of the modules as which files are loaded: nobody's, so nothing is shadowed."""
 
 
 def is_file(reference: str) -> bool:
@@ -75,9 +75,8 @@ def load(reference: str) -> object:
 
 def place(error: BaseException) -> str:
     """Return where an import failed, as the end of a message; nothing where no file is to blame."""
-    ours = {__file__, importlib.__file__}
-    frames = [f for f in extract_tb(error.__traceback__) if f.filename not in ours]
-    frames = [f for f in frames if not f.filename.startswith("<")]
+    ours = (str(Path(__file__).parent), str(importlib.__file__), "<")
+    frames = [f for f in extract_tb(error.__traceback__) if not f.filename.startswith(ours)]
     if frames:
         return f", in {frames[-1].filename}:{frames[-1].lineno}"
     if isinstance(error, SyntaxError) and error.filename:
@@ -107,7 +106,7 @@ def _file(path: Path) -> ModuleType:
             "its Python file, by package.module:ATTRIBUTE, or by a name of `lab list workloads`"
         ) from error
     digest = hashlib.sha256(b"\0".join((str(path).encode(), content))).hexdigest()
-    name = f"{_MODULES}.f{digest[:32]}"
+    name = f"{_MODULES}{digest[:32]}"
     loaded = sys.modules.get(name)
     if loaded is not None:
         return loaded

@@ -13,8 +13,8 @@ from engines.base import BaseEngine, PreparedStream
 from engines.conditions import MEMORY, PYTHON, RECORD, Conditions
 from engines.paced import Pacer
 from engines.protocol import IntArray, OfferedLoad, Property, Task, Variant
-from engines.reference.sequential import apply
 from workloads.model import Input, Program
+from workloads.model.sequential import apply
 
 SEQUENTIAL = Variant(
     name="sequential",

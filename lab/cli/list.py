@@ -39,7 +39,7 @@ def _workloads() -> Iterator[str]:
         except ModelError as error:
             yield f"{name}  not usable: {error}"
             continue
-        yield f"{name}  {found.title} ({found.paper})"
+        yield f"{name}  {found.title}" + (f" ({found.paper})" if found.paper else "")
         if isinstance(found.program, Pipeline):
             stages = [f"{stage.name} ({stage.kind})" for stage in found.program.stages]
             yield f"    ordered pipeline: {' -> '.join(stages)}"

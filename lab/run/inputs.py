@@ -3,12 +3,13 @@
 from collections.abc import Callable, Sequence
 
 from lab.errors import MatrixError
-from lab.matrix.matrix import Matrix, WorkloadEntry
+from lab.matrix.matrix import DEFAULT_EVENTS, Matrix, WorkloadEntry
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.integrity import verified
 from workloads.datasets.progress import Progress
+from workloads.datasets.tables import Table
 from workloads.model import ModelError, StreamSpec, Workload
 
 
@@ -20,9 +21,19 @@ def check_entries(matrix: Matrix) -> None:
     """
     for number, entry in enumerate(matrix.workloads, 1):
         try:
-            entry.bound().params(entry.params)
+            _check_size(entry)
         except ModelError as error:
             raise MatrixError(f"{matrix.source}: [[workload]] {number}: {error}") from error
+
+
+def _check_size(entry: WorkloadEntry) -> None:
+    workload = entry.bound()
+    workload.params(entry.params)
+    if isinstance(workload.source, Table) and entry.events != DEFAULT_EVENTS:
+        raise ModelError(
+            f"key events: {entry.events} is given, but the input of {entry.name} is a table, which "
+            "is taken whole; leave it out"
+        )
 
 
 def check_room_for(entries: Sequence[WorkloadEntry]) -> None:
@@ -41,6 +52,8 @@ def check_room_for(entries: Sequence[WorkloadEntry]) -> None:
         if entry.dataset is None:
             workload = entry.workload()
             params = workload.params(entry.params)
+            if workload.source is not None:
+                continue  # how much it is, is known when it is read
             if not catalog.has(recipe_of(workload, params, entry.events, entry.seed)):
                 specs += workload.streams(params, entry.events)
     check_room(specs, catalog.root)
@@ -91,6 +104,9 @@ def _generated(
 ) -> Dataset:
     from workloads.datasets.build import ensure, recipe_of
 
+    if workload.source is not None:
+        made = ensure(workload, entry.params, entry.events, entry.seed, progress=progress)
+        return verified(made)
     catalog = Catalog.default()
     recipe = recipe_of(workload, workload.params(entry.params), entry.events, entry.seed)
     found = catalog.find(recipe)

@@ -19,6 +19,7 @@ from workloads.datasets.room import check_room
 from workloads.datasets.session import DEFAULT_MASTER
 from workloads.datasets.stream_file import write_stream
 from workloads.model import Alphabet, Block, Params, StreamSpec, Workload, type_of
+from workloads.model.fingerprint import code_of
 from workloads.registry import workload as workload_named
 
 BLOCK_ROWS = 1 << 18
@@ -44,6 +45,8 @@ def ensure(
 ) -> Dataset:
     """Return the generated dataset, from the catalogue when it is there, else built.
 
+    That of a workload with a source of its own is made from it, in this process.
+
     Spark and Java are only started when it has to be built, and is large.
 
     Raises:
@@ -51,6 +54,10 @@ def ensure(
         ModelError: a parameter is unknown or out of range.
     """
     where = catalog or Catalog.default()
+    if workload.source is not None:
+        from workloads.datasets.own import dataset_of_own  # it takes tables, which build on this
+
+        return dataset_of_own(workload, workload.params(params), events, seed, where, progress)
     found = where.find(recipe_of(workload, workload.params(params), events, seed))
     return found or build(
         workload,
@@ -72,6 +79,7 @@ def recipe_of(workload: Workload, params: Params, events: int, seed: int) -> Rec
         seed=seed,
         events=events,
         generator_version=workload.generator_version,
+        code=code_of(workload.generate, workload.streams, workload.keys),
     )
 
 

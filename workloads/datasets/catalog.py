@@ -37,17 +37,22 @@ _SHORTEST_PREFIX = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """All that a generated dataset is a function of; `params` holds every parameter."""
+    """All that a generated dataset is a function of; `params` holds every parameter.
+
+    `code` is a hash of what generates it; empty where only `generator_version` tells.
+    """
 
     workload: str
     params: Mapping[str, object]
     seed: int
     events: int
     generator_version: int
+    code: str = ""
 
     def key(self) -> str:
         """Return the SHA-256 of the recipe, in hex."""
-        return sha256(manifest.canonical(asdict(self)).encode()).hexdigest()
+        content = {name: value for name, value in asdict(self).items() if name != "code" or value}
+        return sha256(manifest.canonical(content).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,12 +1,28 @@
-"""The sequential semantics of programs of all models: one event at a time, in total order."""
+"""The sequential semantics of programs in all models: one event at a time, in total order.
+
+It is what the reference engine runs.
+"""
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from workloads.model import DGSProgram, Pipeline, Program, Query
+from workloads.model.operator import Query
 from workloads.model.oplus import QueryRun
+from workloads.model.pipeline import Pipeline
 from workloads.model.piperun import PipelineRun
+from workloads.model.program import DGSProgram
 from workloads.model.records import Emitter, initial_state
+from workloads.model.stream import Columns, Input
+from workloads.model.total_order import merge
+from workloads.model.workload import Program
+
+
+def answer_of(program: Program, data: Input) -> Columns:
+    """Return all outputs, in the order in which they are emitted: the reference engine's answer."""
+    out = Emitter(program.output)
+    events = merge(data, program).events(program)
+    apply(program, events, out, count=data.events, until_ts=data.until_ts)
+    return out.columns(program.output)
 
 
 def apply(

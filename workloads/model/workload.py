@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from workloads.model.errors import ModelError
+from workloads.model.fingerprint import code_of
 from workloads.model.operator import Query
 from workloads.model.pipeline import Pipeline
 from workloads.model.program import DGSProgram
@@ -19,6 +20,10 @@ Program = DGSProgram | Query | Pipeline
 
 ParamValue = int | float | str
 Params = Mapping[str, ParamValue]
+
+ORACLE, REFERENCE = "oracle", "reference engine"
+"""What an answer is compared with: an oracle that shares no code with an engine, or else the
+reference engine's answer, in which an error of the program itself is as in every other."""
 
 LARGEST_WHOLE = 2**63 - 1
 """The largest whole number of a parameter without a bound of its own; columns are int64."""
@@ -98,7 +103,8 @@ class Workload:
         program: its program.
         output: the data-trace type of its output.
         parameters: what the generator takes.
-        keys: number of keys for given parameters.
+        keys: number of keys for given parameters. Nothing calls it, `streams` or `generate` where
+            there is a `source`.
         streams: the physical streams for given parameters and a total number of events
             (approximate: the sizes in the returned specs are what will be made).
         generate: `generate(params, seed, streams, index, begin, end)` returns rows [begin, end) of
@@ -120,6 +126,9 @@ class Workload:
         small_events: number of its events, where it must be more than a few thousand.
         reference: by which another process finds it (`workloads.registry`, which sets it); empty:
             by its name.
+        source: where its input comes from instead of a generator: a `Source` of
+            `workloads.datasets.own`, of which this knows nothing; None: from its generator.
+        checked_by: what `oracle` is: ORACLE, or REFERENCE.
     """
 
     name: str
@@ -141,6 +150,12 @@ class Workload:
     small: Params = field(default_factory=dict)
     small_events: int = 0
     reference: str = ""
+    source: Any = None
+    checked_by: str = ORACLE
+
+    def code(self) -> str:
+        """Return a hash of what it computes, and of what it is checked with, in hex."""
+        return code_of(self.program, self.output, self.oracle)
 
     @property
     def found_by(self) -> str:

@@ -54,6 +54,7 @@ def dataset_of(
     *,
     source: str | None = None,
     licence: str | None = None,
+    made: Recipe | None = None,
 ) -> Dataset:
     """Return a table as the input of a program, from the catalogue when it is there, else made.
 
@@ -65,6 +66,7 @@ def dataset_of(
         progress: told of what is done.
         source: where the data comes from, in a person's words; None: not stated.
         licence: of the data, likewise.
+        made: what a table that was generated is known by, instead of by its content.
 
     Raises:
         DatasetError: the table cannot be read, or is not what the program wants; the catalogue is
@@ -81,7 +83,7 @@ def dataset_of(
             progress("looking at files", number, len(files))
         sums.append(file_sha256(path))
     schema = [wanted.schema(), [[share.name, share.count] for share in streams]]
-    recipe = Recipe(
+    recipe = made or Recipe(
         workload=name,
         params={"table": _key(table, files, sums), "schema": schema},
         seed=0,
@@ -114,7 +116,7 @@ def dataset_of(
             alphabet=Alphabet(kinds=wanted.kinds, keys=keys.count),
             streams=tuple(map(record_of, written)),
             origin={
-                "import": "table",
+                **_origin(made),
                 "files": [
                     {"name": path.name, "sha256": digest}
                     for path, digest in zip(files, sums, strict=True)
@@ -141,6 +143,13 @@ def dataset_of(
             },
         )
         return catalog.publish(folder, content, recipe)
+
+
+def _origin(made: Recipe | None) -> dict[str, Any]:
+    """Return what is said of a table that was imported, or generated."""
+    if made is None:
+        return {"import": "table"}
+    return {"generator": made.workload, "params": dict(made.params), "seed": made.seed}
 
 
 def _key(table: Table, files: tuple[Path, ...], sums: list[str]) -> str:

@@ -1,0 +1,50 @@
+"""How much each sensor has counted between two resets, from a CSV file."""
+
+import numpy as np
+
+from lab import csv, workload
+from workloads.model import DGSProgram, ForkJoin, StateType
+
+READING, RESET = 0, 1
+COUNTER = np.dtype([("total", np.int64)])
+
+
+def depends(a, b):  # readings of a sensor may be added in any order; a reset waits for them all
+    return a.key == b.key and (a.kind == RESET or b.kind == RESET)
+
+
+def init(state):
+    state.total = 0
+
+
+def update(state, event, out):  # the sequential meaning
+    if event.kind == READING:
+        state.total += event.value
+    else:
+        out.emit(event.ts, event.key, state.total)
+        state.total = 0
+
+
+def fork(state, pred1, pred2, first, second):  # the part that may see resets has the total
+    if pred2[RESET]:
+        second.total = state.total
+    else:
+        first.total = state.total
+
+
+def join(first, second, state):
+    state.total = first.total + second.total
+
+
+PROGRAM = DGSProgram(
+    name="sensors",
+    kinds=("reading", "reset"),
+    event=np.dtype([("value", np.int64)]),
+    output=np.dtype([("ts", np.int64), ("key", np.int32), ("total", np.int64)]),
+    depends=depends,
+    states=(StateType(name="counter", dtype=COUNTER, update=update),),
+    init=init,
+    parallel=(ForkJoin(parent="counter", first="counter", second="counter", fork=fork, join=join),),
+    keyed=True,
+)
+WORKLOAD = workload(PROGRAM, input=csv("sensors.csv", ts="time", key="sensor", kind="kind"))

@@ -1,0 +1,169 @@
+"""What a program alone says of the order of its outputs, never stricter than its laws."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engines.conformance import CASES, Setting, run_case
+from engines.registry import engine
+from workloads.model import DGSProgram, ModelError, Pipeline, Query, Tag
+from workloads.model.inferred import emitting_kinds, inferred_output
+from workloads.registry import names, workload
+
+A, B, C = 0, 1, 2
+
+
+def outermost(state, event, out):
+    if event.kind == A:
+        state.n += 1
+    else:
+        out.emit(event.ts)
+
+
+def nested(state, event, out):
+    if event.kind != A:
+        if event.kind == B and state.n > 0:
+            out.emit(event.ts)
+        elif not (event.kind == B or state.n):
+            state.n = 0
+
+
+def leaves_early(state, event, out):
+    if event.kind == A:
+        state.n += 1
+        return
+    if event.kind == B:
+        return
+    out.emit(event.ts)
+
+
+def in_a_loop(state, event, out):
+    for _ in range(3):
+        if event.kind == B:
+            out.emit(event.ts)
+
+
+def by_another_name(state, event, out):
+    kind = event.kind
+    if kind == B:
+        out.emit(event.ts)
+
+
+def handed_on(state, event, out):
+    sink = out
+    if event.kind == B:
+        sink.emit(event.ts)
+
+
+def either(state, event, out):
+    if event.kind == A or state.n:
+        out.emit(event.ts)
+    else:
+        state.n = 1
+
+
+def neither(state, event, out):
+    if event.kind == A or event.kind == B:
+        state.n = 1
+    else:
+        out.emit(event.ts)
+
+
+def nothing(state, event, out):
+    state.n += 1
+
+
+def program(
+    update=outermost, depends=lambda a, b: a.kind != A or b.kind != A, **more
+) -> DGSProgram:
+    base = workload("event_window").program
+    state = replace(base.states[0], dtype=np.dtype([("n", np.int64)]), update=update)
+    return replace(base, kinds=("a", "b", "c"), depends=depends, states=(state,), **more)
+
+
+@pytest.mark.parametrize(
+    ("update", "kinds"),
+    [
+        (outermost, {B, C}),
+        (nested, {B}),
+        (leaves_early, {C}),
+        (in_a_loop, {A, B, C}),
+        (by_another_name, {A, B, C}),
+        (handed_on, {A, B, C}),
+        (either, {A, B, C}),
+        (neither, {C}),
+        (nothing, set()),
+        (eval("lambda state, event, out: None"), {A, B, C}),
+    ],
+)
+def test_the_kinds_that_emit_are_read_from_the_function_and_never_too_few(update, kinds):
+    assert emitting_kinds(program(update)) == kinds
+
+
+def test_outputs_of_events_that_depend_on_each_other_are_in_order():
+    output = inferred_output(program())
+    assert output.depends(Tag(0), Tag(0)) and output.key_field is None
+
+
+def test_outputs_of_events_that_do_not_are_in_no_order():
+    output = inferred_output(program(either))
+    assert not output.depends(Tag(0), Tag(0)) and not output.sorted
+
+
+def test_outputs_of_a_keyed_program_are_in_order_for_each_key():
+    subject = replace(workload("keyed_counter").program, name="counts")
+    output = inferred_output(subject)
+    assert output.key_field == "key" and output.kinds == ("counts",)
+    assert output.depends(Tag(0, 3), Tag(0, 3)) and not output.depends(Tag(0, 3), Tag(0, 4))
+
+
+def test_a_key_that_has_another_name_is_asked_for():
+    subject = replace(
+        workload("keyed_counter").program,
+        output=np.dtype([("ts", np.int64), ("sensor", np.int32), ("count", np.int64)]),
+    )
+    with pytest.raises(ModelError, match=r"\(ts, sensor, count\) has no field key: .*key_field="):
+        inferred_output(subject)
+    assert inferred_output(subject, "sensor").key_field == "sensor"
+    with pytest.raises(ModelError, match="key_field is 'page', which is no field"):
+        inferred_output(subject, "page")
+
+
+def family(model: type) -> list[str]:
+    return [name for name in names() if isinstance(workload(name).program, model)]
+
+
+@pytest.mark.parametrize("name", family(DGSProgram))
+def test_right_answers_of_a_parallel_run_are_right_under_it(name: str, tmp_path: Path):
+    subject = workload(name)
+    output = inferred_output(subject.program, subject.output.key_field)
+    setting = Setting(variant="dgs", workers=3, batch=16)
+    for case in CASES[:2]:
+        inferred = replace(subject, output=output)
+        found = run_case(engine("multicore"), inferred, case, setting, tmp_path / case.name)
+        assert found.problems == ()
+
+
+@pytest.mark.parametrize("name", family(Query))
+def test_of_a_query_it_is_what_the_suite_declares_but_for_keys(name: str):
+    declared, found = workload(name).output, inferred_output(workload(name).program)
+    assert (found.sorted, found.delay, found.grid) == (True, declared.delay, declared.grid)
+    assert not found.depends(Tag(0), Tag(0))
+
+
+@pytest.mark.parametrize("name", family(Pipeline))
+def test_a_pipeline_gives_a_sequence(name: str):
+    assert inferred_output(workload(name).program).depends(Tag(0), Tag(0))
+
+
+def test_a_query_that_emits_early_says_how_much_later_its_outputs_are_timed():
+    query = workload("forward").program
+    found = inferred_output(query)
+    assert (found.sorted, found.delay, found.grid) == (True, 1, 1)
+    early = replace(
+        query.operators[0], window=replace(query.operators[0].window, advance=3, size=7)
+    )
+    with pytest.raises(ModelError, match=r"no multiple of their advance.*output=OutputType"):
+        inferred_output(replace(query, operators=(early,)))

@@ -1,0 +1,174 @@
+"""What a program alone says of its answer: which outputs must come in which order.
+
+It is never stricter than the program's laws, so that no right answer is refused; where a program
+does not say in which order its outputs come, only their content is compared.
+"""
+
+import ast
+import inspect
+from collections.abc import Callable, Sequence
+from textwrap import dedent
+from typing import Any
+
+from workloads.model.errors import ModelError
+from workloads.model.operator import Query
+from workloads.model.pipeline import Pipeline
+from workloads.model.program import DGSProgram
+from workloads.model.tag import Tag
+from workloads.model.workload import OutputType, Program
+
+Kinds = frozenset[int]
+
+
+def inferred_output(program: Program, key_field: str | None = None) -> OutputType:
+    """Return the type of a program's output.
+
+    - A pipeline's outputs are a sequence.
+    - A query's leave in order of time; those of one time come in any order.
+    - Of a program with dependency-guided synchronization outputs are in order, for each key of a
+      keyed one, when the kinds that emit depend on each other; else they are in no order.
+
+    Args:
+        program: it.
+        key_field: the output field that holds the key of a keyed program; None: `key`.
+
+    Raises:
+        ModelError: it cannot be told; the message says what to give.
+    """
+    names = program.output.names or ()
+    if key_field is not None and key_field not in names:
+        raise ModelError(
+            f"program {program.name}: key_field is {key_field!r}, which is no field of the output; "
+            f"it has {', '.join(names)}"
+        )
+    if isinstance(program, Pipeline):
+        return OutputType(kinds=(program.name,), depends=always)
+    if isinstance(program, Query):
+        return _of_query(program)
+    emitting = emitting_kinds(program)
+    if not all((a, b) in program.dependent_kinds() for a in emitting for b in emitting):
+        return OutputType(kinds=(program.name,), depends=never)
+    if not program.keyed:
+        return OutputType(kinds=(program.name,), depends=always)
+    key_field = key_field or "key"
+    if key_field not in names:
+        raise ModelError(
+            f"program {program.name} is keyed, and its output ({', '.join(names)}) has no field "
+            "key: say which field holds it (key_field=...), or what depends on what (output=...)"
+        )
+    return OutputType(kinds=(program.name,), depends=same_key, key_field=key_field)
+
+
+def always(first: Tag, second: Tag) -> bool:
+    """Outputs are one sequence."""
+    return True
+
+
+def never(first: Tag, second: Tag) -> bool:
+    """Outputs are in no order."""
+    return False
+
+
+def same_key(first: Tag, second: Tag) -> bool:
+    """Outputs are a sequence for each key."""
+    return first.key == second.key
+
+
+def _of_query(query: Query) -> OutputType:
+    """Return the type: what is emitted on a tuple is later than it by up to a window advance."""
+    early = [operator for operator in query.operators if operator.emits_on_update]
+    if not early:
+        return OutputType(kinds=(query.name,), depends=never, sorted=True)
+    window = early[0].window
+    if len(query.operators) > 1 or window.size % window.advance:
+        raise ModelError(
+            f"query {query.name}: operator {early[0].name} emits on update, behind others or in "
+            "windows whose size is no multiple of their advance, so that it cannot be told how "
+            "much later than its cause an output is timed: say so (output=OutputType(...))"
+        )
+    return OutputType(
+        kinds=(query.name,),
+        depends=never,
+        sorted=True,
+        delay=window.advance,
+        grid=window.advance,
+    )
+
+
+def emitting_kinds(program: DGSProgram) -> Kinds:
+    """Return the kinds of events on which a program may emit; too many rather than too few.
+
+    It is read from `update`: what stands below `if event.kind == KIND` belongs to that kind.
+    """
+    every = frozenset(range(len(program.kinds)))
+    return frozenset().union(*(_emitting(state.update, every) for state in program.states))
+
+
+def _emitting(update: Callable[..., Any], every: Kinds) -> Kinds:
+    function = getattr(update, "py_func", update)
+    try:
+        tree = ast.parse(dedent(inspect.getsource(function))).body[0]
+        known = inspect.getclosurevars(function)
+    except (OSError, SyntaxError, TypeError, ValueError):
+        return every
+    if not isinstance(tree, ast.FunctionDef) or len(tree.args.args) != 3:
+        return every
+    _, event, out = (argument.arg for argument in tree.args.args)
+    return _Reader(event, out, {**known.globals, **known.nonlocals}).emitting(tree.body, every)
+
+
+class _Reader:
+    """Reads of which kinds an event can be at a statement that uses the emitter."""
+
+    def __init__(self, event: str, out: str, known: dict[str, Any]) -> None:
+        self._event, self._out, self._known = event, out, known
+
+    def emitting(self, statements: Sequence[ast.stmt], kinds: Kinds) -> Kinds:
+        found: Kinds = frozenset()
+        for statement in statements:
+            if not isinstance(statement, ast.If):
+                found |= kinds if self._uses(statement) else frozenset()
+                continue
+            if self._uses(statement.test):
+                found |= kinds
+            yes, no = self._split(statement.test, kinds)
+            found |= self.emitting(statement.body, yes) | self.emitting(statement.orelse, no)
+            if isinstance(statement.body[-1], ast.Return):
+                kinds = no
+        return found
+
+    def _uses(self, node: ast.AST) -> bool:
+        return any(isinstance(n, ast.Name) and n.id == self._out for n in ast.walk(node))
+
+    def _split(self, test: ast.expr, kinds: Kinds) -> tuple[Kinds, Kinds]:
+        """Return the kinds for which a condition can be true, and those for which it can fail."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            yes, no = self._split(test.operand, kinds)
+            return no, yes
+        if isinstance(test, ast.BoolOp):
+            parts = [self._split(part, kinds) for part in test.values]
+            if isinstance(test.op, ast.And):
+                return frozenset.intersection(*(yes for yes, _ in parts)), kinds
+            return kinds, frozenset.intersection(*(no for _, no in parts))
+        if isinstance(test, ast.Compare) and len(test.ops) == 1 and self._is_kind(test.left):
+            kind = self._constant(test.comparators[0])
+            if isinstance(kind, int):
+                its, others = kinds & {kind}, kinds - {kind}
+                if isinstance(test.ops[0], ast.Eq):
+                    return its, others
+                if isinstance(test.ops[0], ast.NotEq):
+                    return others, its
+        return kinds, kinds
+
+    def _is_kind(self, node: ast.expr) -> bool:
+        return (
+            isinstance(node, ast.Attribute)
+            and node.attr == "kind"
+            and isinstance(node.value, ast.Name)
+            and node.value.id == self._event
+        )
+
+    def _constant(self, node: ast.expr) -> object:
+        if isinstance(node, ast.Constant):
+            return node.value
+        return self._known.get(node.id) if isinstance(node, ast.Name) else None

@@ -1,0 +1,99 @@
+"""A workload of one's own: a program and where its input comes from, the rest inferred."""
+
+import re
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from workloads.datasets.own import Made, made_by
+from workloads.datasets.tables import Table
+from workloads.model import (
+    Columns,
+    DGSProgram,
+    Input,
+    ModelError,
+    Operator,
+    OutputType,
+    Pipeline,
+    Program,
+    Query,
+    Workload,
+)
+from workloads.model.inferred import inferred_output
+from workloads.model.sequential import answer_of
+from workloads.model.workload import ORACLE, REFERENCE
+
+
+def workload(
+    program: Program | Operator,
+    *,
+    input: Table | Callable[..., Any],
+    name: str | None = None,
+    title: str | None = None,
+    paper: str = "",
+    oracle: Callable[[Input], Columns] | None = None,
+    output: OutputType | None = None,
+    key_field: str | None = None,
+) -> Workload:
+    """Return the workload of a program; to be called by the file or module that declares it.
+
+    Args:
+        program: of one of the models (docs/model.md); an operator is a query of its own.
+        input: a table (`csv`, `parquet`, `arrow`, `frame`, `arrays`, `rows`), whose relative paths
+            are relative to the file that calls, or a function, see `workloads.datasets.own`.
+        name: by meaning; None: that of the file, or else of the program.
+        title: one line for people; None: what the program is called.
+        paper: where it is defined, if it is.
+        oracle: the expected output, in input order; None: the reference engine's answer is taken
+            for it, in which an error of the program itself is not seen.
+        output: the data-trace type of the output; None: it is inferred (`inferred_output`).
+        key_field: for that, the output field that holds the key; None: `key`.
+
+    Raises:
+        ModelError: something is not what it must be, or cannot be inferred.
+    """
+    if isinstance(program, Operator):
+        program = Query(name=program.name, operators=(program,))
+    if not isinstance(program, DGSProgram | Query | Pipeline):
+        raise ModelError(
+            f"workload: the program is a {type(program).__name__}; give a DGSProgram, a Query, an "
+            "Operator or a Pipeline (docs/model.md)"
+        )
+    file = sys._getframe(1).f_globals.get("__file__")
+    source: Table | Made
+    if isinstance(input, Table):
+        source = input if file is None else input.beside(Path(file).absolute().parent)
+    elif callable(input):
+        source = made_by(input)
+    else:
+        raise ModelError(
+            f"workload {program.name}: input is a {type(input).__name__}; give a table, such as "
+            'csv("data.csv", ts="time"), or a function that makes one'
+        )
+    return Workload(
+        name=name or _name_of(file) or program.name,
+        title=title or f"program {program.name}",
+        paper=paper,
+        program=program,
+        output=output or inferred_output(program, key_field),
+        parameters=source.parameters if isinstance(source, Made) else {},
+        keys=_not_generated,
+        streams=_not_generated,
+        generate=_not_generated,
+        oracle=oracle or partial(answer_of, program),
+        checked_by=REFERENCE if oracle is None else ORACLE,
+        source=source,
+    )
+
+
+def _name_of(file: str | None) -> str | None:
+    stem = "" if file is None else Path(file).stem
+    if stem.startswith("__"):
+        return None
+    return re.sub(r"[^\w.-]+", "-", stem).lstrip("-_.") or None
+
+
+def _not_generated(params: Mapping[str, Any], *more: Any) -> Any:
+    raise ModelError("the input of this workload is a table; its streams are those of its dataset")
