@@ -66,6 +66,11 @@ COLUMNS = (
     Column("workload", "string", "workload name"),
     Column("workload_label", "string", "tells apart several inputs of one workload; null for one"),
     Column("workload_query", "string", "all its query parameters, JSON; null where it has none"),
+    Column(
+        "workload_code",
+        "string",
+        "hash of its program, output type and oracle, with all that they read; null: not kept then",
+    ),
     Column("engine", "string", "engine name"),
     Column("variant", "string", "the engine's variant"),
     Column("workers", "int64", "degree of parallelism asked for"),
@@ -181,6 +186,12 @@ COLUMNS = (
     Column("estimate_j", "float64", "CPU-seconds x documented watts: an estimate, never measured"),
     Column("estimate_parameters", "string", "what the estimate assumes, JSON"),
     # The comparison with the oracle.
+    Column(
+        "checked_by",
+        "string",
+        "what the answer was compared with: oracle, or reference engine, which is no independent "
+        "oracle; null: oracle",
+    ),
     Column("expected_outputs", "int64", "records in the oracle's answer"),
     Column("missing", "int64", "expected records that the answer lacks"),
     Column("duplicate", "int64", "records that the answer has too often"),

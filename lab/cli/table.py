@@ -15,6 +15,9 @@ from reports.numbers import Quantity
 from reports.run_warnings import warnings_of
 from reports.table import HeadlineRow, headline_table
 from results.store import Row
+from workloads.model.workload import REFERENCE
+
+NO_ORACLE = "checked against the reference engine, not an independent oracle"
 
 # A reason in a table is a hint; the log and the report have all of it.
 LONGEST_REASON = 400
@@ -41,6 +44,9 @@ def print_results(
     print_table([row for row in rows if row["load"] is None], console)
     print_loads(rows, console)
     print_searches(searches, console)
+    weak = dict.fromkeys(row["workload"] for row in rows if row.get("checked_by") == REFERENCE)
+    for workload in weak:
+        console.print(f"{workload}: {NO_ORACLE}", highlight=False)
     for warning in warnings_of(rows):
         where = f" ({warning.where})" if warning.where else ""
         words = f"warning, {warning.trials} of {len(rows)} trials{where}: {warning.text}"

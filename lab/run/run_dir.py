@@ -16,7 +16,7 @@ from typing import Any
 
 from lab.errors import LabError, ResumeError
 from lab.matrix.cells import Cell, describe
-from lab.matrix.matrix import Matrix
+from lab.matrix.matrix import Matrix, WorkloadEntry
 from lab.run.host import comparable, host, revision, software
 from results.fit import encodable
 from results.meta import check_meta
@@ -50,6 +50,7 @@ def new_meta(
         "only": list(only),
         "keep_outputs": keep_outputs,
         "cells": {cell.id: describe(cell) for cell in cells},
+        "code": {entry.key: entry.bound().code() for entry in _entries(cells)},
         "vcs": revision(),
         "host": host(),
         "software": software(),
@@ -57,6 +58,10 @@ def new_meta(
         "sessions": [],
         "complete": False,
     }
+
+
+def _entries(cells: Sequence[Cell]) -> list[WorkloadEntry]:
+    return list({cell.entry.key: cell.entry for cell in cells}.values())
 
 
 def start(root: Path, meta: dict[str, Any]) -> Path:
@@ -145,11 +150,23 @@ def reopen(run_dir: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
         ("host", comparable(stored["host"]), comparable(meta["host"])),
         ("packages", stored["software"]["packages"], meta["software"]["packages"]),
     ]
+    _refuse_edited(run_dir, stored.get("code", {}), encodable(meta["code"]))
     for name, before, after in pairs:
         found = _difference(name, before, after)
         if found:
             raise ResumeError(f"{run_dir} cannot be resumed: {found}; start a new run instead")
     return stored
+
+
+def _refuse_edited(run_dir: Path, before: Mapping[str, str], now: Mapping[str, str]) -> None:
+    """Refuse a run whose trials would be of two codes; cells that differ are told later."""
+    for key, code in now.items():
+        if before.get(key, code) != code:
+            raise ResumeError(
+                f"{run_dir} cannot be resumed: the code of workload {key} was edited since it was "
+                "started (its program, output type or oracle, or what these read), so that its "
+                "trials would be of two workloads; start a new run, or put the code back"
+            )
 
 
 def dataset_meta(dataset: Dataset) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from lab.trial.drive import Driven, drive, phase
 from lab.trial.spec import (
     LACKED_SPACE,
     CeilingJob,
+    EditedError,
     EngineTrial,
     OracleJob,
     read_job,
@@ -59,7 +60,7 @@ def main(arguments: list[str]) -> None:
                 _measure_ceiling(ceiling, result)
     except UnsupportedError as error:
         result |= {"status": "unsupported", "reason": str(error)}
-    except (LoadError, DamagedError) as error:  # the input is to blame, not the engine
+    except (LoadError, DamagedError, EditedError) as error:  # no engine is to blame
         result |= {"status": "invalid", "reason": str(error)}
     except MemoryError as error:
         traceback.print_exc()

@@ -25,6 +25,7 @@ class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         dataset: the input, whole.
         workload: a reference to it (`workloads.registry`); None: the name of the dataset's.
         query: query parameters of the workload; those that are left out are at their defaults.
+        code: `Workload.code` of what is to be run; None: whatever is found.
         load: how it is offered; None for catch-up. The trial cuts the input to the load's length.
         planted_slowdown: share of the run's own time that the lab adds to the timed part as busy
             work, to try a gate; recorded with the result, 0 in every real trial.
@@ -47,6 +48,7 @@ class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     dataset: Dataset
     workload: str | None = None
     query: Mapping[str, Any] = {}
+    code: str | None = None
     load: LoadSpec | None = None
     planted_slowdown: float = 0.0
     spawned_ns: int = 0
@@ -76,6 +78,10 @@ class CeilingJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
 
 
 Job = EngineTrial | OracleJob | CeilingJob
+
+
+class EditedError(Exception):
+    """The code of a workload is not what a trial was to run."""
 
 
 def write_job(job: Job, path: Path) -> None:
@@ -108,5 +114,12 @@ def workload_of(job: EngineTrial | OracleJob) -> Workload:
 
     Raises:
         ModelError: there is none of this name, or a query parameter is bad.
+        EditedError: its code is not what was to be run.
     """
-    return find_workload(job.workload or job.dataset.workload).bound(job.query)
+    found = find_workload(job.workload or job.dataset.workload).bound(job.query)
+    if isinstance(job, EngineTrial) and job.code not in (None, found.code()):
+        raise EditedError(
+            f"the code of workload {found.name} is not what the run was started with: it was "
+            "edited meanwhile, or reads what differs from process to process; start a new run"
+        )
+    return found

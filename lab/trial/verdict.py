@@ -30,6 +30,7 @@ def check_answer(
     begin_ns = time.monotonic_ns()
     verdict = verify(workload, dataset, answer)
     result |= {
+        "checked_by": workload.checked_by,
         "verify_s": (time.monotonic_ns() - begin_ns) / 1e9,
         "outputs": max((len(column) for column in answer.values()), default=0),
         "expected_outputs": verdict.expected_outputs,
