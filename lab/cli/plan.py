@@ -18,7 +18,7 @@ MOST_EVENTS = 10**15
 
 @click.command("plan")
 @click.argument("workload")
-@click.option("--workers", type=click.IntRange(min=1), required=True, help="How many workers.")
+@click.option("--workers", "-w", type=click.IntRange(min=1), required=True, help="How many.")
 @click.option("--param", "params", multiple=True, metavar="K=V", help="A generator parameter.")
 @click.option(
     "--events",
@@ -46,6 +46,14 @@ def plan(
     found = find_workload(workload)
     if dataset is not None and params:
         raise click.UsageError("--param belongs to generated input; a dataset has its own")
+    if dataset is None and found.source is not None:
+        from lab.cli.progress import announce
+        from workloads.datasets.build import ensure
+        from workloads.model.narrow import dgs_program
+
+        dgs_program(found)  # refused before its input is made
+        with announce(f"dataset of {found.name}") as progress:
+            dataset = ensure(found, _pairs(params), events, 1, progress=progress).id
     if dataset is not None:
         chosen = plan_for_dataset(found, dataset, workers)
     else:
@@ -89,9 +97,9 @@ def plan_for_dataset(workload: "Workload", dataset_id: str, workers: int) -> "Pl
 
     program = dgs_program(workload)
     dataset = Catalog.default().get(dataset_id)
-    if dataset.workload != workload.name:
+    if dataset.workload != workload.input_name:
         raise click.UsageError(
-            f"dataset {dataset_id} is input of {dataset.workload}, not of {workload.name}; "
+            f"dataset {dataset_id} is input of {dataset.workload}, not of {workload.input_name}; "
             "see `lab data list`"
         )
     data = dataset.load()

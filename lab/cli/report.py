@@ -25,7 +25,15 @@ def report(runs: tuple[str, ...], out: Path | None) -> None:
     intervals as `lab compare` has them, and what differs between the runs.
     """
     root = Path(os.environ.get("LAB_RUNS", "results/runs"))
-    found = [find_run(run, root) for run in runs]
+    write_pages([find_run(run, root) for run in runs], out)
+
+
+def write_pages(found: list[Path], out: Path | None = None) -> None:
+    """Write the report of a run, or of several, and print its path; None: into a run's directory.
+
+    Raises:
+        LabError: it cannot be written there.
+    """
     from lab.cli.writing import check_file, writing
 
     check_file(out, "the report")

@@ -1,4 +1,4 @@
-"""`lab run`: runs a matrix."""
+"""`lab run`: runs a matrix, or one workload without one."""
 
 import time
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from lab.cli import EXIT_ENGINE_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_WRONG_OUTPUT
+from lab.cli.run_workload import is_workload, matrix_of, refuse_options, workload_options
 
 DEFAULT_OUT = "results/runs"
 
@@ -37,7 +38,8 @@ class Executed:
 
 
 @click.command()
-@click.argument("matrix", required=False, type=click.Path(path_type=Path))
+@click.argument("what", required=False, metavar="[MATRIX|WORKLOAD]")
+@workload_options
 @click.option("--demo", is_flag=True, help="Run the matrix that ships with the lab.")
 @click.option(
     "--real-data",
@@ -60,20 +62,25 @@ class Executed:
     show_default=True,
     help="Where run directories are made (environment: LAB_RUNS).",
 )
+@click.option("--report", is_flag=True, help="Write the run's report, and print its path, too.")
 @click.option("--keep-outputs", is_flag=True, help="Keep every cell's answer in outputs/.")
 @click.option("--master", default="local[*]", show_default=True, help="Spark master for datasets.")
 def run(
-    matrix: Path | None,
+    what: str | None,
     demo: bool,
     real_data: Path | None,
     only: tuple[str, ...],
     dry_run: bool,
     resume: str | None,
     out: Path,
+    report: bool,
     keep_outputs: bool,
     master: str,
+    **asked: Any,
 ) -> int:
-    """Run the cells of MATRIX, a TOML file, each trial in a fresh process.
+    """Run the cells of MATRIX, a TOML file, or WORKLOAD on engines, each trial in a fresh process.
+
+    WORKLOAD is a name, package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE].
 
     Every answer is compared with the oracle's after the timed part. The last line printed is the
     run directory. Exit codes: 0 all cells ok, unsteady, unsustained or unsupported, 3 an engine
@@ -81,11 +88,20 @@ def run(
     """
     if real_data is not None and not demo:
         raise click.UsageError("--real-data goes with --demo")
-    from lab.cli.report import find_run
+    from lab.cli.report import find_run, write_pages
 
     resumed = None if resume is None else find_run(resume, out)
-    if resumed is not None and matrix is None and not demo:
+    is_one = what is not None and is_workload(what, asked)
+    matrix = None if what is None or is_one else Path(what)
+    if not is_one:
+        refuse_options(asked)
+    if resumed is not None and what is None and not demo:
         request = _stored(resumed)
+    elif is_one and what is not None:
+        if demo:
+            raise click.UsageError("give either WORKLOAD or --demo")
+        text = matrix_of(what, asked)
+        request = RunRequest(text=text, source=what, only=only, keep_outputs=keep_outputs)
     else:
         text, source = _matrix_text(matrix, demo, real_data, master)
         folder = None if matrix is None else matrix.parent
@@ -103,6 +119,8 @@ def run(
         show_cells(cells)
         return EXIT_OK
     done = execute(parsed, request, cells, resume=resumed, out=out, master=master)
+    if report and done.exit_code != EXIT_INTERRUPTED:
+        write_pages([done.run_dir])
     click.echo(str(done.run_dir))
     return done.exit_code
 
@@ -252,7 +270,7 @@ def _matrix_text(
         text = path.read_text(encoding="utf-8")
         return text + ("" if real_data is None else _real_workloads(real_data, master)), "demo.toml"
     if matrix is None:
-        raise click.UsageError("give a MATRIX file, --demo, or --resume RUN_DIR")
+        raise click.UsageError("give a MATRIX file, a WORKLOAD, --demo, or --resume RUN_DIR")
     from lab.matrix.toml_table import read_text
 
     return read_text(matrix, "the matrix"), str(matrix)

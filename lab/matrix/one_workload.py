@@ -1,0 +1,90 @@
+"""The matrix of one workload on some engines, for who has no matrix: as text, kept with the run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from workloads import references
+from workloads.registry import short_name
+
+ONE_WORKER = frozenset({"reference"})
+"""Engines that are sequential whatever is asked: more workers would be cells without a number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneWorkload:
+    """What is asked of one workload. What is None or empty is left to the defaults of a matrix.
+
+    Attributes:
+        reference: the workload (`workloads.registry`); files are relative to the current folder.
+        engines: names, or `name/variant`; several variants of one engine are several of these.
+        workers: for each engine that is not sequential.
+        batch: for the variants that take one.
+        repetitions: fresh processes a cell.
+        options: of engines; those of one engine alone as `engine.option`.
+        events, params, seed, dataset, query: as in a matrix.
+    """
+
+    reference: str
+    engines: Sequence[str]
+    workers: Sequence[int] = ()
+    batch: Sequence[int] = ()
+    repetitions: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    events: int | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    seed: int | None = None
+    dataset: str | None = None
+    query: Mapping[str, Any] = field(default_factory=dict)
+
+
+def matrix_text(asked: OneWorkload) -> str:
+    """Return the matrix as TOML; its only path is absolute.
+
+    Raises:
+        ModelError: the workload cannot be found or loaded.
+    """
+    reference = references.absolute(asked.reference, Path.cwd())
+    run = {"name": short_name(reference), "repetitions": asked.repetitions}
+    workload = {
+        "name": reference,
+        "dataset": asked.dataset,
+        "events": asked.events,
+        "seed": asked.seed,
+        "params": asked.params,
+        "query": asked.query,
+    }
+    content = {
+        "run": _given(run),
+        "workload": [_given(workload)],
+        "engine": [_engine(asked, engine) for engine in dict.fromkeys(asked.engines)],
+    }
+    return tomli_w.dumps(content)
+
+
+def _engine(asked: OneWorkload, engine: str) -> dict[str, Any]:
+    name, _, variant = engine.partition("/")
+    names = {given.partition("/")[0] for given in asked.engines}
+    options = {}
+    for option, value in asked.options.items():
+        whose, dot, its = option.partition(".")
+        if not dot or whose not in names:
+            options[option] = value
+        elif whose == name:
+            options[its] = value
+    return _given(
+        {
+            "name": name,
+            "variants": [variant] if variant else None,
+            "workers": [] if name in ONE_WORKER else list(asked.workers),
+            "batch": list(asked.batch),
+            "options": options,
+        }
+    )
+
+
+def _given(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in table.items() if value not in (None, [], {})}
