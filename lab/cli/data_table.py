@@ -59,7 +59,19 @@ HELP = "any table (CSV, Parquet, Arrow) for any workload"
     help="Form of the files; auto: their beginning tells.",
 )
 @click.option(
-    "--delimiter", default=",", show_default=True, help=r"Character between CSV columns (or \t)."
+    "--delimiter",
+    default=",",
+    show_default=True,
+    help=r"Character between CSV columns (or \t); "
+    "a blank: any run of blanks and tabs.",
+)
+@click.option(
+    "--no-quotes",
+    "quoted",
+    is_flag=True,
+    default=True,
+    flag_value=False,
+    help="In CSV, a quote is a character like the others, and a line always a row.",
 )
 @click.option(
     "--time-format",
@@ -93,6 +105,7 @@ def table(
     ids: tuple[str, ...],
     form: str,
     delimiter: str,
+    quoted: bool,
     time_format: str | None,
     zone: str,
     unit: str,
@@ -117,6 +130,7 @@ def table(
         wanted.program,
         columns_of(columns),
         delimiter="\t" if delimiter == r"\t" else delimiter,
+        quoted=quoted,
         ids=tuple(name for text in ids for name in text.split(",")),
         time_format=time_format,
         zone=zone,
@@ -149,6 +163,11 @@ def _print(dataset: Dataset) -> None:
     assert isinstance(bad_lines, list)
     for line in bad_lines:
         console.print(f"  left out: {line}", markup=False)
+    if joined := origin.get("rows_of_several_lines"):
+        console.print(
+            f"{joined:,} rows go over several lines, in quotes; where quotes are plain characters, "
+            "that loses rows: say --no-quotes"
+        )
     for kind, name in enumerate(dataset.alphabet.kinds):
         if not any(stream.rows for stream in dataset.streams if kind in stream.kinds):
             console.print(f"warning: no row is of kind {name}", markup=False)

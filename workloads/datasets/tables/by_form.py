@@ -22,6 +22,7 @@ def table_of_files(
     roles: Mapping[str, str],
     *,
     delimiter: str = ",",
+    quoted: bool = True,
     **meaning: Unpack[Meaning],
 ) -> Table:
     """Return a table of files.
@@ -33,6 +34,7 @@ def table_of_files(
         roles: the columns by role: `ts`, `key`, `kind`, or a field of the program, which comes
             first where it is called as a role.
         delimiter: between the cells of CSV.
+        quoted: whether CSV has cells in quotes, as for `csv`.
         **meaning: what else is said of it.
 
     Raises:
@@ -52,7 +54,7 @@ def table_of_files(
     if form == "auto":
         form = _form(first_file(tuple(paths)))
     if form == "csv":
-        return csv(paths, ts=ts, delimiter=delimiter, **meaning)
+        return csv(paths, ts=ts, delimiter=delimiter, quoted=quoted, **meaning)
     return (parquet if form == "parquet" else arrow)(paths, ts=ts, **meaning)
 
 

@@ -28,21 +28,32 @@ class Meaning(TypedDict, total=False):
     max_bad: int
 
 
-def csv(path: Path_, *, ts: str, delimiter: str = ",", **meaning: Unpack[Meaning]) -> Table:
+def csv(
+    path: Path_,
+    *,
+    ts: str,
+    delimiter: str = ",",
+    quoted: bool = True,
+    **meaning: Unpack[Meaning],
+) -> Table:
     """Return a table of CSV files, plain, compressed or in archives; globs are allowed.
 
     Columns are named by the first row, or, where all that are named are numbers, counted from 1,
-    and then the first row is a row like the others.
+    and then the first row is a row like the others. A blank as delimiter is any run of blanks and
+    tabs. Without `quoted`, a quote is a character like the others.
 
     Raises:
         DatasetError: a value is out of range.
     """
-    if not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii():
+    one = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
+    if not one or delimiter in '"\r\n\0':
         raise DatasetError(f"csv: delimiter is {delimiter!r}; give one character, such as ';'")
     named = [ts, meaning.get("key"), *dict(meaning.get("columns") or {}).values()]
     columns = [str(name) for name in named if name not in (None, NO_COLUMN, FILE, ROW)]
     numbered = bool(columns) and all(name.isdecimal() for name in columns)
-    source = TextFiles(paths=paths_of(path), delimiter=delimiter, header=not numbered)
+    source = TextFiles(
+        paths=paths_of(path), delimiter=delimiter, quoted=quoted, header=not numbered
+    )
     return _table(source, ts, **meaning)
 
 

@@ -126,6 +126,7 @@ def dataset_of(
                 "rows": reading.rows,
                 "bad_rows": reading.bad,
                 "bad_lines": reading.bad_lines,
+                "rows_of_several_lines": reading.of_lines,
                 "sorted_here": bool(reading.descents),
                 "rows_out_of_order": reading.descents,
                 "streams": table.streams,

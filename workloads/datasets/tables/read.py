@@ -35,6 +35,7 @@ class Reading:
         rows: number of good rows.
         bad: number of bad rows.
         bad_lines: the first ten, in words.
+        of_lines: number of rows of several lines.
         descents: number of rows whose time is before that of the row before.
         times: how times were read, in words.
         of_kind: number of good rows of each kind.
@@ -46,6 +47,7 @@ class Reading:
     rows: int = 0
     bad: int = 0
     bad_lines: list[str] = field(default_factory=list)
+    of_lines: int = 0
     descents: int = 0
     times: str = ""
     of_kind: list[int] = field(default_factory=list)
@@ -104,6 +106,7 @@ def read(
                     before = int(ts[-1])
                     writer.append(block)
                 found.rows += len(ts)
+                found.of_lines += chunk.of_lines
                 if not found.rows and found.bad > table.max_bad:
                     raise DatasetError(_none(found))
         rows = writer.rows()

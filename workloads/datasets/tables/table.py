@@ -31,11 +31,13 @@ class Chunk:
         batch: the chosen columns, in the order in which they were asked for.
         number: the number of a row, given its index in the batch; as messages count rows.
         bad: what was no row at all, in words with its place; it is not in the batch.
+        of_lines: rows of several lines, of which a cell in quotes holds the ends.
     """
 
     batch: "pa.RecordBatch"
     number: Callable[[int], int]
     bad: Sequence[str] = ()
+    of_lines: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,11 +4,8 @@ A file may be larger than memory. Rows count from 1, with the header, as lines d
 holds a line end and no line is empty.
 """
 
-import csv
-import io
-import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -23,15 +20,13 @@ from workloads.datasets.imports.raw import parts, readable
 from workloads.datasets.manifest import canonical
 from workloads.datasets.tables.found import Paths, archive_of, found_files, paths_beside
 from workloads.datasets.tables.table import Chunk, Part
+from workloads.datasets.tables.text_bytes import TextBytes
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 BLOCK_BYTES = 8 << 20
 """Read at a time; no row may be longer."""
-_HEADER_BYTES = 1 << 20
-_BLANKS, _AT_ENDS = re.compile(rb"[ \t]+"), re.compile(rb"^ | (?=\r?$)", re.MULTILINE)
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,11 +36,13 @@ class TextFiles:
     Attributes:
         paths: files, or globs of files; of an archive `ARCHIVE!PATTERN` the members that match.
         delimiter: between cells; a blank: any run of blanks and tabs.
+        quoted: whether cells in quotes may hold delimiters and line ends; else quotes are quotes.
         header: whether the first row names the columns; else they are called 1, 2, ...
     """
 
     paths: Paths
     delimiter: str
+    quoted: bool
     header: bool
 
     @property
@@ -60,13 +57,11 @@ class TextFiles:
     def content(self) -> str:
         """As `Source.content`."""
         members = [archive_of(path)[1] for path in self.paths]
-        return canonical(["csv", self.delimiter, self.header, members])
+        return canonical(["csv", self.delimiter, self.quoted, self.header, members])
 
     def beside(self, folder: Path) -> "TextFiles":
         """As `Source.beside`."""
-        return TextFiles(
-            paths=paths_beside(self.paths, folder), delimiter=self.delimiter, header=self.header
-        )
+        return replace(self, paths=paths_beside(self.paths, folder))
 
     def parts(self, at: Callable[[int], None]) -> Iterator[Part]:
         """As `Source.parts`."""
@@ -85,9 +80,9 @@ class TextFiles:
                 done += path.stat().st_size
 
     def _part(self, raw: RawPart, at: Callable[[], None]) -> Part:
-        text = _Text(raw, blanks=self.delimiter == " ")
+        text = TextBytes(raw, self.delimiter, quoted=self.quoted)
         with readable(raw.place, lambda: "its beginning"):
-            names = text.names(self.delimiter)
+            names = text.names()
         if not self.header:
             names = tuple(str(number) for number in range(1, len(names) + 1))
         return Part(
@@ -100,7 +95,7 @@ class TextFiles:
     def _chunks(
         self,
         raw: RawPart,
-        text: "_Text",
+        text: "TextBytes",
         names: Sequence[str],
         chosen: Sequence[int],
         at: Callable[[], None],
@@ -134,7 +129,10 @@ class TextFiles:
                         encoding=text.encoding,
                     ),
                     parse_options=arrow_csv.ParseOptions(
-                        delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=skip
+                        delimiter=self.delimiter,
+                        quote_char='"' if self.quoted else False,
+                        newlines_in_values=self.quoted,
+                        invalid_row_handler=skip,
                     ),
                     convert_options=arrow_csv.ConvertOptions(
                         column_types={name: pa.binary() for name in inner},
@@ -150,7 +148,8 @@ class TextFiles:
                     ending = batch.column(wanted.index(last))[-1].as_py()
                     columns = [batch.column(wanted.index(index)) for index in chosen]
                     begin = int(self.header and rows[0] == 1)
-                    yield _chunk(raw.place, columns, rows, begin, ragged)
+                    found = _chunk(raw.place, columns, rows, begin, ragged)
+                    yield replace(found, of_lines=_of_lines(batch, begin))
                     ragged = []
                     at()
             except pa.ArrowInvalid as error:
@@ -158,7 +157,7 @@ class TextFiles:
                     f"{raw.place} cannot be read as CSV after row {good + len(skipped)}: "
                     f"{_explained(error)}"
                 ) from error
-            if text.quotes % 2 and b"\n" in ending:
+            if self.quoted and text.quotes % 2 and b"\n" in ending:
                 raise DatasetError(
                     f"{raw.place}: row {good + len(skipped)}: a quote is opened and never closed; "
                     "the rest of the file is in its last cell"
@@ -173,63 +172,21 @@ def _tell(at: Callable[[int], None], raw: RawPart, done: int) -> None:
     at(done + raw.at())
 
 
-class _Text:
-    """The bytes of a text, of which the beginning has been looked at; what Arrow reads from."""
-
-    closed = False
-
-    def __init__(self, raw: RawPart, *, blanks: bool) -> None:
-        self._raw, self._blanks = raw, blanks
-        self._head = b""
-        self.encoding = "utf8"
-        self.quotes = 0
-
-    def names(self, delimiter: str) -> tuple[str, ...]:
-        """Return the cells of the first row, without blanks around them."""
-        place = self._raw.place
-        self._head = self._more(_HEADER_BYTES)
-        if self._head.startswith(_UTF16):
-            self.encoding = "utf-16"
-        elif b"\0" in self._head[:_HEADER_BYTES]:
-            line = self._head[: self._head.index(b"\0")].count(b"\n") + 1
-            raise DatasetError(
-                f"{place}: line {line} holds a byte 0, so this is no CSV in UTF-8; if it is UTF-16 "
-                "without its mark, convert it to UTF-8"
-            )
-        encoding = "utf-8-sig" if self.encoding == "utf8" else self.encoding
-        whole = self._head[: len(self._head) & ~1] if self.encoding == "utf-16" else self._head
-        text = whole.decode(encoding, errors="replace")
-        try:
-            for record in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
-                if record:
-                    return tuple(name.strip() for name in record)
-        except csv.Error as error:
-            raise DatasetError(f"{place}: the first row is not CSV ({error})") from error
-        raise DatasetError(f"{place} is empty; there is nothing to import")
-
-    def read(self, size: int = -1) -> bytes:
-        """Read on, as files do: at most `size` bytes."""
-        head = self._head or self._more(size)
-        found, self._head = (head, b"") if size < 0 else (head[:size], head[size:])
-        self.quotes += found.count(b'"')
-        return found
-
-    def _more(self, size: int) -> bytes:
-        """Read bytes of the file; where blanks part cells, whole lines without needless ones."""
-        found = self._raw.file.read(size)
-        if not self._blanks:
-            return found
-        return _AT_ENDS.sub(b"", _BLANKS.sub(b" ", found + self._raw.file.readline()))
-
-    def close(self) -> None:
-        """Leave the file to who opened it."""
-
-
 def _numbers(good: int, count: int, skipped: Sequence[int]) -> npt.NDArray[np.int64]:
     """Return the numbers of good rows [good, good + count), given those that were skipped."""
     index = np.arange(good, good + count)
     before = np.array(skipped, np.int64) - 1 - np.arange(len(skipped))
     return index + 1 + np.searchsorted(before, index, side="right")
+
+
+def _of_lines(batch: "pa.RecordBatch", begin: int) -> int:
+    """Count the rows from `begin` on of which a cell holds a line end."""
+    import pyarrow.compute as pc
+
+    ends = np.zeros(batch.num_rows, np.bool_)
+    for column in batch.columns:
+        ends |= np.asarray(pc.match_substring(column, "\n").to_numpy(zero_copy_only=False))
+    return int(np.count_nonzero(ends[begin:]))
 
 
 def _chunk(

@@ -22,6 +22,7 @@ from workloads.datasets.catalog import Catalog
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.tables import Table, arrays, arrow, content_key, csv, frame, parquet, rows
+from workloads.datasets.tables import text_bytes as text_bytes_module
 from workloads.datasets.tables import text_files as text_files_module
 
 COLUMNS = {"t": [1, 2, 3], "value": [10, 20, 30]}
@@ -62,6 +63,12 @@ class TestText:
             tarred.add(plain, "in/a.csv")
         for name in ("a.csv", "a.csv.gz", "a.csv.xz", "a.zip", "a.tar.gz"):
             assert read(of(tmp_path / name), catalog) == WHOLE
+
+    def test_quotes_may_be_plain_characters(self, catalog: Catalog, tmp_path: Path):
+        file = text(tmp_path / "a.csv", "t|value|note", '1|10|"so', "2|20|x", '3|30|"')
+        joined = made(of(file, delimiter="|"), SUMS, catalog)
+        assert (values(joined), joined.origin["rows_of_several_lines"]) == (WHOLE[:1], 1)
+        assert read(of(file, delimiter="|", quoted=False), catalog) == WHOLE
 
     def test_several_files_and_globs_are_read_one_after_the_other(
         self, catalog: Catalog, tmp_path: Path
@@ -355,7 +362,7 @@ class TestOfEveryTable:
     def test_a_blank_as_delimiter_stands_for_any_run_of_blanks(
         self, catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
     ):
-        monkeypatch.setattr(text_files_module, "_HEADER_BYTES", block)
+        monkeypatch.setattr(text_bytes_module, "_HEADER_BYTES", block)
         file = tmp_path / "a.txt"
         file.write_bytes(b"  1 \t\t10\r\n2  20  \r\n\t3\t30")
         table = csv(file, ts="1", delimiter=" ", kind="=value", columns={"value": "2"})
