@@ -22,6 +22,7 @@ def print_dataset(dataset: Dataset, catalog: Catalog) -> None:
         f"{len(dataset.alphabet.kinds)} * key",
         "origin": origin_words(dataset),
         "invented": invented_words(dataset.origin, dataset.events),
+        "times": str(dataset.origin.get("times", "")),
         "source": dataset.source,
         "licence": dataset.licence,
         "folder": str(catalog.folder(dataset.id)),
