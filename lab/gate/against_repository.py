@@ -54,6 +54,7 @@ def against_repository(
             from what was built.
     """
     with built(subject.root, subject.revisions, subject.recipe, logs=logs, say=say) as (old, new):
+        say("reading the matrix, and finding or making its input, in the new arm")
         plan: Plan = ask(new, matrix, log=logs / "plan.log")
         for words in plan.said:
             say(words)

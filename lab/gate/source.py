@@ -20,6 +20,9 @@ _NOBODY = {
     for what, value in (("NAME", "lab gate"), ("EMAIL", "gate@localhost"), ("DATE", "@0 +0000"))
 }
 
+_OF_A_HOOK = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
+"""Set where git has called the lab from a hook; they would count more than the folder given."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
@@ -98,7 +101,8 @@ def git(place: Path, *arguments: str, env: Mapping[str, str] | None = None) -> s
             text=True,
             check=True,
             timeout=300,
-            env={**os.environ, **(env or {})},
+            env={name: value for name, value in os.environ.items() if name not in _OF_A_HOOK}
+            | dict(env or {}),
         )
     except subprocess.CalledProcessError as error:
         said = (error.stderr or error.stdout).strip() or f"code {error.returncode}"

@@ -18,7 +18,7 @@ import pytest
 from lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USER_ERROR, call
 from lab.gate.against import notes_of
 from lab.gate.errors import GateError
-from lab.gate.repository import Recipe, built, check_lab
+from lab.gate.repository import Recipe, built, check_lab, repository
 from lab.gate.source import resolve, working_tree
 from tests.lab.gate.user_repository import UserRepository, git
 
@@ -279,6 +279,16 @@ def test_what_cannot_be_gated_is_one_sentence(repo, arguments, told, capsys):
     assert call(["gate", "--repo", ".", str(repo.matrix), *arguments]) == EXIT_USER_ERROR
     err = capsys.readouterr().err
     assert told in err and "Traceback" not in err
+
+
+def test_a_gate_that_git_calls_from_a_hook_looks_at_its_own_folder(repo, tmp_path, monkeypatch):
+    head = git(repo.folder, "rev-parse", "HEAD")
+    git(tmp_path, "init", "-q", "other")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other" / ".git"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "other" / ".git" / "index"))
+    assert repository(repo.folder) == repo.folder
+    assert resolve(repo.folder, "main").commit == head
+    assert working_tree(repo.folder).commit == head
 
 
 def test_a_build_command_without_a_repository_is_refused(repo, capsys):
