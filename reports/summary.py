@@ -147,6 +147,11 @@ def checked_by(rows: Iterable[Row]) -> str:
     return REFERENCE if any(row.get("checked_by") == REFERENCE for row in rows) else ORACLE
 
 
+def cells_by_reference(rows: Iterable[Row]) -> list[str]:
+    """Return the cells that have an answer which the reference engine alone vouches for."""
+    return list(dict.fromkeys(row["cell"] for row in rows if checked_by([row]) == REFERENCE))
+
+
 def _conditions(rows: list[Row]) -> Conditions | None:
     found = {conditions_of(row) for row in rows}
     return found.pop() if len(found) == 1 else None

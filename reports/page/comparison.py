@@ -11,6 +11,7 @@ from reports.page.frame import fill, write_whole
 from reports.page.inline_svg import inline
 from reports.page.provenance import sections
 from reports.side_by_side import LETTERS, SideBySide, Table, noted, side_by_side, what_differs
+from reports.summary import BY_REFERENCE, cells_by_reference
 from results.compare import BETTER, WORSE
 from results.differences import Comparable
 from results.store import Run
@@ -45,6 +46,8 @@ def write_comparison(
         colours=_COLOURS,
         runs=list(zip(LETTERS, names, [_about(run) for run in runs], strict=False)),
         found=found,
+        by_reference=BY_REFERENCE,
+        by_reference_cells=cells_by_reference(row for run in runs for row in run.rows),
         figures={table.metric.name: _figures(table, found, names) for table in found.tables},
         differs=what_differs(facts),
     )

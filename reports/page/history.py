@@ -10,6 +10,7 @@ from reports.page.frame import fill, write_whole
 from reports.page.provenance import sections
 from reports.side_by_side import noted, what_differs, write_value
 from reports.steps import History, Track, began, history
+from reports.summary import BY_REFERENCE, cells_by_reference
 from results.compare import METRICS
 from results.stats.decision import ONE_STAGE
 from results.store import Run
@@ -55,6 +56,8 @@ def write_history(
         machine=machine,
         runs=_listed(runs, names),
         found=found,
+        by_reference=BY_REFERENCE,
+        by_reference_cells=cells_by_reference(row for run in runs for row in run.rows),
         rule=ONE_STAGE,
         drawn=[
             (track, draw_history(track, names, write=lambda v: write_value(metric, v), alt=alt))

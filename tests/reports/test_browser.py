@@ -70,6 +70,21 @@ def test_nothing_of_the_results_is_cut_or_out_of_sight(make_run, typical, trial,
     assert seen["unit_lines"] == 1
 
 
+def test_no_table_is_cut_on_a_desktop_whatever_is_unfolded(make_run, typical, offered, a_search):
+    rows, meta = a_search()
+    why = "backlog grows by 900 events/s, 2.25% of the rate, above 1.0%; " * 4
+    rows += [*typical, offered(), offered(rate_eps=5e4, window_s=5.0)]
+    rows += [offered(rate_eps=2e5, status="unsustained", reason=why)]
+    page = write_report(make_run(rows, meta=meta))
+    text = page.read_text(encoding="utf-8")
+    page.write_text(text.replace("<details", "<details open"), encoding="utf-8")
+    cut = """
+    return [...document.querySelectorAll('.scroll')]
+      .filter(box => box.clientWidth > 0 && box.scrollWidth > box.clientWidth + 1)
+      .map(box => box.getAttribute('aria-label'));"""
+    assert ask(page, cut, 1280) == []
+
+
 @pytest.mark.parametrize("width", [400, 1400])
 def test_loads_searches_and_energy_fit_the_window_too(make_run, trial, offered, a_search, width):
     rows, meta = a_search()
@@ -87,3 +102,34 @@ def test_loads_searches_and_energy_fit_the_window_too(make_run, trial, offered, 
     assert {"multicore, 1 worker, poisson-50000 \u25b2", "multicore p99"} <= set(seen["texts"])
     assert {"30.0 k/s \u2013 30.6 k/s", "120 mJ", "250 mJ"} <= set(seen["texts"])
     assert min(seen["panels"]) > 300
+
+
+A4_ACROSS = 1032  # 297 mm less two margins of 12, at 96 px an inch
+
+
+def test_on_paper_nothing_is_cut_folded_or_filtered_away(make_run, typical, offered, a_search):
+    rows, meta = a_search()
+    rows += [*typical, offered(), offered(rate_eps=5e4, window_s=5.0)]
+    page = write_report(make_run(rows, meta=meta))
+    text = page.read_text(encoding="utf-8")
+    printed = text.replace("@media print", "@media all").replace("@media screen", "@media not all")
+    page.write_text(printed, encoding="utf-8")
+    seen = ask(
+        page,
+        """
+        const box = document.querySelector('#results input[type=search]');
+        box.value = 'spark';
+        box.dispatchEvent(new Event('input'));
+        const all = selector => [...document.querySelectorAll(selector)];
+        const seen = element => element.getBoundingClientRect().height > 0;
+        const right = document.documentElement.clientWidth + 1;
+        return {
+          rows: all('#results tr[data-cell]').filter(seen).length,
+          folded: all('details:not([open]) table, details:not([open]) pre').filter(e => !seen(e)),
+          cut: all('table').filter(t => seen(t) && t.getBoundingClientRect().right > right)
+            .map(t => t.caption.textContent),
+          tools: all('nav, .filter, .link').filter(seen).length,
+        };""",
+        A4_ACROSS,
+    )
+    assert seen == {"rows": 39, "folded": [], "cut": [], "tools": 0}

@@ -2,6 +2,8 @@
 
 import pytest
 
+from reports.page.comparison import write_comparison
+from reports.page.history import write_history
 from reports.page.write import render
 from reports.summary import BY_REFERENCE, summarise
 from reports.table import headline_table
@@ -50,3 +52,22 @@ def test_rows_that_had_an_oracle_or_do_not_say_are_not_marked(page_of, trial, sa
 def test_a_cell_without_a_number_is_not_said_to_be_right(page_of, trial):
     _, page = page_of([trial(), trial("spark", status="wrong_output", reason="1", **REFERENCE)])
     assert "All answers of the 1 cell with numbers equal the oracle&#39;s" in page
+
+
+def test_pages_of_several_runs_name_the_cells_without_an_oracle(tmp_path, trial):
+    def run(name, **more):
+        own = trial(variant="own", fingerprint="own", **more)
+        rows = [trial(fingerprint="dgs"), own]
+        whole = tuple({column.name: None for column in COLUMNS} | row for row in rows)
+        meta = {"host": {}, "vcs": {}, "started_at": name}
+        return Run(path=tmp_path / name, meta=meta, rows=whole)
+
+    runs = [run("a"), run("b", **REFERENCE)]
+    said = f"{BY_REFERENCE.capitalize()}: event_window/multicore/own/w1/b4096."
+    page = tmp_path / "page.html"
+    write_comparison(runs, page, comparable=dict, seed=1)
+    assert said in page.read_text(encoding="utf-8")
+    write_history(runs, page, metric="throughput", seed=1, machine={}, left_out=())
+    assert said in page.read_text(encoding="utf-8")
+    write_history(runs[:1], page, metric="throughput", seed=1, machine={}, left_out=())
+    assert BY_REFERENCE.capitalize() not in page.read_text(encoding="utf-8")
