@@ -57,6 +57,16 @@ def test_source_and_licence_are_what_is_said(tmp_path: Path):
     assert (found["source"], found["licence"]) == ("our shop", "ours")
 
 
+def test_a_column_whose_name_holds_a_comma_stands_in_quotes(tmp_path: Path):
+    file = text(tmp_path / "a.csv", 't,"Temp, C"', "1,20")
+    columns = 'ts=t,"value=Temp, C",kind==value'
+    said = ("--workload", "event_window", "--file", str(file), "--columns", columns)
+    assert shown(tmp_path / "data", imported(tmp_path / "data", *said))["events"] == 1
+    for nothing in ("", "ts=t,"):
+        result = imported(tmp_path / "data", *said[:-1], nothing)
+        assert (result.exit_code, "is not of the form" in result.output) == (2, True)
+
+
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.arrow"])
 def test_the_beginning_of_a_file_tells_its_form(tmp_path: Path, name: str):
     table = pa.table({"t": [1], "value": [2]})
