@@ -33,12 +33,13 @@ def advice(report: GateReport, *, one_stage: bool) -> Iterator[str]:
             f"{values_needed(1, rule)}): {remedy}"
         )
     if unstable:
-        remedy = "" if one_stage else "give more --repetitions, or "
+        remedy = "" if one_stage else "give more --repetitions, "
         yield (
-            f"{unstable} gated comparisons are unstable, and would not show a change of 5 %: use a "
-            f"quieter machine, larger inputs, {remedy}--advisory for that metric"
+            f"{unstable} of {report.tests} gated comparisons would not show a change of 5 %, as "
+            f"their A/A noise is larger: use a quieter machine or larger inputs, {remedy}or make "
+            "that metric --advisory"
         )
     if none:
-        yield f"{none} gated comparisons have no number; the notes on their lines say why"
+        yield f"{none} of {len(report.lines)} lines have no number; their notes say why"
     if not doubts:
         yield "nothing was compared; name cells that both arms can run"

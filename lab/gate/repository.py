@@ -107,18 +107,14 @@ def _arm(root: Path, revision: Revision, recipe: Recipe, folder: Path, log: Path
         _build(revision, recipe, source=source, site=site, log=log)
     if recipe.command is None or SITE not in recipe.command:
         announce(source, site)
-    known = os.environ.get("PYTHONPATH", "")
+    # A lab that runs from its source without being installed is found by nothing else.
+    lab = [SOURCE] if (SOURCE / "pyproject.toml").is_file() else []
+    known = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     arm = Arm(
         name=folder.name,
         revision=revision.shown,
         python=Path(sys.executable),
-        path=(
-            site,
-            source / "src",
-            source,
-            SOURCE,
-            *map(Path, filter(None, known.split(os.pathsep))),
-        ),
+        path=(site, source / "src", source, *lab, *map(Path, known)),
         tree=source,
         cache=folder / "cache",
         checkout=root,

@@ -8,6 +8,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,16 +44,26 @@ def checkout() -> Path:
     """Return the root of the checkout that this lab runs from.
 
     Raises:
-        GateError: it runs from no checkout.
+        GateError: it runs from no checkout, or one stands in another repository.
     """
     try:
         git(SOURCE, "ls-files", "--error-unmatch", "lab/run/host.py")
     except GateError as error:
         raise GateError(
-            f"{SOURCE} is no checkout, so there are no revisions to build ({error}); run "
-            "`lab gate --against` from a clone with an editable install (`make setup`)"
+            f"{SOURCE} is no checkout, so the lab has no revisions to build ({error}); give --repo "
+            "to gate a repository of your own, or run `lab gate --against` from a clone of the lab "
+            "with an editable install (`make setup`)"
         ) from error
-    return Path(git(SOURCE, "rev-parse", "--show-toplevel"))
+    root = Path(git(SOURCE, "rev-parse", "--show-toplevel"))
+    here = None
+    with suppress(GateError):
+        here = Path(git(Path.cwd(), "rev-parse", "--show-toplevel"))
+    if here not in (None, root):
+        raise GateError(
+            f"{here} is not the lab's source, {root}, whose revisions would be built: give --repo "
+            f"{here} to gate this repository, or run the gate of the lab in {root}"
+        )
+    return root
 
 
 def resolve(repository: Path, name: str) -> Revision:

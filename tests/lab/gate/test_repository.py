@@ -291,6 +291,12 @@ def test_a_gate_that_git_calls_from_a_hook_looks_at_its_own_folder(repo, tmp_pat
     assert working_tree(repo.folder).commit == head
 
 
+def test_the_lab_is_not_built_for_who_stands_in_another_repository(repo, capsys):
+    assert call(["gate", "--against", "main", str(repo.matrix)]) == EXIT_USER_ERROR
+    err = capsys.readouterr().err
+    assert f"{repo.folder} is not the lab's source" in err and f"--repo {repo.folder}" in err
+
+
 def test_a_build_command_without_a_repository_is_refused(repo, capsys):
     words = ["gate", "--against", "main", str(repo.matrix), "--build", PIP]
     assert call(words) == EXIT_USER_ERROR
