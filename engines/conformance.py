@@ -17,6 +17,7 @@ import psutil
 
 from engines.protocol import Engine, Measured, Task
 from engines.small_dataset import SEED, write_dataset
+from workloads.datasets.build import ensure
 from workloads.datasets.total_order import total_order
 from workloads.model import (
     Alphabet,
@@ -65,12 +66,14 @@ class CaseResult:
 
 
 def ordinary_input(workload: Workload) -> Input:
-    """Return a small input from a workload's generator.
+    """Return a small input from a workload's generator, or the beginning of what else it takes.
 
     That of a program has a synchronization every few events; event times of a query's are drawn
     apart until its windows open and close often; `Workload.small` has the last word.
     """
     program = workload.program
+    if workload.source is not None:
+        return _apart(_beginning(workload), program)
     dense: dict[str, object] = {}
     if isinstance(program, DGSProgram):
         dense = {name: EVENTS_PER_SYNC for name in workload.parameters if "_per_" in name}
@@ -91,6 +94,15 @@ def ordinary_input(workload: Workload) -> Input:
         )
     alphabet = Alphabet(kinds=workload.program.kinds, keys=workload.keys(params))
     return _apart(Input(alphabet=alphabet, streams=tuple(streams)), program)
+
+
+def _beginning(workload: Workload) -> Input:
+    """Return the first events of a workload's own input, which the catalogue then has."""
+    data = ensure(workload, {}, EVENTS, SEED).load()
+    ts = np.sort(np.concatenate([stream.ts for stream in data.streams]))
+    last = ts[min(EVENTS, len(ts)) - 1] if len(ts) else 0
+    ends = [int(np.searchsorted(stream.ts, last, side="right")) for stream in data.streams]
+    return kept(data, dict(enumerate(ends)))
 
 
 def _apart(data: Input, program: Program) -> Input:

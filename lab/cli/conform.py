@@ -40,7 +40,7 @@ def conform(
     """
     from lab.conform.suite import TIMEOUT_S, variants_of
     from lab.conform.suite import conform as try_one
-    from workloads.registry import NAMES, workload
+    from workloads.registry import names, workload
 
     chosen = variants_of(name, variants)
     for reference in workloads:
@@ -49,7 +49,7 @@ def conform(
     if not as_json:
         click.echo(ROW.format("workload", "variant", "right", "refused", "wrong", "crash"))
     for variant in chosen:
-        for reference in workloads or NAMES:
+        for reference in workloads or names():
             one = try_one(name, variant, reference, timeout_s=timeout_s or TIMEOUT_S)
             found.append(one)
             if not as_json:

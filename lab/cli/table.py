@@ -13,11 +13,9 @@ from lab.run.search.state import State
 from reports.baseline import ALONE, UNDECLARED
 from reports.numbers import Quantity
 from reports.run_warnings import warnings_of
+from reports.summary import BY_REFERENCE, REFERENCE
 from reports.table import HeadlineRow, headline_table
 from results.store import Row
-from workloads.model.workload import REFERENCE
-
-NO_ORACLE = "checked against the reference engine, not an independent oracle"
 
 # A reason in a table is a hint; the log and the report have all of it.
 LONGEST_REASON = 400
@@ -46,7 +44,7 @@ def print_results(
     print_searches(searches, console)
     weak = dict.fromkeys(row["workload"] for row in rows if row.get("checked_by") == REFERENCE)
     for workload in weak:
-        console.print(f"{workload}: {NO_ORACLE}", highlight=False)
+        console.print(f"{workload}: {BY_REFERENCE}", highlight=False)
     for warning in warnings_of(rows):
         where = f" ({warning.where})" if warning.where else ""
         words = f"warning, {warning.trials} of {len(rows)} trials{where}: {warning.text}"

@@ -11,7 +11,7 @@ from engines.protocol import Variant
 from lab.conform.suite import TIMEOUT_S, Conformance, conform, variants_of
 from lab.errors import LabError
 from workloads.model import ModelError
-from workloads.registry import NAMES
+from workloads.registry import names
 from workloads.registry import workload as find_workload
 
 
@@ -31,7 +31,7 @@ def collected(
         except (EngineError, ModelError) as error:
             raise pytest.UsageError(str(error)) from error
         for variant in variants:
-            for reference in workloads or NAMES:
+            for reference in workloads or names():
                 yield ConformItem.from_parent(
                     session,
                     name=f"lab-engine[{engine}-{variant.name}-{reference}]",

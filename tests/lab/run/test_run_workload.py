@@ -200,3 +200,9 @@ def test_a_kernel_of_the_cache_serves_the_same_function_in_another_file(
         code, out, _ = run_lab(capsys, file, "--engine", "multicore")
         assert code == EXIT_OK, read_run(Path(out[-1])).rows[0]["reason"]
     assert len(list((tmp_path / "cache" / "kernels").glob("*.py"))) == 2  # of update, in two loops
+
+
+def test_an_engine_is_tried_on_a_workload_of_ones_own(capsys, path: Path):
+    assert call(["conform", "multicore", "--workload", str(path), "--variant", "dgs"]) == EXIT_OK
+    said = capsys.readouterr().out
+    assert "wrong" in said and "crash:" not in said
