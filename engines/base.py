@@ -135,7 +135,7 @@ class BaseEngine(ABC):
 class BatchEngine(BaseEngine):
     """An engine that computes the whole answer from the whole input, which lies in memory."""
 
-    known_variants = (
+    known_variants: ClassVar[tuple[Variant, ...]] = (
         Variant(
             name="batch",
             summary="the whole input at once, from memory",
@@ -213,7 +213,7 @@ class PreparedBatch:
 class StreamingEngine(BaseEngine):
     """An engine that takes one event after the other, in total order, as soon as it is due."""
 
-    known_variants = (
+    known_variants: ClassVar[tuple[Variant, ...]] = (
         Variant(
             name="streaming",
             summary="one event at a time, in total order",

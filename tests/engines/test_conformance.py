@@ -26,10 +26,7 @@ NATIVE = {
     "multicore": Setting(variant="dgs", workers=2, batch=64),
     "reference": Setting(variant="sequential", workers=1),
 }
-DATAFRAME = {
-    "numpy": Setting(variant="numpy", workers=1),
-    "polars": Setting(variant="polars", workers=1),
-}
+DATAFRAME = Setting(variant="numpy", workers=1)
 SPARK = {
     variant: Setting(variant=variant, workers=2, options={"warm_up_rounds": 1})
     for variant in ("streaming", "batch", "cached")
@@ -77,7 +74,6 @@ CELLS = [
     for engine_name in NATIVE
     for name in (PROGRAMS if engine_name == "multicore" else workload_names())
 ]
-LINES = [pytest.param(v, name, id=f"{v}-{name}") for v in DATAFRAME for name in PROGRAMS]
 ENGINES = [
     *(pytest.param(name, setting, id=name) for name, setting in NATIVE.items()),
     pytest.param("spark", SPARK["streaming"], id="spark", marks=pytest.mark.spark),
@@ -85,13 +81,17 @@ ENGINES = [
 """Those that a crash could leave threads or processes of; the data-frame lines have none."""
 
 
+OWN_ENVIRONMENT = ("polars",)
+"""Engines with an environment of their own, tried in processes of theirs: test_<name>.py."""
+
+
 def test_every_installed_engine_is_in_this_suite():
-    assert set(names()) == {*NATIVE, "dataframe", "spark"}
+    assert set(names()) == {*NATIVE, "dataframe", "spark", *OWN_ENVIRONMENT}
 
 
 def test_every_variant_of_every_engine_is_in_this_suite():
     known = {name: {setting.variant} for name, setting in NATIVE.items()}
-    known |= {"dataframe": set(DATAFRAME), "spark": set(SPARK)}
+    known |= {"dataframe": {DATAFRAME.variant}, "spark": set(SPARK)}
     known["multicore"] |= set(ELSEWHERE)
     for name in set(known) - {"fake"}:
         assert {variant.name for variant in engine(name).variants()} == known[name]
@@ -124,9 +124,9 @@ def test_engine_conforms(engine_name, name, case, tmp_path):
 
 @pytest.mark.pairwise
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize(("variant", "name"), LINES)
-def test_data_frame_lines_conform(variant, name, case, tmp_path):
-    found = run_case(engine("dataframe"), workload(name), case, DATAFRAME[variant], tmp_path)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_data_frame_lines_conform(name, case, tmp_path):
+    found = run_case(engine("dataframe"), workload(name), case, DATAFRAME, tmp_path)
     assert found.problems == ()
     refused = case.name in ("a single stream", "more workers than streams")
     assert (found.unsupported is not None) == refused
@@ -199,7 +199,7 @@ def test_engine_leaves_no_native_thread(engine_name, tmp_path):
             engine(engine_name),
             workload("event_window"),
             CASES[0],
-            {**NATIVE, "dataframe": DATAFRAME["polars"]}[engine_name],
+            {**NATIVE, "dataframe": DATAFRAME}[engine_name],
             tmp_path / attempt,
         )
         # A thread that has been joined may be listed for a moment longer.

@@ -429,7 +429,7 @@ def test_demo_runs_each_engine_beside_its_like_and_real_input_beside_them(small_
     ids = [cell.id for cell in cells(text)]
     for name in ("event_window", "page_view_join", "fraud_detection"):
         multicore = [f"multicore/dgs/w{w}/b{batch}" for w in (1, 2) for batch in (1, 4096)]
-        lines = ["dataframe/numpy/w1", "dataframe/polars/w1", "spark/cached/w2"]
+        lines = ["dataframe/numpy/w1", "spark/cached/w2"]
         for rest in (*multicore, *lines, "spark/streaming/w2", "reference/sequential/w1"):
             assert f"{name}/{rest}" in ids
     for name in ("page_view_join@nasa", "keyed_counter@wikipedia"):

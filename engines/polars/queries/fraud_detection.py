@@ -2,20 +2,22 @@
 
 import polars as pl
 
-from engines.dataframe.polars_lines.tables import Tables, ends, run_sums
+from engines.polars.markers import cut, ends, run_sums
+from engines.polars.tables import Tables
 from workloads.suite.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
 
 
-def line(tables: Tables) -> list[pl.DataFrame]:
+def answer(tables: Tables) -> list[pl.DataFrame]:
     """Return the aggregates of the rules, and each stream's fraudulent transactions."""
-    rules = tables.in_order("value")
-    cuts = {src: ends(rules, src, table) for src, table in tables.bulk}
+    streams = cut(tables)
+    rules = streams.in_order("value")
+    cuts = {src: ends(rules, src, table) for src, table in streams.bulk}
     sums = pl.zeros(len(rules), pl.Int64, eager=True)
-    for src, table in tables.bulk:
+    for src, table in streams.bulk:
         sums = sums + run_sums(table["value"], cuts[src])
     models = pl.concat([pl.Series([0]), (sums + rules["value"]) % MODULUS])
     aggregates = rules.select("ts", _kind(AGGREGATE), sums.alias("value"), "src")
-    return [aggregates, *(_frauds(*own, cuts[own[0]], models) for own in tables.bulk)]
+    return [aggregates, *(_frauds(*own, cuts[own[0]], models) for own in streams.bulk)]
 
 
 def _frauds(src: int, table: pl.DataFrame, cuts: pl.Series, models: pl.Series) -> pl.DataFrame:

@@ -2,13 +2,15 @@
 
 import polars as pl
 
-from engines.dataframe.polars_lines.tables import Tables, last
+from engines.polars.markers import Cut, cut, last
+from engines.polars.tables import Tables
 from workloads.suite.page_view_join.program import NO_USER, UPDATE, VIEW
 
 
-def line(tables: Tables) -> list[pl.DataFrame]:
+def answer(tables: Tables) -> list[pl.DataFrame]:
     """Return updates with what they replace, and each stream's views with their metadata."""
-    updates = tables.in_order("meta").with_columns(pl.col("meta").cast(pl.Int32))
+    streams = cut(tables)
+    updates = streams.in_order("meta").with_columns(pl.col("meta").cast(pl.Int32))
     replaced = updates.select(
         "ts",
         pl.lit(UPDATE, pl.Int8).alias("kind"),
@@ -17,13 +19,13 @@ def line(tables: Tables) -> list[pl.DataFrame]:
         pl.col("meta").shift(1).over("key").fill_null(0),
         "src",
     )
-    return [replaced, *(_views(tables, src, table, updates) for src, table in tables.bulk)]
+    return [replaced, *(_views(streams, src, table, updates) for src, table in streams.bulk)]
 
 
-def _views(tables: Tables, src: int, table: pl.DataFrame, updates: pl.DataFrame) -> pl.DataFrame:
+def _views(streams: Cut, src: int, table: pl.DataFrame, updates: pl.DataFrame) -> pl.DataFrame:
     # An update is in force from the first event time of the stream that comes after it.
     since = updates.select((last(src) + 1).alias("since").set_sorted(), "key", "meta")
-    views = table.select("ts", tables.key(table), "user")
+    views = table.select("ts", streams.key(table), "user")
     return views.join_asof(
         since, left_on="ts", right_on="since", by="key", check_sortedness=False
     ).select(

@@ -2,23 +2,25 @@
 
 import polars as pl
 
-from engines.dataframe.polars_lines.tables import Tables, last
+from engines.polars.markers import Cut, cut, last
+from engines.polars.tables import Tables
 
 
-def line(tables: Tables) -> list[pl.DataFrame]:
+def answer(tables: Tables) -> list[pl.DataFrame]:
     """Return one count per reset."""
-    resets = tables.in_order().with_row_index("reset")
-    parts = [_counts(tables, src, table, resets) for src, table in tables.bulk]
+    streams = cut(tables)
+    resets = streams.in_order().with_row_index("reset")
+    parts = [_counts(streams, src, table, resets) for src, table in streams.bulk]
     nothing = pl.DataFrame(schema={"reset": pl.UInt32, "count": pl.Int64})
     counts = pl.concat([nothing, *parts]).group_by("reset").sum()
     found = resets.join(counts, on="reset", how="left", maintain_order="left")
     return [found.select("ts", "key", pl.col("count").fill_null(0), "src")]
 
 
-def _counts(tables: Tables, src: int, table: pl.DataFrame, resets: pl.DataFrame) -> pl.DataFrame:
+def _counts(streams: Cut, src: int, table: pl.DataFrame, resets: pl.DataFrame) -> pl.DataFrame:
     until = resets.select(last(src).alias("until").set_sorted(), "key", "reset")
     return (
-        table.select("ts", tables.key(table))
+        table.select("ts", streams.key(table))
         .join_asof(
             until,
             left_on="ts",

@@ -2,13 +2,15 @@
 
 import polars as pl
 
-from engines.dataframe.polars_lines.tables import Tables, ends, run_sums
+from engines.polars.markers import cut, ends, run_sums
+from engines.polars.tables import Tables
 
 
-def line(tables: Tables) -> list[pl.DataFrame]:
+def answer(tables: Tables) -> list[pl.DataFrame]:
     """Return one sum per barrier."""
-    barriers = tables.in_order()
+    streams = cut(tables)
+    barriers = streams.in_order()
     sums = pl.zeros(len(barriers), pl.Int64, eager=True)
-    for src, table in tables.bulk:
+    for src, table in streams.bulk:
         sums = sums + run_sums(table["value"], ends(barriers, src, table))
     return [barriers.select("ts", sums.alias("sum"), "src")]

@@ -1,25 +1,29 @@
-"""Streams as data frames, markers in total order, and where they cut a stream."""
+"""Many bulk events and the few markers that cut them: where they do, and markers in total order.
 
-from collections.abc import Sequence
+That is the shape of all programs with DGS here (kind 0: values, views, transactions, increments;
+kind 1: barriers, updates, rules, resets).
+"""
+
 from dataclasses import dataclass
 
 import polars as pl
 
-from engines.dataframe.streams import Streams
-from workloads.model import ListColumn, Stream
+from engines.polars.tables import Tables
+
+BULK, MARKER = 0, 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tables:
+class Cut:
     """An input as one data frame a stream: `ts`, `tag` where it has one, and its fields.
 
     Attributes:
-        bulk, markers: index of the stream and its table.
+        bulk, markers: index of the stream, which breaks ties in event time, and its table.
         kinds: number of kinds: a tag is key x kinds + kind.
     """
 
-    bulk: Sequence[tuple[int, pl.DataFrame]]
-    markers: Sequence[tuple[int, pl.DataFrame]]
+    bulk: list[tuple[int, pl.DataFrame]]
+    markers: list[tuple[int, pl.DataFrame]]
     kinds: int
 
     def key(self, table: pl.DataFrame) -> pl.Expr:
@@ -43,13 +47,15 @@ class Tables:
         return pl.concat([empty, *parts]).sort("ts", "src", maintain_order=True)
 
 
-def tables(streams: Streams) -> Tables:
-    """Return the streams as data frames over the same memory."""
-    return Tables(
-        bulk=[(src, _table(stream)) for src, stream in streams.bulk],
-        markers=[(src, _table(stream)) for src, stream in streams.markers],
-        kinds=streams.kinds,
-    )
+def cut(tables: Tables) -> Cut:
+    """Return the streams as data frames; those in files are read here."""
+    kinds = [BULK, MARKER]
+    every = [(kind, table) for kind in kinds for table in tables.of(kind)]
+    frames = pl.collect_all([table.rows for _, table in every])
+    found: dict[int, list[tuple[int, pl.DataFrame]]] = {kind: [] for kind in kinds}
+    for (kind, table), frame in zip(every, frames, strict=True):
+        found[kind].append((table.src, frame))
+    return Cut(bulk=found[BULK], markers=found[MARKER], kinds=tables.kinds)
 
 
 def last(src: int) -> pl.Expr:
@@ -68,9 +74,3 @@ def run_sums(values: pl.Series, end: pl.Series) -> pl.Series:
         return pl.zeros(len(end), pl.Int64, eager=True)
     upto = values.cum_sum().gather((end - 1).clip(0)) * (end > 0).cast(pl.Int64)
     return upto - upto.shift(1, fill_value=0)
-
-
-def _table(stream: Stream) -> pl.DataFrame:
-    columns = {"ts": stream.ts} | ({} if stream.tag is None else {"tag": stream.tag})
-    plain = {n: v for n, v in stream.payload.items() if not isinstance(v, ListColumn)}
-    return pl.DataFrame(columns | plain).with_columns(pl.col("ts").set_sorted())

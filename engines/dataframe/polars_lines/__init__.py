@@ -1,1 +1,0 @@
-"""Each workload in Polars, on its own pool of threads."""

@@ -1,0 +1,1 @@
+"""Polars: each workload as the data-frame query that a user of it would write."""

@@ -1,0 +1,1 @@
+"""A module for each workload: `answer(tables)` gives its outputs, in order, or by partitions."""

@@ -1,0 +1,19 @@
+"""Forward: both streams in order of time, every tuple repeated."""
+
+import polars as pl
+
+from engines.polars.tables import Tables
+from workloads.suite.forward.generate import FIELDS
+
+
+def answer(tables: Tables) -> pl.LazyFrame:
+    """Return (ts, id, value), each tuple `copies` times."""
+    fields = FIELDS.names or ()
+    both = pl.concat([tables.events(kind, *fields) for kind in range(tables.kinds)])
+    copies = pl.LazyFrame({"copy": range(tables.number("copies"))})
+    return (
+        both.sort("ts", maintain_order=True)
+        .with_columns(pl.col("ts") + 1)
+        .join(copies, how="cross", maintain_order="left")
+        .drop("copy")
+    )

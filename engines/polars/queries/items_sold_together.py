@@ -1,0 +1,59 @@
+"""Items sold together: runs of lines of one ticket, their different items paired, and counted.
+
+A ticket is over when another one comes to its place, which is its number modulo `open_tickets`: so
+tickets are runs of equal numbers among the lines of a place.
+"""
+
+import polars as pl
+
+from engines.polars.ranking import hours_of, listed
+from engines.polars.tables import Tables
+from workloads.inputs.retail.ids import Ids, parse_ids
+
+
+def answer(tables: Tables) -> pl.LazyFrame:
+    """Return (ts, since, rank, item_1, item_2, count), by hour, then rank."""
+    hour_ms = tables.number("hour_ms")
+    pairs = _pairs(tables).with_columns((pl.col("ts") // hour_ms).alias("hour"))
+    counts = (
+        pairs.group_by("hour", "item_1", "item_2")
+        .agg(pl.len().cast(pl.Int64).alias("count"))
+        .filter(pl.col("count") > tables.number("more_than"))
+        .join(hours_of(pairs), on="hour")
+    )
+    return listed(counts, tables.number("top"), hour_ms)
+
+
+def _pairs(tables: Tables) -> pl.LazyFrame:
+    """Return (ts, item_1, item_2) of all pairs of a ticket, at the time of the later item."""
+    stores, categories = (
+        parse_ids(name, str(tables.params[name])) for name in ("stores", "categories")
+    )
+    place, ticket = pl.col("place"), pl.col("ticket")
+    items = (
+        tables.events(0, "ticket", "item", "store", "category")
+        .filter(_among("store", stores) & _among("category", categories))
+        .with_columns((ticket % tables.number("open_tickets")).alias("place"))
+        .sort("place", maintain_order=True)
+        .with_columns(
+            (place.ne_missing(place.shift()) | ticket.ne_missing(ticket.shift()))
+            .cum_sum()
+            .alias("run")
+        )
+        .unique(["run", "item"], keep="first", maintain_order=True)
+        .select("ts", "item", "run", pl.int_range(pl.len()).over("run").alias("nth"))
+        .filter(pl.col("nth") < tables.number("most_items"))
+    )
+    return (
+        items.join(items, on="run", suffix="_before")
+        .filter(pl.col("nth_before") < pl.col("nth"))
+        .select(
+            "ts",
+            pl.min_horizontal("item", "item_before").alias("item_1"),
+            pl.max_horizontal("item", "item_before").alias("item_2"),
+        )
+    )
+
+
+def _among(field: str, ids: Ids) -> pl.Expr:
+    return pl.lit(True) if ids.every else pl.col(field).is_in(ids.among)

@@ -1,0 +1,41 @@
+"""Last views before a purchase: views numbered by user, each purchase joined with the last ones.
+
+An as-of join finds how many views a purchase has before it; the last ones follow by their number.
+"""
+
+import polars as pl
+
+from engines.polars.ranking import lists_so_far
+from engines.polars.tables import Tables
+from workloads.inputs.retail.ids import parse_ids
+
+
+def answer(tables: Tables) -> pl.LazyFrame:
+    """Return (ts, since, rank, item_1, item_2, count), by hour, then rank."""
+    item, views = tables.number("item"), tables.number("views")
+    categories = parse_ids("categories", str(tables.params["categories"]))
+    clicks = tables.events(0, "user", "item", "sale", "category").filter(pl.col("user") != 0)
+    clicks = clicks.with_row_index("row").with_columns(pl.col("row").set_sorted())
+    among = pl.lit(True) if categories.every else pl.col("category").is_in(categories.among)
+    viewed = clicks.filter((pl.col("sale") == 0) & among).with_columns(
+        pl.int_range(1, pl.len() + 1).over("user").alias("nth")
+    )
+    bought = clicks.filter((pl.col("sale") != 0) & (pl.col("item") == item))
+    latest = bought.select("row", "user", "ts").join_asof(
+        viewed.select("row", "user", "nth"), on="row", by="user", check_sortedness=False
+    )
+    wanted = (
+        latest.drop_nulls("nth")
+        .select(
+            pl.col("ts").alias("bought"),
+            "user",
+            pl.int_ranges(pl.max_horizontal(pl.col("nth") - views, 0) + 1, pl.col("nth") + 1),
+        )
+        .explode("nth")
+    )
+    seen = (
+        wanted.join(viewed.select("user", "nth", "ts", "item"), on=["user", "nth"])
+        .filter(pl.col("bought") - pl.col("ts") <= tables.number("within_ms"))
+        .select(pl.col("bought").alias("ts"), pl.col("item").alias("other"))
+    )
+    return lists_so_far(seen, item, tables.number("top"), tables.number("hour_ms"))

@@ -1,0 +1,17 @@
+"""Segment changes: each report beside the one before it of the same vehicle."""
+
+import polars as pl
+
+from engines.polars.tables import Tables
+from workloads.inputs.linear_road.schema import FIELDS, REPORT
+
+_BYTE = 256
+
+
+def answer(tables: Tables) -> pl.LazyFrame:
+    """Return the reports of vehicles that enter a segment."""
+    reports = tables.events(0, *(FIELDS.names or ())).filter(pl.col("type") == REPORT)
+    xway, direction, segment = (pl.col(name).cast(pl.Int64) for name in ("xway", "dir", "seg"))
+    place = (xway * _BYTE + direction) * _BYTE + segment
+    moved = place.ne_missing(place.shift().over("vid"))
+    return reports.filter(moved)

@@ -1,0 +1,11 @@
+"""Position reports: a filter."""
+
+import polars as pl
+
+from engines.polars.tables import Tables
+from workloads.inputs.linear_road.schema import FIELDS, REPORT
+
+
+def answer(tables: Tables) -> pl.LazyFrame:
+    """Return all position reports."""
+    return tables.events(0, *(FIELDS.names or ())).filter(pl.col("type") == REPORT)

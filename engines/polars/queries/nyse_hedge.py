@@ -1,0 +1,89 @@
+"""Hedges: left trades of a window's length at a time, joined by the wanted range of distances.
+
+With d = (price - average) / average, a pair matches when d of the right trade lies between `lower`
+and `upper` times d of the left one: an inequality join on two conditions. The range is a little too
+wide, for its quotients are rounded; what is found is then tested by the definition.
+"""
+
+import polars as pl
+
+from engines.polars.tables import Tables
+
+_MARGIN = 1e-9
+"""Relative; rounding of quotients is below 1e-15."""
+
+_OUTPUT = {
+    "ts": pl.Int64,
+    "l_id": pl.Int32,
+    "l_price": pl.Int32,
+    "r_id": pl.Int32,
+    "r_price": pl.Int32,
+}
+
+
+def answer(tables: Tables) -> pl.DataFrame:
+    """Return (ts, l_id, l_price, r_id, r_price), by time."""
+    window = tables.number("ws_ms")
+    left, right = (
+        _moved(tables.events(kind, "id", "price", "average"), kind).collect() for kind in (0, 1)
+    )
+    bounds = [float(tables.params[name]) for name in ("lower", "upper")]
+    one, other = (pl.col("l_distance") * bound for bound in bounds)
+    least, most = pl.min_horizontal(one, other), pl.max_horizontal(one, other)
+    left = left.with_columns(
+        (least - least.abs() * _MARGIN).alias("least"), (most + most.abs() * _MARGIN).alias("most")
+    )
+    parts = [pl.DataFrame(schema=_OUTPUT)]
+    begin = 0
+    while begin < len(left):
+        first = left["l_ts"][begin]
+        end = int(left["l_ts"].search_sorted(first + window, side="right"))
+        low = int(right["r_ts"].search_sorted(first - window, side="left"))
+        high = int(right["r_ts"].search_sorted(left["l_ts"][end - 1] + window, side="right"))
+        here, near = left[begin:end].lazy(), right[low:high].lazy()
+        parts.append(_hedges(here, near, window, bounds).collect())
+        begin = end
+    return pl.concat(parts).sort("ts", maintain_order=True)
+
+
+def _moved(trades: pl.LazyFrame, kind: int) -> pl.LazyFrame:
+    """Return the trades that can match, with their distances; columns begin with `l_` or `r_`."""
+    price, average = (pl.col(name).cast(pl.Int64) for name in ("price", "average"))
+    can = (average != 0) if kind else (average != 0) & (price != average)
+    return (
+        trades.filter(can)
+        .with_columns(
+            (price - average).alias("moved"),
+            average.cast(pl.Float64).alias("average"),
+            ((price - average) / average).alias("distance"),
+        )
+        .select(pl.all().name.prefix("r_" if kind else "l_"))
+    )
+
+
+def _hedges(
+    left: pl.LazyFrame, right: pl.LazyFrame, window: int, bounds: list[float]
+) -> pl.LazyFrame:
+    num = pl.col("r_moved") * pl.col("l_average")
+    den = pl.col("l_moved") * pl.col("r_average")
+    low, high = (den * bound for bound in bounds)
+    within = num.is_between(pl.min_horizontal(low, high), pl.max_horizontal(low, high))
+    return (
+        left.join_where(
+            right,
+            pl.col("r_distance") >= pl.col("least"),
+            pl.col("r_distance") <= pl.col("most"),
+        )
+        .filter(
+            (pl.col("l_ts") - pl.col("r_ts")).abs() <= window,
+            pl.col("l_id") != pl.col("r_id"),
+            within,
+        )
+        .select(
+            (pl.max_horizontal("l_ts", "r_ts") + 1).alias("ts"),
+            "l_id",
+            "l_price",
+            "r_id",
+            "r_price",
+        )
+    )

@@ -1,0 +1,52 @@
+"""What the tests of engines with an environment of their own share: they run in other processes."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from engines import environment
+from engines.protocol import Engine
+from lab.conform.suite import State, conform, variants_of
+from tests.examples import examples
+
+RETAIL = Path(__file__).parents[1] / "workloads" / "suite"
+"""Where the strategies of retail input are."""
+
+
+def made(engine: type[Engine]):
+    """Skip a module's tests, loudly, where the engine's environment is not made."""
+    lacking = environment.lacking(engine.name, environment.wanted_by(engine))
+    return pytest.mark.skipif(
+        lacking is not None, reason=f"{engine.name.upper()} IS NOT TESTED: {lacking}"
+    )
+
+
+def check_conformance(engine: str, variant: str, workload: str, refused: set[str]) -> None:
+    """Check that every case of the suite is right, but for those that are refused."""
+    (chosen,) = variants_of(engine, (variant,))
+    found = conform(engine, chosen, workload)
+    assert found.failures == ()
+    assert {seen.case for seen in found.of(State.REFUSED)} == refused
+
+
+def check_random_inputs(engine: str, variant: str, workloads: Sequence[str]) -> None:
+    """Check random inputs, of which enough are supported, and enough have an answer."""
+    wanted = examples(120)
+    done = subprocess.run(
+        [
+            *(sys.executable, str(Path(__file__).with_name("random_inputs.py"))),
+            *(engine, variant, str(wanted), *workloads),
+        ],
+        env={**os.environ, "PYTHONPATH": str(RETAIL)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    for line in done.stdout.splitlines():
+        _, answered, with_outputs = line.split()
+        assert int(answered) >= wanted and int(with_outputs) > wanted / 20, line
