@@ -65,9 +65,8 @@ class Tables:
 def scanned(dataset: Dataset, workload: Workload) -> Tables:
     """Return an input over its files; nothing is read yet."""
     event = workload.program.event
-    columns: dict[str, Column] = {"ts": np.empty(0, np.int64)} | {
-        name: np.empty(0, event[name]) for name in event.names or ()
-    }
+    columns: dict[str, Column] = {"ts": np.empty(0, np.int64)}
+    columns |= {name: np.empty(0, event[name]) for name in event.names or ()}
     if isinstance(workload.program, Query):
         lists = workload.program.operators[0].lists
         columns |= {name: ListColumn.of([], dtype) for name, dtype in lists.items()}
