@@ -38,7 +38,7 @@ HELP = "any table (CSV, Parquet, Arrow) for any workload"
     required=True,
     metavar="ts=...,key=...,kind=...,FIELD=...",
     help="Which column holds what: event times, keys and kinds where the program has them, and "
-    "each field that is not called as its column (FIELD=-: there is none, and it reads as 0). "
+    "each field that is not called as its column (FIELD=-: there is none, and it is 0). "
     "kind=NAME may also be the kind of all rows. Names are those of the first line, or numbers "
     "from 1 where it is no header; @file is the name of a row's file, @row its number. May be "
     "given several times.",

@@ -14,7 +14,7 @@ from workloads.datasets.imports.dictionary import Numbering
 from workloads.datasets.imports.rows import Rows, RowsWriter, taken
 from workloads.datasets.imports.words import tokens
 from workloads.datasets.tables.cells import is_text, numbers, plain, shown
-from workloads.datasets.tables.table import FILE, Chunk, Part, Table
+from workloads.datasets.tables.table import FILE, NO_COLUMN, Chunk, Part, Table
 from workloads.datasets.tables.times import Clock
 from workloads.datasets.tables.wanted import KEY, KIND, TS, Chosen, Wanted, choose
 from workloads.model import ListColumn
@@ -234,7 +234,7 @@ class _Block:
     def _field(self, name: str, dtype: np.dtype[Any], rows: int) -> "npt.NDArray[Any] | pa.Array":
         role = f".{name}"
         if role not in self._cells:
-            self._empty[name] = np.ones(rows, np.bool_)
+            self._empty[name] = self._absent(name, rows)
             return np.zeros(rows, dtype)
         if name in self._table.ids:
             return self._texts(role)
@@ -243,6 +243,10 @@ class _Block:
         self._note(role, cells.bad)
         return cells.values
 
+    def _absent(self, name: str, rows: int) -> npt.NDArray[np.bool_]:
+        """Return where a field has nothing that has no column: nowhere, when it is to be 0."""
+        return np.full(rows, self._table.columns.get(name) != NO_COLUMN)
+
     def _list(self, name: str, dtype: np.dtype[Any], rows: int) -> "ListColumn | pa.Array":
         """Return lists of numbers, or of texts that are still to be numbered."""
         import pyarrow as pa
@@ -250,7 +254,7 @@ class _Block:
         role = f".{name}"
         cells = self._cells.get(role)
         if cells is None:
-            self._empty[name] = np.ones(rows, np.bool_)
+            self._empty[name] = self._absent(name, rows)
             return ListColumn(np.zeros(rows + 1, np.int64), np.empty(0, dtype))
         kind = cells.type
         if is_text(kind):
