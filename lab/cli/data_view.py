@@ -9,6 +9,9 @@ from workloads.datasets.dataset import Dataset
 from workloads.datasets.invented import invented_words
 from workloads.datasets.manifest import ID_SHOWN, dictionaries
 
+_MOST_FILES = 5
+"""Files of an import that are named; `show --json` has all."""
+
 
 def print_dataset(dataset: Dataset, catalog: Catalog) -> None:
     """Print a dataset for people: facts, then a table of its streams."""
@@ -84,7 +87,9 @@ def origin_words(dataset: Dataset) -> str:
     origin = dataset.origin
     files, params = origin.get("files"), origin.get("params", {})
     if isinstance(files, list):
-        names = ", ".join(str(file["name"]) for file in files) or origin.get("table")
+        names = ", ".join(str(file["name"]) for file in files[:_MOST_FILES]) or origin.get("table")
+        if more := len(files[_MOST_FILES:]):
+            names = f"{names}, and {more} more"
         return f"import {origin.get('import')}: {names}"
     assert isinstance(params, dict), "manifest.read checks it"
     words = " ".join(f"{name}={value}" for name, value in params.items())

@@ -121,6 +121,16 @@ def test_what_cannot_be_is_refused_before_anything_is_read(tmp_path: Path):
     assert not (tmp_path / "data").exists()
 
 
+def test_of_many_files_the_first_are_named(tmp_path: Path):
+    for number in range(7):
+        text(tmp_path / f"{number}.csv", "t,value", f"{number},1")
+    said = ("--workload", "event_window", "--columns", "ts=t,kind==value")
+    root = tmp_path / "data"
+    imported(root, *said, "--file", str(tmp_path / "*.csv"))
+    listed = CliRunner().invoke(data, ["list", "--root", str(root)]).output
+    assert "import table: 0.csv, 1.csv, 2.csv, 3.csv, 4.csv, and 2 more" in listed
+
+
 def test_a_damaged_dataset_of_a_table_names_the_table(tmp_path: Path):
     file = text(tmp_path / "shop.csv", *SHOP)
     root = tmp_path / "data"
