@@ -1,6 +1,7 @@
 """Rows of a table to columns of numbers on disk, in the order in which they are read."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -218,6 +219,9 @@ class _Block:
         import pyarrow.compute as pc
 
         cells = self._cells[role]
+        if pa.types.is_floating(cells.type):  # whole numbers with holes are floats in pandas
+            with suppress(pa.ArrowInvalid):
+                cells = pc.if_else(pc.is_nan(cells), None, cells).cast(pa.int64())
         if not (is_text(cells.type) or pa.types.is_integer(cells.type)):
             raise DatasetError(
                 f"{self._where(role)} is of type {cells.type}; give a column of texts or of whole "

@@ -73,6 +73,16 @@ class TestKeysAndKinds:
         assert dataset.alphabet.keys == 2
         assert entries(dataset, "keys") == [str(key) for key in keys]
 
+    def test_whole_numbers_that_pandas_made_floats_are_keys(self, catalog: Catalog):
+        columns = {"t": [1, 2, 3], "k": [7.0, float("nan"), 5.0]}
+        with pytest.raises(DatasetError, match=r"row 2, column k: is empty; .*--max-bad 1"):
+            made(arrays(columns, ts="t", key="k", kind="increment"), COUNTER, catalog)
+        table = arrays(columns, ts="t", key="k", kind="increment", max_bad=1)
+        assert made(table, COUNTER, catalog).alphabet.keys == 8
+        columns["k"][1] = 0.5
+        with pytest.raises(DatasetError, match=r"column k is of type double; give a column of"):
+            made(arrays(columns, ts="t", key="k", kind="increment"), COUNTER, catalog)
+
     def test_a_kind_may_be_said_for_all_rows(self, catalog: Catalog):
         columns = {"t": [1, 2], "value": [5, 6]}
         for kind in ("=value", "=barrier"):
