@@ -111,6 +111,7 @@ def _file(path: Path) -> ModuleType:
     if loaded is not None:
         return loaded
     _search(path.parent)
+    _refuse_other_neighbours(path)
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None, "its name ends in .py"
     module = importlib.util.module_from_spec(spec)
@@ -126,6 +127,31 @@ def _file(path: Path) -> ModuleType:
             f"{path} cannot be loaded: {type(error).__name__}: {error}{place(error)}"
         ) from error
     return module
+
+
+def _refuse_other_neighbours(path: Path) -> None:
+    """Refuse a file beside which a module is called as one that is imported from elsewhere.
+
+    It would be given the other one: a process has one module of a name.
+
+    Raises:
+        ModelError: there is such a module, of another workload's folder.
+    """
+    folders = {
+        Path(module.__file__).parent
+        for name, module in list(sys.modules.items())
+        if name.startswith(_MODULES) and module.__file__
+    } - {path.parent}
+    neighbours = {*path.parent.glob("*.py"), *path.parent.glob("*/__init__.py")} - {path}
+    for beside in sorted(neighbours):
+        name = beside.stem if beside.parent == path.parent else beside.parent.name
+        known = getattr(sys.modules.get(name), "__file__", None)
+        if known and any(Path(known).is_relative_to(folder) for folder in folders):
+            raise ModelError(
+                f"{path} cannot be loaded: beside it is {beside.relative_to(path.parent)}, and "
+                f"{known} has been imported as {name!r} for another workload; rename one of them, "
+                "or run these workloads one after the other"
+            )
 
 
 def _search(folder: Path) -> None:

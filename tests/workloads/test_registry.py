@@ -213,3 +213,13 @@ def test_plan_check_and_build_take_all_three_forms(tmp_path: Path, site: Path, c
     assert call(["check", "mine.py:PROGRAM", "--examples", "3"]) == EXIT_OK
     assert call(["check", "mine.py:OWN"]) == EXIT_USER_ERROR
     assert "cannot get 'OWN'" in capsys.readouterr().err
+
+
+def test_neighbours_of_one_name_in_two_folders_are_not_taken_for_each_other(tmp_path: Path):
+    for folder in ("one", "two"):
+        own_file(tmp_path / folder, name=folder, more="import rule_of_both\n")
+        (tmp_path / folder / "rule_of_both.py").write_text(f"RULE = {folder!r}\n")
+    assert workload(str(tmp_path / "one" / "mine.py")).name == "one"
+    said = refused(str(tmp_path / "two" / "mine.py"))
+    assert "beside it is rule_of_both.py" in said and "one/rule_of_both.py" in said
+    assert "rename one of them" in said
