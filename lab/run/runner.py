@@ -236,6 +236,7 @@ def _make_oracle(run_dir: Path, entry: WorkloadEntry, dataset: Dataset) -> None:
     job = OracleJob(dataset=dataset, workload=entry.found_by, query=entry.query)
     result = run_trial(job, log=log, timeout_s=ORACLE_TIMEOUT_S).result
     if result.get("status") is not None:
+        by = entry.bound().checked_by
         raise LabError(
-            f"the oracle of {entry.key} failed, nothing can be verified: {result['reason']} ({log})"
+            f"the {by} of {entry.key} failed, nothing can be verified: {result['reason']} ({log})"
         )

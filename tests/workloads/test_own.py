@@ -209,3 +209,12 @@ def test_tables_in_memory_are_taken_as_they_are(catalog: Catalog):
     subject = own(COUNTER, input=arrays(ONE_ROW, ts="ts", key="key", kind="kind"), name="c")
     assert made(subject, catalog).events == 1
     assert isinstance(csv("x.csv", ts="t"), type(subject.source))
+
+
+def test_a_program_that_raises_is_said_with_its_line(tmp_path: Path, catalog: Catalog):
+    path = sensors(tmp_path, rows=10)
+    path.write_text(path.read_text().replace("+= event.value", "+= 1 // 0"))
+    subject = workload(str(path))
+    data = made(subject, catalog).load()
+    with pytest.raises(ModelError, match=r"sensors raised ZeroDivisionError.*in update \(.*sens"):
+        subject.oracle(data)

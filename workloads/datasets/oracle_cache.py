@@ -3,7 +3,8 @@
     <dataset>/expected-<workload>-<oracle version>-<hash>.parquet
 
 The hash is over the content of the dataset, the query parameters, and the oracle with all that it
-calls and reads (`workloads.model.fingerprint`). Content is compared with its checksum before it is
+calls and reads (`workloads.model.fingerprint`), for a workload without one the program and what the
+models mean. Content is compared with its checksum before it is
 read, so an answer is that of the content in its name.
 
 The whole hash and the columns' SHA-256 are in the file's metadata; a file that does not read back
@@ -14,16 +15,19 @@ each time.
 import hashlib
 import tempfile
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
+from workloads import model
 from workloads.datasets.cut import answer_before
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.manifest import canonical
 from workloads.model import Columns, Input, Workload
 from workloads.model.fingerprint import code_of
+from workloads.model.workload import REFERENCE
 
 _CHECKSUM = b"sha256"
 _MADE_FROM = b"made from"
@@ -102,8 +106,19 @@ def _hash(workload: Workload, dataset: Dataset) -> str:
     """Return a hash of what the answer depends on: content, code and query parameters."""
     content = [dataset.id, *(stream.sha256 for stream in dataset.streams)]
     code = code_of(workload.oracle, workload.program.output)
+    if workload.checked_by == REFERENCE:
+        code += _meaning()
     made_from = canonical([content, dict(workload.query_params), code])
     return hashlib.sha256(made_from.encode()).hexdigest()
+
+
+@cache
+def _meaning() -> str:
+    """Return a hash of what programs mean: of all sources of the models."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(model.__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def _checksum(answer: Columns) -> bytes:

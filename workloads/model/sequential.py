@@ -6,6 +6,7 @@ It is what the reference engine runs.
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from workloads.model.errors import ModelError, place_of
 from workloads.model.operator import Query
 from workloads.model.oplus import QueryRun
 from workloads.model.pipeline import Pipeline
@@ -18,10 +19,20 @@ from workloads.model.workload import Program
 
 
 def answer_of(program: Program, data: Input) -> Columns:
-    """Return all outputs, in the order in which they are emitted: the reference engine's answer."""
+    """Return all outputs, in the order in which they are emitted: the reference engine's answer.
+
+    Raises:
+        ModelError: the program raised; its exception is the cause.
+    """
     out = Emitter(program.output)
     events = merge(data, program).events(program)
-    apply(program, events, out, count=data.events, until_ts=data.until_ts)
+    try:
+        apply(program, events, out, count=data.events, until_ts=data.until_ts)
+    except Exception as error:
+        raise ModelError(
+            f"program {program.name} raised {type(error).__name__}: {error}, in {place_of(error)}; "
+            "run it under a debugger with the reference engine"
+        ) from error
     return out.columns(program.output)
 
 

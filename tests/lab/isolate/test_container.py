@@ -18,7 +18,7 @@ from lab.isolate.isolation import Isolation
 from lab.isolate.source import source_digest
 from lab.run.inside import translate
 from lab.run.spawn import run_trial
-from lab.trial.spec import EngineTrial
+from lab.trial.spec import EngineTrial, OracleJob
 from lab.trial.verify import make_expected
 from workloads.datasets import oracle_cache
 from workloads.datasets.cut import before, event_times
@@ -327,6 +327,18 @@ def test_every_path_of_a_specification_is_translated_also_of_a_cut_dataset(tmp_p
     assert msgspec.structs.replace(inside.job, **told) == spec
     assert [(m.inside, m.writable) for m in inside.mounts] == [("/data/0", False), ("/trial", True)]
     assert {target for _, target in inside.outputs} == {tmp_path / "series", Path("outputs")}
+
+
+@pytest.mark.parametrize("attribute", ["", ":OTHER"])
+def test_the_folder_of_a_workloads_own_file_is_there_to_be_read(tmp_path, small_dataset, attribute):
+    own = tmp_path / "own" / "sensors.py"
+    job = OracleJob(dataset=small_dataset(), workload=f"{own}{attribute}")
+    inside = translate(job, tmp_path)
+    assert inside.job.workload == f"/workload/sensors.py{attribute}"
+    (mount,) = (m for m in inside.mounts if m.inside == "/workload")
+    assert (mount.host, mount.writable) == (own.parent, False)
+    named = msgspec.structs.replace(job, workload="event_window")
+    assert translate(named, tmp_path).job.workload == "event_window"
 
 
 @pytest.mark.parametrize(
