@@ -175,6 +175,15 @@ def _ratio(metric: Metric, cell: str, against: Comparison) -> tuple[Ratio | None
     return None, ""
 
 
+def code_of(run: Run) -> str:
+    """Return of which code a run is, and whether the lab planted busy work in it to try a gate."""
+    vcs = run.meta["vcs"]
+    dirty = " with changes" if vcs.get("dirty_diff_sha256") else ""
+    planted = max((row["planted_slowdown"] or 0 for row in run.rows), default=0)
+    work = f", {planted:.0%} of planted busy work" if planted else ""
+    return f"{(vcs.get('commit') or 'no commit')[:12]}{dirty}{work}"
+
+
 def what_differs(facts: Sequence[Mapping[str, str]]) -> list[tuple[str, tuple[str, ...]]]:
     """Return the facts that are not the same in all runs, with the text of each run.
 

@@ -10,7 +10,15 @@ from reports.figures.ratios import Bar, ratio_panel
 from reports.page.frame import fill, write_whole
 from reports.page.inline_svg import inline
 from reports.page.provenance import sections
-from reports.side_by_side import LETTERS, SideBySide, Table, noted, side_by_side, what_differs
+from reports.side_by_side import (
+    LETTERS,
+    SideBySide,
+    Table,
+    code_of,
+    noted,
+    side_by_side,
+    what_differs,
+)
 from reports.summary import BY_REFERENCE, cells_by_reference
 from results.compare import BETTER, WORSE
 from results.differences import Comparable
@@ -55,10 +63,8 @@ def write_comparison(
 
 
 def _about(run: Run) -> str:
-    vcs = run.meta["vcs"]
-    dirty = " with changes" if vcs.get("dirty_diff_sha256") else ""
-    commit = (vcs.get("commit") or "no commit")[:12]
-    return f"commit {commit}{dirty}, {len(run.rows)} trials, {run.meta['host'].get('cpu_model')}"
+    host = run.meta["host"].get("cpu_model")
+    return f"commit {code_of(run)}, {len(run.rows)} trials, {host}"
 
 
 def _figures(table: Table, found: SideBySide, names: Sequence[str]) -> list[str]:

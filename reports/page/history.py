@@ -8,7 +8,7 @@ from typing import Any
 from reports.figures.history import draw_history
 from reports.page.frame import fill, write_whole
 from reports.page.provenance import sections
-from reports.side_by_side import noted, what_differs, write_value
+from reports.side_by_side import code_of, noted, what_differs, write_value
 from reports.steps import History, Track, began, history
 from reports.summary import BY_REFERENCE, cells_by_reference
 from results.compare import METRICS
@@ -81,13 +81,11 @@ def _listed(runs: Sequence[Run], names: Sequence[str]) -> list[_Listed]:
     ]  # fmt: skip
     listed = []
     for place, (run, name) in enumerate(zip(runs, names, strict=True)):
-        vcs = run.meta["vcs"]
-        dirty = " with changes" if vcs.get("dirty_diff_sha256") else ""
         listed.append(
             _Listed(
                 name=name,
                 began=began(run),
-                commit=(vcs.get("commit") or "no commit")[:12] + dirty,
+                commit=code_of(run),
                 trials=len(run.rows),
                 changed=what_differs(facts[place - 1 : place + 1]) if place else [],
             )
