@@ -17,6 +17,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from engines.errors import EngineError
+from workloads.places import user_folder
 
 ROOT_VARIABLE = "LAB_ENGINES"
 """Where environments lie, if not below that of the lab."""
@@ -59,8 +60,7 @@ def _root() -> Path:
     if sys.prefix != sys.base_prefix:
         return Path(sys.prefix) / "engines"
     # The system's Python: its folders are not the user's.
-    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(data) / "stream-lab" / "engines"
+    return user_folder() / "engines"
 
 
 def command(name: str) -> str:

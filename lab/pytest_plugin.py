@@ -137,8 +137,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--lab-data",
         metavar="DIR",
         type=Path,
-        help=f"where lab_trial keeps datasets (default: ${DATA_VARIABLE}, else data in the root "
-        "directory); generating one takes seconds, finding it none",
+        help=f"where lab_trial keeps datasets (default: ${DATA_VARIABLE}, else the usual "
+        "catalogue); generating one takes seconds, finding it none",
     )
 
 
@@ -146,7 +146,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def lab_trial(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> LabTrial:
     """Run one cell in a fresh process and return its row; see `LabTrial`."""
     given: Path | None = request.config.getoption("--lab-data")
-    data = given or Path(os.environ.get(DATA_VARIABLE) or request.config.rootpath / "data")
+    from workloads.places import catalogue  # not in every session
+
+    data = given or catalogue(request.config.rootpath).path
     return LabTrial(data.absolute(), tmp_path_factory)
 
 

@@ -9,15 +9,16 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from workloads.datasets.catalog import ROOT_VARIABLE, Catalog
+from workloads.datasets.catalog import Catalog
 from workloads.datasets.executor import AUTO, WAYS
 from workloads.datasets.progress import Progress
 from workloads.datasets.session import DEFAULT_MASTER
+from workloads.places import ROOT_VARIABLE
 
 root_option = click.option(
     "--root",
     type=click.Path(path_type=Path, file_okay=False),
-    help=f"Folder of the catalogue.  [default: ${ROOT_VARIABLE}, else ./data]",
+    help=f"Folder of the catalogue.  [default: ${ROOT_VARIABLE}, else as docs/data.md says]",
 )
 master_option = click.option(
     "--master", default=DEFAULT_MASTER, show_default=True, help="Spark master to run on."

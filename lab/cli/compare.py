@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lab.cli import EXIT_OK
+from lab.cli.stored_runs import find_run, runs_option
 
 if TYPE_CHECKING:
     from results.compare import Comparison, Ratio
@@ -33,22 +34,15 @@ NOT_COMPARABLE = "NOT COMPARABLE"
     type=click.Path(path_type=Path, file_okay=False),
     help="Also write compare.md and a picture for every metric (SVG, PNG) here.",
 )
-@click.option(
-    "--runs",
-    type=click.Path(path_type=Path, file_okay=False),
-    envvar="LAB_RUNS",
-    default="results/runs",
-    show_default=True,
-    help="Where runs are looked for by name (environment: LAB_RUNS).",
-)
+@runs_option("--runs", about="Where runs are looked for by name")
 def compare(
     run_a: str, run_b: str, names: tuple[str, ...], force: bool, out: Path | None, runs: Path
 ) -> int:
     """Compare run B with run A: ratios of medians over fresh processes, with intervals.
 
-    A run is a directory, or the name of one in the folder of runs. Only verified trials count.
-    Runs of other hosts, inputs or settings are refused, naming the field. Exit codes: 0 compared
-    (whatever it shows; `lab gate` fails on regressions), 2 refused.
+    A run is a directory, the name of a stored run or a part of it, or `latest`. Only verified
+    trials count. Runs of other hosts, inputs or settings are refused, naming the field. Exit
+    codes: 0 compared (whatever it shows; `lab gate` fails on regressions), 2 refused.
     """
     import numpy as np
 
@@ -76,32 +70,6 @@ def compare(
         for path in written:
             click.echo(str(path))
     return EXIT_OK
-
-
-def find_run(name: str, *roots: Path) -> Path:
-    """Return the directory of a run given by path, or by its name or a part of it in a root.
-
-    Raises:
-        LabError: there is none, or several match.
-        ResultsError: its run.json is damaged.
-    """
-    from lab.cli.report import whole
-    from lab.errors import LabError
-    from results.store import list_runs
-
-    if (Path(name) / "run.json").is_file():
-        return whole(Path(name))
-    known = [path for root in roots for path in list_runs(root)]
-    exact = [path for path in known if path.name == name]
-    matching = exact or [path for path in known if name in path.name]
-    places = ", ".join(map(str, roots))
-    if not matching:
-        raise LabError(f"no run {name!r}: neither a run directory nor in {places}; `lab list runs`")
-    if len(matching) > 1:
-        raise LabError(
-            f"run {name!r} is ambiguous: {', '.join(path.name for path in matching)}; say more"
-        )
-    return whole(matching[0])
 
 
 def _lines(old: "Run", new: "Run", found: "Comparison") -> list[str]:

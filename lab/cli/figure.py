@@ -1,12 +1,12 @@
 """`lab figure`: makes one of the papers' figures again and says what became of its claims."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from lab.cli import EXIT_INTERRUPTED, EXIT_OK
+from lab.cli.stored_runs import find_run, runs_root
 
 if TYPE_CHECKING:
     from lab.figures.figure import Figure, FigureStage
@@ -165,10 +165,9 @@ def _check_counts(found: "Figure", runs: tuple[str, ...], resume: str | None) ->
 
 
 def _read(name: str) -> "Run":
-    from lab.cli.report import find_run
     from results.store import read_run
 
-    return read_run(find_run(name, Path(os.environ.get("LAB_RUNS", "results/runs"))))
+    return read_run(find_run(name, runs_root()))
 
 
 def _options(found: "Figure", chosen: "Options", runs: "list[Run]") -> "Options":
@@ -241,7 +240,7 @@ def _run(
     master: str,
 ) -> "tuple[int, Run | None]":
     """Run one stage; the run is None where nothing was to be run."""
-    from lab.cli.run import DEFAULT_OUT, RunRequest, execute, show_cells
+    from lab.cli.run import RunRequest, execute, show_cells
     from results.store import read_run
 
     text, matrix, only, cells = _cells(found, stage, options, done)
@@ -255,7 +254,7 @@ def _run(
         RunRequest(text=text, source=matrix.source, only=only),
         cells,
         resume=None if resumed is None else resumed.path,
-        out=Path(os.environ.get("LAB_RUNS", DEFAULT_OUT)),
+        out=runs_root(),
         master=master,
     )
     if made.exit_code == EXIT_INTERRUPTED:

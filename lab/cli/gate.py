@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_OK
+from lab.cli.stored_runs import find_run, runs_option
 from lab.gate.errors import GateError
 
 if TYPE_CHECKING:
@@ -98,14 +99,7 @@ COUNTS = BASELINES / "instructions.json"
     show_default=True,
     help="With --self-test: begin no round after this time.",
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    envvar="LAB_RUNS",
-    default="results/runs",
-    show_default=True,
-    help="Where runs are made and looked for by name (environment: LAB_RUNS).",
-)
+@runs_option("--out", about="Where runs are made and looked for by name")
 @click.option("--master", default="local[*]", show_default=True, help="Spark master for datasets.")
 def gate(**given: Any) -> int:
     """Compare the working tree, or a run, with something older; fail on a confirmed regression.
@@ -264,7 +258,6 @@ def _new_logs() -> Path:
 
 
 def _stored(given: dict[str, Any]) -> "GateReport":
-    from lab.cli.compare import find_run
     from lab.gate.against import in_words
     from lab.gate.decide import hold
     from lab.gate.outcome import GateReport

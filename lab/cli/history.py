@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lab.cli import EXIT_OK
+from lab.cli.stored_runs import find_run, runs_option, whole
 
 if TYPE_CHECKING:
     from results.store import Run
@@ -27,15 +28,7 @@ METRIC_NAMES = ("throughput", "cpu", "p50", "p99", "energy", "rss")
     type=click.Path(dir_okay=False, path_type=Path),
     help="The file to write; history.html in the folder of runs by default.",
 )
-@click.option(
-    "--runs",
-    "root",
-    type=click.Path(path_type=Path, file_okay=False),
-    envvar="LAB_RUNS",
-    default="results/runs",
-    show_default=True,
-    help="Where runs are (environment: LAB_RUNS).",
-)
+@runs_option("--runs", "root", about="Where runs are")
 def history(runs: tuple[str, ...], metric: str, out: Path | None, root: Path) -> int:
     """Draw each cell over the stored runs of a machine, with steps, as one HTML file.
 
@@ -67,7 +60,6 @@ def history(runs: tuple[str, ...], metric: str, out: Path | None, root: Path) ->
 
 
 def _named(names: tuple[str, ...], root: Path) -> tuple[list["Run"], list[str]]:
-    from lab.cli.report import find_run
     from results.store import read_run
 
     places = {path.resolve(): path for path in (find_run(name, root) for name in names)}
@@ -80,7 +72,6 @@ def _stored(root: Path) -> tuple[list["Run"], list[str]]:
     Raises:
         LabError: there is none.
     """
-    from lab.cli.report import whole
     from lab.errors import LabError
     from results.errors import ResultsError
     from results.store import list_runs, read_run

@@ -1,6 +1,5 @@
 """`lab list`: what there is."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lab.cli import EXIT_OK
+from lab.cli.stored_runs import runs_option
 
 if TYPE_CHECKING:
     from engines.protocol import Engine
@@ -15,16 +15,11 @@ if TYPE_CHECKING:
 
 @click.command("list")
 @click.argument("what", type=click.Choice(["workloads", "engines", "figures", "runs"]))
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="With runs: where they are (environment: LAB_RUNS).",
-)
-def list_things(what: str, out: Path | None) -> int:
+@runs_option("--out", about="With runs: where they are")
+def list_things(what: str, out: Path) -> int:
     """List workloads with their parameters, engines with their variants, figures, or runs."""
     lines = {"workloads": _workloads, "engines": _engines, "figures": _figures}
-    root = out or Path(os.environ.get("LAB_RUNS", "results/runs"))
-    for line in _runs(root) if what == "runs" else lines[what]():
+    for line in _runs(out) if what == "runs" else lines[what]():
         click.echo(line)
     return EXIT_OK
 

@@ -1,11 +1,10 @@
 """`lab report RUN...`: writes the HTML report of a run, or several runs side by side."""
 
-import os
 from pathlib import Path
 
 import click
 
-LATEST = "latest"
+from lab.cli.stored_runs import find_run, runs_root
 
 
 @click.command()
@@ -19,13 +18,12 @@ LATEST = "latest"
 def report(runs: tuple[str, ...], out: Path | None) -> None:
     """Write the report of RUN as one HTML file and print its path; of several, side by side.
 
-    RUN is a run's directory, or the name of one below the directory of runs (LAB_RUNS, else
-    results/runs), or `latest`. The figures of one run are also written as SVG and PNG, into
+    RUN is a run's directory, or the name of a stored run or a part of it (`lab list runs`), or
+    `latest`. The figures of one run are also written as SVG and PNG, into
     `figures` in its directory. Of several runs, the others are compared with the first: ratios with
     intervals as `lab compare` has them, and what differs between the runs.
     """
-    root = Path(os.environ.get("LAB_RUNS", "results/runs"))
-    write_pages([find_run(run, root) for run in runs], out)
+    write_pages([find_run(run, runs_root()) for run in runs], out)
 
 
 def write_pages(found: list[Path], out: Path | None = None) -> None:
@@ -69,41 +67,3 @@ def _several(run_dirs: list[Path], out: Path | None) -> Path:
     runs = [read_run(path) for path in run_dirs]
     target = run_dirs[-1] / "comparison.html" if out is None else out
     return write_comparison(runs, target, comparable=comparable, seed=SEED)
-
-
-def find_run(run: str, root: Path) -> Path:
-    """Return the directory of a run given by its path, its name below `root`, or as `latest`.
-
-    Raises:
-        click.UsageError: there is no such run.
-        ResultsError: its run.json is damaged.
-    """
-    from results.store import list_runs
-
-    if (Path(run) / "run.json").is_file():
-        return whole(Path(run))
-    known = {path.name: path for path in list_runs(root)}
-    if run == LATEST and known:
-        return whole(
-            max(known.values(), key=lambda path: ((path / "run.json").stat().st_mtime, path))
-        )
-    if run in known:
-        return whole(known[run])
-    names = ", ".join(list(known)[-5:]) or "none"
-    raise click.UsageError(
-        f"{run!r} is neither a run's directory (it would hold run.json) nor a run below {root}; "
-        f"the last ones there: {names}. `lab list runs` shows all, LAB_RUNS names another place."
-    )
-
-
-def whole(run_dir: Path) -> Path:
-    """Return a run's directory when its run.json says all that commands ask of it.
-
-    Raises:
-        ResultsError: it is damaged.
-    """
-    from results.meta import check_meta
-    from results.store import read_meta
-
-    check_meta(run_dir, read_meta(run_dir))
-    return run_dir

@@ -11,8 +11,7 @@ import click
 
 from lab.cli import EXIT_ENGINE_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_WRONG_OUTPUT
 from lab.cli.run_workload import is_workload, matrix_of, refuse_options, workload_options
-
-DEFAULT_OUT = "results/runs"
+from lab.cli.stored_runs import find_run, runs_option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +53,7 @@ class Executed:
     help="Go on with an interrupted run: its directory, its name below --out, or `latest`. MATRIX "
     "may be left out.",
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    envvar="LAB_RUNS",
-    default=DEFAULT_OUT,
-    show_default=True,
-    help="Where run directories are made (environment: LAB_RUNS).",
-)
+@runs_option("--out", about="Where run directories are made")
 @click.option("--report", is_flag=True, help="Write the run's report, and print its path, too.")
 @click.option("--keep-outputs", is_flag=True, help="Keep every cell's answer in outputs/.")
 @click.option("--master", default="local[*]", show_default=True, help="Spark master for datasets.")
@@ -88,7 +80,7 @@ def run(
     """
     if real_data is not None and not demo:
         raise click.UsageError("--real-data goes with --demo")
-    from lab.cli.report import find_run, write_pages
+    from lab.cli.report import write_pages
 
     resumed = None if resume is None else find_run(resume, out)
     is_one = what is not None and is_workload(what, asked)

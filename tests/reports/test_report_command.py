@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from lab.cli.report import report
 
 
@@ -41,3 +42,25 @@ def test_an_unknown_run_is_a_user_error_that_names_those_there_are(runs):
     assert done.exit_code == 2
     assert "'c-run'" in done.output
     assert "a-run, b-run" in done.output
+
+
+def test_runs_are_found_by_name_from_any_folder(make_run, trial, tmp_path, monkeypatch, capsys):
+    run = make_run([trial()], name="20260101-000000-mine")
+    (tmp_path / "share" / "lab").mkdir(parents=True)
+    (tmp_path / "share" / "lab" / "runs").symlink_to(run.parent)
+    monkeypatch.delenv("LAB_RUNS", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
+    found = tmp_path / "share" / "lab" / "runs" / run.name
+    for here in ("a", "b"):
+        (tmp_path / here).mkdir()
+        monkeypatch.chdir(tmp_path / here)
+        assert call(["list", "runs"]) == EXIT_OK
+        assert str(found) in capsys.readouterr().out
+        for name in (run.name, "mine", "latest"):
+            assert call(["report", name]) == EXIT_OK
+            assert capsys.readouterr().out.strip() == str(found / "report.html")
+
+
+def test_a_part_of_several_names_is_refused_and_they_are_named(runs, capsys):
+    assert call(["report", "run"]) == EXIT_USER_ERROR
+    assert "a-run, b-run" in capsys.readouterr().err

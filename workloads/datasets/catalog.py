@@ -27,8 +27,8 @@ from workloads.datasets import manifest
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.integrity import verified
+from workloads.places import ROOT_VARIABLE, catalogue
 
-ROOT_VARIABLE = "LAB_DATA"
 LARGEST_SEED = 2**63 - 1
 """Results keep seeds as signed 64-bit numbers, and NumPy takes none below 0."""
 _BUILDING = ".building-"
@@ -71,8 +71,8 @@ class Catalog:
 
     @classmethod
     def default(cls) -> "Catalog":
-        """Return the catalogue named by the environment variable LAB_DATA, else `data` here."""
-        return cls(root=Path(os.environ.get(ROOT_VARIABLE) or "data").absolute())
+        """Return the usual catalogue; `workloads.places` says where it is, and why."""
+        return cls(root=catalogue().path.absolute())
 
     def folder(self, dataset_id: str) -> Path:
         """Return where the dataset with that id is, or would be."""

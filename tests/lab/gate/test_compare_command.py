@@ -114,7 +114,7 @@ def test_runs_are_found_by_a_part_of_their_name_if_it_is_one_run(stored, capsys)
     assert call(["compare", "day", "two"]) == EXIT_USER_ERROR
     assert "ambiguous" in capsys.readouterr().err
     assert call(["compare", "three", "two"]) == EXIT_USER_ERROR
-    assert "no run 'three'" in capsys.readouterr().err
+    assert "'three' is neither a run's directory" in capsys.readouterr().err
 
 
 def test_planted_work_is_told(stored, capsys):

@@ -138,7 +138,7 @@ def test_dry_run_prints_the_cells_and_makes_nothing(capsys, matrix, tmp_path):
     ("arguments", "message"),
     [
         (["nosuch.toml"], "cannot read the matrix"),
-        ([], "give a MATRIX file, --demo, or --resume RUN_DIR"),
+        ([], "give a MATRIX file, a WORKLOAD, --demo, or --resume RUN_DIR"),
         (["--demo", "--only", "zzz"], "matches no cell"),
         (["x.toml", "--real-data", "."], "--real-data goes with --demo"),
         (["--resume", "."], "neither a run's directory"),

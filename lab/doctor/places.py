@@ -1,0 +1,26 @@
+"""Probe of where datasets and runs lie, seen from the current folder."""
+
+import os
+from pathlib import Path
+
+from lab.doctor.finding import Finding, missing, ok
+from lab.host.machine import Machine
+from workloads.places import ROOT_VARIABLE, RUNS_VARIABLE, catalogue, runs
+
+
+def places(machine: Machine) -> Finding:
+    """Report where datasets and runs lie and why, and whether they can be written there."""
+    found = {"datasets": (catalogue(), ROOT_VARIABLE), "runs": (runs(), RUNS_VARIABLE)}
+    seen = "; ".join(
+        f"{what} in {place.path.absolute()} ({place.why})" for what, (place, _) in found.items()
+    )
+    refused = [name for place, name in found.values() if not _writable(place.path.absolute())]
+    if refused:
+        return missing("places", seen, f"not writable: name another with {' and '.join(refused)}")
+    return ok("places", seen)
+
+
+def _writable(path: Path) -> bool:
+    """Return whether a folder can be written in, or made."""
+    there = next(folder for folder in (path, *path.parents) if folder.exists())
+    return there.is_dir() and os.access(there, os.W_OK)
