@@ -24,7 +24,8 @@ DEMO_OUT  := build/demo
 BASELINE  := results/baselines/instructions.json
 # What `make test` runs. CI runs the first as a stage of its own and names only pytest here.
 TEST_STAGES ?= cpp-test pytest
-TEST_PROCESSES ?= 2
+# More than cores: many tests wait for processes of theirs.
+TEST_PROCESSES ?= 3
 
 # cmake and ninja are the environment's own, whatever the machine has.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
@@ -77,7 +78,7 @@ test-all: PYTEST_ARGS += -m ''
 test-all: export LAB_STRESS := all
 test-all: cpp-test stress pytest ## everything: full products, the sanitizers; every night, and before an issue is resolved
 
-# Two processes; the tests of Spark stay in one of them (tests/conftest.py).
+# The tests of Spark stay in one of them (tests/conftest.py).
 pytest: $(INSTALLED)
 	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --durations=30 $(PYTEST_ARGS)
 

@@ -53,6 +53,7 @@ def random_input(name, seed, *, mixed=False, keys=3):
     return Input(alphabet=Alphabet(kinds=program.kinds, keys=keys), streams=tuple(streams))
 
 
+@pytest.mark.full
 @pytest.mark.pairwise(strength=1)
 @pytest.mark.spark
 @pytest.mark.parametrize(("variant", "form"), ALL_FORMS)
@@ -77,6 +78,7 @@ def test_streams_that_mix_bulk_events_with_markers_give_the_oracles_answer(
     assert_right(task(name, data, tmp_path, variant=variant))
 
 
+@pytest.mark.full
 @pytest.mark.pairwise(strength=1)
 @pytest.mark.spark
 @pytest.mark.parametrize("variant", FORMS)

@@ -103,6 +103,7 @@ def run(name, dataset, folder, load, **options):
     return measured, answer
 
 
+@pytest.mark.full
 @pytest.mark.pairwise(strength=1)
 @pytest.mark.spark
 @pytest.mark.parametrize("mixed", [False, True])

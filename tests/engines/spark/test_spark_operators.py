@@ -77,6 +77,7 @@ def files_of(variant, count):
     return {"micro_batches": count} if variant == "streaming" else {}
 
 
+@pytest.mark.full
 @pytest.mark.pairwise(strength=1)
 @pytest.mark.spark
 @pytest.mark.parametrize("variant", ["streaming", "batch"])

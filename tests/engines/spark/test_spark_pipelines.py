@@ -61,6 +61,7 @@ def files_of(variant, count):
     return {"micro_batches": count} if variant == "streaming" else {}
 
 
+@pytest.mark.full
 @pytest.mark.pairwise(strength=1)
 @pytest.mark.spark
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -79,6 +80,7 @@ def test_the_answer_is_the_oracles_with_several_streams_and_ties(name, variant, 
     assert outputs > 20
 
 
+@pytest.mark.full
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("name", "variant"), [("cart_abandonment", "streaming"), ("items_sold_together", "batch")]

@@ -6,15 +6,10 @@ from engines.conformance import CASES, Setting, run_case
 from engines.spark.adapter import FORMS, SparkEngine
 from workloads.registry import workload
 
-# Ten seconds each; `streaming` holds the most.
-OF_FORMS = [
-    pytest.param(variant, marks=() if variant == "streaming" else pytest.mark.full)
-    for variant in FORMS
-]
 
-
+@pytest.mark.full
 @pytest.mark.spark
-@pytest.mark.parametrize("variant", OF_FORMS)
+@pytest.mark.parametrize("variant", FORMS)
 def test_closing_leaves_neither_process_nor_thread(variant, tmp_path):
     setting = Setting(variant=variant, options={"warm_up_rounds": 0})
     case = next(case for case in CASES if case.name == "more workers than streams")

@@ -114,6 +114,7 @@ def test_killed_process_is_a_crash_that_names_signal_and_phase(trial):
     assert row["returncode"] == -9
 
 
+@pytest.mark.full
 def test_hanging_engine_is_stopped_with_its_container(trial):
     row = trial("hang", timeout_s=8)
     assert row["status"] == "timeout"

@@ -37,6 +37,7 @@ def test_imported_input_that_is_damaged_ends_the_run_before_it_begins(
     assert run_lab(capsys, matrix(["correct"]))[0] == EXIT_OK
 
 
+@pytest.mark.full
 def test_generated_input_that_is_damaged_is_generated_again_with_the_same_id(tmp_path, monkeypatch):
     monkeypatch.setenv("LAB_DATA", str(tmp_path / "catalogue"))
     text = '[[workload]]\nname = "event_window"\nevents = 1000\n[[engine]]\nname = "fake"\n'

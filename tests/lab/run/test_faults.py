@@ -362,6 +362,7 @@ def test_run_of_a_killed_lab_is_completed_by_resume(matrix, tmp_path):
     assert_resume_completes(run_dir, 3)
 
 
+@pytest.mark.full
 def test_no_container_survives_a_killed_lab_and_resume_completes_its_run(
     matrix, tmp_path, image, podman_engine
 ):

@@ -246,6 +246,7 @@ def test_search_brackets_the_capacity_and_prints_it(capsys, matrix):
     assert "double 1.1 at 400 /s" in err
 
 
+@pytest.mark.full
 def test_search_that_lost_its_last_trials_repeats_only_these(capsys, matrix, same_source):
     path = matrix(["correct"], options="{ capacity_eps = 500 }", more=SEARCH)
     _, out, _ = run_lab(capsys, path)

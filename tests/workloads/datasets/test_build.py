@@ -120,7 +120,7 @@ def test_what_the_disk_has_no_room_for_is_refused_before_it_is_begun(events: int
         pytest.param(
             "spark",
             "Spark failed in 'lab: generating event_window': OSError: ",
-            marks=pytest.mark.spark,
+            marks=[pytest.mark.spark, pytest.mark.full],
         ),
     ],
 )
