@@ -258,6 +258,7 @@ def _new_logs() -> Path:
 
 
 def _stored(given: dict[str, Any]) -> "GateReport":
+    from lab.gate.advice import checks
     from lab.gate.against import in_words
     from lab.gate.decide import hold
     from lab.gate.outcome import GateReport
@@ -294,7 +295,7 @@ def _stored(given: dict[str, Any]) -> "GateReport":
         new=str(new.path),
         rule=in_words(criteria.rule, two_stages=not given["run_name"]),
         lines=lines,
-        notes=(note, *planted_notes(old, new)),
+        notes=(note, *checks(pairs), *planted_notes(old, new)),
     )
 
 

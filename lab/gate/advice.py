@@ -1,9 +1,22 @@
-"""What to do about a gate that could not tell."""
+"""What is to be said beside a gate's lines: of doubt, and of how answers were checked."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from lab.gate.decide import Pair
 from lab.gate.outcome import GateReport, Headline, Word
+from reports.summary import BY_REFERENCE, REFERENCE
 from results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
+
+
+def checks(pairs: Mapping[str, Pair]) -> Iterator[str]:
+    """Yield which cells' answers no independent oracle has judged; nothing where all were."""
+    cells = [
+        cell
+        for cell, pair in pairs.items()
+        if any(row.get("checked_by") == REFERENCE for row in (*pair.old, *pair.new))
+    ]
+    if cells:
+        yield f"{BY_REFERENCE}: {', '.join(cells)}"
 
 
 def advice(report: GateReport, *, one_stage: bool) -> Iterator[str]:

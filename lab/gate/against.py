@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from lab.gate.advice import checks
 from lab.gate.arm import Arm
 from lab.gate.build import build_arm, compiler_version, worktree
 from lab.gate.decide import GateCriteria, Pair, hold
@@ -60,7 +61,7 @@ def against(
     old, new = build_both(checkout, revisions, say)
     bench = bench_of(works(cells, datasets), criteria, plant=plant, logs=logs)
     report = gate_arms(bench, old, new, criteria, say)
-    return replace(report, notes=notes_of(revisions, plant=plant, logs=logs))
+    return replace(report, notes=(*report.notes, *notes_of(revisions, plant=plant, logs=logs)))
 
 
 def bench_of(
@@ -120,6 +121,7 @@ def gate_arms(bench: Bench, old: Arm, new: Arm, criteria: GateCriteria, say: Say
         new=new.revision,
         rule=in_words(criteria.rule, two_stages=True),
         lines=hold(first, again, criteria),
+        notes=tuple(checks(first)),
     )
 
 

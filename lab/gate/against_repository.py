@@ -71,7 +71,7 @@ def against_repository(
     return replace(
         report,
         lines=(*report.lines, *added),
-        notes=notes_of(subject.revisions, plant=plant, logs=logs),
+        notes=(*report.notes, *notes_of(subject.revisions, plant=plant, logs=logs)),
     )
 
 

@@ -178,6 +178,15 @@ def test_a_gate_of_unstable_cells_is_inconclusive_unless_they_are_advisory(store
     assert call([*held, "--advisory", "wall", "--advisory", "cpu"]) == EXIT_OK
 
 
+def test_a_gate_says_where_no_independent_oracle_judged(stored, capsys):
+    stored("old", RATES), stored("new", RATES, checked_by="reference engine")
+    assert call(["gate", "--baseline", "old", "--run", "new"]) == EXIT_OK
+    told = f"checked against the reference engine, not an independent oracle: {CELL}"
+    assert told in capsys.readouterr().out
+    assert call(["gate", "--baseline", "old", "--run", stored("other", RATES)]) == EXIT_OK
+    assert "reference engine" not in capsys.readouterr().out
+
+
 def test_inconclusive_is_not_what_a_failed_gate_is_allowed(stored):
     stored("old", RATES), stored("new", SLOWER)
     held = ["gate", "--baseline", "old", "--run", "new", "--allow-inconclusive"]
