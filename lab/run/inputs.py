@@ -80,7 +80,7 @@ def find_dataset(
     Raises:
         ModelError: an unknown workload or a bad parameter.
         DatasetError: it cannot be made, no dataset has this id, or the one that has is damaged.
-        MatrixError: the dataset belongs to another workload.
+        MatrixError: the dataset belongs to another workload, or to another of its name.
     """
     workload = entry.workload()
     if entry.dataset is None:
@@ -91,6 +91,12 @@ def find_dataset(
         raise MatrixError(
             f"dataset {entry.dataset} is input of {dataset.workload}, not of {entry.name}{takes}; "
             "see `lab data list`"
+        )
+    if dataset.alphabet.kinds != workload.program.kinds:
+        raise MatrixError(
+            f"dataset {entry.dataset} has the kinds {', '.join(dataset.alphabet.kinds)}, workload "
+            f"{entry.name} reads {', '.join(workload.program.kinds)}: it is input of another "
+            "workload of that name; see `lab data show`"
         )
     return verified(dataset)
 

@@ -11,11 +11,13 @@ import pytest
 
 from lab import arrays, csv
 from lab import workload as own
+from lab.cli.data_view import origin_words
 from tests.examples_folder import sensors
 from workloads.datasets.build import ensure
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.oracle_cache import expected
+from workloads.datasets.remedy import how_to_make_again
 from workloads.model import ModelError, Workload
 from workloads.model.sequential import answer_of
 from workloads.model.workload import ORACLE, REFERENCE
@@ -88,7 +90,9 @@ def test_a_function_makes_the_input_with_parameters_of_its_own(catalog: Catalog)
     subject = own(COUNTER, input=counted, name="c")
     dataset = made(subject, catalog)
     assert dataset.events == 1000 and dataset.alphabet.keys == 3
-    assert dataset.origin["generator"] == "c" and dataset.origin["seed"] == 1
+    assert origin_words(dataset) == "generated: sensors=3 seed=1"
+    remedy = "make it again with `lab data build` and the file that has workload c"
+    assert how_to_make_again(dataset) == remedy
     assert made(subject, catalog, sensors=9).alphabet.keys == 9
     assert made(subject, catalog).id == dataset.id
     assert ensure(subject, {}, 1000, 2, catalog=catalog).id != dataset.id

@@ -6,6 +6,7 @@ Building or importing replaces what is damaged, and equal content gets the same 
 import shlex
 
 from workloads.datasets.dataset import Dataset
+from workloads.registry import names, usable
 
 
 def how_to_make_again(dataset: Dataset) -> str:
@@ -27,7 +28,10 @@ def how_to_make_again(dataset: Dataset) -> str:
         )
     if not isinstance(params, dict) or "events" not in origin:
         return "remove its folder and build or import it again"
-    words = ["lab", "data", "build", workload_taking(dataset.workload)]
+    workload = workload_taking(dataset.workload)
+    if workload not in names():
+        return f"make it again with `lab data build` and the file that has workload {workload}"
+    words = ["lab", "data", "build", workload]
     words += ["--events", str(origin["events"]), "--seed", str(origin.get("seed"))]
     for name, value in params.items():
         words += ["--param", f"{name}={value}"]
@@ -36,8 +40,6 @@ def how_to_make_again(dataset: Dataset) -> str:
 
 def workload_taking(input_name: str) -> str:
     """Return a workload that takes an input: `lab data build` wants a workload's name."""
-    from workloads.registry import names, usable
-
     if input_name in names():
         return input_name
     taking = (found.name for found in usable() if found.input_name == input_name)

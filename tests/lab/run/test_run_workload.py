@@ -37,7 +37,7 @@ def test_the_shortest_file_runs_on_two_engines_is_verified_and_gets_its_page(
     code, out, err = run_lab(capsys, "sensors.py", *asked)
     assert code == EXIT_OK, (out, err)
     run_dir = Path(out[-1])
-    assert Path(out[-2]).read_text().lower().startswith("<!doctype html>")
+    assert NO_ORACLE.partition(": ")[2] in Path(out[-2]).read_text()
     assert NO_ORACLE in out
     run = read_run(run_dir)
     assert {row["cell"]: row["status"] for row in run.rows} == {
@@ -206,3 +206,12 @@ def test_an_engine_is_tried_on_a_workload_of_ones_own(capsys, path: Path):
     assert call(["conform", "multicore", "--workload", str(path), "--variant", "dgs"]) == EXIT_OK
     said = capsys.readouterr().out
     assert "wrong" in said and "crash:" not in said
+
+
+def test_a_dataset_of_another_workload_of_the_same_name_is_refused(capsys, path: Path):
+    made = ensure(workload(str(path)), {}, 0, 1)
+    path.write_text(path.read_text().replace('"reset"),', '"clearing"),'))
+    asked = ["--engine", "reference", "--dataset", made.id[:12]]
+    code, _, err = run_lab(capsys, path, *asked)
+    assert code == EXIT_USER_ERROR
+    assert "has the kinds reading, reset, workload sensors reads reading, clearing" in err

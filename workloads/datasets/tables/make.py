@@ -116,7 +116,7 @@ def dataset_of(
             alphabet=Alphabet(kinds=wanted.kinds, keys=keys.count),
             streams=tuple(map(record_of, written)),
             origin={
-                **_origin(made),
+                "import": "table",
                 "files": [
                     {"name": path.name, "sha256": digest}
                     for path, digest in zip(files, sums, strict=True)
@@ -134,7 +134,9 @@ def dataset_of(
                 "zone": table.zone,
                 "unit": table.unit,
                 "columns": _columns(table),
-            },
+            }
+            if made is None
+            else _generated(made),
             source=source or NOT_STATED,
             licence=licence or NOT_STATED,
             dictionaries={entry: f"{entry}.parquet" for entry in keys.numberings},
@@ -146,11 +148,16 @@ def dataset_of(
         return catalog.publish(folder, content, recipe)
 
 
-def _origin(made: Recipe | None) -> dict[str, Any]:
-    """Return what is said of a table that was imported, or generated."""
-    if made is None:
-        return {"import": "table"}
-    return {"generator": made.workload, "params": dict(made.params), "seed": made.seed}
+def _generated(made: Recipe) -> dict[str, Any]:
+    """Return what is said of a table that a function made."""
+    params = {name: value for name, value in made.params.items() if name != "wanted"}
+    return {
+        "generator": made.workload,
+        "generator_version": made.generator_version,
+        "params": params,
+        "seed": made.seed,
+        "events": made.events,
+    }
 
 
 def _key(table: Table, files: tuple[Path, ...], sums: list[str]) -> str:
