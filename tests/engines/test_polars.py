@@ -7,13 +7,13 @@ import pytest
 
 from engines.polars.adapter import CUT_BY_MARKERS, LACKING, QUERIES, VARIANTS, PolarsEngine
 from tests.engines.own_environment import check_conformance, check_random_inputs, made
-from workloads.registry import NAMES
+from workloads.registry import names
 
 pytestmark = made(PolarsEngine)
 
 
 def test_there_is_a_query_for_every_workload_that_is_not_lacking():
-    assert set(QUERIES) == set(NAMES) - set(LACKING)
+    assert set(QUERIES) == set(names()) - set(LACKING)
 
 
 @pytest.mark.pairwise(strength=1)

@@ -1,0 +1,1 @@
+"""DuckDB: each workload as the SQL that a user of it would write."""

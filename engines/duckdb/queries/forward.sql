@@ -1,0 +1,9 @@
+-- Both streams in order of time, every tuple repeated.
+SELECT ts + 1 AS ts, id, value
+FROM (
+    SELECT ts, id, value FROM left_events
+    UNION ALL
+    SELECT ts, id, value FROM right_events
+)
+CROSS JOIN range(number('copies'))
+ORDER BY ts

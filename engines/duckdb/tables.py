@@ -1,0 +1,87 @@
+"""The streams of an input as DuckDB's tables, one for each kind of event.
+
+`<kind>_events` has `src` (the stream's place, which breaks ties in event time), `row` (the place in
+its stream), `ts`, `key`, and the fields that the program reads; `<kind>_streams` has the `src` of
+all streams that carry the kind. In memory they are tables, over files they are views.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from engines.protocol import Task
+from workloads.datasets.dataset import DatasetStream
+from workloads.inputs.retail.days import day_number
+from workloads.inputs.retail.ids import parse_ids
+from workloads.model import Query
+
+TYPES = {
+    np.dtype(np.int8): "TINYINT",
+    np.dtype(np.int16): "SMALLINT",
+    np.dtype(np.int32): "INTEGER",
+    np.dtype(np.int64): "BIGINT",
+    np.dtype(np.float32): "FLOAT",
+    np.dtype(np.float64): "DOUBLE",
+}
+
+
+def opened(task: Task, *, in_memory: bool) -> duckdb.DuckDBPyConnection:
+    """Return a database with the input, the macros, and the query parameters as variables."""
+    connection = duckdb.connect(":memory:", config={"threads": task.workers})
+    connection.execute(f"SET temp_directory = {_quoted(task.scratch)}")
+    connection.execute(Path(__file__).with_name("macros.sql").read_text(encoding="utf-8"))
+    for name, value in task.workload.query_params.items():
+        connection.execute(f"SET VARIABLE {name} = $1", [_value(name, value)])
+    alphabet, streams = task.dataset.alphabet, list(enumerate(task.dataset.streams))
+    what = "TABLE" if in_memory else "VIEW"
+    for kind, kind_name in enumerate(alphabet.kinds):
+        carrying = [(src, stream) for src, stream in streams if kind in stream.kinds]
+        parts = [_nothing(task)]
+        parts += [_rows(src, stream, kind, len(alphabet.kinds)) for src, stream in carrying]
+        connection.execute(
+            f"CREATE {what} {kind_name}_events AS {' UNION ALL BY NAME '.join(parts)}"
+        )
+        connection.execute(f"CREATE TABLE {kind_name}_streams (src INTEGER)")
+        for src, _ in carrying:
+            connection.execute(f"INSERT INTO {kind_name}_streams VALUES ({src})")
+    return connection
+
+
+def _nothing(task: Task) -> str:
+    """Return the query for no events, with all columns."""
+    program = task.workload.program
+    types = {name: TYPES[program.event[name]] for name in program.event.names or ()}
+    if isinstance(program, Query):
+        lists = program.operators[0].lists
+        types |= {name: f"{TYPES[dtype]}[]" for name, dtype in lists.items()}
+    columns = "".join(f', NULL::{kind} AS "{name}"' for name, kind in types.items())
+    return (
+        "SELECT 0::INTEGER AS src, 0::BIGINT AS row, 0::BIGINT AS ts, 0::INTEGER AS key"
+        f"{columns} WHERE false"
+    )
+
+
+def _rows(src: int, stream: DatasetStream, kind: int, kinds: int) -> str:
+    """Return the query for the events of one kind in a stream."""
+    names = [name for name, _ in stream.columns]
+    key = f"tag // {kinds}" if "tag" in names else "0"
+    columns = "".join(f', "{name}"' for name in names if name != "tag")
+    where = f" WHERE tag % {kinds} = {kind}" if len(stream.kinds) > 1 else ""
+    return (
+        f"SELECT {src}::INTEGER AS src, file_row_number AS row, ({key})::INTEGER AS key{columns} "
+        f"FROM read_parquet({_quoted(stream.path)}, file_row_number = true){where}"
+    )
+
+
+def _value(name: str, value: object) -> Any:
+    """Return a query parameter as SQL has use for it; NULL stands for all ids."""
+    if name in ("stores", "categories"):
+        ids = parse_ids(name, str(value))
+        return None if ids.every else list(ids.among)
+    return day_number(str(value)) if name == "first_day" else value
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
