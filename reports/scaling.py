@@ -12,6 +12,7 @@ from statistics import median
 from reports.numbers import count, counted_workers, digits, duration, share
 from reports.summary import Cell
 from reports.table import in_groups, title
+from results.stats.mann_whitney import smallest_p
 from results.store import Row
 
 LEAST = 0.05
@@ -23,6 +24,7 @@ FAR_NS = 100.0
 _BUSY = "busy beside the lab"
 _STOLEN = "other guests of the hypervisor"
 _QUOTA = "a control group limits"
+_LEVEL = 0.05  # one-sided; three processes a side reach it
 _SHORTEST_S = 1e-3  # `lab run` calls a rate doubtful below it
 _KERNEL = 0.2  # of the CPU time; `lab run` warns above it
 _MORE = 1.2  # a quotient of CPU times that is worth a sentence
@@ -49,13 +51,16 @@ class Slower:
 
     @property
     def doubt(self) -> str:
-        """Return how far the difference may be believed; empty where the ranges are apart."""
-        if self.apart:
-            return ""
+        """Return why the difference may be chance; empty where the ranges are apart.
+
+        With too few processes even ranges that are apart are no wonder: of two and two they are in
+        one case of six.
+        """
         assert self.fewer.throughput_eps and self.more.throughput_eps
-        if min(self.fewer.throughput_eps.n, self.more.throughput_eps.n) == 1:
-            return "a single process, so it may be chance"
-        return "the ranges overlap, so it may be chance"
+        n = (self.fewer.throughput_eps.n, self.more.throughput_eps.n)
+        if smallest_p(*n) > _LEVEL:
+            return f"{min(n)} process{'' if min(n) == 1 else 'es'}, so it may be chance"
+        return "" if self.apart else "the ranges overlap, so it may be chance"
 
 
 def slower(cells: Sequence[Cell], rows: Iterable[Row]) -> list[Slower]:

@@ -34,6 +34,7 @@ def test_a_row_that_was_checked_against_the_reference_engine_is_marked(page_of, 
     assert f"Those of 2 cells were {BY_REFERENCE}." in page
     assert "compared with the oracle" not in page
     assert page.count('id="checked"') == 1
+    assert f"are the exception: they were {BY_REFERENCE}." in page
 
 
 def test_one_repetition_without_an_oracle_marks_its_cell(page_of, trial):

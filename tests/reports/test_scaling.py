@@ -89,7 +89,10 @@ def test_only_like_cells_are_compared_and_chance_is_called_chance(trial):
     assert of(trial(workers=1), trial(workers=2, eps=1.97e8)) == []
     assert of(trial(workers=1), trial(workers=2, eps=1e6, status="crash")) == []
     (one,) = of(trial(workers=1), trial(workers=2, eps=1e8))
-    assert one.doubt == "a single process, so it may be chance"
+    assert one.doubt == "1 process, so it may be chance"
+    pairs = [trial(workers=w, eps=2e8 / w + n, repetition=n) for w in (1, 2) for n in (1, 2)]
+    (one,) = of(*pairs)
+    assert one.apart and one.doubt == "2 processes, so it may be chance"
     values = {1: (1e8, 2e8, 3e8), 2: (0.9e8, 1.5e8, 2e8)}
     spread = [
         trial(workers=workers, repetition=n, eps=eps)
