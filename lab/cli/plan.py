@@ -39,7 +39,10 @@ def plan(
     dot: Path | None,
     svg: Path | None,
 ) -> int:
-    """Show the synchronization plan chosen for WORKLOAD, as text and as a picture."""
+    """Show the synchronization plan chosen for WORKLOAD, as text and as a picture.
+
+    WORKLOAD is a name, package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE].
+    """
     from workloads.model.render import plan_dot, plan_text
     from workloads.registry import workload as find_workload
 
