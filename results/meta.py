@@ -65,6 +65,11 @@ def check_meta(run_dir: Path, meta: Mapping[str, Any], *, to_resume: bool = Fals
     datasets, sessions = meta.get("datasets", {}), meta.get("sessions", [])
     if not all(isinstance(one, dict) and "id" in one for one in datasets.values()):
         _refuse(run_dir, "datasets", datasets, "objects with an id")
+    codes = meta.get("code", {})  # older runs have none
+    if not isinstance(codes, dict) or not all(isinstance(code, str) for code in codes.values()):
+        _refuse(run_dir, "code", codes, "texts")
+    if not isinstance(meta.get("matrix_folder", ""), str):
+        _refuse(run_dir, "matrix_folder", meta["matrix_folder"], "a text")
     ceilings = meta.get("generators", {})
     if not isinstance(ceilings, dict) or not all(isinstance(c, dict) for c in ceilings.values()):
         _refuse(run_dir, "generators", ceilings, "objects")

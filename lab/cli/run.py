@@ -244,7 +244,7 @@ def _stored(run_dir: Path) -> RunRequest:
     return RunRequest(
         text=meta["matrix_text"],
         source=str(run_dir / "run.json"),
-        folder=Path(str(meta.get("matrix_folder", ""))),
+        folder=Path(meta.get("matrix_folder", "")),
         only=tuple(meta["only"]),
         keep_outputs=meta["keep_outputs"],
     )
