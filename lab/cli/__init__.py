@@ -36,7 +36,7 @@ _COMMANDS = {
         "lab.cli.check:check",
         "Check that a program keeps the laws of its programming model.",
     ),
-    "new": ("lab.cli.new:new", "Write a package for an engine of one's own."),
+    "new": ("lab.cli.new:new", "Write a package for an engine or workload of one's own."),
     "conform": ("lab.cli.conform:conform", "Run the conformance suite on an engine."),
     "environment": (
         "lab.cli.environment:make_environment",

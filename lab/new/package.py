@@ -29,6 +29,18 @@ def engine_files(module: str, kind: str) -> dict[str, str]:
     }
 
 
+def workload_files(module: str) -> dict[str, str]:
+    """Return the template of every file of a workload's package."""
+    return {
+        "pyproject.toml": "workload/pyproject.toml.j2",
+        "README.md": "workload/README.md.j2",
+        f"{module}/__init__.py": "workload/init.py.j2",
+        f"{module}/workload.py": "workload/workload.py.j2",
+        f"{module}/readings.csv": "workload/readings.csv.j2",
+        f"tests/test_{module}.py": "workload/test.py.j2",
+    }
+
+
 def module_of(name: str) -> str:
     """Return the name of a package's module.
 

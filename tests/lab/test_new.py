@@ -26,17 +26,24 @@ def install(package: Path, site: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("kind", [[], ["--streaming"]], ids=["batch", "streaming"])
-def test_an_engine_passes_its_own_test_as_it_is_written(kind, tmp_path, capsys):
-    assert call(["new", "engine", "my-own", "--in", str(tmp_path), *kind]) == EXIT_OK
+@pytest.mark.parametrize(
+    ("what", "tests"),
+    [(["engine"], 1), (["engine", "--streaming"], 1), (["workload"], 3)],
+    ids=["batch engine", "streaming engine", "workload"],
+)
+def test_a_package_passes_its_own_tests_as_it_is_written(what, tests, tmp_path, capsys):
+    assert call(["new", *what, "my-own", "--in", str(tmp_path)]) == EXIT_OK
     package = tmp_path / "my-own"
     assert f"pip install -e {package}" in capsys.readouterr().out
     for check in (["check"], ["format", "--check"]):
-        subprocess.run(
-            [sys.executable, "-m", "ruff", *check, "--isolated", "--line-length=100", package],
-            check=True,
+        linted = subprocess.run(
+            [sys.executable, "-m", "ruff", *check, "--isolated", "--line-length=100"],
+            cwd=package,
+            check=False,
             capture_output=True,
+            text=True,
         )
+        assert linted.returncode == 0, linted.stdout
     site = tmp_path / "site"
     install(package, site)
     done = subprocess.run(
@@ -46,7 +53,7 @@ def test_an_engine_passes_its_own_test_as_it_is_written(kind, tmp_path, capsys):
         text=True,
         check=False,
     )
-    assert "1 passed" in done.stdout, done.stdout + done.stderr
+    assert f"{tests} passed" in done.stdout, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
@@ -56,7 +63,7 @@ def test_an_engine_passes_its_own_test_as_it_is_written(kind, tmp_path, capsys):
         ("../up", "cannot be the name of a package"),
         ("class", "cannot be the name of a package"),
         ("json", "there is a module 'json' already"),
-        ("reference", "there is an engine 'reference' already"),
+        ("reference", "engine 'reference' is there already"),
         ("numpy", "there is a module 'numpy' already"),
     ],
 )
