@@ -1,0 +1,63 @@
+"""The examples work as they are: engines conform, and a workload's oracle finds errors."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lab.cli import EXIT_OK, EXIT_WRONG_OUTPUT, call
+from tests.examples_folder import EXAMPLES
+from tests.lab.test_new import install
+
+
+def lab(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the lab's command line with what is installed in a folder."""
+    known = os.environ.get("PYTHONPATH", "")
+    path = os.pathsep.join(filter(None, [str(site), known]))
+    return subprocess.run(
+        [sys.executable, "-m", "lab", *arguments],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("example", "engine", "workload"),
+    [
+        ("batch_engine", "sums-by-stream", "event_window"),
+        ("streaming_engine", "open-windows", "wordcount"),
+    ],
+)
+def test_an_engine_conforms(example, engine, workload, tmp_path):
+    shutil.copytree(EXAMPLES / example, tmp_path / "source")  # a build leaves files there
+    install(tmp_path / "source", tmp_path / "site")
+    done = lab(tmp_path / "site", "conform", engine, "--workload", workload)
+    assert done.returncode == EXIT_OK, done.stdout + done.stderr
+    (row,) = (line for line in done.stdout.splitlines() if line.startswith(workload))
+    assert int(row.split()[2]) >= 7 and row.split()[4:] == ["0", "0"]
+
+
+@pytest.mark.parametrize(
+    ("edit", "code"),
+    [
+        (("", ""), EXIT_OK),
+        (("state.requests += 1", "state.requests += 2"), EXIT_WRONG_OUTPUT),
+    ],
+    ids=["as it is", "with an error in the program"],
+)
+def test_the_oracle_of_the_workload_finds_an_error_of_the_program(
+    edit, code, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setenv("LAB_DATA", str(tmp_path / "catalogue"))
+    monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
+    text = (EXAMPLES / "own_oracle" / "busiest.py").read_text()
+    assert edit[0] in text
+    path = tmp_path / "busiest.py"
+    path.write_text(text.replace(*edit))
+    assert call(["run", str(path), "--engine", "reference", "--events", "20000"]) == code
+    assert call(["check", str(path), "--examples", "20"]) == EXIT_OK
