@@ -4,8 +4,15 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from workloads.model.plan import ImplTag
 from workloads.model.program import DGSProgram
+from workloads.model.stream import IntArray
+from workloads.model.tag import Alphabet
+
+MOST_TAGS = 512
+"""Of an unkeyed program with several keys: more pairs of tags than its square are not looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,3 +116,35 @@ class DependenceGraph:
             if all(others & set(pair) for pair in pairs if tag in pair):
                 cover.remove(tag)
         return frozenset(cover)
+
+
+def independent_parts(program: DGSProgram, alphabet: Alphabet) -> IntArray:
+    """Return the number of each tag's part: events of different parts never depend on each other.
+
+    By the consistency conditions (Definition 2.3 of the DGS paper) such events commute, with what
+    they put out. So each part can be processed by itself, from a state of its own that is initial
+    at first, and together they give the sequential answer.
+
+    Returns:
+        int64[tags], numbered from 0 by the smallest tag; the index is the tag as in a tag column.
+    """
+    kinds = len(program.kinds)
+    if program.keyed or alphabet.keys == 1:
+        graph = DependenceGraph.of(program, {ImplTag(kind, 0): 0 for kind in range(kinds)})
+        found = graph.components(graph.rates)
+        of_kind = np.zeros(kinds, dtype=np.int64)
+        for index, part in enumerate(found):
+            of_kind[[tag.kind for tag in part]] = index
+        keys = np.arange(alphabet.keys, dtype=np.int64)
+        return (keys[:, None] * len(found) + of_kind).ravel()
+    tags = kinds * alphabet.keys
+    if tags > MOST_TAGS:
+        return np.zeros(tags, dtype=np.int64)
+    parts = np.arange(tags, dtype=np.int64)
+    decoded = [alphabet.decode(tag) for tag in range(tags)]
+    for first in range(tags):
+        for second in range(first):
+            if program.depends(decoded[first], decoded[second]):
+                joined = sorted((parts[first], parts[second]))
+                parts[parts == joined[1]] = joined[0]
+    return np.unique(parts, return_inverse=True)[1].astype(np.int64)
