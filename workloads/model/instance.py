@@ -21,13 +21,23 @@ Owns = Callable[[int], bool]
 
 
 class Instance(Protocol):
-    """A running instance."""
+    """A running instance.
+
+    What it holds between two calls can be pickled, if all that is in it can; a new instance of the
+    same operator and keys that holds it goes on where this one was.
+    """
 
     def advance(self, watermark: int) -> None:
         """Expire all window instances with l + WS <= watermark; a lower one than before is void."""
 
     def process(self, t: Any) -> None:
         """Advance to the tuple's time, then update the instances that it falls in."""
+
+    def held(self) -> Any:
+        """Return what it holds."""
+
+    def hold(self, held: Any) -> None:
+        """Hold what another instance held, instead of its own."""
 
 
 def instance(
@@ -172,6 +182,16 @@ class MultiInstance:
                     w = instances[key] = make(key, left)
                 update(w, t, out)
 
+    def held(self) -> Any:
+        """Return the open windows by left, in order."""
+        return self._open
+
+    def hold(self, held: Any) -> None:
+        """Go on with the open windows of another instance."""
+        self._open = held
+        self._lefts = deque(held)
+        self._due = self._lefts[0] + self._window.size if held else math.inf
+
     def _begin(self, left: int) -> dict[int, tuple[Any, ...]]:
         if not self._lefts:
             self._due = left + self._window.size
@@ -225,6 +245,14 @@ class SingleInstance:
             if w is None:
                 w = self._instances[key] = self._make(key, self._left)
             self._update(w, t, out)
+
+    def held(self) -> Any:
+        """Return the windows by key, where they are, and when they are due."""
+        return self._instances, self._left, self._due
+
+    def hold(self, held: Any) -> None:
+        """Go on with the windows of another instance."""
+        self._instances, self._left, self._due = held
 
     def _shift(self, left: int) -> None:
         self._out.right = self._left + self._window.size
@@ -285,3 +313,11 @@ class JoinInstance:
         self._count += 1
         if self._owns is None or self._owns(self._count % self._shares):
             this.append(t)
+
+    def held(self) -> Any:
+        """Return the tuples that are kept, and how many there were."""
+        return self._kept, self._count
+
+    def hold(self, held: Any) -> None:
+        """Go on with the tuples of another instance."""
+        self._kept, self._count = held

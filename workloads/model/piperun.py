@@ -35,13 +35,24 @@ class PipelineRun:
             emit: takes each record of the last operator, `ts` first.
         """
         forward = emit
+        self._running: list[_Running] = []
         for index in reversed(range(len(pipeline.stages))):
             stage = pipeline.stages[index]
             running = _Running(stage, forward)
+            self._running.append(running)
             if index == 0:
                 self.process = running.process
             else:
                 forward = _chained(pipeline, index, running.process)
+
+    def held(self) -> Any:
+        """Return the states of all operators; they can be pickled."""
+        return [running.states for running in self._running]
+
+    def hold(self, held: Any) -> None:
+        """Go on with the states of another run of this pipeline."""
+        for running, states in zip(self._running, held, strict=True):
+            running.states = states
 
 
 class _Out:
@@ -72,16 +83,14 @@ class _Out:
 
 
 class _Running:
-    """One operator with its states."""
+    """One operator with its states by key; a stateful operator's is that of key 0."""
 
     def __init__(self, stage: Stage, forward: Forward) -> None:
         self._stage = stage
         self._out = _Out(stage, forward)
-        self._states: dict[int, Any] = {}
+        self.states: dict[int, Any] = {}
         if stage.state is not None:
             self._record = RecordType(f"state of {stage.name}", stage.state)
-            if stage.key is None:
-                self._only = self._record.zeroed()
 
     def process(self, t: Any) -> None:
         """Take one record; not before all that followed from the last has been forwarded."""
@@ -90,13 +99,11 @@ class _Running:
         out.left = stage.max_outputs
         if stage.state is None:
             stage.apply(t, out)
-        elif stage.key is None:
-            stage.apply(self._only, t, out)
         else:
-            key = int(stage.key(t))
-            state = self._states.get(key)
+            key = 0 if stage.key is None else int(stage.key(t))
+            state = self.states.get(key)
             if state is None:
-                state = self._states[key] = self._record.zeroed()
+                state = self.states[key] = self._record.zeroed()
             stage.apply(state, t, out)
 
 

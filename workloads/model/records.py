@@ -29,7 +29,7 @@ class RecordType:
         self.name = name
         self.dtype = dtype
         self.fields: tuple[str, ...] = names
-        self.cls: type[Any] = type(name, (_Record,), {"__slots__": names})
+        self.cls: type[Any] = record_class(name, names)
         self._zeros = tuple(_zero(dtype[field]) for field in names)
 
     def zeroed(self) -> Record:
@@ -62,7 +62,10 @@ class RecordType:
 
 
 class _Record:
-    """Base of all record classes."""
+    """Base of all record classes.
+
+    Records can be pickled, though nobody can import their classes: engines keep state between runs.
+    """
 
     __slots__ = ()
 
@@ -70,6 +73,24 @@ class _Record:
         names: tuple[str, ...] = self.__slots__
         fields = ", ".join(f"{name}={getattr(self, name)}" for name in names)
         return f"{type(self).__name__}({fields})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        names: tuple[str, ...] = self.__slots__
+        values = [getattr(self, name) for name in names]
+        return _record, (type(self).__name__, names, values)
+
+
+@lru_cache(maxsize=256)
+def record_class(name: str, fields: tuple[str, ...]) -> type[Any]:
+    """Return the class of records with these attributes."""
+    return type(name, (_Record,), {"__slots__": fields})
+
+
+def _record(name: str, fields: tuple[str, ...], values: Sequence[Any]) -> Record:
+    record = record_class(name, fields)()
+    for field, value in zip(fields, values, strict=True):
+        setattr(record, field, value)
+    return record
 
 
 class Emitter:
@@ -128,8 +149,20 @@ def event_type(payload: np.dtype[np.void]) -> Any:
 
 @lru_cache(maxsize=64)
 def tuple_type(names: tuple[str, ...]) -> Any:
-    """Return the named-tuple class of an operator's input tuples: `ts`, `input`, then `names`."""
-    return namedtuple("tuple_", ("ts", "input", *names))
+    """Return the named-tuple class of an operator's input tuples: `ts`, `input`, then `names`.
+
+    They can be pickled, as records can: windows keep them.
+    """
+    own = {"__slots__": (), "__reduce__": _reduced}
+    return type("tuple_", (namedtuple("tuple_", ("ts", "input", *names)),), own)
+
+
+def _reduced(made: Any) -> tuple[Any, ...]:
+    return _tuple, (made._fields[2:], tuple(made))
+
+
+def _tuple(names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    return tuple_type(names)._make(values)
 
 
 @lru_cache(maxsize=64)

@@ -13,7 +13,7 @@ import numpy as np
 
 from workloads.model.errors import ModelError
 from workloads.model.operator import Operator, Query, Window
-from workloads.model.records import RecordType
+from workloads.model.records import RecordType, record_class
 from workloads.model.stream import Input
 
 LARGEST_TIME = 1 << 62
@@ -121,9 +121,4 @@ class _WindowRecord(RecordType):
         super().__init__(operator.name, operator.state)
         # Without stores there is no attribute `tuples`: using it is an error that says so.
         own = OWN if operator.stores else OWN[:-1]
-        self.cls = type(operator.name, (self.cls,), {"__slots__": own, "__repr__": _words})
-
-
-def _words(instance: Any) -> str:
-    names = [name for cls in type(instance).__mro__ for name in getattr(cls, "__slots__", ())]
-    return f"{type(instance).__name__}({', '.join(f'{n}={getattr(instance, n)}' for n in names)})"
+        self.cls = record_class(operator.name, (*own, *self.fields))

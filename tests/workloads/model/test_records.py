@@ -1,10 +1,12 @@
 """Records: what programs see as states, events and outputs."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 from workloads.model import Alphabet, Input, ProgramError, Stream
-from workloads.model.records import Emitter, RecordType, event_type
+from workloads.model.records import Emitter, RecordType, event_type, tuple_type
 from workloads.model.total_order import merge
 from workloads.suite.event_window.program import PROGRAM
 
@@ -79,3 +81,14 @@ def test_events_come_in_total_order_and_absent_fields_read_as_zero():
         (3, 0, 0, 31),
         (3, 1, 0, 0),
     ]
+
+
+def test_records_and_tuples_can_be_pickled_whatever_their_classes_are_called():
+    types = RecordType("nested", NESTED)
+    record = types.zeroed()
+    record.n, record.grid[1, 0] = 7, 3
+    held = {"state": record, "tuples": [tuple_type(("words",))(4, 0, (1, 2))]}
+    restored = pickle.loads(pickle.dumps(held))
+    assert types.equal(restored["state"], record)
+    assert restored["tuples"] == held["tuples"]
+    assert restored["tuples"][0].words == (1, 2)

@@ -1,0 +1,65 @@
+"""What a run holds between two records can be pickled, and another run goes on from there."""
+
+import pickle
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.examples import examples
+from tests.workloads.model import naive, pipelines
+from workloads.model.instance import instance
+from workloads.model.operator import MULTI, SINGLE
+from workloads.model.piperun import PipelineRun
+from workloads.model.strategies import records, tuples
+from workloads.registry import workload
+
+
+def moved(new, items, cut, process):
+    """Return what comes of items when the run is replaced by another in between."""
+    rows = []
+    first = new(rows.append)
+    for item in items[:cut]:
+        process(first, item)
+    second = new(rows.append)
+    second.hold(pickle.loads(pickle.dumps(first.held())))
+    for item in items[cut:]:
+        process(second, item)
+    return rows
+
+
+def process(run, item):
+    run.process(item)
+
+
+@pytest.mark.parametrize("kind", ["counting", "storing", "single", "join"])
+def test_an_operator_goes_on_from_what_another_instance_held(kind):
+    @settings(max_examples=examples(60))
+    @given(st.data(), naive.shapes(MULTI))
+    def holds(draw, window):
+        if kind == "join":
+            operator = workload("scale_join").program.operators[0]
+        else:
+            make = naive.counting if kind == "counting" else naive.storing
+            shape = replace(window, type=SINGLE) if kind == "single" else window
+            operator = make(shape)
+        drawn = draw.draw(tuples(naive.query(operator), max_size=12))
+        cut = draw.draw(st.integers(0, len(drawn)))
+        rows = moved(lambda emit: instance(operator, emit), drawn, cut, process)
+        whole = []
+        run = instance(operator, whole.append)
+        for t in drawn:
+            run.process(t)
+        assert rows == whole
+
+    holds()
+
+
+@settings(max_examples=examples(60))
+@given(st.data())
+def test_a_pipeline_goes_on_from_what_another_run_held(draw):
+    drawn = draw.draw(records(pipelines.ALL_KINDS, max_size=10))
+    cut = draw.draw(st.integers(0, len(drawn)))
+    rows = moved(lambda emit: PipelineRun(pipelines.ALL_KINDS, emit), drawn, cut, process)
+    assert rows == moved(lambda emit: PipelineRun(pipelines.ALL_KINDS, emit), drawn, 0, process)
