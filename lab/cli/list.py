@@ -80,8 +80,10 @@ def _engine(found: "Engine", name: str) -> Iterator[str]:
 
 
 def _figures() -> Iterator[str]:
-    from lab.figures.registry import figures, lacking
+    from lab.figures.registry import figures, lacking, unusable
 
+    for why in unusable():
+        yield f"not usable: {why}"
     for figure in figures():
         missing = lacking(figure)
         state = f"not available: there is no {', no '.join(missing)}" if missing else "available"

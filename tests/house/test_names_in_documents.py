@@ -61,7 +61,7 @@ def parts_of_paths() -> set[str]:
     """Every run of components of a path in the tree: `core/run/clock.h` of a longer one."""
     suffixes = (".py", ".h", ".cc", ".md", ".toml", ".json", ".csv", ".j2", ".yml", ".svg", ".png")
     found = set()
-    for path in [*committed(*suffixes, ".txt", ".css", ".pyi", ""), Path(".venv/bin")]:
+    for path in [*committed(*suffixes, ".sql", ".txt", ".css", ".pyi", ""), Path(".venv/bin")]:
         for begin in range(len(path.parts)):
             for end in range(begin, len(path.parts)):
                 found.add("/".join(path.parts[begin : end + 1]))

@@ -1,5 +1,6 @@
 """The examples work as they are: engines conform, and a workload's oracle finds errors."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -61,3 +62,19 @@ def test_the_oracle_of_the_workload_finds_an_error_of_the_program(
     path.write_text(text.replace(*edit))
     assert call(["run", str(path), "--engine", "reference", "--events", "20000"]) == code
     assert call(["check", str(path), "--examples", "20"]) == EXIT_OK
+
+
+def test_the_figure_is_listed_made_and_judged(tmp_path, monkeypatch):
+    monkeypatch.setenv("LAB_DATA", str(tmp_path / "catalogue"))
+    monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
+    shutil.copytree(EXAMPLES / "figure", tmp_path / "source")
+    install(tmp_path / "source", tmp_path / "site")
+    listed = lab(tmp_path / "site", "list", "figures").stdout
+    assert "arrays:1  operations on arrays and a loop of Python; available" in listed
+    wanted = ("figure", "arrays:1", "--quick", "--repetitions", "3", "--format", "svg")
+    done = lab(tmp_path / "site", *wanted, "--out", str(tmp_path / "out"))
+    assert done.returncode == EXIT_OK, done.stdout + done.stderr
+    record = json.loads((tmp_path / "out" / "arrays-1.json").read_text())
+    (claim,) = record["claims"]
+    assert claim["source"] == "what everybody says" and claim["measured"]
+    assert (tmp_path / "out" / "arrays-1.svg").stat().st_size > 1000

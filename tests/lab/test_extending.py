@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from lab.cli import EXIT_OK, call
+from tests.examples_folder import EXAMPLES
 from tests.lab.test_new import install
 
 TEXT = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
@@ -49,3 +50,13 @@ def test_the_engine_of_the_tutorial_conforms(name, cls, lines, workloads, tmp_pa
     for workload in workloads:
         (row,) = (line for line in done.stdout.splitlines() if line.startswith(workload))
         assert row.split()[4:] == ["0", "0"]
+
+
+def test_the_figure_of_the_tutorial_is_the_example():
+    section = TEXT.split("\n## A figure\n")[1]
+    example = EXAMPLES / "figure"
+    pieces = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    assert len(pieces) == 3
+    assert all(piece in (example / "arrays_and_loops.py").read_text() for piece in pieces)
+    (toml,) = re.findall(r"```toml\n(.*?)```", section, re.DOTALL)
+    assert toml in (example / "pyproject.toml").read_text()

@@ -1,0 +1,101 @@
+"""A figure: operations on arrays are faster than a loop, it is said. By how much?"""
+
+from math import inf
+
+from lab.figure import (
+    Fact,
+    Facts,
+    Figure,
+    FigureStage,
+    Layout,
+    Line,
+    Options,
+    Outcome,
+    Panel,
+    Plan,
+    Runs,
+    asked,
+    column,
+    draw,
+    judge,
+    machine,
+    numbers,
+    points,
+    quick_note,
+    quotient,
+    run_table,
+    series,
+    troubles,
+)
+
+ARRAYS, LOOP = "dataframe/numpy", "reference/sequential"
+
+
+def facts() -> Facts:
+    """Return what is published: the numbers that the figure is set beside."""
+    said = Fact(
+        figure="1",
+        panel="",
+        series="arrays/loop",
+        quantity="throughput",
+        x="",
+        low=10.0,
+        high=inf,
+        unit="1",
+        relation="at least",
+        source="what everybody says",
+    )
+    return Facts((said,))
+
+
+def plan(options: Options, runs: Runs) -> Plan:
+    """Return what is run: a matrix, as `lab run` takes it."""
+    return Plan(
+        tree={
+            "run": run_table(options, timeout_s=120),
+            "workload": [
+                {"name": "event_window", "events": round(options.scaled(1.0, 0.05) * 1_000_000)}
+            ],
+            "engine": [{"name": "dataframe"}, {"name": "reference"}],
+        }
+    )
+
+
+def outcome(options: Options, runs: Runs) -> Outcome:
+    """Judge the claim, and prepare the drawing."""
+    (run,) = runs
+    rate = column("throughput_eps")
+    arrays, loop = (series(run, "event_window", variant, rate) for variant in (ARRAYS, LOOP))
+    said = facts().one(figure="1")
+    claim = asked("operations on arrays by a loop of Python", said).at_least(
+        quotient(arrays.at(1), loop.at(1)), said.low, "x"
+    )
+    notes = (*quick_note(options), *machine(runs), *troubles(runs))
+    lines = [
+        Line(name=name, points=points(found, options))
+        for name, found in (("arrays", arrays), ("loop", loop))
+    ]
+    return Outcome(
+        claims=judge([claim]),
+        notes=notes,
+        numbers=numbers(arrays=arrays, loop=loop),
+        draw=lambda: draw(
+            Layout(
+                title="event windows: arrays and loops",
+                rows=[[Panel(title="rate", y_label="events/s", lines=lines, log_y=True)]],
+                notes=notes,
+            )
+        ),
+    )
+
+
+FIGURES = (
+    Figure(
+        id="arrays:1",
+        title="operations on arrays and a loop of Python",
+        shows="throughput of event windows",
+        needs=("event_window", ARRAYS, LOOP),
+        stages=(FigureStage(name="rates", about="as fast as they go", plan=plan),),
+        outcome=outcome,
+    ),
+)

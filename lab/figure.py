@@ -1,0 +1,61 @@
+"""What the author of a figure needs, in one place: see docs/extending.md.
+
+A figure is a `Figure` in the tuple FIGURES of a module that has `facts()`, too, made known by the
+entry-point group `lab.figures` under the name of its paper.
+"""
+
+from lab.figures.errors import FigureError
+from lab.figures.experiment import (
+    asked,
+    beyond_note,
+    engine,
+    lone,
+    numbers,
+    plain,
+    points,
+    quick_note,
+    run_table,
+    scale_note,
+)
+from lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
+from lab.figures.judge import PublishedClaim, judge
+from lab.figures.measured import Series, column, counter, machine, quotient, series, troubles
+from lab.figures.options import Options
+from reports.figures.paper import Layout, Line, Mark, Panel, draw
+from reports.published import Fact, Facts
+
+__all__ = [
+    "Fact",
+    "Facts",
+    "Figure",
+    "FigureError",
+    "FigureStage",
+    "Layout",
+    "Line",
+    "Mark",
+    "Options",
+    "Outcome",
+    "Panel",
+    "Plan",
+    "PublishedClaim",
+    "Runs",
+    "Series",
+    "asked",
+    "beyond_note",
+    "column",
+    "counter",
+    "draw",
+    "engine",
+    "judge",
+    "lone",
+    "machine",
+    "numbers",
+    "plain",
+    "points",
+    "quick_note",
+    "quotient",
+    "run_table",
+    "scale_note",
+    "series",
+    "troubles",
+]
