@@ -33,7 +33,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DEFAULT_GOAL := help
 # Stages share two cores; run them one after the other even under -j.
 .NOTPARALLEL:
-.PHONY: help setup dependencies demo test test-all pytest lint cpp-test stress stress-long bench instructions \
+.PHONY: help setup dependencies demo test test-all pytest lint cpp-test stress stress-long bench wheel instructions \
         instructions-baseline targets lock image clean engine
 
 help: ## list the targets
@@ -106,6 +106,9 @@ stress-long: stress ## the same with many more rounds (LAB_STRESS_ROUNDS, defaul
 bench: $(INSTALLED) ## time the core's structures; build/bench.json
 	@mkdir -p build
 	$(BIN)/python -m pytest benchmarks --benchmark-json=build/bench.json
+
+wheel: $(INSTALLED) ## build a wheel, install it elsewhere and run a small demo: a minute
+	$(BIN)/python -m pytest -n 0 -m full tests/house/test_wheel.py
 
 instructions: $(INSTALLED) ## count the instructions of the core's structures and gate them
 	@tools/instructions $(BIN)/python build/instructions.json $(BASELINE)

@@ -1,0 +1,107 @@
+"""An installed wheel is the whole lab: another environment, another folder, no checkout.
+
+The environment sees the packages of this one, and not its lab: what is tested is the wheel, not
+whether an index can be reached. On this machine's interpreter only; others are pyproject's promise.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("lab", "workloads", "engines", "reports", "results")
+CELLS = ("multicore/dgs/w2/b4096", "dataframe/*", "spark/cached/*")
+"""Of the demo's fraud_detection: native code, a library, and Java with Python workers."""
+
+pytestmark = pytest.mark.full
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    out = tmp_path_factory.mktemp("wheel")
+    tools = Path(sys.executable).parent  # cmake and ninja
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet"),
+            *("--no-build-isolation", "--no-deps", "--no-index", "--wheel-dir", str(out), "."),
+        ],
+        cwd=ROOT,
+        env={**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"},
+        check=True,
+    )
+    (found,) = out.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """A function that runs the installed `lab` in an empty folder; its parts, and the folder."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    venv.create(folder / "venv", with_pip=False)
+    python = folder / "venv" / "bin" / "python"
+    (site,) = (folder / "venv" / "lib").glob("python3*/site-packages")
+    # What a .pth file names is searched, and the .pth files there, an editable lab's, are not run.
+    (site / "packages.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(python)),
+            *("install", "--quiet", "--no-deps", "--no-index", str(wheel)),
+        ],
+        check=True,
+    )
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("PYTHONPATH", "LAB_DATA", "LAB_RUNS", "VIRTUAL_ENV")
+    }
+    (folder / "here").mkdir()
+
+    def lab(*arguments):
+        return subprocess.run(
+            [str(python.with_name("lab")), *arguments],
+            cwd=folder / "here",
+            env={**kept, "XDG_DATA_HOME": str(folder / "share")},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        ).stdout
+
+    return lab, folder
+
+
+def test_all_that_the_packages_hold_is_in_the_wheel(wheel):
+    tracked = subprocess.run(
+        ["git", "ls-files", "-z", *PACKAGES], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split("\0")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    assert [name for name in tracked if name and name not in names] == []
+
+
+def test_the_demo_runs_from_a_wheel_in_another_folder(installed):
+    lab, folder = installed
+    only = [word for cell in CELLS for word in ("--only", f"fraud_detection/{cell}")]
+    *said, page, run = lab("run", "--demo", *only, "--report").splitlines()
+    assert Path(run).parent == folder / "share" / "lab" / "runs"
+    assert Path(page).read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    rows = [json.loads(path.read_text()) for path in (Path(run) / "trials").glob("*.json")]
+    assert {row["engine"] for row in rows} == {"multicore", "dataframe", "spark"}
+    assert {row["status"] for row in rows} == {"ok"}, said
+    assert Path(run).name in lab("list", "runs")
+    assert list((folder / "here").iterdir()) == []
+
+
+def test_what_ships_beside_the_code_is_found(installed):
+    lab, folder = installed
+    assert "available" in lab("list", "figures")
+    assert "not usable" not in lab("list", "engines") + lab("list", "workloads")
+    lab("new", "engine", "mine", "--in", str(folder))
+    assert (folder / "mine" / "pyproject.toml").is_file()
+    published = lab("doctor", "--json")
+    assert not [item for item in json.loads(published) if "probe failed" in item["seen"]]
