@@ -4,6 +4,7 @@ Exit codes live here and nowhere else.
 """
 
 import errno
+import os
 import re
 import sys
 from importlib import import_module
@@ -65,12 +66,15 @@ class _LazyGroup(click.Group):
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="stream-lab", prog_name="lab")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Benchmark suite and comparison lab for parallel stream processing.
 
     Exit codes: 0 ok, 2 user error, 3 engine failure, 4 wrong output, 5 a gate failed, 6 a
     gate could not tell, 130 interrupted.
     """
+    if os.environ.get("NO_COLOR"):  # no-color.org; Rich looks at it itself
+        ctx.color = False
 
 
 def main() -> None:

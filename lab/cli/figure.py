@@ -240,7 +240,8 @@ def _run(
     master: str,
 ) -> "tuple[int, Run | None]":
     """Run one stage; the run is None where nothing was to be run."""
-    from lab.cli.run import RunRequest, execute, show_cells
+    from lab.cli.run import execute, show_cells
+    from lab.run.whole import RunRequest
     from results.store import read_run
 
     text, matrix, only, cells = _cells(found, stage, options, done)

@@ -1,8 +1,10 @@
 """Shows on standard error how a run gets on."""
 
+import json
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from enum import Enum
 from types import TracebackType
 
 from rich.console import Console
@@ -18,8 +20,8 @@ from rich.progress import (
 )
 
 from lab.matrix.cells import Trial
-from reports.numbers import duration, rate
-from results.schema import VERIFIED
+from reports.numbers import duration, memory, rate
+from results.schema import UNSUPPORTED, VERIFIED
 from results.store import Row
 from workloads.datasets import progress as datasets
 from workloads.datasets.dataset import Dataset
@@ -31,12 +33,22 @@ LINES_SHOWN = 4
 REFRESHES_PER_S = 2
 
 
+class Verbosity(Enum):
+    """How much of a run is told: what went wrong, a line a trial, or all that a trial said."""
+
+    QUIET = "quiet"
+    USUAL = "usual"
+    VERBOSE = "verbose"
+
+
 @contextmanager
-def announce(what: str) -> Iterator[datasets.Progress]:
+def announce(what: str, verbosity: Verbosity = Verbosity.USUAL) -> Iterator[datasets.Progress]:
     """Show a step that may take long; what is given is to be called with step, done and total.
 
-    Steps that take less than a second leave no trace where there is no terminal.
+    Steps that take less than a second leave no trace where there is no terminal; none does where
+    only problems are told.
     """
+    quiet = verbosity is Verbosity.QUIET
     console = Console(stderr=True)
     began = time.monotonic()
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
@@ -47,7 +59,7 @@ def announce(what: str) -> Iterator[datasets.Progress]:
         console=console,
         refresh_per_second=REFRESHES_PER_S,
         transient=True,
-        disable=not console.is_terminal,
+        disable=quiet or not console.is_terminal,
     ) as progress:
         task = progress.add_task(escape(what), total=None)
 
@@ -57,15 +69,35 @@ def announce(what: str) -> Iterator[datasets.Progress]:
 
         yield show
     took = time.monotonic() - began
-    if took > 1:
+    if took > 1 and not quiet:
         console.print(escape(f"{what}: {took:.1f} s"), highlight=False)
+
+
+class Terminal:
+    """Shows a run on a terminal, or in a log: a `lab.run.whole.Audience`."""
+
+    def __init__(self, verbosity: Verbosity) -> None:
+        self._verbosity = verbosity
+
+    def step(self, what: str) -> AbstractContextManager[datasets.Progress]:
+        """Show a bar; leave a line when it took long."""
+        return announce(what, self._verbosity)
+
+    def warn(self, text: str) -> None:
+        """Leave a line."""
+        Console(stderr=True).print(escape(f"lab: {text}"), highlight=False, soft_wrap=True)
+
+    def trials(self, total: int | None) -> "TerminalWatcher":
+        """Show a bar, and a line a trial."""
+        return TerminalWatcher(total, self._verbosity)
 
 
 class TerminalWatcher:
     """A progress bar on a terminal, one line a trial everywhere: a `lab.run.runner.Watcher`."""
 
-    def __init__(self, trials: int | None) -> None:
+    def __init__(self, trials: int | None, verbosity: Verbosity = Verbosity.USUAL) -> None:
         """Prepare the bar; `trials` is None where searches decide how many there are."""
+        self._verbosity = verbosity
         self._console = Console(stderr=True)
         self._progress = Progress(
             TextColumn("{task.description}"),
@@ -77,7 +109,7 @@ class TerminalWatcher:
             console=self._console,
             refresh_per_second=REFRESHES_PER_S,
             transient=True,
-            disable=not self._console.is_terminal,
+            disable=verbosity is Verbosity.QUIET or not self._console.is_terminal,
         )
         self._task = self._progress.add_task("trials", total=trials)
         self._trials = trials
@@ -114,10 +146,15 @@ class TerminalWatcher:
     def finished(self, trial: Trial, row: Row) -> None:
         """Leave a line for the trial; a wrong answer's difference is shown at once."""
         self._progress.update(self._task, advance=1)
+        if self._verbosity is Verbosity.QUIET and row["status"] in (*VERIFIED, UNSUPPORTED):
+            return
         number = trial.order_index + 1
         place = f"[{number}]" if self._trials is None else f"[{number}/{self._trials}]"
         line = escape(f"{place} {_title(trial)}  {outcome_of(row)}")
         self._console.print(line, highlight=False, soft_wrap=True)
+        if self._verbosity is Verbosity.VERBOSE:
+            for detail in details_of(row):
+                self._console.print(escape(f"    {detail}"), highlight=False, soft_wrap=True)
 
 
 def _title(trial: Trial) -> str:
@@ -146,3 +183,20 @@ def outcome_of(row: Row) -> str:
                 numbers.append(f"{name} {duration(value).text}")
     remark = f"  ({row['reason']})" if row.get("reason") else ""
     return f"{row['status']}  {', '.join(numbers)}{remark}"
+
+
+def details_of(row: Row) -> Iterator[str]:
+    """Return what else a trial told: its plan, what it cost, its counters, and its log."""
+    if row.get("plan"):
+        yield from f"plan: {row['plan']}".splitlines()
+    seconds = {"timed part": row.get("duration_s"), "CPU": row.get("cpu_s")}
+    costs = [f"{what} {duration(s * 1e9).text}" for what, s in seconds.items() if s is not None]
+    if row.get("peak_rss_bytes") is not None:
+        costs.append(f"RSS {memory(row['peak_rss_bytes']).text}")
+    if costs:
+        yield ", ".join(costs)
+    counters = json.loads(row.get("counters") or "{}")
+    if counters:
+        yield "counters: " + ", ".join(f"{name}={value}" for name, value in counters.items())
+    if row.get("log"):
+        yield f"log: {row['log']}"

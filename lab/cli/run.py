@@ -2,10 +2,9 @@
 
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,24 +12,14 @@ from lab.cli import EXIT_ENGINE_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_WRONG_O
 from lab.cli.run_workload import is_workload, matrix_of, refuse_options, workload_options
 from lab.cli.stored_runs import find_run, runs_option
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRequest:
-    """What to run: a matrix as text, its name in messages, and which of its cells.
-
-    `folder` is what the paths in it are relative to; None: the current one.
-    """
-
-    text: str
-    source: str
-    folder: Path | None = None
-    only: tuple[str, ...] = ()
-    keep_outputs: bool = False
+if TYPE_CHECKING:
+    from lab.cli.progress import Verbosity
+    from lab.run.whole import RunRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Executed:
-    """What came of it: the run's directory, and the exit code, EXIT_INTERRUPTED if not finished."""
+    """What came of a run: its directory, and the exit code, EXIT_INTERRUPTED if not finished."""
 
     run_dir: Path
     exit_code: int
@@ -54,6 +43,10 @@ class Executed:
     "may be left out.",
 )
 @runs_option("--out", about="Where run directories are made")
+@click.option("--quiet", "-q", is_flag=True, help="Tell only problems, and the run directory.")
+@click.option(
+    "--verbose", "-v", is_flag=True, help="Tell each trial's plan, costs, counters and log, too."
+)
 @click.option("--report", is_flag=True, help="Write the run's report, and print its path, too.")
 @click.option("--keep-outputs", is_flag=True, help="Keep every cell's answer in outputs/.")
 @click.option("--master", default="local[*]", show_default=True, help="Spark master for datasets.")
@@ -65,6 +58,8 @@ def run(
     dry_run: bool,
     resume: str | None,
     out: Path,
+    quiet: bool,
+    verbose: bool,
     report: bool,
     keep_outputs: bool,
     master: str,
@@ -80,7 +75,11 @@ def run(
     """
     if real_data is not None and not demo:
         raise click.UsageError("--real-data goes with --demo")
+    if quiet and verbose:
+        raise click.UsageError("give either --quiet or --verbose")
+    from lab.cli.progress import Verbosity
     from lab.cli.report import write_pages
+    from lab.run.whole import RunRequest
 
     resumed = None if resume is None else find_run(resume, out)
     is_one = what is not None and is_workload(what, asked)
@@ -110,7 +109,8 @@ def run(
     if dry_run:
         show_cells(cells)
         return EXIT_OK
-    done = execute(parsed, request, cells, resume=resumed, out=out, master=master)
+    told = Verbosity.QUIET if quiet else Verbosity.VERBOSE if verbose else Verbosity.USUAL
+    done = execute(parsed, request, cells, resume=resumed, out=out, master=master, verbosity=told)
     if report and done.exit_code != EXIT_INTERRUPTED:
         write_pages([done.run_dir])
     click.echo(str(done.run_dir))
@@ -134,83 +134,44 @@ def _trials(cells: Sequence[Any]) -> str:
 
 def execute(
     matrix: Any,
-    request: RunRequest,
+    request: "RunRequest",
     cells: Sequence[Any],
     *,
     resume: Path | None,
     out: Path,
     master: str,
+    verbosity: "Verbosity | None" = None,
 ) -> Executed:
     """Find or make the datasets, run all cells, and print their results.
 
-    Args:
-        matrix: the parsed matrix.
-        request: what it came from.
-        cells: its cells.
-        resume: a run to go on with; None: a new one below `out`.
-        out: where run directories are made.
-        master: Spark master for datasets.
-
-    Raises:
-        LabError, DatasetError, ResultsError: as `inputs`, `run_dir` and `runner` of `lab.run` say.
+    Arguments and errors are those of `lab.run.whole.execute`.
     """
-    with ExitStack() as held:
-        return _execute(matrix, request, cells, resume=resume, out=out, master=master, held=held)
-
-
-def _execute(
-    matrix: Any,
-    request: RunRequest,
-    cells: Sequence[Any],
-    *,
-    resume: Path | None,
-    out: Path,
-    master: str,
-    held: ExitStack,
-) -> Executed:
-    from lab.cli.progress import TerminalWatcher, announce
+    from lab.cli.progress import Terminal, Verbosity
     from lab.cli.table import print_results
     from lab.cli.writing import check_folder
-    from lab.run.inputs import check_room_for, find_dataset
-    from lab.run.run_dir import hold, new_meta, record_dataset, reopen, start
-    from lab.run.runner import run as run_trials
-    from lab.run.session import surroundings
+    from lab.run.whole import execute as run_all
 
-    meta = new_meta(matrix, request.text, cells, request.only, request.keep_outputs)
-    if resume is not None:
-        held.enter_context(hold(resume))
-        meta = reopen(resume, meta)
-    meta["container"] = surroundings(matrix.settings)
+    verbosity = verbosity or Verbosity.USUAL
     check_folder(resume or out, "the run")
-    entries = list({cell.entry.key: cell.entry for cell in cells}.values())
-    check_room_for(entries)
-    datasets = {}
-    for entry in entries:
-        with announce(f"dataset of {entry.key}") as progress:
-            datasets[entry.key] = find_dataset(entry, master=master, progress=progress, say=_warn)
-        record_dataset(meta, entry.key, datasets[entry.key])
-    if resume is not None:
-        run_dir = resume
-    else:
-        run_dir = start(out, meta)
-        held.enter_context(hold(run_dir))
     began = time.monotonic()
-    searched = any(cell.search is not None for cell in cells)
-    total = None if searched else sum(cell.repetitions for cell in cells)
-    with TerminalWatcher(total) as watcher:
-        result = run_trials(run_dir, meta, cells, datasets, watcher, matrix.settings)
-    print_results(result.rows, result.searches)
-    click.echo(f"{len(result.rows)} trials, {time.monotonic() - began:.1f} s")
+    run_dir, result = run_all(
+        matrix,
+        request,
+        cells,
+        resume=resume,
+        out=out,
+        master=master,
+        audience=Terminal(verbosity),
+    )
+    if verbosity is not Verbosity.QUIET:
+        print_results(result.rows, result.searches)
+        click.echo(f"{len(result.rows)} trials, {time.monotonic() - began:.1f} s")
     if result.interrupted:
         click.echo(f"lab: interrupted; go on with: lab run --resume {run_dir}", err=True)
     return Executed(
         run_dir=run_dir,
         exit_code=EXIT_INTERRUPTED if result.interrupted else _exit_code(result),
     )
-
-
-def _warn(text: str) -> None:
-    click.echo(f"lab: {text}", err=True)
 
 
 def _exit_code(result: Any) -> int:
@@ -235,7 +196,8 @@ def _exit_code(result: Any) -> int:
     return EXIT_OK
 
 
-def _stored(run_dir: Path) -> RunRequest:
+def _stored(run_dir: Path) -> "RunRequest":
+    from lab.run.whole import RunRequest
     from results.meta import check_meta
     from results.store import read_meta
 
