@@ -117,7 +117,7 @@ def figures() -> list[Record]:
     from lab.figures.registry import figures as known
     from lab.figures.registry import lacking, unusable
 
-    broken = [
+    broken: list[Record] = [
         {"id": None, "title": None, "shows": None, "lacking": [], "error": why}
         for why in unusable()
     ]
