@@ -117,6 +117,8 @@ class Variant:
         takes_load: whether it can be driven at an offered rate (`Task.load`).
         models: the programming models that it runs, keys of MODELS.
         lacking: workloads of these models that it does not run on any input, with the reason.
+        written_for: names of the only workloads that it runs, each by something written for it;
+            None: it runs any program of its models.
         source: name of the generator of its offered loads, where variants of one engine share one;
             None: its own.
         conditions: what its rates include at full speed; None: not declared, and then they have
@@ -129,13 +131,27 @@ class Variant:
     takes_load: bool = False
     models: tuple[type[Program], ...] = tuple(MODELS)
     lacking: Mapping[str, str] = field(default_factory=dict)
+    written_for: frozenset[str] | None = None
     source: str | None = None
     conditions: Declared | None = None
 
 
-def default_variant(variants: Sequence[Variant], model: type[Program]) -> Variant:
-    """Return the first variant that runs programs of a model; the first of all where none does."""
-    return next((variant for variant in variants if model in variant.models), variants[0])
+def default_variant(
+    variants: Sequence[Variant], model: type[Program], workload: str | None = None
+) -> Variant:
+    """Return the first variant that runs programs of a model; the first of all where none does.
+
+    Args:
+        variants: of an engine.
+        model: of the workload's program.
+        workload: its name: variants that have nothing written for it are passed over. None: any
+            that some variant has something written for.
+    """
+    able = [variant for variant in variants if model in variant.models]
+    for variant in able:
+        if workload is None or variant.written_for is None or workload in variant.written_for:
+            return variant
+    return (*able, *variants)[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

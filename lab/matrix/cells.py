@@ -224,7 +224,8 @@ def _asked(
     known: tuple[Variant, ...],
 ) -> tuple[Variant, ...]:
     if engine.variants is None:
-        return (default_variant(known, type(entry.bound().program)),)
+        bound = entry.bound()
+        return (default_variant(known, type(bound.program), bound.name),)
     by_name = {variant.name: variant for variant in known}
     for name in engine.variants:
         if name not in by_name:
