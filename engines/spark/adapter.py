@@ -10,11 +10,26 @@ import numpy as np
 
 from engines.errors import EngineCrashError, EngineError, UnsupportedError
 from engines.protocol import Measured, OfferedLoad, Property, Sent, Task, Variant
-from engines.spark.conditions import BATCH, CACHED, streaming
+from engines.spark.conditions import (
+    BATCH,
+    CACHED,
+    GENERIC_BATCH,
+    GENERIC_STREAMING,
+    streaming,
+)
 from engines.spark.layout import Layout, layout
 from engines.spark.pipelines.registry import LACKING
 from engines.spark.properties import properties
-from engines.spark.refusal import FORMS, OPTIONS, forms, refusal, wrong_options
+from engines.spark.refusal import (
+    FORMS,
+    GENERIC,
+    OPTIONS,
+    STREAMING,
+    WORKLOADS,
+    forms,
+    refusal,
+    wrong_options,
+)
 from workloads.model import Columns, DGSProgram, Pipeline, Query
 
 if TYPE_CHECKING:
@@ -59,7 +74,11 @@ class SparkEngine:
         return version("pyspark")
 
     def variants(self) -> tuple[Variant, ...]:
-        """Return `streaming`, `batch` and `cached`; none has a batch size of its own."""
+        """Return the variants; none has a batch size of its own.
+
+        What the first three run is written by hand for each of their workloads. The others run any
+        program, and are the default of those that have nothing written for them.
+        """
         return (
             Variant(
                 name="streaming",
@@ -67,6 +86,7 @@ class SparkEngine:
                 takes_load=True,
                 models=(DGSProgram, Query, Pipeline),
                 lacking=LACKING,
+                written_for=frozenset(WORKLOADS),
                 conditions=streaming,
             ),
             Variant(
@@ -74,6 +94,7 @@ class SparkEngine:
                 summary="Spark SQL over the whole input",
                 models=(DGSProgram, Query, Pipeline),
                 lacking=LACKING,
+                written_for=frozenset(WORKLOADS),
                 conditions=BATCH,
             ),
             Variant(
@@ -81,7 +102,18 @@ class SparkEngine:
                 summary="the same over tables that are in Spark's memory before the clock starts",
                 models=(DGSProgram, Query, Pipeline),
                 lacking=LACKING,
+                written_for=frozenset(WORKLOADS),
                 conditions=CACHED,
+            ),
+            Variant(
+                name="generic-streaming",
+                summary="any program's own functions, in stateful operators in Python",
+                conditions=GENERIC_STREAMING,
+            ),
+            Variant(
+                name="generic-batch",
+                summary="any program's own functions, in groups over the whole input",
+                conditions=GENERIC_BATCH,
             ),
         )
 
@@ -103,7 +135,7 @@ class SparkEngine:
         A drop costs the same whatever its files hold, so this is a lower bound; `batch` does not
         matter.
         """
-        if variant != "streaming":
+        if variant != "streaming":  # the only one that takes a load
             return None
         from engines.spark.streaming.ceiling import measure_ceiling
 
@@ -148,6 +180,7 @@ class SparkPrepared:
         self._task = task
         self._session: SparkSession | None = session
         self._owned = owned
+        self._streams = task.variant in STREAMING
         self._form = str(task.options.get("form", forms(task.workload.name, task.variant)[0]))
         self._plan = layout(task.dataset)
         self._columns: Columns = {}
@@ -218,9 +251,9 @@ class SparkPrepared:
     def answer(self) -> Columns:
         """Return all outputs.
 
-        Of a pipeline: as Spark put them in order. Of others, streaming: the outputs of one stream's
-        events are in the order of emission; streams are merged by event time. Batch: a relation has
-        no order, so rows are sorted by event time, stream and position.
+        Of a pipeline, and of generic variants: as Spark put them in order. Of others, streaming:
+        the outputs of one stream's events are in the order of emission; streams are merged by event
+        time. Batch: a relation has no order, so rows are sorted by event time, stream and position.
 
         Raises:
             EngineError: cached tables were driven out of memory while the query ran.
@@ -230,7 +263,7 @@ class SparkPrepared:
 
             check_memory(self._session)
         columns = self._columns
-        if isinstance(self._task.workload.program, Pipeline):
+        if isinstance(self._task.workload.program, Pipeline) or self._task.variant in GENERIC:
             return columns
         time = columns["ts"]
         if self._task.variant == "streaming":
@@ -268,8 +301,14 @@ class SparkPrepared:
         return given
 
     def _relations(self) -> "Relations | None":
-        """Return how a query of operators or a pipeline is run; None for a DGS program."""
+        """Return how any program, a query or a pipeline is run; None for a DGS program's own."""
         task, program = self._task, self._task.workload.program
+        if task.variant in GENERIC:
+            from engines.spark.generic.query import generic_query
+
+            asked = generic_query(task.workload, self._output, task.workers)
+            self._form = f"generic, {asked.words(self._plan)}"
+            return asked
         if isinstance(program, Query):
             from engines.spark.operators.run import operator_query
 
@@ -290,7 +329,7 @@ class SparkPrepared:
 
     def _cut(self, plan: Layout, folder: str, files: int) -> tuple[Any, Path]:
         path = self._task.scratch / folder
-        if self._task.variant != "streaming":
+        if not self._streams:
             return None, path
         if self._asked is not None:
             return self._asked.cut(plan, path, files), path
@@ -343,7 +382,7 @@ class SparkPrepared:
             if self._asked is not None:
                 columns, events, counters = self._run_relation(self._asked, plan, cut, name)
                 self._columns, form = columns, self._form
-            elif self._task.variant != "streaming":
+            elif not self._streams:
                 from engines.spark.batch import query as batch
 
                 self._columns, form = batch.run(self._session, plan, workload, self._form)
@@ -366,7 +405,7 @@ class SparkPrepared:
         self, asked: "Relations", plan: Layout, cut: tuple[Any, Path], name: str
     ) -> tuple[Columns, int, dict[str, float]]:
         assert self._session is not None
-        if self._task.variant != "streaming":
+        if not self._streams:
             rows = sum(stream.rows for stream in plan.streams)
             return asked.batch(self._session, plan), rows, {}
         checkpoint = self._task.scratch / f"checkpoint-{name}"

@@ -15,6 +15,10 @@ from engines.spark.operators import registry
 
 BATCH = Conditions(unit=WHOLE, origin=FILE, also_timed=(READING, DECODING))
 CACHED = Conditions(unit=WHOLE, origin=MEMORY)
+GENERIC_BATCH = Conditions(unit=WHOLE, origin=FILE, also_timed=(READING, DECODING, PYTHON))
+GENERIC_STREAMING = Conditions(
+    unit=MICRO_BATCH, origin=FILE, also_timed=(READING, DECODING, PYTHON, START_UP)
+)
 
 _WITHOUT_PYTHON = {*registry.FORMS, "linear_road_pos_rep"}
 """Workloads whose streaming query is relational; the others have operators written in Python."""

@@ -18,10 +18,15 @@ if TYPE_CHECKING:
 BULK, MARKER = 0, 1
 
 SQL_TYPES = {
+    "bool": "boolean",
     "int8": "byte",
     "int16": "short",
     "int32": "int",
     "int64": "long",
+    "uint8": "short",
+    "uint16": "int",
+    "uint32": "long",
+    "uint64": "decimal(20, 0)",
     "float32": "float",
     "float64": "double",
 }

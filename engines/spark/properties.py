@@ -9,10 +9,15 @@ from collections.abc import Mapping
 
 from engines.protocol import Property
 from engines.spark.pipelines import registry as pipelines
+from engines.spark.refusal import GENERIC
 
 _PIP1 = Property(
     holds=True,
     why="the query names no number of instances; local[n] and the shuffle width are settings",
+)
+_PIP1_GENERIC = Property(
+    holds=True,
+    why="the program names no number of instances; the adapter makes as many groups as workers",
 )
 _RELATIONAL = Property(holds=True, why="only deterministic relational operators")
 _PIP3 = {
@@ -23,7 +28,11 @@ _PIP3 = {
     ),
     "batch": _RELATIONAL,
     "cached": _RELATIONAL,
+    "generic-batch": Property(
+        holds=True, why="functions of groups are deterministic and have no side effects"
+    ),
 }
+_PIP3["generic-streaming"] = _PIP3["streaming"]
 _SEQUENTIAL = (
     "one group holds the whole state, so reading and packing run in parallel and the stateful "
     "operator does not"
@@ -70,6 +79,12 @@ _SPREAD = Property(
 _BY_KEY = Property(
     holds=True, why="windows and aggregates by key alone; Spark assigns keys by hash"
 )
+_GENERIC = Property(
+    holds=False,
+    why="the adapter deals keys, or independent parts of the alphabet, to a group for each worker, "
+    "since a call of Python for each key costs more than what it does; the program says nothing of "
+    "it and the answer does not depend on it",
+)
 _BATCH = Property(
     holds=True,
     why="markers are broadcast; Spark assigns ranges of files to instances as it likes",
@@ -78,6 +93,8 @@ _BATCH = Property(
 
 def properties(workload: str, variant: str) -> Mapping[str, Property]:
     """Return PIP1, PIP2 and PIP3 of a workload's query."""
+    if variant in GENERIC:
+        return {"PIP1": _PIP1_GENERIC, "PIP2": _GENERIC, "PIP3": _PIP3[variant]}
     if workload in pipelines.FORMS:
         partitioned = _pipeline(workload, variant)
     else:

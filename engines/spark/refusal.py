@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 
 from engines.protocol import Task
-from engines.spark.layout import layout
+from engines.spark.generic.shipped import unreachable
+from engines.spark.layout import SQL_TYPES, layout
 from engines.spark.operators import registry
 from engines.spark.operators.clock import beyond, out_of_range
 from engines.spark.pipelines import registry as pipelines
-from workloads.model import Pipeline, Query
+from workloads.model import ListType, ModelError, Pipeline, Query, column_type
+from workloads.model.windows import check_spans
 
 PROGRAMS = ("event_window", "fraud_detection", "keyed_counter", "page_view_join")
 """Workloads with a DGS program."""
@@ -20,6 +22,9 @@ FORMS = {
     "cached": ("buckets", "ordered"),
 }
 """Of DGS programs, by variant, the default form first; the others are kept for comparison."""
+GENERIC = ("generic-streaming", "generic-batch")
+"""Variants that run any program; they have one form."""
+STREAMING = ("streaming", "generic-streaming")
 OPTIONS = {"file_ms", "form", "micro_batches", "warm_up_events", "warm_up_rounds"}
 MOST_OVERLAPS = 1000
 """Spark's `window` writes each overlap out as an expression of its own, so that plans grow with
@@ -27,6 +32,7 @@ them. With this many, all answers came right; more were not tried.
 """
 
 
+_ANY = "variants generic-streaming and generic-batch run any program"
 _NO_LOAD = (
     "spark streaming takes no load for {name}: the open loop knows what was processed, and when, "
     "from the acknowledgements of its own stateful operator, which {operators} do not give; it "
@@ -36,6 +42,8 @@ _NO_LOAD = (
 
 def forms(workload: str, variant: str) -> tuple[str, ...]:
     """Return the forms of a workload in a variant, the default first."""
+    if variant in GENERIC:
+        return ("generic",)
     return RELATIONS.get(workload) or FORMS[variant]
 
 
@@ -58,12 +66,14 @@ def wrong_options(options: Mapping[str, object]) -> str | None:
 def refusal(task: Task) -> str | None:
     """Return why a task cannot be run, or None. Starts nothing."""
     name = task.workload.name
+    if task.variant in GENERIC:
+        return wrong_options(task.options) or _refused_generic(task)
     if name in pipelines.LACKING:
-        return f"spark has no query for {name}: {pipelines.LACKING[name]}"
+        return f"spark has no query for {name}: {pipelines.LACKING[name]}; {_ANY}"
     if name not in WORKLOADS:
-        return f"spark has no query for {name}; it has {', '.join(WORKLOADS)}"
+        return f"spark has no query for {name}; it has {', '.join(WORKLOADS)}; {_ANY}"
     if task.variant not in FORMS:
-        return f"spark has no variant {task.variant!r}; it has {', '.join(FORMS)}"
+        return f"spark has no variant {task.variant!r}; it has {', '.join((*FORMS, *GENERIC))}"
     wrong = wrong_options(task.options)
     if wrong is not None:
         return wrong
@@ -84,6 +94,35 @@ def refusal(task: Task) -> str | None:
     if isinstance(task.workload.program, Pipeline) and task.load is not None:
         return _NO_LOAD.format(name=name, operators="operators of a pipeline")
     return None
+
+
+def _refused_generic(task: Task) -> str | None:
+    """Return what a variant cannot do that runs any program."""
+    if task.load is not None:
+        return f"spark {task.variant} takes no load: it runs at full speed only"
+    if "form" in task.options:
+        return f"spark {task.variant} has no forms; leave the option out"
+    program = task.workload.program
+    fields = {*(program.event.names or ())}
+    if isinstance(program, Query):
+        fields |= {*program.operators[0].lists}
+    for stream in task.dataset.streams:
+        for name, type_name in stream.columns:
+            dtype = column_type(type_name)
+            element = dtype.element if isinstance(dtype, ListType) else dtype
+            if name in fields and element.name not in SQL_TYPES:
+                known = ", ".join(SQL_TYPES)
+                return (
+                    f"spark has no type for field {name} of stream {stream.name}, which is "
+                    f"{type_name}; it has types for {known}"
+                )
+    if isinstance(program, Query):
+        spans = [(s.name, s.ts_min, s.ts_max) for s in task.dataset.streams if s.rows]
+        try:
+            check_spans(program, spans, task.dataset.until_ts)
+        except ModelError as error:
+            return str(error)
+    return unreachable(task.workload)
 
 
 def _refused_query(task: Task, query: Query) -> str | None:

@@ -31,11 +31,11 @@ class Markers:
         return len(self.ts)
 
 
-def scan(session: SparkSession, plan: Layout, src: int) -> DataFrame:
-    """Return a stream as it is in its file, without what a cut leaves out, and with `row_index`."""
+def scan(session: SparkSession, plan: Layout, src: int, row: str = "row_index") -> DataFrame:
+    """Return a stream as it is in its file, without what a cut leaves out, and with its rows."""
     stream = plan.streams[src]
     frame = session.read.schema(ddl(stream.columns)).parquet(str(stream.path))
-    frame = frame.select("*", F.col("_metadata.row_index").alias("row_index"))
+    frame = frame.select("*", F.col("_metadata.row_index").alias(row))
     return frame if plan.until_ts is None else frame.where(F.col("ts") < plan.until_ts)
 
 

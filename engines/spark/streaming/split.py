@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from engines.errors import EngineError
 from engines.spark.layout import Layout, read_rows
+from workloads.datasets.dataset import DatasetStream
 
 END = np.iinfo(np.int64).max
 """Event time of the closing heartbeat; above that of any event."""
@@ -43,15 +44,24 @@ def positioned(plan: Layout, src: int) -> pa.Table:
         EngineError: an event has the event time kept for the closing heartbeat.
     """
     stream = plan.streams[src]
+    check_end(stream)
+    table = read_rows(stream)
+    if src in plan.bulk:
+        return table
+    return table.append_column("pos", pa.array(np.arange(len(table), dtype=np.int64)))
+
+
+def check_end(stream: DatasetStream) -> None:
+    """Check that no event has the time of the closing heartbeat.
+
+    Raises:
+        EngineError: one has.
+    """
     if stream.rows and stream.ts_max == END:
         raise EngineError(
             f"stream {stream.name} of {stream.path} has an event at {END}, the largest event time, "
             "which the spark engine keeps for its closing heartbeat; shift the event times down"
         )
-    table = read_rows(stream)
-    if src in plan.bulk:
-        return table
-    return table.append_column("pos", pa.array(np.arange(len(table), dtype=np.int64)))
 
 
 def stamp(path: Path, place: int) -> None:

@@ -85,6 +85,11 @@ def test_default_variant_is_the_engines_first_that_runs_the_workloads_model():
     ]
 
 
+def test_default_variant_of_a_workload_that_nothing_is_written_for_runs_any_program():
+    found = cells('[[workload]]\nname = "parametric"\n[[engine]]\nname = "spark"\n')
+    assert [cell.id for cell in found] == ["parametric/spark/generic-streaming/w1"]
+
+
 def test_engine_without_a_variant_for_a_model_gets_its_first_and_says_itself_why_not(monkeypatch):
     class Programs(FakeEngine):
         def variants(self):

@@ -1,0 +1,160 @@
+"""Runs a segment in one group: the model's own functions on the group's records, in order."""
+
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from engines.spark.generic.segments import Segment
+from engines.spark.generic.tables import TAG, behind, events, followed
+from workloads.model import Alphabet, DGSProgram, Pipeline, Query
+from workloads.model.buckets import bucket_of
+from workloads.model.instance import Row, instance
+from workloads.model.piperun import PipelineRun
+from workloads.model.records import Emitter, initial_state
+
+
+class Runner(Protocol):
+    """Runs one group."""
+
+    def run(self, table: pa.Table | None, watermark: int) -> pa.Table | None:
+        """Process records, in order, and close the windows that end at the watermark or before."""
+
+    def held(self) -> Any:
+        """Return what is held between two calls, for `hold` of another runner of the group."""
+
+    def hold(self, held: Any) -> None:
+        """Go on where another runner was."""
+
+
+def runner(segment: Segment, alphabet: Alphabet, group: int) -> Runner:
+    """Return what runs a group of a segment, without anything held."""
+    if isinstance(segment.program, DGSProgram):
+        return _Parts(segment, alphabet)
+    if isinstance(segment.program, Query):
+        return _Keys(segment, alphabet, group)
+    return _Order() if segment.program is None else Stages(segment.program, segment.places)
+
+
+class _Parts:
+    """Runs a DGS program on parts of its alphabet, with a state for each."""
+
+    def __init__(self, segment: Segment, alphabet: Alphabet) -> None:
+        assert isinstance(segment.program, DGSProgram)
+        assert segment.parts is not None
+        self._program, self._parts, self._alphabet = segment.program, segment.parts, alphabet
+        self._places = segment.places
+        self._states: dict[int, Any] = {}
+
+    def run(self, table: pa.Table | None, watermark: int) -> pa.Table | None:
+        if table is None:
+            return None
+        program, states = self._program, self._states
+        update, out = program.states[0].update, Emitter(program.output)
+        counter = _Counter(out.rows)
+        parts = self._parts[table[TAG].to_numpy()].tolist()
+        for event, part in zip(events(program, self._alphabet, table), parts, strict=True):
+            state = states.get(part)
+            if state is None:
+                state = states[part] = initial_state(program)
+            update(state, event, out)
+            counter.note()
+        out.columns(program.output)  # checks the number of fields
+        return followed(out.rows, program.output, counter.behind(table, self._places))
+
+    def held(self) -> Any:
+        return self._states
+
+    def hold(self, held: Any) -> None:
+        self._states = held
+
+
+class _Keys:
+    """Runs an operator O+ on the buckets of keys that the group owns."""
+
+    def __init__(self, segment: Segment, alphabet: Alphabet, group: int) -> None:
+        assert isinstance(segment.program, Query)
+        self._query, self._alphabet, self._group = segment.program, alphabet, group
+        (operator,) = segment.program.operators
+        groups = segment.groups
+        owns = None if groups == 1 else lambda key: bucket_of(operator, key) % groups == group
+        self._rows: list[Row] = []
+        self._instance = instance(operator, self._rows.append, owns)
+
+    def run(self, table: pa.Table | None, watermark: int) -> pa.Table | None:
+        if table is not None:
+            for t in events(self._query, self._alphabet, table):
+                self._instance.process(t)
+        self._instance.advance(watermark)
+        rows = list(self._rows)
+        self._rows.clear()
+        ts = np.array([row[0] for row in rows], dtype=np.int64)
+        nth = np.arange(len(rows), dtype=np.int64)
+        return followed(rows, self._query.output, [ts, np.full_like(nth, self._group), nth])
+
+    def held(self) -> Any:
+        return self._instance.held()
+
+    def hold(self, held: Any) -> None:
+        self._instance.hold(held)
+
+
+class Stages:
+    """Runs operators of a pipeline on partitions of keys."""
+
+    def __init__(self, pipeline: Pipeline, places: int) -> None:
+        """Start without states; the place of a record has so many columns."""
+        self._pipeline, self._places = pipeline, places
+        self._rows: list[Row] = []
+        self._run = PipelineRun(pipeline, self._rows.append)
+
+    def run(self, table: pa.Table | None, watermark: int) -> pa.Table | None:
+        """Process records in order."""
+        if table is None:
+            return None
+        counter = _Counter(self._rows)
+        alphabet = Alphabet(kinds=self._pipeline.kinds)
+        for t in events(self._pipeline, alphabet, table):
+            self._run.process(t)
+            counter.note()
+        made = followed(self._rows, self._pipeline.output, counter.behind(table, self._places))
+        self._rows.clear()
+        return made
+
+    def held(self) -> Any:
+        """Return the states by operator."""
+        return self._run.held()
+
+    def hold(self, held: Any) -> None:
+        """Take over states."""
+        self._run.hold(held)
+
+
+class _Order:
+    """Passes records on: that they are in order is all."""
+
+    def run(self, table: pa.Table | None, watermark: int) -> pa.Table | None:
+        return table
+
+    def held(self) -> Any:
+        return None
+
+    def hold(self, held: Any) -> None:
+        pass
+
+
+class _Counter:
+    """Counts what follows from each record."""
+
+    def __init__(self, rows: list[Any]) -> None:
+        self._rows = rows
+        self._marks: list[int] = [0]
+
+    def note(self) -> None:
+        """End the outputs of a record."""
+        self._marks.append(len(self._rows))
+
+    def behind(self, table: pa.Table, places: int) -> list[Any]:
+        """Return the places of all outputs."""
+        marks = np.array(self._marks, dtype=np.int64)
+        return behind(table, places, marks[1:] - marks[:-1])

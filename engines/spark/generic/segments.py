@@ -1,0 +1,123 @@
+"""Cuts a program into segments: each a small program that runs in groups without a shuffle.
+
+A DGS program is one segment; its groups are parts of the alphabet that never depend on each other.
+A query has a segment for each operator, whose groups own buckets of keys. A pipeline has one for
+each operator with a state, and the stateless ones behind it belong to it; its groups have
+partitions of keys. Stateless operators at the beginning need no group (`front`).
+
+Keys are spread over as many groups as there are workers, with a state for each key inside: a call
+of Python for each key would cost more than what it does.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from workloads.model import Alphabet, Pipeline, Program, Query
+from workloads.model.dependence import independent_parts
+from workloads.model.pipeline import PARTITIONED, STATELESS, Stage
+from workloads.model.stream import IntArray
+
+PLACE = 3
+"""Columns of an event's place in the total order: event time, stream, row in the stream."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """One segment.
+
+    Attributes:
+        program: what its groups run, of the model of the whole; None: they only put in order.
+        groups: how many there are.
+        places: how many columns put its input in order.
+        parts: of a DGS program, the part of each tag.
+    """
+
+    program: Program | None
+    groups: int
+    places: int = PLACE
+    parts: IntArray | None = None
+
+    @property
+    def places_out(self) -> int:
+        """How many columns put its output in order: a record that follows from one is behind it."""
+        if self.program is None:
+            return self.places
+        return PLACE if isinstance(self.program, Query) else self.places + 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segments:
+    """A program in segments.
+
+    Attributes:
+        whole: the program.
+        front: the stateless operators with which a pipeline begins; None: there are none.
+        segments: at least one.
+        words: how it is cut, for people.
+    """
+
+    whole: Program
+    front: Pipeline | None
+    segments: tuple[Segment, ...]
+
+    @property
+    def words(self) -> str:
+        """How many groups each segment has."""
+        counts = [f"{part.groups} group{'s' * (part.groups > 1)}" for part in self.segments]
+        return ", then ".join(counts)
+
+
+def segments(program: Program, alphabet: Alphabet, workers: int) -> Segments:
+    """Cut a program that reads an alphabet for so many workers; the same in every process."""
+    if isinstance(program, Pipeline):
+        return _pipeline(program, workers)
+    if isinstance(program, Query):
+        return Segments(whole=program, front=None, segments=_query(program, workers))
+    parts = independent_parts(program, alphabet)
+    groups = min(workers, len(np.unique(parts)))
+    only = Segment(program=program, groups=groups, parts=parts)
+    return Segments(whole=program, front=None, segments=(only,))
+
+
+def _query(query: Query, workers: int) -> tuple[Segment, ...]:
+    return tuple(
+        Segment(
+            program=replace(query, operators=(operator,)), groups=min(workers, operator.buckets)
+        )
+        for operator in query.operators
+    )
+
+
+def _pipeline(pipeline: Pipeline, workers: int) -> Segments:
+    cuts: list[tuple[int, int]] = []
+    for index, stage in enumerate(pipeline.stages):
+        groups = _groups(stage, workers)
+        if groups and (not cuts or (groups, cuts[-1][1]) != (1, 1)):
+            cuts.append((index, groups))
+    begins = [index for index, _ in cuts]
+    first = begins[0] if begins else len(pipeline.stages)
+    front = _slice(pipeline, 0, first) if first else None
+    places = PLACE + (front is not None)
+    found: list[Segment] = []
+    for (begin, groups), end in zip(cuts, [*begins, len(pipeline.stages)][1:], strict=True):
+        piece = _slice(pipeline, begin, end)
+        found.append(Segment(program=piece, groups=groups, places=places + len(found)))
+    if not found:
+        # Files of different streams need not line up, so somebody must put records in order.
+        found.append(Segment(program=None, groups=1, places=places))
+    return Segments(whole=pipeline, front=front, segments=tuple(found))
+
+
+def _groups(stage: Stage, workers: int) -> int:
+    """Return over how many groups an operator is spread; 0: it needs none."""
+    if stage.kind == STATELESS:
+        return 0
+    if stage.kind != PARTITIONED:
+        return 1
+    partitions = stage.partitions if stage.bounds is None else len(stage.bounds) + 1
+    return min(workers, partitions)
+
+
+def _slice(pipeline: Pipeline, begin: int, end: int) -> Pipeline:
+    return replace(pipeline, event=pipeline.input_of(begin), stages=pipeline.stages[begin:end])

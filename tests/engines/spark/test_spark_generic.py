@@ -1,0 +1,186 @@
+"""Generic variants of Spark: any workload's own functions give the oracle's answer."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engines.conformance import CASES, Setting, ordinary_input, run_case
+from engines.errors import EngineCrashError, UnsupportedError
+from engines.protocol import OfferedLoad, default_variant
+from engines.registry import engine
+from engines.spark.adapter import SparkEngine
+from engines.spark.refusal import GENERIC, WORKLOADS
+from tests.engines.spark import programs
+from tests.engines.spark.task import assert_right, spark_task
+from workloads.model import Alphabet, DGSProgram, Input, Stream
+from workloads.registry import names, workload
+
+SHOWN = {
+    ("generic-streaming", "items_sold_together"),
+    ("generic-streaming", "wordcount"),
+    ("generic-batch", "linear_road_pos_rep"),
+    ("generic-batch", "scale_join"),
+}
+"""Each kind of program, in seconds; the others in `make test-all`."""
+ALL = [
+    pytest.param(variant, name, marks=() if (variant, name) in SHOWN else pytest.mark.full)
+    for variant in GENERIC
+    for name in names()
+]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("variant", "name"), ALL)
+def test_the_answer_is_the_oracles_without_a_query_of_its_own(variant, name, spark, tmp_path):
+    found = workload(name)
+    more = {"micro_batches": 2} if variant == "generic-streaming" else {}
+    given = spark_task(found, ordinary_input(found), tmp_path, variant=variant, **more)
+    measured, outputs = assert_right(given)
+    assert outputs
+    assert measured.plan.startswith(f"{variant}, form generic, ")
+
+
+@pytest.mark.full
+@pytest.mark.spark
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("name", ["event_window", "nyse_hedge", "cart_abandonment"])
+@pytest.mark.parametrize("variant", GENERIC)
+def test_spark_generic_conforms_on(variant, name, case, spark, tmp_path):
+    setting = Setting(variant=variant, options={"warm_up_rounds": 0}, shared=True)
+    found = run_case(engine("spark"), workload(name), case, setting, tmp_path)
+    assert (found.unsupported, found.problems) == (None, ())
+
+
+OWN = """
+from dataclasses import replace
+
+from workloads.suite.keyed_counter import WORKLOAD as COUNTER
+
+SIGN = -1
+
+
+def update(s, e, out):
+    if e.kind == 0:
+        s.count += SIGN
+    else:
+        out.emit(e.ts, e.key, s.count)
+        s.count = 0
+
+
+def oracle(data):
+    found = COUNTER.oracle(data)
+    return {**found, "count": -found["count"]}
+
+
+first = replace(COUNTER.program.states[0], update=update)
+PROGRAM = replace(COUNTER.program, name="negated", states=(first, *COUNTER.program.states[1:]))
+WORKLOAD = replace(COUNTER, name="negated", program=PROGRAM, oracle=oracle, reference="")
+"""
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A workload in a file that nobody can import."""
+    file = tmp_path / "my workload.py"
+    file.write_text(OWN)
+    return workload(str(file))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("variant", GENERIC)
+def test_a_workload_in_a_file_reaches_the_python_workers(variant, own, spark, tmp_path):
+    given = spark_task(own, ordinary_input(own), tmp_path, variant=variant, warm_up_rounds=1)
+    measured, outputs = assert_right(given)
+    assert outputs
+    assert measured.plan == f"{variant}, form generic, 2 groups"
+
+
+def test_a_workload_that_nothing_is_written_for_is_run_as_any_program(own, tmp_path):
+    variants = SparkEngine().variants()
+    assert default_variant(variants, DGSProgram, own.name).name == "generic-streaming"
+    assert default_variant(variants, DGSProgram, "event_window").name == "streaming"
+    given = spark_task(own, ordinary_input(own), tmp_path)
+    assert "variants generic-streaming and generic-batch" in SparkEngine().unsupported(given)
+    generic = replace(given, variant="generic-streaming")
+    assert SparkEngine().unsupported(generic) is None
+    conditions = [v.conditions for v in variants if v.name in GENERIC]
+    assert all("Python" in found.also_timed for found in conditions)
+
+
+def of_tests(attribute):
+    """Return a workload of programs.py."""
+    return workload(f"{programs.__file__}:{attribute}")
+
+
+def ticks(*dtypes):
+    """Return three events with fields of these types."""
+    payload = {f"v{i}": np.arange(3).astype(of) for i, of in enumerate(dtypes)}
+    stream = Stream(name="ticks", kinds=(0,), ts=np.arange(3), payload=payload)
+    return Input(alphabet=Alphabet(kinds=("tick", "tock", "amount")), streams=(stream,))
+
+
+@pytest.mark.spark
+def test_a_program_that_raises_is_a_crash_with_its_words(spark, tmp_path):
+    given = spark_task(of_tests("BROKEN"), ticks(np.int64), tmp_path, variant="generic-batch")
+    prepared = SparkEngine().prepare(given)
+    with pytest.raises(EngineCrashError, match="ValueError: no such tick"):
+        prepared.run()
+    prepared.close()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    "variant", [pytest.param("generic-streaming", marks=pytest.mark.full), "generic-batch"]
+)
+def test_fields_of_any_type_come_and_go_as_they_are(variant, spark, tmp_path):
+    data = ticks(*programs.TYPES)
+    given = spark_task(of_tests("MANY_TYPES"), data, tmp_path, variant=variant)
+    prepared = SparkEngine().prepare(given)
+    prepared.run()
+    answer = prepared.answer()
+    prepared.close()
+    for name, column in {"ts": np.arange(3), **data.streams[0].payload}.items():
+        assert (answer[name].dtype, answer[name].tolist()) == (column.dtype, column.tolist())
+
+
+def test_a_field_that_spark_has_no_type_for_is_refused(tmp_path):
+    given = spark_task(of_tests("HALVES"), ticks(np.float16), tmp_path, variant="generic-batch")
+    said = SparkEngine().unsupported(given)
+    assert "no type for field v0 of stream ticks, which is float16" in said
+
+
+def test_a_program_that_workers_would_not_find_is_refused(own, tmp_path):
+    given = spark_task(own, ordinary_input(own), tmp_path, variant="generic-batch")
+    nameless = replace(given, workload=replace(own, reference=""))
+    assert "find a program by reference: no workload 'negated'" in SparkEngine().unsupported(
+        nameless
+    )
+    other = replace(given, workload=replace(own, program=of_tests("BROKEN").program))
+    assert "find another program as" in SparkEngine().unsupported(other)
+
+
+@pytest.mark.parametrize("variant", GENERIC)
+def test_what_cannot_be_run_is_refused_with_the_reason(variant, tmp_path):
+    chosen = workload("event_window")
+    given = spark_task(chosen, ordinary_input(chosen), tmp_path, variant=variant)
+    times = tuple(np.zeros(stream.rows, dtype=np.int64) for stream in given.dataset.streams)
+    load = OfferedLoad(
+        due_ns=times, heartbeat_ts=times, heartbeat_due_ns=times, warm_up_ns=0, end_ns=0
+    )
+    for change, reason in [
+        ({"load": load}, "takes no load: it runs at full speed only"),
+        ({"options": {"form": "rows"}}, "has no forms"),
+        ({"options": {"speed": 1}}, "no option speed"),
+    ]:
+        asked = replace(given, **change)
+        assert reason in SparkEngine().unsupported(asked)
+        with pytest.raises(UnsupportedError, match=reason):
+            SparkEngine().prepare(asked)
+
+
+@pytest.mark.parametrize("variant", GENERIC)
+@pytest.mark.parametrize("name", [*WORKLOADS, "somebody's"])
+def test_generic_variants_declare_that_groups_are_dealt_by_hand(name, variant):
+    declared = SparkEngine().properties(name, variant)
+    assert [declared[name].holds for name in ("PIP1", "PIP2", "PIP3")] == [True, False, True]
