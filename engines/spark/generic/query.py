@@ -1,32 +1,26 @@
 """Builds and runs a generic query: over whole files, or over files that arrive in micro-batches."""
 
-import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
-from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from engines.spark.batch.markers import scan
 from engines.spark.generic.files import write
-from engines.spark.generic.segments import Segments, segments
 from engines.spark.generic.shipped import Shipped, ship
-from engines.spark.generic.steps import PARCEL, Parcel, Step, nothing_kept, parcels_of, pieces
+from engines.spark.generic.steps import PARCEL
 from engines.spark.generic.tables import ROW, fields_of, in_order, unpacked
+from engines.spark.generic.workers import Segmented, cut_of, packer, whole
 from engines.spark.layout import Layout, ddl, read_rows
 from engines.spark.pipelines.run import ROCKS_DB, STORE
 from engines.spark.streaming.query import Ran, run_to_end
 from engines.spark.streaming.split import check_end
-from engines.spark.streaming.spread import labels
 from workloads.model import Columns, Workload
 
-STATE = "kept binary"
 CASE = "spark.sql.caseSensitive"
 
 
@@ -55,7 +49,7 @@ class GenericQuery:
 
     def words(self, plan: Layout) -> str:
         """Return how the program is cut, for people."""
-        return _cut(self._shipped(plan)).words
+        return cut_of(self._shipped(plan)).words
 
     def batch(self, session: SparkSession, plan: Layout) -> Columns:
         """Return the output of the whole input, in order."""
@@ -65,11 +59,11 @@ class GenericQuery:
             check_end(stream)
             names = [*self._columns(plan, src), ROW]
             frame = scan(session, plan, src, ROW).select(*(f"`{name}`" for name in names))
-            frames.append(frame.mapInArrow(_packer(shipped, stream.kinds, src), PARCEL))
-        cut = _cut(shipped)
+            frames.append(frame.mapInArrow(packer(shipped, stream.kinds, src), PARCEL))
+        cut = cut_of(shipped)
         parcels = reduce(DataFrame.unionAll, frames)
         for index in range(len(cut.segments)):
-            parcels = parcels.groupBy("group").applyInArrow(_whole(shipped, index), PARCEL)
+            parcels = parcels.groupBy("group").applyInArrow(whole(shipped, index), PARCEL)
         with _settings(session):
             table = self._taken(parcels, shipped)
         return {name: table[name].to_numpy() for name in self._schema.names}
@@ -100,11 +94,11 @@ class GenericQuery:
         for src, own in enumerate(files.columns):
             reader = session.readStream.schema(ddl(own)).option("maxFilesPerTrigger", 1)
             frame = reader.parquet(str(folder / f"stream-{src}"))
-            frames.append(frame.mapInArrow(_packer(shipped, files.kinds[src], src), PARCEL))
+            frames.append(frame.mapInArrow(packer(shipped, files.kinds[src], src), PARCEL))
         parcels = reduce(DataFrame.unionAll, frames)
-        for index in range(len(_cut(shipped).segments)):
+        for index in range(len(cut_of(shipped).segments)):
             parcels = parcels.groupBy("group").transformWithStateInPandas(
-                _Processor(shipped, index), PARCEL, outputMode="Append", timeMode="None"
+                Segmented(shipped, index), PARCEL, outputMode="Append", timeMode="None"
             )
         with _settings(session):
             ran = run_to_end(
@@ -122,7 +116,7 @@ class GenericQuery:
 
     def _taken(self, frame: DataFrame, shipped: Shipped) -> pa.Table:
         """Bring an output to the driver, in order."""
-        last = _cut(shipped).segments[-1]
+        last = cut_of(shipped).segments[-1]
         parcels = frame.select("records").toArrow()["records"]
         tables = [unpacked(records.as_buffer()) for records in parcels]
         if not tables:
@@ -139,10 +133,6 @@ def generic_query(workload: Workload, output: Mapping[str, str], workers: int) -
     return GenericQuery(workload=workload, output=tuple(output.items()), workers=workers)
 
 
-def _cut(shipped: Shipped) -> Segments:
-    return segments(shipped.load(), shipped.alphabet, shipped.workers)
-
-
 @contextmanager
 def _settings(session: SparkSession) -> Iterator[None]:
     """Let fields differ in case only, and states be kept for several operators in a row."""
@@ -154,89 +144,3 @@ def _settings(session: SparkSession) -> Iterator[None]:
     finally:
         for name, value in before.items():
             session.conf.set(name, str(value))
-
-
-def _packer(
-    shipped: Shipped, kinds: tuple[int, ...], src: int
-) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the step that deals rows of a stream to the groups of the first segment."""
-
-    def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        cut = _cut(shipped)
-        names = labels(cut.segments[0].groups)
-        for batch in batches:
-            for piece in pieces(batch):
-                parcels = parcels_of(cut, shipped.alphabet, kinds, src, piece)
-                yield _batch(parcels, names)
-
-    return pack
-
-
-def _whole(
-    shipped: Shipped, index: int
-) -> Callable[[tuple[pa.Scalar, ...], Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return what processes a group of a segment whose input is all there."""
-
-    def all_of_it(
-        key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]
-    ) -> Iterator[pa.RecordBatch]:
-        cut = _cut(shipped)
-        group = labels(cut.segments[index].groups).index(key[0].as_py())
-        parcels = (Parcel(**row) for batch in batches for row in batch.to_pylist())
-        step = Step(shipped=shipped, cut=cut, index=index)
-        made = step.process(group, nothing_kept(shipped), parcels, ended=True)
-        yield _batch(made, _labels_behind(cut.segments, index))
-
-    return all_of_it
-
-
-def _labels_behind(found: Sequence[Any], index: int) -> tuple[int, ...]:
-    """Return the labels of the next segment's groups; the last segment's output is in one."""
-    return labels(found[index + 1].groups if index + 1 < len(found) else 1)
-
-
-def _batch(parcels: Sequence[Parcel], names: Sequence[int]) -> pa.RecordBatch:
-    group, src, begin, end, ts, records = zip(*parcels, strict=True) if parcels else ((),) * 6
-    return pa.RecordBatch.from_arrays(
-        [
-            pa.array([names[index] for index in group], pa.int32()),
-            pa.array(src, pa.int32()),
-            pa.array(begin, pa.int64()),
-            pa.array(end, pa.int64()),
-            pa.array(ts, pa.int64()),
-            pa.array(records, pa.binary()),
-        ],
-        names=list(Parcel._fields),
-    )
-
-
-class _Processor(StatefulProcessor):
-    """A segment on Structured Streaming; a group keeps what waits, and its states, as one value."""
-
-    def __init__(self, shipped: Shipped, index: int) -> None:
-        self._shipped = shipped
-        self._index = index
-
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        self._kept = handle.getValueState("kept", STATE)
-        self._cut = _cut(self._shipped)
-
-    def handleInputRows(  # type: ignore[override]  # always pandas here  # noqa: N802
-        self,
-        key: Any,
-        rows: Iterator[pd.DataFrame],
-        timerValues: Any,  # noqa: N803 (Spark's names)
-    ) -> Iterator[pd.DataFrame]:
-        stored = self._kept.get()
-        kept = nothing_kept(self._shipped) if stored is None else pickle.loads(stored[0])
-        group = labels(self._cut.segments[self._index].groups).index(int(key[0]))
-        parcels = (Parcel(*row) for frame in rows for row in frame.itertuples(index=False))
-        step = Step(shipped=self._shipped, cut=self._cut, index=self._index)
-        made = step.process(group, kept, parcels, ended=False)
-        self._kept.update((pickle.dumps(kept, protocol=5),))
-        if made:
-            names = _labels_behind(self._cut.segments, self._index)
-            yield _batch(made, names).to_pandas()
-
-    def close(self) -> None:
-        pass

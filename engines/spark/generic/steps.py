@@ -5,31 +5,28 @@ header. A parcel costs Spark a row, whatever is in it. A piece gives each group 
 a parcel, even if there is nothing in it: its header is what the group knows of time by.
 """
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engines.spark.generic.deal import deal
 from engines.spark.generic.hold import BEGIN, Hold, Reached
 from engines.spark.generic.runners import Stages, runner
-from engines.spark.generic.segments import PLACE, Segment, Segments
+from engines.spark.generic.segments import PLACE, Segments
 from engines.spark.generic.shipped import Shipped
-from engines.spark.generic.tables import ROW, TAG, events, in_order, of_stream, packed, unpacked
+from engines.spark.generic.tables import ROW, in_order, of_stream, packed, unpacked
 from engines.spark.streaming.split import END
-from workloads.model import Alphabet, DGSProgram, Pipeline, Query, Stage
-from workloads.model.buckets import bucket_of, hash_key
+from workloads.model import Alphabet
 
 PARCEL = "group int, src int, begin long, end long, ts long, records binary"
 """A parcel is for a group. From a stream: `src`, and its rows from `begin` until before `end`, the
 last of which is at `ts`. From a segment: `ts` is the watermark behind it. `records`: null if none.
 """
-
 
 FROM_SEGMENT = -1
 """Stands for the stream in a segment's parcels."""
@@ -159,61 +156,3 @@ class Step:
         return [
             Parcel(group, FROM_SEGMENT, 0, 0, watermark, some) for group, some in enumerate(dealt)
         ]
-
-
-def deal(segment: Segment, alphabet: Alphabet, table: pa.Table) -> list[bytes | None]:
-    """Return what each group of a segment gets of records, as bytes; None where it is nothing."""
-    if not len(table):
-        return [None] * segment.groups
-    if segment.groups == 1:
-        return [packed(table)]
-    if isinstance(segment.program, Query) and segment.program.operators[0].join is not None:
-        return [packed(table)] * segment.groups
-    return [
-        packed(table.filter(pa.array(own))) if own.any() else None
-        for own in _owned(segment, alphabet, table)
-    ]
-
-
-def _owned(segment: Segment, alphabet: Alphabet, table: pa.Table) -> npt.NDArray[np.bool_]:
-    """Return bool[groups, rows]: which groups need which records."""
-    program, groups = segment.program, segment.groups
-    assert program is not None
-    owned = np.zeros((groups, len(table)), dtype=np.bool_)
-    if isinstance(program, DGSProgram):
-        assert segment.parts is not None
-        owned[segment.parts[table[TAG].to_numpy()] % groups, np.arange(len(table))] = True
-    elif isinstance(program, Pipeline):
-        key = program.stages[0].key
-        assert key is not None, "segments of several groups are those of keys"
-        for row, t in enumerate(events(program, alphabet, table)):
-            owned[_partition(program.stages[0], int(key(t))) % groups, row] = True
-    else:
-        (operator,) = program.operators
-        adding = _Adding()
-        for row, t in enumerate(events(program, alphabet, table)):
-            operator.keys(t, adding)
-            for key_ in adding.take():
-                owned[bucket_of(operator, key_) % groups, row] = True
-    return owned
-
-
-def _partition(stage: Stage, key: int) -> int:
-    if stage.bounds is not None:
-        return bisect_right(stage.bounds, key)
-    return hash_key(key) % stage.partitions
-
-
-class _Adding:
-    """`out` of f_MK."""
-
-    __slots__ = ("_added", "add")
-
-    def __init__(self) -> None:
-        self._added: set[int] = set()
-        self.add = self._added.add
-
-    def take(self) -> list[int]:
-        found = list(self._added)
-        self._added.clear()
-        return found

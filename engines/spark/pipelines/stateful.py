@@ -6,7 +6,6 @@ works on a group of keys with one pandas frame, as a call for each key and micro
 than what it does: `by_key` spreads keys over a few groups, `in_one` has one group.
 """
 
-import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +14,10 @@ import numpy as np
 import pandas as pd
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from engines.spark.pipelines.relation import PLACE
+from engines.spark.streaming.kept import KeptProcessor
 from engines.spark.streaming.spread import labels
-
-STATE = "held binary"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,33 +52,19 @@ def _stepped(grouped: DataFrame, step: Step) -> DataFrame:
     )
 
 
-class _Processor(StatefulProcessor):
-    """Keeps what a step holds as one value of each group."""
+class _Processor(KeptProcessor):
+    """Keeps what a step holds."""
 
     def __init__(self, step: Step) -> None:
         self._step = step
         self._names = [field.split()[0] for field in step.output.split(",")]
 
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        self._held = handle.getValueState("held", STATE)
-
-    def handleInputRows(  # type: ignore[override]  # always pandas here  # noqa: N802
-        self,
-        key: Any,
-        rows: Iterator[pd.DataFrame],
-        timerValues: Any,  # noqa: N803 (Spark's names)
-    ) -> Iterator[pd.DataFrame]:
-        state = self._held.get()
-        held = None if state is None else pickle.loads(state[0])
+    def process(
+        self, key: tuple[Any, ...], rows: Iterator[pd.DataFrame], kept: Any
+    ) -> tuple[pd.DataFrame, Any]:
         new = pd.concat(list(rows), ignore_index=True)
-        new = new.sort_values(list(PLACE), ignore_index=True)
-        output, held = self._step.run(held, new)
-        self._held.update((pickle.dumps(held, protocol=5),))
-        if len(output):
-            yield output[self._names]
-
-    def close(self) -> None:
-        pass
+        output, held = self._step.run(kept, new.sort_values(list(PLACE), ignore_index=True))
+        return output[self._names], held
 
 
 def after(held: pd.DataFrame | None, new: pd.DataFrame) -> tuple[pd.DataFrame, int]:

@@ -1,0 +1,100 @@
+"""What Spark's Python workers run: the steps of a generic query as functions that Spark takes."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
+
+from engines.spark.generic.segments import Segments, segments
+from engines.spark.generic.shipped import Shipped
+from engines.spark.generic.steps import Parcel, Step, nothing_kept, parcels_of, pieces
+from engines.spark.streaming.kept import KeptProcessor
+from engines.spark.streaming.spread import labels
+
+
+def cut_of(shipped: Shipped) -> Segments:
+    """Return the program in segments, in whatever process."""
+    return segments(shipped.load(), shipped.alphabet, shipped.workers)
+
+
+def packer(
+    shipped: Shipped, kinds: tuple[int, ...], src: int
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return the step that deals rows of a stream to the groups of the first segment."""
+
+    def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        cut = cut_of(shipped)
+        names = labels(cut.segments[0].groups)
+        for batch in batches:
+            for piece in pieces(batch):
+                parcels = parcels_of(cut, shipped.alphabet, kinds, src, piece)
+                yield _batch(parcels, names)
+
+    return pack
+
+
+def whole(
+    shipped: Shipped, index: int
+) -> Callable[[tuple[pa.Scalar, ...], Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return what processes a group of a segment whose input is all there."""
+
+    def all_of_it(
+        key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]
+    ) -> Iterator[pa.RecordBatch]:
+        cut = cut_of(shipped)
+        group = labels(cut.segments[index].groups).index(key[0].as_py())
+        parcels = (Parcel(**row) for batch in batches for row in batch.to_pylist())
+        step = Step(shipped=shipped, cut=cut, index=index)
+        made = step.process(group, nothing_kept(shipped), parcels, ended=True)
+        yield _batch(made, _labels_behind(cut, index))
+
+    return all_of_it
+
+
+def _labels_behind(cut: Segments, index: int) -> tuple[int, ...]:
+    """Return the labels of the next segment's groups; the last segment's output is in one."""
+    following = cut.segments[index + 1 :]
+    return labels(following[0].groups if following else 1)
+
+
+def _batch(parcels: Sequence[Parcel], names: Sequence[int]) -> pa.RecordBatch:
+    group, src, begin, end, ts, records = zip(*parcels, strict=True) if parcels else ((),) * 6
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array([names[index] for index in group], pa.int32()),
+            pa.array(src, pa.int32()),
+            pa.array(begin, pa.int64()),
+            pa.array(end, pa.int64()),
+            pa.array(ts, pa.int64()),
+            pa.array(records, pa.binary()),
+        ],
+        names=list(Parcel._fields),
+    )
+
+
+class Segmented(KeptProcessor):
+    """A segment on Structured Streaming; a group keeps what waits, and its states."""
+
+    def __init__(self, shipped: Shipped, index: int) -> None:
+        """Load nothing yet: this is sent to workers."""
+        self._shipped = shipped
+        self._index = index
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Cut the program, in a worker."""
+        super().init(handle)
+        self._cut = cut_of(self._shipped)
+
+    def process(
+        self, key: tuple[Any, ...], rows: Iterator[pd.DataFrame], kept: Any
+    ) -> tuple[pd.DataFrame | None, Any]:
+        """Process what a micro-batch has for a group."""
+        kept = kept or nothing_kept(self._shipped)
+        group = labels(self._cut.segments[self._index].groups).index(int(key[0]))
+        parcels = (Parcel(*row) for frame in rows for row in frame.itertuples(index=False))
+        step = Step(shipped=self._shipped, cut=self._cut, index=self._index)
+        made = step.process(group, kept, parcels, ended=False)
+        names = _labels_behind(self._cut, self._index)
+        return _batch(made, names).to_pandas() if made else None, kept
