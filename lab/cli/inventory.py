@@ -109,6 +109,7 @@ def _variant(variant: "Variant", among: "Iterable[Variant]") -> Record:
         "models": [MODELS[model] for model in models],
         "default_for": chosen,
         "lacking": dict(variant.lacking),
+        "written_for": None if variant.written_for is None else sorted(variant.written_for),
     }
 
 

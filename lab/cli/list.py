@@ -64,6 +64,8 @@ def _engines(found: Iterable[Record]) -> Iterator[str]:
             if variant["lacking"] or len(variant["models"]) < len(MODELS):
                 lacking = "".join(f"; not {name}" for name in variant["lacking"])
                 yield f"        runs {', '.join(variant['models'])}{lacking}"
+            if variant["written_for"] is not None:
+                yield f"        only what is written for {', '.join(variant['written_for'])}"
 
 
 def _figures(found: Iterable[Record]) -> Iterator[str]:
