@@ -81,7 +81,7 @@ ENGINES = [
 """Those that a crash could leave threads or processes of; the data-frame lines have none."""
 
 
-OWN_ENVIRONMENT = ("duckdb", "polars")
+OWN_ENVIRONMENT = ("duckdb", "flink", "polars")
 """Engines with an environment of their own, tried in processes of theirs: test_<name>.py."""
 
 

@@ -1,0 +1,146 @@
+"""The Flink adapter: one job on a cluster in a Java process of the trial's own."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar
+
+from engines.base import BaseEngine
+from engines.conditions import MEMORY, RECORD, Conditions
+from engines.flink import outcome
+from engines.flink.build import ENVIRONMENT
+from engines.flink.handover import input_bytes, warm_up_rows, write_task
+from engines.flink.options import OPTIONS, option, wrong
+from engines.flink.process import FlinkProcess, network_mb
+from engines.flink.properties import properties
+from engines.flink.workloads import SHAPES
+from engines.protocol import Measured, Property, Task, Variant
+from workloads.model import Columns, DGSProgram, Input, Query
+
+ROW_BYTES = 48
+"""Of an answer in Java."""
+
+_CONDITIONS = Conditions(unit=RECORD, origin=MEMORY)
+
+
+class FlinkEngine(BaseEngine):
+    """Runs its own DataStream program for each workload that it has one for."""
+
+    name: ClassVar[str] = "flink"
+    known_variants = (
+        Variant(
+            name="automatic",
+            summary="DataStream programs with what Flink does by itself",
+            takes_load=True,
+            source="memory source",
+            models=(DGSProgram, Query),
+            conditions=_CONDITIONS,
+        ),
+        Variant(
+            name="manual",
+            summary="synchronization plans by hand, with a service beside Flink",
+            takes_load=True,
+            source="memory source",
+            models=(DGSProgram,),
+            lacking={
+                "keyed_counter": "its keys are independent, so that Flink needs no help with it; "
+                "variant automatic runs it"
+            },
+            conditions=_CONDITIONS,
+        ),
+    )
+    queries = SHAPES
+    most_workers = None
+    packages = ("apache-flink-libraries",)
+    environment = ENVIRONMENT
+
+    def wrong_options(self, variant: str, options: Mapping[str, object]) -> str | None:
+        """Return what is wrong with options whatever they are used on, or None."""
+        return wrong(variant, options)
+
+    def refused(self, task: Task) -> str | None:
+        """Refuse loads of queries, and RocksDB where Flink's state is not used."""
+        if task.load is not None and not isinstance(task.workload.program, DGSProgram):
+            return "flink takes no offered load for queries of operators: see docs/engines/flink.md"
+        shape = SHAPES[task.workload.name]
+        if option(task, "state") == "rocksdb" and not shape.keyed_state:
+            return (
+                f"flink runs {task.workload.name} in one task with fields of its own: nothing is "
+                "in Flink's state, and state = rocksdb would change nothing"
+            )
+        return None
+
+    def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
+        """Return the platform-independence properties."""
+        return properties(workload, variant)
+
+    def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
+        """Measure the source of the variants, which is the same; `batch` does not matter."""
+        from engines.flink.ceiling import measure_ceiling
+
+        return measure_ceiling()
+
+    def start(self, task: Task) -> "FlinkPrepared":
+        """Start Java, load the input, warm up on a prefix, and deploy the job that is timed."""
+        data = task.dataset.load()
+        answer_bytes = ROW_BYTES * (task.expected_outputs or task.dataset.events)
+        needed_mb = 2 * (input_bytes(data) + answer_bytes) >> 20
+        settings = {name: option(task, name) for name in OPTIONS}
+        rows = warm_up_rows(data, int(str(settings["warm_up_events"])))
+        settings["network_mb"] = network_mb(task.workers)
+        settings |= {f"warm_up_rows.{index}": count for index, count in enumerate(rows)}
+        write_task(task, data, settings, task.scratch)
+        heap_mb = int(str(settings["heap_mb"])) or 1024 + needed_mb
+        process = FlinkProcess(task.scratch, heap_mb=heap_mb, workers=task.workers)
+        try:
+            process.ready()
+        except BaseException:
+            process.close()
+            raise
+        return FlinkPrepared(task, data, process, task.scratch)
+
+
+class FlinkPrepared:
+    """A job that waits for the clock."""
+
+    def __init__(self, task: Task, data: Input, process: FlinkProcess, folder: Path) -> None:
+        self._task = task
+        self._data = data
+        self._process = process
+        self._folder = folder
+        self._rows: outcome.Rows | None = None
+
+    def run(self) -> Measured:
+        """Start the sources and wait until the sinks have all rows."""
+        took_ns = self._process.ask("go")
+        plan = self._plan()
+        counters = {"in_java_ns": float(took_ns)}
+        if self._task.load is None:
+            return Measured(events=self._data.events, plan=plan, counters=counters)
+        return outcome.of_load(self._task, self._data, self._read(), self._folder, plan, counters)
+
+    def answer(self) -> Columns:
+        """Return all rows; those of several sinks are merged by the events that made them."""
+        return outcome.answer(self._task, self._read())
+
+    def close(self) -> None:
+        """End the Java process."""
+        self._process.close()
+
+    def _read(self) -> "outcome.Rows":
+        if self._rows is None:
+            parts = self._process.ask("answer")
+            timed = self._task.load is not None
+            self._rows = outcome.read_rows(self._folder, parts, timed=timed)
+        return self._rows
+
+    def _plan(self) -> str:
+        task = self._task
+        state = (
+            f"state {option(task, 'state')}"
+            if task.variant == "automatic"
+            else (f"service {option(task, 'service')}")
+        )
+        return (
+            f"{task.variant}, parallelism {task.workers}, {state}, buffers flushed after "
+            f"{option(task, 'buffer_timeout_ms')} ms, Java {self._process.java}"
+        )

@@ -1,0 +1,63 @@
+"""How fast the source can hand over events that are all due when nobody does anything with them."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from engines import environment
+from engines.errors import EngineError
+from engines.flink.build import ENVIRONMENT
+from engines.flink.options import LOAD_BUFFER_TIMEOUT_MS
+from engines.flink.process import FlinkProcess, network_mb
+
+EVENTS = 4_000_000
+WARM_UP_EVENTS = 1_000_000
+HEAP_MB = 1024
+
+
+def measure_ceiling() -> float:
+    """Run a job of one source and one task behind it, and return its events/s.
+
+    A job with more workers has more sources, so that this is a lower bound.
+
+    Raises:
+        EngineError: Flink's environment is not made, or it cannot be started.
+    """
+    reason = environment.lacking("flink", ENVIRONMENT)
+    if reason is not None:
+        raise EngineError(reason)
+    with tempfile.TemporaryDirectory(prefix="flink-ceiling-") as name:
+        folder = Path(name)
+        nothing = np.empty(0, dtype="<i8")
+        columns = {
+            "ts": np.arange(EVENTS),
+            "due_ns": np.zeros(EVENTS, dtype="<i8"),
+            "beat_ts": nothing,
+            "beat_due_ns": nothing,
+        }
+        for column, values in columns.items():
+            values.astype("<i8").tofile(folder / f"0.{column}")
+        job = {
+            "workload": "nothing",
+            "variant": "ceiling",
+            "workers": 1,
+            "offered": "yes",
+            "streams": 1,
+            "kinds": 1,
+            "kinds_of.0": 0,
+            "state": "heap",
+            "buffer_timeout_ms": LOAD_BUFFER_TIMEOUT_MS,
+            "managed_memory_mb": 16,
+            "network_mb": network_mb(1),
+            "warm_up_rounds": 2,
+            "warm_up_rows.0": WARM_UP_EVENTS,
+        }
+        text = "".join(f"{key}={value}\n" for key, value in job.items())
+        (folder / "job.properties").write_text(text, encoding="ascii")
+        process = FlinkProcess(folder, heap_mb=HEAP_MB, workers=1)
+        try:
+            process.ready()
+            return EVENTS * 1e9 / process.ask("go")
+        finally:
+            process.close()

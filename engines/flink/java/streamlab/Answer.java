@@ -1,0 +1,80 @@
+package streamlab;
+
+import java.io.IOException;
+import org.apache.flink.core.memory.DataInputView;
+import org.apache.flink.core.memory.DataOutputView;
+import org.apache.flink.types.CopyableValue;
+
+/**
+ * A row of the answer. `stream` and `row` are the event that made it; what the other fields mean is
+ * up to the workload.
+ */
+public final class Answer implements CopyableValue<Answer> {
+    private static final int BYTES = 8 + 4 + 4 + 4 + 4 + 8 + 8;
+
+    public long ts;
+    public int stream;
+    public int row;
+    public int kind;
+    public int key;
+    public long value;
+    public long other;
+
+    /** Begins a row that an event makes. */
+    public Answer madeBy(Event event) {
+        ts = event.ts;
+        stream = event.stream;
+        row = event.row;
+        return this;
+    }
+
+    @Override
+    public void write(DataOutputView out) throws IOException {
+        out.writeLong(ts);
+        out.writeInt(stream);
+        out.writeInt(row);
+        out.writeInt(kind);
+        out.writeInt(key);
+        out.writeLong(value);
+        out.writeLong(other);
+    }
+
+    @Override
+    public void read(DataInputView in) throws IOException {
+        ts = in.readLong();
+        stream = in.readInt();
+        row = in.readInt();
+        kind = in.readInt();
+        key = in.readInt();
+        value = in.readLong();
+        other = in.readLong();
+    }
+
+    @Override
+    public int getBinaryLength() {
+        return BYTES;
+    }
+
+    @Override
+    public void copyTo(Answer made) {
+        made.ts = ts;
+        made.stream = stream;
+        made.row = row;
+        made.kind = kind;
+        made.key = key;
+        made.value = value;
+        made.other = other;
+    }
+
+    @Override
+    public Answer copy() {
+        Answer made = new Answer();
+        copyTo(made);
+        return made;
+    }
+
+    @Override
+    public void copy(DataInputView from, DataOutputView to) throws IOException {
+        to.write(from, BYTES);
+    }
+}

@@ -1,0 +1,92 @@
+package streamlab;
+
+import java.util.ArrayDeque;
+import org.apache.flink.streaming.api.operators.AbstractStreamOperator;
+import org.apache.flink.streaming.api.operators.OneInputStreamOperator;
+import org.apache.flink.streaming.api.watermark.Watermark;
+import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
+
+/**
+ * Hands events to an update in the total order of the input.
+ *
+ * <p>Flink keeps the order of each channel and none between them. So events wait here, a queue for
+ * each stream of the input, until the watermark has passed them; then the queues are merged. What
+ * waits is a few events for each watermark, and what one source is ahead of another. As in the
+ * programs of the DGS paper it is kept in the operator and not in Flink's state: a job that failed
+ * would have to begin again.
+ */
+final class InOrder extends AbstractStreamOperator<Answer>
+        implements OneInputStreamOperator<Event, Answer> {
+    private final int run;
+    private final Update update;
+    /** The label of each key in Flink's state; null where events are not partitioned by key. */
+    private final int[] labels;
+
+    private transient Run shared;
+    private transient ArrayDeque<Event>[] waiting;
+    private transient Update.Out out;
+
+    InOrder(int run, Update update, int[] labels) {
+        this.run = run;
+        this.update = update;
+        this.labels = labels;
+    }
+
+    @Override
+    @SuppressWarnings("unchecked")
+    public void open() throws Exception {
+        super.open();
+        shared = Run.of(run);
+        waiting = new ArrayDeque[shared.rows.length];
+        for (int stream = 0; stream < waiting.length; stream++) {
+            waiting[stream] = new ArrayDeque<>();
+        }
+        StreamRecord<Answer> record = new StreamRecord<>(null);
+        out = row -> output.collect(record.replace(row, row.ts));
+        int task = getRuntimeContext().getTaskInfo().getIndexOfThisSubtask();
+        update.open(shared, task, labels == null ? null : getKeyedStateStore());
+    }
+
+    /** Leaves the key as it is: an event that arrives is kept, and its state is not touched. */
+    @Override
+    @SuppressWarnings("rawtypes")
+    public void setKeyContextElement1(StreamRecord record) {}
+
+    @Override
+    public void processElement(StreamRecord<Event> record) {
+        Event event = record.getValue();
+        waiting[event.stream].add(event);
+    }
+
+    @Override
+    public void processWatermark(Watermark mark) throws Exception {
+        while (true) {
+            ArrayDeque<Event> earliest = null;
+            long ts = mark.getTimestamp();
+            for (ArrayDeque<Event> queue : waiting) {
+                Event head = queue.peek();
+                if (head != null && (head.ts < ts || head.ts == ts && earliest == null)) {
+                    earliest = queue;
+                    ts = head.ts;
+                }
+            }
+            if (earliest == null) {
+                break;
+            }
+            take(earliest.poll());
+        }
+        super.processWatermark(mark);
+    }
+
+    private void take(Event event) throws Exception {
+        if (labels != null) {
+            setCurrentKey(labels[event.key]);
+        }
+        update.take(event, out);
+        if (shared.paced) {
+            // Of several tasks that take the same event, the last one counts, or one close to it.
+            long[] done = shared.doneNs[event.stream];
+            done[event.row] = Math.max(done[event.row], shared.nowNs());
+        }
+    }
+}

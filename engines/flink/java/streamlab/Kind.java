@@ -1,0 +1,23 @@
+package streamlab;
+
+/** Numbers that the workloads have fixed (workloads/suite). */
+final class Kind {
+    /** The kind of which there are many events, which do not depend on each other. */
+    static final int BULK = 0;
+
+    /** The kind that all events (of its key) depend on. */
+    static final int SYNCHRONIZING = 1;
+
+    /** Kinds of outputs of fraud_detection. */
+    static final int FRAUD = 0;
+
+    static final int AGGREGATE = 1;
+
+    /** Transactions and models are compared modulo this. */
+    static final long MODULUS = 1000;
+
+    /** The user in page_view_join's output for an update. */
+    static final long NO_USER = -1;
+
+    private Kind() {}
+}

@@ -1,0 +1,203 @@
+package streamlab;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.apache.flink.api.common.JobID;
+import org.apache.flink.api.common.RuntimeExecutionMode;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.runtime.execution.ExecutionState;
+import org.apache.flink.runtime.executiongraph.AccessExecutionGraph;
+import org.apache.flink.runtime.executiongraph.AccessExecutionVertex;
+import org.apache.flink.runtime.jobgraph.JobGraph;
+import org.apache.flink.runtime.jobmaster.JobResult;
+import org.apache.flink.runtime.minicluster.MiniCluster;
+import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+
+/**
+ * Runs one job on a cluster in this process, by commands from standard input: `go` starts the clock
+ * of a job that is deployed and waits, `answer` writes what came of it. Each is answered by a line on
+ * standard output; its end is the end of this process.
+ */
+public final class Main {
+    private static final int DEPLOYMENT_POLL_MS = 5;
+
+    private final Job job;
+    private final MiniCluster cluster;
+    private int runs;
+
+    private Main(Job job, MiniCluster cluster) {
+        this.job = job;
+        this.cluster = cluster;
+    }
+
+    /** Takes the folder of the job. */
+    public static void main(String[] arguments) throws Exception {
+        PrintStream said = System.out;
+        System.setOut(System.err); // only answers to commands are said
+        Path folder = Path.of(arguments[0]);
+        BufferedReader commands =
+                new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        int exit = 0;
+        try {
+            Job job = new Job(folder);
+            MiniCluster cluster = new MiniCluster(configuration(job));
+            cluster.start();
+            new Main(job, cluster).serve(commands, said);
+        } catch (Throwable error) {
+            error.printStackTrace();
+            said.println("failed " + reason(error));
+            exit = 1;
+        }
+        said.flush();
+        // The cluster's files are in the trial's folder, and nothing outlives this process.
+        Runtime.getRuntime().halt(exit);
+    }
+
+    private void serve(BufferedReader commands, PrintStream said) throws Exception {
+        for (int round = 0; round < job.number("warm_up_rounds"); round++) {
+            Deployed warmUp = deploy(true);
+            warmUp.toTheEnd();
+            warmUp.forget();
+        }
+        System.gc();
+        Deployed deployed = deploy(false);
+        said.println("ready");
+        said.flush();
+        for (String line = commands.readLine(); line != null; line = commands.readLine()) {
+            switch (line) {
+                case "go" -> said.println("done " + deployed.toTheEnd());
+                case "answer" -> said.println("written " + deployed.write());
+                default -> throw new IllegalArgumentException("no command " + line);
+            }
+            said.flush();
+        }
+    }
+
+    private static MiniClusterConfiguration configuration(Job job) {
+        Configuration settings = new Configuration();
+        settings.setString("rest.port", "0");
+        settings.setString("rest.bind-address", "localhost");
+        settings.setString("io.tmp.dirs", job.folder.resolve("flink").toString());
+        settings.setString(
+                "state.backend.rocksdb.localdir", job.folder.resolve("rocksdb").toString());
+        settings.setString("taskmanager.memory.network.min", job.text("network_mb") + "m");
+        settings.setString("taskmanager.memory.network.max", job.text("network_mb") + "m");
+        settings.setString("taskmanager.memory.managed.size", job.text("managed_memory_mb") + "m");
+        return new MiniClusterConfiguration.Builder()
+                .setConfiguration(settings)
+                .setNumTaskManagers(1)
+                .setNumSlotsPerTaskManager(job.workers)
+                .withRandomPorts()
+                .build();
+    }
+
+    /** Deploys the job, and returns when all of its tasks wait for the clock. */
+    private Deployed deploy(boolean warmUp) throws Exception {
+        int number = runs++;
+        Run run = new Run(number, job, warmUp);
+        Configuration settings = new Configuration();
+        settings.setString("restart-strategy.type", "disable");
+        settings.setString(
+                "state.backend.type", job.text("state").equals("heap") ? "hashmap" : "rocksdb");
+        settings.setString("pipeline.object-reuse", "true");
+        StreamExecutionEnvironment env =
+                StreamExecutionEnvironment.getExecutionEnvironment(settings);
+        env.setRuntimeMode(RuntimeExecutionMode.STREAMING);
+        env.setParallelism(job.workers);
+        env.setBufferTimeout(job.large("buffer_timeout_ms"));
+        int sinkTasks = Plans.build(env, job, number);
+        JobGraph graph = env.getStreamGraph().getJobGraph();
+        JobID id = cluster.submitJob(graph).get().getJobID();
+        CompletableFuture<JobResult> result = cluster.requestJobResult(id);
+        while (!isRunning(id)) {
+            if (result.isDone()) {
+                check(result.get());
+            }
+            Thread.sleep(DEPLOYMENT_POLL_MS);
+        }
+        return new Deployed(number, run, sinkTasks, result);
+    }
+
+    private boolean isRunning(JobID id) throws Exception {
+        AccessExecutionGraph graph = cluster.getExecutionGraph(id).get();
+        int tasks = 0;
+        for (AccessExecutionVertex task : graph.getAllExecutionVertices()) {
+            // A reader without any stream may have ended already.
+            ExecutionState state = task.getExecutionState();
+            if (state != ExecutionState.RUNNING && state != ExecutionState.FINISHED) {
+                return false;
+            }
+            tasks++;
+        }
+        return tasks > 0;
+    }
+
+    private static void check(JobResult result) throws Exception {
+        if (!result.isSuccess()) {
+            throw new ExecutionException(
+                    "the job ended early", result.getSerializedThrowable().orElse(null));
+        }
+    }
+
+    private static String reason(Throwable error) {
+        Throwable cause = error;
+        while (cause.getCause() != null) {
+            cause = cause.getCause();
+        }
+        return String.valueOf(cause).replace('\n', ' ');
+    }
+
+    /** A job whose tasks wait for the clock. */
+    private static final class Deployed {
+        private final int number;
+        private final Run run;
+        private final int sinkTasks;
+        private final CompletableFuture<JobResult> result;
+
+        Deployed(int number, Run run, int sinkTasks, CompletableFuture<JobResult> result) {
+            this.number = number;
+            this.run = run;
+            this.sinkTasks = sinkTasks;
+            this.result = result;
+        }
+
+        /** Starts the clock, waits for the last row, and returns how long that took in ns. */
+        long toTheEnd() throws Exception {
+            CompletableFuture<Void> allRows =
+                    CompletableFuture.runAsync(
+                            () -> {
+                                try {
+                                    run.awaitParts(sinkTasks);
+                                } catch (InterruptedException error) {
+                                    Thread.currentThread().interrupt();
+                                }
+                            });
+            run.start();
+            CompletableFuture.anyOf(allRows, result).get();
+            long took = run.nowNs();
+            if (!allRows.isDone()) {
+                check(result.get());
+                allRows.get(10, TimeUnit.SECONDS);
+            }
+            return took;
+        }
+
+        int write() throws Exception {
+            check(result.get()); // a task may fail after its last row
+            return run.write(run.job.folder);
+        }
+
+        void forget() throws Exception {
+            check(result.get());
+            Run.forget(number);
+        }
+    }
+}

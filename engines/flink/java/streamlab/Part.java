@@ -1,0 +1,67 @@
+package streamlab;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The rows that one task of a sink was given, in the order in which it was given them. */
+final class Part {
+    /** Below half of G1's smallest region, above which objects are treated apart. */
+    private static final int CHUNK_BYTES = 1 << 18;
+
+    private final boolean timed;
+    private final int rowBytes;
+    private final List<ByteBuffer> full = new ArrayList<>();
+    private ByteBuffer chunk;
+
+    /** Keeps with each row when it came, if `timed`. */
+    Part(boolean timed) {
+        this.timed = timed;
+        rowBytes = 8 + 4 + 4 + 4 + 4 + 8 + 8 + (timed ? 8 : 0);
+        chunk = newChunk();
+    }
+
+    void add(Answer row, long nowNs) {
+        if (chunk.remaining() < rowBytes) {
+            full.add(chunk);
+            chunk = newChunk();
+        }
+        chunk.putLong(row.ts).putInt(row.stream).putInt(row.row).putInt(row.kind).putInt(row.key);
+        chunk.putLong(row.value).putLong(row.other);
+        if (timed) {
+            chunk.putLong(nowNs);
+        }
+    }
+
+    void write(Path path) throws IOException {
+        try (OutputStream file = Files.newOutputStream(path)) {
+            for (ByteBuffer one : full) {
+                file.write(one.array(), 0, one.position());
+            }
+            file.write(chunk.array(), 0, chunk.position());
+        }
+    }
+
+    static void write(Path path, long[] values) throws IOException {
+        ByteBuffer bytes = newChunk();
+        try (OutputStream file = Files.newOutputStream(path)) {
+            for (long value : values) {
+                if (!bytes.hasRemaining()) {
+                    file.write(bytes.array(), 0, bytes.position());
+                    bytes.clear();
+                }
+                bytes.putLong(value);
+            }
+            file.write(bytes.array(), 0, bytes.position());
+        }
+    }
+
+    private static ByteBuffer newChunk() {
+        return ByteBuffer.allocate(CHUNK_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+    }
+}

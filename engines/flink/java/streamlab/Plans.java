@@ -1,0 +1,193 @@
+package streamlab;
+
+import java.rmi.RemoteException;
+import java.rmi.server.UnicastRemoteObject;
+import java.time.Duration;
+import org.apache.flink.api.common.eventtime.Watermark;
+import org.apache.flink.api.common.eventtime.WatermarkGenerator;
+import org.apache.flink.api.common.eventtime.WatermarkOutput;
+import org.apache.flink.api.common.eventtime.WatermarkStrategy;
+import org.apache.flink.api.common.typeinfo.TypeInformation;
+import org.apache.flink.runtime.state.KeyGroupRangeAssignment;
+import org.apache.flink.streaming.api.datastream.DataStream;
+import org.apache.flink.streaming.api.datastream.SingleOutputStreamOperator;
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import org.apache.flink.streaming.api.windowing.assigners.TumblingEventTimeWindows;
+
+/** The dataflow of each workload in each variant. */
+final class Plans {
+    private static final int ALL_KINDS = -1;
+    private static final int ONLY_BULK = 1 << Kind.BULK;
+    private static final int ONLY_SYNCHRONIZING = 1 << Kind.SYNCHRONIZING;
+    private static final TypeInformation<Answer> ANSWER = TypeInformation.of(Answer.class);
+
+    private final StreamExecutionEnvironment env;
+    private final Job job;
+    private final int run;
+    private int sinkTasks;
+
+    private Plans(StreamExecutionEnvironment env, Job job, int run) {
+        this.env = env;
+        this.job = job;
+        this.run = run;
+    }
+
+    /** Lays out the job in `env` and returns how many tasks its sinks have. */
+    static int build(StreamExecutionEnvironment env, Job job, int run) throws RemoteException {
+        Plans plans = new Plans(env, job, run);
+        plans.build();
+        return plans.sinkTasks;
+    }
+
+    private void build() throws RemoteException {
+        switch (job.variant + " " + job.workload) {
+            case "automatic event_window" -> automaticEventWindow();
+            case "automatic page_view_join" -> keyed(new Automatic.PageView(), spread());
+            case "automatic keyed_counter" -> keyed(new Automatic.Counter(), plain());
+            case "automatic fraud_detection" ->
+                    collect(inOrder(all(), new Automatic.Fraud(), 1, null));
+            case "automatic wordcount",
+                    "automatic paircount",
+                    "automatic longest_tweet_per_hashtag" ->
+                    tweets();
+            case "manual event_window" ->
+                    meeting(1, new Manual.WindowLeaf(), new Manual.WindowRoot());
+            case "manual fraud_detection" ->
+                    meeting(1, new Manual.FraudLeaf(), new Manual.FraudRoot());
+            case "manual page_view_join" -> {
+                int pages = job.number("keys");
+                meeting(pages, new Manual.PageLeaf(pages), new Manual.PageRoot());
+            }
+            case "ceiling nothing" -> ceiling();
+            default ->
+                    throw new IllegalArgumentException(
+                            "no plan for " + job.workload + " in variant " + job.variant);
+        }
+    }
+
+    private SingleOutputStreamOperator<Event> all() {
+        return MemorySource.of(env, run, ALL_KINDS, job.workers, "events");
+    }
+
+    private SingleOutputStreamOperator<Event> bulk() {
+        return MemorySource.of(env, run, ONLY_BULK, job.workers, "bulk");
+    }
+
+    private SingleOutputStreamOperator<Event> synchronizing() {
+        // They are few: what waited for a buffer to fill would hold everything up.
+        return MemorySource.of(env, run, ONLY_SYNCHRONIZING, 1, "synchronizing")
+                .setBufferTimeout(Math.min(1, job.large("buffer_timeout_ms")));
+    }
+
+    private SingleOutputStreamOperator<Answer> inOrder(
+            DataStream<Event> events, Update update, int tasks, int[] labels) {
+        return events.transform("in order", ANSWER, new InOrder(run, update, labels))
+                .setParallelism(tasks)
+                .disableChaining();
+    }
+
+    private void collect(SingleOutputStreamOperator<Answer> answer) {
+        answer.sinkTo(new Collect(run)).setParallelism(answer.getParallelism());
+        sinkTasks += answer.getParallelism();
+    }
+
+    /**
+     * Barriers are broadcast, each task adds up its share of the values, and windows over the
+     * barriers' numbers add up the shares: the number of a partial sum is its watermark (DGS paper,
+     * section 4.2 and appendix G.1.2).
+     */
+    private void automaticEventWindow() {
+        DataStream<Event> events = bulk().forward().union(synchronizing().broadcast());
+        SingleOutputStreamOperator<Answer> sums =
+                inOrder(events, new Automatic.PartialSums(), job.workers, null)
+                        .assignTimestampsAndWatermarks(
+                                WatermarkStrategy.<Answer>forGenerator(context -> new ByNumber())
+                                        .withTimestampAssigner((row, ts) -> row.key))
+                        .setParallelism(job.workers)
+                        .windowAll(TumblingEventTimeWindows.of(Duration.ofMillis(1)))
+                        .reduce(
+                                (one, other) -> {
+                                    one.value += other.value;
+                                    return one;
+                                });
+        collect(sums.setParallelism(1));
+    }
+
+    private static final class ByNumber implements WatermarkGenerator<Answer> {
+        @Override
+        public void onEvent(Answer row, long number, WatermarkOutput output) {
+            output.emitWatermark(new Watermark(number));
+        }
+
+        @Override
+        public void onPeriodicEmit(WatermarkOutput output) {}
+    }
+
+    private void keyed(Update update, int[] labels) {
+        DataStream<Event> byKey = all().keyBy(event -> labels[event.key]);
+        collect(inOrder(byKey, update, job.workers, labels));
+    }
+
+    private void tweets() {
+        boolean longest = job.workload.equals("longest_tweet_per_hashtag");
+        Tweets.Keys keys =
+                job.workload.equals("paircount") ? Tweets.Keys.PAIRS : Tweets.Keys.ITEMS;
+        collect(Tweets.windows(all(), job, run, keys, longest));
+    }
+
+    /** One source, and a task behind it that drops everything. */
+    private void ceiling() {
+        collect(
+                all().rebalance()
+                        .<Answer>flatMap((event, out) -> {})
+                        .returns(ANSWER)
+                        .setParallelism(1));
+    }
+
+    /** Leaves take bulk events, one for each task; roots take the others, by key. */
+    private void meeting(int trees, Update leaf, Update root) throws RemoteException {
+        ForkJoin.Service service = new ForkJoin.Service(trees, job.workers);
+        boolean remote = job.text("service").equals("rmi"); // through the loopback interface
+        Run.of(run).served = service;
+        Run.of(run).service =
+                remote ? (ForkJoin) UnicastRemoteObject.exportObject(service, 0) : service;
+        DataStream<Event> synchronizing = synchronizing();
+        DataStream<Event> leaves = bulk().forward().union(synchronizing.broadcast());
+        collect(inOrder(leaves, leaf, job.workers, null));
+        int roots = Math.min(trees, job.workers);
+        DataStream<Event> byTree =
+                synchronizing.partitionCustom(
+                        (Integer key, int tasks) -> key % tasks, event -> event.key);
+        collect(inOrder(byTree, root, roots, null));
+    }
+
+    /** Keys as they are. */
+    private int[] plain() {
+        int[] labels = new int[job.number("keys")];
+        for (int key = 0; key < labels.length; key++) {
+            labels[key] = key;
+        }
+        return labels;
+    }
+
+    /**
+     * Labels that Flink's hash puts on one task after the other. Two pages as they are may meet on
+     * one task; the paper's programs invert the hash, too (appendix G.2.2).
+     */
+    private int[] spread() {
+        int[] labels = new int[job.number("keys")];
+        int most = KeyGroupRangeAssignment.computeDefaultMaxParallelism(job.workers);
+        int[] tried = new int[job.workers];
+        for (int key = 0; key < labels.length; key++) {
+            int task = key % job.workers;
+            int label = tried[task];
+            while (KeyGroupRangeAssignment.assignKeyToParallelOperator(label, most, job.workers)
+                    != task) {
+                label++;
+            }
+            labels[key] = label;
+            tried[task] = label + 1;
+        }
+        return labels;
+    }
+}

@@ -1,0 +1,161 @@
+package streamlab;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicLongArray;
+
+/**
+ * What the tasks of one Flink job share, all of them being in this process: the input, the gate that
+ * holds the sources back until the clock starts, and where outputs and times go.
+ *
+ * <p>Jobs are serialized by Flink; functions carry the number of a run and find it here.
+ */
+final class Run {
+    private static final Map<Integer, Run> RUNS = new ConcurrentHashMap<>();
+
+    final Job job;
+    /** How many rows of each stream are read. */
+    final int[] rows;
+    /** Whether events come when they are due; a warm-up runs at full speed. */
+    final boolean paced;
+    /** Completed when the clock starts. */
+    final CompletableFuture<Void> gate = new CompletableFuture<>();
+    /** Set before the gate opens. */
+    volatile long startNs;
+    /** How tasks of the manual form reach the service; null otherwise. */
+    volatile ForkJoin service;
+    /** The service itself: RMI keeps no object alive that nobody else holds. */
+    volatile ForkJoin.Service served;
+    /** When each event was handed over and done with, by stream and row; null at full speed. */
+    final long[][] sentNs;
+    final long[][] doneNs;
+    final Alignment alignment;
+    private final List<Part> parts = new ArrayList<>();
+    private final Semaphore finished = new Semaphore(0);
+
+    Run(int number, Job job, boolean warmUp) {
+        this.job = job;
+        this.rows = job.rows(warmUp);
+        this.paced = job.offered && !warmUp;
+        this.sentNs = paced ? perEvent() : null;
+        this.doneNs = paced ? perEvent() : null;
+        this.alignment = new Alignment(job.streams, rows);
+        RUNS.put(number, this);
+    }
+
+    static Run of(int number) {
+        return RUNS.get(number);
+    }
+
+    static void forget(int number) {
+        RUNS.remove(number);
+    }
+
+    void start() {
+        startNs = System.nanoTime();
+        gate.complete(null);
+    }
+
+    long nowNs() {
+        return System.nanoTime() - startNs;
+    }
+
+    /** Returns where a sink's task puts its rows. */
+    Part newPart() {
+        Part part = new Part(paced);
+        synchronized (parts) {
+            parts.add(part);
+        }
+        return part;
+    }
+
+    void partIsComplete() {
+        finished.release();
+    }
+
+    /** Waits until so many tasks of sinks have all their rows. */
+    void awaitParts(int count) throws InterruptedException {
+        finished.acquire(count);
+    }
+
+    /** Writes all rows, a file for each task of a sink, and the times of a load. */
+    int write(Path folder) throws IOException {
+        synchronized (parts) {
+            for (int index = 0; index < parts.size(); index++) {
+                parts.get(index).write(folder.resolve(index + ".part"));
+            }
+            if (paced) {
+                for (int index = 0; index < rows.length; index++) {
+                    Part.write(folder.resolve(index + ".sent_ns"), sentNs[index]);
+                    Part.write(folder.resolve(index + ".done_ns"), doneNs[index]);
+                }
+            }
+            return parts.size();
+        }
+    }
+
+    private long[][] perEvent() {
+        long[][] made = new long[rows.length][];
+        for (int index = 0; index < rows.length; index++) {
+            made[index] = new long[rows[index]];
+            Arrays.fill(made[index], -1);
+        }
+        return made;
+    }
+
+    /**
+     * Keeps sources from running far ahead of each other in event time, at full speed: what one is
+     * ahead waits in the operators' memory. Flink's own alignment works in periods of a second.
+     */
+    static final class Alignment {
+        /** Events of the whole input by which one source may be ahead; some MB. */
+        private static final long MOST_EVENTS = 1 << 16;
+
+        private final AtomicLongArray reached;
+        private final long mostAhead;
+
+        Alignment(Stream[] streams, int[] rows) {
+            // A stream has one reader, but bulk and synchronizing events may have one each.
+            reached = new AtomicLongArray(2 * streams.length);
+            long events = 0;
+            long first = Long.MAX_VALUE;
+            long last = Long.MIN_VALUE;
+            for (int index = 0; index < rows.length; index++) {
+                for (int reader = 0; reader < 2; reader++) {
+                    reached.set(2 * index + reader, Long.MAX_VALUE);
+                }
+                if (rows[index] > 0) {
+                    events += rows[index];
+                    first = Math.min(first, streams[index].ts[0]);
+                    last = Math.max(last, streams[index].ts[rows[index] - 1]);
+                }
+            }
+            double perEvent = events == 0 ? 0 : ((double) last - first) / events;
+            mostAhead = Math.max(1, (long) (perEvent * MOST_EVENTS));
+        }
+
+        /** Makes a reader known before the gate opens, with the time of its first event. */
+        void reach(int place, long ts) {
+            reached.lazySet(place, ts);
+        }
+
+        void done(int place) {
+            reached.set(place, Long.MAX_VALUE);
+        }
+
+        boolean tooFarAhead(long ts) {
+            long slowest = Long.MAX_VALUE;
+            for (int place = 0; place < reached.length(); place++) {
+                slowest = Math.min(slowest, reached.get(place));
+            }
+            return ts - slowest > mostAhead;
+        }
+    }
+}

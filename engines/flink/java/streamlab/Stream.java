@@ -1,0 +1,101 @@
+package streamlab;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+
+/** A stream of the input as columns in memory. Read before the clock starts; shared by all tasks. */
+final class Stream {
+    /** Elements read at a time. */
+    private static final int PART = 1 << 20;
+
+    final int rows;
+    /** The kind of all events where there are no tags. */
+    final int firstKind;
+    /** Which kinds may occur, a bit each. */
+    final int kinds;
+    /** How many kinds the alphabet has: a tag is kind + alphabet x key. */
+    final int alphabet;
+    final long[] ts;
+    /** Null: all events are of the first kind, and of key 0. */
+    final int[] tag;
+    /** Null: no payload. */
+    final long[] value;
+    /** Of lists: those of row i are [listEnd[i - 1], listEnd[i]) of `list`. */
+    final int[] listEnd;
+    final int[] list;
+    /** When events and heartbeats of an offered load are due, in ns after the start, or null. */
+    final long[] dueNs;
+    final long[] beatTs;
+    final long[] beatDueNs;
+
+    Stream(Path folder, int index, int alphabet, String kindsOf) throws IOException {
+        this.alphabet = alphabet;
+        String[] named = kindsOf.split(",");
+        int mask = 0;
+        for (String kind : named) {
+            mask |= 1 << Integer.parseInt(kind);
+        }
+        kinds = mask;
+        firstKind = Integer.parseInt(named[0]);
+        ts = longs(folder, index, "ts");
+        rows = ts.length;
+        tag = ints(folder, index, "tag");
+        value = longs(folder, index, "value");
+        listEnd = ints(folder, index, "list_end");
+        list = ints(folder, index, "list");
+        dueNs = longs(folder, index, "due_ns");
+        beatTs = longs(folder, index, "beat_ts");
+        beatDueNs = longs(folder, index, "beat_due_ns");
+    }
+
+    int kind(int row) {
+        return tag == null ? firstKind : tag[row] % alphabet;
+    }
+
+    int key(int row) {
+        return tag == null ? 0 : tag[row] / alphabet;
+    }
+
+    private static long[] longs(Path folder, int index, String name) throws IOException {
+        Path path = folder.resolve(index + "." + name);
+        if (!Files.exists(path)) {
+            return null;
+        }
+        long[] found = new long[Math.toIntExact(Files.size(path) / Long.BYTES)];
+        try (FileChannel file = FileChannel.open(path, StandardOpenOption.READ)) {
+            for (int at = 0; at < found.length; at += PART) {
+                int count = Math.min(PART, found.length - at);
+                part(file, (long) at * Long.BYTES, (long) count * Long.BYTES)
+                        .asLongBuffer()
+                        .get(found, at, count);
+            }
+        }
+        return found;
+    }
+
+    private static int[] ints(Path folder, int index, String name) throws IOException {
+        Path path = folder.resolve(index + "." + name);
+        if (!Files.exists(path)) {
+            return null;
+        }
+        int[] found = new int[Math.toIntExact(Files.size(path) / Integer.BYTES)];
+        try (FileChannel file = FileChannel.open(path, StandardOpenOption.READ)) {
+            for (int at = 0; at < found.length; at += PART) {
+                int count = Math.min(PART, found.length - at);
+                part(file, (long) at * Integer.BYTES, (long) count * Integer.BYTES)
+                        .asIntBuffer()
+                        .get(found, at, count);
+            }
+        }
+        return found;
+    }
+
+    private static ByteBuffer part(FileChannel file, long at, long bytes) throws IOException {
+        return file.map(FileChannel.MapMode.READ_ONLY, at, bytes).order(ByteOrder.LITTLE_ENDIAN);
+    }
+}

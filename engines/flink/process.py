@@ -1,0 +1,109 @@
+"""The Java process of a trial: commands go in as lines, and each is answered by a line."""
+
+import subprocess
+from pathlib import Path
+
+from engines import environment
+from engines.errors import EngineCrashError, EngineError
+from engines.flink.build import HERE, MAIN, class_path
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.java import find_java
+
+CLOSE_GRACE_S = 5.0
+_FRAMEWORK_DIRECT_MB = 128
+"""Flink's default for what it takes beside network buffers."""
+
+_OPENED = ("lang", "net", "io", "nio", "lang.reflect", "text", "time", "util", "util.concurrent")
+"""What Flink needs of Java's own packages: the list of its `conf/config.yaml`, without SQL."""
+
+
+def network_mb(workers: int) -> int:
+    """Return the memory for Flink's network buffers.
+
+    Flink's own 64 MB do for a few workers. Where every task sends to every other one, a channel has
+    two buffers of 32 KB and each end some more; half a MB a channel is several times that.
+    """
+    return 64 + workers * workers // 2
+
+
+class FlinkProcess:
+    """A JVM with a Flink cluster in it. Ends when its standard input does."""
+
+    def __init__(self, folder: Path, *, heap_mb: int, workers: int) -> None:
+        """Start it on the job in a folder; `ready` waits for it.
+
+        Raises:
+            EngineError: there is no Java.
+        """
+        try:
+            java = find_java()
+        except DatasetError as error:
+            raise EngineError(f"flink could not be started: {error}") from error
+        self.java = java.version
+        (folder / "flink").mkdir()
+        command = [
+            str(java.path / "bin" / "java"),
+            # A heap of one size, whose pages are there before the clock starts; one collector
+            # whatever the machine has.
+            *(f"-Xms{heap_mb}m", f"-Xmx{heap_mb}m", "-XX:+AlwaysPreTouch", "-XX:+UseG1GC"),
+            f"-XX:MaxDirectMemorySize={network_mb(workers) + _FRAMEWORK_DIRECT_MB}m",
+            *(f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in _OPENED),
+            f"-Dlog4j2.configurationFile={HERE / 'log4j2.properties'}",
+            "-Djava.rmi.server.hostname=127.0.0.1",
+            f"-Djava.io.tmpdir={folder}",
+            *("-cp", class_path(environment.folder("flink")), MAIN, str(folder)),
+        ]
+        self._process: subprocess.Popen[str] | None = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def ready(self) -> None:
+        """Wait until the job is deployed and warm.
+
+        Raises:
+            EngineError: it is not; the message says why.
+        """
+        self._answer("ready")
+
+    def ask(self, command: str) -> int:
+        """Give a command and return the number that answers it.
+
+        Raises:
+            EngineCrashError: Flink or its process failed meanwhile.
+        """
+        assert self._process is not None, "asked after it was closed"
+        assert self._process.stdin is not None
+        try:
+            print(command, file=self._process.stdin, flush=True)
+        except OSError as error:
+            raise self._ended() from error
+        return int(self._answer({"go": "done", "answer": "written"}[command]))
+
+    def close(self) -> None:
+        """End the process. May be called twice."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            process.stdin.close()
+            process.wait(CLOSE_GRACE_S)
+        except (OSError, subprocess.TimeoutExpired):
+            process.kill()
+            process.wait()
+        process.stdout.close()
+
+    def _answer(self, expected: str) -> str:
+        assert self._process is not None and self._process.stdout is not None
+        line = self._process.stdout.readline()
+        word, _, rest = line.strip().partition(" ")
+        if word == expected:
+            return rest
+        if word == "failed":
+            raise EngineCrashError(f"flink failed: {rest}; its log has more")
+        raise self._ended()
+
+    def _ended(self) -> EngineCrashError:
+        assert self._process is not None
+        code = self._process.wait()
+        return EngineCrashError(f"the Java process of flink ended with code {code}; see its log")

@@ -1,0 +1,156 @@
+"""The Flink adapter without Flink: refusals, what Java is given, how answers are read."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engines import environment
+from engines.conformance import CASES, ordinary_input
+from engines.errors import EngineError
+from engines.flink import outcome
+from engines.flink.adapter import FlinkEngine
+from engines.flink.build import compile_programs
+from engines.flink.handover import warm_up_rows, write_task
+from engines.flink.workloads import SHAPES
+from engines.protocol import Task
+from engines.small_dataset import write_dataset
+from engines.small_load import small_load
+from workloads.registry import workload
+
+ENGINE = FlinkEngine()
+
+
+def task_of(name: str, folder: Path, data=None, **changes) -> Task:
+    data = ordinary_input(workload(name)) if data is None else data
+    (folder / "scratch").mkdir()
+    return replace(
+        Task(
+            workload=workload(name),
+            dataset=write_dataset(data, name, folder / "data"),
+            variant="automatic",
+            workers=2,
+            batch=1,
+            scratch=folder / "scratch",
+        ),
+        **changes,
+    )
+
+
+def column(folder: Path, name: str, dtype: str) -> list[int]:
+    return np.fromfile(folder / name, dtype=dtype).tolist()
+
+
+def test_without_its_environment_a_task_is_unsupported_and_the_command_is_named(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv(environment.ROOT_VARIABLE, str(tmp_path / "none"))
+    reason = ENGINE.unsupported(task_of("event_window", tmp_path))
+    assert "`lab environment flink` (in a checkout: `make engine NAME=flink`)" in reason
+    with pytest.raises(EngineError, match="lab environment flink"):
+        ENGINE.generator_ceiling_eps("automatic", 1)
+
+
+def test_without_a_java_compiler_the_remedy_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(EngineError, match=r"javac.*openjdk-17-jdk-headless.*lab environment flink"):
+        compile_programs(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("variant", "options", "said"),
+    [
+        ("automatic", {"state": "disk"}, "state of flink is 'disk'; one of heap, rocksdb"),
+        ("automatic", {"heap_mb": -1}, "heap_mb of flink is -1; an integer of at least 0"),
+        ("automatic", {"warm_up_rounds": True}, "is True; an integer"),
+        ("automatic", {"nosuch": 1}, "no option 'nosuch'; it has state"),
+        ("automatic", {"service": "rmi"}, "option service of flink is for variant manual"),
+        ("manual", {"state": "rocksdb"}, "manual of flink keeps its state in fields"),
+    ],
+)
+def test_a_wrong_option_is_told(variant, options, said):
+    assert said in ENGINE.wrong_options(variant, options)
+
+
+def test_right_options_are_not():
+    assert ENGINE.wrong_options("automatic", {"state": "rocksdb", "buffer_timeout_ms": 0}) is None
+    assert ENGINE.wrong_options("manual", {"service": "memory", "heap_mb": 512}) is None
+
+
+def test_what_rocksdb_would_not_change_is_refused(tmp_path):
+    task = task_of("fraud_detection", tmp_path, options={"state": "rocksdb"})
+    assert "state = rocksdb would change nothing" in ENGINE.refused(task)
+
+
+def test_a_load_of_a_query_is_refused_and_one_of_a_program_is_not(tmp_path):
+    for name, refused in (("wordcount", True), ("event_window", False)):
+        folder = tmp_path / name
+        folder.mkdir()
+        task = task_of(name, folder)
+        times = [stream.ts for stream in task.dataset.load().streams]
+        load = small_load(times, np.arange(task.dataset.events))
+        assert (ENGINE.refused(replace(task, load=load)) is not None) == refused
+
+
+def test_every_form_declares_its_properties_and_manual_ones_cost_all_three():
+    for name, shape in SHAPES.items():
+        assert set(ENGINE.properties(name, "automatic")) == {"PIP1", "PIP2", "PIP3"}
+        if shape.manual:
+            assert not any(p.holds for p in ENGINE.properties(name, "manual").values())
+
+
+def test_an_event_carries_the_column_of_its_kind(tmp_path):
+    (single,) = [case for case in CASES if case.name == "a single stream"]
+    data = single.derive(ordinary_input(workload("page_view_join")))
+    task = task_of("page_view_join", tmp_path, data)
+    write_task(task, data, {}, tmp_path)
+    (stream,) = data.streams
+    update = stream.tag % 2 == 1
+    wanted = np.where(update, stream.payload["meta"], stream.payload["user"])
+    assert column(tmp_path, "0.value", "<i8") == wanted.tolist()
+    assert column(tmp_path, "0.tag", "<i4") == stream.tag.tolist()
+    assert "kinds_of.0=0,1\n" in (tmp_path / "job.properties").read_text()
+
+
+def test_lists_are_packed_and_their_ends_given(tmp_path):
+    data = ordinary_input(workload("wordcount"))
+    write_task(task_of("wordcount", tmp_path, data), data, {}, tmp_path)
+    words = data.streams[1].payload["words"].packed()
+    assert column(tmp_path, "1.list_end", "<i4") == words.offsets[1:].tolist()
+    assert column(tmp_path, "1.list", "<i4") == words.values.tolist()
+    last = max(int(stream.ts[-1]) for stream in data.streams)
+    assert f"until={last}\n" in (tmp_path / "job.properties").read_text()
+
+
+def test_a_warm_up_takes_a_prefix_in_event_time():
+    data = ordinary_input(workload("event_window"))
+    rows = warm_up_rows(data, 1000)
+    assert 900 < sum(rows) <= 1000
+    cut = min(s.ts[n] for s, n in zip(data.streams, rows, strict=True) if n < len(s))
+    assert all((s.ts[:n] < cut).all() for s, n in zip(data.streams, rows, strict=True))
+    assert sum(warm_up_rows(data, 10**9)) == data.events
+    assert sum(warm_up_rows(data, 0)) == 0
+
+
+def part(folder: Path, number: int, places: list[tuple[int, int, int]]) -> None:
+    rows = np.zeros(len(places), dtype=outcome.ROW)
+    rows["ts"], rows["stream"], rows["row"] = np.array(places).T.reshape(3, -1)
+    rows["value"] = np.arange(len(places)) + 10 * number
+    rows.tofile(folder / f"{number}.part")
+
+
+def test_rows_of_several_tasks_are_merged_by_the_events_that_made_them(tmp_path):
+    part(tmp_path, 0, [(1, 0, 0), (2, 0, 1), (2, 0, 1)])
+    part(tmp_path, 1, [(1, 1, 0), (2, 0, 0), (3, 0, 2)])
+    part(tmp_path, 2, [])
+    rows = outcome.read_rows(tmp_path, 3, timed=False)
+    assert rows["value"].tolist() == [0, 10, 11, 1, 2, 12]
+
+
+def test_a_row_that_left_its_task_late_stays_late(tmp_path):
+    part(tmp_path, 0, [(5, 0, 5), (1, 0, 1), (6, 0, 6)])
+    part(tmp_path, 1, [(2, 1, 0)])
+    rows = outcome.read_rows(tmp_path, 2, timed=False)
+    assert rows["ts"].tolist() == [2, 5, 1, 6]

@@ -1,0 +1,102 @@
+"""Flink itself: right on every workload that it has a program for, and nothing left behind.
+
+A case starts a Java process, so `make test` takes each program and each case once.
+"""
+
+import os
+import signal
+
+import psutil
+import pytest
+
+from engines.conformance import CASES, Setting, ordinary_input, run_case
+from engines.conformance_load import LOAD_CASES, run_load_case
+from engines.errors import EngineCrashError
+from engines.flink.adapter import FlinkEngine
+from engines.flink.workloads import SHAPES
+from engines.protocol import Task
+from engines.small_dataset import write_dataset
+from tests.engines.own_environment import made
+from workloads.model import DGSProgram
+from workloads.registry import workload
+
+pytestmark = made(FlinkEngine)
+
+QUICK = {"warm_up_rounds": 0, "heap_mb": 256}
+PROGRAMS = [
+    (variant, name)
+    for name, shape in SHAPES.items()
+    for variant in ("automatic", "manual")
+    if variant == "automatic" or shape.manual
+]
+UNDER_LOAD = [
+    (variant, name) for variant, name in PROGRAMS if isinstance(workload(name).program, DGSProgram)
+]
+
+
+@pytest.fixture(autouse=True)
+def java_that_starts_fast(monkeypatch):
+    """As for Spark (tests/conftest.py): the second compiler costs more than it gives in seconds."""
+    monkeypatch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
+
+
+def setting(variant: str, **options) -> Setting:
+    return Setting(variant=variant, workers=2, options={**QUICK, **options})
+
+
+@pytest.mark.pairwise(strength=1)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize(("variant", "name"), PROGRAMS)
+def test_flink_conforms(variant, name, case, tmp_path):
+    found = run_case(FlinkEngine(), workload(name), case, setting(variant), tmp_path)
+    assert (found.unsupported, found.problems) == (None, ())
+
+
+@pytest.mark.pairwise(strength=1)
+@pytest.mark.parametrize("case", LOAD_CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize(("variant", "name"), UNDER_LOAD)
+def test_flink_conforms_under(variant, name, case, tmp_path):
+    found = run_load_case(FlinkEngine(), workload(name), case, setting(variant), tmp_path)
+    assert (found.unsupported, found.problems) == (None, ())
+
+
+@pytest.mark.parametrize("name", ["page_view_join", "wordcount"])
+def test_state_in_rocksdb_gives_the_same_answer(name, tmp_path):
+    rocksdb = setting("automatic", state="rocksdb")
+    found = run_case(FlinkEngine(), workload(name), CASES[0], rocksdb, tmp_path)
+    assert (found.unsupported, found.problems) == (None, ())
+
+
+def test_a_service_that_is_called_without_rmi_gives_the_same_answer_after_a_warm_up(tmp_path):
+    direct = setting("manual", service="memory", warm_up_rounds=1, warm_up_events=500)
+    found = run_case(FlinkEngine(), workload("page_view_join"), CASES[0], direct, tmp_path)
+    assert (found.unsupported, found.problems) == (None, ())
+
+
+def test_a_java_process_that_dies_is_a_crash_and_leaves_nothing(tmp_path):
+    data = ordinary_input(workload("event_window"))
+    (tmp_path / "scratch").mkdir()
+    task = Task(
+        workload=workload("event_window"),
+        dataset=write_dataset(data, "event_window", tmp_path / "data"),
+        variant="automatic",
+        workers=1,
+        batch=1,
+        options=QUICK,
+        scratch=tmp_path / "scratch",
+    )
+    prepared = FlinkEngine().prepare(task)
+    try:
+        (java,) = psutil.Process().children()
+        os.kill(java.pid, signal.SIGKILL)
+        with pytest.raises(EngineCrashError, match="ended with code -9"):
+            prepared.run()
+    finally:
+        prepared.close()
+    assert not java.is_running()
+
+
+def test_an_engine_that_cannot_have_its_heap_says_so(tmp_path):
+    huge = setting("automatic", heap_mb=1 << 30)
+    with pytest.raises(EngineCrashError, match="ended with code 1"):
+        run_case(FlinkEngine(), workload("event_window"), CASES[0], huge, tmp_path)
