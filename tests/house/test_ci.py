@@ -13,7 +13,10 @@ pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="CI runs in
 
 
 # What CI would otherwise install.
-PROGRAMS = ("chromium", "dot", "valgrind", "podman", "runc", "debootstrap", "busybox", "ccache")
+PROGRAMS = (
+    *("chromium", "dot", "valgrind", "podman", "runc", "debootstrap", "busybox", "ccache"),
+    "javac",
+)
 
 
 # What the script itself calls. Its PATH has nothing else, so that it finds no apt-get.
@@ -54,7 +57,8 @@ def test_every_stage_runs_once_and_the_test_summary_is_last(tmp_path):
     assert done.returncode == 0, done.stdout
     calls = (tmp_path / "calls").read_text().split()
     assert calls == (
-        ["setup", "engine", "engine", "lint", "cpp-test", "wheel", "instructions", "stress", "test"]
+        ["setup", "engine", "engine", "engine", "lint", "cpp-test", "wheel"]
+        + ["instructions", "stress", "test"]
     )
     assert done.stdout.splitlines()[-1] == "== 9 passed =="
 
@@ -68,6 +72,13 @@ def test_a_failed_stage_fails_the_whole_but_stops_no_other(tmp_path, stage):
     if stage != "test":
         assert f"=== {stage}: FAILED" in done.stdout
         assert f"failed so far: {stage}" in done.stdout
+
+
+def test_an_engine_that_cannot_be_made_fails_the_whole_and_stops_no_other_stage(tmp_path):
+    done = run(tmp_path, fails="engine")
+    assert done.returncode == 1
+    assert (tmp_path / "calls").read_text().split()[-1] == "test"
+    assert "failed so far: engine-flink engine-polars" in done.stdout
 
 
 def test_without_valgrind_nothing_is_counted_and_that_is_said(tmp_path):
