@@ -7,6 +7,7 @@ from importlib.metadata import entry_points
 
 from engines.errors import EngineError
 from engines.protocol import INTERFACE, Engine, Variant
+from workloads.meant import meant
 
 GROUP = "lab.engines"
 _WANTED = tuple(name for name, part in vars(Engine).items() if callable(part) and name[0] != "_")
@@ -26,7 +27,7 @@ def engine(name: str) -> Engine:
     """
     found = [point for point in entry_points(group=GROUP) if point.name == name]
     if not found:
-        raise EngineError(f"no engine {name!r}; there are {', '.join(names())}")
+        raise EngineError(f"no engine {name!r}; {meant(name, names(), 'lab list engines')}")
     where = f"engine {name!r} ({found[0].value})"
     try:
         made = found[0].load()

@@ -11,12 +11,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from workloads import references
+from workloads.meant import meant
 from workloads.model import ModelError, Workload
 
 GROUP = "lab.workloads"
@@ -132,11 +132,9 @@ def _remedy(name: str) -> str:
     known = names()
     if not known:
         return "none is announced: the lab is not installed here, run `make setup`"
-    close = get_close_matches(name, known, n=3)
-    meant = f"did you mean {' or '.join(close)}? " if close else ""
     return (
-        f"{meant}`lab list workloads` shows those that have a name; one of your own is given by "
-        "the path of its file, or by package.module:ATTRIBUTE"
+        f"{meant(name, known, 'lab list workloads')}; one of your own is given by the path of its "
+        "file, or by package.module:ATTRIBUTE"
     )
 
 

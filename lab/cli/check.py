@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from lab.cli import EXIT_OK, EXIT_USER_ERROR
+from lab.cli.complete import WORKLOADS
 
 if TYPE_CHECKING:
     from workloads.model import Program
 
 
 @click.command("check")
-@click.argument("program")
+@click.argument("program", **WORKLOADS)
 @click.option(
     "--examples", type=click.IntRange(min=1), default=200, show_default=True, help="Per law."
 )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lab.cli import EXIT_OK
+from lab.cli.complete import RUNS
 from lab.cli.stored_runs import find_run, runs_option
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ NOT_COMPARABLE = "NOT COMPARABLE"
 
 
 @click.command()
-@click.argument("run_a")
-@click.argument("run_b")
+@click.argument("run_a", **RUNS)
+@click.argument("run_b", **RUNS)
 @click.option(
     "--metric",
     "names",

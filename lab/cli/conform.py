@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lab.cli import EXIT_ENGINE_FAILURE, EXIT_OK, EXIT_USER_ERROR, EXIT_WRONG_OUTPUT
+from lab.cli.complete import ENGINES, WORKLOADS
 
 if TYPE_CHECKING:
     from lab.conform.suite import Conformance
@@ -16,8 +17,8 @@ ROW = "{:<28}{:<12}{:>7}{:>9}{:>7}{:>7}"
 
 
 @click.command("conform")
-@click.argument("name")
-@click.option("--workload", "workloads", multiple=True, help="Only this; repeatable.")
+@click.argument("name", **ENGINES)
+@click.option("--workload", "workloads", multiple=True, help="Only this; repeatable.", **WORKLOADS)
 @click.option("--variant", "variants", multiple=True, help="Only this; repeatable.")
 @click.option("--timeout", "timeout_s", type=click.FloatRange(min=1), help="Seconds a workload.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list instead.")

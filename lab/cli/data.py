@@ -10,6 +10,7 @@ from rich.table import Table
 
 from lab.cli import EXIT_OK, EXIT_USER_ERROR
 from lab.cli.catalogue import catalog_at, master_option, root_option, step_bar, way_option
+from lab.cli.complete import DATASETS, WORKLOADS
 from lab.cli.data_import import ImportGroup
 from lab.cli.data_view import as_record, origin_words, print_dataset, print_id
 from lab.cli.fit import print_fitting
@@ -29,7 +30,7 @@ def data() -> None:
 
 
 @data.command(cls=Once)
-@click.argument("workload_name", metavar="WORKLOAD")
+@click.argument("workload_name", metavar="WORKLOAD", **WORKLOADS)
 @click.option("--param", "params", multiple=True, metavar="K=V", help="A generator parameter.")
 @click.option(
     "--seed",
@@ -126,7 +127,7 @@ def _listing(datasets: Iterable[Dataset], columns: tuple[str, ...]) -> Table:
 
 
 @data.command()
-@click.argument("dataset_id", metavar="ID")
+@click.argument("dataset_id", metavar="ID", **DATASETS)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @root_option
 def show(dataset_id: str, as_json: bool, root: Path | None) -> None:
@@ -140,7 +141,7 @@ def show(dataset_id: str, as_json: bool, root: Path | None) -> None:
 
 
 @data.command()
-@click.argument("dataset_ids", metavar="[ID]...", nargs=-1)
+@click.argument("dataset_ids", metavar="[ID]...", nargs=-1, **DATASETS)
 @click.option("--all", "every", is_flag=True, help="Check all datasets; so does giving no ID.")
 @root_option
 def verify(dataset_ids: tuple[str, ...], every: bool, root: Path | None) -> int:

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from lab.cli.catalogue import catalog_at, root_option, step_bar
 from lab.cli.columns import columns_of
+from lab.cli.complete import WORKLOADS
 from lab.cli.data_view import print_id
 from lab.cli.once import Once
 from workloads.datasets.dataset import Dataset
@@ -20,6 +21,7 @@ HELP = "any table (CSV, Parquet, Arrow) for any workload"
 @click.option(
     "--workload",
     "reference",
+    **WORKLOADS,
     required=True,
     metavar="WORKLOAD",
     help="Whose input it becomes: its program says what is wanted of the table.",

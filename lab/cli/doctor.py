@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lab.cli.complete import ENGINES
+
 if TYPE_CHECKING:
     from lab.doctor.generator import SourceCeiling
 
@@ -22,7 +24,9 @@ CEILING_ROW = "{:<40}{:>7}  {:>14}  {:>14}"
     is_flag=True,
     help="Measure instead how fast the sources of offered loads are; about a second each.",
 )
-@click.option("--engine", "engines", multiple=True, help="With --generator: only this; repeatable.")
+@click.option(
+    "--engine", "engines", multiple=True, help="With --generator: only this; repeatable.", **ENGINES
+)
 def doctor(as_json: bool, generator: bool, engines: tuple[str, ...]) -> None:
     """Say what this machine offers to measurements, and how to improve what it lacks.
 

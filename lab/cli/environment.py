@@ -3,10 +3,11 @@
 import click
 
 from lab.cli import EXIT_OK
+from lab.cli.complete import ENGINES
 
 
 @click.command("environment")
-@click.argument("name")
+@click.argument("name", **ENGINES)
 def make_environment(name: str) -> int:
     """Install what engine NAME needs beside the lab, at the versions of its lock.
 

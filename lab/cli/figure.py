@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lab.cli import EXIT_INTERRUPTED, EXIT_OK
+from lab.cli.complete import FIGURES, RUNS
 from lab.cli.stored_runs import find_run, runs_root
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def _whole_numbers(_: Any, __: Any, text: str | None) -> tuple[int, ...] | None:
 
 
 @click.command()
-@click.argument("figure_id", metavar="FIGURE")
+@click.argument("figure_id", metavar="FIGURE", **FIGURES)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -38,10 +39,11 @@ def _whole_numbers(_: Any, __: Any, text: str | None) -> tuple[int, ...] | None:
 @click.option(
     "--run",
     "runs",
+    **RUNS,
     multiple=True,
     help="Use this finished run instead of running; once a stage, in their order.",
 )
-@click.option("--resume", help="Go on with this interrupted run of the figure.")
+@click.option("--resume", help="Go on with this interrupted run of the figure.", **RUNS)
 @click.option(
     "--workers",
     callback=_whole_numbers,

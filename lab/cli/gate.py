@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_OK
+from lab.cli.complete import RUNS
 from lab.cli.stored_runs import find_run, runs_option
 from lab.gate.errors import GateError
 
@@ -48,10 +49,13 @@ COUNTS = BASELINES / "instructions.json"
 )
 @click.option(
     "--baseline",
+    **RUNS,
     multiple=True,
     help="A stored run (path or name), a file of counts, or files of pytest-benchmark (globs).",
 )
-@click.option("--run", "run_name", metavar="RUN", help="With --baseline: gate this stored run.")
+@click.option(
+    "--run", "run_name", metavar="RUN", help="With --baseline: gate this stored run.", **RUNS
+)
 @click.option("--instructions", type=click.Path(path_type=Path), help="Gate this file of counts.")
 @click.option("--pytest-benchmark", "benchmarks", multiple=True, help="Gate these files (globs).")
 @click.option(

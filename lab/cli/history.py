@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lab.cli import EXIT_OK
+from lab.cli.complete import RUNS
 from lab.cli.stored_runs import find_run, runs_option, whole
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ METRIC_NAMES = ("throughput", "cpu", "p50", "p99", "energy", "rss")
 
 
 @click.command()
-@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@click.argument("runs", nargs=-1, metavar="[RUN]...", **RUNS)
 @click.option(
     "--metric",
     type=click.Choice(METRIC_NAMES),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lab.cli import EXIT_OK
+from lab.cli.complete import DATASETS, WORKLOADS
 
 if TYPE_CHECKING:
     from workloads.model import Workload
@@ -17,7 +18,7 @@ MOST_EVENTS = 10**15
 
 
 @click.command("plan")
-@click.argument("workload")
+@click.argument("workload", **WORKLOADS)
 @click.option("--workers", "-w", type=click.IntRange(min=1), required=True, help="How many.")
 @click.option("--param", "params", multiple=True, metavar="K=V", help="A generator parameter.")
 @click.option(
@@ -27,7 +28,9 @@ MOST_EVENTS = 10**15
     show_default=True,
     help="Size of the input to plan for; its keys count as equally frequent.",
 )
-@click.option("--dataset", metavar="ID", help="Plan for this dataset, with its own frequencies.")
+@click.option(
+    "--dataset", metavar="ID", help="Plan for this dataset, with its own frequencies.", **DATASETS
+)
 @click.option("--dot", type=click.Path(path_type=Path, dir_okay=False), help="Write Graphviz here.")
 @click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), help="Write SVG here.")
 def plan(

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import click
 
+from lab.cli.complete import RUNS
 from lab.cli.stored_runs import find_run, runs_root
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", **RUNS)
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),

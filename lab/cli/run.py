@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lab.cli import EXIT_ENGINE_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_WRONG_OUTPUT
+from lab.cli.complete import RUNS, WORKLOADS
 from lab.cli.run_workload import is_workload, matrix_of, refuse_options, workload_options
 from lab.cli.stored_runs import find_run, runs_option
+from workloads.meant import meant
 
 if TYPE_CHECKING:
     from lab.cli.progress import Verbosity
@@ -26,7 +28,7 @@ class Executed:
 
 
 @click.command()
-@click.argument("what", required=False, metavar="[MATRIX|WORKLOAD]")
+@click.argument("what", required=False, metavar="[MATRIX|WORKLOAD]", **WORKLOADS)
 @workload_options
 @click.option("--demo", is_flag=True, help="Run the matrix that ships with the lab.")
 @click.option(
@@ -38,6 +40,7 @@ class Executed:
 @click.option("--dry-run", is_flag=True, help="Print the cells and run nothing.")
 @click.option(
     "--resume",
+    **RUNS,
     metavar="RUN",
     help="Go on with an interrupted run: its directory, its name below --out, or `latest`. MATRIX "
     "may be left out.",
@@ -227,6 +230,13 @@ def _matrix_text(
         raise click.UsageError("give a MATRIX file, a WORKLOAD, --demo, or --resume RUN_DIR")
     from lab.matrix.toml_table import read_text
 
+    if not matrix.exists() and matrix.name == str(matrix) and matrix.suffix != ".toml":
+        from workloads.registry import names
+
+        remedy = meant(str(matrix), names(), "lab list workloads")
+        raise click.UsageError(
+            f"there is neither a matrix file nor a workload {str(matrix)!r}; {remedy}"
+        )
     return read_text(matrix, "the matrix"), str(matrix)
 
 

@@ -7,12 +7,14 @@ from typing import Any
 
 import click
 
+from lab.cli.complete import DATASETS, ENGINES
 from workloads import references
 
 _OPTIONS = (
     click.option(
         "--engine",
         "engines",
+        **ENGINES,
         multiple=True,
         metavar="NAME[/VARIANT]",
         help="With a WORKLOAD: run it on this engine; may be repeated.",
@@ -31,7 +33,12 @@ _OPTIONS = (
         "--events", type=click.IntRange(min=0), help="Events of generated input, about; default 1M."
     ),
     click.option("--seed", type=click.IntRange(min=0), help="Of generated input; default 1."),
-    click.option("--dataset", metavar="ID", help="Input of the catalogue, by the start of its id."),
+    click.option(
+        "--dataset",
+        metavar="ID",
+        help="Input of the catalogue, by the start of its id.",
+        **DATASETS,
+    ),
     click.option("--param", "params", multiple=True, metavar="K=V", help="Of the generator."),
     click.option("--query", "query", multiple=True, metavar="K=V", help="Of what is computed."),
     click.option(

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from workloads.meant import meant
 from workloads.places import RUNS_VARIABLE, runs
 
 LATEST = "latest"
@@ -50,12 +51,11 @@ def find_run(name: str, *roots: Path) -> Path:
         names = ", ".join(path.name for path in matching[-5:])
         raise click.UsageError(f"{name!r} is ambiguous: {names}; say more of it")
     if not matching:
-        last = ", ".join(path.name for path in known[-5:]) or "none"
         places = ", ".join(map(str, roots))
         raise click.UsageError(
             f"{name!r} is neither a run's directory (it would hold run.json) nor a run below "
-            f"{places}; the last ones there: {last}. `lab list runs` shows all, "
-            f"{RUNS_VARIABLE} names another place."
+            f"{places}; {meant(name, (path.name for path in known), 'lab list runs')}, and "
+            f"{RUNS_VARIABLE} names another place"
         )
     return whole(matching[0])
 

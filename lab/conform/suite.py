@@ -15,6 +15,7 @@ from lab.conform.child import GROUPS
 from lab.errors import LabError
 from lab.isolate.process import run_isolated
 from lab.run.host import SOURCE
+from workloads.meant import meant
 from workloads.registry import workload as find_workload
 
 TIMEOUT_S = 300.0
@@ -79,7 +80,8 @@ def variants_of(name: str, wanted: Sequence[str]) -> tuple[Variant, ...]:
     known = {variant.name: variant for variant in find_engine(name).variants()}
     unknown = [variant for variant in wanted if variant not in known]
     if unknown:
-        raise LabError(f"engine {name} has no variant {unknown[0]!r}; it has {', '.join(known)}")
+        remedy = meant(unknown[0], known, "lab list engines")
+        raise LabError(f"engine {name} has no variant {unknown[0]!r}; {remedy}")
     return tuple(known[variant] for variant in wanted or known)
 
 

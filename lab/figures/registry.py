@@ -12,6 +12,7 @@ from types import ModuleType
 from lab.figures.errors import FigureError
 from lab.figures.figure import Figure
 from reports.published import Facts
+from workloads.meant import meant
 
 GROUP = "lab.figures"
 
@@ -37,14 +38,15 @@ def find(figure_id: str) -> Figure:
     """Return the figure of that id; upper and lower case are one.
 
     Raises:
-        FigureError: there is none; the message lists those that exist, and what cannot be loaded.
+        FigureError: there is none; the message names those that were perhaps meant, and what
+            cannot be loaded.
     """
     known = {figure.id.lower(): figure for figure in figures()}
     if figure_id.lower() not in known:
         broken = "".join(f"; {why}" for why in unusable())
         raise FigureError(
-            f"no figure {figure_id!r}; there are {', '.join(f.id for f in known.values())} "
-            f"(see `lab list figures`){broken}"
+            f"no figure {figure_id!r}; "
+            f"{meant(figure_id, (f.id for f in known.values()), 'lab list figures')}{broken}"
         )
     return known[figure_id.lower()]
 

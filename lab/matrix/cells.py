@@ -18,6 +18,7 @@ from lab.load.spec import LoadSpec
 from lab.matrix.load_entry import CATCH_UP, specs
 from lab.matrix.matrix import EngineEntry, Matrix, WorkloadEntry
 from lab.matrix.search import SearchSettings
+from workloads.meant import meant
 
 CELL = "cell"
 """Purpose of a trial that the matrix asks for itself; those of a search say what they are for."""
@@ -230,8 +231,8 @@ def _asked(
     for name in engine.variants:
         if name not in by_name:
             raise MatrixError(
-                f"{matrix.source}: [[engine]] {number}, key variants has {name!r}; engine "
-                f"{engine.name} has {', '.join(by_name)}"
+                f"{matrix.source}: [[engine]] {number}, key variants has {name!r}, which "
+                f"engine {engine.name} has not; {meant(name, by_name, 'lab list engines')}"
             )
     return tuple(by_name[name] for name in engine.variants)
 

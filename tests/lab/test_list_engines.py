@@ -69,5 +69,5 @@ def test_a_run_with_it_ends_with_the_reason(capsys, broken, tmp_path: Path):
 
 
 def test_an_engine_that_is_not_installed_is_an_error_that_names_the_others():
-    with pytest.raises(EngineError, match=r"no engine 'none'; there are .*multicore"):
+    with pytest.raises(EngineError, match=r"no engine 'none'; `lab list engines` shows all"):
         engine("none")

@@ -27,6 +27,7 @@ from workloads.datasets import manifest
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.integrity import verified
+from workloads.meant import meant
 from workloads.places import ROOT_VARIABLE, catalogue
 
 LARGEST_SEED = 2**63 - 1
@@ -139,7 +140,8 @@ class Catalog:
         matching = [folder for folder in self.entries() if folder.name.startswith(shown)]
         if not matching:
             raise DatasetError(
-                f"no dataset {prefix!r} in {self.root}; `lab data list` shows those that exist, "
+                f"no dataset {prefix!r} in {self.root}; "
+                f"{meant(prefix, (path.name for path in self.entries()), 'lab data list')}, "
                 f"and {ROOT_VARIABLE} says where to look"
             )
         if len(matching) > 1:

@@ -92,7 +92,7 @@ def test_as_json_every_case_has_its_state(installed, capsys):
 def test_what_cannot_be_tried_is_a_user_error(installed, capsys):
     for asked, said in (
         (["nosuch"], "no engine 'nosuch'"),
-        (["mine", "--variant", "fast"], "engine mine has no variant 'fast'; it has batch"),
+        (["mine", "--variant", "fast"], "engine mine has no variant 'fast'; there is batch"),
         (["mine", "--workload", "nosuch"], "no workload 'nosuch'"),
         (["mine", "--workload", "wordcount"], "supports none of these workloads"),
     ):

@@ -142,7 +142,7 @@ def test_what_a_figure_lacks_is_named_where_it_is_listed_and_when_it_is_asked_fo
 
 def test_an_unknown_figure_lists_those_that_exist(capsys):
     assert call(["figure", "stretch:99"]) == EXIT_USER_ERROR
-    assert "there are stretch:6, stretch:7" in capsys.readouterr().err
+    assert "did you mean stretch:" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["0", "1,x", "", "-1"])

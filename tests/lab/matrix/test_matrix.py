@@ -220,7 +220,10 @@ E = '[[engine]]\nname = "fake"\n'
             W + E + f"timeout_s = 1{'0' * 400}",
             r"key timeout_s is 10+\.\.\.0+; expected a finite number",
         ),
-        (W + E + 'variants = ["fast"]', r"key variants has 'fast'; engine fake has correct, lose"),
+        (
+            W + E + 'variants = ["fast"]',
+            r"key variants has 'fast', which engine fake has not; `lab list engines`",
+        ),
         (W + E + 'workloads = ["wc*"]', r"key workloads has 'wc\*', which matches none of event_"),
         (W + 'dataset = "ab12"\nevents = 3\n' + E, "key events stands beside dataset"),
         (

@@ -155,7 +155,10 @@ def test_any_workload_runs_without_a_matrix_with_what_a_matrix_can_say(capsys):
         (["wordcount", "--engine", "fake", "--query", "wa_ms"], "not of the form K=V"),
         (["wordcount", "--engine", "fake", "--query", "w=1", "--query", "w=2"], "w is given twice"),
         (["wordcount", "--engine", "none"], "no engine 'none'"),
-        (["wordcount", "--engine", "fake/none"], "key variants has 'none'; engine fake has"),
+        (
+            ["wordcount", "--engine", "fake/none"],
+            "key variants has 'none', which engine fake has not",
+        ),
         (["wordcont", "--engine", "fake"], "no workload 'wordcont'; did you mean wordcount?"),
         (["none.py", "--engine", "fake"], "none.py cannot be read: No such file"),
         (["wordcount", "--engine", "fake", "--dataset", "xyz"], "key dataset is 'xyz'"),

@@ -74,7 +74,7 @@ def test_load(lab_trial):
     done.assert_outcomes(failed=3)
     done.stdout.fnmatch_lines(
         [
-            "*no engine 'nosuch'; there are*",
+            "*no engine 'nosuch'; `lab list engines`*",
             "*a search belongs in a matrix*",
             "*key rate_eps is 'fast'*",
         ]

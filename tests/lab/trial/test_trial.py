@@ -389,7 +389,7 @@ def test_second_attempt_is_counted_in_the_log(tmp_path, small_dataset):
 def test_unknown_engine_is_a_crash_that_names_those_that_exist(trial):
     row = trial("x", engine="nosuch")
     assert row["status"] == "crash"
-    assert "no engine 'nosuch'; there are" in row["reason"]
+    assert "no engine 'nosuch'; `lab list engines`" in row["reason"]
 
 
 def test_a_job_survives_its_json(tmp_path, small_dataset):

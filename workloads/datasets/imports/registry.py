@@ -9,6 +9,7 @@ from workloads.datasets.imports.trades import TRADES
 from workloads.datasets.imports.tweets import TWEETS
 from workloads.datasets.imports.wikipedia_comments import WIKIPEDIA_COMMENTS
 from workloads.datasets.imports.wikipedia_edits import WIKIPEDIA_EDITS
+from workloads.meant import meant
 
 KINDS = (
     ACCESS_LOG,
@@ -31,5 +32,6 @@ def import_kind(name: str) -> ImportKind:
         if kind.name == name:
             return kind
     raise DatasetError(
-        f"no import kind {name!r}; there are {', '.join(kind.name for kind in KINDS)}"
+        f"no import kind {name!r}; "
+        f"{meant(name, (kind.name for kind in KINDS), 'lab data import --help')}"
     )

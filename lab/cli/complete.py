@@ -1,0 +1,62 @@
+"""Completion of names in a shell (docs/running.md says how it is switched on).
+
+What is shown is what can be had without importing a workload or an engine: a key was pressed.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def _workloads() -> Iterable[str]:
+    from workloads.registry import names
+
+    return names()
+
+
+def _engines() -> Iterable[str]:
+    from engines.registry import names
+
+    return names()
+
+
+def _figures() -> Iterable[str]:
+    from lab.figures.registry import figures
+
+    return (figure.id for figure in figures())
+
+
+def _runs() -> Iterable[str]:
+    from lab.cli.stored_runs import LATEST, runs_root
+    from results.store import list_runs
+
+    return (LATEST, *(path.name for path in list_runs(runs_root())))
+
+
+def _datasets() -> Iterable[str]:
+    from workloads.datasets.catalog import Catalog
+
+    return (path.name for path in Catalog.default().entries())
+
+
+def _of(names: Callable[[], Iterable[str]], *, or_file: bool) -> Completer:
+    def complete(
+        ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        found = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+        # The shell's own completion of files, where no name begins so.
+        return found or ([CompletionItem(incomplete, type="file")] if or_file else [])
+
+    return complete
+
+
+WORKLOADS: dict[str, Any] = {"shell_complete": _of(_workloads, or_file=True)}
+"""What a parameter is declared with that takes a workload's name or file; the next likewise."""
+ENGINES: dict[str, Any] = {"shell_complete": _of(_engines, or_file=False)}
+FIGURES: dict[str, Any] = {"shell_complete": _of(_figures, or_file=False)}
+RUNS: dict[str, Any] = {"shell_complete": _of(_runs, or_file=True)}
+DATASETS: dict[str, Any] = {"shell_complete": _of(_datasets, or_file=False)}
