@@ -19,6 +19,9 @@ from workloads.model import Columns, DGSProgram, Input, Query
 ROW_BYTES = 48
 """Of an answer in Java."""
 
+MOST_LEAVES = 1_000_000
+"""Of all trees of `manual`: some 150 MB of semaphores."""
+
 _CONDITIONS = Conditions(unit=RECORD, origin=MEMORY)
 
 
@@ -58,7 +61,7 @@ class FlinkEngine(BaseEngine):
         return wrong(variant, options)
 
     def refused(self, task: Task) -> str | None:
-        """Refuse loads of queries, and RocksDB where Flink's state is not used."""
+        """Refuse loads of queries, RocksDB where it has nothing to keep, and too many trees."""
         if task.load is not None and not isinstance(task.workload.program, DGSProgram):
             return "flink takes no offered load for queries of operators: see docs/engines/flink.md"
         shape = SHAPES[task.workload.name]
@@ -66,6 +69,12 @@ class FlinkEngine(BaseEngine):
             return (
                 f"flink runs {task.workload.name} in one task with fields of its own: nothing is "
                 "in Flink's state, and state = rocksdb would change nothing"
+            )
+        keys = task.dataset.alphabet.keys
+        if task.variant == "manual" and keys * task.workers > MOST_LEAVES:
+            return (
+                f"manual has two semaphores for each of {keys} keys and {task.workers} workers, "
+                f"and at most {MOST_LEAVES} of such pairs; fewer keys, or variant automatic"
             )
         return None
 

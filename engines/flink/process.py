@@ -1,6 +1,7 @@
 """The Java process of a trial: commands go in as lines, and each is answered by a line."""
 
 import subprocess
+import sys
 from pathlib import Path
 
 from engines import environment
@@ -95,12 +96,13 @@ class FlinkProcess:
 
     def _answer(self, expected: str) -> str:
         assert self._process is not None and self._process.stdout is not None
-        line = self._process.stdout.readline()
-        word, _, rest = line.strip().partition(" ")
-        if word == expected:
-            return rest
-        if word == "failed":
-            raise EngineCrashError(f"flink failed: {rest}; its log has more")
+        for line in self._process.stdout:
+            word, _, rest = line.strip().partition(" ")
+            if word == expected:
+                return rest
+            if word == "failed":
+                raise EngineCrashError(f"flink failed: {rest}; its log has more")
+            print(line, end="", file=sys.stderr)  # a virtual machine warns on standard output
         raise self._ended()
 
     def _ended(self) -> EngineCrashError:

@@ -13,10 +13,12 @@ import pytest
 from engines import conditions
 from engines.conformance import CASES, Setting, native_threads, ordinary_input, run_case
 from engines.conformance_load import LOAD_CASES, run_load_case
+from engines.flink.adapter import FlinkEngine
 from engines.registry import engine, names
 from engines.small_dataset import write_dataset
 from lab.run.spawn import run_trial
 from lab.trial.spec import EngineTrial
+from tests.engines.own_environment import made
 from workloads.model import DGSProgram
 from workloads.registry import names as workload_names
 from workloads.registry import workload
@@ -31,6 +33,9 @@ SPARK = {
     variant: Setting(variant=variant, workers=2, options={"warm_up_rounds": 1})
     for variant in ("streaming", "batch", "cached")
 }
+FLINK = Setting(variant="automatic", options={"heap_mb": 256})
+JAVA_STARTS_S = {"flink": 2.0, "spark": 4.0}
+"""Long enough for the Java process to be there, and too short for an answer."""
 THREAD_GRACE_S = 5.0
 ELSEWHERE = {
     "vsn": "multicore/test_oplus.py",
@@ -77,6 +82,7 @@ CELLS = [
 ENGINES = [
     *(pytest.param(name, setting, id=name) for name, setting in NATIVE.items()),
     pytest.param("spark", SPARK["streaming"], id="spark", marks=pytest.mark.spark),
+    pytest.param("flink", FLINK, id="flink", marks=made(FlinkEngine)),
 ]
 """Those that a crash could leave threads or processes of; the data-frame lines have none."""
 
@@ -254,7 +260,9 @@ def test_engine_whose_process_dies_is_a_crash_and_leaves_nothing(
     engine_name, setting, tmp_path, family
 ):
     log = tmp_path / "log"
-    killer = threading.Thread(target=kill_in_prepare, args=(log, family, engine_name == "spark"))
+    killer = threading.Thread(
+        target=kill_in_prepare, args=(log, family, engine_name in JAVA_STARTS_S)
+    )
     killer.start()
     ended = run_trial(spec_of(engine_name, setting, tmp_path), log=log, timeout_s=60)
     killer.join()
@@ -267,8 +275,7 @@ def test_engine_whose_process_dies_is_a_crash_and_leaves_nothing(
 def test_engine_that_takes_too_long_is_stopped_and_leaves_nothing(
     engine_name, setting, tmp_path, family
 ):
-    # Long enough for Spark's Java process to be there, which moves to a group of its own.
-    timeout_s = 4.0 if engine_name == "spark" else 0.2
+    timeout_s = JAVA_STARTS_S.get(engine_name, 0.2)
     log = tmp_path / "log"
     ended = run_trial(spec_of(engine_name, setting, tmp_path), log=log, timeout_s=timeout_s)
     assert ended.result["status"] == "timeout"

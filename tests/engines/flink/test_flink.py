@@ -94,6 +94,13 @@ def test_a_load_of_a_query_is_refused_and_one_of_a_program_is_not(tmp_path):
         assert (ENGINE.refused(replace(task, load=load)) is not None) == refused
 
 
+def test_more_trees_than_there_is_memory_for_are_refused(tmp_path):
+    task = task_of("page_view_join", tmp_path, variant="manual")
+    assert ENGINE.refused(task) is None
+    many = replace(task.dataset, alphabet=replace(task.dataset.alphabet, keys=1_000_000))
+    assert "1000000 keys and 2 workers" in ENGINE.refused(replace(task, dataset=many))
+
+
 def test_every_form_declares_its_properties_and_manual_ones_cost_all_three():
     for name, shape in SHAPES.items():
         assert set(ENGINE.properties(name, "automatic")) == {"PIP1", "PIP2", "PIP3"}

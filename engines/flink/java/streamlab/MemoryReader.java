@@ -90,15 +90,11 @@ final class MemoryReader implements SourceReader<Event, MemorySource.NoSplit> {
             }
             Stream stream = run.job.streams[mine[at]];
             int row = next[at];
-            if ((kinds >> stream.kind(row) & 1) == 0) {
-                next[at]++;
-                lastTs = stream.ts[row];
-                continue;
-            }
             if (run.paced) {
-                long waitNs = stream.dueNs[row] - run.nowNs();
-                if (waitNs > 0) {
-                    return await(waitNs, output);
+                // What another source hands over is waited for as well: nobody knows it sooner.
+                long nowNs = run.nowNs();
+                if (stream.dueNs[row] > nowNs) {
+                    return await(stream.dueNs[row], nowNs, output);
                 }
             } else if (turn == 0 && run.alignment.tooFarAhead(stream.ts[row])) {
                 sayWhatIsRead(output);
@@ -107,7 +103,9 @@ final class MemoryReader implements SourceReader<Event, MemorySource.NoSplit> {
             }
             next[at]++;
             lastTs = stream.ts[row];
-            output.collect(event(stream, mine[at], row), lastTs);
+            if ((kinds >> stream.kind(row) & 1) != 0) {
+                output.collect(event(stream, mine[at], row), lastTs);
+            }
         }
         sayWhatIsRead(output);
         run.alignment.reach(place, lastTs);
@@ -145,15 +143,16 @@ final class MemoryReader implements SourceReader<Event, MemorySource.NoSplit> {
         return found;
     }
 
-    private InputStatus await(long waitNs, ReaderOutput<Event> output) {
+    /** Waits for the next event, or for a heartbeat: one that is due now promises no event to come. */
+    private InputStatus await(long dueNs, long nowNs, ReaderOutput<Event> output) {
         sayWhatIsRead(output);
-        long nowNs = run.nowNs();
         while (beat < beats.beatTs.length && beats.beatDueNs[beat] <= nowNs) {
             say(beats.beatTs[beat++], output);
         }
         if (beat < beats.beatTs.length) {
-            waitNs = Math.min(waitNs, Math.max(1, beats.beatDueNs[beat] - nowNs));
+            dueNs = Math.min(dueNs, beats.beatDueNs[beat]);
         }
+        long waitNs = dueNs - nowNs;
         if (waitNs <= LONG_WAIT_NS) {
             LockSupport.parkNanos(waitNs);
             return InputStatus.MORE_AVAILABLE;
