@@ -120,11 +120,11 @@ class FlinkPrepared:
 
     def run(self) -> Measured:
         """Start the sources and wait until the sinks have all rows."""
-        took_ns = self._process.ask("go")
+        took_ns, events = self._process.ask("go")
         plan = self._plan()
         counters = {"in_java_ns": float(took_ns)}
         if self._task.load is None:
-            return Measured(events=self._data.events, plan=plan, counters=counters)
+            return Measured(events=events, plan=plan, counters=counters)
         return outcome.of_load(self._task, self._data, self._read(), self._folder, plan, counters)
 
     def answer(self) -> Columns:
@@ -137,19 +137,16 @@ class FlinkPrepared:
 
     def _read(self) -> "outcome.Rows":
         if self._rows is None:
-            parts = self._process.ask("answer")
+            (parts,) = self._process.ask("answer")
             timed = self._task.load is not None
             self._rows = outcome.read_rows(self._folder, parts, timed=timed)
         return self._rows
 
     def _plan(self) -> str:
         task = self._task
-        state = (
-            f"state {option(task, 'state')}"
-            if task.variant == "automatic"
-            else (f"service {option(task, 'service')}")
-        )
+        own = "state" if task.variant == "automatic" else "service"
         return (
-            f"{task.variant}, parallelism {task.workers}, {state}, buffers flushed after "
-            f"{option(task, 'buffer_timeout_ms')} ms, Java {self._process.java}"
+            f"{task.variant}, parallelism {task.workers}, {own} {option(task, own)}, "
+            f"buffers flushed after {option(task, 'buffer_timeout_ms')} ms, "
+            f"Java {self._process.java}"
         )

@@ -66,8 +66,8 @@ class FlinkProcess:
         """
         self._answer("ready")
 
-    def ask(self, command: str) -> int:
-        """Give a command and return the number that answers it.
+    def ask(self, command: str) -> tuple[int, ...]:
+        """Give a command and return the numbers that answer it (Main.java).
 
         Raises:
             EngineCrashError: Flink or its process failed meanwhile.
@@ -78,7 +78,8 @@ class FlinkProcess:
             print(command, file=self._process.stdin, flush=True)
         except OSError as error:
             raise self._ended() from error
-        return int(self._answer({"go": "done", "answer": "written"}[command]))
+        numbers = self._answer({"go": "done", "answer": "written"}[command])
+        return tuple(map(int, numbers.split()))
 
     def close(self) -> None:
         """End the process. May be called twice."""

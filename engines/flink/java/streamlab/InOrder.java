@@ -25,6 +25,7 @@ final class InOrder extends AbstractStreamOperator<Answer>
     private transient Run shared;
     private transient ArrayDeque<Event>[] waiting;
     private transient Update.Out out;
+    private transient long released;
 
     InOrder(int run, Update update, int[] labels) {
         this.run = run;
@@ -37,6 +38,7 @@ final class InOrder extends AbstractStreamOperator<Answer>
     public void open() throws Exception {
         super.open();
         shared = Run.of(run);
+        released = Long.MIN_VALUE;
         waiting = new ArrayDeque[shared.rows.length];
         for (int stream = 0; stream < waiting.length; stream++) {
             waiting[stream] = new ArrayDeque<>();
@@ -55,6 +57,10 @@ final class InOrder extends AbstractStreamOperator<Answer>
     @Override
     public void processElement(StreamRecord<Event> record) {
         Event event = record.getValue();
+        if (event.ts <= released) {
+            throw new IllegalStateException(
+                    "an event of time " + event.ts + " came behind the watermark " + released);
+        }
         waiting[event.stream].add(event);
     }
 
@@ -75,6 +81,7 @@ final class InOrder extends AbstractStreamOperator<Answer>
             }
             take(earliest.poll());
         }
+        released = mark.getTimestamp();
         super.processWatermark(mark);
     }
 

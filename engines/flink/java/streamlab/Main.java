@@ -73,7 +73,7 @@ public final class Main {
         said.flush();
         for (String line = commands.readLine(); line != null; line = commands.readLine()) {
             switch (line) {
-                case "go" -> said.println("done " + deployed.toTheEnd());
+                case "go" -> said.println("done " + deployed.toTheEnd() + " " + deployed.events());
                 case "answer" -> said.println("written " + deployed.write());
                 default -> throw new IllegalArgumentException("no command " + line);
             }
@@ -188,6 +188,10 @@ public final class Main {
                 allRows.get(10, TimeUnit.SECONDS);
             }
             return took;
+        }
+
+        long events() {
+            return run.handedOver.sum();
         }
 
         int write() throws Exception {

@@ -49,6 +49,7 @@ final class MemoryReader implements SourceReader<Event, MemorySource.NoSplit> {
     private final int place;
     private CompletableFuture<Void> available;
     private long lastTs = Long.MIN_VALUE;
+    private long handedOver;
     private long watermark = Long.MIN_VALUE;
 
     MemoryReader(Run run, int kinds, int task, int tasks) {
@@ -86,6 +87,7 @@ final class MemoryReader implements SourceReader<Event, MemorySource.NoSplit> {
                 if (place >= 0) {
                     run.alignment.done(place);
                 }
+                run.handedOver.add(handedOver);
                 return InputStatus.END_OF_INPUT;
             }
             Stream stream = run.job.streams[mine[at]];
@@ -105,6 +107,7 @@ final class MemoryReader implements SourceReader<Event, MemorySource.NoSplit> {
             lastTs = stream.ts[row];
             if ((kinds >> stream.kind(row) & 1) != 0) {
                 output.collect(event(stream, mine[at], row), lastTs);
+                handedOver++;
             }
         }
         sayWhatIsRead(output);

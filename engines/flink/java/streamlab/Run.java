@@ -10,6 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.concurrent.atomic.LongAdder;
 
 /**
  * What the tasks of one Flink job share, all of them being in this process: the input, the gate that
@@ -37,6 +38,8 @@ final class Run {
     final long[][] sentNs;
     final long[][] doneNs;
     final Alignment alignment;
+    /** Events that sources have handed over; each adds its own when it has them all. */
+    final LongAdder handedOver = new LongAdder();
     private final List<Part> parts = new ArrayList<>();
     private final Semaphore finished = new Semaphore(0);
 
