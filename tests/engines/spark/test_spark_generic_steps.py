@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engines.reference.sequential import apply
 from engines.spark.generic.files import closed
 from engines.spark.generic.segments import segments
 from engines.spark.generic.shipped import Shipped
@@ -24,6 +23,7 @@ from workloads.datasets.arrow import arrow_array
 from workloads.model import Alphabet, Input
 from workloads.model.operator import MULTI, SINGLE
 from workloads.model.records import Emitter
+from workloads.model.sequential import apply
 from workloads.model.strategies import inputs
 from workloads.model.total_order import merge
 from workloads.model.trace import compare
