@@ -104,13 +104,16 @@ def run(
         )
     from lab.matrix.cells import expand
     from lab.matrix.matrix import parse_matrix
-    from lab.run.inputs import check_entries
+    from lab.run.inputs import check_entries, check_inputs
+    from lab.run.whole import entries_of
 
     parsed = parse_matrix(request.text, request.source, request.folder)
     check_entries(parsed)
     cells = expand(parsed, request.only)
     if dry_run:
+        check_inputs(entries_of(cells))
         show_cells(cells)
+        show_time(cells, parsed.settings, out)
         return EXIT_OK
     told = Verbosity.QUIET if quiet else Verbosity.VERBOSE if verbose else Verbosity.USUAL
     done = execute(parsed, request, cells, resume=resumed, out=out, master=master, verbosity=told)
@@ -127,6 +130,27 @@ def show_cells(cells: Sequence[Any]) -> None:
         query = "".join(f"  {name}={value}" for name, value in cell.query.items())
         click.echo(f"{cell.id}  {'unsupported' if cell.refusal else often}{query}")
     click.echo(f"{len(cells)} cells, {_trials(cells)}", err=True)
+
+
+def show_time(cells: Sequence[Any], settings: Any, out: Path) -> None:
+    """Print about how long a run would take, and what of that is not known."""
+    from lab.run.estimate import estimate
+
+    found = estimate(cells, settings, out)
+    known = len(cells) - len(found.unknown)
+    said = f"about {_long(found.seconds)}" if known else "time: not known"
+    if known:
+        said += f" for the trials of {known} cells, as {found.source} took on this machine"
+    for what in found.notes:
+        said += f"; {what}"
+    click.echo(said, err=True)
+
+
+def _long(seconds: float) -> str:
+    """Return a time in the unit that people say it in."""
+    if seconds < 2 * 60:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 2 * 3600 else f"{seconds / 3600:.1f} h"
 
 
 def _trials(cells: Sequence[Any]) -> str:

@@ -36,6 +36,23 @@ def _check_size(entry: WorkloadEntry) -> None:
         )
 
 
+def check_inputs(entries: Sequence[WorkloadEntry]) -> None:
+    """Check that all input is there that is not generated, before any other is, which takes long.
+
+    Looks for datasets and files, and reads neither: their content is checked by `find_dataset`.
+
+    Raises:
+        DatasetError: no dataset has an id, or a table has no file.
+        MatrixError: a dataset is input of another workload.
+    """
+    for entry in entries:
+        workload = entry.workload()
+        if entry.dataset is not None:
+            _named(workload, entry, entry.dataset)
+        elif isinstance(workload.source, Table):
+            workload.source.source.files()
+
+
 def check_room_for(entries: Sequence[WorkloadEntry]) -> None:
     """Check that the disk has room for all input that is yet to be generated, before any is.
 
@@ -43,20 +60,29 @@ def check_room_for(entries: Sequence[WorkloadEntry]) -> None:
         ModelError: an unknown workload or a bad parameter.
         DatasetError: it has not; names both sizes.
     """
-    from workloads.datasets.build import recipe_of
     from workloads.datasets.room import check_room
 
-    catalog = Catalog.default()
     specs: list[StreamSpec] = []
     for entry in entries:
-        if entry.dataset is None:
+        if not is_made(entry):
             workload = entry.workload()
-            params = workload.params(entry.params)
-            if workload.source is not None:
-                continue  # how much it is, is known when it is read
-            if not catalog.has(recipe_of(workload, params, entry.events, entry.seed)):
-                specs += workload.streams(params, entry.events)
-    check_room(specs, catalog.root)
+            specs += workload.streams(workload.params(entry.params), entry.events)
+    check_room(specs, Catalog.default().root)
+
+
+def is_made(entry: WorkloadEntry) -> bool:
+    """Tell whether the input of an entry is in the catalogue, or is read and not generated.
+
+    Raises:
+        ModelError: an unknown workload or a bad parameter.
+    """
+    from workloads.datasets.build import recipe_of
+
+    workload = entry.workload()
+    if entry.dataset is not None or workload.source is not None:
+        return True
+    params = workload.params(entry.params)
+    return Catalog.default().has(recipe_of(workload, params, entry.events, entry.seed))
 
 
 def find_dataset(
@@ -85,7 +111,12 @@ def find_dataset(
     workload = entry.workload()
     if entry.dataset is None:
         return _generated(workload, entry, master, progress, say)
-    dataset = Catalog.default().get(entry.dataset)
+    return verified(_named(workload, entry, entry.dataset))
+
+
+def _named(workload: Workload, entry: WorkloadEntry, dataset_id: str) -> Dataset:
+    """Return the dataset of an id, when it is input of the workload."""
+    dataset = Catalog.default().get(dataset_id)
     if dataset.workload != workload.input_name:
         takes = "" if workload.input_name == entry.name else f", which takes {workload.input_name}"
         raise MatrixError(
@@ -98,7 +129,7 @@ def find_dataset(
             f"{entry.name} reads {', '.join(workload.program.kinds)}: it is input of another "
             "workload of that name; see `lab data show`"
         )
-    return verified(dataset)
+    return dataset
 
 
 def _generated(

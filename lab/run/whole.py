@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Protocol
 
 from lab.matrix.cells import Cell
-from lab.matrix.matrix import Matrix
-from lab.run.inputs import check_room_for, find_dataset
+from lab.matrix.matrix import Matrix, WorkloadEntry
+from lab.run.inputs import check_inputs, check_room_for, find_dataset
 from lab.run.run_dir import hold, new_meta, record_dataset, reopen, start
 from lab.run.runner import RunResult, Watcher, run
 from lab.run.session import surroundings
@@ -27,6 +27,11 @@ class RunRequest:
     folder: Path | None = None
     only: tuple[str, ...] = ()
     keep_outputs: bool = False
+
+
+def entries_of(cells: Sequence[Cell]) -> list[WorkloadEntry]:
+    """Return the workloads of cells, each once."""
+    return list({cell.entry.key: cell.entry for cell in cells}.values())
 
 
 class Audience(Protocol):
@@ -72,7 +77,8 @@ def execute(
             held.enter_context(hold(resume))
             meta = reopen(resume, meta)
         meta["container"] = surroundings(matrix.settings)
-        entries = list({cell.entry.key: cell.entry for cell in cells}.values())
+        entries = entries_of(cells)
+        check_inputs(entries)
         check_room_for(entries)
         datasets = {}
         for entry in entries:

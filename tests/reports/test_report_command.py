@@ -37,11 +37,11 @@ def test_the_output_file_can_be_chosen(runs, tmp_path):
     assert out.is_file()
 
 
-def test_an_unknown_run_is_a_user_error_that_names_those_there_are(runs):
+def test_an_unknown_run_is_a_user_error_that_names_those_close_to_it(runs):
     done = CliRunner().invoke(report, ["c-run"])
     assert done.exit_code == 2
     assert "'c-run'" in done.output
-    assert "a-run, b-run" in done.output
+    assert "did you mean b-run or a-run?" in done.output
 
 
 def test_runs_are_found_by_name_from_any_folder(make_run, trial, tmp_path, monkeypatch, capsys):
