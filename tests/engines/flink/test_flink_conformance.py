@@ -52,6 +52,13 @@ def test_flink_conforms(variant, name, case, tmp_path):
     assert (found.unsupported, found.problems) == (None, ())
 
 
+@pytest.mark.parametrize("variant", ["automatic", "manual"])
+def test_a_stream_that_two_sources_read_is_in_order(variant, tmp_path):
+    (single,) = [case for case in CASES if case.name == "a single stream"]
+    found = run_case(FlinkEngine(), workload("event_window"), single, setting(variant), tmp_path)
+    assert (found.unsupported, found.problems) == (None, ())
+
+
 @pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize("case", LOAD_CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize(("variant", "name"), UNDER_LOAD)

@@ -1,6 +1,8 @@
 package streamlab;
 
 import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.flink.streaming.api.operators.AbstractStreamOperator;
 import org.apache.flink.streaming.api.operators.OneInputStreamOperator;
 import org.apache.flink.streaming.api.watermark.Watermark;
@@ -10,10 +12,10 @@ import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
  * Hands events to an update in the total order of the input.
  *
  * <p>Flink keeps the order of each channel and none between them. So events wait here, a queue for
- * each stream of the input, until the watermark has passed them; then the queues are merged. What
- * waits is a few events for each watermark, and what one source is ahead of another. As in the
- * programs of the DGS paper it is kept in the operator and not in Flink's state: a job that failed
- * would have to begin again.
+ * each stream of the input and source that reads it, until the watermark has passed them; then the
+ * queues are merged. What waits is a few events for each watermark, and what one source is ahead of
+ * another. As in the programs of the DGS paper it is kept in the operator and not in Flink's state:
+ * a job that failed would have to begin again.
  */
 final class InOrder extends AbstractStreamOperator<Answer>
         implements OneInputStreamOperator<Event, Answer> {
@@ -23,7 +25,10 @@ final class InOrder extends AbstractStreamOperator<Answer>
     private final int[] labels;
 
     private transient Run shared;
-    private transient ArrayDeque<Event>[] waiting;
+    /** By stream and kind; bulk and synchronizing events of one stream may have two sources. */
+    private transient ArrayDeque<Event>[][] waiting;
+    /** The queues of `waiting` that are there. */
+    private transient List<ArrayDeque<Event>> queues;
     private transient Update.Out out;
     private transient long released;
 
@@ -39,9 +44,15 @@ final class InOrder extends AbstractStreamOperator<Answer>
         super.open();
         shared = Run.of(run);
         released = Long.MIN_VALUE;
-        waiting = new ArrayDeque[shared.rows.length];
+        waiting = new ArrayDeque[shared.rows.length][2];
+        queues = new ArrayList<>();
         for (int stream = 0; stream < waiting.length; stream++) {
-            waiting[stream] = new ArrayDeque<>();
+            for (int kind : new int[] {Kind.BULK, Kind.SYNCHRONIZING}) {
+                if ((shared.job.streams[stream].kinds >> kind & 1) != 0) {
+                    waiting[stream][kind] = new ArrayDeque<>();
+                    queues.add(waiting[stream][kind]);
+                }
+            }
         }
         StreamRecord<Answer> record = new StreamRecord<>(null);
         out = row -> output.collect(record.replace(row, row.ts));
@@ -61,19 +72,21 @@ final class InOrder extends AbstractStreamOperator<Answer>
             throw new IllegalStateException(
                     "an event of time " + event.ts + " came behind the watermark " + released);
         }
-        waiting[event.stream].add(event);
+        waiting[event.stream][event.kind].add(event);
     }
 
     @Override
     public void processWatermark(Watermark mark) throws Exception {
         while (true) {
             ArrayDeque<Event> earliest = null;
-            long ts = mark.getTimestamp();
-            for (ArrayDeque<Event> queue : waiting) {
+            Event first = null;
+            for (ArrayDeque<Event> queue : queues) {
                 Event head = queue.peek();
-                if (head != null && (head.ts < ts || head.ts == ts && earliest == null)) {
+                if (head != null
+                        && head.ts <= mark.getTimestamp()
+                        && (first == null || isBefore(head, first))) {
                     earliest = queue;
-                    ts = head.ts;
+                    first = head;
                 }
             }
             if (earliest == null) {
@@ -83,6 +96,13 @@ final class InOrder extends AbstractStreamOperator<Answer>
         }
         released = mark.getTimestamp();
         super.processWatermark(mark);
+    }
+
+    private static boolean isBefore(Event one, Event other) {
+        if (one.ts != other.ts) {
+            return one.ts < other.ts;
+        }
+        return one.stream != other.stream ? one.stream < other.stream : one.row < other.row;
     }
 
     private void take(Event event) throws Exception {
