@@ -5,7 +5,6 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 from engines.spark.generic.segments import Segments, segments
 from engines.spark.generic.shipped import Shipped
@@ -81,20 +80,18 @@ class Segmented(KeptProcessor):
         """Load nothing yet: this is sent to workers."""
         self._shipped = shipped
         self._index = index
-
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        """Cut the program, in a worker."""
-        super().init(handle)
-        self._cut = cut_of(self._shipped)
+        self._cut: Segments | None = None
 
     def process(
         self, key: tuple[Any, ...], rows: Iterator[pd.DataFrame], kept: Any
     ) -> tuple[pd.DataFrame | None, Any]:
         """Process what a micro-batch has for a group."""
+        # Not in `init`, which Spark also calls in a process of its own when a query starts.
+        cut = self._cut = self._cut or cut_of(self._shipped)
         kept = kept or nothing_kept(self._shipped)
-        group = labels(self._cut.segments[self._index].groups).index(int(key[0]))
+        group = labels(cut.segments[self._index].groups).index(int(key[0]))
         parcels = (Parcel(*row) for frame in rows for row in frame.itertuples(index=False))
-        step = Step(shipped=self._shipped, cut=self._cut, index=self._index)
+        step = Step(shipped=self._shipped, cut=cut, index=self._index)
         made = step.process(group, kept, parcels, ended=False)
-        names = _labels_behind(self._cut, self._index)
+        names = _labels_behind(cut, self._index)
         return _batch(made, names).to_pandas() if made else None, kept
