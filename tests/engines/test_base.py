@@ -1,6 +1,9 @@
 """The base classes: a batch engine in some twenty lines, a streaming one in forty, that conform."""
 
+import ast
 from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -152,3 +155,19 @@ def test_an_engine_for_a_newer_lab_is_refused_with_both_versions(tmp_path, monke
     assert engine("same").name == "fake"
     with pytest.raises(EngineError, match=r"'newer' .*interface 2 of lab.engine.*has 1: update"):
         engine("newer")
+
+
+@pytest.mark.parametrize("name", ["duckdb", "polars"])
+def test_an_engine_that_people_use_is_built_on_the_interface_alone(name):
+    folder = Path(lab.__file__).parents[1] / "engines" / name
+    imported = [
+        (node.module, alias.name)
+        for path in sorted(folder.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module is not None
+        for alias in node.names
+        if node.module.startswith("engines.") and not node.module.startswith(f"engines.{name}")
+    ]
+    assert imported
+    for module, what in imported:
+        assert getattr(lab.engine, what) is getattr(import_module(module), what), (module, what)
