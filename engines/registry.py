@@ -32,7 +32,9 @@ def engine(name: str) -> Engine:
     try:
         made = found[0].load()
         wanted = getattr(made, "interface", 1)
-        if isinstance(wanted, int) and wanted > INTERFACE:
+        if not isinstance(wanted, int):
+            raise TypeError(f"its interface is {wanted!r}, not a whole number")
+        if wanted > INTERFACE:
             raise EngineError(
                 f"{where} is written for interface {wanted} of lab.engine, and this lab has "
                 f"{INTERFACE}: update the lab, or install an older version of the engine"

@@ -151,10 +151,13 @@ def test_an_engine_for_a_newer_lab_is_refused_with_both_versions(tmp_path, monke
     )
     installed(tmp_path, "newer", code.format(lab.engine.INTERFACE + 1))
     installed(tmp_path, "same", code.format(lab.engine.INTERFACE))
+    installed(tmp_path, "odd", code.format("'two'"))
     monkeypatch.syspath_prepend(str(tmp_path))
     assert engine("same").name == "fake"
     with pytest.raises(EngineError, match=r"'newer' .*interface 2 of lab.engine.*has 1: update"):
         engine("newer")
+    with pytest.raises(EngineError, match="interface is 'two', not a whole number"):
+        engine("odd")
 
 
 @pytest.mark.parametrize("name", ["duckdb", "polars"])
