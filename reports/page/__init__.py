@@ -1,5 +1,5 @@
 """The HTML report of a run: one file that needs nothing else."""
 
-from reports.page.write import write_report
+from reports.page.write import render_tables, write_report
 
-__all__ = ["write_report"]
+__all__ = ["render_tables", "write_report"]

@@ -118,6 +118,32 @@ def render(run: Run, cells: Sequence[Cell], figures: Path) -> str:
     )
 
 
+def render_tables(run: Run) -> str:
+    """Return a page with the results alone, as the report has them: no figures, nothing drawn."""
+    cells = summarise(run.rows)
+    found = searches(run, cells)
+    free = [cell for cell in cells if cell.load is None]
+    loaded = [cell for cell in cells if cell.load is not None]
+    return fill(
+        "tables.html.j2",
+        name=run.path.resolve().name,
+        colours=engine_colours(row["engine"] for row in run.rows),
+        marks=MARKS,
+        statuses=STATUSES,
+        trials=len(run.rows),
+        **_overview(run, cells, found),
+        slower=[],
+        blocks=_blocks(free),
+        definitions=_definitions(free),
+        remarked=_remarked(free),
+        offered_figures=[],
+        **_offered_tables(loaded),
+        search_blocks=[(title(group), members, "", "") for group, members in search_groups(found)],
+        **_search_words(found),
+        **{write.__name__: write for write in _WRITERS},
+    )
+
+
 def _overview(run: Run, cells: Sequence[Cell], found: Sequence[Search]) -> dict[str, Any]:
     """Return what stands at the top, and the cells without a number."""
     missing = not_run(run.meta, cells, found)
@@ -129,6 +155,7 @@ def _overview(run: Run, cells: Sequence[Cell], found: Sequence[Search]) -> dict[
     return {
         "statement": statement(cells, found=found, missing=missing, complete=complete),
         "missing": missing,
+        "other_sections": any(cell.load is not None for cell in cells) or bool(found),
         "without_number": [cell for cell in cells if not cell.verified],
         "warnings": warnings,
         "by_reference": BY_REFERENCE,
@@ -148,18 +175,28 @@ def _catch_up(cells: Sequence[Cell], colours: Colours, figures: Path) -> dict[st
         "blocks": _blocks(free),
         "definitions": _definitions(free),
         "kinds": kinds(free),
-        "remarked": [cell for cell in free if cell.status == OK and cell.notes],
+        "remarked": _remarked(free),
         "throughput": throughput_drawings(free, colours, figures),
         "latency": latency_drawings(free, colours, figures),
     }
+
+
+def _remarked(cells: Sequence[Cell]) -> list[Cell]:
+    return [cell for cell in cells if cell.status == OK and cell.notes]
 
 
 def _offered(cells: Sequence[Cell], colours: Colours, figures: Path) -> dict[str, Any]:
     """Return the section of cells under an offered load."""
     loaded = [cell for cell in cells if cell.load is not None]
     return {
-        "offered_groups": [(title(group), members) for group, members in in_groups(loaded)],
+        **_offered_tables(loaded),
         "offered_figures": offered_drawings(loaded, colours, figures),
+    }
+
+
+def _offered_tables(loaded: Sequence[Cell]) -> dict[str, Any]:
+    return {
+        "offered_groups": [(title(group), members) for group, members in in_groups(loaded)],
         "offered_definitions": _definitions(loaded),
         "remarks": remarks,
         "status_text": status_text,
@@ -175,6 +212,12 @@ def _searches(found: Sequence[Search], colours: Colours, figures: Path) -> dict[
             (title(group), members, brackets.get(group, ""), levels.get(group, ""))
             for group, members in search_groups(found)
         ],
+        **_search_words(found),
+    }
+
+
+def _search_words(found: Sequence[Search]) -> dict[str, Any]:
+    return {
         "search_definitions": _definitions([level.cell for s in found for level in s.levels]),
         "any_quick_search": any(search.quick for search in found),
         "level_statuses": {level.cell.status for search in found for level in search.levels},
@@ -195,7 +238,6 @@ def _energy(
         "energy_figures": energy_drawings(used, colours, figures, estimated=False),
         "estimate_figures": energy_drawings(used, colours, figures, estimated=True),
         "show_energy": bool(reasons or threaded or any(o.gross_j or o.estimate_j for o in used)),
-        "other_sections": any(cell.load is not None for cell in cells) or bool(found),
     }
 
 
