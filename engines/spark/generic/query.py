@@ -53,6 +53,11 @@ class GenericQuery:
 
     def batch(self, session: SparkSession, plan: Layout) -> Columns:
         """Return the output of the whole input, in order."""
+        with _settings(session):
+            table = self._batch(session, plan)
+        return {name: table[name].to_numpy() for name in self._schema.names}
+
+    def _batch(self, session: SparkSession, plan: Layout) -> pa.Table:
         shipped = self._shipped(plan)
         frames = []
         for src, stream in enumerate(plan.streams):
@@ -60,13 +65,10 @@ class GenericQuery:
             names = [*self._columns(plan, src), ROW]
             frame = scan(session, plan, src, ROW).select(*(f"`{name}`" for name in names))
             frames.append(frame.mapInArrow(packer(shipped, stream.kinds, src), PARCEL))
-        cut = cut_of(shipped)
         parcels = reduce(DataFrame.unionAll, frames)
-        for index in range(len(cut.segments)):
+        for index in range(len(cut_of(shipped).segments)):
             parcels = parcels.groupBy("group").applyInArrow(whole(shipped, index), PARCEL)
-        with _settings(session):
-            table = self._taken(parcels, shipped)
-        return {name: table[name].to_numpy() for name in self._schema.names}
+        return self._taken(parcels, shipped)
 
     def cut(self, plan: Layout, folder: Path, files: int) -> Files:
         """Write each stream as `files` files of equal numbers of rows; the last one closes it."""
@@ -77,11 +79,7 @@ class GenericQuery:
             write(table, folder / f"stream-{src}", files)
             columns.append((*self._columns(plan, src).items(), (ROW, "int64")))
         kinds = tuple(stream.kinds for stream in plan.streams)
-        return Files(
-            columns=tuple(columns),
-            kinds=kinds,
-            shipped=ship(self.workload, plan, workers=self.workers),
-        )
+        return Files(columns=tuple(columns), kinds=kinds, shipped=self._shipped(plan))
 
     def streaming(self, session: SparkSession, files: Files, folder: Path, checkpoint: Path) -> Ran:
         """Run the query until all files are processed; `rows` are events, without heartbeats.
@@ -89,6 +87,13 @@ class GenericQuery:
         Each micro-batch takes one file of every stream. The sink puts its output in order; a
         repeated micro-batch replaces its own.
         """
+        with _settings(session):
+            ran = self._streaming(session, files, folder, checkpoint)
+        return replace(ran, rows=ran.rows - len(files.columns))
+
+    def _streaming(
+        self, session: SparkSession, files: Files, folder: Path, checkpoint: Path
+    ) -> Ran:
         shipped = files.shipped
         frames = []
         for src, own in enumerate(files.columns):
@@ -100,11 +105,9 @@ class GenericQuery:
             parcels = parcels.groupBy("group").transformWithStateInPandas(
                 Segmented(shipped, index), PARCEL, outputMode="Append", timeMode="None"
             )
-        with _settings(session):
-            ran = run_to_end(
-                parcels, checkpoint, self._schema, lambda frame: self._taken(frame, shipped)
-            )
-        return replace(ran, rows=ran.rows - len(files.columns))
+        return run_to_end(
+            parcels, checkpoint, self._schema, lambda frame: self._taken(frame, shipped)
+        )
 
     def _shipped(self, plan: Layout) -> Shipped:
         return ship(self.workload, plan, workers=self.workers)
@@ -135,7 +138,10 @@ def generic_query(workload: Workload, output: Mapping[str, str], workers: int) -
 
 @contextmanager
 def _settings(session: SparkSession) -> Iterator[None]:
-    """Let fields differ in case only, and states be kept for several operators in a row."""
+    """Let fields differ in case only, and states be kept for several operators in a row.
+
+    Both count where a query is built, not only where it runs.
+    """
     before = {name: session.conf.get(name) for name in (CASE, STORE)}
     session.conf.set(CASE, "true")
     session.conf.set(STORE, ROCKS_DB)

@@ -113,16 +113,18 @@ def of_tests(attribute):
     return workload(f"{programs.__file__}:{attribute}")
 
 
-def ticks(*dtypes):
-    """Return three events with fields of these types."""
-    payload = {f"v{i}": np.arange(3).astype(of) for i, of in enumerate(dtypes)}
+def ticks(*fields):
+    """Return three events with these fields."""
+    payload = {name: np.arange(3).astype(of) for name, of in fields}
     stream = Stream(name="ticks", kinds=(0,), ts=np.arange(3), payload=payload)
     return Input(alphabet=Alphabet(kinds=("tick", "tock", "amount")), streams=(stream,))
 
 
 @pytest.mark.spark
 def test_a_program_that_raises_is_a_crash_with_its_words(spark, tmp_path):
-    given = spark_task(of_tests("BROKEN"), ticks(np.int64), tmp_path, variant="generic-batch")
+    given = spark_task(
+        of_tests("BROKEN"), ticks(("v0", np.int64)), tmp_path, variant="generic-batch"
+    )
     prepared = SparkEngine().prepare(given)
     with pytest.raises(EngineCrashError, match="ValueError: no such tick"):
         prepared.run()
@@ -134,7 +136,7 @@ def test_a_program_that_raises_is_a_crash_with_its_words(spark, tmp_path):
     "variant", [pytest.param("generic-streaming", marks=pytest.mark.full), "generic-batch"]
 )
 def test_fields_of_any_type_come_and_go_as_they_are(variant, spark, tmp_path):
-    data = ticks(*programs.TYPES)
+    data = ticks(*programs.FIELDS)
     given = spark_task(of_tests("MANY_TYPES"), data, tmp_path, variant=variant)
     prepared = SparkEngine().prepare(given)
     prepared.run()
@@ -145,7 +147,9 @@ def test_fields_of_any_type_come_and_go_as_they_are(variant, spark, tmp_path):
 
 
 def test_a_field_that_spark_has_no_type_for_is_refused(tmp_path):
-    given = spark_task(of_tests("HALVES"), ticks(np.float16), tmp_path, variant="generic-batch")
+    given = spark_task(
+        of_tests("HALVES"), ticks(("v0", np.float16)), tmp_path, variant="generic-batch"
+    )
     said = SparkEngine().unsupported(given)
     assert "no type for field v0 of stream ticks, which is float16" in said
 
