@@ -60,10 +60,10 @@ class GenericQuery:
     def _batch(self, session: SparkSession, plan: Layout) -> pa.Table:
         shipped = self._shipped(plan)
         frames = []
+        plan = self._read(plan)
         for src, stream in enumerate(plan.streams):
             check_end(stream)
-            names = [*self._columns(plan, src), ROW]
-            frame = scan(session, plan, src, ROW).select(*(f"`{name}`" for name in names))
+            frame = scan(session, plan, src, ROW)
             frames.append(frame.mapInArrow(packer(shipped, stream.kinds, src), PARCEL))
         parcels = reduce(DataFrame.unionAll, frames)
         for index in range(len(cut_of(shipped).segments)):
@@ -73,11 +73,10 @@ class GenericQuery:
     def cut(self, plan: Layout, folder: Path, files: int) -> Files:
         """Write each stream as `files` files of equal numbers of rows; the last one closes it."""
         columns = []
-        for src, stream in enumerate(plan.streams):
+        for src, stream in enumerate(self._read(plan).streams):
             check_end(stream)
-            table = read_rows(stream).select([*self._columns(plan, src)])
-            write(table, folder / f"stream-{src}", files)
-            columns.append((*self._columns(plan, src).items(), (ROW, "int64")))
+            write(read_rows(stream), folder / f"stream-{src}", files)
+            columns.append((*stream.columns, (ROW, "int64")))
         kinds = tuple(stream.kinds for stream in plan.streams)
         return Files(columns=tuple(columns), kinds=kinds, shipped=self._shipped(plan))
 
@@ -112,10 +111,14 @@ class GenericQuery:
     def _shipped(self, plan: Layout) -> Shipped:
         return ship(self.workload, plan, workers=self.workers)
 
-    def _columns(self, plan: Layout, src: int) -> dict[str, str]:
-        """Return the columns of a stream that the program reads, with their types."""
+    def _read(self, plan: Layout) -> Layout:
+        """Return an input with those columns only that the program reads."""
         known = {"ts", "tag", *fields_of(self.workload.program)}
-        return {name: dtype for name, dtype in plan.streams[src].columns if name in known}
+        streams = (
+            replace(stream, columns=tuple(one for one in stream.columns if one[0] in known))
+            for stream in plan.streams
+        )
+        return replace(plan, streams=tuple(streams))
 
     def _taken(self, frame: DataFrame, shipped: Shipped) -> pa.Table:
         """Bring an output to the driver, in order."""
