@@ -6,6 +6,7 @@ A case starts a Java process, so `make test` takes each program and each case on
 import os
 import signal
 
+import numpy as np
 import psutil
 import pytest
 
@@ -16,8 +17,10 @@ from engines.flink.adapter import FlinkEngine
 from engines.flink.workloads import SHAPES
 from engines.protocol import Task
 from engines.small_dataset import write_dataset
+from lab.run.spawn import run_trial
+from lab.trial.spec import EngineTrial
 from tests.engines.own_environment import made
-from workloads.model import DGSProgram
+from workloads.model import Alphabet, DGSProgram, Input, Stream
 from workloads.registry import workload
 
 pytestmark = made(FlinkEngine)
@@ -101,6 +104,43 @@ def test_a_java_process_that_dies_is_a_crash_and_leaves_nothing(tmp_path):
     finally:
         prepared.close()
     assert not java.is_running()
+
+
+@pytest.mark.parametrize("variant", ["automatic", "manual"])
+def test_a_gap_in_event_time_holds_no_source_back(variant, tmp_path):
+    # Longer than what one source may be ahead of another: 65,536 events' share of the time. Sources
+    # look at each other before every 64 events, so that the gap has to lie there.
+    events, far = 64 * 2344 + 1, 10_000_000
+    values = np.ones(events, dtype=np.int64)
+    times = [
+        np.arange(events),
+        np.append(np.arange(64), far),
+        np.append(np.arange(9_999, events, 10_000), far),
+    ]
+    times[0][-1] = far
+    kinds = [(0,), (0,), (1,)]
+    data = Input(
+        alphabet=Alphabet(kinds=("value", "barrier"), keys=1),
+        streams=tuple(
+            Stream(
+                name=f"stream-{index}",
+                kinds=kinds[index],
+                ts=ts,
+                payload={} if kinds[index] == (1,) else {"value": values[: len(ts)]},
+            )
+            for index, ts in enumerate(times)
+        ),
+    )
+    trial = EngineTrial(
+        engine="flink",
+        variant=variant,
+        workers=2,
+        batch=1,
+        options=QUICK,
+        dataset=write_dataset(data, "event_window", tmp_path / "data"),
+    )
+    ended = run_trial(trial, log=tmp_path / "log", timeout_s=60)
+    assert (ended.result["status"], ended.result.get("reason")) == ("ok", None)
 
 
 def test_an_engine_that_cannot_have_its_heap_says_so(tmp_path):

@@ -98,8 +98,9 @@ final class MemoryReader implements SourceReader<Event, MemorySource.NoSplit> {
                 if (stream.dueNs[row] > nowNs) {
                     return await(stream.dueNs[row], nowNs, output);
                 }
-            } else if (turn == 0 && run.alignment.tooFarAhead(stream.ts[row])) {
-                sayWhatIsRead(output);
+            } else if (turn == 0 && run.alignment.tooFarAhead(place, stream.ts[row])) {
+                // All before the next event has been read; who waits for less may go on.
+                say(stream.ts[row] - 1, output);
                 LockSupport.parkNanos(ALIGNMENT_WAIT_NS);
                 return InputStatus.MORE_AVAILABLE;
             }
@@ -111,7 +112,6 @@ final class MemoryReader implements SourceReader<Event, MemorySource.NoSplit> {
             }
         }
         sayWhatIsRead(output);
-        run.alignment.reach(place, lastTs);
         return InputStatus.MORE_AVAILABLE;
     }
 

@@ -9,7 +9,6 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
-import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
@@ -111,54 +110,5 @@ final class Run {
             Arrays.fill(made[index], -1);
         }
         return made;
-    }
-
-    /**
-     * Keeps sources from running far ahead of each other in event time, at full speed: what one is
-     * ahead waits in the operators' memory. Flink's own alignment works in periods of a second.
-     */
-    static final class Alignment {
-        /** Events of the whole input by which one source may be ahead; some MB. */
-        private static final long MOST_EVENTS = 1 << 16;
-
-        private final AtomicLongArray reached;
-        private final long mostAhead;
-
-        Alignment(Stream[] streams, int[] rows) {
-            // A stream has one reader, but bulk and synchronizing events may have one each.
-            reached = new AtomicLongArray(2 * streams.length);
-            long events = 0;
-            long first = Long.MAX_VALUE;
-            long last = Long.MIN_VALUE;
-            for (int index = 0; index < rows.length; index++) {
-                for (int reader = 0; reader < 2; reader++) {
-                    reached.set(2 * index + reader, Long.MAX_VALUE);
-                }
-                if (rows[index] > 0) {
-                    events += rows[index];
-                    first = Math.min(first, streams[index].ts[0]);
-                    last = Math.max(last, streams[index].ts[rows[index] - 1]);
-                }
-            }
-            double perEvent = events == 0 ? 0 : ((double) last - first) / events;
-            mostAhead = Math.max(1, (long) (perEvent * MOST_EVENTS));
-        }
-
-        /** Makes a reader known before the gate opens, with the time of its first event. */
-        void reach(int place, long ts) {
-            reached.lazySet(place, ts);
-        }
-
-        void done(int place) {
-            reached.set(place, Long.MAX_VALUE);
-        }
-
-        boolean tooFarAhead(long ts) {
-            long slowest = Long.MAX_VALUE;
-            for (int place = 0; place < reached.length(); place++) {
-                slowest = Math.min(slowest, reached.get(place));
-            }
-            return ts - slowest > mostAhead;
-        }
     }
 }
