@@ -52,9 +52,10 @@ def find_run(name: str, *roots: Path) -> Path:
         raise click.UsageError(f"{name!r} is ambiguous: {names}; say more of it")
     if not matching:
         places = ", ".join(map(str, roots))
+        names = [*(path.name for path in known), *([LATEST] if known else [])]
         raise click.UsageError(
             f"{name!r} is neither a run's directory (it would hold run.json) nor a run below "
-            f"{places}; {meant(name, (path.name for path in known), 'lab list runs')}, and "
+            f"{places}; {meant(name, names, 'lab list runs')}, and "
             f"{RUNS_VARIABLE} names another place"
         )
     return whole(matching[0])

@@ -41,6 +41,8 @@ def test_a_misspelt_run_or_dataset_gets_a_suggestion(matrix, dataset, capsys):
     run = Path(capsys.readouterr().out.splitlines()[-1]).name
     assert call(["report", run.replace("night", "nihgt")]) == EXIT_USER_ERROR
     assert f"did you mean {run}?" in capsys.readouterr().err
+    assert call(["report", "latets"]) == EXIT_USER_ERROR
+    assert "did you mean latest?" in capsys.readouterr().err
     assert call(["data", "show", "0" + dataset[1:16]]) == EXIT_USER_ERROR
     assert f"did you mean {dataset[:16]}?" in capsys.readouterr().err
 
