@@ -75,6 +75,7 @@ def test_state_in_rocksdb_gives_the_same_answer(name, tmp_path):
     rocksdb = setting("automatic", state="rocksdb")
     found = run_case(FlinkEngine(), workload(name), CASES[0], rocksdb, tmp_path)
     assert (found.unsupported, found.problems) == (None, ())
+    assert (tmp_path / "scratch" / "rocksdb").is_dir()  # which only that store makes
 
 
 def test_a_service_that_is_called_without_rmi_gives_the_same_answer_after_a_warm_up(tmp_path):
