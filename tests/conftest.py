@@ -1,4 +1,4 @@
-"""What all tests share: a limit of time, a Java that starts fast, one Spark for all that ask.
+"""What all tests share: a limit of time, a fast Java, one Spark, a folder in place of the user's.
 
 A test's Spark lives for seconds, in which the second compiler and a parallel collector cost more
 than they give: without them the same tests need 0.6 of the processor time. Answers do not change.
@@ -73,6 +73,14 @@ def pytest_runtest_setup(item):
 def pytest_sessionfinish():
     """Stop the shared Spark."""
     stop_shared_spark()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def users_folder(tmp_path_factory):
+    """Keep what tests make outside a checkout apart from the user's own datasets and runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("share")))
+        yield
 
 
 @pytest.fixture
