@@ -48,8 +48,8 @@ def find_run(name: str, *roots: Path) -> Path:
         path for path in known if name in path.name and name.strip(".")
     ]
     if len(matching) > 1:
-        names = ", ".join(path.name for path in matching[-5:])
-        raise click.UsageError(f"{name!r} is ambiguous: {names}; say more of it")
+        some = ", ".join(path.name for path in matching[-5:])
+        raise click.UsageError(f"{name!r} is ambiguous: {some}; say more of it")
     if not matching:
         places = ", ".join(map(str, roots))
         names = [*(path.name for path in known), *([LATEST] if known else [])]

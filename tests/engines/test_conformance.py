@@ -99,6 +99,7 @@ def test_every_variant_of_every_engine_is_in_this_suite():
     known = {name: {setting.variant} for name, setting in NATIVE.items()}
     known |= {"dataframe": {DATAFRAME.variant}, "spark": set(SPARK)}
     known["multicore"] |= set(ELSEWHERE)
+    known["spark"] |= {"generic-streaming", "generic-batch"}  # test_spark_generic.py
     for name in set(known) - {"fake"}:
         assert {variant.name for variant in engine(name).variants()} == known[name]
 
