@@ -199,10 +199,27 @@ class PreparedBatch:
         return Measured(events=task.dataset.events, plan=self._engine.plan(task))
 
     def answer(self) -> Columns:
-        """Return all outputs, with the types of the program's output."""
+        """Return all outputs, with the types of the program's output.
+
+        Raises:
+            EngineCrashError: a column has nulls, or values that its type does not hold.
+        """
         output = self._task.workload.program.output
         found = self._engine.columns(self._task, self._answer)
-        return {name: np.asarray(found[name], dtype=output[name]) for name in output.names or ()}
+        return {name: self._exact(name, found[name], output[name]) for name in output.names or ()}
+
+    def _exact(self, name: str, values: Any, wanted: np.dtype[Any]) -> Any:
+        given = np.asanyarray(values)
+        if np.ma.is_masked(given):
+            raise EngineCrashError(f"{self._engine.name}: column {name} of the answer has nulls")
+        cast = np.asarray(given, dtype=wanted)
+        if wanted.kind in "iub" and given.dtype.kind in "iubfO" and not np.array_equal(cast, given):
+            row = int(np.flatnonzero(cast != given)[0])
+            raise EngineCrashError(
+                f"{self._engine.name}: column {name} of the answer has {given[row]!r} in row "
+                f"{row}, which is no {wanted}"
+            )
+        return cast
 
     def close(self) -> None:
         """Let go of the data and of what the engine holds."""

@@ -197,5 +197,14 @@ def what_differs(facts: Sequence[Mapping[str, str]]) -> list[tuple[str, tuple[st
 
 def noted(meta: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parts of run.json that say on what, with what and of what a run is."""
-    parts = ("lab_version", "started_at", "vcs", "host", "software", "settings", "matrix_text")
+    parts = (
+        "lab_version",
+        "started_at",
+        "vcs",
+        "host",
+        "software",
+        "settings",
+        "matrix_text",
+        "code",
+    )
     return {name: meta[name] for name in parts if name in meta}

@@ -77,12 +77,15 @@ def _lines(old: "Run", new: "Run", found: "Comparison") -> list[str]:
     """Return the comparison as Markdown, which is what the terminal shows, too."""
     from lab.gate.render import aligned
     from lab.gate.stored import planted_notes
+    from reports.summary import BY_REFERENCE, cells_by_reference
 
     lines = [f"A: {_title(old)}", f"B: {_title(new)}", ""]
     if found.differences:
         lines += [f"**{NOT_COMPARABLE}**: these differ, so ratios say nothing about the revision:"]
         lines += [f"- {difference}" for difference in found.differences] + [""]
     lines += [f"- {note}" for note in planted_notes(old, new)]
+    lines += [f"- the code of {key} differs" for key in _edited(old, new)]
+    lines += [f"- {cell}: {BY_REFERENCE}" for cell in cells_by_reference([*old.rows, *new.rows])]
     lines += [f"- {a.cell}: {a.word}: A {a.old}, B {a.new}" for a in found.answers]
     lines += [f"- {cell}: only in A" for cell in found.only_old]
     lines += [f"- {cell}: only in B" for cell in found.only_new]
@@ -96,6 +99,12 @@ def _lines(old: "Run", new: "Run", found: "Comparison") -> list[str]:
     if found.differences:
         lines += ["", f"**{NOT_COMPARABLE}**"]
     return lines
+
+
+def _edited(old: "Run", new: "Run") -> list[str]:
+    """Return the workloads whose code the two runs record, and not the same."""
+    then, now = (run.meta.get("code", {}) for run in (old, new))
+    return sorted(key for key in then if now.get(key, then[key]) != then[key])
 
 
 def _included(run: "Run", cells: set[str]) -> list[str]:

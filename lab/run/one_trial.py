@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from lab.isolate.isolation import PROCESS
 from lab.load.spec import LoadSpec
 from lab.matrix.cells import Trial
 from lab.measure.machine import Look, await_near, look
@@ -44,6 +45,8 @@ def run_one(
     histograms = Path("series") / f"{trial.name}.hlog"
     reconfigurations = Path("series") / f"{trial.name}.reconfigurations.parquet"
     log = Path("logs") / f"{trial.name}.log"
+    # A hash of code is one Python's; an image has its own, and code that cannot be edited.
+    here = session.settings.isolation.kind == PROCESS
     spec = EngineTrial(
         engine=cell.engine,
         variant=cell.variant,
@@ -53,7 +56,7 @@ def run_one(
         dataset=dataset,
         workload=cell.entry.asked_for(dataset),
         query=cell.query,
-        code=meta.get("code", {}).get(cell.entry.key),
+        code=meta.get("code", {}).get(cell.entry.key) if here else None,
         series=run_dir / series,
         reconfigurations=run_dir / reconfigurations,
         histograms=run_dir / histograms,

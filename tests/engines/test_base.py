@@ -135,6 +135,24 @@ def test_what_a_query_raises_is_a_crash_with_its_cause(tmp_path):
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
+@pytest.mark.parametrize(
+    ("sums", "words"),
+    [
+        (lambda rows: np.full(rows, 2.5), r"column sum of the answer has .*2\.5.* in row 0"),
+        (lambda rows: np.ma.masked_all(rows, np.int64), "column sum of the answer has nulls"),
+    ],
+)
+def test_an_answer_that_its_type_does_not_hold_is_a_crash(sums, words, tmp_path):
+    class Inexact(Sums):
+        def columns(self, task, answer):
+            return answer | {"sum": sums(len(answer["ts"]))}
+
+    prepared = Inexact().prepare(a_task(tmp_path))
+    prepared.run()
+    with pytest.raises(EngineCrashError, match=words):
+        prepared.answer()
+
+
 def installed(folder, name, code):
     """Make an engine known as `pip install` would."""
     module = f"interface_{name}"

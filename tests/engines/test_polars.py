@@ -32,6 +32,7 @@ def test_polars_conforms(variant, name):
     check_conformance("polars", variant, name, refused)
 
 
+@pytest.mark.full
 def test_random_input_is_answered_as_the_oracle_does():
     check_random_inputs("polars", "memory", sorted(QUERIES))
 

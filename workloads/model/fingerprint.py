@@ -6,13 +6,16 @@ their own place and their comments count for nothing. Two forms of it:
 - `fingerprint` of one function, for compiled code. A function that reads something whose value
   cannot be told has none.
 - `code_of` anything: a program, a generator, an oracle. What cannot be told function by function is
-  told by more than is read: a module or class by the source of its whole file and of the files that
-  it takes something from, a package that is installed beside it by its version, other objects by
-  what they hold.
+  told by more than is read: a module or class by the source of its whole file and of the modules
+  that it imports, a package that is installed beside it by its version and the checksums of its
+  files as installed, other objects by what they hold.
 
-What code reads while it runs (a file, the network, the environment) is not seen.
+What code reads while it runs (a file, the network, the environment) is not seen, nor a module that
+it imports by a name that it has computed.
 """
 
+import ast
+import dis
 import functools
 import hashlib
 import pickle
@@ -20,6 +23,10 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from importlib import import_module
+from importlib.metadata import distribution, packages_distributions
+from importlib.util import find_spec, resolve_name
+from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -56,7 +63,7 @@ def code_of(*values: object) -> str:
     """Return a hex digest of functions, or of what is made of functions, with all that they read.
 
     It may differ between two versions of Python, and between two runs of one where what is read
-    cannot be told apart otherwise; it is never equal for code that differs.
+    cannot be told apart otherwise.
     """
     walk = _Whole()
     return _digest(piece for value in values for piece in walk.value("", value, ""))
@@ -88,7 +95,9 @@ def _plain(function: Callable[..., Any]) -> FunctionType:
 
 def _code(code: CodeType) -> Iterator[bytes]:
     yield code.co_code
-    yield repr((code.co_names, code.co_varnames, code.co_freevars)).encode()
+    yield code.co_exceptiontable
+    counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags
+    yield repr((code.co_names, code.co_varnames, code.co_freevars, counts)).encode()
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _code(constant)
@@ -102,18 +111,19 @@ class _Exact:
     """Walks over a function and what it reads, and refuses what it cannot tell."""
 
     def __init__(self) -> None:
-        self._seen: set[int] = set()
+        self._met: dict[int, tuple[int, object]] = {}  # ids are theirs while they are
 
-    def first(self, value: object) -> bool:
-        """Tell whether something is met for the first time; it may refer to itself."""
-        if id(value) in self._seen:
-            return False
-        self._seen.add(id(value))
-        return True
+    def again(self, value: object) -> Iterator[bytes]:
+        """Yield which one it is of those that were met before; it may refer to itself."""
+        if id(value) in self._met:
+            yield f"again {self._met[id(value)][0]}".encode()
+        else:
+            self._met[id(value)] = (len(self._met), value)
 
     def function(self, function: FunctionType, home: str) -> Iterator[bytes]:
         """Yield what tells a function that code of the module `home` calls."""
-        if not self.first(function):
+        if seen := list(self.again(function)):
+            yield from seen
             return
         home = function.__module__ or ""
         yield from _code(function.__code__)
@@ -158,8 +168,13 @@ class _Whole(_Exact):
     def function(self, function: FunctionType, home: str) -> Iterator[bytes]:
         module = function.__module__ or ""
         if not _is_foreign(module, home):
+            if id(function) not in self._met:
+                for imported in _imported(function):
+                    yield from self._module(imported, module)
             yield from super().function(function, home)
-        elif self.first(function):  # it may hold what a user gave to it
+        elif seen := list(self.again(function)):
+            yield from seen
+        else:  # it may hold what a user gave to it
             yield _called(function, module)
             for cell in function.__closure__ or ():
                 yield from self.value("", cell.cell_contents, module)
@@ -184,11 +199,14 @@ class _Whole(_Exact):
                 yield from self.value(part.name, getattr(value, part.name), home)
         elif hasattr(value, "__wrapped__"):
             yield from self.value(name, value.__wrapped__, home)
-        elif self.first(value):
+        elif seen := list(self.again(value)):
+            yield from seen
+        else:
             yield from self._object(name, value, home)
 
     def _collection(self, name: str, value: Any, home: str) -> Iterator[bytes]:
-        if not self.first(value):
+        if seen := list(self.again(value)):
+            yield from seen
             return
         if isinstance(value, list):
             yield from self.value(name, tuple(value), home)
@@ -203,10 +221,16 @@ class _Whole(_Exact):
         if _is_foreign(module.__name__, home) or _is_what_all_share(module.__name__):
             yield _called(None, module.__name__)
             return
-        if not self.first(module):
+        if seen := list(self.again(module)):
+            yield from seen
             return
         file = getattr(module, "__file__", None)
-        yield Path(file).read_bytes() if file and Path(file).is_file() else b"without source"
+        source = Path(file).read_bytes() if file and Path(file).is_file() else b""
+        yield source or b"without source"
+        for name in _imports_of(source, module.__package__ or ""):
+            used = _module_named(name)
+            if used is not None:
+                yield from self._module(used, module.__name__)
         for value in list(vars(module).values()):
             used = value if isinstance(value, ModuleType) else _module_of(value)
             if used is not None and used is not module:
@@ -230,6 +254,59 @@ class _Whole(_Exact):
             yield b"untold"
 
 
+def _imported(function: FunctionType) -> Iterator[ModuleType]:
+    """Yield the modules that a function imports while it runs."""
+    package = function.__globals__.get("__package__") or ""
+    for name in sorted(_imports_within(function.__code__)):
+        found = _module_named(resolve_name(name, package) if package else name.lstrip("."))
+        if found is not None:
+            yield found
+
+
+def _module_named(name: str) -> ModuleType | None:
+    """Return a module, which is imported now if it is a user's own; None: there is none."""
+    top = name.partition(".")[0]
+    if name in sys.modules or top in sys.stdlib_module_names or top in _OURS:
+        return sys.modules.get(name)
+    try:
+        spec = find_spec(name)
+        if spec is None or not _INSTALLED.isdisjoint(Path(spec.origin or "").parts):
+            return sys.modules.get(top)
+        return import_module(name)
+    except Exception:  # whatever a module does when it is imported; running it will tell
+        return None
+
+
+def _imports_within(code: CodeType) -> Set[str]:
+    found, level = set(), 0
+    for before, now in pairwise(dis.get_instructions(code)):
+        if before.opname == "LOAD_CONST" and isinstance(before.argval, int):
+            level = before.argval
+        if now.opname == "IMPORT_NAME":
+            found.add("." * level + now.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            found |= _imports_within(constant)
+    return found
+
+
+def _imports_of(source: bytes, package: str) -> tuple[str, ...]:
+    """Return the full names of what a module's source imports, and may be modules."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return ()
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and (package or not node.level):
+            name = resolve_name("." * node.level + (node.module or ""), package)
+            found.add(name)
+            found.update(f"{name}.{alias.name}" for alias in node.names)
+    return tuple(sorted(found))
+
+
 def _module_of(value: object) -> ModuleType | None:
     name = getattr(value, "__module__", None)
     return sys.modules.get(name) if isinstance(name, str) else None
@@ -251,7 +328,21 @@ def _is_foreign(module: str, home: str) -> bool:
 
 
 def _called(value: object, module: str) -> bytes:
-    """Return the full name of something, and the version of the package that has it."""
-    package = sys.modules.get(module.partition(".")[0])
-    version = getattr(package, "__version__", None)
-    return repr((module, getattr(value, "__qualname__", None), str(version))).encode()
+    """Return the full name of something, and what tells the package that has it."""
+    top = module.partition(".")[0]
+    version = getattr(sys.modules.get(top), "__version__", None)
+    stable = top in STABLE_MODULES or top in sys.stdlib_module_names or top in _OURS
+    files = "" if stable else _installed(top)
+    return repr((module, getattr(value, "__qualname__", None), str(version), files)).encode()
+
+
+@functools.cache
+def _installed(package: str) -> str:
+    """Return a digest of a package's files, as its record has them; empty where it has none."""
+    lines = [
+        line
+        for name in sorted(set(packages_distributions().get(package, ())))
+        for line in (distribution(name).read_text("RECORD") or "").splitlines()
+        if line.startswith((f"{package}/", f"{package}.")) and ".pyc," not in line
+    ]
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest() if lines else ""

@@ -58,6 +58,7 @@ def test_a_commit_that_doubles_the_work_fails(repo, capsys):
     assert git(repo.folder, "status", "--porcelain") == ""
 
 
+@pytest.mark.full
 def test_a_revision_that_pip_builds_passes_against_itself(repo, capsys):
     # On a busy machine the cell may be unstable; a difference it must not have.
     code = gate(repo, "--build", PIP, "--allow-inconclusive")

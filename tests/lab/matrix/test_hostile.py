@@ -10,6 +10,8 @@ import tomli_w
 
 from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from tests.lab.run.runs import run_lab
+from workloads.datasets.build import ensure
+from workloads.registry import workload
 
 WHOLE = {
     "run": {
@@ -107,6 +109,16 @@ def replaced(tree, place, value):
 
 
 SPOTS = [place for place in spots(WHOLE) if len(place) > 1 and place[-2:] != ("load", 0)]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def known_dataset(tmp_path_factory):
+    """Keep the dataset that the matrix names: the remark that it is missing would hide others."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LAB_DATA", str(tmp_path_factory.mktemp("data")))
+        made = ensure(workload("scale_join"), {}, 1000, 1)
+        patch.setitem(WHOLE["workload"][1], "dataset", made.id[:6])
+        yield
 
 
 def assert_one_sentence(code, said, given, most=2500):

@@ -133,6 +133,78 @@ def test_code_is_not_told_by_its_place_and_its_comments(tmp_path: Path):
     assert own_code(tmp_path / "here", comment="# another\n") == first
 
 
+def made(source: str, name: str = "reads"):
+    namespace = {"__name__": "somewhere"}
+    exec(source, namespace)
+    return namespace[name]
+
+
+ONE_OF_TWO = """
+def more(x): return x + 1
+def less(x): return x - 1
+FIRST, SECOND, THIRD = more, less, {third}
+def reads(x): return FIRST(x), SECOND(x), THIRD(x)
+"""
+RISKY = """
+def reads(x):
+    try:
+        y = 1 // x
+{within}
+    except ZeroDivisionError:
+        y = 0
+{behind}
+    return y
+"""
+
+
+@pytest.mark.parametrize("digest", [code_of, fingerprint])
+def test_what_is_read_under_several_names_is_told_under_each(digest):
+    first, second = (made(ONE_OF_TWO.format(third=third)) for third in ("more", "less"))
+    assert digest(first) != digest(second)
+
+
+def test_what_is_held_in_several_places_is_told_in_each():
+    one, two = [1], [2]
+    assert code_of({"a": one, "b": two, "c": one}) != code_of({"a": one, "b": two, "c": two})
+
+
+@pytest.mark.parametrize("digest", [code_of, fingerprint])
+def test_which_lines_an_exception_is_caught_in_counts(digest):
+    within = made(RISKY.format(within="        y = y // x", behind=""))
+    behind = made(RISKY.format(within="", behind="    else:\n        y = y // x"))
+    assert digest(within) != digest(behind)
+
+
+@pytest.mark.parametrize(
+    "helper",
+    [
+        "from deeper import DEEP\ndef uses(x): return x + DEEP\n",
+        "from deeper import DEEP\nclass Uses:\n    def __call__(self, x): return x + DEEP\n"
+        "uses = Uses()\n",
+        "def uses(x):\n    import deeper\n    return x + deeper.DEEP\n",
+        "def uses(x):\n    from deeper import DEEP\n    return x + DEEP\n",
+    ],
+)
+@pytest.mark.parametrize("way", ["import neighbour", "from neighbour import uses"])
+def test_a_constant_behind_two_imports_counts(helper, way, tmp_path: Path):
+    call = "uses" if way.startswith("from") else "neighbour.uses"
+    codes = set()
+    for deep in (1, 2):
+        folder = tmp_path / str(deep)
+        folder.mkdir()
+        (folder / "own.py").write_text(f"{way}\ndef WORKLOAD(x): return {call}(x)\n")
+        (folder / "neighbour.py").write_text(helper)
+        (folder / "deeper.py").write_text(f"DEEP = {deep}\n")
+        before = list(sys.path)
+        try:
+            codes.add(code_of(load(str(folder / "own.py"))))
+        finally:
+            sys.path[:] = before
+            for name in ("neighbour", "deeper"):
+                sys.modules.pop(name, None)
+    assert len(codes) == 2
+
+
 def test_what_a_construction_of_the_model_was_given_counts():
     def code(window_size: int, factor: int) -> str:
         from workloads.model import InputType, Window, aggregate

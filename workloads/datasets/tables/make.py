@@ -28,7 +28,7 @@ from workloads.datasets.tables.table import FILE, Table
 from workloads.datasets.tables.wanted import Wanted, check_meaning, wanted_by
 from workloads.model import Alphabet, Block, ColumnType, ListType, Program
 
-VERSION = 1
+VERSION = 2
 """Raised when the same table becomes another dataset."""
 
 SORTING_BYTES = 24

@@ -84,7 +84,9 @@ void take_turns(Backoff backoff, Counts& counts, Turn turn, Stopped stopped, Don
         Parker& parker = place();
         const std::uint32_t ticket = parker.prepare();
         // Who was moved to another place after this one was asked for is not looked for here.
-        if (turn(true) || done() || stopped() || &place() != &parker) {
+        const bool found = turn(true);
+        if (found) backoff.reset();
+        if (found || done() || stopped() || &place() != &parker) {
           parker.cancel();
         } else {
           ++counts.sleeps;

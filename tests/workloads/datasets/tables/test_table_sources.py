@@ -367,3 +367,12 @@ class TestOfEveryTable:
         file.write_bytes(b"  1 \t\t10\r\n2  20  \r\n\t3\t30")
         table = csv(file, ts="1", delimiter=" ", kind="=value", columns={"value": "2"})
         assert read(table, catalog) == WHOLE
+
+
+def test_frames_whose_categories_differ_differ():
+    def table(words):
+        kinds = pd.Categorical.from_codes([0, 1, 0], categories=words)
+        return frame(pd.DataFrame({"t": [1, 2, 3], "key": kinds}), ts="t", key="key", kind="=value")
+
+    assert content_key(table(["a", "b"])) == content_key(table(["a", "b"]))
+    assert content_key(table(["a", "b"])) != content_key(table(["a", "c"]))
