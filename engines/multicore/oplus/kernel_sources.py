@@ -3,49 +3,98 @@
 Each is the source of one function of core/oplus/kernel.h.
 """
 
+# In three passes over the places: the keys of all of them, the cache lines that they will need, the
+# updates. Of overlapping windows only `last` changes from tuple to tuple: the earliest is given.
 PROCESS = """\
 open_out, room, close_out = open_emitter(OUTPUT)
 open_keys, clear_keys, close_keys = open_key_set(KEYS)
 
 @kernel
-def process(view, columns, begin, end, out_address):
-{pointers}
+def process(view, begin, end, out_address):
     keys_address = pointer_at(view, 0)
-    keys = open_keys(keys_address)
-    out = open_out(out_address)
     expire_at = load(view, 1, int64)
     stamp = load(view, 2, int64)
     instance = pointer_at(view, 3)
     find = pointer_at(view, 4)
-    i = begin
-    while i < end:
-        ts = load(ts_column, i, int64)
-        if ts >= expire_at:
+    streams = pointer_at(view, 5)
+    rows = pointer_at(view, 6)
+    sources = pointer_at(view, 7)
+    key_ends = pointer_at(view, 8)
+    tables = pointer_at(view, 9)
+    slots = load(view, 10, int64)
+    keys = open_keys(keys_address)
+    known = begin
+    while known < end:
+        columns = pointer_at(streams, int64(load(sources, known, uint8)))
+        row = load(rows, known, int64)
+{pointers}
+        if load(ts_column, row, int64) >= expire_at:
             break
-        t = {tuple}
-        clear_keys(keys)
-        user_keys(t, keys)
+        user_keys({tuple}, keys)
         if refused_keys(keys) > 0:
             break
-        n = count_keys(keys)
-        first = (floor(ts - SIZE, ADVANCE) + 1) * ADVANCE
-        last = {last}
-        if {room} > 0 and room(out) < n * {room} * ((last - first) // ADVANCE + 1):
+        store_word(key_ends, known, count_keys(keys))
+        known += 1
+    if load(view, 13, int64) != 0 and known > begin:
+        wanted = load(key_ends, known - 1, int64)
+        for slot in range(slots):
+            for k in range(wanted):
+                prefetch_slot(tables, bucket_at(keys, k) * slots + slot, key_at(keys, k))
+            for k in range(wanted):
+                prefetch_entry(tables, bucket_at(keys, k) * slots + slot, key_at(keys, k), STRIDE)
+    out = open_out(out_address)
+    left = load(view, 11, int64)
+    last = left
+    k = 0
+    i = begin
+    while i < known:
+        columns = pointer_at(streams, int64(load(sources, i, uint8)))
+        row = load(rows, i, int64)
+{pointers}
+        t = {tuple}
+        keys_end = load(key_ends, i, int64)
+{windows_of}
+        if {room} > 0 and room(out) < (keys_end - k) * {room} * ((last - left) // ADVANCE + 1):
             break
-        left = first
-        while left <= last:
-            set_stamp(out, left + SIZE)
-            for k in range(n):
-                found = call_find(
-                    find, instance, key_at(keys, k), bucket_at(keys, k), left, stamp + i - begin
-                )
+        slot = load(view, 12, int64)
+        window = left
+        while window <= last:
+            set_stamp(out, window + SIZE)
+            for j in range(k, keys_end):
+                number = bucket_at(keys, j) * slots + slot
+                found = find_entry(tables, number, key_at(keys, j), STRIDE)
+                if is_null(found):
+                    found = call_find(
+                        find, instance, key_at(keys, j), bucket_at(keys, j), window, stamp + i - begin
+                    )
+                elif load(found, 0, int64) == stamp + i - begin:
+                    found = no_entry()
+                else:
+                    store_word(found, 0, stamp + i - begin)
+                    found = offset(found, HEAD)
                 if not is_null(found):
+{at_touch}
                     user({windows}, t, out)
-            left += ADVANCE
+            window += ADVANCE
+            slot += 1
+            if slot == slots:
+                slot = 0
+        k = keys_end
         i += 1
     close_out(out, out_address)
     close_keys(keys, keys_address)
     return i + 1
+"""
+
+LAST_OF_MANY = """\
+        if t.ts >= last + ADVANCE:
+            last = floor(t.ts, ADVANCE) * ADVANCE
+"""
+
+# No window is the earliest alive: the one of a key is where it was touched last.
+LEFT_OF_LAZY = """\
+        left = (floor(t.ts - SIZE, ADVANCE) + 1) * ADVANCE
+        last = left
 """
 
 ROUTE = """\

@@ -4,6 +4,7 @@ A tuple is a named tuple of scalars (and array views for lists), made anew for e
 stream's columns, so that it dissolves into registers once the user's function is inlined.
 """
 
+import textwrap
 from collections import namedtuple
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,13 +19,13 @@ from engines.multicore.kernels import emitter, memory
 from engines.multicore.kernels.compile import compile_kernel, inlined
 from engines.multicore.kernels.vector_bits import vector_bits
 from engines.multicore.oplus import kernel_sources as operator_sources
-from engines.multicore.oplus import keyset
+from engines.multicore.oplus import keyset, window_tables
 from workloads.model import ListColumn, Operator, Stream
 from workloads.model.fingerprint import UnstableError, fingerprint
 from workloads.model.operator import SINGLE
 
 _P, _I = types.voidptr, types.int64
-_PROCESS = _I(_P, _P, _I, _I, _P)
+_PROCESS = _I(_P, _I, _I, _P)
 _ROUTE = _I(_P, _P, _I, _I, _P)
 _EXPIRE = _I(_P, _I, _I, _I, _P)
 _MATCH = _I(_P, _I, _I, _P, _I, _I, _P, _I)
@@ -140,12 +141,11 @@ class OperatorKernels:
         operator = self._operator
         assert operator.update is not None
         source = operator_sources.PROCESS.format(
-            pointers=self._pointers("columns", "", layout),
-            tuple=self._tuple_source("i", "", layout),
-            advance=operator.window.advance,
-            size=operator.window.size,
+            pointers=textwrap.indent(self._pointers("columns", "", layout), "    "),
+            tuple=self._tuple_source("row", "", layout),
+            windows_of=_windows_of(operator),
+            at_touch="\n".join(self._touch_source()),
             room=operator.max_outputs if operator.emits_on_update else 0,
-            last="first" if operator.window.type == SINGLE else "floor(ts, ADVANCE) * ADVANCE",
             windows=self._windows_source("found"),
         )
         functions: _Functions = {
@@ -261,12 +261,19 @@ class OperatorKernels:
                 "WINDOW": memory.record_type(window_dtype(self._operator)),
                 "OUTPUT": emitter.emitter_type(self._operator.output, stamped=True),
                 "KEYS": self._keys,
+                "HEAD": HEAD_BYTES,
+                "STRIDE": entry_bytes(self._operator),
+                "uint8": np.uint8,
                 "ADVANCE": self._operator.window.advance,
                 "SIZE": self._operator.window.size,
                 **{f"TYPE_{name}": fields[name].type for name in fields.names or ()},
                 **{f"TYPE_{name}": dtype.type for name, dtype in self._operator.lists.items()},
                 "set_stamp": emitter.set_stamp,
                 "call_find": call_find,
+                "find_entry": window_tables.find_entry,
+                "no_entry": window_tables.no_entry,
+                "prefetch_entry": window_tables.prefetch_entry,
+                "prefetch_slot": window_tables.prefetch_slot,
                 "open_key_set": keyset.open_key_set,
                 "count_keys": keyset.count_keys,
                 "refused_keys": keyset.refused_keys,
@@ -316,6 +323,13 @@ class OperatorKernels:
                 parts.append(f"carray({prefix}ts_column, (0,), TYPE_{name})")
         return f"Tuple({', '.join(parts)})"
 
+    def _touch_source(self) -> list[str]:
+        if not _lazy(self._operator):
+            return []
+        touch = [f"{' ' * 20}w = {self._windows_source('found')}"]
+        touch += [f"{' ' * 20}w[{i}].left = left" for i in range(len(self._operator.inputs))]
+        return touch
+
     def _windows_source(self, address: str) -> str:
         width = window_dtype(self._operator).itemsize
         parts = [
@@ -323,6 +337,20 @@ class OperatorKernels:
             for i in range(len(self._operator.inputs))
         ]
         return f"({', '.join(parts)},)"
+
+
+def _lazy(operator: Operator) -> bool:
+    """Whether windows are single and expire without a trace: each is moved when it is touched."""
+    traceless = operator.expire is None and operator.slide is None
+    return traceless and operator.window.type == SINGLE
+
+
+def _windows_of(operator: Operator) -> str:
+    """Return the lines that say in which windows, from `left` to `last`, tuple t is."""
+    if _lazy(operator):
+        return operator_sources.LEFT_OF_LAZY
+    overlapping = operator.window.type != SINGLE and operator.window.advance < operator.window.size
+    return operator_sources.LAST_OF_MANY if overlapping else ""
 
 
 def _zero_source(operator: Operator) -> list[str]:

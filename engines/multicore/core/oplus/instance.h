@@ -5,6 +5,7 @@
 // of them stand at a barrier.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -99,6 +100,7 @@ class WindowState {
   WindowTable& table(std::int64_t bucket, std::int64_t left) noexcept {
     return tables_[static_cast<std::size_t>(bucket * slots_ + slot(left))];
   }
+  const WindowTable* tables() const noexcept { return tables_.data(); }  // of all, bucket by bucket
   // All tables of a bucket.
   std::span<WindowTable> of(std::int64_t bucket) noexcept {
     return {tables_.data() + bucket * slots_, static_cast<std::size_t>(slots_)};
@@ -209,12 +211,22 @@ class KeyedInstance final : public OperatorInstance {
   void settle(std::int64_t watermark, std::int64_t due_ns) override;
 
  private:
+  static constexpr std::size_t kPlaces = 128;  // of the log that a kernel is given at once, at most
+
   static void* find(void* self, std::int64_t key, std::int64_t bucket, std::int64_t left, std::int64_t stamp);
-  void run(const OperatorStream& stream, std::int64_t begin, std::int64_t end);
+  void run_places();
+  void run(std::int64_t begin, std::int64_t end);
+  std::int64_t ts_at(std::int64_t place) const noexcept {
+    const auto i = static_cast<std::size_t>(place);
+    return streams_[sources_[i]].view->ts[static_cast<std::size_t>(rows_[i])];
+  }
+  std::int64_t due_at(std::int64_t place) const noexcept {
+    const auto i = static_cast<std::size_t>(place);
+    return due_of(streams_[sources_[i]], rows_[i]);
+  }
   void expire(std::int64_t left);
   std::int64_t expire_table(WindowTable& table, std::int64_t left);
-  void account_each(const OperatorStream& stream, std::int64_t begin, std::int64_t end, const Emit& emit,
-                    std::int64_t added);
+  void account_each(std::int64_t begin, std::int64_t end, const Emit& emit, std::int64_t added);
   void count_live();
   std::uint64_t& filled(std::int64_t slot, std::int64_t word) noexcept {
     return filled_[static_cast<std::size_t>(slot * words_ + word)];
@@ -232,6 +244,13 @@ class KeyedInstance final : public OperatorInstance {
   std::vector<std::int32_t> bucket_column_;
   void* key_columns_[2] = {nullptr, nullptr};
   KeySet keys_{};
+  // The tuples at hand: of each place its row and stream.
+  std::array<std::int64_t, kPlaces> rows_;
+  std::array<std::uint8_t, kPlaces> sources_;
+  std::array<std::int64_t, kPlaces> key_ends_;
+  std::size_t places_ = 0;
+  std::vector<const void* const*> columns_;  // of each stream
+  bool one_layout_;                          // of all streams
   InstanceView view_{};
   bool lazy_;                 // windows expire without a trace: nothing to do then
   std::int64_t left_ = 0;     // no window that began before it is alive

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "run/kernel.h"
+#include "run/key_table.h"
 #include "run/pair.h"
 
 namespace lab {
@@ -21,25 +22,41 @@ struct KeySet {
 };
 static_assert(offsetof(KeySet, refused) == 24 && offsetof(KeySet, owner) == 32 && offsetof(KeySet, me) == 40);
 
-// The window instances of a key in a window that begins at `left`: the first of the I; null when tuple `stamp`
-// has been there already.
+// The window instances of a key in the window that begins at `left`, made if there are none: the first of the I; null
+// when tuple `stamp` has been there already, or there is no memory for them.
 using FindWindows = void* (*)(void* instance, std::int64_t key, std::int64_t bucket, std::int64_t left,
                               std::int64_t stamp);
 
+// What a kernel processes is the tuples at places [begin, end) of the log, in its order: of place i, row rows[i] of
+// stream sources[i].
 struct InstanceView {
   KeySet* keys;
   std::int64_t expire_at;  // a tuple at or after this time has windows expire before it
-  std::int64_t stamp;      // of row `begin`: its position in the log
+  std::int64_t stamp;      // of place `begin`: its position in the log
   void* instance;
   FindWindows find;
+  const void* const* const* streams;  // the columns of each
+  const std::int64_t* rows;
+  const std::uint8_t* sources;
+  std::int64_t* key_ends;  // scratch, one for each place: the end of its keys
+  // The window tables: that of a bucket and a window is number bucket x slots + slot.
+  const WindowTable* tables;
+  std::int64_t slots;
+  std::int64_t left;       // of the earliest window that is alive; unless windows expire without a trace and are single
+  std::int64_t slot;       // of that window
+  std::int64_t prefetch;   // not 0: tables are larger than the caches
 };
 static_assert(offsetof(InstanceView, expire_at) == 8 && offsetof(InstanceView, stamp) == 16);
 static_assert(offsetof(InstanceView, instance) == 24 && offsetof(InstanceView, find) == 32);
+static_assert(offsetof(InstanceView, streams) == 40 && offsetof(InstanceView, rows) == 48);
+static_assert(offsetof(InstanceView, sources) == 56 && offsetof(InstanceView, key_ends) == 64);
+static_assert(offsetof(InstanceView, tables) == 72 && offsetof(InstanceView, slots) == 80);
+static_assert(offsetof(InstanceView, left) == 88 && offsetof(InstanceView, slot) == 96);
+static_assert(offsetof(InstanceView, prefetch) == 104);
 
-// Algorithm 2's handleInputTuple for rows [begin, end) of one stream; returns the first row not processed: one
-// at which windows expire, or for which there is no room.
-using ProcessKernel = std::int64_t (*)(const InstanceView* view, const void* const* columns, std::int64_t begin,
-                                       std::int64_t end, Emit* out);
+// Algorithm 2's handleInputTuple for places [begin, end), whose streams have one layout; returns the first place not
+// processed: one at which windows expire, or for which there is no room.
+using ProcessKernel = std::int64_t (*)(const InstanceView* view, std::int64_t begin, std::int64_t end, Emit* out);
 
 // Algorithm 1: which instances are responsible for a key of rows [begin, end), a bit each. Stops where keys lack
 // room.

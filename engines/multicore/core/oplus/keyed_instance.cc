@@ -2,6 +2,7 @@
 #include <bit>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 #include "oplus/instance.h"
 
@@ -16,13 +17,25 @@ constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 KeyedInstance::KeyedInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams,
                              OutputBuffer& out, Recorder& recorder, WindowState& state)
-    : OperatorInstance(index, spec, streams, out, recorder), state_(state), lazy_(spec.expire == nullptr) {
+    : OperatorInstance(index, spec, streams, out, recorder),
+      state_(state),
+      one_layout_(std::all_of(streams.begin(), streams.end(),
+                              [&](const OperatorStream& one) { return one.process == streams[0].process; })),
+      lazy_(spec.expire == nullptr) {
+  static_assert(kMaxLogSources <= 256, "a source is a byte");
   grow_keys(kFirstKeys);
   keys_.me = index;
+  for (const OperatorStream& stream : streams) columns_.push_back(stream.view->columns.data());
   view_.keys = &keys_;
   view_.instance = this;
   view_.find = &KeyedInstance::find;
   view_.expire_at = kNever;
+  view_.streams = columns_.data();
+  view_.rows = rows_.data();
+  view_.sources = sources_.data();
+  view_.key_ends = key_ends_.data();
+  view_.tables = state.tables();
+  view_.slots = state.slots();
 }
 
 void KeyedInstance::grow_keys(std::int64_t wanted) {
@@ -79,6 +92,8 @@ void KeyedInstance::set_expiry() noexcept {
   // leave their slots before others take them.
   const bool never = !started_ || (lazy_ && spec_.window.single);
   view_.expire_at = never ? kNever : left_ + spec_.window.size;
+  view_.left = left_;
+  view_.slot = state_.slot(left_);
 }
 
 void* KeyedInstance::find(void* self, std::int64_t key, std::int64_t bucket, std::int64_t left, std::int64_t stamp) {
@@ -112,36 +127,53 @@ void KeyedInstance::process(std::span<const LogRun> runs) {
   taken_ns_ = recorder_.now();
   for (const LogRun& part : runs) {
     const auto s = static_cast<std::size_t>(part.source);
-    run(streams_[s], part.begin, part.end);
-    seen_[s] += part.end - part.begin;  // rows may lie in a ring
+    for (std::int64_t row = part.begin; row < part.end; ++row) {  // it may lie in a ring
+      rows_[places_] = row;
+      sources_[places_] = static_cast<std::uint8_t>(s);
+      if (++places_ == kPlaces) run_places();
+    }
+    seen_[s] += part.end - part.begin;
+  }
+  run_places();
+}
+
+// All places, in stretches of streams that have one layout.
+void KeyedInstance::run_places() {
+  const std::size_t count = std::exchange(places_, 0);
+  for (std::size_t begin = 0; begin < count;) {
+    std::size_t end = count;
+    if (!one_layout_) {
+      const ProcessKernel kernel = streams_[sources_[begin]].process;
+      for (end = begin + 1; end < count && streams_[sources_[end]].process == kernel;) ++end;
+    }
+    run(static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end));
+    begin = end;
   }
 }
 
-void KeyedInstance::run(const OperatorStream& stream, std::int64_t begin, std::int64_t end) {
-  const std::span<const std::int64_t> ts = stream.view->ts;
-  if (!started_ && begin < end) {
+void KeyedInstance::run(std::int64_t begin, std::int64_t end) {
+  if (!started_) {
     started_ = true;
-    left_ = spec_.window.earliest(ts[static_cast<std::size_t>(begin)]);
+    left_ = spec_.window.earliest(ts_at(begin));
     set_expiry();
   }
+  const ProcessKernel kernel = streams_[sources_[static_cast<std::size_t>(begin)]].process;
   std::int64_t room = spec_.max_outputs;
   while (begin < end) {
-    if (ts[static_cast<std::size_t>(begin)] >= view_.expire_at) {
-      advance(ts[static_cast<std::size_t>(begin)], due_of(stream, begin));
-    }
+    if (ts_at(begin) >= view_.expire_at) advance(ts_at(begin), due_at(begin));
     view_.stamp = stamp_;
     Emit* emit = out_.open(std::min(room, out_.chunk_rows()));
-    const std::int64_t next = stream.process(&view_, stream.view->columns.data(), begin, end, emit) - 1;
+    const std::int64_t next = kernel(&view_, begin, end, emit) - 1;
     ++kernel_calls_;
     if (next < begin) throw std::runtime_error("keys or update raised an exception");
-    account_each(stream, begin, next, *emit, out_.close(index_, index_, 0, false));
+    account_each(begin, next, *emit, out_.close(index_, index_, 0, false));
     stamp_ += next - begin;
-    if (next == begin && ts[static_cast<std::size_t>(begin)] < view_.expire_at) {
+    if (next == begin && ts_at(begin) < view_.expire_at) {
       if (keys_.refused != 0) {
         grow_keys(2 * (keys_.count + keys_.refused));
       } else {
         const std::int64_t windows = spec_.window.single ? 1 : spec_.window.alive();
-        const std::int64_t wanted = keys_.count * windows * spec_.max_outputs;
+        const std::int64_t wanted = key_ends_[static_cast<std::size_t>(begin)] * windows * spec_.max_outputs;
         if (wanted <= room || wanted > out_.chunk_rows()) {
           throw std::runtime_error("one tuple may emit " + std::to_string(wanted) + " records, a chunk holds " +
                                    std::to_string(out_.chunk_rows()));
@@ -151,26 +183,25 @@ void KeyedInstance::run(const OperatorStream& stream, std::int64_t begin, std::i
     }
     begin = next;
   }
-  if (end > 0) watermark_ = ts[static_cast<std::size_t>(end) - 1];
+  watermark_ = ts_at(end - 1);
 }
 
-void KeyedInstance::account_each(const OperatorStream& stream, std::int64_t begin, std::int64_t end, const Emit& emit,
-                                 std::int64_t added) {
+void KeyedInstance::account_each(std::int64_t begin, std::int64_t end, const Emit& emit, std::int64_t added) {
   if (added == 0 || !recorder_.on()) return;
   recorder_.tick();
-  if (stream.view->due.empty()) return;
+  if (streams_[sources_[static_cast<std::size_t>(begin)]].view->due.empty()) return;
   // An output carries the end of its tuple's window, so a merge by time finds the tuple; of tuples in one window
   // the first counts, which errs on the slow side.
   const auto* ts = static_cast<const std::int64_t*>(emit.columns[0]) + (emit.count - added);
   const WindowShape& window = spec_.window;
-  std::int64_t row = begin;
+  std::int64_t place = begin;
   std::int64_t done = 0;
   while (done < added) {
     const std::int64_t left = ts[done] - window.size;
-    while (row + 1 < end && window.earliest(stream.view->ts[static_cast<std::size_t>(row)]) < left) ++row;
+    while (place + 1 < end && window.earliest(ts_at(place)) < left) ++place;
     std::int64_t same = done + 1;
     while (same < added && ts[same] == ts[done]) ++same;
-    account(same - done, due_of(stream, row));
+    account(same - done, due_at(place));
     done = same;
   }
 }

@@ -4,16 +4,16 @@
 // of open addressing finds them by key. A table has one user at a time: the instance that its bucket is mapped
 // to. What hands it on (the barrier of a reconfiguration) orders the accesses.
 //
-// Layout of an entry, read by compiled code (oplus/kernels.py), so it is law: int64 stamp, then for each input
-// int64 key, int64 left, and the state, padded to 8 bytes.
+// Layouts of an entry and of `WindowIndex` are read by compiled code (oplus/window_tables.py), so they are law. Of an
+// entry: int64 stamp, then for each input int64 key, int64 left, and the state, padded to 8 bytes.
 #pragma once
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
-#include <vector>
-
-#include "run/cacheline.h"
+#include <utility>
 
 namespace lab {
 
@@ -26,46 +26,62 @@ inline std::uint64_t mix_key(std::int64_t key) noexcept {
   return x ^ (x >> 31);
 }
 
-class alignas(kCacheLine) WindowTable {
+// Where the entry of a key is: number n of `slots[at]` stands for entry n - 1, 0 for none; `at` begins at
+// `mix_key(key) >> shift` and goes on with `(at + 1) & mask`. There is always an empty slot.
+struct WindowIndex {
+  const std::uint32_t* slots;
+  std::byte* entries;
+  std::int64_t mask;
+  std::int64_t shift;  // the index uses the hash's high bits: buckets use the low ones
+};
+static_assert(offsetof(WindowIndex, entries) == 8 && offsetof(WindowIndex, mask) == 16);
+static_assert(offsetof(WindowIndex, shift) == 24);
+
+class alignas(64) WindowTable {
  public:
   static constexpr std::int64_t kNoStamp = -1;
+  static constexpr std::size_t kKeyOffset = 8;
 
   struct Found {
     std::byte* entry;
     bool created;  // zeroed but for the stamp, which is `kNoStamp`
   };
 
+  WindowTable() = default;
+  WindowTable(WindowTable&& other) noexcept { swap(other); }
+  WindowTable& operator=(WindowTable&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+
   // The entry of a key, created when there is none. Invalidates earlier results. `stride`: bytes of an entry.
   Found find(std::int64_t key, std::size_t stride) {
-    if ((count_ + 1) * 2 > index_.size()) grow(stride);
-    std::size_t at = mix_key(key) >> shift_;
-    while (index_[at] != 0) {
-      std::byte* entry = entries_.data() + (index_[at] - 1) * stride;
+    if (count_ == limit_) grow(stride);
+    std::size_t at = first_slot(key);
+    for (; index_.slots[at] != 0; at = next_slot(at)) {
+      std::byte* entry = index_.entries + (index_.slots[at] - 1) * stride;
       if (key_of(entry) == key) return {entry, false};
-      at = (at + 1) & (index_.size() - 1);
     }
-    if (entries_.size() < (count_ + 1) * stride) entries_.resize(index_.size() / 2 * stride);
-    std::byte* entry = entries_.data() + count_ * stride;
+    std::byte* entry = index_.entries + count_ * stride;
     std::memset(entry, 0, stride);
     std::memcpy(entry, &kNoStamp, sizeof kNoStamp);
     std::memcpy(entry + kKeyOffset, &key, sizeof key);
-    index_[at] = static_cast<std::uint32_t>(++count_);
+    slots_[at] = static_cast<std::uint32_t>(++count_);
     return {entry, true};
   }
 
   std::size_t count() const noexcept { return count_; }
-  std::byte* entries() noexcept { return entries_.data(); }
+  std::byte* entries() noexcept { return index_.entries; }
 
   // Forgets all entries; keeps the memory when it was well used, gives it back when it was not.
   void clear() noexcept {
-    if (count_ * kSparse < index_.size() && index_.size() > kLeastIndex) {
-      index_.assign(0, 0);
-      index_.shrink_to_fit();
-      entries_.clear();
-      entries_.shrink_to_fit();
-      shift_ = 64;
-    } else if (!index_.empty()) {
-      std::memset(index_.data(), 0, index_.size() * sizeof index_[0]);
+    if (count_ * kSparse < size() && size() > kLeastSlots) {
+      slots_.reset();
+      entries_.reset();
+      limit_ = 0;
+      index_ = kNoIndex;
+    } else if (limit_ != 0) {
+      std::memset(slots_.get(), 0, size() * sizeof slots_[0]);
     }
     count_ = 0;
   }
@@ -75,9 +91,9 @@ class alignas(kCacheLine) WindowTable {
     const std::size_t width = (stride - kKeyOffset) / inputs;
     std::size_t kept = 0;
     for (std::size_t i = 0; i < count_; ++i) {
-      std::byte* entry = entries_.data() + i * stride;
+      std::byte* entry = index_.entries + i * stride;
       if (all_zero(entry, width, inputs)) continue;
-      if (kept != i) std::memcpy(entries_.data() + kept * stride, entry, stride);
+      if (kept != i) std::memcpy(index_.entries + kept * stride, entry, stride);
       ++kept;
     }
     if (kept == count_) return;
@@ -86,15 +102,14 @@ class alignas(kCacheLine) WindowTable {
   }
 
   // All entries, to be moved elsewhere.
-  std::span<const std::byte> bytes(std::size_t stride) const noexcept { return {entries_.data(), count_ * stride}; }
+  std::span<const std::byte> bytes(std::size_t stride) const noexcept { return {index_.entries, count_ * stride}; }
 
   // Replaces all entries by those of `bytes` on another table.
   void assign(std::span<const std::byte> bytes, std::size_t stride) {
     clear();
     const std::size_t wanted = bytes.size() / stride;
-    while ((wanted + 1) * 2 > index_.size()) grow(stride);
-    entries_.resize(index_.size() / 2 * stride);
-    if (!bytes.empty()) std::memcpy(entries_.data(), bytes.data(), bytes.size());
+    while (wanted > limit_) grow(stride);
+    if (!bytes.empty()) std::memcpy(index_.entries, bytes.data(), bytes.size());
     count_ = wanted;
     reindex(stride);
   }
@@ -105,11 +120,20 @@ class alignas(kCacheLine) WindowTable {
     return key;
   }
 
-  static constexpr std::size_t kKeyOffset = 8;
-
  private:
-  static constexpr std::size_t kLeastIndex = 8;
+  static constexpr std::size_t kLeastSlots = 8;
   static constexpr std::size_t kSparse = 16;  // below a sixteenth full when it is cleared: given back
+  static constexpr std::uint32_t kNoSlots[kLeastSlots] = {};  // of a table without memory
+
+  void swap(WindowTable& other) noexcept {
+    std::swap(index_, other.index_);
+    slots_.swap(other.slots_);
+    entries_.swap(other.entries_);
+    std::swap(count_, other.count_);
+    std::swap(limit_, other.limit_);
+  }
+
+  static constexpr std::int64_t shift_of(std::size_t slots) noexcept { return 64 - std::countr_zero(slots); }
 
   static bool all_zero(const std::byte* entry, std::size_t width, std::size_t inputs) noexcept {
     for (std::size_t i = 0; i < inputs; ++i) {
@@ -121,28 +145,40 @@ class alignas(kCacheLine) WindowTable {
     return true;
   }
 
+  std::size_t size() const noexcept { return static_cast<std::size_t>(index_.mask) + 1; }
+  std::size_t first_slot(std::int64_t key) const noexcept { return mix_key(key) >> index_.shift; }
+  std::size_t next_slot(std::size_t at) const noexcept { return (at + 1) & static_cast<std::size_t>(index_.mask); }
+
   void grow(std::size_t stride) {
-    const std::size_t size = index_.empty() ? kLeastIndex : index_.size() * 2;
-    index_.assign(size, 0);
-    shift_ = 64;
-    for (std::size_t s = size; s > 1; s /= 2) --shift_;
-    entries_.resize(size / 2 * stride);
+    const std::size_t slots = limit_ == 0 ? kLeastSlots : 2 * size();
+    auto index = std::make_unique<std::uint32_t[]>(slots);
+    auto entries = std::make_unique_for_overwrite<std::byte[]>(slots / 2 * stride);
+    if (count_ != 0) std::memcpy(entries.get(), entries_.get(), count_ * stride);
+    slots_ = std::move(index);
+    entries_ = std::move(entries);
+    limit_ = slots / 2;  // at most half full
+    index_ = {slots_.get(), entries_.get(), static_cast<std::int64_t>(slots) - 1, shift_of(slots)};
     reindex(stride);
   }
 
-  void reindex(std::size_t stride) {
-    std::memset(index_.data(), 0, index_.size() * sizeof index_[0]);
+  void reindex(std::size_t stride) noexcept {
+    if (limit_ == 0) return;
+    std::memset(slots_.get(), 0, size() * sizeof slots_[0]);
     for (std::size_t i = 0; i < count_; ++i) {
-      std::size_t at = mix_key(key_of(entries_.data() + i * stride)) >> shift_;
-      while (index_[at] != 0) at = (at + 1) & (index_.size() - 1);
-      index_[at] = static_cast<std::uint32_t>(i + 1);
+      std::size_t at = first_slot(key_of(index_.entries + i * stride));
+      while (slots_[at] != 0) at = next_slot(at);
+      slots_[at] = static_cast<std::uint32_t>(i + 1);
     }
   }
 
-  std::vector<std::byte> entries_;
-  std::vector<std::uint32_t> index_;  // entry + 1 by hash, 0: free; at most half full
+  static constexpr WindowIndex kNoIndex = {kNoSlots, nullptr, kLeastSlots - 1, 61};  // 64 - log2
+
+  WindowIndex index_ = kNoIndex;
+  std::unique_ptr<std::uint32_t[]> slots_;
+  std::unique_ptr<std::byte[]> entries_;
   std::size_t count_ = 0;
-  int shift_ = 64;  // the index uses the hash's high bits: buckets use the low ones
+  std::size_t limit_ = 0;  // entries for which there is room
 };
+static_assert(sizeof(WindowTable) == 64);  // law, too; `index_` is first
 
 }  // namespace lab

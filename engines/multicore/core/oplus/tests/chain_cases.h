@@ -26,28 +26,28 @@ inline std::int64_t key_of(const Link& link, std::int64_t key, std::int64_t n) {
 }
 
 template <int kLink>
-std::int64_t process_link(const InstanceView* view, const void* const* columns, std::int64_t begin, std::int64_t end,
-                          Emit* out) {
+std::int64_t process_link(const InstanceView* view, std::int64_t begin, std::int64_t end, Emit* out) {
   const Link& link = links[kLink];
-  const auto* ts = static_cast<const std::int64_t*>(columns[0]);
-  const auto* key = static_cast<const std::int64_t*>(columns[1]);
-  const auto* value = static_cast<const std::int64_t*>(columns[2]);
   KeySet& keys = *view->keys;
   for (std::int64_t i = begin; i < end; ++i) {
-    if (ts[i] >= view->expire_at) return i + 1;
-    if (key[i] == link.raises_at) return 0;
-    const std::int64_t first = link.window.earliest(ts[i]);
-    const std::int64_t last = link.window.single ? first : link.window.latest(ts[i]);
+    const Place place = place_of(view, i);
+    const auto ts = place.of<std::int64_t>(0);
+    const auto key = place.of<std::int64_t>(1);
+    const auto value = place.of<std::int64_t>(2);
+    if (ts >= view->expire_at) return i + 1;
+    if (key == link.raises_at) return 0;
+    const std::int64_t first = link.window.earliest(ts);
+    const std::int64_t last = link.window.single ? first : link.window.latest(ts);
     if (link.emits_on_update && out->capacity - out->count < 2) return i + 1;
     for (std::int64_t n = 0; n < 2; ++n) {
-      const std::int64_t mine = key_of(link, key[i], n);
+      const std::int64_t mine = key_of(link, key, n);
       const auto bucket = static_cast<std::int64_t>(mix_key(mine) % static_cast<std::uint64_t>(link.buckets));
       if (keys.owner[bucket] != keys.me) continue;
       for (std::int64_t left = first; left <= last; left += link.window.advance) {
         void* found = view->find(view->instance, mine, bucket, left, view->stamp + i - begin);
         if (found == nullptr) continue;
-        static_cast<Sums*>(found)->sum += value[i];
-        if (link.emits_on_update) append(out, left + link.window.size, mine, value[i]);
+        static_cast<Sums*>(found)->sum += value;
+        if (link.emits_on_update) append(out, left + link.window.size, mine, value);
       }
     }
   }

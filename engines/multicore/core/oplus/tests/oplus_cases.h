@@ -86,40 +86,70 @@ inline void append(Emit* out, std::int64_t ts, std::int64_t first, std::int64_t 
   ++out->count;
 }
 
+// One tuple in the order of the log, as a kernel is given it.
+struct Place {
+  const void* const* columns;
+  std::size_t row;
+
+  template <typename T>
+  T of(std::size_t column) const noexcept {
+    return static_cast<const T*>(columns[column])[row];
+  }
+};
+
+inline Place place_of(const InstanceView* view, std::int64_t at) noexcept {
+  return {view->streams[view->sources[at]], static_cast<std::size_t>(view->rows[at])};
+}
+
+// What a tuple says: keys base, base + 1, ...
+struct Told {
+  std::int64_t ts, base, count, value;
+};
+
+enum class Outcome { kDone, kStopped, kFailed };
+
+// Processes the tuple at place i of those from `begin` on.
 template <int kInput>
-std::int64_t process(const InstanceView* view, const void* const* columns, std::int64_t begin, std::int64_t end,
-                     Emit* out) {
-  const auto* ts = static_cast<const std::int64_t*>(columns[0]);
-  const auto* base = static_cast<const std::int64_t*>(columns[1]);
-  const auto* count = static_cast<const std::int64_t*>(columns[2]);
-  const auto* value = static_cast<const std::int64_t*>(columns[3]);
+Outcome process_one(const InstanceView* view, std::int64_t begin, std::int64_t i, const Told& told, Emit* out) {
   const WindowShape& window = behaviour.window;
   KeySet& keys = *view->keys;
+  if (told.ts >= view->expire_at) return Outcome::kStopped;
+  if (told.value == behaviour.raises_at) return Outcome::kFailed;
+  hold_at(told.value);
+  keys.count = keys.refused = 0;
+  for (std::int64_t k = 0; k < told.count; ++k) add_key(keys, told.base + k);
+  if (told.count != 0) add_key(keys, told.base);
+  view->key_ends[i] = keys.count;
+  if (keys.refused != 0) return Outcome::kStopped;
+  const std::int64_t first = window.earliest(told.ts);
+  const std::int64_t last = window.single ? first : window.latest(told.ts);
+  const std::int64_t windows = (last - first) / window.advance + 1;
+  if (behaviour.emits_on_update && out->capacity - out->count < keys.count * windows * behaviour.max_outputs) {
+    return Outcome::kStopped;
+  }
+  for (std::int64_t left = first; left <= last; left += window.advance) {
+    for (std::int64_t k = 0; k < keys.count; ++k) {
+      const std::int64_t key = static_cast<std::int64_t*>(keys.columns[0])[k];
+      void* found = view->find(view->instance, key, bucket_of(key), left, view->stamp + i - begin);
+      if (found == nullptr) continue;
+      Sums& sums = static_cast<Sums*>(found)[kInput];
+      sums.sum += told.value;
+      if (!behaviour.emits_on_update) continue;
+      for (std::int64_t n = 0; n < behaviour.max_outputs; ++n) append(out, left + window.size, key, sums.sum + n);
+    }
+  }
+  return Outcome::kDone;
+}
+
+template <int kInput>
+std::int64_t process(const InstanceView* view, std::int64_t begin, std::int64_t end, Emit* out) {
   for (std::int64_t i = begin; i < end; ++i) {
-    if (ts[i] >= view->expire_at) return i + 1;
-    if (value[i] == behaviour.raises_at) return 0;
-    hold_at(value[i]);
-    keys.count = keys.refused = 0;
-    for (std::int64_t k = 0; k < count[i]; ++k) add_key(keys, base[i] + k);
-    if (count[i] != 0) add_key(keys, base[i]);
-    if (keys.refused != 0) return i + 1;
-    const std::int64_t first = window.earliest(ts[i]);
-    const std::int64_t last = window.single ? first : window.latest(ts[i]);
-    const std::int64_t windows = (last - first) / window.advance + 1;
-    if (behaviour.emits_on_update && out->capacity - out->count < keys.count * windows * behaviour.max_outputs) {
-      return i + 1;
-    }
-    for (std::int64_t left = first; left <= last; left += window.advance) {
-      for (std::int64_t k = 0; k < keys.count; ++k) {
-        const std::int64_t key = static_cast<std::int64_t*>(keys.columns[0])[k];
-        void* found = view->find(view->instance, key, bucket_of(key), left, view->stamp + i - begin);
-        if (found == nullptr) continue;
-        Sums& sums = static_cast<Sums*>(found)[kInput];
-        sums.sum += value[i];
-        if (!behaviour.emits_on_update) continue;
-        for (std::int64_t n = 0; n < behaviour.max_outputs; ++n) append(out, left + window.size, key, sums.sum + n);
-      }
-    }
+    const Place place = place_of(view, i);
+    const Told told{place.of<std::int64_t>(0), place.of<std::int64_t>(1), place.of<std::int64_t>(2),
+                    place.of<std::int64_t>(3)};
+    const Outcome outcome = process_one<kInput>(view, begin, i, told, out);
+    if (outcome == Outcome::kFailed) return 0;
+    if (outcome == Outcome::kStopped) return i + 1;
   }
   return end + 1;
 }

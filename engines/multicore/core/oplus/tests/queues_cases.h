@@ -79,20 +79,17 @@ inline std::int64_t route_texts(KeySet* keys, const void* const* columns, std::i
 
 // As `process`, for texts made by `Texts::of`: their words follow one another, or the copy is damaged.
 template <int kInput>
-std::int64_t process_texts(const InstanceView* view, const void* const* columns, std::int64_t begin, std::int64_t end,
-                           Emit* out) {
+std::int64_t process_texts(const InstanceView* view, std::int64_t begin, std::int64_t end, Emit* out) {
   for (std::int64_t i = begin; i < end; ++i) {
-    const std::span<const std::int32_t> words = words_of(columns, i);
+    const Place place = place_of(view, i);
+    const std::span<const std::int32_t> words = words_of(place.columns, static_cast<std::int64_t>(place.row));
     const std::int64_t base = words.empty() ? 0 : words[0];
     const std::int64_t count = std::ssize(words);
     for (std::int64_t k = 0; k < count; ++k) CHECK_EQ(words[static_cast<std::size_t>(k)], base + k);
-    const void* const one[] = {static_cast<const std::int64_t*>(columns[0]) + i, &base, &count,
-                               static_cast<const std::int64_t*>(columns[4]) + i};
-    InstanceView at = *view;
-    at.stamp += i - begin;
-    const std::int64_t next = process<kInput>(&at, one, 0, 1, out);
-    if (next == 0) return 0;
-    if (next == 1) return i + 1;
+    const Told told{place.of<std::int64_t>(0), base, count, place.of<std::int64_t>(4)};
+    const Outcome outcome = process_one<kInput>(view, begin, i, told, out);
+    if (outcome == Outcome::kFailed) return 0;
+    if (outcome == Outcome::kStopped) return i + 1;
   }
   return end + 1;
 }

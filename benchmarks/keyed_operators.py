@@ -1,0 +1,237 @@
+"""What a keyed operator costs: tumbling and sliding counts by key, as CPU time per key.
+
+A trial is a fresh process that makes its input, runs one query of operators O+ on the native core
+and compares the answer with NumPy's. Ways to run take turns within a repetition, so that a busy
+moment meets all of them. `loop` is the limit: one pass of a compiled loop over the merged input
+that counts in an open-addressing hash table, on one thread, nothing around it.
+
+    python -m benchmarks.keyed_operators --cases count-1000 words --runs vsn-1-64 vsn-2-64 loop
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+
+from engines.multicore.oplus.options import OplusOptions
+from engines.multicore.oplus.run import OplusRun
+from engines.multicore.run.settings import RunSettings
+from workloads.model import (
+    Alphabet,
+    Input,
+    InputType,
+    ListColumn,
+    Operator,
+    Query,
+    Stream,
+    Window,
+)
+
+SIZE = 100_000
+TIMEOUT_S = 300.0
+OUTPUT = np.dtype([("ts", np.int64), ("key", np.int64), ("count", np.int64)])
+
+
+def one_key(t, out):
+    """Give the tuple's key."""
+    out.add(t.id)
+
+
+def each_word(t, out):
+    """Give the words of a tuple."""
+    for word in t.words:
+        out.add(word)
+
+
+def count(w, t, out):
+    """Count the tuple."""
+    w[0].count += 1
+
+
+def forward(w, out):
+    """Forward the key and its count."""
+    out.emit(w[0].key, w[0].count)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A query and its input.
+
+    Attributes:
+        tuples: in all streams together.
+        keys: how many there are.
+        words: of a tuple; 0: a single key.
+        advance: of the window; its size is `SIZE`.
+    """
+
+    tuples: int
+    keys: int
+    words: int = 0
+    advance: int = SIZE
+
+
+CASES = {
+    "count-1000": Case(4_000_000, 1000),
+    "count-1000000": Case(4_000_000, 1_000_000),
+    "sliding-1000": Case(4_000_000, 1000, advance=SIZE // 4),
+    "words": Case(400_000, 30_000, words=11, advance=SIZE // 2),
+}
+
+
+def columns_of(case: Case) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return each tuple's time and stream, and the keys, row by row."""
+    rng = np.random.default_rng(7)
+    ts = np.arange(case.tuples, dtype=np.int64) // 2
+    stream = np.arange(case.tuples) % 2
+    if not case.words:
+        return ts, stream, rng.integers(0, case.keys, (case.tuples, 1)).astype(np.int64)
+    skewed = rng.zipf(1.3, (case.tuples, case.words)) % case.keys
+    return ts, stream, skewed.astype(np.int32)
+
+
+def made(case: Case) -> tuple[Query, Input]:
+    """Return the query and its input of two streams."""
+    ts, stream, keys = columns_of(case)
+    if case.words:
+        kind = InputType(name="tuple", lists=(("words", np.dtype(np.int32)),))
+    else:
+        kind = InputType(name="tuple", fields=np.dtype([("id", np.int64)]))
+    streams = []
+    for index in range(2):
+        own = np.ascontiguousarray(keys[stream == index])
+        flat = own.reshape(-1)
+        offsets = np.arange(len(own) + 1, dtype=np.int64) * max(1, case.words)
+        column = ListColumn(offsets=offsets, values=flat) if case.words else flat
+        payload = {"words" if case.words else "id": column}
+        streams.append(
+            Stream(name=f"s{index}", kinds=(0,), ts=ts[stream == index], payload=payload)
+        )
+    operator = Operator(
+        name="count",
+        inputs=(kind,),
+        window=Window(advance=case.advance, size=SIZE),
+        output=OUTPUT,
+        state=np.dtype([("count", np.int64)]),
+        keys=each_word if case.words else one_key,
+        update=count,
+        expire=forward,
+    )
+    query = Query(name="count", operators=(operator,))
+    over = int(ts[-1]) + 2 * SIZE  # all windows have ended
+    alphabet = Alphabet(kinds=query.kinds)
+    return query, Input(alphabet=alphabet, streams=tuple(streams), until_ts=over)
+
+
+@numba.njit
+def count_in_table(ts, keys, size, table_keys, counts):
+    """Count keys of tumbling windows in one hash table; return a checksum of all counts."""
+    mask = len(counts) - 1
+    until = size
+    checksum = 0
+    for i in range(len(ts)):
+        if ts[i] >= until:
+            for at in range(len(counts)):
+                if counts[at]:
+                    checksum += table_keys[at] * counts[at]
+                    counts[at] = 0
+            until += size
+        key = keys[i, 0]
+        at = (key * 0x9E3779B97F4A7C15 >> 20) & mask
+        while counts[at] and table_keys[at] != key:
+            at = (at + 1) & mask
+        table_keys[at] = key
+        counts[at] += 1
+    for at in range(len(counts)):
+        checksum += table_keys[at] * counts[at]
+    return checksum
+
+
+def loop_trial(case: Case) -> tuple[float, float]:
+    """Return keys/s and CPU ns per key of the bare loop."""
+    ts, _, keys = columns_of(case)
+    slots = 1 << (4 * min(case.keys, 2 * SIZE) - 1).bit_length()
+    arrays = np.zeros(slots, dtype=np.int64), np.zeros(slots, dtype=np.int64)
+    count_in_table(ts[:1], keys[:1], SIZE, *arrays)
+    arrays[1][:] = 0
+    start, cpu = time.perf_counter(), time.process_time()
+    checksum = count_in_table(ts, keys, SIZE, *arrays)
+    wall, cpu = time.perf_counter() - start, time.process_time() - cpu
+    if checksum != keys.sum():
+        raise ArithmeticError("the loop counted wrong")
+    return keys.size / wall, cpu / keys.size * 1e9
+
+
+def run_trial(case: Case, variant: str, instances: int, batch: int) -> tuple[float, float]:
+    """Return keys/s and CPU ns per key of one run of the core, all threads together."""
+    query, data = made(case)
+    settings = RunSettings(workers=instances, batch=batch, expected_outputs=case.tuples * 2)
+    run = OplusRun(query, data, settings, OplusOptions(shared_nothing=variant == "sn"))
+    start, cpu = time.perf_counter(), time.process_time()
+    run.run()
+    wall, cpu = time.perf_counter() - start, time.process_time() - cpu
+    answer = run.answer()
+    _, _, keys = columns_of(case)
+    distinct = keys.size
+    if case.words:  # a word twice in a tuple counts once
+        ordered = np.sort(keys, axis=1)
+        distinct -= int((ordered[:, 1:] == ordered[:, :-1]).sum())
+    windows = SIZE // case.advance
+    if int(answer["count"].sum()) != distinct * windows:
+        raise ArithmeticError(f"{variant} counted {answer['count'].sum()}, not {distinct * windows}")
+    return keys.size / wall, cpu / keys.size * 1e9
+
+
+def trial(case: str, run: str) -> tuple[float, float]:
+    """Run a fresh process; return keys/s and CPU ns per key."""
+    command = [sys.executable, "-m", "benchmarks.keyed_operators", "--trial", case, run]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=TIMEOUT_S)
+    rate, cpu_ns = json.loads(done.stdout)
+    return rate, cpu_ns
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print a table, return the exit code."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
+    parser.add_argument(
+        "--runs", nargs="+", default=["vsn-1-64", "vsn-2-64", "sn-1-64", "sn-2-64", "vsn-1-1"]
+    )
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--trial", nargs=2, help=argparse.SUPPRESS)
+    given = parser.parse_args(arguments)
+    if given.trial:
+        case, run = CASES[given.trial[0]], given.trial[1]
+        if run == "loop":
+            result = loop_trial(case)
+        else:
+            variant, instances, batch = run.split("-")
+            result = run_trial(case, variant, int(instances), int(batch))
+        print(json.dumps(result))
+        return 0
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, medians")
+    seen: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+    for _ in range(given.repetitions):
+        for case in given.cases:
+            for run in given.runs:
+                seen[case, run].append(trial(case, run))
+    for (case, run), trials in seen.items():
+        rates = sorted(rate / 1e6 for rate, _ in trials)
+        cpu = statistics.median(cpu_ns for _, cpu_ns in trials)
+        print(
+            f"{case:14} {run:9} {statistics.median(rates):7.1f} M keys/s "
+            f"({rates[0]:.1f} to {rates[-1]:.1f}), {cpu:6.1f} ns of CPU a key"
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,86 @@
+"""Window tables in compiled code: finds the window instances of a key, as core/run/key_table.h lays them out.
+
+What a table does not hold the core makes: `FindWindows` of core/oplus/kernel.h.
+"""
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from engines.multicore.kernels.memory import load, offset, pointer_at
+from engines.multicore.oplus.keyset import mix_key
+
+TABLE_BYTES = 64
+"""Of a `WindowTable`, which begins with its `WindowIndex`."""
+SLOTS, ENTRIES, MASK, SHIFT = 0, 1, 2, 3
+"""Words of a `WindowIndex`."""
+
+_BYTES = ir.IntType(8).as_pointer()
+
+
+@intrinsic
+def no_entry(typingctx: Any) -> Any:
+    """Return the null pointer."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return cgutils.get_null_value(context.get_value_type(types.voidptr))
+
+    return types.voidptr(), codegen
+
+
+@intrinsic
+def _prefetch(typingctx: Any, address: Any) -> Any:
+    """Ask for the cache line at `address`, to write to it."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        half = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [_BYTES, half, half, half])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        builder.call(function, [args[0], half(1), half(3), half(1)])
+        return context.get_dummy_value()
+
+    return types.void(types.voidptr), codegen
+
+
+@njit(forceinline=True, error_model="numpy", nogil=True)
+def _first_slot(table: Any, key: Any) -> Any:
+    return np.int64(mix_key(key) >> load(table, SHIFT, np.uint64))
+
+
+@njit(forceinline=True, error_model="numpy", nogil=True)
+def find_entry(tables: Any, number: Any, key: Any, stride: Any) -> Any:
+    """Return the entry of a key in table `number`, null when there is none; `stride`: its bytes."""
+    table = offset(tables, number * TABLE_BYTES)
+    slots = pointer_at(table, SLOTS)
+    entries = pointer_at(table, ENTRIES)
+    mask = load(table, MASK, np.int64)
+    at = _first_slot(table, key)
+    while True:
+        entry_number = np.int64(load(slots, at, np.uint32))
+        if entry_number == 0:
+            return no_entry()
+        entry = offset(entries, (entry_number - 1) * stride)
+        if load(entry, 1, np.int64) == key:
+            return entry
+        at = (at + 1) & mask
+
+
+@njit(forceinline=True, error_model="numpy", nogil=True)
+def prefetch_slot(tables: Any, number: Any, key: Any) -> None:
+    """Ask for the slot where the search of a key begins."""
+    table = offset(tables, number * TABLE_BYTES)
+    _prefetch(offset(pointer_at(table, SLOTS), 4 * _first_slot(table, key)))
+
+
+@njit(forceinline=True, error_model="numpy", nogil=True)
+def prefetch_entry(tables: Any, number: Any, key: Any, stride: Any) -> None:
+    """Ask for the entry that the search of a key meets first, or for where the next one is made."""
+    table = offset(tables, number * TABLE_BYTES)
+    slots = pointer_at(table, SLOTS)
+    entry_number = np.int64(load(slots, _first_slot(table, key), np.uint32))
+    if entry_number != 0:
+        _prefetch(offset(pointer_at(table, ENTRIES), (entry_number - 1) * stride))
