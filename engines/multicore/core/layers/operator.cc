@@ -66,7 +66,7 @@ void LayerOperator::process(const LayerPiece& piece) {
 }
 
 bool LayerOperator::process_runs() {
-  guarded([this] { instance_->process(runs_); });
+  guarded([this] { instance_->process(runs_, {}); });
   runs_.clear();
   rows_ = 0;
   return send_made();

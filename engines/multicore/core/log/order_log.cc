@@ -27,6 +27,7 @@ OrderLog::OrderLog(const LogOptions& options)
       rows_(static_cast<std::size_t>(kMaxLogSources)),
       lines_(static_cast<std::size_t>(kMaxLogSources)),
       entries_(ring_size(options.entries, "entries")),
+      order_(options.interleaved ? kPlaces : 0),
       seen_(static_cast<std::size_t>(kMaxLogReaders)) {
   if (options.rows_in_flight < 1) {
     throw std::invalid_argument("rows_in_flight is " + std::to_string(options.rows_in_flight) + ", wanted at least 1");
@@ -169,6 +170,12 @@ bool OrderLog::append_rows() noexcept {
   bool appended = false;
   for (;;) {
     const std::span<LogRun> free = free_entries();
+    if (free.empty()) return appended;
+    if (options_.interleaved && merger_.short_runs()) {
+      if (append_interleaved(free[0]) == 0) return appended;
+      appended = true;
+      continue;
+    }
     const std::size_t runs = merger_.merge(free.data(), free.size(), kEndOfTime);
     if (runs == 0) return appended;
     const LogRun& last = free[runs - 1];
@@ -177,6 +184,27 @@ bool OrderLog::append_rows() noexcept {
     commit(runs);
     appended = true;
   }
+}
+
+std::size_t OrderLog::append_interleaved(LogRun& entry) noexcept {
+  constexpr auto kSize = static_cast<std::int64_t>(kPlaces);
+  if (kSize - (placed_ - places_kept_) < static_cast<std::int64_t>(kPlacesAtOnce)) {
+    places_kept_ = readers_.places(placed_);
+  }
+  const std::int64_t at = placed_ & (kSize - 1);
+  const std::int64_t room = std::min({kSize - (placed_ - places_kept_), kSize - at,
+                                      static_cast<std::int64_t>(kPlacesAtOnce)});
+  if (room == 0) return 0;
+  std::uint8_t* const places = order_.data() + at;
+  const std::size_t count = merger_.interleave(places, static_cast<std::size_t>(room));
+  if (count == 0) return 0;
+  const std::int32_t source = places[count - 1];
+  const LogColumns& rows = columns(source);
+  merged_up_to(rows.ts[static_cast<std::uint64_t>(merger_.merged(source) - 1) & rows.mask], source);
+  entry = {placed_, placed_ + static_cast<std::int64_t>(count), kInterleavedEntry, 0};
+  placed_ += static_cast<std::int64_t>(count);
+  commit(1);
+  return count;
 }
 
 std::span<LogRun> OrderLog::free_entries() noexcept {
@@ -223,6 +251,7 @@ void OrderLog::add_reader_at(int reader, int like) {
     readers_.add_at(reader, like);
     seen_[static_cast<std::size_t>(reader)].tail = readers_.position(like);
     slowest_ = std::min(slowest_, readers_.position(like));
+    places_kept_ = std::min(places_kept_, readers_.places_of(like));
   } catch (...) {
     leave_changed();
     throw;
@@ -254,7 +283,7 @@ void OrderLog::release(int reader, std::size_t runs) {
   const std::uint64_t next = readers_.position(reader);
   assert(next + runs <= seen_[static_cast<std::size_t>(reader)].tail);
   const std::uint64_t at = next & (entries_.size() - 1);
-  readers_.release(reader, {entries_.data() + at, runs}, next + runs);
+  readers_.release(reader, {entries_.data() + at, runs}, next + runs, order());
 }
 
 bool OrderLog::ended(int reader) {

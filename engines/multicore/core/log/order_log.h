@@ -39,9 +39,12 @@ class OrderLog : public TupleBuffer {
   void release(int reader, std::size_t runs) override;
   bool ended(int reader) override;
   const LogColumns& columns(std::int32_t source) const override { return rows_[static_cast<std::size_t>(source)]; }
+  LogOrder order() const override { return {order_.data(), kPlaces - 1}; }
 
  protected:
   static constexpr std::size_t kPiece = 256;  // runs appended before readers are shown them
+  static constexpr std::size_t kPlaces = 1 << 16;       // of interleaved rows
+  static constexpr std::size_t kPlacesAtOnce = 1 << 10;  // appended before readers are shown them
 
   // Appends what the last gather found ready, as far as there is room. Returns whether it appended anything.
   virtual bool append_rows() noexcept;
@@ -53,6 +56,7 @@ class OrderLog : public TupleBuffer {
 
   std::span<LogRun> free_entries() noexcept;      // up to where the ring wraps, at most kPiece
   void commit(std::size_t entries) noexcept;      // shows them to the readers
+  std::size_t append_interleaved(LogRun& entry) noexcept;  // returns the places; 0: nothing ready, or no room
   void merged_up_to(std::int64_t ts, std::int32_t source) noexcept { last_ts_ = ts; last_source_ = source; }
   SourceLine& line(int source) noexcept { return lines_[static_cast<std::size_t>(source)]; }
   std::int64_t rows_in_flight(int source) const noexcept;
@@ -76,6 +80,9 @@ class OrderLog : public TupleBuffer {
   // Guarded by the flag.
   alignas(kCacheLine) std::uint64_t slowest_ = 0;   // a lower bound of the readers' positions
   std::uint64_t head_ = 0;                          // the holder's own copy of tail_
+  std::vector<std::uint8_t> order_;                 // a ring; as `entries_`, valid up to where readers have released
+  std::int64_t placed_ = 0;                         // places ever written
+  std::int64_t places_kept_ = 0;                    // a lower bound of what all readers have released
   std::int64_t last_ts_ = kNever;                   // the last row merged
   std::int32_t last_source_ = -1;
   std::int64_t watermark_ = kNever;                 // the last watermark entry

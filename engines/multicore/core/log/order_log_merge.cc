@@ -85,17 +85,23 @@ std::uint64_t RunMerger::head(std::size_t place) const noexcept {
   return input.next < input.end ? pack(input.at(input.next), place) : kNoRow;
 }
 
-std::size_t RunMerger::merge(LogRun* out, std::size_t capacity, std::int64_t max_rows) noexcept {
-  if (capacity == 0 || max_rows <= 0) return 0;
+// Sets `base_` and `limit_`. Returns whether anything is ready.
+bool RunMerger::set_horizon() noexcept {
   base_ = kEndOfTime;
   const auto count = static_cast<std::size_t>(count_);
   for (std::size_t i = 0; i < count; ++i) {
     if (inputs_[i].next < inputs_[i].end) base_ = std::min(base_, inputs_[i].at(inputs_[i].next));
   }
-  if (base_ == kEndOfTime || base_ > horizon_ts_) return 0;
+  if (base_ == kEndOfTime || base_ > horizon_ts_) return false;
   // A horizon too far for this base is cut to just below the keys that are cut to kFar.
   const std::uint64_t distance = static_cast<std::uint64_t>(horizon_ts_) - static_cast<std::uint64_t>(base_);
   limit_ = distance < kFar ? distance << kPlaceBits | horizon_place_ : (kFar << kPlaceBits) - 1;
+  return true;
+}
+
+std::size_t RunMerger::merge(LogRun* out, std::size_t capacity, std::int64_t max_rows) noexcept {
+  if (capacity == 0 || max_rows <= 0 || !set_horizon()) return 0;
+  const auto count = static_cast<std::size_t>(count_);
   if (!short_runs_ || count == 1) return gallop(out, capacity, max_rows);
   switch (std::bit_width(count - 1)) {
     case 1: return tree<1>(out, capacity, max_rows);
@@ -205,6 +211,116 @@ std::size_t RunMerger::tree(LogRun* out, std::size_t capacity, std::int64_t max_
     seen_runs_ = 0;
   }
   return runs;
+}
+
+std::size_t RunMerger::interleave(std::uint8_t* out, std::size_t capacity) noexcept {
+  if (capacity == 0) return 0;
+  if (count_ == 2) return interleave_two(out, capacity);
+  if (!set_horizon()) return 0;
+  switch (std::bit_width(static_cast<std::size_t>(count_) - 1)) {
+    case 2: return interleave_tree<2>(out, capacity);
+    case 3: return interleave_tree<3>(out, capacity);
+    case 4: return interleave_tree<4>(out, capacity);
+    case 5: return interleave_tree<5>(out, capacity);
+    default: return interleave_tree<6>(out, capacity);
+  }
+}
+
+// The first row of an input that is not ready, at most `input.end`.
+std::int64_t RunMerger::ready_end(std::size_t place) const noexcept {
+  const Input& input = inputs_[place];
+  const auto ready = [&](std::int64_t row) {
+    const std::int64_t ts = input.at(row);
+    return ts < horizon_ts_ || (ts == horizon_ts_ && place <= horizon_place_);
+  };
+  if (input.next == input.end || ready(input.end - 1)) return input.end;
+  std::int64_t low = input.next - 1;  // ready, or before all
+  std::int64_t high = input.end - 1;  // not ready
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (ready(middle) ? low : high) = middle;
+  }
+  return high;
+}
+
+// The horizon decides beforehand how far each of the two goes: within the loop nothing is looked up but the rows.
+std::size_t RunMerger::interleave_two(std::uint8_t* out, std::size_t capacity) noexcept {
+  Input& a = inputs_[0];
+  Input& b = inputs_[1];
+  const std::int64_t a_end = ready_end(0), b_end = ready_end(1);
+  const auto a_source = static_cast<std::uint8_t>(a.source), b_source = static_cast<std::uint8_t>(b.source);
+  const std::int64_t* const a_ts = a.ts;
+  const std::int64_t* const b_ts = b.ts;
+  const std::uint64_t a_mask = a.mask, b_mask = b.mask;
+  std::int64_t i = a.next, j = b.next;
+  std::size_t done = 0;
+  for (;;) {
+    // So many rows are there of either, whichever they are.
+    const std::int64_t steps = std::min({a_end - i, b_end - j, static_cast<std::int64_t>(capacity - done)});
+    if (steps <= 0) break;
+    std::uint8_t* const part = out + done;
+    for (std::int64_t k = 0; k < steps; ++k) {
+      const bool second = b_ts[static_cast<std::uint64_t>(j) & b_mask] < a_ts[static_cast<std::uint64_t>(i) & a_mask];
+      part[k] = second ? b_source : a_source;
+      j += second ? 1 : 0;
+      i += second ? 0 : 1;
+    }
+    done += static_cast<std::size_t>(steps);
+  }
+  // One has no more: the rest of the other.
+  const auto room = static_cast<std::int64_t>(capacity - done);
+  const std::int64_t of_a = i < a_end ? std::min(a_end - i, room) : 0;
+  const std::int64_t of_b = j < b_end && i == a_end ? std::min(b_end - j, room) : 0;
+  std::fill_n(out + done, of_a + of_b, of_a != 0 ? a_source : b_source);
+  done += static_cast<std::size_t>(of_a + of_b);
+  a.next = i + of_a;
+  b.next = j + of_b;
+  observe(out, done);
+  return done;
+}
+
+template <unsigned kLevels>
+std::size_t RunMerger::interleave_tree(std::uint8_t* out, std::size_t capacity) noexcept {
+  constexpr std::size_t kLeaves = std::size_t{1} << kLevels;
+  const auto count = static_cast<std::size_t>(count_);
+  std::array<std::uint64_t, 2 * kLeaves> winners;
+  std::array<std::uint64_t, kLeaves> losers;  // as in `tree`
+  for (std::size_t i = 0; i < kLeaves; ++i) winners[kLeaves + i] = i < count ? head(i) : kNoRow;
+  for (std::size_t i = kLeaves - 1; i > 0; --i) {
+    winners[i] = std::min(winners[2 * i], winners[2 * i + 1]);
+    losers[i] = std::max(winners[2 * i], winners[2 * i + 1]);
+  }
+  std::uint64_t key = winners[1];
+  std::size_t done = 0;
+  for (; key <= limit_ && done < capacity; ++done) {
+    const auto place = static_cast<std::size_t>(key & kPlaceMask);
+    Input& input = inputs_[place];
+    out[done] = static_cast<std::uint8_t>(input.source);
+    ++input.next;
+    std::uint64_t challenger = head(place);
+    for (unsigned level = 0; level < kLevels; ++level) {
+      std::uint64_t& loser = losers[(kLeaves + place) >> (level + 1)];
+      const std::uint64_t other = loser;
+      loser = std::max(challenger, other);
+      challenger = std::min(challenger, other);
+    }
+    key = challenger;
+  }
+  observe(out, done);
+  return done;
+}
+
+// Notes how long the runs are that interleaved rows make.
+void RunMerger::observe(const std::uint8_t* places, std::size_t count) noexcept {
+  std::int64_t changes = 0;
+  for (std::size_t i = 1; i < count; ++i) changes += places[i] != places[i - 1] ? 1 : 0;
+  seen_rows_ += static_cast<std::int64_t>(count);
+  seen_runs_ += changes + 1;
+  if (seen_runs_ >= kObservedRuns || seen_rows_ >= kLongRun * kObservedRuns) {
+    short_runs_ = seen_rows_ < kLongRun * seen_runs_;
+    seen_rows_ = 0;
+    seen_runs_ = 0;
+  }
 }
 
 }  // namespace lab

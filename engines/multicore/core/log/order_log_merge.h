@@ -43,6 +43,12 @@ class RunMerger {
   // the number of runs; 0: no more is ready (or no capacity). Call until 0 before the next `gather`.
   std::size_t merge(LogRun* out, std::size_t capacity, std::int64_t max_rows) noexcept;
 
+  // As `merge`, but writes the source of each row, at most `capacity` of them, and returns how many. For short runs.
+  std::size_t interleave(std::uint8_t* out, std::size_t capacity) noexcept;
+
+  // Whether the last runs were short, of more than one source.
+  bool short_runs() const noexcept { return short_runs_ && count_ > 1; }
+
   // Whether rows that the last `gather` found ready are not merged yet.
   bool ready() const noexcept;
 
@@ -69,8 +75,14 @@ class RunMerger {
   std::uint64_t head(std::size_t place) const noexcept;
   std::int64_t run_end(const Input& input, std::int64_t last_ts, std::int64_t end) const noexcept;
   std::size_t gallop(LogRun* out, std::size_t capacity, std::int64_t max_rows) noexcept;
+  bool set_horizon() noexcept;
   template <unsigned kLevels>
   std::size_t tree(LogRun* out, std::size_t capacity, std::int64_t max_rows) noexcept;
+  std::int64_t ready_end(std::size_t place) const noexcept;
+  std::size_t interleave_two(std::uint8_t* out, std::size_t capacity) noexcept;
+  template <unsigned kLevels>
+  std::size_t interleave_tree(std::uint8_t* out, std::size_t capacity) noexcept;
+  void observe(const std::uint8_t* places, std::size_t count) noexcept;
 
   std::array<Input, static_cast<std::size_t>(kMaxLogSources)> inputs_;  // the first count_, ascending by source
   std::array<std::int64_t, static_cast<std::size_t>(kMaxLogSources)> through_{};  // rows of sources that are through

@@ -49,6 +49,7 @@ class LogReaders {
     for (std::size_t s = 0; s < kSources; ++s) {
       to.released[s].store(from.released[s].load(std::memory_order_relaxed), std::memory_order_relaxed);
     }
+    to.places.store(from.places.load(std::memory_order_relaxed), std::memory_order_relaxed);
     to.next.store(from.next.load(std::memory_order_relaxed), std::memory_order_relaxed);
     activate(static_cast<std::size_t>(reader));
   }
@@ -66,21 +67,30 @@ class LogReaders {
     return slot(reader).next.load(std::memory_order_relaxed);  // relaxed: own store, or handed over with the slot
   }
 
+  // Its place in the order, as `position`.
+  std::int64_t places_of(int reader) const noexcept { return slot(reader).places.load(std::memory_order_relaxed); }
+
   // The reader's position, as others see it.
   std::uint64_t passed(int reader) const noexcept {
     return slot(reader).next.load(std::memory_order_acquire);  // pairs with the store in `release`
   }
 
   // Moves the reader past `runs`, to `next`. Its own thread.
-  void release(int reader, std::span<const LogRun> runs, std::uint64_t next) noexcept {
+  void release(int reader, std::span<const LogRun> runs, std::uint64_t next, const LogOrder& order) noexcept {
     Slot& mine = slot(reader);
     for (const LogRun& run : runs) {
+      if (run.source == kInterleavedEntry) release_interleaved(mine, run, order);
       if (run.source < 0) continue;
       // release: the rows have been read; pairs with the acquire in `released`.
       mine.released[static_cast<std::size_t>(run.source)].store(run.end, std::memory_order_release);
     }
     // seq_cst: a sleeping source looks at this first (run/parker.h); also releases the entries.
     mine.next.store(next, std::memory_order_seq_cst);
+  }
+
+  // Places of the order that all have released, at most `none`.
+  std::int64_t places(std::int64_t none) const noexcept {
+    return lowest(none, [](const Slot& s) { return s.places.load(std::memory_order_acquire); });  // pairs with `release`
   }
 
   // The lowest position; `none` when nobody reads.
@@ -111,9 +121,26 @@ class LogReaders {
 
   struct alignas(kCacheLine) Slot {
     std::atomic<std::uint64_t> next{0};   // first entry not released
+    std::atomic<std::int64_t> places{0};  // first place of the order not released
     std::atomic<bool> active{false};      // written under the flag; inactive slots hold nothing back
     alignas(kCacheLine) std::array<std::atomic<std::int64_t>, kSources> released{};  // first row not released
   };
+
+  // The rows of an interleaved entry are counted, and so released, source by source.
+  static void release_interleaved(Slot& mine, const LogRun& run, const LogOrder& order) noexcept {
+    const std::uint8_t* const begin = order.of(run.begin);
+    const std::uint8_t* const end = begin + (run.end - run.begin);
+    std::int64_t left = run.end - run.begin;
+    for (std::size_t s = 0; left != 0; ++s) {  // sources have low numbers: a pass for each is a vector loop
+      const auto rows = static_cast<std::int64_t>(std::count(begin, end, static_cast<std::uint8_t>(s)));
+      if (rows == 0) continue;
+      left -= rows;
+      std::atomic<std::int64_t>& released = mine.released[s];
+      // relaxed: own store; release as in `release`
+      released.store(released.load(std::memory_order_relaxed) + rows, std::memory_order_release);
+    }
+    mine.places.store(run.end, std::memory_order_release);  // the places have been read; pairs with `places`
+  }
 
   Slot& slot(int reader) noexcept { return slots_[static_cast<std::size_t>(reader)]; }
   const Slot& slot(int reader) const noexcept { return slots_[static_cast<std::size_t>(reader)]; }

@@ -431,7 +431,7 @@ std::span<const LogRun> ScaleGate::read(int reader) {
       const std::uint64_t before = at.position;
       walk(at);
       // What follows the last run is passed already, and holds nothing back.
-      if (at.end == 0 && at.position != before) readers_.release(reader, {}, at.position);
+      if (at.end == 0 && at.position != before) readers_.release(reader, {}, at.position, {});
     }
     at.walking.store(false, std::memory_order_seq_cst);  // releases the cursor to who makes readers stand still
   }
@@ -444,7 +444,7 @@ void ScaleGate::release(int reader, std::size_t runs) {
   assert(runs <= at.end - at.begin);
   const std::span<const LogRun> done{at.runs.data() + at.begin, runs};
   at.begin += runs;
-  readers_.release(reader, done, at.begin == at.end ? at.position : at.positions[at.begin - 1]);
+  readers_.release(reader, done, at.begin == at.end ? at.position : at.positions[at.begin - 1], {});
 }
 
 bool ScaleGate::ended(int reader) {

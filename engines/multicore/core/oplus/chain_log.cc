@@ -21,17 +21,10 @@ void ChainLog::start(std::int32_t, std::int32_t active) {
     ring.view.ts = {ring.memory.ts(), static_cast<std::size_t>(size_)};
     ring.view.due = ring.due;
     ring.view.columns.assign(ring.memory.columns(), ring.memory.columns() + itemsizes_.size());
-    streams_.push_back({&ring.view, 0, process_, nullptr});
+    streams_.push_back({&ring.view, 0, process_, nullptr, ring.memory.mask()});
     log_->add_source(ring.memory.ts(), ring.memory.mask(), kNever);
     log_->add_reader();
   }
-}
-
-LogRun ChainLog::place(const LogRun& part) const noexcept {
-  LogRun placed = part;
-  placed.begin = part.begin & (size_ - 1);
-  placed.end = std::min(placed.begin + (part.end - part.begin), size_);
-  return placed;
 }
 
 bool ChainLog::move(std::int32_t source, OutputBuffer& outputs, Causes& causes, std::int64_t watermark) {

@@ -40,7 +40,6 @@ class ChainLog final : public Handover {
   int reader(std::int32_t instance) override { return instance; }
   std::span<const OperatorStream> streams(std::int32_t) override { return streams_; }
   WindowState* state(std::int32_t) override { return state_.get(); }
-  LogRun place(const LogRun& part) const noexcept override;
   bool feed(Recorder&, const std::int32_t*, std::int32_t) override { return log_->advance(); }
   // The number of instances of chains is fixed.
   bool call(std::int64_t) override { return false; }

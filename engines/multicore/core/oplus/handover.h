@@ -38,9 +38,6 @@ class Handover {
   virtual std::span<const OperatorStream> streams(std::int32_t instance) = 0;
   virtual WindowState* state(std::int32_t instance) = 0;  // null for joins
 
-  // The part of a run of the log that lies in one piece in the instance's columns, as rows of these.
-  virtual LogRun place(const LogRun& part) const noexcept = 0;
-
   // Moves what sources have handed over on to the instances. Returns whether anything moved. Any instance's thread.
   virtual bool feed(Recorder& recorder, const std::int32_t* owner, std::int32_t active) = 0;
 
@@ -76,7 +73,6 @@ class SharedLog final : public Handover {
   int reader(std::int32_t instance) override { return instance; }
   std::span<const OperatorStream> streams(std::int32_t) override { return streams_; }
   WindowState* state(std::int32_t) override { return state_.get(); }
-  LogRun place(const LogRun& part) const noexcept override { return part; }
   bool feed(Recorder& recorder, const std::int32_t*, std::int32_t) override { return feeder_.feed(recorder); }
   bool call(std::int64_t number) override;
   bool by_decree() const noexcept override { return false; }

@@ -31,6 +31,11 @@ struct OperatorStream {
   std::int32_t input = 0;            // which of the I inputs it belongs to
   ProcessKernel process = nullptr;   // keyed operators
   RouteKernel route = nullptr;       // shared-nothing keyed operators
+  std::uint64_t mask = ~std::uint64_t{0};  // row r is item r & mask of every column, as in LogColumns
+
+  std::size_t item(std::int64_t row) const noexcept { return static_cast<std::size_t>(static_cast<std::uint64_t>(row) & mask); }
+  std::int64_t ts(std::int64_t row) const noexcept { return view->ts[item(row)]; }
+  std::int64_t due(std::int64_t row) const noexcept { return view->due.empty() ? -1 : view->due[item(row)]; }
 };
 
 struct OperatorSpec {
@@ -121,9 +126,9 @@ class alignas(kCacheLine) OperatorInstance {
   OperatorInstance(const OperatorInstance&) = delete;
   OperatorInstance& operator=(const OperatorInstance&) = delete;
 
-  // Processes consecutive runs of the log; none of them is a control entry. Throws std::runtime_error when a kernel
-  // fails.
-  virtual void process(std::span<const LogRun> runs) = 0;
+  // Processes consecutive runs of the log, of rows or interleaved ones of `order`. Throws std::runtime_error when a
+  // kernel fails.
+  virtual void process(std::span<const LogRun> runs, const LogOrder& order) = 0;
 
   // Time is known to have passed up to `watermark`, which with a load was to be known `due_ns` after the start:
   // windows that end by then expire.
@@ -154,6 +159,8 @@ class alignas(kCacheLine) OperatorInstance {
   bool started() const noexcept { return started_; }                // whether the watermark means anything
   std::int64_t watermark() const noexcept { return watermark_; }
   std::int64_t tuples() const noexcept { return stamp_; }           // position in the log
+  std::int64_t rows_of(std::size_t stream) const noexcept { return seen_[stream]; }  // that have been read
+  std::int64_t due_of_last() const noexcept { return last_due_ns_; }  // of the last tuple; -1 without a load
   std::int64_t processed(std::int32_t input) const noexcept {       // tuples of one input
     std::int64_t total = 0;
     for (std::size_t s = 0; s < streams_.size(); ++s) total += streams_[s].input == input ? seen_[s] : 0;
@@ -176,14 +183,11 @@ class alignas(kCacheLine) OperatorInstance {
     recorder_.served(recorder_.start() + due_ns, taken_ns_, added);
   }
 
-  static std::int64_t due_of(const OperatorStream& stream, std::int64_t row) noexcept {
-    return stream.view->due.empty() ? -1 : stream.view->due[static_cast<std::size_t>(row)];
-  }
-
   const std::int32_t index_;
   const OperatorSpec& spec_;
   const std::span<const OperatorStream> streams_;
   std::int64_t taken_ns_ = 0;       // when the tuples at hand were taken
+  std::int64_t last_due_ns_ = -1;   // of the tuple processed last
   OutputBuffer& out_;
   Recorder& recorder_;
   Causes* causes_ = nullptr;
@@ -201,7 +205,7 @@ class KeyedInstance final : public OperatorInstance {
   KeyedInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams, OutputBuffer& out,
                 Recorder& recorder, WindowState& state);
 
-  void process(std::span<const LogRun> runs) override;
+  void process(std::span<const LogRun> runs, const LogOrder& order) override;
   void advance(std::int64_t watermark, std::int64_t due_ns) override;
   bool expires_by(std::int64_t watermark) const noexcept override {
     return started_ && live_ != 0 && left_ + spec_.window.size <= watermark;
@@ -214,6 +218,11 @@ class KeyedInstance final : public OperatorInstance {
   static constexpr std::size_t kPlaces = 128;  // of the log that a kernel is given at once, at most
 
   static void* find(void* self, std::int64_t key, std::int64_t bucket, std::int64_t left, std::int64_t stamp);
+  void add_place(std::size_t stream, std::int64_t row) {
+    rows_[places_] = static_cast<std::int64_t>(streams_[stream].item(row));
+    sources_[places_] = static_cast<std::uint8_t>(stream);
+    if (++places_ == kPlaces) run_places();
+  }
   void run_places();
   void run(std::int64_t begin, std::int64_t end);
   std::int64_t ts_at(std::int64_t place) const noexcept {
@@ -222,7 +231,7 @@ class KeyedInstance final : public OperatorInstance {
   }
   std::int64_t due_at(std::int64_t place) const noexcept {
     const auto i = static_cast<std::size_t>(place);
-    return due_of(streams_[sources_[i]], rows_[i]);
+    return streams_[sources_[i]].due(rows_[i]);
   }
   void expire(std::int64_t left);
   std::int64_t expire_table(WindowTable& table, std::int64_t left);
@@ -244,7 +253,7 @@ class KeyedInstance final : public OperatorInstance {
   std::vector<std::int32_t> bucket_column_;
   void* key_columns_[2] = {nullptr, nullptr};
   KeySet keys_{};
-  // The tuples at hand: of each place its row and stream.
+  // The tuples at hand: of each place its row, as item of the columns, and its stream.
   std::array<std::int64_t, kPlaces> rows_;
   std::array<std::uint8_t, kPlaces> sources_;
   std::array<std::int64_t, kPlaces> key_ends_;
@@ -270,7 +279,7 @@ class JoinInstance final : public OperatorInstance {
   JoinInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams, OutputBuffer& out,
                Recorder& recorder);
 
-  void process(std::span<const LogRun> runs) override;
+  void process(std::span<const LogRun> runs, const LogOrder& order) override;
   void advance(std::int64_t watermark, std::int64_t due_ns) override;
   void adopt(const std::int32_t* owner) override { owner_ = owner; }
   void stand_like(const OperatorInstance& other) override;

@@ -22,7 +22,8 @@ void JoinInstance::stand_like(const OperatorInstance& other) {
   first_[1] = like.first_[1];
 }
 
-void JoinInstance::process(std::span<const LogRun> runs) {
+void JoinInstance::process(std::span<const LogRun> runs, const LogOrder&) {
+  last_due_ns_ = streams_[static_cast<std::size_t>(runs.back().source)].due(runs.back().end - 1);
   taken_ns_ = recorder_.now();
   // The rows of one stream follow each other, so the tuples at hand are two ranges; which of them came first only
   // matters between the two, and there timestamps tell.
@@ -165,7 +166,7 @@ void JoinInstance::account_each(std::int64_t begin, std::int64_t end, const Emit
     if (row != 0 && k + 1 < end && times_[static_cast<std::size_t>(k) + 1] == times[row]) ++k;
     while (k + 1 < end && times_[static_cast<std::size_t>(k)] < times[row]) ++k;
     const Pair& pair = pairs_[static_cast<std::size_t>(k)];
-    account(1, later_is_left(pair) ? due_of(streams_[0], pair.left) : due_of(streams_[1], pair.right));
+    account(1, later_is_left(pair) ? streams_[0].due(pair.left) : streams_[1].due(pair.right));
   }
 }
 

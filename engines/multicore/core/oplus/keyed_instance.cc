@@ -123,16 +123,17 @@ void* KeyedInstance::find(void* self, std::int64_t key, std::int64_t bucket, std
   }
 }
 
-void KeyedInstance::process(std::span<const LogRun> runs) {
+void KeyedInstance::process(std::span<const LogRun> runs, const LogOrder& order) {
   taken_ns_ = recorder_.now();
   for (const LogRun& part : runs) {
-    const auto s = static_cast<std::size_t>(part.source);
-    for (std::int64_t row = part.begin; row < part.end; ++row) {  // it may lie in a ring
-      rows_[places_] = row;
-      sources_[places_] = static_cast<std::uint8_t>(s);
-      if (++places_ == kPlaces) run_places();
+    if (part.source == kInterleavedEntry) {
+      const std::uint8_t* const sources = order.of(part.begin);
+      for (std::int64_t i = 0; i < part.end - part.begin; ++i) add_place(sources[i], seen_[sources[i]]++);
+    } else {
+      const auto s = static_cast<std::size_t>(part.source);
+      for (std::int64_t row = part.begin; row < part.end; ++row) add_place(s, row);
+      seen_[s] = part.end;
     }
-    seen_[s] += part.end - part.begin;
   }
   run_places();
 }
@@ -140,6 +141,7 @@ void KeyedInstance::process(std::span<const LogRun> runs) {
 // All places, in stretches of streams that have one layout.
 void KeyedInstance::run_places() {
   const std::size_t count = std::exchange(places_, 0);
+  if (count == 0) return;
   for (std::size_t begin = 0; begin < count;) {
     std::size_t end = count;
     if (!one_layout_) {
@@ -149,6 +151,7 @@ void KeyedInstance::run_places() {
     run(static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end));
     begin = end;
   }
+  last_due_ns_ = due_at(static_cast<std::int64_t>(count) - 1);
 }
 
 void KeyedInstance::run(std::int64_t begin, std::int64_t end) {

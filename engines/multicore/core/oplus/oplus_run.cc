@@ -80,6 +80,8 @@ void OplusRun::prepare() {
     return spec.is_join() ? nullptr : std::make_unique<WindowState>(spec.window, spec.buckets);
   };
   OperatorStage& first = *stages_.front();
+  // Joins of all pairs only count the rows.
+  options_.log.interleaved = !first.spec().is_join();
   std::unique_ptr<Handover> handover;
   if (options_.shared_nothing) {
     handover = std::make_unique<Queues>(first.spec(), options_.tuple_buffer, options_.log, streams_, shapes_, feeds());
@@ -90,6 +92,7 @@ void OplusRun::prepare() {
   first.start(std::move(handover), input);
   LogOptions between = options_.log;
   between.rows_in_flight = options_.link_rows;
+  between.interleaved = true;
   for (std::size_t s = 1; s < stages_.size(); ++s) {
     OperatorStage& before = *stages_[s - 1];
     const bool timed = options_.load && options_.measure;

@@ -66,6 +66,7 @@ TupleQueue::TupleQueue(const OperatorStream& source, std::span<const ColumnShape
   }
   stream_ = source;
   stream_.view = &view_;
+  stream_.mask = mask_;
 }
 
 bool TupleQueue::fits(std::int64_t row, std::int64_t consumed) noexcept {
@@ -150,15 +151,6 @@ void Queues::start(std::int32_t most, std::int32_t) {
   routers_.resize(streams_.size());
   routed_ = std::make_unique<std::atomic<std::int64_t>[]>(streams_.size());
   for (Router& router : routers_) router.masks.resize(kRouteRows);
-}
-
-LogRun Queues::place(const LogRun& part) const noexcept {
-  constexpr auto kMask = static_cast<std::int64_t>(kRows - 1);
-  static_assert((kRows & (kRows - 1)) == 0, "queues are rings of a power of two");
-  LogRun placed = part;
-  placed.begin = part.begin & kMask;
-  placed.end = std::min(placed.begin + (part.end - part.begin), kRows);
-  return placed;
 }
 
 bool Queues::feed(Recorder& recorder, const std::int32_t* owner, std::int32_t active) {

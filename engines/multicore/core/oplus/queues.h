@@ -72,7 +72,6 @@ class Queues final : public Handover {
   WindowState* state(std::int32_t instance) override {
     return receivers_[static_cast<std::size_t>(instance)].state.get();
   }
-  LogRun place(const LogRun& part) const noexcept override;
   bool feed(Recorder& recorder, const std::int32_t* owner, std::int32_t active) override;
   bool call(std::int64_t number) override;
   bool by_decree() const noexcept override { return true; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <ranges>
 #include <stdexcept>
 
 
@@ -130,6 +131,8 @@ bool OperatorStage::read(std::int32_t index) {
     part.begin += worker.skip;
     worker.skip = 0;
     if (worker.pending >= 0) {
+      process(index, worker.batch);  // so that it is known how far each stream has been read
+      worker.batch.clear();
       const std::int64_t before = rows_until(index, part, worker.any, worker.gamma);
       if (before != part.end) {
         at_switch = true;
@@ -137,12 +140,8 @@ bool OperatorStage::read(std::int32_t index) {
         part.end = before;
       }
     }
-    while (part.begin < part.end) {  // in pieces that lie in one piece
-      const LogRun piece = handover_->place(part);
-      worker.batch.push_back(piece);
-      rows += piece.end - piece.begin;
-      part.begin += piece.end - piece.begin;
-    }
+    if (part.begin < part.end) worker.batch.push_back(part);
+    rows += part.end - part.begin;
     if (at_switch) break;
   }
   process(index, worker.batch);
@@ -157,16 +156,23 @@ void OperatorStage::release(std::int32_t index, std::size_t runs) {
   if (from_ != nullptr && from_->starved()) threads_.notify(active_count());
 }
 
-std::int64_t OperatorStage::rows_until(std::int32_t index, LogRun part, bool any, std::int64_t until) {
+std::int64_t OperatorStage::rows_until(std::int32_t index, const LogRun& part, bool any, std::int64_t until) {
   if (!any) return part.begin;
-  const std::int64_t* ts = handover_->streams(index)[static_cast<std::size_t>(part.source)].view->ts.data();
-  while (part.begin < part.end) {
-    const LogRun piece = handover_->place(part);
-    const std::int64_t* first = std::upper_bound(ts + piece.begin, ts + piece.end, until);
-    part.begin += first - (ts + piece.begin);
-    if (first != ts + piece.end) break;
+  const std::span<const OperatorStream> streams = handover_->streams(index);
+  std::int64_t row = part.begin;
+  if (part.source != kInterleavedEntry) {
+    const OperatorStream& stream = streams[static_cast<std::size_t>(part.source)];
+    return *std::ranges::partition_point(std::views::iota(part.begin, part.end),
+                                         [&](std::int64_t one) { return stream.ts(one) <= until; });
   }
-  return part.begin;
+  const std::uint8_t* const sources = handover_->log(index).order().of(part.begin);
+  std::vector<std::int64_t> next(streams.size());
+  for (std::size_t s = 0; s < next.size(); ++s) next[s] = at(index).instance->rows_of(s);
+  for (; row < part.end; ++row) {
+    const std::size_t s = sources[row - part.begin];
+    if (streams[s].ts(next[s]++) > until) break;
+  }
+  return row;
 }
 
 void OperatorStage::process(std::int32_t index, std::span<const LogRun> runs) {
@@ -177,12 +183,7 @@ void OperatorStage::process(std::int32_t index, std::span<const LogRun> runs) {
   for (const LogRun& part : runs) rows += part.end - part.begin;
   const std::int64_t compared = worker.instance->compared();
   const std::int64_t before = meter.recorder.tick();
-  worker.instance->process(runs);
-  if (to_ != nullptr && options_.load) {
-    const LogRun& last = runs.back();
-    const std::span<const std::int64_t> due = handover_->streams(index)[static_cast<std::size_t>(last.source)].view->due;
-    if (!due.empty()) worker.last_due_ns = due[static_cast<std::size_t>(last.end) - 1];
-  }
+  worker.instance->process(runs, handover_->log(index).order());
   if (from_ == nullptr) publish_counts(worker);
   if (!meter.on()) return;
   const std::int64_t after = meter.recorder.tick();
@@ -209,7 +210,7 @@ std::int64_t OperatorStage::due_of_time(std::int32_t index, std::int64_t waterma
   if (!options_.load) return -1;
   // Tuples between operators are timed ahead of those that caused them, and raise watermarks by it before the sources
   // are so far: then it is the last of them that did.
-  if (before_ != nullptr && watermark > first_->at(index).instance->watermark()) return before_->at(index).last_due_ns;
+  if (before_ != nullptr && watermark > first_->at(index).instance->watermark()) return before_->at(index).instance->due_of_last();
   return due_of_watermark(input_.streams, watermark);
 }
 

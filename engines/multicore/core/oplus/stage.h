@@ -87,7 +87,6 @@ class OperatorStage {
     std::unique_ptr<OutputBuffer> out;
     std::unique_ptr<OperatorInstance> instance;
     Causes causes;                           // of the outputs that wait for the next operator, under a load
-    std::int64_t last_due_ns = -1;           // of the tuple that was read last; chains under a load
     std::vector<LogRun> batch;               // runs at hand
     std::int64_t skip = 0;                   // rows of the first unreleased run that are done
     std::int64_t pending = -1;               // switch that was read last and not yet applied
@@ -110,7 +109,7 @@ class OperatorStage {
   void process(std::int32_t index, std::span<const LogRun> runs);
   void advance(std::int32_t index, std::int64_t watermark);
   std::int64_t due_of_time(std::int32_t index, std::int64_t watermark) const noexcept;
-  std::int64_t rows_until(std::int32_t index, LogRun part, bool any, std::int64_t until);
+  std::int64_t rows_until(std::int32_t index, const LogRun& part, bool any, std::int64_t until);
   bool pass_on(std::int32_t index);
   void end(std::int32_t index);
   void leave(std::int32_t index);

@@ -20,7 +20,7 @@ struct Arrived {
 class Standing final : public OperatorInstance {
  public:
   using OperatorInstance::OperatorInstance;
-  void process(std::span<const LogRun>) override {}
+  void process(std::span<const LogRun>, const LogOrder&) override {}
   void advance(std::int64_t, std::int64_t) override {}
   void adopt(const std::int32_t*) override {}
   void settle(std::int64_t watermark, std::int64_t) override { settled = watermark; }
@@ -132,17 +132,13 @@ class Rig {
       reader.watermark = part.end;
       return;
     }
-    while (part.begin < part.end) {
-      const LogRun piece = queues_->place(part);
-      CHECK(piece.begin < piece.end);
-      const StreamView& view = *queues_->streams(i)[static_cast<std::size_t>(part.source)].view;
-      for (std::int64_t row = piece.begin; row < piece.end; ++row) {
-        const auto words = words_of(view.columns.data(), row);
-        CHECK(view.ts[static_cast<std::size_t>(row)] >= reader.watermark);  // what was promised
-        reader.rows.push_back({view.ts[static_cast<std::size_t>(row)], part.source, {words.begin(), words.end()},
-                               static_cast<const std::int64_t*>(view.columns[4])[row]});
-      }
-      part.begin += piece.end - piece.begin;
+    const OperatorStream& stream = queues_->streams(i)[static_cast<std::size_t>(part.source)];
+    for (std::int64_t row = part.begin; row < part.end; ++row) {
+      const std::size_t item = stream.item(row);
+      const auto words = words_of(stream.view->columns.data(), static_cast<std::int64_t>(item));
+      CHECK(stream.ts(row) >= reader.watermark);  // what was promised
+      reader.rows.push_back({stream.ts(row), part.source, {words.begin(), words.end()},
+                             static_cast<const std::int64_t*>(stream.view->columns[4])[item]});
     }
   }
 
