@@ -22,7 +22,7 @@ from pathlib import Path
 from benchmarks.program import FOLDER, build_program
 
 PROGRAM = FOLDER / "ordered_log_bench"
-FORMS = ("order", "scalegate")
+FORMS = ("order", "interleaved", "scalegate")
 TIMEOUT_S = 300.0
 
 

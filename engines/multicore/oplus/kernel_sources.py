@@ -4,7 +4,7 @@ Each is the source of one function of core/oplus/kernel.h.
 """
 
 # In three passes over the places: the keys of all of them, the cache lines that they will need, the
-# updates. Of overlapping windows only `last` changes from tuple to tuple: the earliest is given.
+# updates.
 PROCESS = """\
 open_out, room, close_out = open_emitter(OUTPUT)
 open_keys, clear_keys, close_keys = open_key_set(KEYS)
@@ -21,7 +21,6 @@ def process(view, begin, end, out_address):
     sources = pointer_at(view, 7)
     key_ends = pointer_at(view, 8)
     tables = pointer_at(view, 9)
-    slots = load(view, 10, int64)
     keys = open_keys(keys_address)
     known = begin
     while known < end:
@@ -35,16 +34,16 @@ def process(view, begin, end, out_address):
             break
         store_word(key_ends, known, count_keys(keys))
         known += 1
-    if load(view, 13, int64) != 0 and known > begin:
+    if load(view, 12, int64) != 0 and known > begin:
         wanted = load(key_ends, known - 1, int64)
-        for slot in range(slots):
+        for slot in range({slots}):
             for k in range(wanted):
-                prefetch_slot(tables, bucket_at(keys, k) * slots + slot, key_at(keys, k))
+                prefetch_slot(tables, bucket_at(keys, k) * {slots} + slot, hash_at(keys, k))
             for k in range(wanted):
-                prefetch_entry(tables, bucket_at(keys, k) * slots + slot, key_at(keys, k), STRIDE)
+                prefetch_entry(tables, bucket_at(keys, k) * {slots} + slot, hash_at(keys, k), STRIDE)
     out = open_out(out_address)
-    left = load(view, 11, int64)
-    last = left
+    left = load(view, 10, int64)
+    last = left  # window of the tuple
     k = 0
     i = begin
     while i < known:
@@ -53,32 +52,7 @@ def process(view, begin, end, out_address):
 {pointers}
         t = {tuple}
         keys_end = load(key_ends, i, int64)
-{windows_of}
-        if {room} > 0 and room(out) < (keys_end - k) * {room} * ((last - left) // ADVANCE + 1):
-            break
-        slot = load(view, 12, int64)
-        window = left
-        while window <= last:
-            set_stamp(out, window + SIZE)
-            for j in range(k, keys_end):
-                number = bucket_at(keys, j) * slots + slot
-                found = find_entry(tables, number, key_at(keys, j), STRIDE)
-                if is_null(found):
-                    found = call_find(
-                        find, instance, key_at(keys, j), bucket_at(keys, j), window, stamp + i - begin
-                    )
-                elif load(found, 0, int64) == stamp + i - begin:
-                    found = no_entry()
-                else:
-                    store_word(found, 0, stamp + i - begin)
-                    found = offset(found, HEAD)
-                if not is_null(found):
-{at_touch}
-                    user({windows}, t, out)
-            window += ADVANCE
-            slot += 1
-            if slot == slots:
-                slot = 0
+{in_windows}
         k = keys_end
         i += 1
     close_out(out, out_address)
@@ -86,15 +60,56 @@ def process(view, begin, end, out_address):
     return i + 1
 """
 
-LAST_OF_MANY = """\
-        if t.ts >= last + ADVANCE:
-            last = floor(t.ts, ADVANCE) * ADVANCE
+# What becomes of tuple t at place i, with keys [k, keys_end), in the window that begins at `window`.
+UPDATE = """\
+        set_stamp(out, window + SIZE)
+        for j in range(k, keys_end):
+            number = bucket_at(keys, j) * {slots} + slot
+            found = find_entry(tables, number, key_at(keys, j), hash_at(keys, j), STRIDE)
+            if is_null(found):
+                found = call_find(
+                    find, instance, key_at(keys, j), bucket_at(keys, j), window, stamp + i - begin
+                )
+            elif load(found, 0, int64) == stamp + i - begin:
+                found = no_entry()
+            else:
+                store_word(found, 0, stamp + i - begin)
+                found = offset(found, HEAD)
+            if not is_null(found):
+{at_touch}
+                user({windows}, t, out)
 """
 
-# No window is the earliest alive: the one of a key is where it was touched last.
-LEFT_OF_LAZY = """\
-        left = (floor(t.ts - SIZE, ADVANCE) + 1) * ADVANCE
-        last = left
+ROOM = """\
+        if room(out) < (keys_end - k) * {room}:
+            break
+"""
+
+ONE_WINDOW = """\
+        window = left
+        slot = 0
+{update}
+"""
+
+# Of single windows that leave no trace none is the earliest: that of a key is where it was touched last.
+LAZY_WINDOW = """\
+        window = (floor(t.ts - SIZE, ADVANCE) + 1) * ADVANCE
+        slot = 0
+{update}
+"""
+
+# The earliest is given, and the slot of its tables.
+OVERLAPPING_WINDOWS = """\
+        if t.ts >= last + ADVANCE:
+            last = floor(t.ts, ADVANCE) * ADVANCE
+        slot = load(view, 11, int64)
+        window = left
+        while window <= last:
+{update}
+            window += ADVANCE
+            slot += 1
+            if slot == {slots}:
+                slot = 0
 """
 
 ROUTE = """\

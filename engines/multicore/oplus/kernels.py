@@ -143,10 +143,8 @@ class OperatorKernels:
         source = operator_sources.PROCESS.format(
             pointers=textwrap.indent(self._pointers("columns", "", layout), "    "),
             tuple=self._tuple_source("row", "", layout),
-            windows_of=_windows_of(operator),
-            at_touch="\n".join(self._touch_source()),
-            room=operator.max_outputs if operator.emits_on_update else 0,
-            windows=self._windows_source("found"),
+            slots=_slots(operator),
+            in_windows=self._in_windows(),
         )
         functions: _Functions = {
             "user_keys": ("keys", operator.keys),
@@ -279,6 +277,7 @@ class OperatorKernels:
                 "refused_keys": keyset.refused_keys,
                 "key_at": keyset.key_at,
                 "bucket_at": keyset.bucket_at,
+                "hash_at": keyset.hash_at,
             }
             where = f"operator {self._operator.name}"
             extra = () if self._operator.bucket is None else (self._operator.bucket,)
@@ -323,12 +322,29 @@ class OperatorKernels:
                 parts.append(f"carray({prefix}ts_column, (0,), TYPE_{name})")
         return f"Tuple({', '.join(parts)})"
 
-    def _touch_source(self) -> list[str]:
-        if not _lazy(self._operator):
-            return []
-        touch = [f"{' ' * 20}w = {self._windows_source('found')}"]
-        touch += [f"{' ' * 20}w[{i}].left = left" for i in range(len(self._operator.inputs))]
-        return touch
+    def _in_windows(self) -> str:
+        """Return the lines that update the windows of a tuple."""
+        operator = self._operator
+        slots = _slots(operator)
+        touch = []
+        if _lazy(operator):
+            touch = [f"w = {self._windows_source('found')}"]
+            touch += [f"w[{i}].left = window" for i in range(len(operator.inputs))]
+        update = operator_sources.UPDATE.format(
+            slots=slots,
+            at_touch=textwrap.indent("\n".join(touch), " " * 16),
+            windows=self._windows_source("found"),
+        )
+        room = ""
+        if operator.emits_on_update:  # in one window: operators with overlapping ones do not
+            room = operator_sources.ROOM.format(room=operator.max_outputs)
+        if _lazy(operator):
+            return room + operator_sources.LAZY_WINDOW.format(update=update)
+        if slots == 1:
+            return room + operator_sources.ONE_WINDOW.format(update=update)
+        return operator_sources.OVERLAPPING_WINDOWS.format(
+            slots=slots, update=textwrap.indent(update, "    ")
+        )
 
     def _windows_source(self, address: str) -> str:
         width = window_dtype(self._operator).itemsize
@@ -345,12 +361,10 @@ def _lazy(operator: Operator) -> bool:
     return traceless and operator.window.type == SINGLE
 
 
-def _windows_of(operator: Operator) -> str:
-    """Return the lines that say in which windows, from `left` to `last`, tuple t is."""
-    if _lazy(operator):
-        return operator_sources.LEFT_OF_LAZY
-    overlapping = operator.window.type != SINGLE and operator.window.advance < operator.window.size
-    return operator_sources.LAST_OF_MANY if overlapping else ""
+def _slots(operator: Operator) -> int:
+    """Return how many windows of a key can be alive at once: so many tables has a bucket."""
+    window = operator.window
+    return 1 if window.type == SINGLE else -(-window.size // window.advance)
 
 
 def _zero_source(operator: Operator) -> list[str]:

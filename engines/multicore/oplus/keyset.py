@@ -15,6 +15,7 @@ from numba.core.extending import models, overload_method, register_model
 from numba.extending import intrinsic
 
 COLUMNS, COUNT, CAPACITY, REFUSED, OWNER, ME = 0, 8, 16, 24, 32, 40
+_COLUMNS = (("keys", types.int64), ("buckets", types.int32), ("hashes", types.uint64))
 
 
 @njit(forceinline=True, error_model="numpy", nogil=True)
@@ -27,7 +28,7 @@ def mix_key(key: Any) -> Any:
 
 
 def bucket_function(buckets: int, bucket: Any | None) -> Any:
-    """Return the compiled function from a key to its bucket.
+    """Return the compiled function from a key and its hash to its bucket.
 
     Args:
         buckets: number of buckets.
@@ -38,13 +39,13 @@ def bucket_function(buckets: int, bucket: Any | None) -> Any:
     if bucket is None:
 
         @njit(forceinline=True, error_model="numpy", nogil=True)
-        def hashed(key: Any) -> Any:
-            return np.int64(mix_key(key) % count)
+        def hashed(key: Any, mixed: Any) -> Any:
+            return np.int64(mixed % count)
 
         return hashed
 
     @njit(forceinline=True, error_model="numpy", nogil=True)
-    def given(key: Any) -> Any:
+    def given(key: Any, mixed: Any) -> Any:
         return np.int64(bucket(key)) % signed
 
     return given
@@ -53,7 +54,7 @@ def bucket_function(buckets: int, bucket: Any | None) -> Any:
 class KeySetType(types.Type):
     """Numba type of the key set of one operator; `to_bucket` is its compiled bucket function."""
 
-    def __init__(self, name: str, to_bucket: Callable[[Any], Any]) -> None:
+    def __init__(self, name: str, to_bucket: Callable[[Any, Any], Any]) -> None:
         self.to_bucket = to_bucket
         super().__init__(name=f"KeySet({name})")
 
@@ -64,6 +65,7 @@ class _KeySetModel(models.StructModel):
         members = [
             ("keys", types.CPointer(types.int64)),
             ("buckets", types.CPointer(types.int32)),
+            ("hashes", types.CPointer(types.uint64)),
             ("count", types.CPointer(types.int64)),
             ("refused", types.CPointer(types.int64)),
             ("capacity", types.int64),
@@ -93,7 +95,7 @@ def open_key_set(key_set: KeySetType) -> tuple[Any, Any, Any]:
             table = builder.inttoptr(
                 builder.load(_word(builder, args[0], COLUMNS)), byte_pointer.as_pointer()
             )
-            for i, (name, element) in enumerate((("keys", types.int64), ("buckets", types.int32))):
+            for i, (name, element) in enumerate(_COLUMNS):
                 column = builder.load(builder.gep(table, [ir.Constant(ir.IntType(64), i)]))
                 wanted = context.get_value_type(types.CPointer(element))
                 setattr(keys, name, builder.bitcast(column, wanted))
@@ -150,47 +152,47 @@ count_keys = _reader("count", types.int64)
 refused_keys = _reader("refused", types.int64)
 
 
-def _element(name: str, element: Any) -> Any:
+def _element(name: str, element: Any, result: Any = types.int64) -> Any:
     @intrinsic
     def read(typingctx: Any, keys: Any, index: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             proxy = cgutils.create_struct_proxy(keys)(context, builder, value=args[0])
             value = builder.load(builder.gep(getattr(proxy, name), [args[1]]))
-            return context.cast(builder, value, element, types.int64)
+            return context.cast(builder, value, element, result)
 
-        return types.int64(keys, types.int64), codegen
+        return result(keys, types.int64), codegen
 
     return read
 
 
 key_at = _element("keys", types.int64)
 bucket_at = _element("buckets", types.int32)
+hash_at = _element("hashes", types.uint64, types.uint64)
 
 
 @intrinsic
-def _append(typingctx: Any, keys: Any, key: Any, bucket: Any) -> Any:
+def _append(typingctx: Any, keys: Any, key: Any, bucket: Any, mixed: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         proxy = cgutils.create_struct_proxy(keys)(context, builder, value=args[0])
-        zero = ir.Constant(ir.IntType(64), 0)
-        everybody = builder.icmp_signed("<", proxy.me, zero)
-        owner = builder.sext(builder.load(builder.gep(proxy.owner, [args[2]])), ir.IntType(64))
+        word = ir.IntType(64)
+        everybody = builder.icmp_signed("<", proxy.me, ir.Constant(word, 0))
+        owner = builder.sext(builder.load(builder.gep(proxy.owner, [args[2]])), word)
         mine = builder.or_(everybody, builder.icmp_signed("==", owner, proxy.me))
         count = builder.load(proxy.count)
         fits = builder.icmp_signed("<", count, proxy.capacity)
-        one_if_mine = builder.zext(mine, ir.IntType(64))
-        with builder.if_else(fits, likely=True) as (room, full):
-            with room:
-                # Written whosever it is, and kept if it is ours: a branch on that is a coin's toss.
-                builder.store(args[1], builder.gep(proxy.keys, [count]))
-                narrow = builder.trunc(args[2], ir.IntType(32))
-                builder.store(narrow, builder.gep(proxy.buckets, [count]))
-                builder.store(builder.add(count, one_if_mine), proxy.count)
-            with full:
-                refused = builder.add(builder.load(proxy.refused), one_if_mine)
-                builder.store(refused, proxy.refused)
+        # Written whosever it is, and kept if it is ours: a branch on that is a coin's toss. What
+        # does not fit goes to the slot behind the last.
+        at = builder.select(fits, count, proxy.capacity)
+        builder.store(args[1], builder.gep(proxy.keys, [at]))
+        narrow = builder.trunc(args[2], ir.IntType(32))
+        builder.store(narrow, builder.gep(proxy.buckets, [at]))
+        builder.store(args[3], builder.gep(proxy.hashes, [at]))
+        for slot, counts in ((proxy.count, fits), (proxy.refused, builder.not_(fits))):
+            one = builder.zext(builder.and_(mine, counts), word)
+            builder.store(builder.add(builder.load(slot), one), slot)
         return context.get_dummy_value()
 
-    return types.void(keys, types.int64, types.int64), codegen
+    return types.void(keys, types.int64, types.int64, types.uint64), codegen
 
 
 @overload_method(KeySetType, "add")
@@ -198,6 +200,7 @@ def _add(out: Any, key: Any) -> Any:
     to_bucket = out.to_bucket
 
     def add(out: Any, key: Any) -> None:
-        _append(out, np.int64(key), to_bucket(np.int64(key)))
+        mixed = mix_key(np.int64(key))
+        _append(out, np.int64(key), to_bucket(np.int64(key), mixed), mixed)
 
     return add

@@ -12,7 +12,6 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from engines.multicore.kernels.memory import load, offset, pointer_at
-from engines.multicore.oplus.keyset import mix_key
 
 TABLE_BYTES = 64
 """Of a `WindowTable`, which begins with its `WindowIndex`."""
@@ -47,18 +46,26 @@ def _prefetch(typingctx: Any, address: Any) -> Any:
 
 
 @njit(forceinline=True, error_model="numpy", nogil=True)
-def _first_slot(table: Any, key: Any) -> Any:
-    return np.int64(mix_key(key) >> load(table, SHIFT, np.uint64))
+def _first_slot(table: Any, mixed: Any) -> Any:
+    return np.int64(mixed >> load(table, SHIFT, np.uint64))
 
 
 @njit(forceinline=True, error_model="numpy", nogil=True)
-def find_entry(tables: Any, number: Any, key: Any, stride: Any) -> Any:
-    """Return the entry of a key in table `number`, null when there is none; `stride`: its bytes."""
+def find_entry(tables: Any, number: Any, key: Any, mixed: Any, stride: Any) -> Any:
+    """Return the entry of a key in table `number`, null when there is none.
+
+    Args:
+        tables: the first one.
+        number: which.
+        key: what to look for.
+        mixed: its hash.
+        stride: bytes of an entry.
+    """
     table = offset(tables, number * TABLE_BYTES)
     slots = pointer_at(table, SLOTS)
     entries = pointer_at(table, ENTRIES)
     mask = load(table, MASK, np.int64)
-    at = _first_slot(table, key)
+    at = _first_slot(table, mixed)
     while True:
         entry_number = np.int64(load(slots, at, np.uint32))
         if entry_number == 0:
@@ -70,17 +77,17 @@ def find_entry(tables: Any, number: Any, key: Any, stride: Any) -> Any:
 
 
 @njit(forceinline=True, error_model="numpy", nogil=True)
-def prefetch_slot(tables: Any, number: Any, key: Any) -> None:
+def prefetch_slot(tables: Any, number: Any, mixed: Any) -> None:
     """Ask for the slot where the search of a key begins."""
     table = offset(tables, number * TABLE_BYTES)
-    _prefetch(offset(pointer_at(table, SLOTS), 4 * _first_slot(table, key)))
+    _prefetch(offset(pointer_at(table, SLOTS), 4 * _first_slot(table, mixed)))
 
 
 @njit(forceinline=True, error_model="numpy", nogil=True)
-def prefetch_entry(tables: Any, number: Any, key: Any, stride: Any) -> None:
+def prefetch_entry(tables: Any, number: Any, mixed: Any, stride: Any) -> None:
     """Ask for the entry that the search of a key meets first, or for where the next one is made."""
     table = offset(tables, number * TABLE_BYTES)
     slots = pointer_at(table, SLOTS)
-    entry_number = np.int64(load(slots, _first_slot(table, key), np.uint32))
+    entry_number = np.int64(load(slots, _first_slot(table, mixed), np.uint32))
     if entry_number != 0:
         _prefetch(offset(pointer_at(table, ENTRIES), (entry_number - 1) * stride))

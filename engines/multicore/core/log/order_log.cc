@@ -27,7 +27,7 @@ OrderLog::OrderLog(const LogOptions& options)
       rows_(static_cast<std::size_t>(kMaxLogSources)),
       lines_(static_cast<std::size_t>(kMaxLogSources)),
       entries_(ring_size(options.entries, "entries")),
-      order_(options.interleaved ? kPlaces : 0),
+      order_(options.interleaved ? ring_size(std::clamp(options.rows_in_flight, kLeastPlaces, kMostPlaces), "places") : 0),
       seen_(static_cast<std::size_t>(kMaxLogReaders)) {
   if (options.rows_in_flight < 1) {
     throw std::invalid_argument("rows_in_flight is " + std::to_string(options.rows_in_flight) + ", wanted at least 1");
@@ -187,13 +187,10 @@ bool OrderLog::append_rows() noexcept {
 }
 
 std::size_t OrderLog::append_interleaved(LogRun& entry) noexcept {
-  constexpr auto kSize = static_cast<std::int64_t>(kPlaces);
-  if (kSize - (placed_ - places_kept_) < static_cast<std::int64_t>(kPlacesAtOnce)) {
-    places_kept_ = readers_.places(placed_);
-  }
-  const std::int64_t at = placed_ & (kSize - 1);
-  const std::int64_t room = std::min({kSize - (placed_ - places_kept_), kSize - at,
-                                      static_cast<std::int64_t>(kPlacesAtOnce)});
+  const std::int64_t size = std::ssize(order_);
+  if (size - (placed_ - places_kept_) < kPlacesAtOnce) places_kept_ = readers_.places(placed_);
+  const std::int64_t at = placed_ & (size - 1);
+  const std::int64_t room = std::min({size - (placed_ - places_kept_), size - at, kPlacesAtOnce});
   if (room == 0) return 0;
   std::uint8_t* const places = order_.data() + at;
   const std::size_t count = merger_.interleave(places, static_cast<std::size_t>(room));

@@ -38,13 +38,14 @@ class OrderLog : public TupleBuffer {
   std::span<const LogRun> read(int reader) override;
   void release(int reader, std::size_t runs) override;
   bool ended(int reader) override;
+  std::int64_t next_row(int reader, int source) const override { return readers_.rows(reader, source); }
   const LogColumns& columns(std::int32_t source) const override { return rows_[static_cast<std::size_t>(source)]; }
-  LogOrder order() const override { return {order_.data(), kPlaces - 1}; }
+  LogOrder order() const override { return {order_.data(), order_.size() - 1}; }
 
  protected:
   static constexpr std::size_t kPiece = 256;  // runs appended before readers are shown them
-  static constexpr std::size_t kPlaces = 1 << 16;       // of interleaved rows
-  static constexpr std::size_t kPlacesAtOnce = 1 << 10;  // appended before readers are shown them
+  static constexpr std::int64_t kLeastPlaces = 1 << 6, kMostPlaces = 1 << 16;  // of interleaved rows
+  static constexpr std::int64_t kPlacesAtOnce = 1 << 10;  // appended before readers are shown them
 
   // Appends what the last gather found ready, as far as there is room. Returns whether it appended anything.
   virtual bool append_rows() noexcept;

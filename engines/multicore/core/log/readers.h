@@ -67,6 +67,11 @@ class LogReaders {
     return slot(reader).next.load(std::memory_order_relaxed);  // relaxed: own store, or handed over with the slot
   }
 
+  // Rows of a source that the reader has released. Its own thread.
+  std::int64_t rows(int reader, int source) const noexcept {
+    return slot(reader).released[static_cast<std::size_t>(source)].load(std::memory_order_relaxed);  // relaxed: own store
+  }
+
   // Its place in the order, as `position`.
   std::int64_t places_of(int reader) const noexcept { return slot(reader).places.load(std::memory_order_relaxed); }
 

@@ -48,6 +48,7 @@ class ScaleGate final : public TupleBuffer {
   std::span<const LogRun> read(int reader) override;
   void release(int reader, std::size_t runs) override;
   bool ended(int reader) override;
+  std::int64_t next_row(int reader, int source) const override { return readers_.rows(reader, source); }
   const LogColumns& columns(std::int32_t source) const override { return rows_[static_cast<std::size_t>(source)]; }
 
  private:

@@ -132,6 +132,10 @@ class TupleBuffer {
   // The reader is done with the first `runs` of what `read` returned last, and with their rows.
   virtual void release(int reader, std::size_t runs) = 0;
 
+  // Returns the row of the source that follows those released: where an interleaved entry goes on. The reader's own
+  // thread.
+  virtual std::int64_t next_row(int reader, int source) const = 0;
+
   // Returns whether all sources are closed and the reader has released everything. True stays true.
   virtual bool ended(int reader) = 0;
 

@@ -218,11 +218,7 @@ class KeyedInstance final : public OperatorInstance {
   static constexpr std::size_t kPlaces = 128;  // of the log that a kernel is given at once, at most
 
   static void* find(void* self, std::int64_t key, std::int64_t bucket, std::int64_t left, std::int64_t stamp);
-  void add_place(std::size_t stream, std::int64_t row) {
-    rows_[places_] = static_cast<std::int64_t>(streams_[stream].item(row));
-    sources_[places_] = static_cast<std::uint8_t>(stream);
-    if (++places_ == kPlaces) run_places();
-  }
+  void add_places(std::int64_t count);
   void run_places();
   void run(std::int64_t begin, std::int64_t end);
   std::int64_t ts_at(std::int64_t place) const noexcept {
@@ -251,7 +247,8 @@ class KeyedInstance final : public OperatorInstance {
   std::int64_t words_ = 0;
   std::vector<std::int64_t> key_column_;
   std::vector<std::int32_t> bucket_column_;
-  void* key_columns_[2] = {nullptr, nullptr};
+  std::vector<std::uint64_t> hash_column_;
+  void* key_columns_[3] = {nullptr, nullptr, nullptr};
   KeySet keys_{};
   // The tuples at hand: of each place its row, as item of the columns, and its stream.
   std::array<std::int64_t, kPlaces> rows_;
@@ -259,6 +256,7 @@ class KeyedInstance final : public OperatorInstance {
   std::array<std::int64_t, kPlaces> key_ends_;
   std::size_t places_ = 0;
   std::vector<const void* const*> columns_;  // of each stream
+  std::vector<std::uint64_t> masks_;         // likewise, as OperatorStream has it
   bool one_layout_;                          // of all streams
   InstanceView view_{};
   bool lazy_;                 // windows expire without a trace: nothing to do then

@@ -13,7 +13,7 @@ namespace lab {
 
 // Where f_MK adds the keys of one tuple: those of the buckets that `owner` gives to `me`, or all when `me` < 0.
 struct KeySet {
-  void* const* columns;  // int64 keys, int32 buckets
+  void* const* columns;  // int64 keys, int32 buckets, uint64 hashes: `capacity` of each and one more, for scratch
   std::int64_t count;
   std::int64_t capacity;
   std::int64_t refused;  // keys without room: the tuple is done again with more
@@ -41,7 +41,6 @@ struct InstanceView {
   std::int64_t* key_ends;  // scratch, one for each place: the end of its keys
   // The window tables: that of a bucket and a window is number bucket x slots + slot.
   const WindowTable* tables;
-  std::int64_t slots;
   std::int64_t left;       // of the earliest window that is alive; unless windows expire without a trace and are single
   std::int64_t slot;       // of that window
   std::int64_t prefetch;   // not 0: tables are larger than the caches
@@ -50,9 +49,8 @@ static_assert(offsetof(InstanceView, expire_at) == 8 && offsetof(InstanceView, s
 static_assert(offsetof(InstanceView, instance) == 24 && offsetof(InstanceView, find) == 32);
 static_assert(offsetof(InstanceView, streams) == 40 && offsetof(InstanceView, rows) == 48);
 static_assert(offsetof(InstanceView, sources) == 56 && offsetof(InstanceView, key_ends) == 64);
-static_assert(offsetof(InstanceView, tables) == 72 && offsetof(InstanceView, slots) == 80);
-static_assert(offsetof(InstanceView, left) == 88 && offsetof(InstanceView, slot) == 96);
-static_assert(offsetof(InstanceView, prefetch) == 104);
+static_assert(offsetof(InstanceView, tables) == 72 && offsetof(InstanceView, left) == 80);
+static_assert(offsetof(InstanceView, slot) == 88 && offsetof(InstanceView, prefetch) == 96);
 
 // Algorithm 2's handleInputTuple for places [begin, end), whose streams have one layout; returns the first place not
 // processed: one at which windows expire, or for which there is no room.

@@ -20,8 +20,11 @@ class KeyRouter {
                      std::uint64_t* masks);
 
  private:
+  void grow(std::size_t wanted);
+
   std::vector<std::int64_t> keys_;  // scratch: what f_MK gives
   std::vector<std::int32_t> buckets_;
+  std::vector<std::uint64_t> hashes_;
 };
 
 }  // namespace lab

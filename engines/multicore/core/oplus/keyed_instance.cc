@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -11,6 +12,7 @@ namespace {
 
 constexpr std::int64_t kFirstKeys = 256;
 constexpr std::int64_t kMostKeys = std::int64_t{1} << 28;
+constexpr std::int64_t kCachedBytes = 1 << 19;  // of entries: more of them lie beyond the second-level cache
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
@@ -25,7 +27,10 @@ KeyedInstance::KeyedInstance(std::int32_t index, const OperatorSpec& spec, std::
   static_assert(kMaxLogSources <= 256, "a source is a byte");
   grow_keys(kFirstKeys);
   keys_.me = index;
-  for (const OperatorStream& stream : streams) columns_.push_back(stream.view->columns.data());
+  for (const OperatorStream& stream : streams) {
+    columns_.push_back(stream.view->columns.data());
+    masks_.push_back(stream.mask);
+  }
   view_.keys = &keys_;
   view_.instance = this;
   view_.find = &KeyedInstance::find;
@@ -35,15 +40,17 @@ KeyedInstance::KeyedInstance(std::int32_t index, const OperatorSpec& spec, std::
   view_.sources = sources_.data();
   view_.key_ends = key_ends_.data();
   view_.tables = state.tables();
-  view_.slots = state.slots();
 }
 
 void KeyedInstance::grow_keys(std::int64_t wanted) {
   if (wanted > kMostKeys) throw std::runtime_error("a tuple has more than 2^28 keys");
-  key_column_.resize(static_cast<std::size_t>(wanted));
-  bucket_column_.resize(static_cast<std::size_t>(wanted));
+  const std::size_t size = static_cast<std::size_t>(wanted) + 1;
+  key_column_.resize(size);
+  bucket_column_.resize(size);
+  hash_column_.resize(size);
   key_columns_[0] = key_column_.data();
   key_columns_[1] = bucket_column_.data();
+  key_columns_[2] = hash_column_.data();
   keys_.columns = key_columns_;
   keys_.capacity = wanted;
 }
@@ -126,16 +133,29 @@ void* KeyedInstance::find(void* self, std::int64_t key, std::int64_t bucket, std
 void KeyedInstance::process(std::span<const LogRun> runs, const LogOrder& order) {
   taken_ns_ = recorder_.now();
   for (const LogRun& part : runs) {
-    if (part.source == kInterleavedEntry) {
-      const std::uint8_t* const sources = order.of(part.begin);
-      for (std::int64_t i = 0; i < part.end - part.begin; ++i) add_place(sources[i], seen_[sources[i]]++);
-    } else {
-      const auto s = static_cast<std::size_t>(part.source);
-      for (std::int64_t row = part.begin; row < part.end; ++row) add_place(s, row);
-      seen_[s] = part.end;
+    if (part.source != kInterleavedEntry) seen_[static_cast<std::size_t>(part.source)] = part.begin;
+    const std::uint8_t* const sources = part.source == kInterleavedEntry ? order.of(part.begin) : nullptr;
+    for (std::int64_t done = 0; done < part.end - part.begin;) {
+      const std::int64_t count = std::min<std::int64_t>(part.end - part.begin - done, kPlaces - places_);
+      if (sources != nullptr) {
+        std::memcpy(sources_.data() + places_, sources + done, static_cast<std::size_t>(count));
+      } else {
+        std::memset(sources_.data() + places_, part.source, static_cast<std::size_t>(count));
+      }
+      add_places(count);
+      done += count;
     }
   }
   run_places();
+}
+
+// So many more, whose sources are there: their next rows.
+void KeyedInstance::add_places(std::int64_t count) {
+  for (const std::size_t end = places_ + static_cast<std::size_t>(count); places_ < end; ++places_) {
+    const std::size_t s = sources_[places_];
+    rows_[places_] = static_cast<std::int64_t>(static_cast<std::uint64_t>(seen_[s]++) & masks_[s]);
+  }
+  if (places_ == kPlaces) run_places();
 }
 
 // All places, in stretches of streams that have one layout.
@@ -165,6 +185,7 @@ void KeyedInstance::run(std::int64_t begin, std::int64_t end) {
   while (begin < end) {
     if (ts_at(begin) >= view_.expire_at) advance(ts_at(begin), due_at(begin));
     view_.stamp = stamp_;
+    view_.prefetch = live_ * spec_.entry_bytes > kCachedBytes ? 1 : 0;
     Emit* emit = out_.open(std::min(room, out_.chunk_rows()));
     const std::int64_t next = kernel(&view_, begin, end, emit) - 1;
     ++kernel_calls_;

@@ -66,11 +66,12 @@ void publish_all(Trial& trial, int source, std::int64_t batch) {
   tell(trial.readers);
 }
 
-// Returns the sum of all timestamps; throws when they are out of order.
+// Returns the sum of all timestamps, -1 when they are out of order.
 std::int64_t read_all(Trial& trial, int reader) {
   lab::Parker& parker = trial.readers[static_cast<std::size_t>(reader)];
   lab::Backoff backoff(trial.spins, 4);
   std::vector<const lab::LogColumns*> columns;  // looked up once: the log's function is virtual
+  std::vector<std::int64_t> next(trial.ts.size(), 0);
   for (int s = 0; s < static_cast<int>(trial.ts.size()); ++s) {
     columns.push_back(&trial.log->columns(s));
   }
@@ -82,6 +83,18 @@ std::int64_t read_all(Trial& trial, int reader) {
     if (!runs.empty()) {
       backoff.reset();
       for (const lab::LogRun& run : runs) {
+        if (run.source == lab::kInterleavedEntry) {
+          const std::uint8_t* const sources = trial.log->order().of(run.begin);
+          for (std::int64_t i = 0; i < run.end - run.begin; ++i) {
+            const std::size_t s = sources[i];
+            const std::int64_t ts = columns[s]->ts[static_cast<std::uint64_t>(next[s]++) & columns[s]->mask];
+            ordered = ordered && ts > last;
+            last = ts;
+            sum += ts;
+          }
+          continue;
+        }
+        next[static_cast<std::size_t>(run.source)] = run.end;
         const lab::LogColumns& from = *columns[static_cast<std::size_t>(run.source)];
         ordered = ordered && from.ts[static_cast<std::uint64_t>(run.begin) & from.mask] > last;
         for (std::int64_t i = run.begin; i < run.end; ++i) sum += from.ts[static_cast<std::uint64_t>(i) & from.mask];
@@ -128,7 +141,8 @@ Result run(const std::string& form, int sources, int readers, std::int64_t batch
   lab::LogOptions options;
   options.watermarks = false;
   if (entries > 0) options.entries = entries;
-  trial.log = lab::make_tuple_buffer(form, options);
+  options.interleaved = form == "interleaved";
+  trial.log = lab::make_tuple_buffer(options.interleaved ? "order" : form, options);
   trial.sources = std::vector<lab::Parker>(static_cast<std::size_t>(sources));
   trial.readers = std::vector<lab::Parker>(static_cast<std::size_t>(readers));
   trial.spins = static_cast<int>(std::thread::hardware_concurrency()) >= sources + readers ? 50 : 0;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "check.h"
+#include "log/tests/forms.h"
 #include "run/parker.h"
 
 namespace {
@@ -64,7 +65,7 @@ Feed make_feed(std::mt19937_64& random, std::int64_t count, std::int64_t start, 
 class Run {
  public:
   explicit Run(const Case& what)
-      : log_(lab::make_tuple_buffer(what.form, what.options)),
+      : log_(lab::test::make_form(what.form, what.options)),
         parkers_(static_cast<std::size_t>(lab::kMaxLogReaders)),
         source_parkers_(static_cast<std::size_t>(lab::kMaxLogSources)) {}
 
@@ -167,7 +168,7 @@ class Run {
       }
       backoff.reset();
       const std::size_t some = random() % 3 == 0 ? 1 + random() % runs.size() : runs.size();
-      for (const LogRun& run : runs.first(some)) record(run, seen);
+      record(reader, runs.first(some), seen);
       log_->release(reader, some);
       tell_sources();
       if (stop && stop()) return;
@@ -175,19 +176,17 @@ class Run {
   }
 
  private:
-  void record(const LogRun& run, std::vector<Seen>& seen) {
-    if (run.source == lab::kWatermarkEntry) return;
-    if (run.source == lab::kControlEntry) {
-      seen.push_back({run.end, kControl, run.begin});
-      return;
-    }
-    const lab::LogColumns& from = log_->columns(run.source);
-    for (std::int64_t r = run.begin; r < run.end; ++r) {
+  void record(int reader, std::span<const LogRun> runs, std::vector<Seen>& seen) {
+    const auto add_row = [&](std::int32_t source, std::int64_t r) {
+      const lab::LogColumns& from = log_->columns(source);
       const auto at = static_cast<std::uint64_t>(r) & from.mask;
       const std::int64_t row = static_cast<const std::int64_t*>(from.columns[0])[at];
       CHECK_EQ(row, r);
-      seen.push_back({from.ts[at], run.source, row});
-    }
+      seen.push_back({from.ts[at], source, row});
+    };
+    lab::test::each_row(*log_, reader, runs, add_row, [&](const LogRun& run) {
+      if (run.source == lab::kControlEntry) seen.push_back({run.end, kControl, run.begin});
+    });
   }
 
   std::unique_ptr<lab::TupleBuffer> log_;
@@ -385,7 +384,7 @@ void sources_and_readers_come_and_go(const Case& what, std::int64_t rows, std::u
 
 int main() {
   const int rounds = lab::test::stress_rounds(1);
-  for (const std::string form : {"order", "scalegate"}) {
+  for (const std::string& form : lab::test::kForms) {
     for (const auto& [sources, readers] : {std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}, {3, 3}, {4, 4}, {8, 8}}) {
       for (const std::int64_t batch : {1, 64}) {
         for (int round = 0; round < rounds; ++round) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "check.h"
+#include "log/tests/forms.h"
 
 namespace {
 
@@ -28,7 +29,7 @@ struct Row {
 // A log of the given form with columns that grow, and readers whose rows and entries are collected.
 struct Rig {
   explicit Rig(const std::string& form_name, const lab::LogOptions& options = {})
-      : form(form_name), log(lab::make_tuple_buffer(form_name, options)) {}
+      : form(form_name), log(lab::test::make_form(form_name, options)) {}
 
   // The column of a source is a ring as large as the test ever needs.
   int source(std::int64_t from_ts, std::size_t size = 1 << 14) {
@@ -68,17 +69,12 @@ struct Rig {
         if (!log->advance() && log->read(reader).empty()) return result;
         continue;
       }
-      for (const LogRun& run : runs) {
-        if (run.source < 0) {
-          entries.push_back(run);
-          continue;
-        }
-        const lab::LogColumns& from = log->columns(run.source);
-        for (std::int64_t r = run.begin; r < run.end; ++r) {
-          const auto at = static_cast<std::uint64_t>(r) & from.mask;
-          result.push_back({from.ts[at], run.source, static_cast<const std::int64_t*>(from.columns[0])[at]});
-        }
-      }
+      const auto add_row = [&](std::int32_t source, std::int64_t row) {
+        const lab::LogColumns& from = log->columns(source);
+        const auto at = static_cast<std::uint64_t>(row) & from.mask;
+        result.push_back({from.ts[at], source, static_cast<const std::int64_t*>(from.columns[0])[at]});
+      };
+      lab::test::each_row(*log, reader, runs, add_row, [&](const LogRun& run) { entries.push_back(run); });
       log->release(reader, runs.size());
     }
   }
@@ -370,7 +366,7 @@ void timestamps_may_be_anywhere_below_the_end_of_time(const std::string& form) {
 void wrong_use_is_refused(const std::string& form) {
   lab::LogOptions options;
   options.rows_in_flight = 0;
-  CHECK_THROWS(lab::make_tuple_buffer(form, options), std::invalid_argument);
+  CHECK_THROWS(lab::test::make_form(form, options), std::invalid_argument);
   Rig rig(form);
   const std::vector<std::int64_t> ts(4);
   CHECK_THROWS(rig.log->add_source(nullptr, 3, 0), std::invalid_argument);
@@ -381,11 +377,38 @@ void wrong_use_is_refused(const std::string& form) {
   CHECK_THROWS(rig.log->add_reader(), std::length_error);
 }
 
+// Of what lengths are the runs and interleaved entries that a reader gets of two sources that take turns.
+std::vector<std::pair<bool, std::int64_t>> entries_of_turns(std::int64_t turn, std::int64_t rows) {
+  Rig rig("interleaved");
+  const int reader = rig.log->add_reader();
+  for (int s = 0; s < 2; ++s) CHECK_EQ(rig.source(0), s);
+  for (int s = 0; s < 2; ++s) {
+    for (std::int64_t r = 0; r < rows; ++r) rig.add(s, {r / turn * 2 * turn + s * turn + r % turn});
+  }
+  for (int s = 0; s < 2; ++s) rig.log->close(s);
+  std::vector<std::pair<bool, std::int64_t>> result;
+  while (rig.log->advance() || !rig.log->read(reader).empty()) {
+    const auto runs = rig.log->read(reader);
+    for (const LogRun& run : runs) result.emplace_back(run.source == lab::kInterleavedEntry, run.end - run.begin);
+    rig.log->release(reader, runs.size());
+  }
+  return result;
+}
+
+void short_runs_are_interleaved() {
+  constexpr std::int64_t kRows = 8192;
+  const auto by_one = entries_of_turns(1, kRows);
+  CHECK(by_one.size() < 100);  // some to find out
+  CHECK(by_one.back().first && by_one[by_one.size() / 2].second == 1024);
+  for (const auto& [interleaved, rows] : entries_of_turns(64, kRows)) CHECK(!interleaved && rows == 64);
+}
+
 }  // namespace
 
 int main() {
   CHECK_THROWS(lab::make_tuple_buffer("heap", {}), std::invalid_argument);
-  for (const std::string form : {"order", "scalegate"}) {
+  short_runs_are_interleaved();
+  for (const std::string& form : lab::test::kForms) {
     ties_are_broken_by_source_and_row(form);
     const auto seeds = static_cast<unsigned>(lab::test::stress_rounds(60));
     for (unsigned seed = 0; seed < seeds; ++seed) ready_is_what_the_definition_says(form, seed);

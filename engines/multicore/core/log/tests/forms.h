@@ -1,0 +1,37 @@
+// The forms of the ordered log that tests go through, and its runs as rows.
+#pragma once
+#include <array>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "log/tuple_buffer.h"
+
+namespace lab::test {
+
+inline const std::string kForms[] = {"order", "interleaved", "scalegate"};
+
+inline std::unique_ptr<TupleBuffer> make_form(const std::string& form, LogOptions options) {
+  options.interleaved = form == "interleaved";
+  return make_tuple_buffer(options.interleaved ? "order" : form, options);
+}
+
+// Calls `row(source, row)` for all rows of `runs`, what `read` gave the reader last, and `entry(run)` for what is none.
+template <typename OnRow, typename OnEntry>
+void each_row(const TupleBuffer& log, int reader, std::span<const LogRun> runs, OnRow row, OnEntry entry) {
+  std::array<std::int64_t, static_cast<std::size_t>(kMaxLogSources)> next;
+  for (int s = 0; s < kMaxLogSources; ++s) next[static_cast<std::size_t>(s)] = log.next_row(reader, s);
+  for (const LogRun& run : runs) {
+    if (run.source == kInterleavedEntry) {
+      const std::uint8_t* const sources = log.order().of(run.begin);
+      for (std::int64_t i = 0; i < run.end - run.begin; ++i) row(std::int32_t{sources[i]}, next[sources[i]]++);
+    } else if (run.source < 0) {
+      entry(run);
+    } else {
+      for (std::int64_t r = run.begin; r < run.end; ++r) row(run.source, r);
+      next[static_cast<std::size_t>(run.source)] = run.end;
+    }
+  }
+}
+
+}  // namespace lab::test
