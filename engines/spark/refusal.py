@@ -8,7 +8,7 @@ from engines.spark.layout import SQL_TYPES, layout
 from engines.spark.operators import registry
 from engines.spark.operators.clock import beyond, out_of_range
 from engines.spark.pipelines import registry as pipelines
-from workloads.model import ListType, ModelError, Pipeline, Query, column_type
+from workloads.model import ListType, ModelError, Pipeline, Query, column_type, fields_read
 from workloads.model.windows import check_spans
 
 PROGRAMS = ("event_window", "fraud_detection", "keyed_counter", "page_view_join")
@@ -103,9 +103,7 @@ def _refused_generic(task: Task) -> str | None:
     if "form" in task.options:
         return f"spark {task.variant} has no forms; leave the option out"
     program = task.workload.program
-    fields = {*(program.event.names or ())}
-    if isinstance(program, Query):
-        fields |= {*program.operators[0].lists}
+    fields = fields_read(program)
     for stream in task.dataset.streams:
         for name, type_name in stream.columns:
             dtype = column_type(type_name)

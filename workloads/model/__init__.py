@@ -16,6 +16,7 @@ from workloads.model.workload import (
     Program,
     StreamSpec,
     Workload,
+    fields_read,
 )
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "aggregate_plus",
     "column_type",
     "equi_join",
+    "fields_read",
     "join",
     "partitioned",
     "stateful",

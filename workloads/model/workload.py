@@ -9,6 +9,7 @@ import numpy as np
 
 from workloads.model.errors import ModelError
 from workloads.model.fingerprint import code_of
+from workloads.model.lists import ColumnType, ListType
 from workloads.model.operator import Query
 from workloads.model.pipeline import Pipeline
 from workloads.model.program import DGSProgram
@@ -27,6 +28,17 @@ reference engine's answer, in which an error of the program itself is as in ever
 
 LARGEST_WHOLE = 2**63 - 1
 """The largest whole number of a parameter without a bound of its own; columns are int64."""
+
+
+def fields_read(program: Program) -> dict[str, ColumnType]:
+    """Return the fields that a program reads of its events, without `ts`, and their types."""
+    fields: dict[str, ColumnType] = {
+        name: program.event[name] for name in program.event.names or ()
+    }
+    if isinstance(program, Query):
+        lists = program.operators[0].lists
+        fields |= {name: ListType(dtype) for name, dtype in lists.items()}
+    return fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,13 +13,13 @@ from engines.spark.batch.markers import scan
 from engines.spark.generic.files import write
 from engines.spark.generic.shipped import Shipped, ship
 from engines.spark.generic.steps import PARCEL
-from engines.spark.generic.tables import ROW, fields_of, in_order, unpacked
+from engines.spark.generic.tables import ROW, in_order, unpacked
 from engines.spark.generic.workers import Segmented, cut_of, packer, whole
 from engines.spark.layout import Layout, ddl, read_rows
 from engines.spark.pipelines.run import ROCKS_DB, STORE
 from engines.spark.streaming.query import Ran, run_to_end
 from engines.spark.streaming.split import check_end
-from workloads.model import Columns, Workload
+from workloads.model import Columns, Workload, fields_read
 
 CASE = "spark.sql.caseSensitive"
 
@@ -113,7 +113,7 @@ class GenericQuery:
 
     def _read(self, plan: Layout) -> Layout:
         """Return an input with those columns only that the program reads."""
-        known = {"ts", "tag", *fields_of(self.workload.program)}
+        known = {"ts", "tag", *fields_read(self.workload.program)}
         streams = (
             replace(stream, columns=tuple(one for one in stream.columns if one[0] in known))
             for stream in plan.streams

@@ -13,7 +13,15 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from workloads.datasets.arrow import Column, arrow_array, arrow_type, column_of
-from workloads.model import Alphabet, Columns, ColumnType, ListColumn, ListType, Program, Query
+from workloads.model import (
+    Alphabet,
+    Columns,
+    ColumnType,
+    ListColumn,
+    ListType,
+    Program,
+    fields_read,
+)
 from workloads.model.records import rows_to_columns
 from workloads.model.stream import IntArray
 from workloads.model.total_order import Merged
@@ -26,17 +34,6 @@ ROW = "its row"
 def place(columns: int) -> list[str]:
     """Return the names of the columns of a place."""
     return [f"place {index}" for index in range(columns)]
-
-
-def fields_of(program: Program) -> dict[str, ColumnType]:
-    """Return the fields that a program reads of its events, without `ts`, and their types."""
-    fields: dict[str, ColumnType] = {
-        name: program.event[name] for name in program.event.names or ()
-    }
-    if isinstance(program, Query):
-        lists = program.operators[0].lists
-        fields |= {name: ListType(dtype) for name, dtype in lists.items()}
-    return fields
 
 
 def of_stream(
@@ -60,7 +57,7 @@ def of_stream(
     }
     if "tag" in columns:
         made[TAG] = _numbers(columns["tag"], np.dtype(np.int64))
-    for name, dtype in fields_of(program).items():
+    for name, dtype in fields_read(program).items():
         if name in columns:
             made[name] = _column(columns[name], dtype)
         elif isinstance(dtype, ListType):
@@ -77,7 +74,7 @@ def events(program: Program, alphabet: Alphabet, table: pa.Table) -> Iterator[An
     kinds = len(alphabet.kinds)
     columns: Columns = {"ts": ts, "kind": tag % kinds, "key": tag // kinds}
     lists: dict[str, ListColumn] = {}
-    for name in fields_of(program):
+    for name in fields_read(program):
         found = column_of(table[name])
         if isinstance(found, ListColumn):
             lists[name] = found
