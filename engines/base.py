@@ -7,6 +7,7 @@ that an author needs; docs/extending.md shows how.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +18,6 @@ from engines.environment import Environment
 from engines.errors import EngineCrashError, UnsupportedError
 from engines.paced import Pacer
 from engines.protocol import (
-    MODELS,
     IntArray,
     Measured,
     OfferedLoad,
@@ -71,8 +71,11 @@ class BaseEngine(ABC):
         return environment.versions(self.name, self.packages) or "not stated"
 
     def variants(self) -> tuple[Variant, ...]:
-        """Return `known_variants`."""
-        return self.known_variants
+        """Return `known_variants`, with what `queries` has for them."""
+        if self.queries is None:
+            return self.known_variants
+        written = frozenset(self.queries)
+        return tuple(replace(v, written_for=written - {*v.lacking}) for v in self.known_variants)
 
     def wrong_options(self, variant: str, options: Mapping[str, object]) -> str | None:
         """Refuse all options."""
@@ -93,14 +96,10 @@ class BaseEngine(ABC):
         known = {variant.name: variant for variant in self.variants()}
         if task.variant not in known:
             return f"no variant {task.variant!r}; engine {self.name} has {', '.join(known)}"
-        variant, workload = known[task.variant], task.workload
-        if workload.name in variant.lacking:
-            return f"{workload.name}: {variant.lacking[workload.name]}"
-        if type(workload.program) not in variant.models:
-            return f"{task.variant} of {self.name} runs no {MODELS[type(workload.program)]}"
-        if self.queries is not None and workload.name not in self.queries:
-            written = ", ".join(self.queries)
-            return f"{self.name} has nothing written for {workload.name}; it has {written}"
+        variant = known[task.variant]
+        lacking = variant.lacks(task.workload)
+        if lacking is not None:
+            return f"{self.name}/{task.variant} {lacking}"
         if task.load is not None and not variant.takes_load:
             return f"{task.variant} of {self.name} takes no offered load"
         wrong = self.wrong_options(task.variant, task.options)

@@ -135,6 +135,17 @@ class Variant:
     source: str | None = None
     conditions: Declared | None = None
 
+    def lacks(self, workload: Workload) -> str | None:
+        """Return why it runs a workload on no input, to be put behind its name, or None."""
+        name, model = workload.name, type(workload.program)
+        if name in self.lacking:
+            return f"does not run {name}: {self.lacking[name]}"
+        if model not in self.models:
+            return f"runs no {MODELS[model]}"
+        if self.written_for is not None and name not in self.written_for:
+            return f"has nothing written for {name}; it has {', '.join(sorted(self.written_for))}"
+        return None
+
 
 def default_variant(
     variants: Sequence[Variant], model: type[Program], workload: str | None = None

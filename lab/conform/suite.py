@@ -94,11 +94,9 @@ def conform(
     from being tried.
     """
     workload = find_workload(reference)
-    lacking = variant.lacking.get(workload.name)
-    if lacking is None and type(workload.program) not in variant.models:
-        lacking = f"{variant.name} runs no {type(workload.program).__name__}"
+    lacking = variant.lacks(workload)
     if lacking is not None:
-        seen = [Seen(case="any", state=State.REFUSED, why=lacking)]
+        seen = [Seen(case="any", state=State.REFUSED, why=f"{name}/{variant.name} {lacking}")]
     else:
         seen = []
         for group in GROUPS:

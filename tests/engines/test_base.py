@@ -108,16 +108,29 @@ def test_what_is_not_declared_is_refused_with_the_reason(tmp_path):
 
     for made, changes, reason in (
         (Sums, {"variant": "fast"}, "no variant 'fast'; engine sums has batch"),
-        (Sums, {"workload": workload("wordcount")}, "nothing written for wordcount; it has event_"),
+        (
+            Sums,
+            {"workload": workload("wordcount")},
+            "sums/batch has nothing written for wo",
+        ),
         (Sums, {"workers": 2}, "sums has at most 1 worker, got 2"),
         (Sums, {"options": {"fast": True}}, "engine sums has no options, got fast"),
-        (Narrow, {}, "event_window: no barriers here"),
-        (OfQueries, {}, "batch of sums runs no DGS programs"),
+        (Narrow, {}, "sums/batch does not run event_window: no barriers here"),
+        (OfQueries, {}, "sums/batch runs no DGS programs"),
     ):
         refused = replace(task, **changes)
         assert reason in made().unsupported(refused)
         with pytest.raises(UnsupportedError, match=r".*"):
             made().prepare(refused)
+
+
+def test_a_variant_says_for_which_workloads_something_is_written():
+    class Narrow(Sums):
+        queries = dict.fromkeys(("event_window", "wordcount"), running_sums)
+        known_variants = (replace(Sums.known_variants[0], lacking={"wordcount": "no words here"}),)
+
+    assert [variant.written_for for variant in Narrow().variants()] == [{"event_window"}]
+    assert [variant.written_for for variant in AtTheEnd().variants()] == [None]
 
 
 def test_the_version_is_that_of_its_packages():

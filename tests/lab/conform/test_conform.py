@@ -133,4 +133,4 @@ def test_not_there(lab_conform):
 """)
     done = session(pytester)
     done.assert_outcomes(passed=1, failed=2)
-    done.stdout.fnmatch_lines(["*mine on wordcount: mine has nothing written for wordcount*"])
+    done.stdout.fnmatch_lines(["*mine on wordcount: mine/batch has nothing written for wordcount*"])
