@@ -45,6 +45,7 @@ from engines.protocol import (
     Variant,
 )
 from engines.recorded import OpenRun, measured
+from engines.tables import TableEngine, memory_and_file, modules_in, no_events
 from workloads.datasets.dataset import Dataset, DatasetStream
 from workloads.model import (
     Columns,
@@ -104,10 +105,14 @@ __all__ = [
     "Sent",
     "Stream",
     "StreamingEngine",
+    "TableEngine",
     "Task",
     "UnsupportedError",
     "Variant",
     "Workload",
     "measured",
+    "memory_and_file",
     "merge",
+    "modules_in",
+    "no_events",
 ]

@@ -7,7 +7,6 @@ join the kinds are its left and its right side.
 
 from dataclasses import dataclass, field
 
-from workloads.datasets.dataset import Dataset
 from workloads.model import Input, Params, Stream
 
 BULK, MARKER = (0,), (1,)
@@ -35,7 +34,7 @@ class Streams:
 
 
 def streams_of(data: Input, params: Params) -> Streams:
-    """Sort the streams of an input by what they carry; none carries both (`mixed`)."""
+    """Sort the streams of an input by what they carry; none carries both."""
     every = tuple(enumerate(data.streams))
     return Streams(
         bulk=tuple((src, stream) for src, stream in every if stream.kinds == BULK),
@@ -44,8 +43,3 @@ def streams_of(data: Input, params: Params) -> Streams:
         keys=data.alphabet.keys,
         params=params,
     )
-
-
-def mixed(dataset: Dataset) -> str | None:
-    """Return the name of a stream that carries both bulk events and markers, or None."""
-    return next((s.name for s in dataset.streams if s.kinds not in (BULK, MARKER)), None)

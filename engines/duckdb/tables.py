@@ -9,22 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy as np
 
 from engines.protocol import Task
+from engines.tables import no_events
 from workloads.datasets.dataset import DatasetStream
 from workloads.inputs.retail.days import day_number
 from workloads.inputs.retail.ids import parse_ids
-from workloads.model import Query
-
-TYPES = {
-    np.dtype(np.int8): "TINYINT",
-    np.dtype(np.int16): "SMALLINT",
-    np.dtype(np.int32): "INTEGER",
-    np.dtype(np.int64): "BIGINT",
-    np.dtype(np.float32): "FLOAT",
-    np.dtype(np.float64): "DOUBLE",
-}
 
 
 def opened(task: Task, *, in_memory: bool) -> duckdb.DuckDBPyConnection:
@@ -34,11 +24,12 @@ def opened(task: Task, *, in_memory: bool) -> duckdb.DuckDBPyConnection:
     connection.execute(Path(__file__).with_name("macros.sql").read_text(encoding="utf-8"))
     for name, value in task.workload.query_params.items():
         connection.execute(f"SET VARIABLE {name} = $1", [_value(name, value)])
+    connection.register("no_events", no_events(task))
     alphabet, streams = task.dataset.alphabet, list(enumerate(task.dataset.streams))
     what = "TABLE" if in_memory else "VIEW"
     for kind, kind_name in enumerate(alphabet.kinds):
         carrying = [(src, stream) for src, stream in streams if kind in stream.kinds]
-        parts = [_nothing(task)]
+        parts = ["SELECT 0::INTEGER AS src, 0::BIGINT AS row, 0::INTEGER AS key, * FROM no_events"]
         parts += [_rows(src, stream, kind, len(alphabet.kinds)) for src, stream in carrying]
         connection.execute(
             f"CREATE {what} {kind_name}_events AS {' UNION ALL BY NAME '.join(parts)}"
@@ -47,20 +38,6 @@ def opened(task: Task, *, in_memory: bool) -> duckdb.DuckDBPyConnection:
         for src, _ in carrying:
             connection.execute(f"INSERT INTO {kind_name}_streams VALUES ({src})")
     return connection
-
-
-def _nothing(task: Task) -> str:
-    """Return the query for no events, with all columns."""
-    program = task.workload.program
-    types = {name: TYPES[program.event[name]] for name in program.event.names or ()}
-    if isinstance(program, Query):
-        lists = program.operators[0].lists
-        types |= {name: f"{TYPES[dtype]}[]" for name, dtype in lists.items()}
-    columns = "".join(f', NULL::{kind} AS "{name}"' for name, kind in types.items())
-    return (
-        "SELECT 0::INTEGER AS src, 0::BIGINT AS row, 0::BIGINT AS ts, 0::INTEGER AS key"
-        f"{columns} WHERE false"
-    )
 
 
 def _rows(src: int, stream: DatasetStream, kind: int, kinds: int) -> str:

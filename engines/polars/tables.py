@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 import polars as pl
-import pyarrow as pa
 
-from workloads.datasets.arrow import Column, arrow_array
-from workloads.datasets.dataset import Dataset, DatasetStream
-from workloads.model import ListColumn, Params, Query, Workload
+from engines.protocol import Task
+from engines.tables import no_events
+from workloads.datasets.dataset import DatasetStream
+from workloads.model import Params
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,24 +61,18 @@ class Tables:
         return pl.concat([nothing, *parts]).sort("ts", maintain_order=True)
 
 
-def scanned(dataset: Dataset, workload: Workload) -> Tables:
+def scanned(task: Task) -> Tables:
     """Return an input over its files; nothing is read yet."""
-    event = workload.program.event
-    columns: dict[str, Column] = {"ts": np.empty(0, np.int64)}
-    columns |= {name: np.empty(0, event[name]) for name in event.names or ()}
-    if isinstance(workload.program, Query):
-        lists = workload.program.operators[0].lists
-        columns |= {name: ListColumn.of([], dtype) for name, dtype in lists.items()}
-    arrow = pa.table({name: arrow_array(column) for name, column in columns.items()})
-    nothing = pl.from_arrow(arrow)
+    nothing = pl.from_arrow(no_events(task))
     assert isinstance(nothing, pl.DataFrame)
+    dataset = task.dataset
     return Tables(
         streams=[
             Table(src=src, kinds=stream.kinds, rows=_scan(stream))
             for src, stream in enumerate(dataset.streams)
         ],
         kinds=len(dataset.alphabet.kinds),
-        params=workload.query_params,
+        params=task.workload.query_params,
         nothing=nothing.lazy(),
     )
 

@@ -10,7 +10,7 @@ import pytest
 
 from engines.conformance import CASES, Setting, ordinary_input, run_case
 from engines.dataframe import kept_memory
-from engines.dataframe.adapter import NUMPY, WORKLOADS, DataframeEngine
+from engines.dataframe.adapter import DataframeEngine
 from engines.protocol import Task
 from engines.small_dataset import write_dataset
 from workloads.model import Alphabet, Input, Stream
@@ -18,7 +18,7 @@ from workloads.model.trace import compare
 from workloads.registry import workload
 from workloads.suite.scale_join.generate import LEFT, RIGHT
 
-CUT_BY_MARKERS = [name for name in WORKLOADS if name != "scale_join"]
+CUT_BY_MARKERS = [name for name in DataframeEngine.queries if name != "scale_join"]
 
 
 def task(name, data, folder, workers=1):
@@ -26,7 +26,7 @@ def task(name, data, folder, workers=1):
     return Task(
         workload=workload(name),
         dataset=write_dataset(data, name, folder / "data"),
-        variant=NUMPY.name,
+        variant="numpy",
         workers=workers,
         batch=1,
         scratch=folder,
@@ -109,7 +109,9 @@ def dense_join(rows):
 def test_what_no_line_is_written_for_is_refused_with_the_reason(tmp_path):
     data = ordinary_input(workload("wordcount"))
     given = task("wordcount", data, tmp_path)
-    assert "wordcount: no line is written for it" in DataframeEngine().unsupported(given)
+    assert "dataframe/numpy has nothing written for wordcount" in DataframeEngine().unsupported(
+        given
+    )
     given = task("event_window", ordinary_input(workload("event_window")), tmp_path, 2)
     assert "dataframe has at most 1 worker, got 2" in DataframeEngine().unsupported(given)
 
@@ -125,7 +127,7 @@ def test_a_stream_that_mixes_kinds_is_refused_by_name(tmp_path):
     )
     mixed = Input(alphabet=data.alphabet, streams=(*data.streams, both))
     given = task("event_window", mixed, tmp_path)
-    assert "stream both carries bulk events and markers" in DataframeEngine().unsupported(given)
+    assert "stream both carries value and barrier events" in DataframeEngine().unsupported(given)
 
 
 _FAULTS = """

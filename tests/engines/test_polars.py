@@ -3,44 +3,10 @@
 import subprocess
 import sys
 
-import pytest
-
-from engines.polars.adapter import CUT_BY_MARKERS, LACKING, QUERIES, VARIANTS, PolarsEngine
-from tests.engines.own_environment import check_conformance, check_random_inputs, made
-from workloads.registry import names
-
-TRIED_ALWAYS = ("event_window", "wordcount")
-"""The suite's cases are inputs such as the random ones, of which every workload has many."""
+from engines.polars.adapter import PolarsEngine
+from tests.engines.own_environment import made
 
 pytestmark = made(PolarsEngine)
-
-
-def test_there_is_a_query_for_every_workload_that_is_not_lacking():
-    assert set(QUERIES) == set(names()) - set(LACKING)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=() if name in TRIED_ALWAYS else pytest.mark.full)
-        for name in sorted(QUERIES)
-    ],
-)
-@pytest.mark.parametrize("variant", [variant.name for variant in VARIANTS])
-def test_polars_conforms(variant, name):
-    refused = {"a single stream"} if name in CUT_BY_MARKERS else set()
-    check_conformance("polars", variant, name, refused)
-
-
-@pytest.mark.full
-def test_random_input_is_answered_as_the_oracle_does():
-    check_random_inputs("polars", "memory", sorted(QUERIES))
-
-
-@pytest.mark.full
-def test_random_input_in_files_is_answered_as_the_oracle_does():
-    check_random_inputs("polars", "file", sorted(QUERIES))
-
 
 IN_A_PROCESS = """
 import sys

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from engines.dataframe.numpy_lines.markers import Part, column, ends, markers, run_sums
+from engines.dataframe.markers import Part, column, ends, markers, run_sums
 from engines.dataframe.streams import Streams
 from workloads.suite.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
 
 
-def line(streams: Streams) -> list[Part]:
+def answer(streams: Streams) -> list[Part]:
     """Return the aggregates of the rules, and each stream's fraudulent transactions."""
     rules = markers(streams, "value")
     cuts = {src: ends(rules, src, stream) for src, stream in streams.bulk}

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from engines.dataframe.numpy_lines.markers import Part, column, ends, markers, run_sums
+from engines.dataframe.markers import Part, column, ends, markers, run_sums
 from engines.dataframe.streams import Streams
 
 
-def line(streams: Streams) -> list[Part]:
+def answer(streams: Streams) -> list[Part]:
     """Return one sum per barrier."""
     barriers = markers(streams)
     sums = np.zeros(len(barriers), np.int64)

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from engines.dataframe.numpy_lines.markers import Part, keys, markers
+from engines.dataframe.markers import Part, keys, markers
 from engines.dataframe.streams import Streams
 
 
-def line(streams: Streams) -> list[Part]:
+def answer(streams: Streams) -> list[Part]:
     """Return one count per reset."""
     resets = markers(streams)
     counts = np.zeros(len(resets), np.int64)

@@ -7,12 +7,12 @@ that the workload has by default. With fewer than about a hundred a search of al
 
 import numpy as np
 
-from engines.dataframe.numpy_lines.markers import Part, column, ends, keys, markers
+from engines.dataframe.markers import Part, column, ends, keys, markers
 from engines.dataframe.streams import Streams
 from workloads.suite.page_view_join.program import NO_USER, UPDATE, VIEW
 
 
-def line(streams: Streams) -> list[Part]:
+def answer(streams: Streams) -> list[Part]:
     """Return updates with what they replace, and each stream's views with their metadata."""
     updates = markers(streams, "meta")
     changes = list(zip(updates.key.tolist(), updates.value.tolist(), strict=True))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engines.dataframe.numpy_lines.markers import IntArray, Part, column
+from engines.dataframe.markers import IntArray, Part, column
 from engines.dataframe.streams import Side, Streams
 from workloads.suite.scale_join.generate import LEFT, RIGHT
 from workloads.suite.scale_join.program import BAND
@@ -21,7 +21,7 @@ CHUNK = 4096
 Rows = dict[str, npt.NDArray[Any]]
 
 
-def line(streams: Streams) -> list[Part]:
+def answer(streams: Streams) -> list[Part]:
     """Return all pairs, ordered by time."""
     window = int(str(streams.params["ws_ms"]))
     left = _rows(streams.bulk, ("ts", *(LEFT.names or ())))

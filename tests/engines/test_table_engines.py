@@ -1,0 +1,43 @@
+"""Polars and DuckDB, each in its own environment: right on every workload, but for one."""
+
+import pytest
+
+from engines.duckdb.adapter import DuckdbEngine
+from engines.polars.adapter import PolarsEngine
+from tests.engines.own_environment import check_conformance, check_random_inputs, made
+from workloads.model import DGSProgram
+from workloads.registry import names, workload
+
+ENGINES = (PolarsEngine, DuckdbEngine)
+TRIED_ALWAYS = ("event_window", "wordcount")
+"""The suite's cases are inputs such as the random ones, of which every workload has many."""
+
+VARIANTS = [
+    pytest.param(engine, variant.name, marks=made(engine), id=f"{engine.name}-{variant.name}")
+    for engine in ENGINES
+    for variant in engine.known_variants
+]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_there_is_a_query_for_every_workload_but_the_one_that_is_none(engine):
+    assert set(engine.queries) == set(names()) - {"parametric"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in TRIED_ALWAYS else pytest.mark.full)
+        for name in PolarsEngine.queries
+    ],
+)
+@pytest.mark.parametrize(("engine", "variant"), VARIANTS)
+def test_it_conforms(engine, variant, name):
+    ordered = isinstance(workload(name).program, DGSProgram)
+    check_conformance(engine.name, variant, name, {"a single stream"} if ordered else set())
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("engine", "variant"), VARIANTS)
+def test_random_input_is_answered_as_the_oracle_does(engine, variant):
+    check_random_inputs(engine.name, variant, sorted(engine.queries))
