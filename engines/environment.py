@@ -92,10 +92,11 @@ def activate(name: str) -> None:
 def versions(name: str, packages: tuple[str, ...]) -> str:
     """Return `package version` of some packages, from the engine's environment if it has them."""
     own = [str(folder(name))] if (folder(name) / _STAMP).exists() else []
-    found: dict[str, str] = {}
-    for distribution in distributions(path=[*own, *sys.path]):
-        found.setdefault(distribution.name.lower(), distribution.version)
-    return ", ".join(f"{package} {found.get(package.lower(), '-')}" for package in packages)
+    found = (next(iter(distributions(name=one, path=[*own, *sys.path])), None) for one in packages)
+    return ", ".join(
+        f"{package} {'-' if one is None else one.version}"
+        for package, one in zip(packages, found, strict=True)
+    )
 
 
 def make(name: str, environment: Environment) -> Path:

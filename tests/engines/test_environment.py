@@ -49,6 +49,15 @@ def test_it_is_made_by_a_command_that_the_reason_names(place):
     assert not made.with_name("mine.partial").exists()
 
 
+def test_a_version_is_found_beside_a_package_that_was_half_removed(tmp_path, monkeypatch):
+    (tmp_path / "half-1.0.dist-info").mkdir()
+    whole = tmp_path / "Whole_Thing-1.2.dist-info"
+    whole.mkdir()
+    (whole / "METADATA").write_text("Metadata-Version: 2.1\nName: Whole-Thing\nVersion: 1.2\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert environment.versions("mine", ("whole-thing", "none")) == "whole-thing 1.2, none -"
+
+
 def test_another_lock_or_input_makes_it_stale(place):
     (place / "Source.java").write_text("class Source {}")
     wanted = locked(place, "1.0", inputs=(place / "Source.java",))
