@@ -1,8 +1,9 @@
 """Base classes for engines, with answers to what most of them would answer alike.
 
 `BatchEngine` computes on the whole input at once, `StreamingEngine` takes one event after the
-other, at full speed or under an offered load; `BaseEngine` is for any other. `lab.engine` has all
-that an author needs; docs/extending.md shows how.
+other, at full speed or under an offered load; `BaseEngine` is for any other. An engine of tables
+has a class of its own (`engines/tables.py`). `lab.engine` has all that an author needs;
+docs/extending.md shows how.
 """
 
 from abc import ABC, abstractmethod

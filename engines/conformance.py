@@ -49,7 +49,7 @@ class Case:
         name: as a sentence's end: "conforms on <name>".
         derive: makes the input from an ordinary one.
         extra_workers: how many workers more than streams; None for the number that the caller
-        gives.
+            gives.
     """
 
     name: str
