@@ -8,6 +8,7 @@ import numpy as np
 from engines import environment
 from engines.errors import EngineError
 from engines.flink.build import ENVIRONMENT
+from engines.flink.handover import LONG, write_lines
 from engines.flink.options import LOAD_BUFFER_TIMEOUT_MS
 from engines.flink.process import FlinkProcess, network_mb
 
@@ -29,15 +30,15 @@ def measure_ceiling() -> float:
         raise EngineError(reason)
     with tempfile.TemporaryDirectory(prefix="flink-ceiling-") as name:
         folder = Path(name)
-        nothing = np.empty(0, dtype="<i8")
+        nothing = np.empty(0)
         columns = {
             "ts": np.arange(EVENTS),
-            "due_ns": np.zeros(EVENTS, dtype="<i8"),
+            "due_ns": np.zeros(EVENTS),
             "beat_ts": nothing,
             "beat_due_ns": nothing,
         }
         for column, values in columns.items():
-            values.astype("<i8").tofile(folder / f"0.{column}")
+            values.astype(LONG).tofile(folder / f"0.{column}")
         job = {
             "workload": "nothing",
             "variant": "ceiling",
@@ -53,8 +54,7 @@ def measure_ceiling() -> float:
             "warm_up_rounds": 2,
             "warm_up_rows.0": WARM_UP_EVENTS,
         }
-        text = "".join(f"{key}={value}\n" for key, value in job.items())
-        (folder / "job.properties").write_text(text, encoding="ascii")
+        write_lines(job, folder)
         process = FlinkProcess(folder, heap_mb=HEAP_MB, workers=1)
         try:
             process.ready()

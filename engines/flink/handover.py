@@ -46,6 +46,11 @@ def write_task(task: Task, data: Input, settings: Mapping[str, object], folder: 
             columns["beat_due_ns"] = (task.load.heartbeat_due_ns[index], LONG)
         for name, (values, dtype) in columns.items():
             np.ascontiguousarray(values, dtype=dtype).tofile(folder / f"{index}.{name}")
+    write_lines(lines, folder)
+
+
+def write_lines(lines: Mapping[str, object], folder: Path) -> None:
+    """Write job.properties (see Job.java)."""
     text = "".join(f"{name}={value}\n" for name, value in lines.items())
     (folder / "job.properties").write_text(text, encoding="ascii")
 

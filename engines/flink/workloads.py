@@ -12,28 +12,24 @@ class Shape:
         values: the column that an event's `value` is, by kind; None: it carries none.
         items: the column of lists that an event carries.
         answer: the field of the Java answer for each column of the output, but `ts`.
-        manual: whether it has a form with a service.
         keyed_state: whether the automatic form keeps anything in Flink's state.
     """
 
     values: tuple[str | None, ...]
     items: str | None = None
     answer: Mapping[str, str]
-    manual: bool = False
     keyed_state: bool = True
 
 
 SHAPES: Mapping[str, Shape] = {
-    "event_window": Shape(values=("value", None), answer={"sum": "value"}, manual=True),
+    "event_window": Shape(values=("value", None), answer={"sum": "value"}),
     "page_view_join": Shape(
         values=("user", "meta"),
         answer={"kind": "kind", "page": "key", "user": "value", "meta": "other"},
-        manual=True,
     ),
     "fraud_detection": Shape(
         values=("value", "value"),
         answer={"kind": "kind", "value": "value"},
-        manual=True,
         keyed_state=False,
     ),
     "keyed_counter": Shape(values=(None, None), answer={"key": "key", "count": "value"}),

@@ -27,10 +27,10 @@ pytestmark = made(FlinkEngine)
 
 QUICK = {"warm_up_rounds": 0, "heap_mb": 256}
 PROGRAMS = [
-    (variant, name)
-    for name, shape in SHAPES.items()
-    for variant in ("automatic", "manual")
-    if variant == "automatic" or shape.manual
+    (variant.name, name)
+    for name in SHAPES
+    for variant in FlinkEngine().variants()
+    if variant.lacks(workload(name)) is None
 ]
 UNDER_LOAD = [
     (variant, name) for variant, name in PROGRAMS if isinstance(workload(name).program, DGSProgram)

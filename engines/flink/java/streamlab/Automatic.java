@@ -9,18 +9,12 @@ final class Automatic {
     private Automatic() {}
 
     /** Sums between barriers of one share of the values, numbered; they are added up behind. */
-    static final class PartialSums implements Update {
-        private transient Answer row;
+    static final class PartialSums extends Update {
         private long sum;
         private int window;
 
         @Override
-        public void open(Run run, int task, KeyedStateStore keyed) {
-            row = new Answer();
-        }
-
-        @Override
-        public void take(Event event, Out out) {
+        void take(Event event, Out out) {
             if (event.kind == Kind.BULK) {
                 sum += event.value;
                 return;
@@ -33,18 +27,16 @@ final class Automatic {
     }
 
     /** Views of a page with its metadata, which Flink keeps for each page. */
-    static final class PageView implements Update {
+    static final class PageView extends Update {
         private transient ValueState<Integer> metadata;
-        private transient Answer row;
 
         @Override
-        public void open(Run run, int task, KeyedStateStore keyed) {
+        void open(Run run, int task, KeyedStateStore keyed) {
             metadata = keyed.getState(new ValueStateDescriptor<>("metadata", Integer.class));
-            row = new Answer();
         }
 
         @Override
-        public void take(Event event, Out out) throws Exception {
+        void take(Event event, Out out) throws Exception {
             Integer known = metadata.value();
             row.madeBy(event).kind = event.kind;
             row.key = event.key;
@@ -60,18 +52,16 @@ final class Automatic {
     }
 
     /** A counter for each key, which Flink keeps. */
-    static final class Counter implements Update {
+    static final class Counter extends Update {
         private transient ValueState<Long> count;
-        private transient Answer row;
 
         @Override
-        public void open(Run run, int task, KeyedStateStore keyed) {
+        void open(Run run, int task, KeyedStateStore keyed) {
             count = keyed.getState(new ValueStateDescriptor<>("count", Long.class));
-            row = new Answer();
         }
 
         @Override
-        public void take(Event event, Out out) throws Exception {
+        void take(Event event, Out out) throws Exception {
             Long known = count.value();
             if (event.kind == Kind.BULK) {
                 count.update(known == null ? 1 : known + 1);
@@ -85,32 +75,20 @@ final class Automatic {
     }
 
     /** Frauds: the model depends on all transactions and they on it, so one task has them all. */
-    static final class Fraud implements Update {
-        private transient Answer row;
-        private long sum;
-        private long model;
+    static final class Fraud extends Update {
+        private final Transactions transactions = new Transactions();
 
         @Override
-        public void open(Run run, int task, KeyedStateStore keyed) {
-            row = new Answer();
-        }
-
-        @Override
-        public void take(Event event, Out out) {
+        void take(Event event, Out out) {
             if (event.kind == Kind.BULK) {
-                if (event.value % Kind.MODULUS == model) {
-                    row.madeBy(event).kind = Kind.FRAUD;
-                    row.value = event.value;
-                    out.collect(row);
-                }
-                sum += event.value;
+                transactions.take(event, out);
                 return;
             }
             row.madeBy(event).kind = Kind.AGGREGATE;
-            row.value = sum;
+            row.value = transactions.sum;
             out.collect(row);
-            model = (sum + event.value) % Kind.MODULUS;
-            sum = 0;
+            transactions.model = (transactions.sum + event.value) % Kind.MODULUS;
+            transactions.sum = 0;
         }
     }
 }

@@ -12,15 +12,13 @@ final class Manual {
     private Manual() {}
 
     /** What leaves and roots have alike. */
-    private abstract static class Meeting implements Update {
+    private abstract static class Meeting extends Update {
         transient ForkJoin service;
-        transient Answer row;
         int task;
 
         @Override
-        public void open(Run run, int task, KeyedStateStore keyed) {
+        void open(Run run, int task, KeyedStateStore keyed) {
             service = run.service;
-            row = new Answer();
             this.task = task;
         }
     }
@@ -30,7 +28,7 @@ final class Manual {
         private long sum;
 
         @Override
-        public void take(Event event, Out out) throws Exception {
+        void take(Event event, Out out) throws Exception {
             if (event.kind == Kind.BULK) {
                 sum += event.value;
             } else {
@@ -42,7 +40,7 @@ final class Manual {
 
     static final class WindowRoot extends Meeting {
         @Override
-        public void take(Event event, Out out) throws Exception {
+        void take(Event event, Out out) throws Exception {
             row.madeBy(event).value = total(service.gather(0));
             service.fork(0, 0);
             out.collect(row);
@@ -51,28 +49,22 @@ final class Manual {
 
     /** A sum of transactions, and the model against which they are checked. */
     static final class FraudLeaf extends Meeting {
-        private long sum;
-        private long model;
+        private final Transactions transactions = new Transactions();
 
         @Override
-        public void take(Event event, Out out) throws Exception {
+        void take(Event event, Out out) throws Exception {
             if (event.kind == Kind.BULK) {
-                if (event.value % Kind.MODULUS == model) {
-                    row.madeBy(event).kind = Kind.FRAUD;
-                    row.value = event.value;
-                    out.collect(row);
-                }
-                sum += event.value;
+                transactions.take(event, out);
             } else {
-                model = service.join(0, task, sum);
-                sum = 0;
+                transactions.model = service.join(0, task, transactions.sum);
+                transactions.sum = 0;
             }
         }
     }
 
     static final class FraudRoot extends Meeting {
         @Override
-        public void take(Event event, Out out) throws Exception {
+        void take(Event event, Out out) throws Exception {
             long sum = total(service.gather(0));
             service.fork(0, (sum + event.value) % Kind.MODULUS);
             row.madeBy(event).kind = Kind.AGGREGATE;
@@ -90,7 +82,7 @@ final class Manual {
         }
 
         @Override
-        public void take(Event event, Out out) throws Exception {
+        void take(Event event, Out out) throws Exception {
             if (event.kind == Kind.BULK) {
                 row.madeBy(event).kind = event.kind;
                 row.key = event.key;
@@ -106,7 +98,7 @@ final class Manual {
     /** The root of the trees of a share of the pages. */
     static final class PageRoot extends Meeting {
         @Override
-        public void take(Event event, Out out) throws Exception {
+        void take(Event event, Out out) throws Exception {
             long known = service.gather(event.key)[0]; // all leaves have the same
             service.fork(event.key, event.value);
             row.madeBy(event).kind = event.kind;

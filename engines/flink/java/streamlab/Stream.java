@@ -7,6 +7,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.function.IntFunction;
 
 /** A stream of the input as columns in memory. Read before the clock starts; shared by all tasks. */
 final class Stream {
@@ -63,39 +64,36 @@ final class Stream {
 
     private static long[] longs(Path folder, int index, String name) throws IOException {
         Path path = folder.resolve(index + "." + name);
-        if (!Files.exists(path)) {
-            return null;
-        }
-        long[] found = new long[Math.toIntExact(Files.size(path) / Long.BYTES)];
-        try (FileChannel file = FileChannel.open(path, StandardOpenOption.READ)) {
-            for (int at = 0; at < found.length; at += PART) {
-                int count = Math.min(PART, found.length - at);
-                part(file, (long) at * Long.BYTES, (long) count * Long.BYTES)
-                        .asLongBuffer()
-                        .get(found, at, count);
-            }
-        }
-        return found;
+        return read(path, Long.BYTES, long[]::new, (p, to, at, n) -> p.asLongBuffer().get(to, at, n));
     }
 
     private static int[] ints(Path folder, int index, String name) throws IOException {
         Path path = folder.resolve(index + "." + name);
+        return read(path, Integer.BYTES, int[]::new, (p, to, at, n) -> p.asIntBuffer().get(to, at, n));
+    }
+
+    /** Copies a part of a file to elements [at, at + count) of an array. */
+    private interface Copy<T> {
+        void part(ByteBuffer part, T to, int at, int count);
+    }
+
+    /** Returns what a file holds; null if there is none. */
+    private static <T> T read(Path path, int width, IntFunction<T> array, Copy<T> copy)
+            throws IOException {
         if (!Files.exists(path)) {
             return null;
         }
-        int[] found = new int[Math.toIntExact(Files.size(path) / Integer.BYTES)];
         try (FileChannel file = FileChannel.open(path, StandardOpenOption.READ)) {
-            for (int at = 0; at < found.length; at += PART) {
-                int count = Math.min(PART, found.length - at);
-                part(file, (long) at * Integer.BYTES, (long) count * Integer.BYTES)
-                        .asIntBuffer()
-                        .get(found, at, count);
+            int length = Math.toIntExact(file.size() / width);
+            T found = array.apply(length);
+            for (int at = 0; at < length; at += PART) {
+                int count = Math.min(PART, length - at);
+                long begin = (long) at * width;
+                ByteBuffer part =
+                        file.map(FileChannel.MapMode.READ_ONLY, begin, (long) count * width);
+                copy.part(part.order(ByteOrder.LITTLE_ENDIAN), found, at, count);
             }
+            return found;
         }
-        return found;
-    }
-
-    private static ByteBuffer part(FileChannel file, long at, long bytes) throws IOException {
-        return file.map(FileChannel.MapMode.READ_ONLY, at, bytes).order(ByteOrder.LITTLE_ENDIAN);
     }
 }

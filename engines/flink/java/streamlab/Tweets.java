@@ -34,7 +34,7 @@ final class Tweets {
                         SlidingEventTimeWindows.of(
                                 Duration.ofMillis(job.large("ws_ms")),
                                 Duration.ofMillis(job.large("wa_ms"))))
-                .aggregate(longest ? new Longest() : new Count(), new AtTheEnd())
+                .aggregate(new Aggregate(longest), new AtTheEnd())
                 .returns(TypeInformation.of(Answer.class))
                 .setParallelism(job.workers)
                 // At the end of the input Flink closes all windows; some are still open.
@@ -105,47 +105,32 @@ final class Tweets {
         }
     }
 
-    private static final class Count implements AggregateFunction<Word, Long, Long> {
+    /** How many words there are, or the length of the longest tweet that they are of. */
+    private static final class Aggregate implements AggregateFunction<Word, Long, Long> {
+        private final boolean longest;
+
+        Aggregate(boolean longest) {
+            this.longest = longest;
+        }
+
         @Override
         public Long createAccumulator() {
             return 0L;
         }
 
         @Override
-        public Long add(Word word, Long count) {
-            return count + 1;
+        public Long add(Word word, Long known) {
+            return longest ? Math.max(known, word.chars) : known + 1;
         }
 
         @Override
-        public Long getResult(Long count) {
-            return count;
-        }
-
-        @Override
-        public Long merge(Long one, Long other) {
-            return one + other;
-        }
-    }
-
-    private static final class Longest implements AggregateFunction<Word, Long, Long> {
-        @Override
-        public Long createAccumulator() {
-            return 0L;
-        }
-
-        @Override
-        public Long add(Word word, Long longest) {
-            return Math.max(longest, word.chars);
-        }
-
-        @Override
-        public Long getResult(Long longest) {
-            return longest;
+        public Long getResult(Long known) {
+            return known;
         }
 
         @Override
         public Long merge(Long one, Long other) {
-            return Math.max(one, other);
+            return longest ? Math.max(one, other) : one + other;
         }
     }
 

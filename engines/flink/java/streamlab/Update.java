@@ -4,14 +4,32 @@ import java.io.Serializable;
 import org.apache.flink.api.common.state.KeyedStateStore;
 
 /** What a program does with one event after the other. */
-interface Update extends Serializable {
-    /** Called once, before any event. `keyed` is null where events are not partitioned by key. */
-    void open(Run run, int task, KeyedStateStore keyed) throws Exception;
+abstract class Update implements Serializable {
+    /** What is put out, again and again. */
+    final Answer row = new Answer();
 
-    void take(Event event, Out out) throws Exception;
+    /** Called once, before any event. `keyed` is null where events are not partitioned by key. */
+    void open(Run run, int task, KeyedStateStore keyed) throws Exception {}
+
+    abstract void take(Event event, Out out) throws Exception;
 
     /** Takes rows of the answer; the row may be used again by the caller. */
     interface Out {
         void collect(Answer row);
+    }
+
+    /** Adds up transactions, and finds the frauds among them. */
+    final class Transactions implements Serializable {
+        long sum;
+        long model;
+
+        void take(Event event, Out out) {
+            if (event.value % Kind.MODULUS == model) {
+                row.madeBy(event).kind = Kind.FRAUD;
+                row.value = event.value;
+                out.collect(row);
+            }
+            sum += event.value;
+        }
     }
 }
