@@ -5,7 +5,7 @@ kind 1: barriers, updates, rules, resets), and what makes a line of array operat
 join the kinds are its left and its right side.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from workloads.model import Input, Params, Stream
 
@@ -30,7 +30,7 @@ class Streams:
     markers: Side
     kinds: int
     keys: int
-    params: Params = field(default_factory=dict)
+    params: Params
 
 
 def streams_of(data: Input, params: Params) -> Streams:

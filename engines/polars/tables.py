@@ -8,6 +8,7 @@ import polars as pl
 from engines.protocol import Task
 from engines.tables import no_events
 from workloads.datasets.dataset import DatasetStream
+from workloads.inputs.retail.ids import parse_ids
 from workloads.model import Params
 
 
@@ -39,6 +40,11 @@ class Tables:
     def number(self, name: str) -> int:
         """Return a query parameter that is a whole number."""
         return int(self.params[name])
+
+    def among(self, name: str, field: str) -> pl.Expr:
+        """Return whether a field is among the ids of a query parameter."""
+        ids = parse_ids(name, str(self.params[name]))
+        return pl.lit(True) if ids.every else pl.col(field).is_in(ids.among)
 
     def of(self, kind: int) -> list[Table]:
         """Return the streams that carry a kind, with its rows only."""

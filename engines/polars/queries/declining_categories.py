@@ -4,20 +4,17 @@ import polars as pl
 
 from engines.polars.tables import Tables
 from workloads.inputs.retail.days import day_number
-from workloads.inputs.retail.ids import parse_ids
 from workloads.inputs.retail.schema import DAY_MS
 
 
 def answer(tables: Tables) -> pl.LazyFrame:
     """Return (ts, category, day, points, rise, run), in order of the sales that end the days."""
-    stores = parse_ids("stores", str(tables.params["stores"]))
     first, days = day_number(str(tables.params["first_day"])), tables.number("days")
     day = pl.col("ts") // DAY_MS - first
-    among = pl.lit(True) if stores.every else pl.col("store").is_in(stores.among)
     by_day = (
         tables.events(0, "category", "store", "net_paid")
         .with_row_index("row")
-        .filter(among & (day >= 0))
+        .filter(tables.among("stores", "store") & (day >= 0))
         .group_by("category", day.clip(upper_bound=days).alias("day"))
         .agg(pl.col("row", "ts").first(), pl.col("net_paid").sum().alias("paid"))
         .sort("category", "day")

@@ -8,7 +8,6 @@ import polars as pl
 
 from engines.polars.ranking import hours_of, listed
 from engines.polars.tables import Tables
-from workloads.inputs.retail.ids import Ids, parse_ids
 
 
 def answer(tables: Tables) -> pl.LazyFrame:
@@ -26,13 +25,10 @@ def answer(tables: Tables) -> pl.LazyFrame:
 
 def _pairs(tables: Tables) -> pl.LazyFrame:
     """Return (ts, item_1, item_2) of all pairs of a ticket, at the time of the later item."""
-    stores, categories = (
-        parse_ids(name, str(tables.params[name])) for name in ("stores", "categories")
-    )
     place, ticket = pl.col("place"), pl.col("ticket")
     items = (
         tables.events(0, "ticket", "item", "store", "category")
-        .filter(_among("store", stores) & _among("category", categories))
+        .filter(tables.among("stores", "store") & tables.among("categories", "category"))
         .with_columns((ticket % tables.number("open_tickets")).alias("place"))
         .sort("place", maintain_order=True)
         .with_columns(
@@ -53,7 +49,3 @@ def _pairs(tables: Tables) -> pl.LazyFrame:
             pl.max_horizontal("item", "item_before").alias("item_2"),
         )
     )
-
-
-def _among(field: str, ids: Ids) -> pl.Expr:
-    return pl.lit(True) if ids.every else pl.col(field).is_in(ids.among)

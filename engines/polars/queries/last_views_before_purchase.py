@@ -7,19 +7,16 @@ import polars as pl
 
 from engines.polars.ranking import lists_so_far
 from engines.polars.tables import Tables
-from workloads.inputs.retail.ids import parse_ids
 
 
 def answer(tables: Tables) -> pl.LazyFrame:
     """Return (ts, since, rank, item_1, item_2, count), by hour, then rank."""
     item, views = tables.number("item"), tables.number("views")
-    categories = parse_ids("categories", str(tables.params["categories"]))
     clicks = tables.events(0, "user", "item", "sale", "category").filter(pl.col("user") != 0)
     clicks = clicks.with_row_index("row").with_columns(pl.col("row").set_sorted())
-    among = pl.lit(True) if categories.every else pl.col("category").is_in(categories.among)
-    viewed = clicks.filter((pl.col("sale") == 0) & among).with_columns(
-        pl.int_range(1, pl.len() + 1).over("user").alias("nth")
-    )
+    viewed = clicks.filter(
+        (pl.col("sale") == 0) & tables.among("categories", "category")
+    ).with_columns(pl.int_range(1, pl.len() + 1).over("user").alias("nth"))
     bought = clicks.filter((pl.col("sale") != 0) & (pl.col("item") == item))
     latest = bought.select("row", "user", "ts").join_asof(
         viewed.select("row", "user", "nth"), on="row", by="user", check_sortedness=False
