@@ -96,8 +96,9 @@ class LabConform:
 
 
 def _fail_if_wrong(engine: str, found: Conformance) -> None:
-    for seen in found.failures:
-        pytest.fail(
-            f"{engine}/{found.variant} on {found.workload}, {seen.case}: {seen.state}: {seen.why}",
-            pytrace=False,
-        )
+    said = [
+        f"{engine}/{found.variant} on {found.workload}, {seen.case}: {seen.state}: {seen.why}"
+        for seen in found.failures
+    ]
+    if said:
+        pytest.fail("\n".join(said), pytrace=False)

@@ -114,7 +114,8 @@ def test_pytest_has_an_item_for_each_workload_of_an_engine(installed, pytester):
     done.stdout.fnmatch_lines(["*nothing written for wordcount*"])
     done = session(pytester, "--lab-engine", "wrong", "--lab-workload", "event_window")
     done.assert_outcomes(failed=1)
-    done.stdout.fnmatch_lines(["*wrong/batch on event_window, an ordinary input: wrong: *"])
+    cases = ("an ordinary input", "a single stream")
+    done.stdout.fnmatch_lines([f"*wrong/batch on event_window, {one}: wrong: *" for one in cases])
     done = session(pytester, "--lab-engine", "nosuch")
     done.stderr.fnmatch_lines(["*no engine 'nosuch'*"])
 
