@@ -304,9 +304,9 @@ class SparkPrepared:
         """Return how any program, a query or a pipeline is run; None for a DGS program's own."""
         task, program = self._task, self._task.workload.program
         if task.variant in GENERIC:
-            from engines.spark.generic.query import generic_query
+            from engines.spark.generic.query import GenericQuery
 
-            asked = generic_query(task.workload, self._output, task.workers)
+            asked = GenericQuery(workload=task.workload, workers=task.workers)
             self._form = f"generic, {asked.words(self._plan)}"
             return asked
         if isinstance(program, Query):

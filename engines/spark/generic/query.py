@@ -1,6 +1,6 @@
 """Builds and runs a generic query: over whole files, or over files that arrive in micro-batches."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -39,12 +39,10 @@ class GenericQuery:
 
     Attributes:
         workload: what to compute.
-        output: (name, dtype) of its output.
         workers: degree of parallelism.
     """
 
     workload: Workload
-    output: tuple[tuple[str, str], ...]
     workers: int
 
     def words(self, plan: Layout) -> str:
@@ -131,12 +129,9 @@ class GenericQuery:
 
     @property
     def _schema(self) -> pa.Schema:
-        return pa.schema([(name, pa.from_numpy_dtype(dtype)) for name, dtype in self.output])
-
-
-def generic_query(workload: Workload, output: Mapping[str, str], workers: int) -> GenericQuery:
-    """Return what is asked for by a workload."""
-    return GenericQuery(workload=workload, output=tuple(output.items()), workers=workers)
+        output = self.workload.program.output
+        types = ((name, pa.from_numpy_dtype(output[name])) for name in output.names or ())
+        return pa.schema(types)
 
 
 @contextmanager
