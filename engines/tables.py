@@ -76,9 +76,9 @@ class TableEngine(BatchEngine):
 
     @abstractmethod
     def tables(self, task: Task) -> Any:
-        """Return the input as tables; not timed.
+        """Return the input as tables, with what else the query reads; not timed.
 
-        They are in memory, but for the variant FILE over `task.dataset.streams[i].path`.
+        In memory; of variant FILE over the files (`task.dataset.streams[i].path`), unread.
         """
 
     def refused(self, task: Task) -> str | None:
