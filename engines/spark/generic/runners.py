@@ -11,7 +11,8 @@ from workloads.model import Alphabet, DGSProgram, Pipeline, Query
 from workloads.model.buckets import bucket_of
 from workloads.model.instance import Row, instance
 from workloads.model.piperun import PipelineRun
-from workloads.model.records import Emitter, initial_state
+from workloads.model.records import Emitter, initial_state, rows_to_columns
+from workloads.model.stream import IntArray
 
 
 class Runner(Protocol):
@@ -59,8 +60,7 @@ class _Parts:
                 state = states[part] = initial_state(program)
             update(state, event, out)
             counter.note()
-        out.columns(program.output)  # checks the number of fields
-        return followed(out.rows, program.output, counter.behind(table, self._places))
+        return followed(out.columns(program.output), counter.behind(table, self._places))
 
     def held(self) -> Any:
         return self._states
@@ -86,11 +86,11 @@ class _Keys:
             for t in events(self._query, self._alphabet, table):
                 self._instance.process(t)
         self._instance.advance(watermark)
-        rows = list(self._rows)
+        columns = rows_to_columns(self._rows, self._query.output)
         self._rows.clear()
-        ts = np.array([row[0] for row in rows], dtype=np.int64)
-        nth = np.arange(len(rows), dtype=np.int64)
-        return followed(rows, self._query.output, [ts, np.full_like(nth, self._group), nth])
+        ts: IntArray = columns["ts"].astype(np.int64, copy=False)
+        nth = np.arange(len(ts))
+        return followed(columns, [ts, np.full_like(nth, self._group), nth])
 
     def held(self) -> Any:
         return self._instance.held()
@@ -117,7 +117,8 @@ class Stages:
         for t in events(self._pipeline, alphabet, table):
             self._run.process(t)
             counter.note()
-        made = followed(self._rows, self._pipeline.output, counter.behind(table, self._places))
+        columns = rows_to_columns(self._rows, self._pipeline.output)
+        made = followed(columns, counter.behind(table, self._places))
         self._rows.clear()
         return made
 

@@ -22,7 +22,6 @@ from workloads.model import (
     Program,
     fields_read,
 )
-from workloads.model.records import rows_to_columns
 from workloads.model.stream import IntArray
 from workloads.model.total_order import Merged
 
@@ -85,17 +84,8 @@ def events(program: Program, alphabet: Alphabet, table: pa.Table) -> Iterator[An
     return Merged(columns=columns, lists=lists, stream=none, order=order).events(program)
 
 
-def followed(
-    rows: Sequence[tuple[Any, ...]], output: np.dtype[np.void], places: Sequence[IntArray]
-) -> pa.Table:
-    """Return what a program put out as a table.
-
-    Args:
-        rows: the output records.
-        output: their type.
-        places: for each column of the place, its values.
-    """
-    columns = rows_to_columns(rows, output)
+def followed(columns: Columns, places: Sequence[IntArray]) -> pa.Table:
+    """Return what a program put out as a table; `places` has the values of the place's columns."""
     return _table({**dict(zip(place(len(places)), places, strict=True)), **columns})
 
 
