@@ -71,10 +71,13 @@ def command(name: str) -> str:
 def lacking(name: str, environment: Environment) -> str | None:
     """Return why an engine's environment cannot be used, with the command; None: it can."""
     try:
+        wanted = _made_from(name, environment)
         made_from = (folder(name) / _STAMP).read_text(encoding="utf-8")
+    except EngineError as error:
+        return str(error)
     except OSError:
         return f"the environment of engine {name} is not made; {command(name)} makes it"
-    if made_from != _made_from(environment):
+    if made_from != wanted:
         return (
             f"the environment of engine {name} was made for another Python, or from other files "
             f"than {environment.lock} and what belongs to it; {command(name)} makes it again"
@@ -105,8 +108,10 @@ def make(name: str, environment: Environment) -> Path:
     Needs the package index, once.
 
     Raises:
-        EngineError: a package cannot be installed, or what is built afterwards failed.
+        EngineError: a file that it is made from is not there, a package cannot be installed, or
+            what is built afterwards failed.
     """
+    made_from = _made_from(name, environment)
     path = folder(name)
     partial = path.with_name(f"{name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
@@ -115,7 +120,7 @@ def make(name: str, environment: Environment) -> Path:
         _install(name, environment.lock, partial)
         if environment.build is not None:
             environment.build(partial)
-        (partial / _STAMP).write_text(_made_from(environment), encoding="utf-8")
+        (partial / _STAMP).write_text(made_from, encoding="utf-8")
         shutil.rmtree(path, ignore_errors=True)
         partial.replace(path)
     finally:
@@ -142,10 +147,16 @@ def _install(name: str, lock: Path, target: Path) -> None:
         )
 
 
-def _made_from(environment: Environment) -> str:
-    """Return what decides over an environment, as text."""
+def _made_from(name: str, environment: Environment) -> str:
+    """Return what decides over an engine's environment, as text."""
     digest = hashlib.sha256()
     for path in (environment.lock, *environment.inputs):
-        content = path.read_bytes()
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise EngineError(
+                f"the environment of engine {name} is made from {path}, which cannot be read "
+                f"({error.strerror}); install the engine again"
+            ) from error
         digest.update(f"{path.name} {len(content)}\n".encode() + content)
     return f"{sysconfig.get_config_var('EXT_SUFFIX')} {digest.hexdigest()}\n"

@@ -67,6 +67,18 @@ def test_another_lock_or_input_makes_it_stale(place):
     assert "makes it again" in environment.lacking("mine", wanted)
 
 
+def test_a_file_that_the_engine_came_without_is_named(place):
+    wanted = locked(place, "1.0", inputs=(place / "Source.java",))
+    with pytest.raises(
+        EngineError, match=r"engine mine .*Source\.java.*; install the engine"
+    ):
+        environment.make("mine", wanted)
+    (place / "Source.java").touch()
+    environment.make("mine", wanted)
+    (place / "Source.java").unlink()
+    assert "Source.java" in environment.lacking("mine", wanted)
+
+
 def test_a_process_that_activates_it_finds_its_packages_first(place):
     environment.make("mine", locked(place, "1.0"))
     (place / "elsewhere").mkdir()
