@@ -202,14 +202,19 @@ class PreparedBatch:
         """Return all outputs, with the types of the program's output.
 
         Raises:
-            EngineCrashError: a column has nulls, or values that its type does not hold.
+            EngineCrashError: a column is not there, has nulls, or values that are not of its type.
         """
         output = self._task.workload.program.output
         found = self._engine.columns(self._task, self._answer)
-        return {name: self._exact(name, found[name], output[name]) for name in output.names or ()}
+        return {name: self._exact(name, found, output[name]) for name in output.names or ()}
 
-    def _exact(self, name: str, values: Any, wanted: np.dtype[Any]) -> Any:
-        given = np.asanyarray(values)
+    def _exact(self, name: str, found: Mapping[str, Any], wanted: np.dtype[Any]) -> Any:
+        try:
+            given = np.asanyarray(found[name])
+        except Exception as error:  # libraries have their own
+            raise EngineCrashError(
+                f"{self._engine.name}: the answer has no column {name}: {error}"
+            ) from error
         if np.ma.is_masked(given):
             raise EngineCrashError(f"{self._engine.name}: column {name} of the answer has nulls")
         cast = np.asarray(given, dtype=wanted)

@@ -166,6 +166,17 @@ def test_an_answer_that_its_type_does_not_hold_is_a_crash(sums, words, tmp_path)
         prepared.answer()
 
 
+def test_a_column_that_the_answer_lacks_is_named(tmp_path):
+    class Nameless(Sums):
+        def columns(self, task, answer):
+            return {"ts": answer["ts"], "total": answer["sum"]}
+
+    prepared = Nameless().prepare(a_task(tmp_path))
+    prepared.run()
+    with pytest.raises(EngineCrashError, match="sums: the answer has no column sum"):
+        prepared.answer()
+
+
 def installed(folder, name, code):
     """Make an engine known as `pip install` would."""
     module = f"interface_{name}"
