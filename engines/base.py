@@ -188,13 +188,17 @@ class PreparedBatch:
 
         Raises:
             EngineCrashError: it cannot be computed; the exception is the cause.
+            MemoryError: for lack of memory, which is no fault of the code.
         """
         task = self._task
         try:
             self._answer = self._engine.compute(task, self._data)
+        except MemoryError:
+            raise
         except Exception as error:
             raise EngineCrashError(
-                f"{self._engine.name}, {task.variant}: {type(error).__name__}: {error}"
+                f"{self._engine.name}, {task.variant}: {type(error).__name__}: {error}, in "
+                f"{place_of(error)}"
             ) from error
         return Measured(events=task.dataset.events, plan=self._engine.plan(task))
 
@@ -213,7 +217,9 @@ class PreparedBatch:
             given = np.asanyarray(found[name])
         except Exception as error:  # libraries have their own
             raise EngineCrashError(
-                f"{self._engine.name}: the answer has no column {name}: {error}"
+                f"{self._engine.name}: the answer, of type {type(found).__name__}, has no "
+                f"column {name}; return a mapping from names to columns, of "
+                f"{', '.join(self._task.workload.program.output.names or ())}"
             ) from error
         if np.ma.is_masked(given):
             raise EngineCrashError(f"{self._engine.name}: column {name} of the answer has nulls")
@@ -314,11 +320,14 @@ class PreparedStream:
 
         Raises:
             EngineCrashError: something in `process` raised; its exception is the cause.
+            MemoryError: for lack of memory, which is no fault of the code.
         """
         try:
             if self._load is not None:
                 return self._run_paced(self._load)
             self._process(merge(self._data, self._program).events(self._program), self._out)
+        except MemoryError:
+            raise
         except Exception as error:
             raise EngineCrashError(
                 f"{self._who} raised {type(error).__name__}: {error}, in {place_of(error)}"

@@ -146,6 +146,43 @@ def test_what_a_query_raises_is_a_crash_with_its_cause(tmp_path):
     with pytest.raises(EngineCrashError, match=r"sums, batch: ZeroDivisionError") as caught:
         Broken().prepare(a_task(tmp_path)).run()
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    assert f"in compute ({__file__}:" in str(caught.value)
+
+
+def test_lack_of_memory_is_no_crash_of_the_engine(tmp_path):
+    """The trial tells `oom` from `crash` by the exception that reaches it."""
+
+    class Greedy(Sums):
+        def compute(self, task, data):
+            raise MemoryError
+
+    class GreedyStream(Windows):
+        def process(self, task, events, out):
+            raise MemoryError
+
+    for greedy, variant in ((Greedy(), "batch"), (GreedyStream(), "streaming")):
+        prepared = greedy.prepare(a_task(tmp_path, variant=variant))
+        with pytest.raises(MemoryError):
+            prepared.run()
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (None, "sums: the answer, of type NoneType, has no column ts; return a mapping"),
+        ({"ts": [1]}, "sums: the answer, of type dict, has no column sum; .*, of ts, sum$"),
+        (np.zeros(1, [("ts", int)]), "sums: the answer, of type ndarray, has no column sum"),
+    ],
+)
+def test_an_answer_without_a_column_says_which_is_lacking(answer, words, tmp_path):
+    class Short(Sums):
+        def compute(self, task, data):
+            return answer
+
+    prepared = Short().prepare(a_task(tmp_path))
+    prepared.run()
+    with pytest.raises(EngineCrashError, match=words):
+        prepared.answer()
 
 
 @pytest.mark.parametrize(
@@ -163,17 +200,6 @@ def test_an_answer_that_its_type_does_not_hold_is_a_crash(sums, words, tmp_path)
     prepared = Inexact().prepare(a_task(tmp_path))
     prepared.run()
     with pytest.raises(EngineCrashError, match=words):
-        prepared.answer()
-
-
-def test_a_column_that_the_answer_lacks_is_named(tmp_path):
-    class Nameless(Sums):
-        def columns(self, task, answer):
-            return {"ts": answer["ts"], "total": answer["sum"]}
-
-    prepared = Nameless().prepare(a_task(tmp_path))
-    prepared.run()
-    with pytest.raises(EngineCrashError, match="sums: the answer has no column sum"):
         prepared.answer()
 
 
