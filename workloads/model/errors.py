@@ -1,5 +1,6 @@
 """Errors of the programming models. The whole tree is drawn in `lab/errors.py`."""
 
+from pathlib import Path
 from traceback import extract_tb
 
 
@@ -16,9 +17,14 @@ class PlanError(ModelError):
 
 
 def place_of(error: BaseException) -> str:
-    """Return where an exception was raised, as `function (file:line)`."""
+    """Return where an exception was raised, as `function (file:line)`.
+
+    What the programming models raise at a program's mistake, in `out.emit` for example, was raised
+    where the program called them.
+    """
     frames = extract_tb(error.__traceback__)
     if not frames:
         return "nowhere"
-    last = frames[-1]
+    models = str(Path(__file__).parent)
+    last = next((f for f in reversed(frames) if not f.filename.startswith(models)), frames[-1])
     return f"{last.name} ({last.filename}:{last.lineno})"

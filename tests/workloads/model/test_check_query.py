@@ -175,3 +175,12 @@ def test_a_program_of_the_other_model_is_refused_with_its_name():
     with pytest.raises(ModelError, match="keyed_counter is a query of operators"):
         dgs_program(other)
     assert np.dtype(np.int64) == GOOD[0].output["ts"]
+
+
+def test_what_the_model_raises_at_a_call_is_placed_at_the_call():
+    def expire(w, out):
+        out.emit(1, 2, 3, 4, 5)
+
+    report = broken(naive.counting(WINDOW), expire=expire)
+    assert not report.ok
+    assert f", in expire ({__file__}:" in report.render()
