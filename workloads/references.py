@@ -70,7 +70,15 @@ def load(reference: str) -> object:
     try:
         return getattr(module, attribute)
     except AttributeError as error:
-        raise ModelError(f"cannot get {attribute!r} from {called}: {error}") from error
+        raise ModelError(
+            f"cannot get {attribute!r} from {called}: it has nothing of that name; {_has(module)}"
+        ) from error
+
+
+def _has(module: ModuleType) -> str:
+    """Return the names in capitals in a module, as its workloads and programs are called."""
+    names = [name for name in vars(module) if name.isupper() and not name.startswith("_")]
+    return f"it has {', '.join(names)}" if names else "nothing in it is in capitals"
 
 
 def place(error: BaseException) -> str:

@@ -134,7 +134,8 @@ BAD = {
     "leaves": ("import sys\nsys.exit('bye')\n", ["SystemExit: bye", "mine.py:2"]),
     "imports": ("import not_there_at_all\n", ["No module named 'not_there_at_all'", "mine.py:1"]),
     "bytes": (b"\xff\xfe\x00", ["cannot be loaded"]),
-    "empty": ("", ["cannot get 'WORKLOAD'", "mine.py"]),
+    "empty": ("", ["cannot get 'WORKLOAD'", "mine.py: it has nothing of that name"]),
+    "another": ("X = 5\nPROGRAM = 6\n", ["cannot get 'WORKLOAD'", "; it has X, PROGRAM"]),
     "no workload": ("WORKLOAD = 5\n", ["mine.py is a int, not a Workload", "lab.workload("]),
     "program": (
         "from workloads.suite.event_window.program import PROGRAM as WORKLOAD\n",
