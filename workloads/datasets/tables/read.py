@@ -109,7 +109,7 @@ def read(
                 found.rows += len(ts)
                 found.of_lines += chunk.of_lines
                 if not found.rows and found.bad > table.max_bad:
-                    raise DatasetError(_none(found))
+                    raise DatasetError(_none(found, table, wanted))
         rows = writer.rows()
     found.times = clock.words()
     if found.bad > table.max_bad:
@@ -120,17 +120,20 @@ def read(
         )
     if not found.rows:
         raise DatasetError(
-            _none(found)
+            _none(found, table, wanted)
             if found.bad
             else f"{table.source.label} has no rows; there is nothing to import"
         )
     return found, rows
 
 
-def _none(found: Reading) -> str:
+def _none(found: Reading, table: Table, wanted: Wanted) -> str:
+    whole = [name for name, dtype in wanted.fields.items() if dtype.kind in "iu"]
+    numbered = [name for name in whole if name not in table.ids]
+    ids = f"; a field of texts is numbered by --ids {numbered[0]} (ids=...)" if numbered else ""
     return (
         f"{found.bad_lines[0]}; none of the first {found.bad:,} rows can be read, so the columns "
-        "are not what they are said to be"
+        f"are not what they are said to be{ids}"
     )
 
 
@@ -171,10 +174,11 @@ class _Block:
         for name, dtype in self._wanted.lists.items():
             read[f".{name}"] = self._list(name, dtype, rows)
         self._check_empty(kind)
-        for words in self._chunk.bad:
-            self._found.bad_row(words)
+        # What is no row at all comes last: it says nothing of how the columns are declared.
         for row in sorted(self._bad):
             self._found.bad_row(f"{self._place}: row {self._chunk.number(row)}{self._bad[row]}")
+        for words in self._chunk.bad:
+            self._found.bad_row(words)
         good = np.ones(rows, np.bool_)
         good[list(self._bad)] = False
         kept = np.flatnonzero(good)

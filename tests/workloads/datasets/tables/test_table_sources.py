@@ -139,6 +139,10 @@ class TestText:
             (b't,note,value\n1,a,2\n2,"b,3\n3,c,4\n', "row 3: 2 columns instead of 3"),
             (b't,value,note\n1,2,a\n2,3,"b\n3,4,c\n', "a quote is opened and never closed"),
             (b"t,value\n-,-\n-,-\n", "none of the first 2 rows can be read"),
+            (
+                b"t,value\n1\n2,a\n3,b\n",  # the columns are at fault, not the short row
+                "row 3, column value: 'a' is no int64; none of .* numbered by --ids value",
+            ),
         ],
     )
     def test_what_is_no_table_is_told(
