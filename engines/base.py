@@ -85,12 +85,18 @@ class BaseEngine(ABC):
         return None
 
     def unsupported(self, task: Task) -> str | None:
-        """Return the first reason against a task: its environment, what it declares, `refused`."""
+        """Return the first reason against a task: what is declared, the environment, `refused`.
+
+        An environment is worth making only for what the engine has.
+        """
+        undeclared = self._undeclared(task)
+        if undeclared is not None:
+            return undeclared
         if self.environment is not None:
             lacking = environment.lacking(self.name, self.environment)
             if lacking is not None:
                 return lacking
-        return self._undeclared(task) or self.refused(task)
+        return self.refused(task)
 
     def _undeclared(self, task: Task) -> str | None:
         """Return what in a task the engine's own declarations exclude, or None."""

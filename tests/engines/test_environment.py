@@ -7,13 +7,17 @@ from pathlib import Path
 import pytest
 
 from engines import environment
+from engines.conformance import ordinary_input
 from engines.environment import Environment
 from engines.errors import EngineError
+from engines.protocol import Task
+from engines.small_dataset import write_dataset
 from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from lab.doctor.engines import environments
 from lab.doctor.finding import State
 from lab.engine import BatchEngine
 from lab.host.machine import Machine
+from workloads.registry import workload
 
 SETUP = "from setuptools import setup; setup(name='opinion', version='{}', py_modules=['opinion'])"
 
@@ -134,6 +138,19 @@ def an_engine_with(wanted: Environment, name: str):
 
     Made.name = name
     return Made()
+
+
+def test_what_the_engine_has_nothing_for_is_told_before_its_environment(place, tmp_path):
+    engine = an_engine_with(locked(place, "1.0"), "mine")
+    engine.queries = {"wordcount": None}
+    found = workload("event_window")
+    dataset = write_dataset(ordinary_input(found), found.name, tmp_path / "data")
+    task = Task(
+        workload=found, dataset=dataset, variant="batch", workers=1, batch=1, scratch=tmp_path
+    )
+    assert "nothing written for event_window" in engine.unsupported(task)
+    engine.queries = {"event_window": None}
+    assert "lab environment mine" in engine.unsupported(task)
 
 
 def test_the_command_makes_it_once_and_lists_and_doctor_name_the_command(
