@@ -5,6 +5,8 @@ import shlex
 import sys
 from pathlib import Path
 
+import pandas as pd
+
 from lab.cli import EXIT_OK, call
 from tests.examples_folder import EXAMPLES, sensors
 
@@ -27,11 +29,15 @@ def test_every_command_of_the_tutorial_works(tmp_path: Path, monkeypatch, capsys
     path = sensors(tmp_path)
     path.write_text("\n\n".join(PYTHON))
     monkeypatch.chdir(tmp_path)
+    whole = pd.read_csv("sensors.csv")
+    for kind, rows in whole.groupby("kind"):
+        rows.drop(columns="kind").to_csv(f"{kind}.csv", index=False)
     assert len(COMMANDS) == 4
     for command in COMMANDS:
         # Five repetitions show nothing here that one does not.
         words = shlex.split(command.replace("-n 5", "-n 1"))
         assert call(words) == EXIT_OK, (command, capsys.readouterr())
+    assert call(["run", "sensors.py:TWO_FILES", "--engine", "reference"]) == EXIT_OK
     said = capsys.readouterr().out
     assert "checked against the reference engine, not an independent oracle" in said
     assert "generated_sensors" in said
