@@ -66,7 +66,7 @@ def estimate(cells: Sequence[Cell], settings: Settings, root: Path) -> Estimate:
     names = ", ".join(sorted(runs)) if len(runs) < NAMED else f"{len(runs)} stored runs"
     return Estimate(
         seconds=sum(known.values()) + idle,
-        source=f"in {names}" if len(runs) < NAMED else names,
+        source=names,
         unknown=unknown,
         notes=tuple(_notes(cells, unknown)),
     )

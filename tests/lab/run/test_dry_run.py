@@ -77,7 +77,7 @@ def test_runs_of_other_machines_or_cells_and_damaged_ones_say_nothing(stored, pa
 def test_a_dry_run_says_it_and_what_is_not_in_it(stored, matrix, capsys):
     path, run_dir = stored
     assert call(["run", str(path), "--dry-run"]) == EXIT_OK
-    assert f"about 6 min for the trials of 2 cells, as in {run_dir.name} took on this" in (
+    assert f"about 6 min for the trials of 2 cells, as {run_dir.name} took on this" in (
         capsys.readouterr().err
     )
     fresh = (
