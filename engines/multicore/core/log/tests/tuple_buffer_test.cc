@@ -402,7 +402,7 @@ void short_runs_are_interleaved() {
   std::int64_t interleaved_rows = 0;
   for (const auto& [interleaved, rows] : by_one) interleaved_rows += interleaved ? rows : 0;
   CHECK(interleaved_rows > 2 * kRows - 200);  // all but those that it takes to find out
-  for (const auto& [interleaved, rows] : entries_of_turns(64, kRows)) CHECK(!interleaved && rows == 64);
+  for (const auto& [interleaved, rows] : entries_of_turns(64, kRows)) CHECK(!interleaved && rows % 64 == 0);
 }
 
 }  // namespace
