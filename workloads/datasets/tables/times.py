@@ -15,8 +15,10 @@ times are taken for the first. Where they were put forward an hour is missing; i
 Fractions of the unit are cut down.
 """
 
+import itertools
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -39,6 +41,8 @@ _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 _FROM = ((10**8, ""), (10**11, "s"), (10**14, "ms"), (10**17, "us"))
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
+_FINER = re.compile(r"[.,]\d{6}(\d{1,3})")
+"""The digits of a fraction of a second that a `datetime` does not have."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _MOST_KNOWN = 1 << 20
@@ -174,11 +178,9 @@ class Clock:
 
         try:
             if self._form == "iso":
-                try:
-                    stamps = texts.cast(pa.timestamp("us"))
-                except pa.ArrowInvalid:
-                    stamps = texts.cast(pa.timestamp("us", "UTC"))
-                return self._stamped(stamps)
+                for unit, zone in itertools.product(("us", "ns"), (None, "UTC")):
+                    with suppress(pa.ArrowInvalid):  # too many digits, or too far from 1970
+                        return self._stamped(texts.cast(pa.timestamp(unit, zone)))
             if self._form in ("", *_NAMES) and not _hexadecimal(texts):
                 values = texts.cast(pa.int64()).to_numpy(zero_copy_only=False)
                 return self._scaled(np.asarray(values), self._form or self._unit, {})
@@ -197,12 +199,14 @@ class Clock:
             return lambda text: self._local(text, _iso, f"is no ISO 8601 time{remedy}")
         assert form is not None
         return lambda text: self._local(
-            text, lambda text: datetime.strptime(text, form), f"is not of the form {form}"
+            text, lambda text: (datetime.strptime(text, form), 0), f"is not of the form {form}"
         )
 
-    def _local(self, text: str, read: Callable[[str], datetime], wrong: str) -> int | str:
+    def _local(
+        self, text: str, read: Callable[[str], tuple[datetime, int]], wrong: str
+    ) -> int | str:
         try:
-            time = read(text)
+            time, ns = read(text)
         except (ValueError, OverflowError):
             return f"{text[:60]!r} {wrong}" if text else "is empty"
         if time.tzinfo is None:
@@ -210,7 +214,8 @@ class Clock:
             time = time.replace(tzinfo=zone)
             if _missing(time, zone):
                 return f"{text!r} is in an hour that {self._zone} left out"
-        return ((time - _EPOCH) // _MICROSECOND) * _PER_SECOND[self._unit] // 1_000_000
+        since_ns = ((time - _EPOCH) // _MICROSECOND) * 1_000 + ns
+        return since_ns * _PER_SECOND[self._unit] // _PER_SECOND["ns"]
 
     def _placed(self, values: npt.NDArray[np.int64], unit: str) -> Times:
         """Return times of the zone's clocks as those of UTC."""
@@ -253,16 +258,17 @@ def _number(text: str, unit: str, per_second: int, divisor: int) -> int | str:
     return time if abs(time) <= FARTHEST else f"{text[:60]} is beyond 2^61"
 
 
-def _iso(text: str) -> datetime:
-    """Return an ISO 8601 time, or one as Twitter writes it.
+def _iso(text: str) -> tuple[datetime, int]:
+    """Return an ISO 8601 time, or one as Twitter writes it, and nanoseconds to add to it.
 
     Raises:
         ValueError: it is neither.
     """
     try:
-        return datetime.fromisoformat(text)
+        time, finer = datetime.fromisoformat(text), _FINER.search(text)
+        return time, int(finer[1].ljust(3, "0")) if finer else 0
     except ValueError:
-        return _EPOCH + timedelta(milliseconds=twitter_ms(text))
+        return _EPOCH + timedelta(milliseconds=twitter_ms(text)), 0
 
 
 def _missing(time: datetime, zone: ZoneInfo) -> bool:

@@ -89,6 +89,28 @@ def test_event_time_may_have_any_unit(unit: str, per_s: int):
     assert times([5], unit=unit) == [5]
 
 
+NS = EIGHT * 1_000_000 + 123_456_789
+
+
+@pytest.mark.parametrize(
+    ("cells", "ns"),
+    [
+        (["2010-12-01T08:26:00.123456789"], [NS]),
+        (["2010-12-01T09:26:00.123456789+01:00"], [NS]),
+        (["2010-12-01 08:26:00.1234567Z"], [NS - 89]),
+        (["20101201T082600,123456789Z"], [NS]),
+        (["2010-12-01T08:26:00.1234567891"], [NS]),
+        (["2010-12-01T08:26:00.123456789", "2010-12-01T09:26:00.123456789+01:00"], [NS, NS]),
+        (["1969-12-31T23:59:59,999999999"], [-1]),
+        (["2010-12-01T08:26:00.123456789", "Wed Dec 01 08:26:00 +0000 2010"], [NS, NS - 123456789]),
+    ],
+)
+def test_iso_times_keep_their_nanoseconds(cells: list[str], ns: list[int]):
+    assert times(cells, "iso", unit="ns") == ns
+    assert times(cells, "iso", unit="us") == [time // 1000 for time in ns]
+    assert times(cells, "iso") == [time // 1_000_000 for time in ns]
+
+
 class TestZones:
     def test_times_without_a_zone_are_those_of_the_zone_that_is_said(self):
         winter, summer = "2010-12-01 09:26:00", "2010-07-01 10:26:00"
