@@ -3,12 +3,13 @@
 Functions are taken with what they call and with the constants that they read, wherever these stand;
 their own place and their comments count for nothing. Two forms of it:
 
-- `fingerprint` of one function, for compiled code. A function that reads something whose value
-  cannot be told has none.
-- `code_of` anything: a program, a generator, an oracle. What cannot be told function by function is
-  told by more than is read: a module or class by the source of its whole file and of the modules
-  that it imports, a package that is installed beside it by its version and the checksums of its
-  files as installed, other objects by what they hold.
+- `fingerprint` of one function, by its bytecode, for compiled code. A function that reads something
+  whose value cannot be told has none.
+- `code_of` anything: a program, a generator, an oracle. Functions are told by their source where it
+  is there (`written.py`). What cannot be told function by function is told by more than is read: a
+  module or class by the source of its whole file and of the modules that it imports, a package that
+  is installed beside it by its version and the checksums of its files as installed, other objects
+  by what they hold.
 
 What code reads while it runs (a file, the network, the environment) is not seen, nor a module that
 it imports by a name that it has computed.
@@ -32,6 +33,8 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
+
+from workloads.model.written import compiled, written
 
 STABLE_MODULES = frozenset({"math", "numpy"})
 """Modules whose attributes change with their version only; others may hold a user's constants."""
@@ -62,8 +65,9 @@ def fingerprint(function: Callable[..., Any]) -> str:
 def code_of(*values: object) -> str:
     """Return a hex digest of functions, or of what is made of functions, with all that they read.
 
-    It may differ between two versions of Python, and between two runs of one where what is read
-    cannot be told apart otherwise.
+    It is the same in every installation of the lab, under every version of Python, if the packages
+    that are read are the same and the source of all functions is there. It may differ between two
+    runs where what is read cannot be told apart otherwise.
     """
     walk = _Whole()
     return _digest(piece for value in values for piece in walk.value("", value, ""))
@@ -93,20 +97,6 @@ def _plain(function: Callable[..., Any]) -> FunctionType:
     return plain
 
 
-def _code(code: CodeType) -> Iterator[bytes]:
-    yield code.co_code
-    yield code.co_exceptiontable
-    counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags
-    yield repr((code.co_names, code.co_varnames, code.co_freevars, counts)).encode()
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _code(constant)
-        elif isinstance(constant, frozenset):  # its order hangs on the hashes of texts
-            yield repr(sorted(map(repr, constant))).encode()
-        else:
-            yield repr(constant).encode()
-
-
 class _Exact:
     """Walks over a function and what it reads, and refuses what it cannot tell."""
 
@@ -126,7 +116,7 @@ class _Exact:
             yield from seen
             return
         home = function.__module__ or ""
-        yield from _code(function.__code__)
+        yield from self.code(function.__code__)
         yield from self.value("defaults", function.__defaults__, home)
         for name, value in sorted((function.__kwdefaults__ or {}).items()):
             yield from self.value(name, value, home)
@@ -138,6 +128,10 @@ class _Exact:
         for name, cell in zip(function.__code__.co_freevars, around, strict=True):
             yield name.encode()
             yield from self.value(name, cell.cell_contents, home)
+
+    def code(self, code: CodeType) -> Iterator[bytes]:
+        """Yield what tells a function's code."""
+        yield from compiled(code)
 
     def value(self, name: str, value: object, home: str) -> Iterator[bytes]:
         """Yield what tells a value that code of the module `home` reads as `name`."""
@@ -164,6 +158,9 @@ class _Exact:
 
 class _Whole(_Exact):
     """Walks over anything, and takes in more than is read where it cannot tell."""
+
+    def code(self, code: CodeType) -> Iterator[bytes]:
+        yield from written(code)
 
     def function(self, function: FunctionType, home: str) -> Iterator[bytes]:
         module = function.__module__ or ""
@@ -231,7 +228,9 @@ class _Whole(_Exact):
             used = _module_named(name)
             if used is not None:
                 yield from self._module(used, module.__name__)
-        for value in list(vars(module).values()):
+        for name, value in list(vars(module).items()):
+            if name.startswith("__"):
+                continue  # how it was loaded, which differs from one installation to another
             used = value if isinstance(value, ModuleType) else _module_of(value)
             if used is not None and used is not module:
                 yield from self._module(used, module.__name__)
@@ -329,11 +328,13 @@ def _is_foreign(module: str, home: str) -> bool:
 
 def _called(value: object, module: str) -> bytes:
     """Return the full name of something, and what tells the package that has it."""
-    top = module.partition(".")[0]
+    top, *below = module.split(".")
+    name = getattr(value, "__qualname__", None)
+    if top in sys.stdlib_module_names:  # its private modules differ from version to version
+        return repr((top, [part for part in below if not part.startswith("_")], name)).encode()
     version = getattr(sys.modules.get(top), "__version__", None)
-    stable = top in STABLE_MODULES or top in sys.stdlib_module_names or top in _OURS
-    files = "" if stable else _installed(top)
-    return repr((module, getattr(value, "__qualname__", None), str(version), files)).encode()
+    files = "" if top in STABLE_MODULES or top in _OURS else _installed(top)
+    return repr((module, name, str(version), files)).encode()
 
 
 @functools.cache
