@@ -257,9 +257,18 @@ def _imported(function: FunctionType) -> Iterator[ModuleType]:
     """Yield the modules that a function imports while it runs."""
     package = function.__globals__.get("__package__") or ""
     for name in sorted(_imports_within(function.__code__)):
-        found = _module_named(resolve_name(name, package) if package else name.lstrip("."))
+        full = _full_name(name, package)
+        found = _module_named(full) if full else None
         if found is not None:
             yield found
+
+
+def _full_name(name: str, package: str) -> str | None:
+    """Return the full name of what is imported; None: there is none, and importing it will fail."""
+    try:
+        return resolve_name(name, package)
+    except ImportError:  # more dots than packages, or no package
+        return None
 
 
 def _module_named(name: str) -> ModuleType | None:
@@ -299,10 +308,10 @@ def _imports_of(source: bytes, package: str) -> tuple[str, ...]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and (package or not node.level):
-            name = resolve_name("." * node.level + (node.module or ""), package)
-            found.add(name)
-            found.update(f"{name}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            name = _full_name("." * node.level + (node.module or ""), package)
+            if name is not None:
+                found.update((name, *(f"{name}.{alias.name}" for alias in node.names)))
     return tuple(sorted(found))
 
 

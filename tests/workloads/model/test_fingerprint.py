@@ -1,5 +1,6 @@
 """What is kept by a fingerprint is met again only if making it again would give the same."""
 
+import importlib
 import os
 import subprocess
 import sys
@@ -203,6 +204,38 @@ def test_a_constant_behind_two_imports_counts(helper, way, tmp_path: Path):
             for name in ("neighbour", "deeper"):
                 sys.modules.pop(name, None)
     assert len(codes) == 2
+
+
+TOO_FAR = """
+try:
+    from .... import beyond
+except ImportError:
+    beyond = None
+
+def reads(x):
+    from ....beyond import more
+    return more(x), beyond
+
+def calls(x):
+    import {name}
+    return {name}.reads(x)
+"""
+
+
+@pytest.mark.parametrize("package", ["", "a_package."])
+def test_an_import_from_beyond_the_top_is_no_error_before_it_runs(package, tmp_path, monkeypatch):
+    folder = tmp_path / package.rstrip(".")
+    folder.mkdir(exist_ok=True)
+    name = f"{package}goes_too_far"
+    (folder / "goes_too_far.py").write_text(TOO_FAR.format(name=name))
+    (folder / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module(name)
+    try:
+        assert len({code_of(module.reads), code_of(module.calls), code_of(module)}) == 3
+    finally:
+        del sys.modules[name]
+        sys.modules.pop("a_package", None)
 
 
 def test_what_a_construction_of_the_model_was_given_counts():
