@@ -14,6 +14,7 @@ from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
 
+from workloads.edited import as_files_are
 from workloads.model.errors import ModelError
 
 ATTRIBUTE = "WORKLOAD"
@@ -55,7 +56,8 @@ def load(reference: str) -> object:
 
     Modules are looked for in the current folder, too, where one that is being written is. A file's
     neighbours can be imported by it, as those of a script can; both come before installed packages
-    and behind the standard library. A file is loaded once, and again when it has changed.
+    and behind the standard library. What is loaded is loaded once, and all of it again when one of
+    its files, or of the files that it imports, has changed.
 
     Raises:
         ModelError: there is no such file, module or attribute, or it fails while it is loaded.
@@ -63,10 +65,10 @@ def load(reference: str) -> object:
     found = _FILE.fullmatch(reference)
     if found is not None:
         path, attribute = Path(found["path"]), found["attribute"] or ATTRIBUTE
-        module, called = _file(path), str(path)
+        module, called = as_files_are(lambda: _file(path)), str(path)
     else:
         name, _, attribute = reference.partition(":")
-        module, called = _module(name), repr(name)
+        module, called = as_files_are(lambda: _module(name)), repr(name)
     try:
         return getattr(module, attribute)
     except AttributeError as error:

@@ -16,6 +16,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from workloads import references
+from workloads.edited import as_files_are
 from workloads.meant import meant
 from workloads.model import ModelError, Workload
 
@@ -91,7 +92,7 @@ def _by_name(name: str) -> Workload:
 
 def _loaded(point: EntryPoint, where: str) -> object:
     try:
-        return point.load()
+        return as_files_are(point.load)
     except (Exception, SystemExit) as error:
         raise ModelError(
             f"{where} cannot be loaded: {type(error).__name__}: {error}{references.place(error)}"

@@ -164,8 +164,9 @@ def _refuse_edited(run_dir: Path, before: Mapping[str, str], now: Mapping[str, s
         if before.get(key, code) != code:
             raise ResumeError(
                 f"{run_dir} cannot be resumed: the code of workload {key} was edited since it was "
-                "started (its program, output type or oracle, or what these read), so that its "
-                "trials would be of two workloads; start a new run, or put the code back"
+                "started (its program, output type, oracle or input function, or what these read), "
+                "so that its trials would be of two workloads; start a new run, or put the code "
+                "back"
             )
 
 

@@ -132,6 +132,11 @@ def test_an_edited_program_never_meets_the_answer_of_before(tmp_path: Path, cata
     assert (after["total"] == 2 * before["total"]).all() and before["total"].any()
 
 
+def test_the_function_that_makes_the_input_counts_for_the_code_of_its_workload():
+    codes = [own(COUNTER, input=i, name="c").code() for i in (edited(), edited(), edited(FIRST=7))]
+    assert codes[0] == codes[1] != codes[2]
+
+
 def test_a_file_is_known_by_its_content_and_never_by_its_path(tmp_path: Path, catalog: Catalog):
     here, there = sensors(tmp_path / "here"), sensors(tmp_path / "there")
     first = made(workload(str(here)), catalog)

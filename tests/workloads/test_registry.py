@@ -1,5 +1,6 @@
 """A workload is found by name, by module and by file; what is wrong with one is said with place."""
 
+import importlib
 import sys
 from pathlib import Path
 
@@ -126,6 +127,47 @@ def test_a_file_is_loaded_once_and_again_when_it_was_edited(tmp_path: Path):
         assert sys.loads == 2
     finally:
         del sys.loads
+
+
+@pytest.mark.parametrize(
+    ("reference", "importing", "helper"),
+    [
+        ("mine.py", "from beside import WORD", "beside.py"),
+        ("mine:WORKLOAD", "from beside import WORD", "beside.py"),
+        ("mine.py", "import within\nWORD = within.beside.WORD", "within/beside.py"),
+        (
+            "within.mine:WORKLOAD",
+            "from within import beside\nWORD = beside.WORD",
+            "within/beside.py",
+        ),
+        ("within.mine:WORKLOAD", "from .beside import WORD", "within/beside.py"),
+    ],
+)
+@pytest.mark.parametrize("known", [False, True])
+def test_a_helper_that_was_edited_is_loaded_again(
+    tmp_path: Path, monkeypatch, reference: str, importing: str, helper: str, known: bool
+):
+    name = reference.removesuffix(".py").partition(":")[0]
+    path = own_file(tmp_path, f"{name.replace('.', '/')}.py", more=f"{importing}\n")
+    path.write_text(path.read_text().replace("name='mine'", "name=WORD"))
+    if "within" in helper:
+        (tmp_path / "within").mkdir(exist_ok=True)
+        (tmp_path / "within" / "__init__.py").write_text("from . import beside\n")
+    monkeypatch.chdir(tmp_path)
+    before = set(sys.modules)
+    try:
+        (tmp_path / helper).write_text("WORD = 'first'\n")
+        if known:
+            sys.path.append(str(tmp_path))
+            importlib.import_module(helper.removesuffix(".py").replace("/", "."))
+        assert workload(reference).name == "first"
+        (tmp_path / helper).write_text("WORD = 'other'\n")  # of the same size, in the same second
+        assert workload(reference).name == "other"
+        (tmp_path / helper).write_text("WORD = 'first'\n")
+        assert workload(reference).name == "first"
+    finally:
+        for new in set(sys.modules) - before:
+            del sys.modules[new]
 
 
 BAD = {

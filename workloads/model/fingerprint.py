@@ -82,6 +82,13 @@ def names_of(code: CodeType) -> set[str]:
     return names
 
 
+def is_a_users(module: str, file: str | None) -> bool:
+    """Tell whether a module is neither Python's nor the lab's nor of an installed package."""
+    top = module.partition(".")[0]
+    installed = not _INSTALLED.isdisjoint(Path(file or "").parts)
+    return top not in sys.stdlib_module_names and top not in _OURS and not installed
+
+
 def _digest(pieces: Iterator[bytes]) -> str:
     digest = hashlib.sha256()
     for piece in pieces:
@@ -273,13 +280,12 @@ def _full_name(name: str, package: str) -> str | None:
 
 def _module_named(name: str) -> ModuleType | None:
     """Return a module, which is imported now if it is a user's own; None: there is none."""
-    top = name.partition(".")[0]
-    if name in sys.modules or top in sys.stdlib_module_names or top in _OURS:
+    if name in sys.modules or not is_a_users(name, None):
         return sys.modules.get(name)
     try:
         spec = find_spec(name)
-        if spec is None or not _INSTALLED.isdisjoint(Path(spec.origin or "").parts):
-            return sys.modules.get(top)
+        if spec is None or not is_a_users(name, spec.origin):
+            return sys.modules.get(name.partition(".")[0])
         return import_module(name)
     except Exception:  # whatever a module does when it is imported; running it will tell
         return None

@@ -166,8 +166,12 @@ class Workload:
     checked_by: str = ORACLE
 
     def code(self) -> str:
-        """Return a hash of what it computes, and of what it is checked with, in hex."""
-        return code_of(self.program, self.output, self.oracle)
+        """Return a hash, in hex, of what it computes, what it is checked with, and its own input.
+
+        That is the function which makes its input; of a table the dataset's id tells.
+        """
+        made_by = getattr(self.source, "function", None)
+        return code_of(self.program, self.output, self.oracle, made_by)
 
     @property
     def found_by(self) -> str:

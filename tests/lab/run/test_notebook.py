@@ -72,6 +72,31 @@ def test_a_matrix_is_run_and_cells_are_chosen(matrix):
     assert run.frame()["variant"].to_list() == ["correct"]
 
 
+def test_a_helper_may_be_edited_between_two_runs_of_one_process(tmp_path, monkeypatch):
+    monkeypatch.setenv("LAB_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    file, helper = tmp_path / "own.py", tmp_path / "helper_of_own.py"
+    file.write_text(
+        "from helper_of_own import made\nfrom lab import workload\n"
+        "from workloads.suite.keyed_counter.program import PROGRAM\n"
+        "WORKLOAD = workload(PROGRAM, input=made)\n"
+    )
+    made = (
+        "def made(events, seed):\n"
+        "    for ts in range(events):\n"
+        "        kind = 'increment' if ts % 10 else 'read_reset'\n"
+        "        yield {'ts': ts, 'key': ts % NUMBER, 'kind': kind}\n"
+    )
+    inputs = set()
+    for number in (2, 3):
+        helper.write_text(made.replace("NUMBER", str(number)))
+        run = lab.run(workloads=[str(file)], engines=["reference"], events=100)
+        assert run.frame()["status"].to_list() == ["ok"]
+        inputs |= set(run.frame()["dataset"])
+    assert len(inputs) == 2
+    del sys.modules["helper_of_own"]
+
+
 @pytest.mark.parametrize(
     ("positional", "named", "said"),
     [
