@@ -258,6 +258,7 @@ class _Block:
     def _list(self, name: str, dtype: np.dtype[Any], rows: int) -> "ListColumn | pa.Array":
         """Return lists of numbers, or of texts that are still to be numbered."""
         import pyarrow as pa
+        import pyarrow.compute as pc
 
         role = f".{name}"
         cells = self._cells.get(role)
@@ -277,22 +278,30 @@ class _Block:
                 f"{self._where(role)} is of type {kind}; give lists, or texts for their words"
             )
         self._empty[name] = np.asarray(cells.is_null().to_numpy(zero_copy_only=False))
-        if is_text(kind.value_type):
-            return cells.cast(pa.list_(pa.string()))
-        return self._numbers(role, cells, dtype)
-
-    def _numbers(self, role: str, cells: "pa.Array", dtype: np.dtype[Any]) -> ListColumn:
-        import pyarrow.compute as pc
-
         lengths = pc.list_value_length(cells).fill_null(0).to_numpy(zero_copy_only=False)
-        offsets = np.zeros(len(cells) + 1, np.int64)
+        offsets = np.zeros(rows + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
-        elements = numbers(cells.flatten(), dtype, self._where(role))
-        bad = {**{int(i): "holds nothing" for i in np.flatnonzero(elements.empty)}, **elements.bad}
-        for element, why in bad.items():
-            row = int(np.searchsorted(offsets, element, side="right")) - 1
-            self._note(role, {row: f"element {element - offsets[row] + 1}: {why}"})
+        flat = cells.flatten()
+        if is_text(kind.value_type):
+            none = np.asarray(flat.is_null().to_numpy(zero_copy_only=False))
+            self._note_elements(role, offsets, none, {})
+            return cells.cast(pa.list_(pa.string()))
+        elements = numbers(flat, dtype, self._where(role))
+        self._note_elements(role, offsets, elements.empty, elements.bad)
         return ListColumn(offsets, elements.values)
+
+    def _note_elements(
+        self,
+        role: str,
+        offsets: npt.NDArray[np.int64],
+        empty: npt.NDArray[np.bool_],
+        bad: Mapping[int, str],
+    ) -> None:
+        """Take rows for bad that have an element which is none."""
+        why = {**{int(index): "holds nothing" for index in np.flatnonzero(empty)}, **bad}
+        for element, words in why.items():
+            row = int(np.searchsorted(offsets, element, side="right")) - 1
+            self._note(role, {row: f"element {element - offsets[row] + 1}: {words}"})
 
     def _check_empty(self, kind: npt.NDArray[np.int8]) -> None:
         """Take rows without a field that their kind must have for bad."""

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from tests.workloads.datasets.tables.programs import (
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
-from workloads.datasets.tables import Table, arrays, content_key, csv, parquet
+from workloads.datasets.tables import Table, arrays, arrow, content_key, csv, parquet
 from workloads.model import ListColumn
 from workloads.registry import workload
 
@@ -248,6 +249,23 @@ class TestFields:
         match = r"row 2, column words: element 2: 1099511627776 is no int32"
         with pytest.raises(DatasetError, match=match):
             made(arrays(columns, ts="t"), WORDS, catalog)
+
+    def test_nothing_within_a_list_of_texts_is_no_text(self, catalog: Catalog):
+        columns = {
+            "t": [1, 2, 3, 4],
+            "user": [3, 4, 5, 6],
+            "chars": [5, 6, 7, 8],
+            "words": [["red"], ["blue", None], ["gold"], [None, "green"]],
+        }
+        table = arrow(pa.table(columns).slice(1), ts="t", columns={"hashtags": "-"})
+        match = r"row 1, column words: element 2: holds nothing"
+        with pytest.raises(DatasetError, match=match):
+            made(table, WORDS, catalog)
+        dataset = made(replace(table, max_bad=2), WORDS, catalog)
+        words = dataset.load().streams[0].payload["words"]
+        assert isinstance(words, ListColumn)
+        assert list(words.rows()) == [[0]]
+        assert entries(dataset, "words") == ["gold"]
 
 
 class TestStreams:
