@@ -11,6 +11,12 @@ BLANKS = " "
 """As a delimiter: any run of blanks and tabs."""
 _HEADER_BYTES = 1 << 20
 _EACH_RUN, _AT_ENDS = re.compile(rb"[ \t]+"), re.compile(rb"^ | (?=\r?$)", re.MULTILINE)
+_CELL = re.compile(
+    rb'(?<![^ \t\r\n])(?P<quoted>"(?:[^"]++|"")*+)(?P<end>"|\Z)'
+    rb"|(?P<outer>^[ \t]+|[ \t]+(?=\r?$))|[ \t]+",
+    re.MULTILINE,
+)
+"""A cell in quotes, which may go on in the next block; blanks at an end of a line; others."""
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -24,6 +30,7 @@ class TextBytes:
         self._head = b""
         self.encoding = "utf8"
         self.quotes = 0
+        self._within = False
 
     def names(self) -> tuple[str, ...]:
         """Return the cells of the first row, without blanks around them."""
@@ -64,7 +71,17 @@ class TextBytes:
         found = self._raw.file.read(size)
         if self._delimiter != BLANKS:
             return found
-        return _AT_ENDS.sub(b"", _EACH_RUN.sub(b" ", found + self._raw.file.readline()))
+        found += self._raw.file.readline()
+        if self._quoted and (self._within or b'"' in found):
+            opened = b'"' * self._within  # as if the cell began here
+            return _CELL.sub(self._cell, opened + found)[len(opened) :]
+        return _AT_ENDS.sub(b"", _EACH_RUN.sub(b" ", found))
+
+    def _cell(self, found: re.Match[bytes]) -> bytes:
+        if found["quoted"] is None:
+            return b"" if found["outer"] is not None else b" "
+        self._within = not found["end"]
+        return found[0]
 
     def close(self) -> None:
         """Leave the file to who opened it."""

@@ -7,6 +7,7 @@ import sys
 import tarfile
 import zipfile
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -371,6 +372,31 @@ class TestOfEveryTable:
         file.write_bytes(b"  1 \t\t10\r\n2  20  \r\n\t3\t30")
         table = csv(file, ts="1", delimiter=" ", kind="=value", columns={"value": "2"})
         assert read(table, catalog) == WHOLE
+
+    @pytest.mark.parametrize("block", [1, 2, 7, 1 << 20])
+    @pytest.mark.parametrize("quoted", [True, False])
+    def test_blanks_within_quotes_are_of_their_cell(
+        self,
+        catalog: Catalog,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        block: int,
+        quoted: bool,
+    ):
+        monkeypatch.setattr(text_bytes_module, "_HEADER_BYTES", block)
+        keys = ['"a  b"', '"a b"', '"c  \r\n\t ""d""  "', '5"  6"'] if quoted else ['"a', 'b"']
+        lines = [f" {ts}\t {key}   increment " for ts, key in enumerate(keys)]
+        file = tmp_path / "a.txt"
+        file.write_bytes("\n".join(["  t  k  w", *lines]).encode())
+        table = csv(file, ts="t", key="k", kind="w", delimiter=" ", quoted=quoted)
+        if quoted:  # what opens no cell is no quote, so that the last row has a cell too many
+            with pytest.raises(DatasetError, match=r"row 5: 4 columns instead of 3"):
+                made(table, COUNTER, catalog)
+            table = replace(table, max_bad=1)
+        dataset = made(table, COUNTER, catalog)
+        (path,) = (file.path for file in dataset.dictionaries)
+        wanted = ["a  b", "a b", 'c  \r\n\t "d"'] if quoted else keys
+        assert pq.read_table(path).column("text").to_pylist() == wanted
 
 
 def test_frames_whose_categories_differ_differ():
