@@ -54,10 +54,11 @@ def file_of(reference: str) -> Path | None:
 def load(reference: str) -> object:
     """Return what a reference to a file or to an attribute of a module leads to.
 
-    Modules are looked for in the current folder, too, where one that is being written is. A file's
-    neighbours can be imported by it, as those of a script can; both come before installed packages
-    and behind the standard library. What is loaded is loaded once, and all of it again when one of
-    its files, or of the files that it imports, has changed.
+    Modules are looked for in the current folder, too, where one that is being written is, unless
+    Python was told not to (PYTHONSAFEPATH). A file's neighbours can be imported by it, as those of
+    a script can; both come before installed packages and behind the standard library. What is
+    loaded is loaded once, and all of it again when one of its files, or of the files that it
+    imports, has changed.
 
     Raises:
         ModelError: there is no such file, module or attribute, or it fails while it is loaded.
@@ -95,14 +96,16 @@ def place(error: BaseException) -> str:
 
 
 def _module(name: str) -> ModuleType:
-    here = Path.cwd()
-    _search(here)
+    where = "among the installed packages"
+    if not sys.flags.safe_path:
+        _search(Path.cwd())
+        where = f"in {Path.cwd()} and {where}"
     try:
         return import_module(name)
     except (Exception, SystemExit) as error:  # whatever the module does when it is imported
         raise ModelError(
             f"module {name!r} cannot be imported: {type(error).__name__}: {error}{place(error)}; "
-            f"it is looked for in {here} and among the installed packages"
+            f"it is looked for {where}"
         ) from error
 
 

@@ -267,6 +267,21 @@ def test_a_cell_that_only_the_new_revision_has_is_told_and_compares_nothing(repo
 
 
 @pytest.mark.parametrize(
+    "reference", ["mine:WORKLOAD", "fresh.mine:WORKLOAD", "crunch.mine:WORKLOAD", "mine.py"]
+)
+def test_a_reference_that_only_the_new_revision_has_is_told_as_added(repo, reference, capsys):
+    path = reference if reference.endswith(".py") else reference.split(":")[0].replace(".", "/")
+    (repo.folder / "fresh").mkdir()
+    repo.has_workload(f"{path.removesuffix('.py')}.py", "mine")
+    repo.commit("A workload")
+    repo.takes(reference, "crunch")
+    assert gate(repo, against="main~1") == EXIT_INCONCLUSIVE
+    out = capsys.readouterr().out
+    assert "INCONCLUSIVE: nothing was compared" in out and "added" in out
+    assert "old: " in out and "mine" in out
+
+
+@pytest.mark.parametrize(
     ("arguments", "told"),
     [
         (["--against", "nowhere"], "--against 'nowhere' is no revision of"),
