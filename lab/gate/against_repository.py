@@ -10,6 +10,7 @@ from lab.gate.decide import GateCriteria
 from lab.gate.in_arm import Code, CodeRequest, Plan, PlanRequest, ask
 from lab.gate.outcome import GateReport, Line, Word
 from lab.gate.outside import check_arm
+from lab.gate.projects import projects
 from lab.gate.repository import Recipe, built
 from lab.gate.source import Revision
 from lab.gate.trials import Say, Work
@@ -84,7 +85,7 @@ def _checked(arm: Arm, works: Mapping[str, Work], root: Path, logs: Path) -> Map
         )
         for cell, work in works.items()
     }
-    request = CodeRequest(parts=parts, checkout=root)
+    request = CodeRequest(parts=parts, checkout=root, projects=projects(arm.tree))
     code: Code = ask(arm, request, log=logs / f"code-{arm.name}.log")
     check_arm(arm, code.places)
     return code.absent

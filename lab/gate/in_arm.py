@@ -84,10 +84,12 @@ class CodeRequest:
     Attributes:
         parts: engine and workload by cell's id.
         checkout: where people work on the repository.
+        projects: that have their source there (`lab.gate.projects`).
     """
 
     parts: Mapping[str, tuple[str, str]]
     checkout: Path
+    projects: frozenset[str]
 
     def answered(self) -> Code:
         """Import all of them."""
@@ -98,7 +100,7 @@ class CodeRequest:
                 found[cell] = places(engine, workload)
             except (EngineError, ModelError) as error:
                 absent[cell] = str(error)
-        stray = strays(self.checkout)
+        stray = strays(self.checkout, self.projects)
         return Code(places={cell: (*own, *stray) for cell, own in found.items()}, absent=absent)
 
 

@@ -2,7 +2,7 @@
 
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -13,6 +13,7 @@ from engines.registry import GROUP
 from engines.registry import engine as find_engine
 from lab.gate.arm import Arm
 from lab.gate.errors import GateError
+from lab.gate.projects import installed_files
 from lab.matrix.cells import Cell
 from lab.run.host import SOURCE
 from workloads.registry import places as places_of
@@ -56,17 +57,27 @@ def places(engine: str, workload: str) -> tuple[Place, ...]:
     )
 
 
-def strays(checkout: Path) -> tuple[Place, ...]:
-    """Return the modules that this process has imported from where people work on a repository.
+def strays(checkout: Path, projects: Collection[str]) -> tuple[Place, ...]:
+    """Return the modules of a repository that this process has imported, from outside its arm too.
 
-    An installation in editable mode is found there by whoever imports it, in either arm.
+    That is from where people work on it, where an installation in editable mode is found by whoever
+    imports it, in either arm, or from an installed package that is made of it.
+
+    Args:
+        checkout: where people work on the repository.
+        projects: that have their source there (`lab.gate.projects`).
     """
     installed = (Path(sys.prefix).resolve(), *(SOURCE / name for name in OWN_PACKAGES))
+    copies = installed_files(projects, checkout)
     found = (
         Place(what=f"module {name!r}", file=_file_of(module))
         for name, module in sorted(sys.modules.copy().items())
     )
-    return tuple(place for place in found if place.below([checkout]) and not place.below(installed))
+    return tuple(
+        place
+        for place in found
+        if place.file in copies or (place.below([checkout]) and not place.below(installed))
+    )
 
 
 def check_inside(cells: Sequence[Cell], source: Path = SOURCE) -> None:

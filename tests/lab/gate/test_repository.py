@@ -199,6 +199,36 @@ def test_a_module_of_the_checkout_in_an_arm_is_refused(repo, tmp_path, capsys, m
     assert f"module 'crunch_native' is imported from {native / 'crunch_native.py'}" in err
 
 
+@pytest.mark.parametrize("evidence", ["pyproject.toml", "setup.cfg", "setup.py", "direct_url.json"])
+def test_another_package_of_the_repository_that_is_installed_is_refused(
+    repo, tmp_path, capsys, monkeypatch, evidence
+):
+    source, installed = repo.folder / "part", tmp_path / "site-packages"
+    facts = installed / "crunch_part-1.0.dist-info"
+    for folder in (source, facts):
+        folder.mkdir(parents=True)
+    for folder in (source, installed):
+        (folder / "crunch_part.py").write_text("")
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: Crunch.Part\nVersion: 1.0\n")
+    (facts / "RECORD").write_text("crunch_part.py,,\n")
+    written = {
+        "pyproject.toml": '[project]\nname = "crunch-part"\n',
+        "setup.cfg": "[metadata]\nname = crunch_part\n",
+        "setup.py": 'from setuptools import setup\nsetup(name="crunch-part")\n',
+        "direct_url.json": f'{{"url": "{source.as_uri()}", "dir_info": {{}}}}',
+    }
+    where = facts if evidence == "direct_url.json" else source
+    (where / evidence).write_text(written[evidence])
+    with (repo.folder / "crunch" / "engine.py").open("a") as text:
+        text.write("import crunch_part\n")
+    repo.commit("A part that is installed for itself")
+    monkeypatch.setenv("PYTHONPATH", str(installed))
+    assert gate(repo) == EXIT_USER_ERROR
+    err = capsys.readouterr().err
+    assert f"module 'crunch_part' is imported from {installed / 'crunch_part.py'}" in err
+    assert "have --build put it into {site}" in err
+
+
 def test_a_package_that_hides_one_of_the_lab_is_refused(repo, tmp_path):
     for name in ("results/__init__.py", "results/schema.py"):
         (repo.folder / name).parent.mkdir(exist_ok=True)

@@ -1,0 +1,75 @@
+"""Tells which installed packages are of a repository: copies that both arms would share."""
+
+import configparser
+import json
+import re
+import tomllib
+from collections.abc import Collection, Iterator
+from configparser import ConfigParser
+from importlib.metadata import Distribution, distributions
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from lab.gate.source import git
+
+_FILES = ("pyproject.toml", "setup.cfg", "setup.py")
+_IN_SETUP = re.compile(r"""\bname\s*=\s*["']([\w.-]+)["']""")
+
+
+def projects(tree: Path) -> frozenset[str]:
+    """Return the names, normalised, of the projects whose sources are in a checkout.
+
+    They are read from all `pyproject.toml`, `setup.cfg` and `setup.py` that git knows of; a name
+    that is computed is not seen.
+    """
+    known = git(tree, "ls-files", "-z", "--", *(f"*{name}" for name in _FILES)).split("\0")
+    found = (name for file in known if Path(file).name in _FILES for name in _names(tree / file))
+    return frozenset(map(_normal, found))
+
+
+def installed_files(names: Collection[str], checkout: Path) -> frozenset[Path]:
+    """Return the files of installed packages that are of a repository, wherever they lie.
+
+    These have the name of one of its projects, or were installed from its folder (PEP 610).
+
+    Args:
+        names: of its projects.
+        checkout: where people work on it.
+    """
+    return frozenset(
+        Path(str(package.locate_file(file))).resolve()
+        for package in distributions()
+        if _normal(package.name or "") in names or _is_from(package, checkout)
+        for file in package.files or ()
+    )
+
+
+def _names(file: Path) -> Iterator[str]:
+    """Yield the names that a file gives to projects; none where it cannot be read."""
+    try:
+        text = file.read_text(encoding="utf-8")
+        if file.name == "setup.py":
+            yield from _IN_SETUP.findall(text)
+        elif file.name == "setup.cfg":
+            parser = ConfigParser(interpolation=None)
+            parser.read_string(text)
+            yield parser.get("metadata", "name", fallback="")
+        else:
+            said = tomllib.loads(text)
+            for table in (said.get("project", {}), said.get("tool", {}).get("poetry", {})):
+                yield str(table.get("name", ""))
+    except (OSError, ValueError, AttributeError, configparser.Error):
+        return
+
+
+def _is_from(package: Distribution, checkout: Path) -> bool:
+    try:
+        url = urlsplit(json.loads(package.read_text("direct_url.json") or "{}").get("url", ""))
+    except (ValueError, AttributeError, TypeError):
+        return False
+    place = Path(unquote(url.path))
+    return url.scheme == "file" and place.resolve().is_relative_to(checkout.resolve())
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
