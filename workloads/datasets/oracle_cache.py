@@ -27,6 +27,7 @@ from workloads.datasets.errors import DatasetError
 from workloads.datasets.manifest import canonical
 from workloads.model import Columns, Input, Workload
 from workloads.model.fingerprint import code_of
+from workloads.model.records import column
 from workloads.model.workload import REFERENCE
 
 _CHECKSUM = b"sha256"
@@ -99,7 +100,7 @@ def _path(workload: Workload, dataset: Dataset, made_from: str) -> Path:
 
 def _computed(workload: Workload, data: Input) -> Columns:
     answer, output = workload.oracle(data), workload.program.output
-    return {name: answer[name].astype(output[name], copy=False) for name in output.names or ()}
+    return {name: column(name, answer[name], output) for name in output.names or ()}
 
 
 def _hash(workload: Workload, dataset: Dataset) -> str:

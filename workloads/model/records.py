@@ -6,10 +6,12 @@ integers: they never wrap, where compiled code would. Events are named tuples, h
 
 from collections import namedtuple
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from workloads.model.errors import ProgramError
 from workloads.model.program import DGSProgram, Record
@@ -121,7 +123,8 @@ class Emitter:
         """Return the rows as columns of the output dtype.
 
         Raises:
-            ProgramError: a row has the wrong number of fields.
+            ProgramError: a row has the wrong number of fields, or a value that is none of its
+                field's integers.
         """
         for row in self.rows:
             if len(row) != self._width:
@@ -132,12 +135,49 @@ class Emitter:
 
 
 def rows_to_columns(rows: Sequence[tuple[Any, ...]], dtype: np.dtype[np.void]) -> Columns:
-    """Return tuples as columns of a structured dtype; exact for integers up to 64 bits."""
+    """Return tuples as columns of a structured dtype; exact for integers up to 64 bits.
+
+    Raises:
+        ProgramError: a value is none of its field's integers.
+    """
     names = dtype.names or ()
     parts: Sequence[Sequence[Any]] = list(zip(*rows, strict=True)) if rows else [()] * len(names)
-    return {
-        name: np.asarray(part, dtype=dtype[name]) for name, part in zip(names, parts, strict=True)
-    }
+    return {name: column(name, part, dtype) for name, part in zip(names, parts, strict=True)}
+
+
+def column(
+    name: str, values: Sequence[Any] | npt.NDArray[Any], dtype: np.dtype[np.void]
+) -> npt.NDArray[Any]:
+    """Return values as a column of a field's type; what has no fraction may be a float.
+
+    Raises:
+        ProgramError: the field is of integers, and a value is none of them.
+    """
+    wanted = dtype[name]
+    if wanted.kind not in "iu":
+        return np.asarray(values, dtype=wanted)
+    given = np.asarray(values)
+    if given.dtype.kind in "fO" and not isinstance(values, np.ndarray):
+        given = np.array([_whole(value) for value in values], dtype=object)
+    with np.errstate(invalid="ignore"), suppress(OverflowError, TypeError, ValueError):
+        found = given.astype(wanted, copy=False)
+        if np.array_equal(found, given):
+            return found
+    low, high = np.iinfo(wanted).min, np.iinfo(wanted).max
+    wrong = next(
+        value
+        for value in given.tolist()
+        if not (isinstance(whole := _whole(value), int | np.integer) and low <= whole <= high)
+    )
+    raise ProgramError(
+        f"output field {name} is of type {wanted} and was given {wrong!r}; round it, or give the "
+        "field a type that has it"
+    )
+
+
+def _whole(value: Any) -> Any:
+    """Return a float without a fraction as the integer that it is, other values as they are."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 @lru_cache(maxsize=64)

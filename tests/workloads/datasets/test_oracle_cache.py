@@ -15,6 +15,7 @@ from workloads.datasets.catalog import Catalog
 from workloads.datasets.cut import answer_before, before, event_times
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.oracle_cache import expected, expected_rows
+from workloads.model import ProgramError
 from workloads.registry import names, workload
 
 EVENT_WINDOW = workload("event_window")
@@ -59,6 +60,17 @@ def test_a_damaged_file_is_computed_again(tmp_path: Path, damage: str):
     assert len(wanted["sum"]) == 9
     assert answer["sum"].tolist() == wanted["sum"].tolist()
     assert path.read_bytes() == good
+
+
+def test_an_answer_that_is_none_of_its_types_is_refused_and_not_kept(tmp_path: Path):
+    def halves(data):
+        return {name: values + 0.5 for name, values in EVENT_WINDOW.oracle(data).items()}
+
+    data = generated(EVENT_WINDOW, {"values_per_barrier": 5}, 100, 1)
+    dataset = write_dataset(data, "event_window", tmp_path)
+    with pytest.raises(ProgramError, match=r"output field ts is of type int64 and was given .*\.5"):
+        expected(replace(EVENT_WINDOW, oracle=halves), dataset)
+    assert not list(tmp_path.glob("**/expected-*"))
 
 
 def test_another_oracle_version_is_kept_apart(catalog: Catalog):

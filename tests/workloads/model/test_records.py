@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from workloads.model import Alphabet, Input, ProgramError, Stream
-from workloads.model.records import Emitter, RecordType, event_type, tuple_type
+from workloads.model.records import (
+    Emitter,
+    RecordType,
+    column,
+    event_type,
+    rows_to_columns,
+    tuple_type,
+)
 from workloads.model.total_order import merge
 from workloads.suite.event_window.program import PROGRAM
 
@@ -60,6 +67,48 @@ def test_outputs_keep_64_bit_integers_exactly():
     columns = out.columns(PROGRAM.output)
     assert columns["ts"].tolist() == [2**62 + 1]
     assert columns["sum"].tolist() == [-(2**63)]
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ([3, 4.0], [3, 4]),
+        ([2**60 + 1, 4.0], [2**60 + 1, 4]),
+        ([np.float64(5), np.int64(2**62 + 1), True], [5, 2**62 + 1, 1]),
+        ([], []),
+        ([1.5], "1.5"),
+        ([7, float("nan")], "nan"),
+        ([float("inf")], "inf"),
+        ([2**63], "9223372036854775808"),
+        ([1e19, 2], "10000000000000000000"),
+        ([None], "None"),
+        (["3"], "'3'"),
+        (np.array([1.0, -2.0]), [1, -2]),
+        (np.array([1.0, 2.25]), "2.25"),
+        (np.array([1.0, np.nan]), "nan"),
+        (np.array([1, 2**63], np.uint64), "9223372036854775808"),
+        (np.array([2.0**63]), "9.2"),
+    ],
+)
+def test_what_is_none_of_a_fields_integers_is_refused(given, kept):
+    output = np.dtype([("ts", np.int64), ("share", np.float32)])
+    if isinstance(kept, str):
+        with pytest.raises(ProgramError, match=f"field ts is of type int64 and was given .*{kept}"):
+            column("ts", given, output)
+    else:
+        found = column("ts", given, output)
+        assert (found.dtype, found.tolist()) == (np.int64, kept)
+    assert column("share", [0.5, 2**24 + 1], output).tolist() == [0.5, 2**24]
+
+
+def test_a_narrow_field_keeps_no_remainder():
+    output = np.dtype([("ts", np.int64), ("count", np.int8)])
+    with pytest.raises(ProgramError, match="field count is of type int8 and was given 300"):
+        rows_to_columns([(1, np.int64(300))], output)
+    out = Emitter(PROGRAM.output)
+    out.emit(1, 2.5)
+    with pytest.raises(ProgramError, match=r"field sum is of type int64 and was given 2\.5"):
+        out.columns(PROGRAM.output)
 
 
 def test_events_come_in_total_order_and_absent_fields_read_as_zero():
