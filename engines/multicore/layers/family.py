@@ -5,7 +5,7 @@ from typing import Any
 from engines.multicore.layers.options import LayersOptions
 from engines.multicore.layers.pipeline import LayersRun, depends_on_ties
 from engines.multicore.layers.query import LayersQueryRun, no_graph
-from engines.multicore.oplus.refusal import mixed
+from engines.multicore.oplus.refusal import wrong_streams
 from engines.multicore.run.family import Family, properties
 from engines.protocol import Prepared, Task
 from workloads.model import Pipeline, Query
@@ -22,7 +22,7 @@ def _unsupported(task: Task, options: LayersOptions) -> str | None:
     if isinstance(program, Pipeline):
         return depends_on_ties(program, task.workload.output, workers)
     assert isinstance(program, Query), "the adapter checks"
-    return no_graph(program, workers, options.determinism) or mixed(task.dataset)
+    return no_graph(program, workers, options.determinism) or wrong_streams(task.dataset)
 
 
 LAYERS = Family(

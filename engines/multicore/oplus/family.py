@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from engines.multicore.oplus.options import OplusOptions, wrong_number
-from engines.multicore.oplus.refusal import mixed
+from engines.multicore.oplus.refusal import wrong_streams
 from engines.multicore.oplus.run import OplusRun
 from engines.multicore.run.family import Family, properties
 from engines.protocol import Task
@@ -11,7 +11,7 @@ from workloads.model import Query
 
 
 def _unsupported(task: Task, options: OplusOptions) -> str | None:
-    return mixed(task.dataset) or wrong_number(task.workers, options)
+    return wrong_streams(task.dataset) or wrong_number(task.workers, options)
 
 
 def _unshared(task: Task, options: OplusOptions) -> str | None:

@@ -11,8 +11,10 @@ from workloads.datasets.dataset import Dataset
 from workloads.model import Input, ListColumn, Operator, Query
 
 
-def mixed(data: Input | Dataset) -> str | None:
-    """Return why a stream with tuples of several inputs is refused, or None."""
+def wrong_streams(data: Input | Dataset) -> str | None:
+    """Return why streams are refused: too many, or one with tuples of several inputs; or None."""
+    if len(data.streams) > _core.MOST_STREAMS:
+        return f"a query reads at most {_core.MOST_STREAMS} streams, got {len(data.streams)}"
     for stream in data.streams:
         if len(stream.kinds) != 1:
             return (
@@ -34,7 +36,7 @@ def refusal(query: Query, data: Input) -> str | None:
             return reason
     operator = query.operators[0]
     reach = sum(each.window.size for each in query.operators)
-    reason = mixed(data)
+    reason = wrong_streams(data)
     if reason is not None:
         return reason
     for stream in data.streams:

@@ -6,11 +6,15 @@ import weakref
 import numpy as np
 import pytest
 
+from engines.errors import UnsupportedError
 from engines.multicore import _core
 from engines.multicore.adapter import FAMILIES, MulticoreEngine
 from engines.multicore.run.settings import RunSettings
-from engines.protocol import default_variant
+from engines.protocol import Task, default_variant
+from engines.small_dataset import write_dataset
+from tests.workloads.suite.streams import generated
 from workloads.model import DGSProgram, Pipeline, Query
+from workloads.registry import workload
 
 OUTPUT = np.dtype([("ts", "i8"), ("x", "i8")])
 
@@ -71,3 +75,30 @@ def test_a_run_keeps_the_arrays_it_is_given_until_it_goes():
     del run
     gc.collect()
     assert kept() is None
+
+
+@pytest.mark.parametrize("variant", ["vsn", "sn", "layers", "ordered"])
+def test_as_many_streams_as_a_log_merges_run_and_more_are_unsupported(variant, tmp_path):
+    found = workload("parametric" if variant == "ordered" else "forward")
+    sides, most = len(found.program.kinds), _core.MOST_STREAMS
+
+    def prepared(streams):
+        data = generated(found, {"streams": streams // sides}, 1000, 1)
+        assert len(data.streams) == streams
+        dataset = write_dataset(data, found.name, tmp_path)
+        task = Task(
+            workload=found,
+            dataset=dataset,
+            variant=variant,
+            workers=1,
+            batch=16,
+            scratch=tmp_path,
+        )
+        return MulticoreEngine().prepare(task), len(found.oracle(data)["ts"])
+
+    run, wanted = prepared(most)
+    run.run()
+    assert len(run.answer()["ts"]) == wanted > 0
+    run.close()
+    with pytest.raises(UnsupportedError, match=f"at most {most} streams, got {most + sides}"):
+        prepared(most + sides)
