@@ -60,6 +60,7 @@ def build(
 ) -> None:
     """Generate the input of WORKLOAD, unless the catalogue has it, and print its id."""
     from workloads.datasets.build import ensure
+    from workloads.datasets.split import check_generated
     from workloads.registry import workload
 
     given: dict[str, object] = {}
@@ -68,9 +69,12 @@ def build(
         if not equals:
             raise click.BadParameter(f"{text!r} is not of the form K=V", param_hint="--param")
         given[name] = value
+    found = workload(workload_name)
+    if found.source is None and events >= 0:
+        check_generated(found.program, found.streams(found.params(given), events))
     with step_bar() as progress:
         dataset = ensure(
-            workload(workload_name),
+            found,
             given,
             events,
             seed,

@@ -6,14 +6,14 @@ split: events of a kind that depend on each other would need each other's stream
 one stream for each of its inputs.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from workloads.datasets.errors import DatasetError
-from workloads.model import DGSProgram, Program, Query, Tag
+from workloads.model import DGSProgram, Program, Query, StreamSpec, Tag
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +65,37 @@ def check_streams(program: Program, streams: int) -> None:
             f"({whole[0]}); leave it out"
         )
     count = sum(1 if why else streams for why in whole)
-    if not isinstance(program, DGSProgram) and count > MOST_IN_ORDER:
+    if _too_many(program, count):
         raise DatasetError(
             f"streams is {streams}, which makes {count} streams for {program.name}; engines that "
             f"merge streams in order take {MOST_IN_ORDER} at most, so give "
             f"{MOST_IN_ORDER // len(whole)} or fewer"
         )
+
+
+def check_generated(program: Program, streams: Sequence[StreamSpec]) -> None:
+    """Refuse streams that engines would refuse, before they are generated.
+
+    Raises:
+        DatasetError: as `check_streams`.
+    """
+    for index, kind in enumerate(program.kinds):
+        count = sum(kind in stream.kinds for stream in streams)
+        why = why_whole(program, index)
+        if count > 1 and why:
+            raise DatasetError(
+                f"there would be {count} streams of {kind}, but the input of {program.name} takes "
+                f"one stream of each kind ({why}); give other parameters (--param)"
+            )
+    if _too_many(program, len(streams)):
+        raise DatasetError(
+            f"there would be {len(streams)} streams for {program.name}; engines that merge streams "
+            f"in order take {MOST_IN_ORDER} at most; give other parameters (--param)"
+        )
+
+
+def _too_many(program: Program, streams: int) -> bool:
+    return not isinstance(program, DGSProgram) and streams > MOST_IN_ORDER
 
 
 def shares(program: Program, streams: int) -> tuple[Share, ...]:

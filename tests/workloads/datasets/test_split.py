@@ -1,15 +1,20 @@
 """How many streams a program's input may have, known before anything is read."""
 
+import re
+
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from engines.multicore import _core
+from lab.cli.data import data
 from tests.workloads.datasets.tables.programs import COUNTER, PAIRS, REPORTS, SUMS, WORDS
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.imports.kind import ImportOptions
 from workloads.datasets.imports.registry import import_kind
-from workloads.datasets.split import MOST_IN_ORDER, check_streams, shares
-from workloads.model import Program
+from workloads.datasets.split import MOST_IN_ORDER, check_generated, check_streams, shares
+from workloads.model import Program, Query
+from workloads.registry import names, workload
 
 
 def test_what_the_engine_merges_is_the_limit():
@@ -31,6 +36,35 @@ def test_imports_know_the_limit_before_they_look_at_a_file(kind: str, tmp_path):
     options = ImportOptions(files=(tmp_path / "no such file",), streams=65)
     with pytest.raises(DatasetError, match=r"streams is 65, which makes 65 streams for .* 64 or"):
         import_kind(kind).complete(options)
+
+
+@pytest.mark.parametrize(
+    ("name", "streams", "said"),
+    [
+        (
+            "scale_join",
+            2,
+            "there would be 2 streams of left, but the input of scale_join takes one",
+        ),
+        ("forward", 33, "there would be 66 streams for forward; engines .* take 64 at most"),
+        ("parametric", 65, "there would be 65 streams for"),
+    ],
+)
+def test_generated_input_that_engines_would_refuse_is_not_made(name, streams, said, tmp_path):
+    words = ["build", name, "--param", f"streams={streams}", "--events", "100"]
+    result = CliRunner().invoke(data, [*words, "--root", str(tmp_path)])
+    assert isinstance(result.exception, DatasetError)
+    assert re.search(said, str(result.exception)) and "--param" in str(result.exception)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", names())
+def test_what_generators_make_by_default_is_taken(name):
+    found = workload(name)
+    for events in (0, 1000):
+        check_generated(found.program, found.streams(found.params({}), events))
+    if "streams" in found.parameters and not isinstance(found.program, Query):
+        check_generated(found.program, found.streams(found.params({"streams": 64}), 1000))
 
 
 def test_kinds_that_depend_on_themselves_stay_in_one_stream():
