@@ -69,6 +69,14 @@ def test_the_shortest_file_is_a_workload_with_everything_else_inferred(
     dataset = made(found, catalog)
     assert dataset.events == 3000 and dataset.workload == "sensors"
     assert dataset.alphabet.keys == 20
+    remedy = how_to_make_again(dataset)
+    command = "lab data import table --file sensors.csv --workload REFERENCE --streams 1"
+    assert command in remedy and "file or module:ATTRIBUTE of workload sensors" in remedy
+    assert "table --file a --workload event_window " in how_to_make_again(
+        replace(
+            dataset, workload="event_window", origin={**dataset.origin, "files": [{"name": "a"}]}
+        )
+    )
     answer = expected(found, dataset)
     right = answer_of(found.program, dataset.load())
     assert {name: values.tolist() for name, values in answer.items()} == {

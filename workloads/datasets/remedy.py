@@ -19,11 +19,15 @@ def how_to_make_again(dataset: Dataset) -> str:
         words = ["lab", "data", "import", str(origin.get("import"))]
         for file in files:
             words += ["--file", str(file.get("name"))]
+        where = ""
         if origin.get("import") == "table":
-            words += ["--workload", workload_taking(dataset.workload)]
+            taking = workload_taking(dataset.workload)
+            if taking not in names():
+                where = f", where REFERENCE is the file or module:ATTRIBUTE of workload {taking}"
+            words += ["--workload", "REFERENCE" if where else taking]
         words += ["--streams", str(origin.get("streams", 1))]
         return (
-            f"make it again from its files: {shlex.join(words)} (and what else "
+            f"make it again from its files: {shlex.join(words)}{where} (and what else "
             f"`lab data show {dataset.id[:8]}` says of its columns and settings)"
         )
     if not isinstance(params, dict) or "events" not in origin:
