@@ -1,8 +1,10 @@
 """The lock and the requirements belong together."""
 
+import ast
 import re
 import runpy
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -39,6 +41,28 @@ def test_requirements_cover_build_run_and_development(tmp_path):
         '[project.optional-dependencies]\ndev = ["c", "D<2"]\n'
     )
     assert requirements(file) == ["a", "b>=1", "c", "D<2"]
+
+
+WITHOUT_IMPORT = {"protobuf"}
+"""Spark's stateful processing imports it, and does not require it."""
+
+
+def test_the_lab_depends_on_what_it_imports_itself():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    imported = set()
+    for package in ("lab", "workloads", "engines", "results", "reports"):
+        for file in (ROOT / package).rglob("*.py"):
+            if any((folder / "requirements.txt").is_file() for folder in file.parents):
+                continue  # an engine with an environment of its own
+            for node in ast.walk(ast.parse(file.read_bytes())):
+                if isinstance(node, ast.Import):
+                    imported |= {alias.name.partition(".")[0] for alias in node.names}
+                elif isinstance(node, ast.ImportFrom) and not node.level:
+                    imported.add(str(node.module).partition(".")[0])
+    known = packages_distributions()
+    used = {canonicalize_name(name) for module in imported for name in known.get(module, ())}
+    wanted = {canonicalize_name(Requirement(line).name) for line in project["dependencies"]}
+    assert wanted - used == WITHOUT_IMPORT
 
 
 def test_the_project_declares_the_oldest_python_that_the_lock_is_made_with():
