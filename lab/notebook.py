@@ -18,7 +18,7 @@ import tomli_w
 from lab.errors import LabError
 from lab.matrix.cells import Trial, expand
 from lab.matrix.matrix import parse_matrix
-from lab.matrix.one_workload import OneWorkload, matrix_text
+from lab.matrix.one_workload import OneWorkload, left_undone, matrix_text
 from lab.matrix.toml_table import read_text
 from lab.run.inputs import check_entries
 from lab.run.whole import RunRequest, execute
@@ -188,12 +188,14 @@ def _text(
                 f"lab.run: {name} is {value!r}; give a list of them, or the path of a matrix, e.g. "
                 'lab.run(workloads=["wordcount"], engines=["reference", "multicore"])'
             )
-    contents = [
-        tomllib.loads(
-            matrix_text(OneWorkload(reference=_reference(workload), engines=engines, **asked))
-        )
+    all_asked = [
+        OneWorkload(reference=_reference(workload), engines=engines, **asked)
         for workload in workloads
     ]
+    undone = left_undone(all_asked[0])  # of all alike
+    if undone:
+        _LOG.warning("%s", undone)
+    contents = [tomllib.loads(matrix_text(one)) for one in all_asked]
     first = contents[0]
     if len(contents) > 1:
         first["run"]["name"] = "several"

@@ -10,7 +10,7 @@ import click
 
 from lab.cli import EXIT_ENGINE_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_WRONG_OUTPUT
 from lab.cli.complete import RUNS, WORKLOADS
-from lab.cli.run_workload import is_workload, matrix_of, refuse_options, workload_options
+from lab.cli.run_workload import is_workload, one_workload, refuse_options, workload_options
 from lab.cli.stored_runs import find_run, runs_option
 from workloads.meant import meant
 
@@ -94,7 +94,13 @@ def run(
     elif is_one and what is not None:
         if demo:
             raise click.UsageError("give either WORKLOAD or --demo")
-        text = matrix_of(what, asked)
+        from lab.matrix.one_workload import left_undone, matrix_text
+
+        one = one_workload(what, asked)
+        text = matrix_text(one)
+        undone = left_undone(one)
+        if undone and not quiet:
+            click.echo(f"lab: {undone}", err=True)
         request = RunRequest(text=text, source=what, only=only, keep_outputs=keep_outputs)
     else:
         text, source = _matrix_text(matrix, demo, real_data, master)

@@ -3,12 +3,15 @@
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lab.cli.complete import DATASETS, ENGINES
 from workloads import references
+
+if TYPE_CHECKING:
+    from lab.matrix.one_workload import OneWorkload
 
 _OPTIONS = (
     click.option(
@@ -88,34 +91,31 @@ def refuse_options(asked: Mapping[str, Any]) -> None:
             )
 
 
-def matrix_of(reference: str, asked: Mapping[str, Any]) -> str:
-    """Return the text of the matrix that a workload and its options stand for.
+def one_workload(reference: str, asked: Mapping[str, Any]) -> "OneWorkload":
+    """Return what is asked of a workload by options.
 
     Raises:
         click.UsageError: no engine is given, or an option is malformed.
-        ModelError: the workload cannot be found or loaded.
     """
-    from lab.matrix.one_workload import OneWorkload, matrix_text
+    from lab.matrix.one_workload import OneWorkload
 
     if not asked["engines"]:
         raise click.UsageError(
             f"say on which engines {reference} is to run, e.g. --engine reference --engine "
             "multicore; `lab list engines` shows all"
         )
-    return matrix_text(
-        OneWorkload(
-            reference=reference,
-            engines=asked["engines"],
-            workers=_numbers("--workers", asked["workers"]),
-            batch=_numbers("--batch", asked["batch"]),
-            repetitions=asked["repetitions"],
-            options=_pairs("--option", asked["options"]),
-            events=asked["events"],
-            params=_pairs("--param", asked["params"]),
-            seed=asked["seed"],
-            dataset=asked["dataset"],
-            query=_pairs("--query", asked["query"]),
-        )
+    return OneWorkload(
+        reference=reference,
+        engines=asked["engines"],
+        workers=_numbers("--workers", asked["workers"]),
+        batch=_numbers("--batch", asked["batch"]),
+        repetitions=asked["repetitions"],
+        options=_pairs("--option", asked["options"]),
+        events=asked["events"],
+        params=_pairs("--param", asked["params"]),
+        seed=asked["seed"],
+        dataset=asked["dataset"],
+        query=_pairs("--query", asked["query"]),
     )
 
 

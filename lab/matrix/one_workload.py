@@ -65,9 +65,24 @@ def matrix_text(asked: OneWorkload) -> str:
     return tomli_w.dumps(content)
 
 
+def left_undone(asked: OneWorkload) -> str | None:
+    """Return, in words, which numbers of workers are asked for and not run; None: all are run."""
+    alone = [name for name in _names(asked) if name in ONE_WORKER]
+    if not alone or set(asked.workers) <= {1}:
+        return None
+    numbers = ", ".join(str(number) for number in dict.fromkeys(asked.workers))
+    return (
+        f"{' and '.join(alone)} is sequential: it runs with 1 worker, whatever is asked ({numbers})"
+    )
+
+
+def _names(asked: OneWorkload) -> list[str]:
+    return list(dict.fromkeys(engine.partition("/")[0] for engine in asked.engines))
+
+
 def _engine(asked: OneWorkload, engine: str) -> dict[str, Any]:
     name, _, variant = engine.partition("/")
-    names = {given.partition("/")[0] for given in asked.engines}
+    names = _names(asked)
     options = {}
     for option, value in asked.options.items():
         whose, dot, its = option.partition(".")

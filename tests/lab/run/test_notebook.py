@@ -66,6 +66,14 @@ def test_it_shows_itself_as_the_tables_of_the_page(run):
     assert 'sandbox="allow-scripts"' in shown
 
 
+def test_workers_that_a_sequential_engine_does_not_get_are_logged(dataset, caplog):
+    asked = {"dataset": dataset[:12], "workers": [1, 2]}
+    run = lab.run(workloads=["event_window"], engines=["reference"], **asked)
+    assert run.frame()["workers"].to_list() == [1]
+    (said,) = (r.message for r in caplog.records if "sequential" in r.message)
+    assert said == "reference is sequential: it runs with 1 worker, whatever is asked (1, 2)"
+
+
 def test_a_matrix_is_run_and_cells_are_chosen(matrix):
     path = matrix(["correct", "lose"])
     run = lab.run(path, only=["*/correct/*"])

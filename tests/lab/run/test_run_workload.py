@@ -129,6 +129,24 @@ def dry(capsys, *arguments: object) -> list[str]:
     return out
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--engine", "reference", "-w", "1,2"], True),
+        (["--engine", "multicore", "--engine", "reference/sequential", "-w", "4"], True),
+        (["--engine", "reference", "-w", "1"], False),
+        (["--engine", "reference"], False),
+        (["--engine", "multicore", "-w", "1,2"], False),
+        (["--engine", "reference", "-w", "2", "--quiet"], False),
+    ],
+)
+def test_workers_that_a_sequential_engine_does_not_get_are_said(capsys, arguments, said):
+    code, _, err = run_lab(capsys, "wordcount", *arguments, "--dry-run")
+    assert code == EXIT_OK
+    words = "lab: reference is sequential: it runs with 1 worker, whatever is asked ("
+    assert (words in err) == said
+
+
 def test_any_workload_runs_without_a_matrix_with_what_a_matrix_can_say(capsys):
     assert dry(capsys, "wordcount", "--engine", "reference") == [
         "wordcount/reference/sequential/w1  x1  wa_ms=60000  ws_ms=120000"
