@@ -76,7 +76,7 @@ def fresh_run(
     repeated = [replace(cell, repetitions=n) for cell in cells]
     meta = new_meta(matrix, text, repeated, tuple(cell.id for cell in cells), False)
     meta["name"] = f"gate-{matrix.name}"
-    meta["container"] = surroundings(matrix.settings)
+    meta["container"] = surroundings(matrix.settings, cells)
     datasets = find_inputs(repeated, master=master, say=say)
     for key, dataset in datasets.items():
         record_dataset(meta, key, dataset)

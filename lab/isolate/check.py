@@ -1,7 +1,10 @@
 """Whether trials can run in containers as asked: checked before anything is measured."""
 
+import json
 import os
+import re
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +19,19 @@ if TYPE_CHECKING:
     from docker.models.images import Image
 
 LABEL_SOURCE = "lab.source"
+
+_FIND = """
+import json, sys
+from engines.registry import engine
+from workloads.registry import workload
+
+for what, names in json.loads(sys.argv[1]).items():
+    for name in names:
+        try:
+            {"engine": engine, "workload": workload}[what](name)
+        except Exception as error:
+            print(f"lacks {what} {name!r}: {error}")
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +73,38 @@ def check(isolation: Isolation) -> Facts:
         )
     finally:
         client.close()
+
+
+def check_holds(isolation: Isolation, workloads: Sequence[str], engines: Sequence[str]) -> None:
+    """Check that an image has workloads and engines that are not the lab's own.
+
+    Args:
+        isolation: with the image.
+        workloads: references to them; files are not meant, which are mounted.
+        engines: names of them.
+
+    Raises:
+        IsolationError: it has not; the message names the first one.
+    """
+    asked = json.dumps({"workload": list(workloads), "engine": list(engines)})
+    client = connect()
+    try:
+        code, said = run_in(client, isolation, ["python", "-c", _FIND, asked])
+    finally:
+        client.close()
+    found = re.findall(r"^lacks (workload|engine) (.*)", said, flags=re.MULTILINE)
+    if code == 0 and not found:
+        return
+    if not found:
+        raise IsolationError(
+            f"image {isolation.image!r} cannot load {asked} (code {code}, it said: {said[-200:]!r})"
+        )
+    what, why = found[0]
+    remedy = "name it by the path of its file, or install" if what == "workload" else "install"
+    raise IsolationError(
+        f"the image {isolation.image!r} lacks {what} {why}; {remedy} it in an image that is built "
+        f'FROM {isolation.image}, or use isolate = "process"'
+    )
 
 
 def build_command(image: str) -> str:

@@ -55,7 +55,9 @@ def translate(job: Job, folder: Path) -> Inside:
             (folder / str(number)).mkdir()
             paths[field] = Path(FOLDER / str(number) / value.name)
             outputs.append((folder / str(number), value.parent))
-    hosts = dict.fromkeys(stream.path.absolute().parent for stream in job.dataset.whole().streams)
+    whole = job.dataset.whole()
+    files = [stream.path for stream in whole.streams] + [file.path for file in whole.dictionaries]
+    hosts = dict.fromkeys(path.absolute().parent for path in files)
     inside = {host: PurePosixPath(f"/data/{number}") for number, host in enumerate(hosts)}
     mounts = [Mount(host=host, inside=str(path)) for host, path in inside.items()]
     file = None if job.workload is None else file_of(job.workload)
@@ -82,10 +84,19 @@ def collect(outputs: Sequence[tuple[Path, Path]]) -> None:
 
 
 def _dataset(dataset: Dataset, inside: dict[Path, PurePosixPath]) -> Dataset:
-    return replace(dataset, streams=tuple(_stream(stream, inside) for stream in dataset.streams))
+    return replace(
+        dataset,
+        streams=tuple(_stream(stream, inside) for stream in dataset.streams),
+        dictionaries=tuple(
+            replace(file, path=_path(file.path, inside)) for file in dataset.dictionaries
+        ),
+    )
 
 
 def _stream(stream: DatasetStream, inside: dict[Path, PurePosixPath]) -> DatasetStream:
-    path = stream.path.absolute()
     whole = None if stream.whole is None else _stream(stream.whole, inside)
-    return replace(stream, path=Path(inside[path.parent] / path.name), whole=whole)
+    return replace(stream, path=_path(stream.path, inside), whole=whole)
+
+
+def _path(path: Path, inside: dict[Path, PurePosixPath]) -> Path:
+    return Path(inside[path.absolute().parent] / path.name)

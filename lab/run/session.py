@@ -5,19 +5,23 @@ measured again, and the net columns of the session's records are filled in. A se
 killed leaves them null; everything else of its records is complete.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from engines.registry import engine as find_engine
 from lab.interrupt import pause
 from lab.isolate.isolation import CONTAINER
+from lab.matrix.cells import Cell
 from lab.matrix.matrix import Settings
 from lab.measure.energy import idle
 from lab.measure.energy.choose import AUTO, NONE, Choice, by_name, choose
 from lab.run.generators import Generators
 from results.store import Row, write_trial
+from workloads.references import file_of
+from workloads.registry import places
 
 Watts = Mapping[str, float] | None
 
@@ -64,7 +68,7 @@ class Session:
         }
 
 
-def surroundings(settings: Settings) -> dict[str, str] | None:
+def surroundings(settings: Settings, cells: Sequence[Cell]) -> dict[str, str] | None:
     """Check that trials can run where they are to; return what run.json says of a container engine.
 
     Raises:
@@ -72,9 +76,21 @@ def surroundings(settings: Settings) -> dict[str, str] | None:
     """
     if settings.isolation.kind != CONTAINER:
         return None
-    from lab.isolate.check import check
+    from lab.isolate.check import check, check_holds
 
-    return asdict(check(settings.isolation))
+    facts = check(settings.isolation)
+    references = dict.fromkeys(cell.entry.found_by for cell in cells)
+    workloads = [name for name in references if file_of(name) is None and not _ours(places(name))]
+    names = dict.fromkeys(cell.engine for cell in cells)
+    engines = [name for name in names if not _ours([type(find_engine(name)).__module__])]
+    if workloads or engines:
+        check_holds(settings.isolation, workloads, engines)
+    return asdict(facts)
+
+
+def _ours(modules: Iterable[str]) -> bool:
+    """Tell whether modules are of the lab's own source, which every image holds."""
+    return all(module.partition(".")[0] in ("engines", "workloads") for module in modules)
 
 
 def begin(run_dir: Path, meta: dict[str, Any], settings: Settings) -> Session:

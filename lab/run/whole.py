@@ -76,7 +76,7 @@ def execute(
         if resume is not None:
             held.enter_context(hold(resume))
             meta = reopen(resume, meta)
-        meta["container"] = surroundings(matrix.settings)
+        meta["container"] = surroundings(matrix.settings, cells)
         entries = entries_of(cells)
         check_inputs(entries)
         check_room_for(entries)

@@ -1,0 +1,71 @@
+"""A workload of one's own in containers, whose image holds the lab and nothing of the user's."""
+
+import sys
+
+import pytest
+
+from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from lab.isolate.check import check_holds
+from lab.isolate.errors import IsolationError
+from lab.isolate.isolation import Isolation
+from results.store import read_run
+from tests.examples_folder import sensors
+
+MATRIX = """
+[run]
+isolate = "container"
+container = {{ image = "{image}" }}
+timeout_s = 60
+[[workload]]
+name = "{workload}"
+[[engine]]
+name = "reference"
+[[engine]]
+name = "multicore"
+"""
+
+
+@pytest.fixture
+def own(tmp_path, image, monkeypatch):
+    """A folder with a workload that imports a neighbour, and a function that runs it."""
+    path = sensors(tmp_path / "own")
+    path.with_name("beside_it.py").write_text("")
+    path.write_text(
+        path.read_text().replace("from lab import", "import beside_it\nfrom lab import")
+    )
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for name in ("beside_it", "sensors"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setenv("LAB_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
+    monkeypatch.chdir(path.parent)
+
+    def run(workload):
+        matrix = path.with_name("m.toml")
+        matrix.write_text(MATRIX.format(image=image, workload=workload))
+        return call(["run", str(matrix)])
+
+    return run
+
+
+@pytest.mark.parametrize("workload", ["sensors.py", "../own/sensors.py:WORKLOAD"])
+def test_a_file_and_its_neighbours_are_there(own, tmp_path, workload, capsys):
+    assert own(workload) == EXIT_OK, capsys.readouterr()
+    (run_dir,) = (tmp_path / "runs").iterdir()
+    rows = read_run(run_dir).rows
+    assert [(row["isolate"], row["status"]) for row in rows] == [("container", "ok")] * 2, rows
+
+
+def test_a_module_that_the_image_lacks_is_refused_with_the_remedy(own, tmp_path, image, capsys):
+    assert own("sensors:WORKLOAD") == EXIT_USER_ERROR
+    err = capsys.readouterr().err
+    assert f"the image '{image}' lacks workload 'sensors:WORKLOAD': module 'sensors' cannot" in err
+    assert "name it by the path of its file" in err and "Traceback" not in err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_an_engine_that_the_image_lacks_is_refused(image):
+    isolation = Isolation(kind="container", image=image)
+    check_holds(isolation, ["event_window"], ["multicore"])
+    with pytest.raises(IsolationError, match=r"lacks engine 'mine': no engine 'mine'.*; install"):
+        check_holds(isolation, [], ["mine"])
