@@ -19,8 +19,8 @@ _IN_SETUP = re.compile(r"""\bname\s*=\s*["']([\w.-]+)["']""")
 def projects(tree: Path) -> frozenset[str]:
     """Return the names, normalised, of the projects whose sources are in a checkout.
 
-    They are read from all `pyproject.toml`, `setup.cfg` and `setup.py` that git knows of; a name
-    that is computed is not seen.
+    They are read from all files that declare a project and that git knows of; a name that is
+    computed is not seen.
     """
     known = git(tree, "ls-files", "-z", "--", *(f"*{name}" for name in _FILES)).split("\0")
     found = (name for file in known if Path(file).name in _FILES for name in _names(tree / file))
