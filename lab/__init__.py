@@ -20,6 +20,7 @@ _PUBLIC = {
     "frame": _TABLES,
     "parquet": _TABLES,
     "rows": _TABLES,
+    "run": "lab.notebook",
     "workload": "workloads.own",
 }
 """By name, the module that has it, imported when it is asked for: measured processes import lab."""
@@ -28,8 +29,6 @@ __all__ = ["arrays", "arrow", "csv", "frame", "parquet", "rows", "run", "workloa
 
 
 def __getattr__(name: str) -> Any:
-    if name == "run":
-        return import_module("lab.run")
     if name in _PUBLIC:
         return getattr(import_module(_PUBLIC[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

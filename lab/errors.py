@@ -13,7 +13,7 @@
       MatrixError                       a matrix file is malformed
       ResumeError                       a run cannot be resumed
       LoadError     lab.load          a load does not fit its input
-      SearchError   lab.run.search    a search's record does not fit its run
+      SearchError   lab.parent.search    a search's record does not fit its run
       EnergyError   lab.measure.energy  no such energy provider, or a malformed estimate
       IsolationError  lab.isolate       a trial cannot be kept apart as asked
       DiskFullError lab.isolate         nothing more can be recorded

@@ -20,8 +20,8 @@ from lab.matrix.cells import Trial, expand
 from lab.matrix.matrix import parse_matrix
 from lab.matrix.one_workload import OneWorkload, left_undone, matrix_text
 from lab.matrix.toml_table import read_text
-from lab.run.inputs import check_entries
-from lab.run.whole import RunRequest, execute
+from lab.parent.inputs import check_entries
+from lab.parent.whole import RunRequest, execute
 from results.store import Row, Run, read_run
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.progress import Progress
@@ -215,7 +215,7 @@ def _reference(workload: str | Workload) -> str:
 
 
 class _Log:
-    """Writes how a run gets on to the log: a `lab.run.whole.Audience`, and its watcher."""
+    """Writes how a run gets on to the log: a `lab.parent.whole.Audience`, and its watcher."""
 
     @contextmanager
     def step(self, what: str) -> Iterator[Progress]:

@@ -13,7 +13,7 @@ CONDITIONS = ("unit", "origin", "also_timed")
 """Columns that say what a rate includes; a run of an older lab has none, and is taken on trust."""
 
 Comparable = Callable[[dict[str, Any]], dict[str, Any]]
-"""Picks from a run's `host` what must be equal (`lab.run.host.comparable`)."""
+"""Picks from a run's `host` what must be equal (`lab.parent.host.comparable`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

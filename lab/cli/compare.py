@@ -48,7 +48,7 @@ def compare(
     import numpy as np
 
     from lab.cli.writing import writing
-    from lab.run.host import comparable
+    from lab.parent.host import comparable
     from results.compare import METRICS
     from results.compare import compare as compare_runs
     from results.store import read_run

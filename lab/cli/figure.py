@@ -100,7 +100,7 @@ def figure(
     from lab.figures.record import Made, claim_line, write
     from lab.figures.registry import facts_of, find, lacking
     from lab.figures.verdict import conclude
-    from lab.run.host import host
+    from lab.parent.host import host
 
     found = find(figure_id)
     chosen = Options(
@@ -213,7 +213,7 @@ def _shares(found: "Figure", other_id: str) -> bool:
 def _cells(found: "Figure", stage: "FigureStage", options: "Options", done: "list[Run]") -> Any:
     from lab.matrix.cells import expand
     from lab.matrix.matrix import parse_matrix
-    from lab.run.inputs import check_entries
+    from lab.parent.inputs import check_entries
 
     plan = stage.plan(options, done)
     text = found.text(stage, plan, options)
@@ -243,7 +243,7 @@ def _run(
 ) -> "tuple[int, Run | None]":
     """Run one stage; the run is None where nothing was to be run."""
     from lab.cli.run import execute, show_cells
-    from lab.run.whole import RunRequest
+    from lab.parent.whole import RunRequest
     from results.store import read_run
 
     text, matrix, only, cells = _cells(found, stage, options, done)

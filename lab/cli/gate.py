@@ -350,7 +350,7 @@ def _matrix(given: dict[str, Any]) -> tuple[Any, str, tuple[Any, ...]]:
     from lab.matrix.cells import expand
     from lab.matrix.matrix import parse_matrix
     from lab.matrix.toml_table import read_text
-    from lab.run.inputs import check_entries
+    from lab.parent.inputs import check_entries
 
     text = read_text(given["matrix"], "the matrix")
     matrix = parse_matrix(text, str(given["matrix"]), given["matrix"].parent)

@@ -39,7 +39,7 @@ def history(runs: tuple[str, ...], metric: str, out: Path | None, root: Path) ->
     """
     from lab.cli.compare import SEED
     from lab.cli.writing import check_file, writing
-    from lab.run.host import comparable
+    from lab.parent.host import comparable
     from reports.page.history import write_history
     from reports.steps import in_time, one_machine, refuse_other_machines
 

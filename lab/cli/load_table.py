@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from lab.cli.fit import print_fitting
-from lab.run.search.state import State
+from lab.parent.search.state import State
 from reports.numbers import duration, rate
 from results.query import CellSummary, Spread, by_cell
 from results.store import Row

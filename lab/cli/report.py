@@ -49,7 +49,7 @@ def _one(run_dir: Path, out: Path | None) -> Path:
 
 def _several(run_dirs: list[Path], out: Path | None) -> Path:
     from lab.cli.compare import SEED
-    from lab.run.host import comparable
+    from lab.parent.host import comparable
     from reports.page.comparison import write_comparison
     from reports.side_by_side import LETTERS
     from results.store import read_run

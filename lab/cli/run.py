@@ -16,7 +16,7 @@ from workloads.meant import meant
 
 if TYPE_CHECKING:
     from lab.cli.progress import Verbosity
-    from lab.run.whole import RunRequest
+    from lab.parent.whole import RunRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ def run(
         raise click.UsageError("give either --quiet or --verbose")
     from lab.cli.progress import Verbosity
     from lab.cli.report import write_pages
-    from lab.run.whole import RunRequest
+    from lab.parent.whole import RunRequest
 
     resumed = None if resume is None else find_run(resume, out)
     is_one = what is not None and is_workload(what, asked)
@@ -110,8 +110,8 @@ def run(
         )
     from lab.matrix.cells import expand
     from lab.matrix.matrix import parse_matrix
-    from lab.run.inputs import check_entries, check_inputs
-    from lab.run.whole import entries_of
+    from lab.parent.inputs import check_entries, check_inputs
+    from lab.parent.whole import entries_of
 
     parsed = parse_matrix(request.text, request.source, request.folder)
     check_entries(parsed)
@@ -140,7 +140,7 @@ def show_cells(cells: Sequence[Any]) -> None:
 
 def show_time(cells: Sequence[Any], settings: Any, out: Path) -> None:
     """Print about how long a run would take, and what of that is not known."""
-    from lab.run.estimate import estimate
+    from lab.parent.estimate import estimate
 
     found = estimate(cells, settings, out)
     known = len(cells) - len(found.unknown)
@@ -177,12 +177,12 @@ def execute(
 ) -> Executed:
     """Find or make the datasets, run all cells, and print their results.
 
-    Arguments and errors are those of `lab.run.whole.execute`.
+    Arguments and errors are those of `lab.parent.whole.execute`.
     """
     from lab.cli.progress import Terminal, Verbosity
     from lab.cli.table import print_results
     from lab.cli.writing import check_folder
-    from lab.run.whole import execute as run_all
+    from lab.parent.whole import execute as run_all
 
     verbosity = verbosity or Verbosity.USUAL
     check_folder(resume or out, "the run")
@@ -230,7 +230,7 @@ def _exit_code(result: Any) -> int:
 
 
 def _stored(run_dir: Path) -> "RunRequest":
-    from lab.run.whole import RunRequest
+    from lab.parent.whole import RunRequest
     from results.meta import check_meta
     from results.store import read_meta
 
@@ -273,7 +273,7 @@ def _matrix_text(
 def _real_workloads(folder: Path, master: str) -> str:
     """Return the matrix tables of the real input in a folder, imported now if need be."""
     from lab.cli.progress import announce
-    from lab.run.real_data import KNOWN, as_tables, find_real_input, import_real_input
+    from lab.parent.real_data import KNOWN, as_tables, find_real_input, import_real_input
 
     found = find_real_input(folder)
     if not found:

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from lab.cli.fit import print_fitting
 from lab.cli.load_table import print_loads, print_searches
-from lab.run.search.state import State
+from lab.parent.search.state import State
 from reports.baseline import ALONE, UNDECLARED
 from reports.numbers import Quantity
 from reports.run_warnings import warnings_of

@@ -14,7 +14,7 @@ from engines.registry import engine as find_engine
 from lab.conform.child import GROUPS
 from lab.errors import LabError
 from lab.isolate.process import run_isolated
-from lab.run.host import SOURCE
+from lab.parent.host import SOURCE
 from workloads.meant import meant
 from workloads.registry import workload as find_workload
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from engines.errors import EngineError
 from engines.protocol import Engine, Variant
 from engines.registry import engine, names
-from lab.run.generators import CEILING_TIMEOUT_S, SAFE_SHARE
-from lab.run.spawn import run_trial
+from lab.parent.generators import CEILING_TIMEOUT_S, SAFE_SHARE
+from lab.parent.spawn import run_trial
 from lab.trial.spec import CeilingJob
 
 BATCHES = (1, 64, 4096)

@@ -22,7 +22,7 @@ from typing import Any
 
 from lab.gate.errors import GateError
 from lab.isolate.process import run_isolated
-from lab.run.spawn import classify
+from lab.parent.spawn import classify
 from lab.trial.spec import EngineTrial, OracleJob, fields_of
 from workloads.references import file_of
 

@@ -53,7 +53,7 @@ class PlanRequest:
         """Expand the matrix and make its inputs."""
         from lab.matrix.cells import expand
         from lab.matrix.matrix import read_matrix
-        from lab.run.inputs import check_entries
+        from lab.parent.inputs import check_entries
 
         matrix = read_matrix(self.matrix)
         check_entries(matrix)

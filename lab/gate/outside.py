@@ -15,7 +15,7 @@ from lab.gate.arm import Arm
 from lab.gate.errors import GateError
 from lab.gate.projects import installed_files
 from lab.matrix.cells import Cell
-from lab.run.host import SOURCE
+from lab.parent.host import SOURCE
 from workloads.registry import places as places_of
 from workloads.registry import workload as find_workload
 

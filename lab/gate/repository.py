@@ -24,7 +24,7 @@ from lab.gate.build import BUILD_TIMEOUT_S, Say, build_path
 from lab.gate.errors import GateError
 from lab.gate.source import Revision, git
 from lab.isolate.process import run_isolated
-from lab.run.host import SOURCE
+from lab.parent.host import SOURCE
 
 SITE, FOLDER = "{site}", "{source}"
 _LAST_LINES = 20

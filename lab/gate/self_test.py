@@ -30,7 +30,7 @@ from lab.gate.render import aligned
 from lab.gate.trials import Bench, Say, find_inputs, works
 from lab.matrix.cells import expand
 from lab.matrix.matrix import parse_matrix
-from lab.run.host import SOURCE
+from lab.parent.host import SOURCE
 from results import schema
 from results.stats.decision import TWO_STAGE, Arms, GateVerdict, Rule, confirm, screen, suspects
 from results.stats.noise import resampled_noise

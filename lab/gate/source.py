@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.gate.errors import GateError
-from lab.run.host import SOURCE
+from lab.parent.host import SOURCE
 
 _NOBODY = {
     f"GIT_{who}_{what}": value
@@ -47,7 +47,7 @@ def checkout() -> Path:
         GateError: it runs from no checkout, or one stands in another repository.
     """
     try:
-        git(SOURCE, "ls-files", "--error-unmatch", "lab/run/host.py")
+        git(SOURCE, "ls-files", "--error-unmatch", "lab/parent/host.py")
     except GateError as error:
         raise GateError(
             f"{SOURCE} is no checkout, so the lab has no revisions to build ({error}); give --repo "

@@ -14,7 +14,7 @@ from lab.gate.errors import GateError
 from lab.gate.trials import Say, find_inputs
 from lab.matrix.cells import Cell
 from lab.matrix.matrix import Matrix
-from lab.run.host import comparable
+from lab.parent.host import comparable
 from results.compare import CELL
 from results.differences import by_cell, differences, told
 from results.store import Row, Run, read_run
@@ -69,9 +69,9 @@ def fresh_run(
     Raises:
         KeyboardInterrupt: it was interrupted; what was measured is kept.
     """
-    from lab.run.run_dir import new_meta, record_dataset, start
-    from lab.run.runner import run
-    from lab.run.session import surroundings
+    from lab.parent.run_dir import new_meta, record_dataset, start
+    from lab.parent.runner import run
+    from lab.parent.session import surroundings
 
     repeated = [replace(cell, repetitions=n) for cell in cells]
     meta = new_meta(matrix, text, repeated, tuple(cell.id for cell in cells), False)
@@ -89,7 +89,7 @@ def fresh_run(
 
 
 class Quiet:
-    """A `lab.run.runner.Watcher` that says nothing."""
+    """A `lab.parent.runner.Watcher` that says nothing."""
 
     def advised(self, text: str) -> None:
         """Say nothing."""

@@ -185,9 +185,9 @@ def find_inputs(cells: Sequence[Cell], *, master: str, say: Say) -> dict[str, Da
     """Return the datasets of cells by workload key, generated now where the catalogue lacks them.
 
     Raises:
-        LabError: one cannot be had; other errors as for `lab.run.inputs.find_dataset`.
+        LabError: one cannot be had; other errors as for `lab.parent.inputs.find_dataset`.
     """
-    from lab.run.inputs import check_room_for, find_dataset
+    from lab.parent.inputs import check_room_for, find_dataset
 
     entries = {cell.entry.key: cell.entry for cell in cells}
     check_room_for(list(entries.values()))

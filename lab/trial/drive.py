@@ -106,5 +106,5 @@ def _burn(duration_ns: float) -> None:
 
 
 def phase(name: str) -> None:
-    """Announce a phase in the trial's log; `lab.run.spawn` reads it there."""
+    """Announce a phase in the trial's log; `lab.parent.spawn` reads it there."""
     print(f"# phase: {name}", flush=True)

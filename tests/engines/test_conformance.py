@@ -16,7 +16,7 @@ from engines.conformance_load import LOAD_CASES, run_load_case
 from engines.flink.adapter import FlinkEngine
 from engines.registry import engine, names
 from engines.small_dataset import write_dataset
-from lab.run.spawn import run_trial
+from lab.parent.spawn import run_trial
 from lab.trial.spec import EngineTrial
 from tests.engines.own_environment import made
 from workloads.model import DGSProgram

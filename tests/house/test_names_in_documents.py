@@ -157,7 +157,7 @@ def is_a_name(dotted: str) -> bool:
     ("text", "found"),
     [
         ("`core/run/clock.h` holds", ["core/run/clock.h"]),
-        ("see worker.cc, and `lab/run/`.", ["worker.cc", "lab/run"]),
+        ("see worker.cc, and `lab/parent/`.", ["worker.cc", "lab/parent"]),
         ("(series/*.parquet, a/<b>/c)", []),
     ],
 )

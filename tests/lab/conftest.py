@@ -6,7 +6,7 @@ import pytest
 from engines.conformance import kept, ordinary_input
 from engines.small_dataset import write_dataset
 from tests.lab.isolate.podman import NoEngineError, podman
-from tests.lab.run.published import publish
+from tests.lab.parent.published import publish
 from workloads.datasets.catalog import Catalog
 from workloads.registry import workload
 
@@ -81,5 +81,5 @@ def matrix(tmp_path, dataset):
 def same_source(monkeypatch):
     """One source revision from the run to its resumption, whoever edits the checkout meanwhile."""
     pinned = {"commit": "1" * 40, "dirty_diff_sha256": None, "reason": None}
-    monkeypatch.setattr("lab.run.run_dir.revision", lambda: dict(pinned))
+    monkeypatch.setattr("lab.parent.run_dir.revision", lambda: dict(pinned))
     return pinned

@@ -9,13 +9,13 @@ from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from lab.errors import MatrixError
 from lab.matrix.cells import expand
 from lab.matrix.matrix import WorkloadEntry, parse_matrix
-from lab.run.host import host
-from lab.run.inputs import check_entries, find_dataset
-from lab.run.run_dir import fingerprint
+from lab.parent.host import host
+from lab.parent.inputs import check_entries, find_dataset
+from lab.parent.run_dir import fingerprint
 from reports.summary import summarise
 from reports.table import group_of, title
 from results.store import read_run
-from tests.lab.run.published import publish
+from tests.lab.parent.published import publish
 from workloads.datasets.catalog import Catalog
 
 TABLE = '[[workload]]\nname = "forward"\n{more}\n'

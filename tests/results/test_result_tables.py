@@ -7,7 +7,7 @@ from rich.console import Console
 
 from lab.cli.load_table import print_loads, print_searches
 from lab.cli.table import print_table
-from lab.run.search.state import Bracket, State
+from lab.parent.search.state import Bracket, State
 from results.schema import COLUMNS
 from tests.reports.conftest import offered, trial
 

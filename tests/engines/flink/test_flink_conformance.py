@@ -17,7 +17,7 @@ from engines.flink.adapter import FlinkEngine
 from engines.flink.workloads import SHAPES
 from engines.protocol import Task
 from engines.small_dataset import write_dataset
-from lab.run.spawn import run_trial
+from lab.parent.spawn import run_trial
 from lab.trial.spec import EngineTrial
 from tests.engines.own_environment import made
 from workloads.model import Alphabet, DGSProgram, Input, Stream

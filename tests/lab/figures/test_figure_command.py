@@ -8,7 +8,7 @@ import pytest
 from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from lab.figures.registry import PAPERS
 from tests.lab.figures import toy
-from tests.lab.run.published import publish
+from tests.lab.parent.published import publish
 from workloads.datasets.catalog import Catalog
 
 
@@ -25,7 +25,7 @@ def done(tmp_path_factory):
         patch.setitem(PAPERS, "toy", "tests.lab.figures.toy")
         # A run is only resumed by the source that began it; somebody may be working on that now.
         patch.setattr(
-            "lab.run.run_dir.revision", lambda: {"commit": "c", "dirty_diff_sha256": None}
+            "lab.parent.run_dir.revision", lambda: {"commit": "c", "dirty_diff_sha256": None}
         )
         patch.setattr(toy, "dataset", publish(Catalog.default()).id)
         said = io.StringIO()

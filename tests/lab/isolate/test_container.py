@@ -16,8 +16,8 @@ from lab.isolate.engine import LABEL_OWNER, connect, sweep
 from lab.isolate.errors import IsolationError
 from lab.isolate.isolation import Isolation
 from lab.isolate.source import source_digest
-from lab.run.inside import translate
-from lab.run.spawn import run_trial
+from lab.parent.inside import translate
+from lab.parent.spawn import run_trial
 from lab.trial.spec import EngineTrial, OracleJob
 from lab.trial.verify import make_expected
 from workloads.datasets import oracle_cache

@@ -16,7 +16,7 @@ from lab.isolate.check import LABEL_SOURCE, check
 from lab.isolate.engine import connect
 from lab.isolate.isolation import Isolation
 from lab.isolate.source import source_digest
-from lab.run.spawn import run_trial
+from lab.parent.spawn import run_trial
 from lab.trial.spec import EngineTrial
 from tests.lab.isolate.podman import SOURCE, NoEngineError, podman
 

@@ -9,7 +9,7 @@ import pytest
 import tomli_w
 
 from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from tests.lab.run.runs import run_lab
+from tests.lab.parent.runs import run_lab
 from workloads.datasets.build import ensure
 from workloads.registry import workload
 

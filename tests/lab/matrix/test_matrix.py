@@ -8,7 +8,7 @@ from engines.protocol import Variant
 from lab.errors import MatrixError
 from lab.matrix.cells import Trial, describe, expand, interleave
 from lab.matrix.matrix import parse_matrix, read_matrix
-from lab.run.real_data import KNOWN, as_tables
+from lab.parent.real_data import KNOWN, as_tables
 from workloads.model import DGSProgram
 
 SMALL = """

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import lab
-from tests.lab.run.published import publish
+from tests.lab.parent.published import publish
 from workloads.datasets.catalog import Catalog
 
 pytest_plugins = ["pytester"]

@@ -14,7 +14,7 @@ from lab.load.spec import LoadSpec
 from lab.measure.energy.estimate import Estimate
 from lab.measure.hdr import LATENCY, WARM_UP, read_log
 from lab.measure.series import STEP_NS
-from lab.run.spawn import classify, run_trial
+from lab.parent.spawn import classify, run_trial
 from lab.trial.process import run_trial as run_trial_here
 from lab.trial.spec import (
     CeilingJob,
@@ -164,7 +164,7 @@ def test_what_no_column_can_hold_is_told_and_the_trial_is_no_measurement(trial):
 
 
 def test_disk_that_is_really_full_is_no_answer_of_the_engine(trial, monkeypatch):
-    monkeypatch.setattr("lab.run.spawn.LEAST_FREE_BYTES", 2**63)
+    monkeypatch.setattr("lab.parent.spawn.LEAST_FREE_BYTES", 2**63)
     with pytest.raises(DiskFullError, match=r"the disk of .* has .* KiB left: .*No space left on"):
         trial("crash", says="No space left on device")
     assert trial("crash")["status"] == "crash"

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lab.run.host import comparable
+from lab.parent.host import comparable
 from results.compare import METRICS, IncomparableError, compare, sustainable
 from results.schema import COLUMNS
 from results.store import Run

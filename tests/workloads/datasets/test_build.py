@@ -162,7 +162,7 @@ def test_a_master_that_is_none_is_told_in_the_words_of_spark(catalog: Catalog):
     assert list(catalog.root.iterdir()) == []
 
 
-# On Spark half a minute; `make test` interrupts one that starts (tests/lab/run/test_interrupt.py).
+# On Spark half a minute; `make test` interrupts one that starts (see tests/lab/parent).
 @pytest.mark.parametrize(
     "way", ["process", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.full])]
 )

@@ -1,0 +1,123 @@
+"""Where a run took place: host, software and source revision, for its provenance."""
+
+import hashlib
+import os
+import platform
+import subprocess
+import sys
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+SOURCE = Path(__file__).resolve().parents[2]
+"""The folder that holds the packages: the checkout, or the folder that they are installed in."""
+
+SOURCE_PARTS = (
+    "lab",
+    "workloads",
+    "engines",
+    "results/*.py",
+    "reports",
+    "pyproject.toml",
+    "CMakeLists.txt",
+)
+"""What a result depends on; documentation, tests and runs are left out."""
+
+
+def host() -> dict[str, Any]:
+    """Return what the machine is. Values that cannot be read are None."""
+    return {
+        "cpu_model": _cpu_field("model name"),
+        "microcode": _cpu_field("microcode"),
+        "cores_logical": os.cpu_count(),
+        "cores_physical": psutil.cpu_count(logical=False),
+        "cores_usable": len(os.sched_getaffinity(0)),
+        "governor": _text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "turbo_off": _text("/sys/devices/system/cpu/intel_pstate/no_turbo"),
+        "smt": _text("/sys/devices/system/cpu/smt/control"),
+        "virtualised": "hypervisor" in (_cpu_field("flags") or "").split(),
+        "hypervisor": _text("/sys/class/dmi/id/sys_vendor"),
+        "memory_bytes": psutil.virtual_memory().total,
+        "cgroup_memory_max": _text("/sys/fs/cgroup/memory.max"),
+        "cgroup_cpu_max": _text("/sys/fs/cgroup/cpu.max"),
+        "kernel": platform.release(),
+        "os": _os_name(),
+        "architecture": platform.machine(),
+        "loadavg": list(os.getloadavg()),
+    }
+
+
+def comparable(host: dict[str, Any]) -> dict[str, Any]:
+    """Return the part of `host()` that must be equal for results to be compared."""
+    keys = ("cpu_model", "cores_usable", "governor", "smt", "virtualised", "memory_bytes")
+    return {key: host.get(key) for key in keys}
+
+
+def software() -> dict[str, Any]:
+    """Return the interpreter and the version of every installed package; imports none of them."""
+    packages = {dist.metadata["Name"]: dist.version for dist in distributions()}
+    return {
+        "python": platform.python_version(),
+        "implementation": platform.python_implementation(),
+        "executable_prefix_is_venv": sys.prefix != sys.base_prefix,
+        "packages": dict(sorted(packages.items(), key=lambda item: item[0].lower())),
+    }
+
+
+def revision() -> dict[str, Any]:
+    """Return the source revision: commit, and a hash of what differs from it.
+
+    `dirty_diff_sha256` is None for a clean tree; it covers changed and untracked files of the
+    source, not
+    those elsewhere in the checkout. Where the source is no checkout, `commit` is None and
+    `reason` says
+    why.
+    """
+    # An installation inside a checkout (its .venv) must not take that checkout's commit for its
+    # own.
+    tracked = _git("ls-files", "--error-unmatch", "lab/parent/host.py")
+    commit, diff = _git("rev-parse", "HEAD"), _git("diff", "HEAD", "--binary", "--", *SOURCE_PARTS)
+    untracked = _git("ls-files", "--others", "--exclude-standard", "-z", "--", *SOURCE_PARTS)
+    for answer in (tracked, commit, diff, untracked):
+        if isinstance(answer, Exception):
+            return {"commit": None, "dirty_diff_sha256": None, "reason": f"no checkout: {answer}"}
+    assert isinstance(commit, bytes) and isinstance(diff, bytes) and isinstance(untracked, bytes)
+    digest = hashlib.sha256(diff)
+    for name in filter(None, untracked.split(b"\0")):
+        digest.update(name + b"\0" + (SOURCE / name.decode()).read_bytes())
+    dirty = digest.hexdigest() if diff or untracked else None
+    return {"commit": commit.decode().strip(), "dirty_diff_sha256": dirty, "reason": None}
+
+
+def _git(*arguments: str) -> bytes | Exception:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(SOURCE), *arguments], capture_output=True, check=True, timeout=30
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return error
+    return done.stdout
+
+
+def _text(path: str) -> str | None:
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _cpu_field(name: str) -> str | None:
+    for line in (_text("/proc/cpuinfo") or "").splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == name:
+            return value.strip()
+    return None
+
+
+def _os_name() -> str | None:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME")
+    except OSError:
+        return None
