@@ -187,9 +187,11 @@ def _append(typingctx: Any, keys: Any, key: Any, bucket: Any, mixed: Any) -> Any
         narrow = builder.trunc(args[2], ir.IntType(32))
         builder.store(narrow, builder.gep(proxy.buckets, [at]))
         builder.store(args[3], builder.gep(proxy.hashes, [at]))
-        for slot, counts in ((proxy.count, fits), (proxy.refused, builder.not_(fits))):
-            one = builder.zext(builder.and_(mine, counts), word)
-            builder.store(builder.add(builder.load(slot), one), slot)
+        # Refused is whosever key it is, for the same reason.
+        kept = builder.zext(builder.and_(mine, fits), word)
+        builder.store(builder.add(count, kept), proxy.count)
+        refused = builder.zext(builder.not_(fits), word)
+        builder.store(builder.add(builder.load(proxy.refused), refused), proxy.refused)
         return context.get_dummy_value()
 
     return types.void(keys, types.int64, types.int64, types.uint64), codegen

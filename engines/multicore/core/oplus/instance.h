@@ -253,7 +253,7 @@ class KeyedInstance final : public OperatorInstance {
   // The tuples at hand: of each place its row, as item of the columns, and its stream.
   std::array<std::int64_t, kPlaces> rows_;
   std::array<std::uint8_t, kPlaces> sources_;
-  std::array<std::int64_t, kPlaces> key_ends_;
+  std::array<std::int64_t, 2 * kPlaces> own_keys_;
   std::size_t places_ = 0;
   std::vector<const void* const*> columns_;  // of each stream
   std::vector<std::uint64_t> masks_;         // likewise, as OperatorStream has it

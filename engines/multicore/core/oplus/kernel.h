@@ -38,7 +38,7 @@ struct InstanceView {
   const void* const* const* streams;  // the columns of each
   const std::int64_t* rows;
   const std::uint8_t* sources;
-  std::int64_t* key_ends;  // scratch, one for each place: the end of its keys
+  std::int64_t* own;       // scratch, two for each tuple with keys: its place, and the end of its keys
   // The window tables: that of a bucket and a window is number bucket x slots + slot.
   const WindowTable* tables;
   std::int64_t left;       // of the earliest window that is alive; unless windows expire without a trace and are single
@@ -48,7 +48,7 @@ struct InstanceView {
 static_assert(offsetof(InstanceView, expire_at) == 8 && offsetof(InstanceView, stamp) == 16);
 static_assert(offsetof(InstanceView, instance) == 24 && offsetof(InstanceView, find) == 32);
 static_assert(offsetof(InstanceView, streams) == 40 && offsetof(InstanceView, rows) == 48);
-static_assert(offsetof(InstanceView, sources) == 56 && offsetof(InstanceView, key_ends) == 64);
+static_assert(offsetof(InstanceView, sources) == 56 && offsetof(InstanceView, own) == 64);
 static_assert(offsetof(InstanceView, tables) == 72 && offsetof(InstanceView, left) == 80);
 static_assert(offsetof(InstanceView, slot) == 88 && offsetof(InstanceView, prefetch) == 96);
 

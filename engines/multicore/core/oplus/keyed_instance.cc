@@ -38,7 +38,7 @@ KeyedInstance::KeyedInstance(std::int32_t index, const OperatorSpec& spec, std::
   view_.streams = columns_.data();
   view_.rows = rows_.data();
   view_.sources = sources_.data();
-  view_.key_ends = key_ends_.data();
+  view_.own = own_keys_.data();
   view_.tables = state.tables();
 }
 
@@ -197,7 +197,7 @@ void KeyedInstance::run(std::int64_t begin, std::int64_t end) {
         grow_keys(2 * (keys_.count + keys_.refused));
       } else {
         const std::int64_t windows = spec_.window.single ? 1 : spec_.window.alive();
-        const std::int64_t wanted = key_ends_[static_cast<std::size_t>(begin)] * windows * spec_.max_outputs;
+        const std::int64_t wanted = own_keys_[1] * windows * spec_.max_outputs;
         if (wanted <= room || wanted > out_.chunk_rows()) {
           throw std::runtime_error("one tuple may emit " + std::to_string(wanted) + " records, a chunk holds " +
                                    std::to_string(out_.chunk_rows()));

@@ -2,7 +2,8 @@
 //
 // Entries lie densely, in the order in which they were created, so that expiry is a walk over them; an index
 // of open addressing finds them by key. A table has one user at a time: the instance that its bucket is mapped
-// to. What hands it on (the barrier of a reconfiguration) orders the accesses.
+// to. What hands it on (the barrier of a reconfiguration) orders the accesses. Neighbouring buckets are different
+// instances', so no two tables' memory shares a cache line.
 //
 // Layouts of an entry and of `WindowIndex` are read by compiled code (oplus/window_tables.py), so they are law. Of an
 // entry: int64 stamp, then for each input int64 key, int64 left, and the state, padded to 8 bytes.
@@ -10,10 +11,14 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <span>
 #include <utility>
+
+#include "run/cacheline.h"
 
 namespace lab {
 
@@ -66,7 +71,7 @@ class alignas(64) WindowTable {
     std::memset(entry, 0, stride);
     std::memcpy(entry, &kNoStamp, sizeof kNoStamp);
     std::memcpy(entry + kKeyOffset, &key, sizeof key);
-    slots_[at] = static_cast<std::uint32_t>(++count_);
+    slots()[at] = static_cast<std::uint32_t>(++count_);
     return {entry, true};
   }
 
@@ -76,12 +81,11 @@ class alignas(64) WindowTable {
   // Forgets all entries; keeps the memory when it was well used, gives it back when it was not.
   void clear() noexcept {
     if (count_ * kSparse < size() && size() > kLeastSlots) {
-      slots_.reset();
-      entries_.reset();
+      memory_.reset();
       limit_ = 0;
       index_ = kNoIndex;
     } else if (limit_ != 0) {
-      std::memset(slots_.get(), 0, size() * sizeof slots_[0]);
+      std::memset(memory_.get(), 0, size() * sizeof(std::uint32_t));
     }
     count_ = 0;
   }
@@ -127,8 +131,7 @@ class alignas(64) WindowTable {
 
   void swap(WindowTable& other) noexcept {
     std::swap(index_, other.index_);
-    slots_.swap(other.slots_);
-    entries_.swap(other.entries_);
+    memory_.swap(other.memory_);
     std::swap(count_, other.count_);
     std::swap(limit_, other.limit_);
   }
@@ -145,37 +148,43 @@ class alignas(64) WindowTable {
     return true;
   }
 
+  struct Free {
+    void operator()(void* memory) const noexcept { std::free(memory); }
+  };
+
+  std::uint32_t* slots() noexcept { return static_cast<std::uint32_t*>(memory_.get()); }
   std::size_t size() const noexcept { return static_cast<std::size_t>(index_.mask) + 1; }
   std::size_t first_slot(std::int64_t key) const noexcept { return mix_key(key) >> index_.shift; }
   std::size_t next_slot(std::size_t at) const noexcept { return (at + 1) & static_cast<std::size_t>(index_.mask); }
 
   void grow(std::size_t stride) {
     const std::size_t slots = limit_ == 0 ? kLeastSlots : 2 * size();
-    auto index = std::make_unique<std::uint32_t[]>(slots);
-    auto entries = std::make_unique_for_overwrite<std::byte[]>(slots / 2 * stride);
-    if (count_ != 0) std::memcpy(entries.get(), entries_.get(), count_ * stride);
-    slots_ = std::move(index);
-    entries_ = std::move(entries);
+    const std::size_t index_bytes = slots * sizeof(std::uint32_t);
+    const std::size_t bytes = index_bytes + slots / 2 * stride;
+    std::unique_ptr<void, Free> memory(std::aligned_alloc(kCacheLine, (bytes + kCacheLine - 1) / kCacheLine * kCacheLine));
+    if (memory == nullptr) throw std::bad_alloc();
+    std::byte* const entries = static_cast<std::byte*>(memory.get()) + index_bytes;
+    if (count_ != 0) std::memcpy(entries, index_.entries, count_ * stride);
+    memory_ = std::move(memory);
     limit_ = slots / 2;  // at most half full
-    index_ = {slots_.get(), entries_.get(), static_cast<std::int64_t>(slots) - 1, shift_of(slots)};
+    index_ = {this->slots(), entries, static_cast<std::int64_t>(slots) - 1, shift_of(slots)};
     reindex(stride);
   }
 
   void reindex(std::size_t stride) noexcept {
     if (limit_ == 0) return;
-    std::memset(slots_.get(), 0, size() * sizeof slots_[0]);
+    std::memset(memory_.get(), 0, size() * sizeof(std::uint32_t));
     for (std::size_t i = 0; i < count_; ++i) {
       std::size_t at = first_slot(key_of(index_.entries + i * stride));
-      while (slots_[at] != 0) at = next_slot(at);
-      slots_[at] = static_cast<std::uint32_t>(i + 1);
+      while (slots()[at] != 0) at = next_slot(at);
+      slots()[at] = static_cast<std::uint32_t>(i + 1);
     }
   }
 
   static constexpr WindowIndex kNoIndex = {kNoSlots, nullptr, kLeastSlots - 1, 61};  // 64 - log2
 
   WindowIndex index_ = kNoIndex;
-  std::unique_ptr<std::uint32_t[]> slots_;
-  std::unique_ptr<std::byte[]> entries_;
+  std::unique_ptr<void, Free> memory_;  // the slots, then the entries
   std::size_t count_ = 0;
   std::size_t limit_ = 0;  // entries for which there is room
 };

@@ -119,7 +119,7 @@ Outcome process_one(const InstanceView* view, std::int64_t begin, std::int64_t i
   keys.count = keys.refused = 0;
   for (std::int64_t k = 0; k < told.count; ++k) add_key(keys, told.base + k);
   if (told.count != 0) add_key(keys, told.base);
-  view->key_ends[i] = keys.count;
+  view->own[1] = keys.count;
   if (keys.refused != 0) return Outcome::kStopped;
   const std::int64_t first = window.earliest(told.ts);
   const std::int64_t last = window.single ? first : window.latest(told.ts);
