@@ -32,6 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engines.protocol import Elasticity, Progress
+from workloads.datasets.arrow import array_with_nulls
 
 STEP_NS = 100_000_000
 
@@ -127,7 +128,8 @@ def write_series(recorded: Recorded, path: Path) -> None:
     whole = ("t_ns", "rss_bytes", *_COUNTED, "instances", "comparisons")
     types = {name: pa.int64() for name in whole} | {"timed": pa.bool_(), "phase": pa.string()}
     arrays = {
-        name: pa.array(values, types.get(name, pa.float64())) for name, values in table.items()
+        name: array_with_nulls(values, types.get(name, pa.float64()))
+        for name, values in table.items()
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")

@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from workloads import model
+from workloads.datasets.arrow import arrow_array, values_of
 from workloads.datasets.cut import answer_before
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
@@ -87,7 +88,8 @@ def expected_rows(workload: Workload, dataset: Dataset) -> int | None:
     try:
         if dataset.until_ts is None:
             return int(pq.read_metadata(path).num_rows)
-        ts = pq.read_table(path, columns=["ts"]).column("ts").to_numpy()
+        with pq.ParquetFile(path) as file:
+            ts = values_of(file.read(columns=["ts"]).column("ts"))
         return len(answer_before({"ts": ts}, dataset.until_ts, workload.output)["ts"])
     except (OSError, KeyError, DatasetError, pa.ArrowException):
         return None
@@ -151,9 +153,10 @@ def _table(path: Path) -> tuple[dict[bytes, bytes], Columns] | None:
     if not path.is_file():
         return None
     try:
-        table = pq.read_table(path, page_checksum_verification=True)
-        columns = {name: table.column(name).to_numpy() for name in table.column_names}
-    except (OSError, LookupError, ValueError, MemoryError, pa.ArrowException):
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            table = file.read()
+        columns = {name: values_of(table.column(name)) for name in table.column_names}
+    except (OSError, LookupError, ValueError, MemoryError, DatasetError, pa.ArrowException):
         return None
     return dict(table.schema.metadata or {}), columns
 
@@ -164,7 +167,8 @@ def _write(path: Path, answer: Columns, made_from: str) -> None:
     import pyarrow.parquet as pq
 
     metadata = {_CHECKSUM: _checksum(answer), _MADE_FROM: made_from.encode()}
-    table = pa.table(answer).replace_schema_metadata(metadata)
+    arrays = {name: arrow_array(column) for name, column in answer.items()}
+    table = pa.table(arrays).replace_schema_metadata(metadata)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".expected-", delete=False) as new:
         pass
     try:

@@ -9,7 +9,6 @@ levels order dependent items, and items of one level are independent.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -129,6 +128,8 @@ class Relation:
 
 def levels(columns: Columns, relation: Relation) -> Iterator[tuple[Columns, IntArray]]:
     """Yield the rows chunk by chunk with their levels."""
+    from workloads.model.foata_loops import advance  # heavy: compiled
+
     k = len(relation.same)
     last = np.zeros((relation.n_keys, k), dtype=np.int64)
     best = np.zeros((k, 3), dtype=np.int64)
@@ -138,7 +139,7 @@ def levels(columns: Columns, relation: Relation) -> Iterator[tuple[Columns, IntA
         chunk = {name: column[begin : begin + CHUNK] for name, column in columns.items()}
         level = np.empty(len(next(iter(chunk.values()))), dtype=np.int64)
         kinds, keys = relation.kinds(chunk), relation.keys(chunk)
-        _advance(kinds, keys, relation.same, relation.other, last, best, level)
+        advance(kinds, keys, relation.same, relation.other, last, best, level)
         yield chunk, level
 
 
@@ -158,11 +159,13 @@ def fingerprint(columns: Columns, relation: Relation) -> tuple[int, int]:
 
 def row_hashes(columns: Columns) -> tuple[HashArray, HashArray]:
     """Return two independent 64-bit hashes of each row, over all columns in order."""
+    from workloads.model.foata_loops import fold  # heavy: compiled
+
     n = len(next(iter(columns.values())))
     low = np.full(n, 0x9E3779B97F4A7C15, dtype=np.uint64)
     high = np.full(n, 0xD1B54A32D192ED03, dtype=np.uint64)
     for column in columns.values():
-        _fold(low, high, bits(column))
+        fold(low, high, bits(column))
     return low, high
 
 
@@ -178,53 +181,3 @@ def bits(column: npt.NDArray[np.generic]) -> HashArray:
             return np.ascontiguousarray(column).view(np.uint64)
         return column.astype(np.int64).view(np.uint64)
     raise ModelError(f"outputs of type {column.dtype} cannot be compared; use numbers or booleans")
-
-
-@numba.njit(cache=True, nogil=True)
-def _mix(x: np.uint64) -> np.uint64:
-    """Finalize as MurmurHash3 does with Stafford's variant 13 constants (splitmix64)."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
-@numba.njit(cache=True, nogil=True)
-def _fold(low: HashArray, high: HashArray, column: HashArray) -> None:
-    for i in range(len(column)):
-        value = column[i]
-        low[i] = _mix(low[i] ^ (value * np.uint64(0xFF51AFD7ED558CCD) + np.uint64(1)))
-        high[i] = _mix(high[i] + (value ^ np.uint64(0xC4CEB9FE1A85EC53)) * np.uint64(3))
-
-
-@numba.njit(cache=True, nogil=True)
-def _advance(
-    kinds: IntArray,
-    keys: IntArray,
-    same: npt.NDArray[np.bool_],
-    other: npt.NDArray[np.bool_],
-    last: IntArray,
-    best: IntArray,
-    level: IntArray,
-) -> None:
-    """Compute levels; `last[key, kind]` and `best` carry over from one chunk to the next.
-
-    `best[kind]` is (highest level of the kind, a key that has it, highest level in other keys).
-    """
-    for i in range(len(kinds)):
-        kind, key = kinds[i], keys[i]
-        top = 0
-        for b in range(len(same)):
-            if same[kind, b]:
-                top = max(top, last[key, b])
-            if other[kind, b]:
-                top = max(top, best[b, 2] if best[b, 1] == key else best[b, 0])
-        top += 1
-        level[i] = top
-        last[key, kind] = max(last[key, kind], top)
-        if best[kind, 1] == key:
-            best[kind, 0] = max(best[kind, 0], top)
-        elif top > best[kind, 0]:
-            best[kind, 2] = best[kind, 0]
-            best[kind, 0], best[kind, 1] = top, key
-        else:
-            best[kind, 2] = max(best[kind, 2], top)

@@ -1,0 +1,44 @@
+import json
+import subprocess
+import sys
+
+from lab.trial.spec import EngineTrial, write_job
+from workloads.datasets.oracle_cache import expected
+from workloads.registry import workload
+
+SCRIPT = """
+import json, sys
+from pathlib import Path
+from lab.trial.process import run_trial
+from lab.trial.spec import read_job
+
+row = {}
+run_trial(read_job(Path(sys.argv[1])), row)
+heavy = ("pandas", "numba", "scipy", "matplotlib", "hypothesis", "pyarrow.dataset")
+print(json.dumps([row["status"], *(name for name in heavy if name in sys.modules)]))
+"""
+
+
+def test_a_trial_imports_no_more_than_it_needs(tmp_path, small_dataset):
+    """A trial that imports pandas and Numba takes twice the time and memory of one that does not.
+
+    PyArrow imports pandas at many of its conversions; answers are compared without Numba where
+    they are equal row by row.
+    """
+    dataset, path = small_dataset(), tmp_path / "spec.json"
+    expected(workload("event_window"), dataset)  # the oracle may import what it likes
+    trial = EngineTrial(
+        engine="fake",
+        variant="correct",
+        workers=1,
+        batch=1,
+        options={},
+        dataset=dataset,
+        series=tmp_path / "series.parquet",
+        histograms=tmp_path / "trial.hlog",
+    )
+    write_job(trial, path)
+    said = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(path)], capture_output=True, check=True, text=True
+    )
+    assert json.loads(said.stdout.splitlines()[-1]) == ["ok"]
