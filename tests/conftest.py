@@ -39,13 +39,14 @@ def group_of(nodeid):
 
     Tests of Spark share its start. The kernel counts what it kills for lack of memory on the whole
     machine, so tests that make it kill must not run beside others whose trial is killed. Tests on
-    the same finished figure take it from one process.
+    the same finished figure, or stored run of several trials, take it from one process.
     """
     if re.search(r"test_container\.py|test_faults\.py|kill|dies", nodeid):
         return "kills"
     if "spark" in nodeid.lower():
         return "spark"
-    return "figure" if "test_figure_command.py" in nodeid else nodeid
+    shared = re.search(r"test_figure_command\.py|test_dry_run\.py", nodeid)
+    return shared.group() if shared else nodeid
 
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist

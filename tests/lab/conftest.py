@@ -1,10 +1,13 @@
 import json
+import shutil
 from contextlib import ExitStack
+from functools import partial
 
 import pytest
 
 from engines.conformance import kept, ordinary_input
 from engines.small_dataset import write_dataset
+from lab.cli import call
 from tests.lab.isolate.podman import NoEngineError, podman
 from tests.lab.parent.published import publish
 from workloads.datasets.catalog import Catalog
@@ -51,30 +54,76 @@ def image(podman_engine, monkeypatch):
     assert podman_engine.containers() == []
 
 
+def places(patch, folder):
+    """Keep datasets and runs in a folder; print tables whole."""
+    patch.setenv("LAB_DATA", str(folder / "catalogue"))
+    patch.setenv("LAB_RUNS", str(folder / "runs"))
+    patch.setenv("COLUMNS", "200")
+
+
 @pytest.fixture
 def dataset(tmp_path, monkeypatch):
     """Id of a small event_window dataset in a catalogue of its own, made without Spark."""
-    monkeypatch.setenv("LAB_DATA", str(tmp_path / "catalogue"))
-    monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setenv("COLUMNS", "200")
+    places(monkeypatch, tmp_path)
     return publish(Catalog.default()).id
+
+
+@pytest.fixture(scope="session")
+def runs_before(tmp_path_factory):
+    """A function from what `matrix` takes to the folder of a finished run, made once a session."""
+    made = {}
+
+    def run(variants, **more):
+        key = json.dumps([variants, more])
+        if key not in made:
+            folder = tmp_path_factory.mktemp("run_before")
+            with pytest.MonkeyPatch.context() as patch:
+                places(patch, folder)
+                path = write_matrix(folder, publish(Catalog.default()).id, variants, **more)
+                call(["run", str(path)])
+            (made[key],) = (folder / "runs").iterdir()
+        return made[key]
+
+    return run
+
+
+@pytest.fixture
+def stored_run(runs_before, dataset, tmp_path):
+    """A function from what `matrix` takes to a finished run of that, which the test may change."""
+
+    def stored(variants, *, called="20260101T000000Z-m", **more):
+        folder = tmp_path / "runs" / called
+        shutil.copytree(runs_before(variants, **more), folder)
+        return folder
+
+    return stored
 
 
 @pytest.fixture
 def matrix(tmp_path, dataset):
     """A function that writes a matrix of fake cells and returns its path."""
+    return partial(write_matrix, tmp_path, dataset)
 
-    def write(variants, *, repetitions=1, options="{ rate_eps = 100_000 }", name="m", more=""):
-        path = tmp_path / f"{name}.toml"
-        path.write_text(
-            f"[run]\nrepetitions = {repetitions}\ntimeout_s = 60\n"
-            f'[[workload]]\nname = "event_window"\ndataset = "{dataset[:12]}"\nlabel = "small"\n'
-            f'[[engine]]\nname = "fake"\nvariants = {json.dumps(variants)}\n'
-            f"options = {options}\n{more}\n"
-        )
-        return path
 
-    return write
+def write_matrix(
+    folder,
+    dataset,
+    variants,
+    *,
+    repetitions=1,
+    options="{ rate_eps = 100_000 }",
+    name="m",
+    more="",
+):
+    """Write a matrix of fake cells on a dataset and return its path."""
+    path = folder / f"{name}.toml"
+    path.write_text(
+        f"[run]\nrepetitions = {repetitions}\ntimeout_s = 60\n"
+        f'[[workload]]\nname = "event_window"\ndataset = "{dataset[:12]}"\nlabel = "small"\n'
+        f'[[engine]]\nname = "fake"\nvariants = {json.dumps(variants)}\n'
+        f"options = {options}\n{more}\n"
+    )
+    return path
 
 
 @pytest.fixture

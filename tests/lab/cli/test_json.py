@@ -26,13 +26,11 @@ def documented() -> dict[str, set[str]]:
 
 
 @pytest.fixture
-def stored(matrix, dataset, capsys):
+def stored(stored_run, dataset):
     """The id of a dataset; a run of it is stored, and one that is damaged."""
-    assert call(["run", str(matrix(["correct"]))]) == EXIT_OK
-    damaged = Path(os.environ["LAB_RUNS"]) / "damaged"
+    damaged = stored_run(["correct"]).with_name("damaged")
     damaged.mkdir()
     (damaged / "run.json").write_text("{")
-    capsys.readouterr()
     return dataset
 
 

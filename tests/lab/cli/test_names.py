@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.shell_completion import ShellComplete
 
-from lab.cli import EXIT_OK, EXIT_USER_ERROR, call, cli
+from lab.cli import EXIT_USER_ERROR, call, cli
 from workloads.datasets.catalog import Catalog
 from workloads.meant import meant
 
@@ -36,9 +36,8 @@ def test_a_misspelt_name_gets_a_suggestion_and_no_list(words, suggested, capsys)
     assert told.count(",") < 8, "no list of all"
 
 
-def test_a_misspelt_run_or_dataset_gets_a_suggestion(matrix, dataset, capsys):
-    assert call(["run", str(matrix(["correct"], name="night"))]) == EXIT_OK
-    run = Path(capsys.readouterr().out.splitlines()[-1]).name
+def test_a_misspelt_run_or_dataset_gets_a_suggestion(stored_run, dataset, capsys):
+    run = stored_run(["correct"], called="20260101T000000Z-night").name
     assert call(["report", run.replace("night", "nihgt")]) == EXIT_USER_ERROR
     assert f"did you mean {run}?" in capsys.readouterr().err
     assert call(["report", "latets"]) == EXIT_USER_ERROR

@@ -1,7 +1,6 @@
 """What is known before anything is run: how long it takes, and what is missing."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -18,12 +17,17 @@ def edit(path, **values):
     path.write_text(json.dumps(json.loads(path.read_text()) | values))
 
 
+CELLS = {
+    "variants": ["correct", "lose"],
+    "repetitions": 2,
+    "options": "{ rate_eps = 1_000_000 }",
+}
+
+
 @pytest.fixture
-def stored(matrix, capsys):
+def stored(matrix, stored_run):
     """A matrix of two cells, and a run of it: a minute a trial, but the last, which took three."""
-    path = matrix(["correct", "lose"], repetitions=2, options="{ rate_eps = 1_000_000 }")
-    call(["run", str(path)])
-    run_dir = Path(capsys.readouterr().out.splitlines()[-1])
+    path, run_dir = matrix(**CELLS), stored_run(**CELLS)
     for trial in (run_dir / "trials").glob("*.json"):
         edit(trial, started_at=MINUTE.format(json.loads(trial.read_text())["order_index"]))
     session = {"started_at": MINUTE.format(0), "ended_at": MINUTE.format(6), "interrupted": False}

@@ -5,14 +5,12 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from lab.cli import EXIT_USER_ERROR, call
 from results.store import read_run
 from tests.lab.isolate.podman import SOURCE
-from tests.lab.parent.runs import run_lab
 
 PATIENCE_S = 300
 
@@ -62,12 +60,9 @@ print(json.dumps(found))
 
 
 @pytest.fixture
-def asked(capsys, matrix):
+def asked(stored_run, matrix):
     """A finished run, and the commands for it as lists of words."""
-    path = matrix(["correct"])
-    code, out, err = run_lab(capsys, path)
-    assert code == EXIT_OK, err
-    run = Path(out[-1])
+    path, run = matrix(["correct"]), stored_run(["correct"])
     return run, [
         [word.replace("MATRIX", str(path)).replace("RUN", str(run)) for word in command.split()]
         for command in COMMANDS

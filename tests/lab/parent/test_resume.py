@@ -107,10 +107,11 @@ def test_interrupted_run_stops_cleanly_and_is_completed_by_resume(
 
 
 def test_option_with_a_control_character_does_not_keep_a_run_from_being_resumed(
-    capsys, matrix, same_source
+    capsys, stored_run, same_source
 ):
-    _, out, _ = run_lab(capsys, matrix(["correct"], options='{ says = "\\u0001" }'))
-    code, _, err = run_lab(capsys, "--resume", out[-1])
+    run_dir = stored_run(["correct"], options='{ says = "\\u0001" }')
+    write_meta(run_dir, read_meta(run_dir) | {"vcs": same_source})
+    code, _, err = run_lab(capsys, "--resume", run_dir)
     assert code == EXIT_OK, err
 
 
@@ -131,20 +132,20 @@ def test_option_with_a_control_character_does_not_keep_a_run_from_being_resumed(
     ],
 )
 def test_resume_is_refused_when_something_differs_and_names_it(
-    capsys, matrix, same_source, change, named
+    capsys, stored_run, same_source, change, named
 ):
-    _, out, _ = run_lab(capsys, matrix(["correct"]))
-    meta = read_meta(Path(out[-1]))
+    run_dir = stored_run(["correct"])
+    meta = read_meta(run_dir) | {"vcs": dict(same_source)}
     change(meta)
-    write_meta(Path(out[-1]), meta)
-    code, _, err = run_lab(capsys, "--resume", out[-1])
+    write_meta(run_dir, meta)
+    code, _, err = run_lab(capsys, "--resume", run_dir)
     assert code == EXIT_USER_ERROR
     assert named in err and "cannot be resumed" in err
 
 
-def test_a_run_that_another_process_works_on_is_not_resumed(capsys, matrix):
-    _, out, _ = run_lab(capsys, matrix(["correct"]))
-    run_dir = Path(out[-1])
+def test_a_run_that_another_process_works_on_is_not_resumed(capsys, stored_run, same_source):
+    run_dir = stored_run(["correct"])
+    write_meta(run_dir, read_meta(run_dir) | {"vcs": same_source})
     before = read_meta(run_dir)
     worker = (
         "import sys, pathlib; from lab.parent.run_dir import hold\n"
@@ -153,16 +154,16 @@ def test_a_run_that_another_process_works_on_is_not_resumed(capsys, matrix):
     command = [sys.executable, "-c", worker, str(run_dir)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout.readline() == b"held\n"
-        code, _, err = run_lab(capsys, "--resume", out[-1])
+        code, _, err = run_lab(capsys, "--resume", run_dir)
         assert code == EXIT_USER_ERROR
         assert f"is being worked on by process {other.pid}; wait for it or stop it" in err
         assert read_meta(run_dir) == before
         other.stdin.close()
-    assert run_lab(capsys, "--resume", out[-1])[0] == EXIT_OK
+    assert run_lab(capsys, "--resume", run_dir)[0] == EXIT_OK
 
 
-def test_resume_with_another_matrix_is_refused(capsys, matrix):
-    _, out, _ = run_lab(capsys, matrix(["correct"]))
-    code, _, err = run_lab(capsys, matrix(["correct", "lose"], name="n"), "--resume", out[-1])
+def test_resume_with_another_matrix_is_refused(capsys, matrix, stored_run):
+    run_dir = stored_run(["correct"])
+    code, _, err = run_lab(capsys, matrix(["correct", "lose"], name="n"), "--resume", run_dir)
     assert code == EXIT_USER_ERROR
     assert "matrix cells['event_window@small/fake/lose/w1'] is new" in err

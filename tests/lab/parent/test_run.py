@@ -361,13 +361,13 @@ def test_list_names_what_there_is(capsys, dataset, what, expected):
     assert expected in capsys.readouterr().out
 
 
-def test_list_runs_shows_finished_and_damaged_ones(capsys, matrix, tmp_path):
-    _, out, _ = run_lab(capsys, matrix(["correct"]))
+def test_list_runs_shows_finished_and_damaged_ones(capsys, stored_run, tmp_path):
+    run_dir = stored_run(["correct"])
     (tmp_path / "runs" / "broken").mkdir()
     (tmp_path / "runs" / "broken" / "run.json").write_text("{")
     assert call(["list", "runs"]) == EXIT_OK
     said = capsys.readouterr().out
-    assert f"{out[-1]}  1 cells" in said and "complete" in said
+    assert f"{run_dir}  1 cells" in said and "complete" in said
     assert "broken" in said and "is damaged" in said
 
 
