@@ -13,6 +13,7 @@ import pytest
 
 from tests.examples import draw
 from tests.pairwise import mark_left_out
+from tests.processes import end_started
 from tests.too_long import SHARED_S
 from tests.too_long import pytest_runtest_makereport as pytest_runtest_makereport
 
@@ -69,6 +70,11 @@ def pytest_runtest_setup(item):
     """Stop the shared Spark before a test that did not ask for it: it would be found and used."""
     if "spark" not in item.fixturenames:
         stop_shared_spark()
+
+
+def pytest_runtest_teardown():
+    """End the processes that the test has started."""
+    end_started()
 
 
 def pytest_sessionfinish():

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from lab.cli import EXIT_OK, call
+from tests.processes import Popen
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "json.md"
 
@@ -56,7 +57,7 @@ def test_a_damaged_run_is_a_record_with_its_error(stored, capsys):
 @pytest.mark.parametrize(("environ", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
 def test_no_color_is_honoured_on_a_terminal(environ, coloured):
     ours, theirs = pty.openpty()
-    done = subprocess.Popen(
+    done = Popen(
         [sys.executable, "-m", "lab", "doctor"],
         env={**{k: v for k, v in os.environ.items() if k != "NO_COLOR"}, **environ},
         stdout=theirs,

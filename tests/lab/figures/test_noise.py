@@ -57,6 +57,7 @@ def outcomes(rng, pose, truth, cv, n, draws=DRAWS):
     return found
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("name", RULES)
 @pytest.mark.parametrize("cv", [0.01, 0.03, 0.1])
 @pytest.mark.parametrize("n", [3, 5, 8, 12])
@@ -132,6 +133,7 @@ def buffers(row, make_run, gain, late, n):
     return make
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("figure_id", ["ordered:12", "ordered:14"])
 @pytest.mark.parametrize(
     ("gain", "true"), [(0.97, REPRODUCED), (0.97 * (1 - OUTSIDE), CONTRADICTED)]

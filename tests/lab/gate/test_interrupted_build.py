@@ -12,6 +12,7 @@ import pytest
 
 from lab.gate.build import worktree
 from lab.gate.source import git, resolve
+from tests.processes import Popen
 
 ROOT = Path(__file__).parents[3]
 PATIENCE_S = 120
@@ -63,7 +64,7 @@ def test_a_signal_for_the_gate_alone_ends_its_compilers(clone, tmp_path, number)
     stamp.write_text("{}")  # an earlier build's, with other tools
     compiler.write_text(COMPILER.format(python=sys.executable, up=str(up)))
     compiler.chmod(0o755)
-    with subprocess.Popen(
+    with Popen(
         [sys.executable, "-c", BUILD, str(clone)],
         env={
             **os.environ,

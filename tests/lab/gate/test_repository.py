@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
+from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import distributions
 from pathlib import Path
@@ -21,6 +22,7 @@ from lab.gate.errors import GateError
 from lab.gate.repository import Recipe, built, check_lab, repository
 from lab.gate.source import resolve, working_tree
 from tests.lab.gate.user_repository import UserRepository, git
+from tests.processes import Popen
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is absent here")
 
@@ -113,15 +115,16 @@ def test_a_build_that_does_not_end_is_ended(repo, capsys):
 
 def test_an_interrupted_build_is_ended_with_all_that_it_started(repo, tmp_path):
     up = tmp_path / "up"
-    os.mkfifo(up)
-    build = f"sleep 600 & echo up > {up}; wait"
+    build = f"sleep 600 & touch {up}; wait"
     words = ["gate", "--repo", ".", "--against", "main", str(repo.matrix), "--build", build]
-    with subprocess.Popen(
+    with Popen(
         [sys.executable, "-m", "lab", *words],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path[1:]])},
         stderr=subprocess.PIPE,
     ) as process:
-        assert up.read_text() == "up\n"
+        while not up.exists():
+            with suppress(subprocess.TimeoutExpired):
+                raise AssertionError(process.wait(0.02), process.stderr.read())
         # The shell and what it started: a child of the shell, whether it is `sleep` yet or not.
         below = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(signal.SIGINT)

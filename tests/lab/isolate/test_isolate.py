@@ -15,6 +15,7 @@ import pytest
 
 from lab.isolate import supervisor
 from lab.isolate.process import _read_to_end, run_isolated
+from tests.processes import Popen
 
 PATIENCE_S = 60
 ROOT = Path(__file__).parents[3]
@@ -161,7 +162,7 @@ def test_a_report_that_lies_in_the_pipe_is_read_after_the_time_for_it():
 
 
 def test_a_child_that_was_there_before_is_spared_when_the_supervisor_is_killed(tmp_path, word):
-    with subprocess.Popen(python(SLEEP, word), stdout=subprocess.PIPE) as other:
+    with Popen(python(SLEEP, word), stdout=subprocess.PIPE) as other:
         assert other.stdout.readline() == b"up\n"
         run_isolated(shell("kill -9 $PPID; sleep 600"), log=tmp_path / "log", timeout_s=60)
         assert other.poll() is None
@@ -179,11 +180,11 @@ run_isolated(command, log=Path(log), timeout_s=600, env={"LOG": log}, folder=Pat
 """
 
 
-def start_lab(tmp_path, *command: str) -> "subprocess.Popen[bytes]":
+def start_lab(tmp_path, *command: str) -> Popen:
     """A lab in a process of its own that runs a command."""
     (tmp_path / "folder").mkdir()
     words = [str(tmp_path / "log"), str(tmp_path / "folder"), *command]
-    return subprocess.Popen(
+    return Popen(
         [sys.executable, "-c", LAB, *words],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path[1:]])},
         stderr=subprocess.PIPE,

@@ -13,6 +13,7 @@ from lab.measure.latency import percentiles
 from lab.measure.sampler import ResourceSampler
 from lab.measure.tree import descendants
 from lab.measure.usage import used
+from tests.processes import Popen
 
 BURN = "import time\nend = time.process_time() + {s}\nwhile time.process_time() < end: pass\n"
 
@@ -69,7 +70,7 @@ def test_descendants_include_grandchildren_and_children_of_other_threads():
             "import subprocess, sys; print(flush=True); "
             "subprocess.run([sys.executable, '-c', 'import time; time.sleep(30)'])"
         )
-        started.append(subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE))
+        started.append(Popen([sys.executable, "-c", code], stdout=subprocess.PIPE))
         release.wait()
 
     # The kernel lists a child under the thread that started it, and drops it with that thread.
@@ -105,7 +106,7 @@ def test_cpu_time_of_a_child_that_has_ended_is_counted():
 def test_cpu_time_of_a_running_child_is_counted():
     before = used(descendants()).cpu_s
     code = BURN.format(s=0.4) + "print(flush=True)\ntime.sleep(30)"
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as child:
+    with Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as child:
         child.stdout.read(1)
         seconds = used(descendants()).cpu_s - before
         child.kill()
@@ -122,13 +123,9 @@ def test_peak_memory_covers_what_was_freed_before_the_end():
 
 
 def test_grandchild_in_its_own_session_does_not_survive_a_timeout(tmp_path):
-    code = (
-        "import subprocess, sys, time; "
-        "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(99)'], "
-        "start_new_session=True); print(p.pid, flush=True); time.sleep(99)"
-    )
     log = tmp_path / "log"
-    outcome = run_isolated([sys.executable, "-c", code], log=log, timeout_s=2)
+    command = ["/bin/sh", "-c", "setsid sleep 99 & echo $!; wait"]
+    outcome = run_isolated(command, log=log, timeout_s=2)
     assert outcome.timed_out and outcome.returncode == -9
     assert not _alive(int(log.read_text()))
 

@@ -17,6 +17,7 @@ from lab.measure.usage import (
     kernel_warnings,
     used,
 )
+from tests.processes import Popen
 
 PAGES = 2_000
 TOUCH = (
@@ -61,7 +62,7 @@ def test_page_faults_of_a_running_child_are_counted_whatever_it_is_called():
     before = used(descendants())
     named = "open('/proc/self/comm', 'w').write('a) R (1 2 3')\n"
     code = named + TOUCH + "print(flush=True)\ninput()"
-    with subprocess.Popen(
+    with Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stdin=subprocess.PIPE
     ) as child:
         child.stdout.read(1)

@@ -22,6 +22,7 @@ from lab.cli import EXIT_ENGINE_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_USER_ER
 from results.store import finished, read_meta, read_run
 from tests.lab.isolate.podman import SOURCE, podman
 from tests.lab.parent.published import publish
+from tests.processes import Popen
 from workloads.datasets.catalog import Catalog
 
 PATIENCE_S = 120
@@ -55,9 +56,9 @@ def matrix(tmp_path, dataset):
     return write
 
 
-def start(*arguments, **more) -> "subprocess.Popen[str]":
+def start(*arguments, **more) -> Popen:
     """Start `lab run` as a person would."""
-    return subprocess.Popen(
+    return Popen(
         [sys.executable, "-m", "lab", "run", *map(str, arguments)],
         env=environ(),
         stdout=subprocess.PIPE,
@@ -91,7 +92,7 @@ def attempts(run_dir: Path) -> dict[str, int]:
     return {log.stem: log.read_text().count("# attempt ") for log in logs}
 
 
-def wait_until(condition: Callable[[], object], process: "subprocess.Popen[str]") -> None:
+def wait_until(condition: Callable[[], object], process: Popen) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
         assert process.poll() is None, process.stderr.read()
@@ -297,7 +298,7 @@ def test_full_disk_stops_the_run_and_room_lets_it_be_completed(matrix, tmp_path)
 # A killed orchestrator.
 
 
-def reach(process: "subprocess.Popen[str]", runs: Path, *, trials: int, phase: str) -> Path:
+def reach(process: Popen, runs: Path, *, trials: int, phase: str) -> Path:
     """Wait until so many trials are recorded and the next one is in a phase; return the run."""
 
     def reached() -> bool:
@@ -312,7 +313,7 @@ def reach(process: "subprocess.Popen[str]", runs: Path, *, trials: int, phase: s
     return meta.parent
 
 
-def kill_during(process: "subprocess.Popen[str]", runs: Path, *, trials: int, phase: str) -> Path:
+def kill_during(process: Popen, runs: Path, *, trials: int, phase: str) -> Path:
     """Kill `lab run` when so many trials are recorded and the next one is in a phase; its run."""
     run_dir = reach(process, runs, trials=trials, phase=phase)
     process.send_signal(signal.SIGKILL)
@@ -412,7 +413,7 @@ def test_a_signal_at_any_moment_ends_the_run_and_leaves_nothing(matrix, tmp_path
     finished(run_dir)  # every record is whole
 
 
-def passes(process: "subprocess.Popen[str]", seconds: float) -> bool:
+def passes(process: Popen, seconds: float) -> bool:
     """Let so much time pass; whether the process has ended meanwhile."""
     try:
         process.wait(seconds)

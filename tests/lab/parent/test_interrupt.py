@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from lab.cli import EXIT_INTERRUPTED
+from tests.processes import Popen
 
 PATIENCE_S = 120
 
@@ -35,7 +36,7 @@ def test_ctrl_c_while_spark_starts_for_a_dataset_is_told_in_a_line(tmp_path):
         '[run]\nenergy = "none"\n[[workload]]\nname = "event_window"\nevents = 1_000_000_000\n'
         '[[engine]]\nname = "reference"\n'
     )
-    process = subprocess.Popen(
+    process = Popen(
         [sys.executable, "-m", "lab", "run", str(matrix), "--master", "local[2]"],
         env={
             **os.environ,

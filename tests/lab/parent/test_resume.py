@@ -16,6 +16,7 @@ import lab.parent.runner
 from lab.cli import EXIT_INTERRUPTED, EXIT_OK, EXIT_USER_ERROR
 from results.store import finished, read_meta, read_run, write_meta
 from tests.lab.parent.runs import run_lab
+from tests.processes import Popen
 
 ROOT = Path(lab.cli.__file__).parents[2]
 PATIENCE_S = 120
@@ -54,7 +55,7 @@ def interrupted(path, tmp_path):
     Returns:
         The exit code, the lines of standard output, and standard error.
     """
-    process = subprocess.Popen(
+    process = Popen(
         [sys.executable, "-m", "lab", "run", str(path)],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path[1:]])},
@@ -152,7 +153,7 @@ def test_a_run_that_another_process_works_on_is_not_resumed(capsys, stored_run, 
         "with hold(pathlib.Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", worker, str(run_dir)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+    with Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout.readline() == b"held\n"
         code, _, err = run_lab(capsys, "--resume", run_dir)
         assert code == EXIT_USER_ERROR

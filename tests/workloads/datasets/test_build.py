@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lab.cli import EXIT_INTERRUPTED, EXIT_USER_ERROR
+from tests.processes import Popen
 from tests.workloads.suite.streams import generated
 from workloads.datasets.build import build, ensure
 from workloads.datasets.catalog import Catalog
@@ -170,9 +171,7 @@ def test_an_interrupt_leaves_nothing_behind(way: str, catalog: Catalog):
     """In a process of its own, with a size that takes minutes, interrupted when it has begun."""
     command = [sys.executable, "-m", "lab", "data", "build", "event_window"]
     command += ["--events", "1000000000", "--with", way, "--root", str(catalog.root)]
-    process = subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+    process = Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     deadline = time.monotonic() + 90
     while not list(catalog.root.glob(".building-*/dataset/*.done")):
         assert process.poll() is None, process.communicate()[0]

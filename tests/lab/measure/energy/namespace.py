@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests.processes import Popen
+
 
 def bind_class(directory, command, **options):
     """Start a command that sees `directory` as /sys/class; skips where that is not allowed."""
@@ -20,7 +22,7 @@ def bind_class(directory, command, **options):
         pytest.skip("SKIPPED: no program unshare (util-linux), so no fake /sys/class")
     if tried.returncode != 0:
         pytest.skip(f"SKIPPED: no private mount over /sys/class here: {tried.stderr.strip()}")
-    return subprocess.Popen(
+    return Popen(
         [*unshare, "sh", "-c", f"{mount} && exec {shlex.join(command)}"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
