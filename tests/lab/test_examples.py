@@ -5,13 +5,36 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
 
 from lab.cli import EXIT_OK, EXIT_WRONG_OUTPUT, call
+from lab.gate.announced import announce
 from tests.examples_folder import EXAMPLES
 from tests.lab.test_new import install
+
+
+def announced(example: str, folder: Path) -> Path:
+    """Return a copy of an example that is found when it is on the path, as if it were installed."""
+    copy = folder / "source"
+    shutil.copytree(EXAMPLES / example, copy)
+    announce(copy, copy)
+    return copy
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("example", ["batch_engine", "streaming_engine", "figure"])
+def test_pip_installs_what_its_pyproject_announces(example, tmp_path):
+    shutil.copytree(EXAMPLES / example, tmp_path / "source")  # a build leaves files there
+    install(tmp_path / "source", tmp_path / "site")
+    (installed,) = distributions(path=[str(tmp_path / "site")])
+    (point,) = installed.entry_points
+    copy = announced(example, tmp_path / "announced")
+    assert [point] == [p for d in distributions(path=[str(copy)]) for p in d.entry_points]
+    module = point.value.partition(":")[0]
+    assert (tmp_path / "site" / f"{module}.py").read_text() == (copy / f"{module}.py").read_text()
 
 
 def lab(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -35,9 +58,7 @@ def lab(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     ],
 )
 def test_an_engine_conforms(example, engine, workload, tmp_path):
-    shutil.copytree(EXAMPLES / example, tmp_path / "source")  # a build leaves files there
-    install(tmp_path / "source", tmp_path / "site")
-    done = lab(tmp_path / "site", "conform", engine, "--workload", workload)
+    done = lab(announced(example, tmp_path), "conform", engine, "--workload", workload)
     assert done.returncode == EXIT_OK, done.stdout + done.stderr
     (row,) = (line for line in done.stdout.splitlines() if line.startswith(workload))
     assert int(row.split()[2]) >= 7 and row.split()[4:] == ["0", "0"]
@@ -67,12 +88,11 @@ def test_the_oracle_of_the_workload_finds_an_error_of_the_program(
 def test_the_figure_is_listed_made_and_judged(tmp_path, monkeypatch):
     monkeypatch.setenv("LAB_DATA", str(tmp_path / "catalogue"))
     monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
-    shutil.copytree(EXAMPLES / "figure", tmp_path / "source")
-    install(tmp_path / "source", tmp_path / "site")
-    listed = lab(tmp_path / "site", "list", "figures").stdout
+    site = announced("figure", tmp_path)
+    listed = lab(site, "list", "figures").stdout
     assert "arrays:1  operations on arrays and a loop of Python; available" in listed
     wanted = ("figure", "arrays:1", "--quick", "--repetitions", "3", "--format", "svg")
-    done = lab(tmp_path / "site", *wanted, "--out", str(tmp_path / "out"))
+    done = lab(site, *wanted, "--out", str(tmp_path / "out"))
     assert done.returncode == EXIT_OK, done.stdout + done.stderr
     record = json.loads((tmp_path / "out" / "arrays-1.json").read_text())
     (claim,) = record["claims"]

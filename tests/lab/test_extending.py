@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from lab.cli import EXIT_OK, call
+from lab.gate.announced import announce
 from tests.examples_folder import EXAMPLES
-from tests.lab.test_new import install
 
 TEXT = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
 
@@ -34,9 +34,9 @@ def test_the_engine_of_the_tutorial_conforms(name, cls, lines, workloads, tmp_pa
     assert len([line for line in code.splitlines() if line.strip()]) <= lines
     assert call(["new", "engine", name, "--in", str(tmp_path)]) == EXIT_OK
     (tmp_path / name / name.replace("-", "_") / "engine.py").write_text(code)
-    install(tmp_path / name, tmp_path / "site")
+    announce(tmp_path / name, tmp_path / name)  # test_new.py installs what `lab new` writes
     known = os.environ.get("PYTHONPATH", "")
-    environ = os.pathsep.join(filter(None, [str(tmp_path / "site"), known]))
+    environ = os.pathsep.join(filter(None, [str(tmp_path / name), known]))
     done = subprocess.run(
         [
             *(sys.executable, "-m", "lab", "conform", name),

@@ -1,6 +1,7 @@
 """Flink itself: right on every workload that it has a program for, and nothing left behind.
 
-A case starts a Java process, so `make test` takes each program and each case once.
+A case starts a Java process, three seconds of processor time, so `make test` takes each program and
+each case once, of loads those that hold a source back or end it early.
 """
 
 import os
@@ -32,6 +33,13 @@ PROGRAMS = [
     for variant in FlinkEngine().variants()
     if variant.lacks(workload(name)) is None
 ]
+# What only fills blocks in another way, as they are filled without a load.
+FILLING = ("a load of one instant", "a load of batch 1", "a load of full batches",
+           "a load with ties in event time")  # fmt: skip
+LOADS = [
+    pytest.param(case, id=case.name, marks=[pytest.mark.full] if case.name in FILLING else [])
+    for case in LOAD_CASES
+]
 UNDER_LOAD = [
     (variant, name) for variant, name in PROGRAMS if isinstance(workload(name).program, DGSProgram)
 ]
@@ -55,7 +63,7 @@ def test_flink_conforms(variant, name, case, tmp_path):
     assert (found.unsupported, found.problems) == (None, ())
 
 
-@pytest.mark.parametrize("variant", ["automatic", "manual"])
+@pytest.mark.parametrize("variant", ["automatic", pytest.param("manual", marks=pytest.mark.full)])
 def test_a_stream_that_two_sources_read_is_in_order(variant, tmp_path):
     (single,) = [case for case in CASES if case.name == "a single stream"]
     found = run_case(FlinkEngine(), workload("event_window"), single, setting(variant), tmp_path)
@@ -63,14 +71,16 @@ def test_a_stream_that_two_sources_read_is_in_order(variant, tmp_path):
 
 
 @pytest.mark.pairwise(strength=1)
-@pytest.mark.parametrize("case", LOAD_CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", LOADS)
 @pytest.mark.parametrize(("variant", "name"), UNDER_LOAD)
 def test_flink_conforms_under(variant, name, case, tmp_path):
     found = run_load_case(FlinkEngine(), workload(name), case, setting(variant), tmp_path)
     assert (found.unsupported, found.problems) == (None, ())
 
 
-@pytest.mark.parametrize("name", ["page_view_join", "wordcount"])
+@pytest.mark.parametrize(
+    "name", ["page_view_join", pytest.param("wordcount", marks=pytest.mark.full)]
+)
 def test_state_in_rocksdb_gives_the_same_answer(name, tmp_path):
     rocksdb = setting("automatic", state="rocksdb")
     found = run_case(FlinkEngine(), workload(name), CASES[0], rocksdb, tmp_path)
@@ -107,7 +117,7 @@ def test_a_java_process_that_dies_is_a_crash_and_leaves_nothing(tmp_path):
     assert not java.is_running()
 
 
-@pytest.mark.parametrize("variant", ["automatic", "manual"])
+@pytest.mark.parametrize("variant", ["manual", pytest.param("automatic", marks=pytest.mark.full)])
 def test_a_gap_in_event_time_holds_no_source_back(variant, tmp_path):
     # Longer than what one source may be ahead of another: 65,536 events' share of the time. Sources
     # look at each other before every 64 events, so that the gap has to lie there.

@@ -9,7 +9,8 @@ from lab.cli import EXIT_ENGINE_FAILURE, EXIT_OK, EXIT_USER_ERROR, EXIT_WRONG_OU
 
 pytest_plugins = ["pytester"]
 
-FINDER = "ignore:Module already imported so cannot be rewritten; _editable"
+# The session is in this process, which has imported the plugin and the finder before.
+IMPORTED = "ignore:Module already imported so cannot be rewritten"
 
 CODE = """
 import os
@@ -102,8 +103,8 @@ def test_what_cannot_be_tried_is_a_user_error(installed, capsys):
 
 
 def session(pytester, *arguments):
-    return pytester.runpytest_subprocess(
-        "-p", "lab.pytest_plugin", "-W", "error", "-W", FINDER, *arguments
+    return pytester.runpytest_inprocess(
+        "-p", "lab.pytest_plugin", "-W", "error", "-W", IMPORTED, *arguments
     )
 
 

@@ -266,7 +266,17 @@ WORKLOAD = dataclasses.replace(BASE, name="mine", input="event_window", oracle=o
 """
 
 
-@pytest.mark.parametrize("reference", ["crunched", "crunch.workload:WORKLOAD", "mine.py"])
+# Each builds two revisions and runs eight processes; the name's two forms differ in the registry.
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "mine.py",
+        *(
+            pytest.param(name, marks=pytest.mark.full)
+            for name in ("crunched", "crunch.workload:WORKLOAD")
+        ),
+    ],
+)
 def test_a_workload_is_that_of_each_arm(repo, reference, capsys):
     file = "mine.py" if reference == "mine.py" else "crunch/workload.py"
     repo.has_workload("mine.py", "mine")

@@ -1,7 +1,6 @@
 """Hostile input to every command: it is taken, or refused in one sentence; never a traceback."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +8,6 @@ import pytest
 import tomli_w
 
 from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from tests.lab.parent.runs import run_lab
 from workloads.datasets.build import ensure
 from workloads.registry import workload
 
@@ -227,29 +225,31 @@ def test_odd_argument_is_refused(elsewhere, capsys, line):
     assert_one_sentence(call(words_of(line)), capsys.readouterr().err, line)
 
 
-@pytest.fixture(scope="module")
-def finished_run(tmp_path_factory):
-    """Nothing yet; filled with the path of a finished run by the first test that needs it."""
-    return {}
+MISSING, FULL = object(), pytest.mark.full
 
 
-def damages(meta) -> Iterator[tuple[str, object]]:
+def damages(meta, odd) -> Iterator[tuple[str, object]]:
     """Yield names and contents of run.json, each damaged in one place."""
     for key in meta:
         if key != "schema_version":
-            yield f"without {key}", {k: v for k, v in meta.items() if k != key}
-            for odd in (None, "x", [1], {"x": 1}):
-                yield f"{key} = {odd!r}", {**meta, key: odd}
+            others = {k: v for k, v in meta.items() if k != key}
+            yield f"{key} = {odd!r}", others if odd is MISSING else {**meta, key: odd}
 
 
-def test_damaged_run_is_refused_or_read(capsys, matrix, tmp_path):
-    code, out, err = run_lab(capsys, matrix(["correct"]))
-    assert code == EXIT_OK, err
-    run = Path(out[-1])
-    other = tmp_path / "runs" / "damaged"
-    shutil.copytree(run, other)
+@pytest.mark.parametrize(
+    "odd",
+    [
+        MISSING,
+        None,
+        [1],
+        *(pytest.param(value, marks=pytest.mark.full) for value in ("x", {"x": 1})),
+    ],
+    ids=repr,
+)
+def test_damaged_run_is_refused_or_read(capsys, stored_run, odd):
+    run, other = stored_run(["correct"]), stored_run(["correct"], called="damaged")
     meta = json.loads((run / "run.json").read_text())
-    for what, content in damages(meta):
+    for what, content in damages(meta, odd):
         (other / "run.json").write_text(json.dumps(content))
         for line in ("list runs", "compare damaged RUN", "report damaged", "run --resume damaged"):
             if line.startswith("run") and what.startswith("sessions"):

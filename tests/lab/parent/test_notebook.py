@@ -37,18 +37,14 @@ def test_the_documents_example_runs_in_a_plain_process(tmp_path):
     assert page.is_file() and page.parents[1] == tmp_path / "lab" / "runs"
 
 
-@pytest.fixture
-def run(dataset):
-    return lab.run(
+def test_a_run_is_a_frame_with_a_row_a_trial_and_shows_itself_as_the_tables_of_the_page(dataset):
+    run = lab.run(
         workloads=["event_window"],
         engines=["fake/correct", "fake/lose"],
         dataset=dataset[:12],
         repetitions=2,
         options={"rate_eps": 1_000_000},
     )
-
-
-def test_a_run_is_a_frame_with_a_row_a_trial(run):
     frame = run.frame()
     assert isinstance(frame, pd.DataFrame)
     assert frame["status"].to_list() == ["ok", "wrong_output", "wrong_output", "ok"]
@@ -56,8 +52,6 @@ def test_a_run_is_a_frame_with_a_row_a_trial(run):
     assert frame["throughput_eps"].notna().to_list() == [True, False, False, True]
     assert "4 trials, 2 ok, 2 wrong_output" in repr(run)
 
-
-def test_it_shows_itself_as_the_tables_of_the_page(run):
     shown = run._repr_html_()
     page = html.unescape(re.search(r'srcdoc="([^"]*)"', shown)[1])
     assert 'id="results"' in page and 'id="without-number"' in page

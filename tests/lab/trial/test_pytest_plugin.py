@@ -10,8 +10,8 @@ from workloads.datasets.catalog import Catalog
 
 pytest_plugins = ["pytester"]
 
-# As in pyproject.toml: only an editable install has it.
-FINDER = "ignore:Module already imported so cannot be rewritten; _editable"
+# Of the finder of an editable install, and of the plugin, which this process has imported before.
+IMPORTED = "ignore:Module already imported so cannot be rewritten"
 
 
 @pytest.fixture
@@ -22,11 +22,11 @@ def session(pytester, tmp_path, monkeypatch):
     catalogue = tmp_path / "catalogue"
     dataset = publish(Catalog(root=catalogue)).id
 
-    def run(source, *arguments):
+    def run(source, *arguments, how=pytester.runpytest_inprocess):
         pytester.makepyfile(f"DATASET = {dataset!r}\n{source}")
-        return pytester.runpytest_subprocess(
+        return how(
             *("-p", "lab.pytest_plugin", "--lab-data", str(catalogue)),
-            *("-W", "error", "-W", FINDER, *arguments),
+            *("-W", "error", "-W", IMPORTED, *arguments),
         )
 
     return run
@@ -81,10 +81,11 @@ def test_load(lab_trial):
     )
 
 
-def test_a_misspelt_argument_is_a_type_error(session):
-    done = session("""
+def test_a_misspelt_argument_is_a_type_error_in_a_process_of_its_own(session, pytester):
+    source = """
 def test_worker(lab_trial):
     lab_trial("event_window", worker=2)
-""")
+"""
+    done = session(source, how=pytester.runpytest_subprocess)
     done.assert_outcomes(failed=1)
     done.stdout.fnmatch_lines(["*TypeError*unexpected keyword argument 'worker'*"])
