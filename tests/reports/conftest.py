@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -255,13 +257,31 @@ def a_search(engine: str = "multicore") -> tuple[list[Row], dict[str, object]]:
 def make_run(tmp_path: Path) -> Maker:
     """Write a run with the given rows and return its directory."""
 
-    def make(rows: list[Row], name: str = "sample", meta: dict[str, object] | None = None) -> Path:
-        run_dir = tmp_path / name
-        write_meta(run_dir, META if meta is None else meta)
-        for index, row in enumerate(rows):
-            write_trial(run_dir, f"{index:04d}", row | {"order_index": index})
-        write_table(run_dir)
-        return run_dir
+    return partial(write_run, tmp_path)
+
+
+def write_run(
+    folder: Path, rows: list[Row], name: str = "sample", meta: dict[str, object] | None = None
+) -> Path:
+    """Write a run of that name with these rows into a folder, and return its directory."""
+    run_dir = folder / name
+    write_meta(run_dir, META if meta is None else meta)
+    for index, row in enumerate(rows):
+        write_trial(run_dir, f"{index:04d}", row | {"order_index": index})
+    write_table(run_dir)
+    return run_dir
+
+
+@pytest.fixture(scope="session")
+def page_of_run(tmp_path_factory: pytest.TempPathFactory) -> Maker:
+    """The page of a run with the given rows, to be read only: equal runs have one page."""
+    pages: dict[str, Path] = {}
+
+    def make(rows: list[Row], **more: Any) -> Path:
+        key = json.dumps([rows, more])
+        if key not in pages:
+            pages[key] = write_report(write_run(tmp_path_factory.mktemp("page"), rows, **more))
+        return pages[key]
 
     return make
 

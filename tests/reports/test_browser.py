@@ -2,7 +2,6 @@ import re
 
 import pytest
 
-from reports.page import write_report
 from tests.reports.chromium import NEEDS_CHROMIUM, ask, browse
 
 pytestmark = NEEDS_CHROMIUM
@@ -34,8 +33,8 @@ return {
 };"""
 
 
-def test_the_browser_shows_rows_figures_and_reasons(make_run, typical, tmp_path):
-    dom = browse(write_report(make_run(typical)), tmp_path / "profile")
+def test_the_browser_shows_rows_figures_and_reasons(page_of_run, typical, tmp_path):
+    dom = browse(page_of_run(typical), tmp_path / "profile")
     assert len(re.findall(r'<tr [^>]*data-cell="', dom)) == 39
     assert "391 M/s" in dom
     assert "reason of timeout: expected &lt;b&gt;1&lt;/b&gt; &amp; got 2" in dom
@@ -43,8 +42,8 @@ def test_the_browser_shows_rows_figures_and_reasons(make_run, typical, tmp_path)
 
 
 @pytest.mark.parametrize("width", [360, 1400])
-def test_the_page_fits_the_window_and_no_label_is_cut(make_run, typical, width):
-    seen = ask(write_report(make_run(typical)), PROBE, width)
+def test_the_page_fits_the_window_and_no_label_is_cut(page_of_run, typical, width):
+    seen = ask(page_of_run(typical), PROBE, width)
     assert seen["view"] <= width
     assert seen["wide"] <= seen["view"]
     assert seen["rows"] == 39
@@ -55,7 +54,7 @@ def test_the_page_fits_the_window_and_no_label_is_cut(make_run, typical, width):
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_nothing_of_the_results_is_cut_or_out_of_sight(make_run, typical, trial, width):
+def test_nothing_of_the_results_is_cut_or_out_of_sight(page_of_run, typical, trial, width):
     remark = "doubtful rate: the timed part took 0.685 ms, below 1 ms; use more events"
     cached = {"variant": "cached", "batch": None, "latency_ns": None}
     rows = [
@@ -64,18 +63,18 @@ def test_nothing_of_the_results_is_cut_or_out_of_sight(make_run, typical, trial,
         *(trial("spark", repetition=n, **cached) for n in (1, 2)),
         trial("spark", repetition=3, status="crash", reason="it broke " * 40, **cached),
     ]
-    seen = ask(write_report(make_run(rows)), PROBE, width)
+    seen = ask(page_of_run(rows), PROBE, width)
     assert seen["beyond"] == []
     assert (seen["rows"], seen["statuses"]) == (41, 41)
     assert seen["unit_lines"] == 1
 
 
-def test_no_table_is_cut_on_a_desktop_whatever_is_unfolded(make_run, typical, offered, a_search):
+def test_no_table_is_cut_on_a_desktop_whatever_is_unfolded(page_of_run, typical, offered, a_search):
     rows, meta = a_search()
     why = "backlog grows by 900 events/s, 2.25% of the rate, above 1.0%; " * 4
     rows += [*typical, offered(), offered(rate_eps=5e4, window_s=5.0)]
     rows += [offered(rate_eps=2e5, status="unsustained", reason=why)]
-    page = write_report(make_run(rows, meta=meta))
+    page = page_of_run(rows, meta=meta)
     text = page.read_text(encoding="utf-8")
     page.write_text(text.replace("<details", "<details open"), encoding="utf-8")
     cut = """
@@ -86,13 +85,13 @@ def test_no_table_is_cut_on_a_desktop_whatever_is_unfolded(make_run, typical, of
 
 
 @pytest.mark.parametrize("width", [360, 1400])
-def test_loads_searches_and_energy_fit_the_window_too(make_run, trial, offered, a_search, width):
+def test_loads_searches_and_energy_fit_the_window_too(page_of_run, trial, offered, a_search, width):
     rows, meta = a_search()
     joules = {"energy_source": "powercap", "energy_gross_j": 1.0, "energy_j_per_1000": 0.12}
     estimate = {"estimate_j": 300.0, "estimate_parameters": '{"watts_per_core": 10}'}
     rows += [trial(eps=2e8), offered(**joules, **estimate)]
     rows += [offered(rate_eps=5e4, status="unsustained", reason="it does not keep up " * 30)]
-    page = write_report(make_run(rows, meta=meta))
+    page = page_of_run(rows, meta=meta)
     text = page.read_text(encoding="utf-8")
     page.write_text(text.replace("<details>", "<details open>"), encoding="utf-8")
     seen = ask(page, PROBE, width)
@@ -107,10 +106,10 @@ def test_loads_searches_and_energy_fit_the_window_too(make_run, trial, offered, 
 A4_ACROSS = 1032  # 297 mm less two margins of 12, at 96 px an inch
 
 
-def test_on_paper_nothing_is_cut_folded_or_filtered_away(make_run, typical, offered, a_search):
+def test_on_paper_nothing_is_cut_folded_or_filtered_away(page_of_run, typical, offered, a_search):
     rows, meta = a_search()
     rows += [*typical, offered(), offered(rate_eps=5e4, window_s=5.0)]
-    page = write_report(make_run(rows, meta=meta))
+    page = page_of_run(rows, meta=meta)
     text = page.read_text(encoding="utf-8")
     printed = text.replace("@media print", "@media all").replace("@media screen", "@media not all")
     page.write_text(printed, encoding="utf-8")

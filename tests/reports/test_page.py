@@ -64,9 +64,9 @@ def words(outline):
 
 
 @pytest.fixture
-def page_of(make_run):
+def page_of(page_of_run):
     def build(rows, **more):
-        return write_report(make_run(rows, **more)).read_text(encoding="utf-8")
+        return page_of_run(rows, **more).read_text(encoding="utf-8")
 
     return build
 

@@ -162,12 +162,12 @@ def test_a_series_that_is_missing_or_damaged_does_not_stop_the_report(make_run, 
     assert gone + "series/none.parquet." in page
 
 
-def test_of_many_series_that_are_gone_five_are_named(make_run, offered):
+def test_of_many_series_that_are_gone_five_are_named(page_of_run, offered):
     rows = [
         offered(repetition=n, series=f"series/{n}.parquet", status="unsteady", reason="r")
         for n in range(1, 8)
     ]
-    page = write_report(make_run(rows)).read_text(encoding="utf-8")
+    page = page_of_run(rows).read_text(encoding="utf-8")
     assert "series/1.parquet, series/2.parquet, series/3.parquet, series/4.parquet" in page
     assert "series/5.parquet and 2 more." in page
     assert "series/6.parquet" not in page

@@ -23,8 +23,10 @@ const type = words => {
 """
 
 
-def test_the_script_runs_under_the_pages_own_policy_and_no_other_does(make_run, typical, tmp_path):
-    page = write_report(make_run(typical))
+def test_the_script_runs_under_the_pages_own_policy_and_no_other_does(
+    page_of_run, typical, tmp_path
+):
+    page = page_of_run(typical)
     text = page.read_text(encoding="utf-8")
     page.write_text(text.replace("</body>", "<script>document.title = 'hurt'</script></body>"))
     seen = browse(page, tmp_path / "profile")
@@ -32,7 +34,9 @@ def test_the_script_runs_under_the_pages_own_policy_and_no_other_does(make_run, 
     assert "<title>hurt</title>" not in seen
 
 
-def test_a_heading_sorts_its_column_by_exact_values_and_gives_the_old_order_back(make_run, trial):
+def test_a_heading_sorts_its_column_by_exact_values_and_gives_the_old_order_back(
+    page_of_run, trial
+):
     rows = [
         trial(variant="slow", eps=9.9e5),
         trial(variant="fast", eps=1.01e9),
@@ -40,7 +44,7 @@ def test_a_heading_sorts_its_column_by_exact_values_and_gives_the_old_order_back
         trial(variant="none", status="crash", reason="it broke"),
         trial("spark", "page_view_join", variant="alone", eps=5e12),
     ]
-    page = write_report(make_run(rows))
+    page = page_of_run(rows)
     seen = ask(
         page,
         START
@@ -67,8 +71,8 @@ def test_a_heading_sorts_its_column_by_exact_values_and_gives_the_old_order_back
     assert seen[5] == ["BUTTON", 0, 5]
 
 
-def test_a_filter_keeps_the_rows_that_have_every_word(make_run, typical):
-    page = write_report(make_run(typical))
+def test_a_filter_keeps_the_rows_that_have_every_word(page_of_run, typical):
+    page = page_of_run(typical)
     seen = ask(
         page,
         START
@@ -92,12 +96,12 @@ def test_a_filter_keeps_the_rows_that_have_every_word(make_run, typical):
     assert seen[4][0] == "" and len(seen[4][1]) == 39
 
 
-def test_a_remark_moves_and_hides_with_its_row(make_run, offered):
+def test_a_remark_moves_and_hides_with_its_row(page_of_run, offered):
     late = {"status": "unsustained", "reason": "backlog grows by 900 events/s"}
     rows = [offered(rate_eps=eps, **(late if eps == 3e4 else {})) for eps in
             (1e4, 2e4, 3e4, 4e4, 5e4, 6e4)]  # fmt: skip
     seen = ask(
-        write_report(make_run(rows)),
+        page_of_run(rows),
         """
         const rows = () => [...document.querySelectorAll('#offered tbody tr')].slice(1)
           .filter(row => row.checkVisibility())
@@ -117,7 +121,7 @@ def test_a_remark_moves_and_hides_with_its_row(make_run, offered):
     assert [name.rpartition("-")[2] for name in seen[1]] == ["40000"]
 
 
-def test_hostile_text_stays_text_whatever_the_script_does_with_it(make_run, trial):
+def test_hostile_text_stays_text_whatever_the_script_does_with_it(page_of_run, trial):
     evil = (
         '<img src=x onerror="document.title=1">"\'</td></script><script>document.title=2</script>'
     )
@@ -125,7 +129,7 @@ def test_hostile_text_stays_text_whatever_the_script_does_with_it(make_run, tria
             for n in range(1, 9)]  # fmt: skip
     rows.append(trial(status="crash", reason=evil))
     seen = ask(
-        write_report(make_run(rows)),
+        page_of_run(rows),
         START
         + """
         for (const button of all('button.sort')) button.click();
@@ -140,9 +144,9 @@ def test_hostile_text_stays_text_whatever_the_script_does_with_it(make_run, tria
     assert seen == ["Stream lab: sample", 0, 2, 8]
 
 
-def test_paper_gets_what_is_folded_and_the_screen_gets_it_folded_again(make_run, typical):
+def test_paper_gets_what_is_folded_and_the_screen_gets_it_folded_again(page_of_run, typical):
     seen = ask(
-        write_report(make_run(typical)),
+        page_of_run(typical),
         """
         const open = () => document.querySelectorAll('details[open]').length;
         const said = [open(), document.querySelectorAll('details').length];
@@ -157,10 +161,10 @@ def test_paper_gets_what_is_folded_and_the_screen_gets_it_folded_again(make_run,
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_a_table_that_is_wider_than_its_box_says_so(make_run, trial, width):
+def test_a_table_that_is_wider_than_its_box_says_so(page_of_run, trial, width):
     counters = '{"a_long_name_of_a_counter_of_it": 123456789}'
     rows = [trial("layers", variant=f"v{n}", counters=counters) for n in range(3)]
-    page = write_report(make_run(rows))
+    page = page_of_run(rows)
     text = page.read_text(encoding="utf-8")
     page.write_text(text.replace("<details>", "<details open>"), encoding="utf-8")
     seen = ask(
@@ -189,10 +193,10 @@ const centre = element => {
 """
 
 
-def test_a_chart_tells_exact_values_to_pointer_touch_and_keyboard(make_run, trial):
+def test_a_chart_tells_exact_values_to_pointer_touch_and_keyboard(page_of_run, trial):
     rows = [trial(eps=412_345_678.0), trial(workers=2, eps=823_456_789.0)]
     seen = ask(
-        write_report(make_run(rows)),
+        page_of_run(rows),
         CHART % "#throughput"
         + """
         const said = [tip.hidden, svg.tabIndex, svg.querySelectorAll('.spot title').length];

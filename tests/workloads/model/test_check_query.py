@@ -16,8 +16,8 @@ from workloads.model.narrow import dgs_program, query
 from workloads.model.operator import SINGLE
 from workloads.registry import workload
 
-ENOUGH = 20
-"""Inputs in which each of the faults here shows; `lab check` tries ten times as many."""
+ENOUGH = 10
+"""Inputs in which each of the faults here shows; `lab check` tries twenty times as many."""
 WINDOW = Window(advance=2, size=4)
 SLIDING = Window(advance=2, size=4, type=SINGLE)
 GOOD = (
