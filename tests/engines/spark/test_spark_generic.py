@@ -17,12 +17,15 @@ from workloads.model import Alphabet, DGSProgram, Input, Stream
 from workloads.registry import names, workload
 
 SHOWN = {
-    ("generic-streaming", "items_sold_together"),
     ("generic-streaming", "wordcount"),
     ("generic-batch", "linear_road_pos_rep"),
     ("generic-batch", "scale_join"),
 }
-"""Each kind of program, in seconds; the others in `make test-all`."""
+"""In seconds, with a DGS program in a file of its own below; the others in `make test-all`.
+
+What becomes of every workload's operators in micro-batches and groups is in
+test_spark_generic_steps.py, without Spark.
+"""
 ALL = [
     pytest.param(variant, name, marks=() if (variant, name) in SHOWN else pytest.mark.full)
     for variant in GENERIC
@@ -90,7 +93,7 @@ def own(tmp_path):
 @pytest.mark.spark
 @pytest.mark.parametrize("variant", GENERIC)
 def test_a_workload_in_a_file_reaches_the_python_workers(variant, own, spark, tmp_path):
-    given = spark_task(own, ordinary_input(own), tmp_path, variant=variant, warm_up_rounds=1)
+    given = spark_task(own, ordinary_input(own), tmp_path, variant=variant)
     measured, outputs = assert_right(given)
     assert outputs
     assert measured.plan == f"{variant}, form generic, 2 groups"

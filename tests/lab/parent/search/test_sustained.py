@@ -36,9 +36,13 @@ def percentiles(count=10_000, p99_ns=5_000_000):
         pytest.param(Queue(utilisation=0.5), id="half busy"),
         pytest.param(Queue(utilisation=0.9), id="90 % busy"),
         pytest.param(Queue(utilisation=0.9, stalls_per_s=2.0), id="90 % busy and stalls"),
-        pytest.param(Queue(utilisation=0.98, poisson=False, jitter=0.5), id="98 % busy, constant"),
         pytest.param(Queue(utilisation=0.9, unit_s=1.5, poisson=False), id="micro-batches"),
         pytest.param(Queue(utilisation=0.5, rate_eps=100.0), id="few events"),
+        pytest.param(
+            Queue(utilisation=0.98, poisson=False, jitter=0.5),
+            id="98 % busy, constant",
+            marks=pytest.mark.full,
+        ),
     ],
 )
 def test_a_queue_that_keeps_up_is_sustained(queue):
