@@ -123,6 +123,7 @@ def test_due_times_that_decrease_are_refused(tmp_path):
         DgsRun(found.program, data, RunSettings(workers=1, batch=1, load=load))
 
 
+@pytest.mark.full  # seconds of both cores; `lab doctor` measures one in its own test
 def test_the_generators_ceiling_is_a_rate_and_grows_with_the_batch():
     engine = MulticoreEngine()
     ceilings = [engine.generator_ceiling_eps("dgs", batch) for batch in (1, 64)]
