@@ -6,10 +6,11 @@ from engines.conformance import ordinary_input
 from engines.multicore.oplus.options import OplusOptions
 from engines.multicore.oplus.run import OplusRun
 from engines.multicore.run.settings import RunSettings
+from tests.examples import examples
 from workloads.model import Query
 from workloads.registry import workload
 
-REPEATS = 8
+REPEATS = examples(16)
 BUFFERS = ("order", "scalegate")
 
 

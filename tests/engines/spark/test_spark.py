@@ -237,7 +237,14 @@ def test_the_split_keeps_every_row_and_closes_every_stream(tmp_path):
         assert len(files) == 3
 
 
-@pytest.mark.parametrize("name", ["event_window", "page_view_join", "wordcount"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "page_view_join",
+        pytest.param("event_window", marks=pytest.mark.full),
+        pytest.param("wordcount", marks=pytest.mark.full),
+    ],
+)
 def test_cached_reads_no_file_once_the_clock_runs(name, spark, tmp_path):
     given = task(name, ordinary_input(workload(name)), tmp_path, variant="cached")
     expected = given.workload.oracle(given.dataset.load())

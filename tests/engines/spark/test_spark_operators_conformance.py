@@ -6,12 +6,12 @@ from engines.conformance import CASES, Setting, run_case
 from engines.registry import engine
 from workloads.registry import workload
 
-# A case costs seconds, so each variant takes a few, on workloads in turn.
+# A case costs seconds; batches of operators are in test_spark_operators.py.
 CHOSEN = [
     ("streaming", "wordcount", "a single stream"),
     pytest.param("streaming", "nyse_hedge", "ties in event time", marks=pytest.mark.full),
     pytest.param("batch", "paircount", "an ordinary input", marks=pytest.mark.full),
-    ("batch", "scale_join", "more workers than streams"),
+    pytest.param("batch", "scale_join", "more workers than streams", marks=pytest.mark.full),
 ]
 
 

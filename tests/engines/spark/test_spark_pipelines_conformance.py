@@ -6,13 +6,13 @@ from engines.conformance import CASES, Setting, run_case
 from engines.registry import engine
 from workloads.registry import workload
 
-# A case costs seconds; every answer is in test_spark_pipelines.py.
+# A case costs seconds; every answer, and a batch, is in test_spark_pipelines.py.
 CHOSEN = [
     ("streaming", "linear_road_new_seg", "a single stream"),
     pytest.param(
         "streaming", "cart_abandonment", "more workers than streams", marks=pytest.mark.full
     ),
-    ("batch", "items_viewed_together", "ties in event time"),
+    pytest.param("batch", "items_viewed_together", "ties in event time", marks=pytest.mark.full),
 ]
 
 
