@@ -73,9 +73,7 @@ def test_another_lock_or_input_makes_it_stale(place):
 
 def test_a_file_that_the_engine_came_without_is_named(place):
     wanted = locked(place, "1.0", inputs=(place / "Source.java",))
-    with pytest.raises(
-        EngineError, match=r"engine mine .*Source\.java.*; install the engine"
-    ):
+    with pytest.raises(EngineError, match=r"engine mine .*Source\.java.*; install the engine"):
         environment.make("mine", wanted)
     (place / "Source.java").touch()
     environment.make("mine", wanted)

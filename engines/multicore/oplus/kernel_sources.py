@@ -4,8 +4,8 @@ Each is the source of one function of core/oplus/kernel.h.
 """
 
 # In three passes over the places: the keys of all of them, the cache lines that they will need, the
-# updates. Only tuples with keys of our own are noted for the last: to find out there is a branch that
-# no processor predicts.
+# updates. Only tuples with keys of our own are noted for the last: to find out there would be a
+# branch that no processor predicts.
 PROCESS = """\
 open_out, room, close_out = open_emitter(OUTPUT)
 open_keys, clear_keys, close_keys = open_key_set(KEYS)
@@ -44,9 +44,11 @@ def process(view, begin, end, out_address):
         wanted = load(own, 2 * tuples - 1, int64)
         for slot in range({slots}):
             for k in range(wanted):
-                prefetch_slot(tables, bucket_at(keys, k) * {slots} + slot, hash_at(keys, k))
+                number = bucket_at(keys, k) * {slots} + slot
+                prefetch_slot(tables, number, hash_at(keys, k))
             for k in range(wanted):
-                prefetch_entry(tables, bucket_at(keys, k) * {slots} + slot, hash_at(keys, k), STRIDE)
+                number = bucket_at(keys, k) * {slots} + slot
+                prefetch_entry(tables, number, hash_at(keys, k), STRIDE)
     out = open_out(out_address)
     left = load(view, 10, int64)
     last = left  # window of the tuple
@@ -69,7 +71,8 @@ def process(view, begin, end, out_address):
     return known + 1
 """
 
-# What becomes of tuple t at place i, with keys [k, keys_end), in the window that begins at `window`.
+# What becomes of tuple t at place i, with keys [k, keys_end), in the window that begins at
+# `window`.
 UPDATE = """\
         set_stamp(out, window + SIZE)
         for j in range(k, keys_end):
@@ -100,7 +103,8 @@ ONE_WINDOW = """\
 {update}
 """
 
-# Of single windows that leave no trace none is the earliest: that of a key is where it was touched last.
+# Of single windows that leave no trace none is the earliest: that of a key is where it was touched
+# last.
 LAZY_WINDOW = """\
         window = (floor(t.ts - SIZE, ADVANCE) + 1) * ADVANCE
         slot = 0

@@ -1,6 +1,7 @@
-"""Window tables in compiled code: finds the window instances of a key, as core/run/key_table.h lays them out.
+"""Window tables in compiled code: where the window instances of a key are.
 
-What a table does not hold the core makes: `FindWindows` of core/oplus/kernel.h.
+Layout of the C++ tables: core/run/key_table.h. What a table does not hold the core makes:
+`FindWindows` of core/oplus/kernel.h.
 """
 
 from typing import Any
@@ -8,10 +9,9 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
-from engines.multicore.kernels.memory import load, offset, pointer_at
+from engines.multicore.kernels import memory
 
 TABLE_BYTES = 64
 """Of a `WindowTable`, which begins with its `WindowIndex`."""
@@ -19,30 +19,36 @@ SLOTS, ENTRIES, MASK, SHIFT = 0, 1, 2, 3
 """Words of a `WindowIndex`."""
 
 _BYTES = ir.IntType(8).as_pointer()
+_intrinsics: Any = memory  # whose first parameter is the compiler's
+load, offset, pointer_at = _intrinsics.load, _intrinsics.offset, _intrinsics.pointer_at
 
 
 @intrinsic
-def no_entry(typingctx: Any) -> Any:
+def _no_entry(typingctx: Any) -> Any:
     """Return the null pointer."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return cgutils.get_null_value(context.get_value_type(types.voidptr))
+        return ir.Constant(context.get_value_type(types.voidptr), None)
 
     return types.voidptr(), codegen
 
 
 @intrinsic
-def _prefetch(typingctx: Any, address: Any) -> Any:
+def _prefetch_line(typingctx: Any, address: Any) -> Any:
     """Ask for the cache line at `address`, to write to it."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         half = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [_BYTES, half, half, half])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        function = builder.module.declare_intrinsic("llvm.prefetch", (_BYTES,), kind)
         builder.call(function, [args[0], half(1), half(3), half(1)])
         return context.get_dummy_value()
 
     return types.void(types.voidptr), codegen
+
+
+no_entry: Any = _no_entry
+_prefetch: Any = _prefetch_line
 
 
 @njit(forceinline=True, error_model="numpy", nogil=True)
