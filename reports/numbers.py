@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 _SI = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _BINARY = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"))
+SHORTEST_NS = 100.0
+"""Below it a latency is the price of reading the clock rather than a delay."""
 _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 
 
@@ -48,6 +50,12 @@ def duration(ns: float) -> Quantity:
                 factor, unit = _TIMES[index - 1]
             return Quantity(text=f"{digits(ns / factor)} {unit}", exact=exact)
     raise AssertionError("unreachable: the last unit takes every value")
+
+
+def latency(ns: float) -> Quantity:
+    """Write a latency given in nanoseconds; reading the clock twice takes some 30 of them."""
+    known = duration(ns)
+    return known if ns >= SHORTEST_NS else Quantity(text="< 0.1 µs", exact=known.exact)
 
 
 def seconds(value: float) -> Quantity:

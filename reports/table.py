@@ -6,7 +6,7 @@ from itertools import groupby
 
 from reports.baseline import Baseline, baselines, why_none
 from reports.conditions import Conditions
-from reports.numbers import Quantity, count, duration, memory, rate, ratio
+from reports.numbers import Quantity, count, duration, latency, memory, rate, ratio
 from reports.summary import Cell, summarise
 from results.store import Row
 
@@ -152,8 +152,8 @@ def _row(cell: Cell, bases: Mapping[Conditions, Baseline]) -> HeadlineRow:
         base=base.letter if base else "",
         no_ratio=why_none(cell, bases),
         is_baseline=base is not None and base.cell == cell.name,
-        p50=duration(p50.median) if p50 else None,
-        p99=duration(p99.median) if p99 else None,
+        p50=latency(p50.median) if p50 else None,
+        p99=latency(p99.median) if p99 else None,
         latency_definition=cell.latency_definition,
         cpu_per_million=duration(cpu.median * 1e9) if cpu else None,
         peak_rss=memory(rss.median) if rss else None,

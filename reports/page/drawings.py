@@ -8,7 +8,7 @@ from pathlib import Path
 from reports.baseline import label
 from reports.figures.latency import latency_panel, shared_range
 from reports.figures.throughput import shared_scale, throughput_panel
-from reports.numbers import duration, rate
+from reports.numbers import latency, rate
 from reports.page.inline_svg import drawn
 from reports.palette import Colour
 from reports.summary import Cell
@@ -70,7 +70,7 @@ def slug(group: Group) -> str:
 
 def _latency_words(cell: Cell) -> str:
     parts = [
-        f"{name} {duration(quantity.median).text}"
+        f"{name} {latency(quantity.median).text}"
         for name, quantity in (("p50", cell.latency_p50_ns), ("p99", cell.latency_p99_ns))
         if quantity
     ]

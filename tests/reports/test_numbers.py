@@ -1,6 +1,6 @@
 import pytest
 
-from reports.numbers import count, digits, duration, low_end, memory, rate, ratio
+from reports.numbers import Quantity, count, digits, duration, latency, low_end, memory, rate, ratio
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,11 @@ def test_the_exact_value_is_kept_beside_the_short_one():
 )
 def test_durations_go_from_nanoseconds_to_seconds(ns, text):
     assert duration(ns).text == text
+
+
+def test_latencies_below_the_price_of_a_clock_have_no_digits():
+    assert latency(32.0) == Quantity(text="< 0.1 µs", exact="32 ns")
+    assert latency(100.0) == duration(100.0)
 
 
 def test_small_ratios_are_not_rounded_to_nothing():
