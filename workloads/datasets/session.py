@@ -83,9 +83,19 @@ def spark_session(
                     _end_java()
             if not failed or was_interrupted(error):
                 raise
-            raise DatasetError(f"Spark does not start with master {master!r}: {why}") from None
+            raise DatasetError(
+                f"Spark does not start with master {master!r}: {why}{_without_loopback()}"
+            ) from None
     session.sparkContext.setLogLevel("ERROR" if quiet else "WARN")
     return session
+
+
+def _without_loopback() -> str:
+    """Return what to do where this machine cannot talk to itself, as in a new network namespace."""
+    loopback = psutil.net_if_stats().get("lo")
+    if loopback is None or loopback.isup:
+        return ""
+    return "; its two processes talk over 127.0.0.1, whose interface is down: ip link set lo up"
 
 
 def _printed(log: IO[bytes]) -> str:

@@ -19,6 +19,42 @@ constexpr std::int64_t kShortRun = 4;
 constexpr std::int64_t kLongRun = 12;
 constexpr std::int64_t kObservedRuns = 32;
 
+// The lowest of up to 2^kLevels packed keys. Knuth, TAOCP vol. 3, 5.4.1.
+template <unsigned kLevels>
+class LoserTree {
+ public:
+  // `head(i)`: the key of input i, of so many.
+  template <typename Head>
+  LoserTree(std::size_t count, Head head) noexcept {
+    std::array<std::uint64_t, 2 * kLeaves> winners;
+    for (std::size_t i = 0; i < kLeaves; ++i) winners[kLeaves + i] = i < count ? head(i) : kNoRow;
+    for (std::size_t i = kLeaves - 1; i > 0; --i) {
+      winners[i] = std::min(winners[2 * i], winners[2 * i + 1]);
+      losers_[i] = std::max(winners[2 * i], winners[2 * i + 1]);
+    }
+    lowest_ = winners[1];
+  }
+
+  std::uint64_t lowest() const noexcept { return lowest_; }
+
+  // The key of the input that had the lowest is now `challenger`.
+  void replace(std::size_t place, std::uint64_t challenger) noexcept {
+    for (unsigned level = 0; level < kLevels; ++level) {
+      std::uint64_t& loser = losers_[(kLeaves + place) >> (level + 1)];
+      const std::uint64_t other = loser;
+      loser = std::max(challenger, other);
+      challenger = std::min(challenger, other);
+    }
+    lowest_ = challenger;
+  }
+
+ private:
+  static constexpr std::size_t kLeaves = std::size_t{1} << kLevels;
+
+  std::array<std::uint64_t, kLeaves> losers_;  // losers_[i]: the larger of the two that met at node i
+  std::uint64_t lowest_;
+};
+
 }  // namespace
 
 void RunMerger::add(int source, const SourceLine* line, const LogColumns* rows) noexcept {
@@ -168,22 +204,13 @@ std::size_t RunMerger::gallop(LogRun* out, std::size_t capacity, std::int64_t ma
 
 template <unsigned kLevels>
 std::size_t RunMerger::tree(LogRun* out, std::size_t capacity, std::int64_t max_rows) noexcept {
-  constexpr std::size_t kLeaves = std::size_t{1} << kLevels;
-  const auto count = static_cast<std::size_t>(count_);
-  std::array<std::uint64_t, 2 * kLeaves> winners;
-  std::array<std::uint64_t, kLeaves> losers;  // losers[i]: the larger of the two that met at node i
-  for (std::size_t i = 0; i < kLeaves; ++i) winners[kLeaves + i] = i < count ? head(i) : kNoRow;
-  for (std::size_t i = kLeaves - 1; i > 0; --i) {
-    winners[i] = std::min(winners[2 * i], winners[2 * i + 1]);
-    losers[i] = std::max(winners[2 * i], winners[2 * i + 1]);
-  }
-  std::uint64_t key = winners[1];
+  LoserTree<kLevels> lowest(static_cast<std::size_t>(count_), [this](std::size_t place) { return head(place); });
   std::size_t runs = 0;
-  std::size_t previous = kLeaves;
+  std::size_t previous = inputs_.size();
   std::int64_t begin = 0;
   std::int64_t left = max_rows;
-  while (key <= limit_ && left > 0) {
-    const auto place = static_cast<std::size_t>(key & kPlaceMask);
+  while (lowest.lowest() <= limit_ && left > 0) {
+    const auto place = static_cast<std::size_t>(lowest.lowest() & kPlaceMask);
     Input& input = inputs_[place];
     const std::int64_t row = input.next;
     const bool fresh = place != previous;
@@ -194,14 +221,7 @@ std::size_t RunMerger::tree(LogRun* out, std::size_t capacity, std::int64_t max_
     out[runs - 1] = {begin, row + 1, input.source, input.kind};  // written again while the run goes on
     input.next = row + 1;
     --left;
-    std::uint64_t challenger = head(place);
-    for (unsigned level = 0; level < kLevels; ++level) {
-      std::uint64_t& loser = losers[(kLeaves + place) >> (level + 1)];
-      const std::uint64_t other = loser;
-      loser = std::max(challenger, other);
-      challenger = std::min(challenger, other);
-    }
-    key = challenger;
+    lowest.replace(place, head(place));
   }
   seen_rows_ += max_rows - left;
   seen_runs_ += static_cast<std::int64_t>(runs);
@@ -281,30 +301,14 @@ std::size_t RunMerger::interleave_two(std::uint8_t* out, std::size_t capacity) n
 
 template <unsigned kLevels>
 std::size_t RunMerger::interleave_tree(std::uint8_t* out, std::size_t capacity) noexcept {
-  constexpr std::size_t kLeaves = std::size_t{1} << kLevels;
-  const auto count = static_cast<std::size_t>(count_);
-  std::array<std::uint64_t, 2 * kLeaves> winners;
-  std::array<std::uint64_t, kLeaves> losers;  // as in `tree`
-  for (std::size_t i = 0; i < kLeaves; ++i) winners[kLeaves + i] = i < count ? head(i) : kNoRow;
-  for (std::size_t i = kLeaves - 1; i > 0; --i) {
-    winners[i] = std::min(winners[2 * i], winners[2 * i + 1]);
-    losers[i] = std::max(winners[2 * i], winners[2 * i + 1]);
-  }
-  std::uint64_t key = winners[1];
+  LoserTree<kLevels> lowest(static_cast<std::size_t>(count_), [this](std::size_t place) { return head(place); });
   std::size_t done = 0;
-  for (; key <= limit_ && done < capacity; ++done) {
-    const auto place = static_cast<std::size_t>(key & kPlaceMask);
+  for (; lowest.lowest() <= limit_ && done < capacity; ++done) {
+    const auto place = static_cast<std::size_t>(lowest.lowest() & kPlaceMask);
     Input& input = inputs_[place];
     out[done] = static_cast<std::uint8_t>(input.source);
     ++input.next;
-    std::uint64_t challenger = head(place);
-    for (unsigned level = 0; level < kLevels; ++level) {
-      std::uint64_t& loser = losers[(kLeaves + place) >> (level + 1)];
-      const std::uint64_t other = loser;
-      loser = std::max(challenger, other);
-      challenger = std::min(challenger, other);
-    }
-    key = challenger;
+    lowest.replace(place, head(place));
   }
   observe(out, done);
   return done;

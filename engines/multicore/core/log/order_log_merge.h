@@ -8,7 +8,7 @@
 // Keys are packed, (ts - base) << 6 | place, so that a tie is broken by the comparison itself; `base` is the lowest
 // timestamp at hand, which leaves 58 bits for the distance; rows further ahead wait for a later base.
 // Long runs are found by galloping (one search per run), short ones by a loser tree without branches (log2 k
-// minima per row); the observed run length chooses. Loser tree: Knuth, TAOCP vol. 3, 5.4.1.
+// minima per row), or for two sources by comparing heads; the observed run length chooses.
 #pragma once
 #include <array>
 #include <atomic>
