@@ -81,6 +81,8 @@ class DgsRun(Run):
 
 FARTHEST: int = 2305843009213693952
 
+WINDOW_TABLE_BYTES: int = 64
+
 TUPLE_BUFFERS: list = ['order', 'scalegate']
 
 class OperatorSpec:

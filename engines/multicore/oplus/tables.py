@@ -1,12 +1,11 @@
 """How much room the window tables of an operator take before its first tuple."""
 
+from engines.multicore import _core
 from workloads.model import Operator
 from workloads.model.operator import SINGLE
 
-TABLE_BYTES = 128
-"""Of an empty one: core/run/key_table.h, two cache lines."""
 MOST_TABLES = 1 << 21
-"""256 MiB for each state (of which shared-nothing instances have one each), zeroed before the run.
+"""128 MiB for each state (of which shared-nothing instances have one each), zeroed before the run.
 With the default of 1,024 buckets that is 2,048 overlapping windows, in each of which a tuple
 updates each of its keys: by then the work for a tuple is the limit, not the memory.
 """
@@ -33,6 +32,7 @@ def too_many_tables(operator: Operator) -> str | None:
     return (
         f"operator {operator.name}: windows of size {window.size} that advance by "
         f"{window.advance} overlap {overlaps} times; with {operator.buckets} buckets of keys that "
-        f"is {tables} window tables, {tables * TABLE_BYTES >> 20:,} MiB before the first tuple, "
+        f"is {tables} window tables, {tables * _core.WINDOW_TABLE_BYTES >> 20:,} MiB before "
+        f"the first tuple, "
         f"and at most {MOST_TABLES} are taken; {', or '.join(remedies)}"
     )

@@ -11,9 +11,10 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
+from engines.multicore import _core
 from engines.multicore.kernels import memory
 
-TABLE_BYTES = 64
+TABLE_BYTES = _core.WINDOW_TABLE_BYTES
 """Of a `WindowTable`, which begins with its `WindowIndex`."""
 SLOTS, ENTRIES, MASK, SHIFT = 0, 1, 2, 3
 """Words of a `WindowIndex`."""

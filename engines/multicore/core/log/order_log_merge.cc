@@ -316,6 +316,7 @@ std::size_t RunMerger::interleave_tree(std::uint8_t* out, std::size_t capacity) 
 
 // Notes how long the runs are that interleaved rows make.
 void RunMerger::observe(const std::uint8_t* places, std::size_t count) noexcept {
+  if (count == 0) return;
   std::int64_t changes = 0;
   for (std::size_t i = 1; i < count; ++i) changes += places[i] != places[i - 1] ? 1 : 0;
   seen_rows_ += static_cast<std::int64_t>(count);

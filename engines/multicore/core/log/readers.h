@@ -95,7 +95,11 @@ class LogReaders {
 
   // Places of the order that all have released, at most `none`.
   std::int64_t places(std::int64_t none) const noexcept {
-    return lowest(none, [](const Slot& s) { return s.places.load(std::memory_order_acquire); });  // pairs with `release`
+    return lowest(none, [](const Slot& s) {
+      // seq_cst: see `release`, as in `released`.
+      static_cast<void>(s.next.load(std::memory_order_seq_cst));
+      return s.places.load(std::memory_order_acquire);  // pairs with `release`
+    });
   }
 
   // The lowest position; `none` when nobody reads.

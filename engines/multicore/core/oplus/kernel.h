@@ -23,7 +23,7 @@ struct KeySet {
 static_assert(offsetof(KeySet, refused) == 24 && offsetof(KeySet, owner) == 32 && offsetof(KeySet, me) == 40);
 
 // The window instances of a key in the window that begins at `left`, made if there are none: the first of the I; null
-// when tuple `stamp` has been there already, or there is no memory for them.
+// when tuple `stamp` has been there already.
 using FindWindows = void* (*)(void* instance, std::int64_t key, std::int64_t bucket, std::int64_t left,
                               std::int64_t stamp);
 

@@ -11,8 +11,10 @@ namespace lab {
 namespace {
 
 constexpr std::int64_t kFirstKeys = 256;
+constexpr std::int64_t kKeysAtOnce = std::int64_t{1} << 16;  // of several tuples; of one there may be kMostKeys
 constexpr std::int64_t kMostKeys = std::int64_t{1} << 28;
 constexpr std::int64_t kCachedBytes = 1 << 19;  // of entries: more of them lie beyond the second-level cache
+constexpr std::int64_t kPrefetchedSlots = 8;  // the lines of more would push each other out of the caches
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
@@ -185,25 +187,27 @@ void KeyedInstance::run(std::int64_t begin, std::int64_t end) {
   while (begin < end) {
     if (ts_at(begin) >= view_.expire_at) advance(ts_at(begin), due_at(begin));
     view_.stamp = stamp_;
-    view_.prefetch = live_ * spec_.entry_bytes > kCachedBytes ? 1 : 0;
+    view_.prefetch = live_ * spec_.entry_bytes > kCachedBytes && state_.slots() <= kPrefetchedSlots ? 1 : 0;
+    own_keys_[0] = -1;
     Emit* emit = out_.open(std::min(room, out_.chunk_rows()));
     const std::int64_t next = kernel(&view_, begin, end, emit) - 1;
     ++kernel_calls_;
     if (next < begin) throw std::runtime_error("keys or update raised an exception");
     account_each(begin, next, *emit, out_.close(index_, index_, 0, false));
     stamp_ += next - begin;
-    if (next == begin && ts_at(begin) < view_.expire_at) {
-      if (keys_.refused != 0) {
-        grow_keys(2 * (keys_.count + keys_.refused));
-      } else {
-        const std::int64_t windows = spec_.window.single ? 1 : spec_.window.alive();
-        const std::int64_t wanted = own_keys_[1] * windows * spec_.max_outputs;
-        if (wanted <= room || wanted > out_.chunk_rows()) {
-          throw std::runtime_error("one tuple may emit " + std::to_string(wanted) + " records, a chunk holds " +
-                                   std::to_string(out_.chunk_rows()));
-        }
-        room = wanted;
+    const bool stopped = next == begin && ts_at(begin) < view_.expire_at;
+    const bool no_room = stopped && own_keys_[0] == begin;  // its keys are noted; a later tuple's may have been refused
+    if (keys_.refused != 0 && ((stopped && !no_room) || keys_.capacity < kKeysAtOnce)) {
+      grow_keys(2 * (keys_.count + keys_.refused));
+    }
+    if (no_room) {
+      const std::int64_t windows = spec_.window.single ? 1 : spec_.window.alive();
+      const std::int64_t wanted = own_keys_[1] * windows * spec_.max_outputs;
+      if (wanted <= room || wanted > out_.chunk_rows()) {
+        throw std::runtime_error("one tuple may emit " + std::to_string(wanted) + " records, a chunk holds " +
+                                 std::to_string(out_.chunk_rows()));
       }
+      room = wanted;
     }
     begin = next;
   }

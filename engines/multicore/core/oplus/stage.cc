@@ -159,7 +159,6 @@ void OperatorStage::release(std::int32_t index, std::size_t runs) {
 std::int64_t OperatorStage::rows_until(std::int32_t index, const LogRun& part, bool any, std::int64_t until) {
   if (!any) return part.begin;
   const std::span<const OperatorStream> streams = handover_->streams(index);
-  std::int64_t row = part.begin;
   if (part.source != kInterleavedEntry) {
     const OperatorStream& stream = streams[static_cast<std::size_t>(part.source)];
     return *std::ranges::partition_point(std::views::iota(part.begin, part.end),
@@ -168,11 +167,12 @@ std::int64_t OperatorStage::rows_until(std::int32_t index, const LogRun& part, b
   const std::uint8_t* const sources = handover_->log(index).order().of(part.begin);
   std::vector<std::int64_t> next(streams.size());
   for (std::size_t s = 0; s < next.size(); ++s) next[s] = at(index).instance->rows_of(s);
-  for (; row < part.end; ++row) {
-    const std::size_t s = sources[row - part.begin];
+  std::int64_t place = part.begin;
+  for (; place < part.end; ++place) {
+    const std::size_t s = sources[place - part.begin];
     if (streams[s].ts(next[s]++) > until) break;
   }
-  return row;
+  return place;
 }
 
 void OperatorStage::process(std::int32_t index, std::span<const LogRun> runs) {
@@ -210,7 +210,9 @@ std::int64_t OperatorStage::due_of_time(std::int32_t index, std::int64_t waterma
   if (!options_.load) return -1;
   // Tuples between operators are timed ahead of those that caused them, and raise watermarks by it before the sources
   // are so far: then it is the last of them that did.
-  if (before_ != nullptr && watermark > first_->at(index).instance->watermark()) return before_->at(index).instance->due_of_last();
+  if (before_ != nullptr && watermark > first_->at(index).instance->watermark()) {
+    return before_->at(index).instance->due_of_last();
+  }
   return due_of_watermark(input_.streams, watermark);
 }
 

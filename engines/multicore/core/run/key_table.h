@@ -3,7 +3,7 @@
 // Entries lie densely, in the order in which they were created, so that expiry is a walk over them; an index
 // of open addressing finds them by key. A table has one user at a time: the instance that its bucket is mapped
 // to. What hands it on (the barrier of a reconfiguration) orders the accesses. Neighbouring buckets are different
-// instances', so no two tables' memory shares a cache line.
+// instances', so no two tables' entries share a cache line.
 //
 // Layouts of an entry and of `WindowIndex` are read by compiled code (oplus/window_tables.py), so they are law. Of an
 // entry: int64 stamp, then for each input int64 key, int64 left, and the state, padded to 8 bytes.
@@ -23,7 +23,7 @@
 namespace lab {
 
 // The mixing step of splitmix64 (Steele, Lea, Flood 2014): every bit of the key changes half of the result's.
-// oplus/kernels.py has it too: the bucket of a key is `mix_key(key) % buckets`.
+// oplus/keyset.py has it too: the bucket of a key is `mix_key(key) % buckets`.
 inline std::uint64_t mix_key(std::int64_t key) noexcept {
   auto x = static_cast<std::uint64_t>(key) + 0x9e3779b97f4a7c15U;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;

@@ -119,9 +119,13 @@ Outcome process_one(const InstanceView* view, std::int64_t begin, std::int64_t i
   keys.count = keys.refused = 0;
   for (std::int64_t k = 0; k < told.count; ++k) add_key(keys, told.base + k);
   if (told.count != 0) add_key(keys, told.base);
-  view->own[1] = keys.count;
   if (keys.refused != 0) return Outcome::kStopped;
+  view->own[0] = i;
+  view->own[1] = keys.count;
   const std::int64_t first = window.earliest(told.ts);
+  // What compiled kernels take for the earliest window without a division.
+  const bool lazy = window.single && !behaviour.expires && !behaviour.slides;
+  if (!lazy) CHECK_EQ(view->left, first);
   const std::int64_t last = window.single ? first : window.latest(told.ts);
   const std::int64_t windows = (last - first) / window.advance + 1;
   if (behaviour.emits_on_update && out->capacity - out->count < keys.count * windows * behaviour.max_outputs) {
