@@ -32,7 +32,7 @@ def test_a_worktree_that_git_did_not_finish_is_made_again(clone):
     tree = worktree(clone, head)
     kept = (tree / "README.md").stat().st_ino
     assert (worktree(clone, head) / "README.md").stat().st_ino == kept
-    (tree / "lab" / "run" / "host.py").unlink()
+    (tree / "lab" / "parent" / "host.py").unlink()
     assert worktree(clone, head) == tree
     assert git(tree, "status", "--porcelain") == ""
 
