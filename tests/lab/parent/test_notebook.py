@@ -20,6 +20,7 @@ from workloads.suite.wordcount import WORKLOAD
 DOCUMENT = Path(__file__).parents[3] / "docs" / "running.md"
 
 
+@pytest.mark.full  # 15 CPU seconds; the tests below call the same function
 def test_the_documents_example_runs_in_a_plain_process(tmp_path):
     (code,) = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(), flags=re.DOTALL)
     done = subprocess.run(
