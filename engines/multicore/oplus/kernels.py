@@ -20,6 +20,7 @@ from engines.multicore.kernels.compile import compile_kernel, inlined
 from engines.multicore.kernels.vector_bits import vector_bits
 from engines.multicore.oplus import kernel_sources as operator_sources
 from engines.multicore.oplus import keyset, window_tables
+from engines.multicore.oplus.tables import windows_alive
 from workloads.model import ListColumn, Operator, Stream
 from workloads.model.fingerprint import UnstableError, fingerprint
 from workloads.model.operator import SINGLE
@@ -143,7 +144,7 @@ class OperatorKernels:
         source = operator_sources.PROCESS.format(
             pointers=textwrap.indent(self._pointers("columns", "", layout), "    "),
             tuple=self._tuple_source("row", "", layout),
-            slots=_slots(operator),
+            slots=windows_alive(operator),
             in_windows=self._in_windows(),
         )
         functions: _Functions = {
@@ -325,7 +326,7 @@ class OperatorKernels:
     def _in_windows(self) -> str:
         """Return the lines that update the windows of a tuple."""
         operator = self._operator
-        slots = _slots(operator)
+        slots = windows_alive(operator)
         touch = []
         if _lazy(operator):
             touch = [f"w = {self._windows_source('found')}"]
@@ -359,12 +360,6 @@ def _lazy(operator: Operator) -> bool:
     """Whether windows are single and expire without a trace: each is moved when it is touched."""
     traceless = operator.expire is None and operator.slide is None
     return traceless and operator.window.type == SINGLE
-
-
-def _slots(operator: Operator) -> int:
-    """Return how many windows of a key can be alive at once: so many tables has a bucket."""
-    window = operator.window
-    return 1 if window.type == SINGLE else -(-window.size // window.advance)
 
 
 def _zero_source(operator: Operator) -> list[str]:

@@ -11,13 +11,19 @@ updates each of its keys: by then the work for a tuple is the limit, not the mem
 """
 
 
+def windows_alive(operator: Operator) -> int:
+    """Return how many windows of a key can be open at once: so many tables has a bucket."""
+    window = operator.window
+    return 1 if window.type == SINGLE else -(-window.size // window.advance)
+
+
 def too_many_tables(operator: Operator) -> str | None:
     """Return why an operator's windows overlap too much for its buckets, or None.
 
     The core keeps a table for each bucket of keys and each window of a key that may be open.
     """
     window = operator.window
-    overlaps = 1 if window.type == SINGLE else -(-window.size // window.advance)
+    overlaps = windows_alive(operator)
     tables = overlaps * operator.buckets
     if operator.join is not None or tables <= MOST_TABLES:
         return None
