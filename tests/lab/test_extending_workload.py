@@ -2,7 +2,6 @@
 
 import re
 import shlex
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -23,7 +22,6 @@ def test_the_tutorial_shows_the_example_as_it_is():
 
 
 def test_every_command_of_the_tutorial_works(tmp_path: Path, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setenv("LAB_DATA", str(tmp_path / "catalogue"))
     monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
     path = sensors(tmp_path)

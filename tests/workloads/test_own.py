@@ -29,11 +29,6 @@ WORDS = workload("wordcount").program
 ONE_ROW = {"ts": [1], "key": ["a"], "kind": ["increment"]}
 
 
-@pytest.fixture(autouse=True)
-def same_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "path", [*sys.path])
-
-
 @pytest.fixture
 def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Catalog:
     monkeypatch.setenv("LAB_DATA", str(tmp_path / "catalogue"))

@@ -1,7 +1,5 @@
 """A workload of one's own in containers, whose image holds the lab and nothing of the user's."""
 
-import sys
-
 import pytest
 
 from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
@@ -33,9 +31,6 @@ def own(tmp_path, image, monkeypatch):
     path.write_text(
         path.read_text().replace("from lab import", "import beside_it\nfrom lab import")
     )
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    for name in ("beside_it", "sensors"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setenv("LAB_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
     monkeypatch.chdir(path.parent)

@@ -79,7 +79,6 @@ def test_a_matrix_is_run_and_cells_are_chosen(matrix):
 
 def test_a_helper_may_be_edited_between_two_runs_of_one_process(tmp_path, monkeypatch):
     monkeypatch.setenv("LAB_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr(sys, "path", [*sys.path])
     file, helper = tmp_path / "own.py", tmp_path / "helper_of_own.py"
     file.write_text(
         "from helper_of_own import made\nfrom lab import workload\n"

@@ -124,7 +124,6 @@ def test_answers_of_other_query_parameters_and_workloads_are_kept_apart(tmp_path
 def test_answers_are_computed_again_when_code_that_the_oracle_uses_has_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(sys, "path", [*sys.path])
     helper = tmp_path / "rule_of_an_oracle.py"
     own = tmp_path / "own.py"
     own.write_text(

@@ -35,7 +35,6 @@ def test_a_module_that_does_not_import_is_an_error_with_the_reason(
     capsys, tmp_path: Path, monkeypatch, kind: str
 ):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
     content, reason = NOT_IMPORTED.get(kind, ("", "cannot be imported"))
     name = {"empty": "", "relative": ".checked"}.get(kind, f"checked_{kind}")
     path = tmp_path / f"checked_{kind}.py"
