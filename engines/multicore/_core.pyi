@@ -58,8 +58,10 @@ CACHE_LINE: int = 128
 
 STATE_UNIT: int = 8
 
+HANDOVERS: list = ['direct', 'ring']
+
 class DgsRun(Run):
-    def __init__(self, settings: RunSettings, *, max_outputs_per_event: int, itemsizes: Sequence[int], gather: bool = True) -> None: ...
+    def __init__(self, settings: RunSettings, *, max_outputs_per_event: int, itemsizes: Sequence[int], gather: bool = True, handover: str = 'direct') -> None: ...
 
     def add_stream(self, ts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], tag: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, payload: Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)] | None], heartbeats: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], owner: int, due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, heartbeat_due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> int: ...
 

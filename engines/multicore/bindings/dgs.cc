@@ -89,15 +89,18 @@ void add_lane(DgsRun& run, std::int32_t mailbox, std::int32_t stream, Address ke
 void bind_dgs(nb::module_& m) {
   m.attr("CACHE_LINE") = kCacheLine;
   m.attr("STATE_UNIT") = kStateUnit;
+  m.attr("HANDOVERS") = list_of(kHandovers);
   nb::class_<DgsRun, Run>(m, "DgsRun")
       .def(
           "__init__",
           [](DgsRun* self, const RunSettings& settings, std::int64_t max_outputs_per_event,
-             std::vector<std::int32_t> itemsizes, bool gather) {
+             std::vector<std::int32_t> itemsizes, bool gather, const std::string& handover) {
             const auto how = gather ? DgsOptions::Gather::kQuicker : DgsOptions::Gather::kNever;
-            new (self) DgsRun({settings, max_outputs_per_event, std::move(itemsizes), how});
+            new (self) DgsRun({settings, max_outputs_per_event, std::move(itemsizes), how,
+                              index_of("handover", kHandovers, handover) == 0});
           },
-          "settings"_a, nb::kw_only(), "max_outputs_per_event"_a, "itemsizes"_a, "gather"_a = true)
+          "settings"_a, nb::kw_only(), "max_outputs_per_event"_a, "itemsizes"_a, "gather"_a = true,
+          "handover"_a = std::string(kHandovers.front()))
       .def("add_stream", &add_stream, "ts"_a.noconvert(), "tag"_a.none().noconvert(), "payload"_a,
            "heartbeats"_a.noconvert(), "owner"_a, "due"_a.none().noconvert() = nb::none(),
            "heartbeat_due"_a.none().noconvert() = nb::none())

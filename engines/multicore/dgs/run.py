@@ -56,12 +56,14 @@ class DgsRun(CoreRun):
         except PlanError as error:
             raise EngineError(str(error)) from error
         self._plan_text = plan_text(self.plan)
+        chosen = options or DgsOptions()
         with set_up():
             self._core = _core.DgsRun(
                 settings.for_core(program.output, most_rows=_most_rows(program, data.events)),
                 max_outputs_per_event=program.max_outputs_per_event,
                 itemsizes=itemsizes(program.output),
-                gather=(options or DgsOptions()).gather,
+                gather=chosen.gather,
+                handover=chosen.handover,
             )
             self._kernels = Kernels(program)
             Wiring(self._core, self.plan, data, self._kernels, settings.load).build()

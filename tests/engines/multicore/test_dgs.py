@@ -1,6 +1,7 @@
 """The multicore engine equals every oracle at any worker count, batch size and ring size."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import psutil
@@ -50,8 +51,9 @@ def generated(name, events, seed=3, **given):
     return Input(alphabet=alphabet, streams=tuple(streams))
 
 
-def answer_of(found, data, plan=None, **given):
-    run = DgsRun(found.program, data, RunSettings(**given), plan=plan)
+def answer_of(found, data, plan=None, handover="direct", **given):
+    options = DgsOptions(handover=handover)
+    run = DgsRun(found.program, data, RunSettings(**given), options, plan=plan)
     try:
         measured = run.run()
         assert measured.events == data.events
@@ -88,8 +90,8 @@ def test_generated_input_gives_one_answer_at_any_parallelism(name, workers):
     found = workload(name)
     data = generated(name, 60_000, streams=3)
     expected = found.oracle(data)
-    for batch in (1, 64, 100_000):
-        answer = answer_of(found, data, workers=workers, batch=batch)
+    for batch, handover in product((1, 64, 100_000), ("direct", "ring")):
+        answer = answer_of(found, data, workers=workers, batch=batch, handover=handover)
         difference = compare(expected, answer, found.output)
         assert difference.equal, difference.render()
 

@@ -44,6 +44,7 @@ def test_options_are_refused_in_the_same_words(variant):
     ("variant", "option", "names"),
     [
         ("vsn", "tuple_buffer", _core.TUPLE_BUFFERS),
+        ("dgs", "handover", _core.HANDOVERS),
         ("ordered", "scheduler", _core.SCHEDULERS),
         ("ordered", "worklist", _core.WORKLISTS),
         ("ordered", "reordering", _core.REORDERINGS),

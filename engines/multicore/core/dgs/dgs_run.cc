@@ -76,6 +76,11 @@ void DgsRun::prepare() {
       lane.share = 1.0 / static_cast<double>(lane.source->ring.readers());
       if (lane.owner_worker < 0) continue;
       Worker& owner = workers_[static_cast<std::size_t>(lane.owner_worker)];
+      if (is_direct(lane, entry.worker)) {
+        lane.direct = options_.batch;
+        std::erase_if(owner.sources, [&lane](const Worker::Owned& owned) { return owned.source == lane.source; });
+        continue;
+      }
       for (Worker::Owned& owned : owner.sources) {
         if (owned.source != lane.source) continue;
         if (entry.worker == lane.owner_worker) {
@@ -86,6 +91,10 @@ void DgsRun::prepare() {
       }
     }
   }
+}
+
+bool DgsRun::is_direct(const Lane& lane, std::int32_t worker) const noexcept {
+  return options_.direct && lane.owner_worker == worker && lane.source->ring.readers() == 1;
 }
 
 void DgsRun::reserve() {

@@ -12,10 +12,14 @@
 #include "dgs/places.h"
 #include "run/cacheline.h"
 #include "run/fast_clock.h"
+#include "run/names.h"
 #include "run/parker.h"
 #include "run/run.h"
 
 namespace lab {
+
+// By `DgsOptions::direct`, false last.
+inline constexpr Names<2> kHandovers = {"direct", "ring"};
 
 struct DgsOptions : RunSettings {
   std::int64_t max_outputs_per_event = 1;
@@ -23,6 +27,7 @@ struct DgsOptions : RunSettings {
   // At full speed: the first worker may do the work of all where that is quicker (dgs/gathering.h). `kAlways`,
   // `kInTurn`: for tests.
   enum class Gather { kNever, kQuicker, kAlways, kInTurn } gather = Gather::kQuicker;
+  bool direct = true;  // at full speed: lanes without a ring, where nobody else reads the stream (dgs/mailbox.h)
 };
 
 class DgsRun final : public Run {
@@ -72,6 +77,7 @@ class DgsRun final : public Run {
   std::vector<const OutputBuffer*> outputs() const override;
   void count(Counts& into) const override;
   std::vector<std::int32_t> readers_of(std::size_t stream) const override;
+  bool is_direct(const Lane& lane, std::int32_t worker) const noexcept;
   void reserve();
   bool step(std::int32_t index);
   bool work_for_all();

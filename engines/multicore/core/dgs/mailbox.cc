@@ -13,6 +13,10 @@ constexpr std::int64_t kSyncSampling = 8;
 // the outputs of the first of them come later.
 constexpr std::int64_t kTogether = 1024;
 
+// Events that a direct lane takes at once at most, where calls are shorter; so many share a reading of the clock, and
+// by so many is an event of another lane kept waiting: a few microseconds of work.
+constexpr std::int64_t kBurst = 256;
+
 // Room for `events`, or for a good part of a chunk: little room would cut a run into tiny calls.
 std::int64_t room_for(std::int64_t events, std::int64_t max_outputs_per_event, std::int64_t chunk_rows) noexcept {
   const std::int64_t part = chunk_rows / 4;
@@ -131,10 +135,34 @@ bool Mailbox::step(std::span<Parker> parkers) {
     order(*first, parkers);
     progress = true;
   }
+  if (!progress) unstamped_ = 0;
   return progress;
 }
 
+// A direct lane's horizon is exact: its next event is there to be looked at.
+bool Mailbox::look_ahead(Lane& lane) noexcept {
+  if (lane.next < lane.end || lane.bound_ts == kEndOfTime) return false;
+  const std::span<const std::int64_t> ts = lane.source->stream().ts;
+  const auto n = static_cast<std::int64_t>(ts.size());
+  const std::int64_t most = std::max(lane.direct, kBurst);
+  lane.end = n - lane.next <= most ? n : lane.next + most;
+  lane.bound_ts = lane.end == n ? kEndOfTime : ts[static_cast<std::size_t>(lane.end)];
+  __builtin_prefetch(ts.data() + std::min(n - lane.end, most) + lane.end - 1);  // what is looked at next
+  return true;
+}
+
+// When direct lanes took `events`: the clock's latest reading, which is so many events old at most.
+std::int64_t Mailbox::stamp(std::int64_t events) noexcept {
+  if (unstamped_ <= 0) {
+    recorder_.tick();
+    unstamped_ = kBurst;
+  }
+  unstamped_ -= events;
+  return recorder_.now();
+}
+
 bool Mailbox::refresh(Lane& lane, std::span<Parker> parkers) {
+  if (lane.direct != 0) return look_ahead(lane);
   const std::uint64_t published = lane.source->ring.published();
   if (published == lane.seen) return false;
   const Block& last = lane.source->ring.at(published - 1);
@@ -180,6 +208,7 @@ bool Mailbox::run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> pa
   set_limit(lane, horizon);
   const std::int64_t limit = lane.order_tree != nullptr ? std::min(lane.limit, lane.ordering) : lane.limit;
   if (lane.next >= limit) return false;
+  if (lane.direct != 0) process_directly(lane, limit);
   while (lane.together && lane.next < limit) process(lane, std::min(limit, lane.next + kTogether), 0);
   while (lane.next < limit) {
     const Block& block = lane.source->ring.at(lane.block);
@@ -216,6 +245,27 @@ void Mailbox::process(Lane& lane, std::int64_t end, std::int64_t stamp_ns) {
   }
 }
 
+void Mailbox::process_directly(Lane& lane, std::int64_t end) {
+  const StreamView& stream = lane.source->stream();
+  const std::int64_t room = room_for(lane.direct, max_outputs_per_event, out_.chunk_rows());
+  latest_stamp_ = std::max(latest_stamp_, stamp(end - lane.next));
+  while (lane.next < end) {
+    const std::int64_t begin = lane.next;
+    const std::int64_t call_end = std::min(end, begin + lane.direct);
+    const std::int64_t stamp_ns = recorder_.now();
+    Emit* emit = out_.open(room);
+    lane.next = lane.run(lane.state, lane.slots, stream.columns.data(), begin, call_end, emit);
+    if (lane.next <= begin || lane.next > call_end) kernel_failed("update");
+    ++counters_.kernel_calls;
+    const std::int64_t outputs = out_.close(id_, stream.index, begin, fresh_);
+    if (outputs == 0) continue;
+    fresh_ = false;
+    recorder_.tick();
+    recorder_.output(stamp_ns, outputs);
+  }
+  latest_stamp_ = std::max(latest_stamp_, recorder_.now());
+}
+
 void Mailbox::record_each(const StreamView& stream, std::int64_t begin, std::int64_t end, const Emit& emit,
                           std::int64_t outputs, std::int64_t taken_ns) noexcept {
   // An output carries the timestamp of the event that caused it, so a merge by timestamp finds its due time; of
@@ -240,11 +290,14 @@ void Mailbox::order(Lane& lane, std::span<Parker> parkers) {
   const std::int32_t owner = lane.order_node[tag];
   const Tree& tree = forest_.tree(tree_index);
   const std::int32_t leaf = leaf_of_tree[static_cast<std::size_t>(tree_index)];
-  while (lane.ordering >= lane.source->ring.at(lane.block).end) ++lane.block;
+  if (lane.direct == 0) {
+    while (lane.ordering >= lane.source->ring.at(lane.block).end) ++lane.block;
+  }
   const bool scheduled = !lane.source->stream().due.empty();
   const std::int64_t taken_ns = scheduled ? recorder_.tick() : 0;
-  latest_stamp_ = std::max(latest_stamp_, scheduled ? due_ns(lane.source->stream(), lane.ordering)
-                                                    : lane.source->ring.at(lane.block).stamp_ns);
+  latest_stamp_ = std::max(latest_stamp_, scheduled         ? due_ns(lane.source->stream(), lane.ordering)
+                                          : lane.direct != 0 ? stamp(1)
+                                                             : lane.source->ring.at(lane.block).stamp_ns);
   lane.next = lane.ordering;
 
   if (owner == leaf) {
@@ -292,6 +345,11 @@ void Mailbox::apply(Lane& lane, std::int32_t state_type, void* state, std::int64
 void Mailbox::give_back(Lane& lane, std::span<Parker> parkers) {
   recorder_.consumed(static_cast<double>(lane.next - lane.counted) * lane.share);
   counters_.events += lane.next - lane.counted;
+  if (lane.direct != 0) {
+    recorder_.emitted(lane.next - lane.counted);
+    lane.counted = lane.next;
+    return;
+  }
   lane.counted = lane.next;
   while (lane.block < lane.seen && lane.source->ring.at(lane.block).end <= lane.next) ++lane.block;
   if (lane.block == lane.advanced) return;

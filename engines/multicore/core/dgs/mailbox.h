@@ -9,6 +9,10 @@
 // leaf owns it, else on the joined state of the tree. Events behind the horizon wait in their ring: nothing is
 // copied. A mailbox that waits for others in a synchronization processes nothing, so trees that must not delay
 // each other belong in different mailboxes.
+//
+// A lane is *direct* where nobody else reads its stream and its own worker would publish it: it has no ring, and takes
+// events from the columns, a burst at a time, with one reading of the clock a burst. What that promises of single events:
+// docs/decisions/0018-direct-handover.md.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -34,6 +38,7 @@ struct Lane {
   std::size_t reader = 0;
   std::int32_t owner_worker = 0;  // who pumps the source; -1: the generator
   bool together = false;          // blocks that wait may be processed in one call; see `kTogether`
+  std::int64_t direct = 0;        // events of a call at most, from the columns; 0: blocks from the source's ring
   double share = 1;               // of an event that this lane accounts for: 1 / readers of the stream
 
   // Kernel for runs; null when the lane has ordering events only.
@@ -48,7 +53,7 @@ struct Lane {
   std::vector<RunKernel> update;             // by state type: processes one ordering event on one state
 
   // Progress; the worker's own.
-  std::uint64_t block = 0;       // ring index of the block that holds `next`
+  std::uint64_t block = 0;       // ring index of the block that holds `next`; a direct lane has none
   std::uint64_t seen = 0;        // blocks known to be published
   std::uint64_t advanced = 0;    // blocks given back to the source
   std::int64_t next = 0;         // first event not processed
@@ -91,10 +96,13 @@ class alignas(kCacheLine) Mailbox {
 
  private:
   bool refresh(Lane& lane, std::span<Parker> parkers);
+  static bool look_ahead(Lane& lane) noexcept;
+  std::int64_t stamp(std::int64_t events) noexcept;
   void find_ordering(Lane& lane) const noexcept;
   bool run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> parkers);
   static void set_limit(Lane& lane, const EventKey& horizon) noexcept;
   void process(Lane& lane, std::int64_t end, std::int64_t stamp_ns);
+  void process_directly(Lane& lane, std::int64_t end);
   void order(Lane& lane, std::span<Parker> parkers);
   std::int64_t due_ns(const StreamView& stream, std::int64_t event) const noexcept;
   void apply(Lane& lane, std::int32_t state_type, void* state, std::int64_t latest_stamp, std::int64_t taken_ns);
@@ -115,6 +123,7 @@ class alignas(kCacheLine) Mailbox {
   std::int32_t parked_tree_ = -1;
   std::int64_t latest_stamp_ = 0;  // of all events processed so far: when due, or at full speed when published
   bool fresh_ = true;              // an ordering event has passed since the last output; see OutputBuffer::close
+  std::int64_t unstamped_ = 0;     // events that direct lanes may take before the clock is read again
 };
 
 }  // namespace lab

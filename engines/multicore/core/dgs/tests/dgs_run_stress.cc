@@ -25,6 +25,7 @@ int main() {
     using Gather = lab::DgsOptions::Gather;
     options.gather = std::array{Gather::kNever, Gather::kQuicker, Gather::kAlways, Gather::kInTurn}[
         static_cast<std::size_t>(pick(0, 3))];
+    options.direct = pick(0, 3) != 0;
     const bool scheduled = pick(0, 2) == 0;
     lab::test::Schedule when;
     if (scheduled) {

@@ -1,6 +1,10 @@
 // Whole runs with small inputs: every worker count and batch size gives the sequential answer.
 #include "dgs/dgs_run.h"
 
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
 #include "check.h"
 #include "dgs/tests/keyed_sum.h"
 
@@ -26,11 +30,15 @@ void every_shape_gives_the_sequential_answer() {
     const auto wanted = lab::test::oracle(streams, 3);
     for (const std::int32_t workers : {1, 2, 3, 4, 8}) {
       for (const std::int64_t batch : {1, 7, 1000}) {
-        KeyedSumRun run(streams, 3, options(workers, batch, 2));
-        CHECK(run.run() == wanted);
-        std::int64_t events = 0;
-        for (const Events& stream : streams) events += static_cast<std::int64_t>(stream.ts.size());
-        CHECK_EQ(run.runtime().events(), events);
+        for (const bool direct : {false, true}) {
+          lab::DgsOptions how = options(workers, batch, 2);
+          how.direct = direct;
+          KeyedSumRun run(streams, 3, how);
+          CHECK(run.run() == wanted);
+          std::int64_t events = 0;
+          for (const Events& stream : streams) events += static_cast<std::int64_t>(stream.ts.size());
+          CHECK_EQ(run.runtime().events(), events);
+        }
       }
     }
   }
@@ -70,6 +78,44 @@ void ties_within_mixed_streams_keep_their_order() {
     }
     KeyedSumRun run(streams, 2, options(2, 1 + round * 3, 4));
     CHECK(run.run() == lab::test::oracle(streams, 2));
+  }
+}
+
+// A direct lane is called for at most a batch of events at once, and takes no more than a burst before the others get
+// their turn: outputs of two independent streams appear at most so far apart.
+void direct_lanes_take_turns_in_bursts() {
+  constexpr std::int64_t kEvents = 2000;
+  constexpr std::int64_t kMost = 256;
+  std::vector<Events> streams(2);
+  for (Events& e : streams) {
+    for (std::int64_t i = 0; i < kEvents; ++i) {
+      e.ts.push_back(i);
+      e.tag.push_back(0);
+      e.value.push_back(1);
+    }
+  }
+  static std::int64_t longest = 0;
+  static std::int64_t apart = 0;
+  static std::array<std::int64_t, 2> taken{};
+  static std::array<const void*, 2> column{};
+  for (const std::int64_t batch : {1, 7}) {
+    longest = apart = 0;
+    taken = {};
+    column = {streams[0].ts.data(), streams[1].ts.data()};
+    KeyedSumRun run(streams, 1, options(1, batch, 2));
+    for (lab::Lane& lane : run.runtime().mailbox(0).lanes) {
+      lane.run = [](void*, const std::int32_t*, const void* const* columns, std::int64_t begin, std::int64_t end,
+                    lab::Emit*) -> std::int64_t {
+        longest = std::max(longest, end - begin);
+        taken[columns[0] == column[0] ? 0 : 1] += end - begin;
+        apart = std::max(apart, std::abs(taken[0] - taken[1]));
+        return end;
+      };
+    }
+    CHECK(run.run().empty());
+    CHECK_EQ(taken[0] + taken[1], 2 * kEvents);
+    CHECK_EQ(longest, batch);
+    CHECK(apart <= kMost);
   }
 }
 
@@ -139,6 +185,7 @@ int main() {
   ties_go_by_stream();
   runtime_that_never_runs_is_torn_down();
   ties_within_mixed_streams_keep_their_order();
+  direct_lanes_take_turns_in_bursts();
   timestamps_may_be_far_apart();
   an_update_that_raises_ends_the_run_with_an_error();
   bad_options_and_streams_are_refused();

@@ -227,6 +227,9 @@ class KeyedSumRun {
     }
     for (std::int32_t s = 0; s < static_cast<std::int32_t>(streams_.size()); ++s) {
       const bool mine = s % leaves_ == leaf;
+      const std::vector<std::int32_t>& tags = streams_[static_cast<std::size_t>(s)].tag;
+      const bool reads = std::any_of(tags.begin(), tags.end(), [](std::int32_t tag) { return tag % 2 == 1; });
+      if (!mine && !reads) continue;  // nothing for this leaf, nor for a node above it
       slots_.emplace_back();
       order_tree_.emplace_back();
       order_node_.emplace_back();
@@ -239,8 +242,10 @@ class KeyedSumRun {
       lane.run = mine ? &KeyedSum::run : nullptr;
       lane.slots = slots_.back().data();
       lane.state = states;
-      lane.order_tree = order_tree_.back().data();
-      lane.order_node = order_node_.back().data();
+      if (reads) {
+        lane.order_tree = order_tree_.back().data();
+        lane.order_node = order_node_.back().data();
+      }
       lane.update = {&KeyedSum::run};
       runtime_.add_lane(index, s, std::move(lane));
     }
