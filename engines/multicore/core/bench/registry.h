@@ -12,6 +12,7 @@ extern const Bench recorder_output;       // run/bench/recorder_bench.cc
 extern const Bench forest_synchronize;    // dgs/bench/forest_bench.cc
 extern const Bench mailbox_long_runs;     // dgs/bench/mailbox_bench.cc
 extern const Bench mailbox_batch_1;
+extern const Bench mailbox_direct;
 extern const Bench mailbox_synchronize;
 extern const Bench output_append;         // run/bench/sink_bench.cc
 extern const Bench output_merge;

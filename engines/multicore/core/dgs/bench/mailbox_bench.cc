@@ -111,8 +111,9 @@ struct Worker {
     forest.place(0, leaf, state.data());
   }
 
-  void read(Source& source, bool values) {
+  void read(Source& source, bool values, std::int64_t direct) {
     Lane lane;
+    lane.direct = direct;
     lane.source = &source;
     lane.reader = source.ring.add_reader();
     lane.owner_worker = -1;
@@ -139,8 +140,8 @@ TreeTemplate shape(std::int32_t leaves) {
   return result;
 }
 
-// `leaves` 1: readings are the leaf's own; 2: the two leaves synchronize at each.
-std::int64_t run(std::int64_t n, std::int64_t batch, std::int32_t leaves) {
+// `leaves` 1: readings are the leaf's own; 2: the two leaves synchronize at each. `direct`: without rings; one leaf only.
+std::int64_t run(std::int64_t n, std::int64_t batch, std::int32_t leaves, bool direct = false) {
   std::vector<Events> events;
   for (std::int32_t s = 0; s < leaves; ++s) events.push_back(values(n, s, leaves));
   events.push_back(readings(n));
@@ -156,8 +157,8 @@ std::int64_t run(std::int64_t n, std::int64_t batch, std::int32_t leaves) {
   std::vector<Parker> parkers(static_cast<std::size_t>(leaves));
   for (std::int32_t w = 0; w < leaves; ++w) {
     workers.push_back(std::make_unique<Worker>(w, forest, leaves == 1 ? 0 : w + 1));
-    workers.back()->read(*sources[static_cast<std::size_t>(w)], true);
-    workers.back()->read(*sources.back(), false);
+    workers.back()->read(*sources[static_cast<std::size_t>(w)], true, direct ? batch : 0);
+    workers.back()->read(*sources.back(), false, direct ? batch : 0);
   }
   const std::int64_t zero = 0;
   forest.initialise(0, std::as_bytes(std::span(&zero, 1)));
@@ -165,7 +166,9 @@ std::int64_t run(std::int64_t n, std::int64_t batch, std::int32_t leaves) {
   measured([&] {
     for (bool more = true; more;) {
       more = false;
-      for (const auto& source : sources) source->pump();
+      if (!direct) {
+        for (const auto& source : sources) source->pump();
+      }
       for (const auto& worker : workers) {
         worker->mailbox.step(parkers);
         more |= !worker->mailbox.finished();
@@ -203,6 +206,7 @@ std::int64_t expected(std::int64_t n) {
 
 std::int64_t run_long(std::int64_t n) { return run(n, 4096, 1); }
 std::int64_t run_single(std::int64_t n) { return run(n, 1, 1); }
+std::int64_t run_direct(std::int64_t n) { return run(n, 1, 1, true); }
 std::int64_t run_two_leaves(std::int64_t n) { return run(n, 64, 2); }
 
 }  // namespace
@@ -210,6 +214,8 @@ std::int64_t run_two_leaves(std::int64_t n) { return run(n, 64, 2); }
 const Bench mailbox_long_runs{"mailbox_long_runs", "values, 4,096 a block, a reading every 25", 1'000'000, &run_long,
                               &expected};
 const Bench mailbox_batch_1{"mailbox_batch_1", "values, 1 a block, a reading every 25", 100'000, &run_single, &expected};
+const Bench mailbox_direct{"mailbox_direct", "values, one by one from the columns, a reading every 25", 100'000, &run_direct,
+                           &expected};
 const Bench mailbox_synchronize{"mailbox_synchronize", "values, 64 a block, two leaves meet every 25", 1'000'000,
                                 &run_two_leaves, &expected};
 
