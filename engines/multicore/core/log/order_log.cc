@@ -24,6 +24,7 @@ std::size_t ring_size(std::int64_t wanted, const char* name) {
 
 OrderLog::OrderLog(const LogOptions& options)
     : options_(options),
+      merger_(options.interleaved),
       rows_(static_cast<std::size_t>(kMaxLogSources)),
       lines_(static_cast<std::size_t>(kMaxLogSources)),
       entries_(ring_size(options.entries, "entries")),

@@ -19,6 +19,12 @@ constexpr std::int64_t kShortRun = 4;
 constexpr std::int64_t kLongRun = 12;
 constexpr std::int64_t kObservedRuns = 32;
 
+constexpr auto kSources = [] {
+  std::array<std::uint8_t, static_cast<std::size_t>(kMaxLogSources)> sources{};
+  for (std::size_t i = 0; i < sources.size(); ++i) sources[i] = static_cast<std::uint8_t>(i);
+  return sources;
+}();
+
 // The lowest of up to 2^kLevels packed keys. Knuth, TAOCP vol. 3, 5.4.1.
 template <unsigned kLevels>
 class LoserTree {
@@ -233,19 +239,6 @@ std::size_t RunMerger::tree(LogRun* out, std::size_t capacity, std::int64_t max_
   return runs;
 }
 
-std::size_t RunMerger::interleave(std::uint8_t* out, std::size_t capacity) noexcept {
-  if (capacity == 0) return 0;
-  if (count_ == 2) return interleave_two(out, capacity);
-  if (!set_horizon()) return 0;
-  switch (std::bit_width(static_cast<std::size_t>(count_) - 1)) {
-    case 2: return interleave_tree<2>(out, capacity);
-    case 3: return interleave_tree<3>(out, capacity);
-    case 4: return interleave_tree<4>(out, capacity);
-    case 5: return interleave_tree<5>(out, capacity);
-    default: return interleave_tree<6>(out, capacity);
-  }
-}
-
 // The first row of an input that is not ready, at most `input.end`.
 std::int64_t RunMerger::ready_end(std::size_t place) const noexcept {
   const Input& input = inputs_[place];
@@ -263,7 +256,23 @@ std::int64_t RunMerger::ready_end(std::size_t place) const noexcept {
   return high;
 }
 
-// The horizon decides beforehand how far each of the two goes: within the loop nothing is looked up but the rows.
+// The horizon decides beforehand how far each source goes: within the merge nothing is looked up but the rows.
+std::size_t RunMerger::interleave(std::uint8_t* out, std::size_t capacity) noexcept {
+  if (count_ == 2) return interleave_two(out, capacity);
+  const auto count = static_cast<std::size_t>(count_);
+  const std::span<SortedRows> rows = interleaver_->inputs(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Input& input = inputs_[i];
+    rows[i] = {input.ts, &kSources[static_cast<std::size_t>(input.source)], input.mask, 0, input.next, ready_end(i)};
+  }
+  const std::size_t done = interleaver_->merge(out, capacity);
+  for (std::size_t i = 0; i < count; ++i) inputs_[i].next = rows[i].next;
+  observe(out, done);
+  return done;
+}
+
+// Here the processor guesses which comes next: 0.6 ns a row where they alternate, 3 ns in random order, where the
+// interleaver takes 2 ns in any.
 std::size_t RunMerger::interleave_two(std::uint8_t* out, std::size_t capacity) noexcept {
   Input& a = inputs_[0];
   Input& b = inputs_[1];
@@ -295,21 +304,6 @@ std::size_t RunMerger::interleave_two(std::uint8_t* out, std::size_t capacity) n
   done += static_cast<std::size_t>(of_a + of_b);
   a.next = i + of_a;
   b.next = j + of_b;
-  observe(out, done);
-  return done;
-}
-
-template <unsigned kLevels>
-std::size_t RunMerger::interleave_tree(std::uint8_t* out, std::size_t capacity) noexcept {
-  LoserTree<kLevels> lowest(static_cast<std::size_t>(count_), [this](std::size_t place) { return head(place); });
-  std::size_t done = 0;
-  for (; lowest.lowest() <= limit_ && done < capacity; ++done) {
-    const auto place = static_cast<std::size_t>(lowest.lowest() & kPlaceMask);
-    Input& input = inputs_[place];
-    out[done] = static_cast<std::uint8_t>(input.source);
-    ++input.next;
-    lowest.replace(place, head(place));
-  }
   observe(out, done);
   return done;
 }

@@ -8,15 +8,17 @@
 // Keys are packed, (ts - base) << 6 | place, so that a tie is broken by the comparison itself; `base` is the lowest
 // timestamp at hand, which leaves 58 bits for the distance; rows further ahead wait for a later base.
 // Long runs are found by galloping (one search per run), short ones by a loser tree without branches (log2 k
-// minima per row), or for two sources by comparing heads; the observed run length chooses.
+// minima per row); the observed run length chooses. Where rows are interleaved, runs play no part (log/interleaver.h).
 #pragma once
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstddef>
 #include <limits>
+#include <memory>
 
 #include "run/cacheline.h"
+#include "log/interleaver.h"
 #include "log/tuple_buffer.h"
 
 namespace lab {
@@ -33,6 +35,8 @@ struct alignas(kCacheLine) SourceLine {
 
 class RunMerger {
  public:
+  explicit RunMerger(bool interleaved = false) : interleaver_(interleaved ? std::make_unique<Interleaver>() : nullptr) {}
+
   // `line` and `rows` must outlive the source. Holder of the flag.
   void add(int source, const SourceLine* line, const LogColumns* rows) noexcept;
 
@@ -43,7 +47,8 @@ class RunMerger {
   // the number of runs; 0: no more is ready (or no capacity). Call until 0 before the next `gather`.
   std::size_t merge(LogRun* out, std::size_t capacity, std::int64_t max_rows) noexcept;
 
-  // As `merge`, but writes the source of each row, at most `capacity` of them, and returns how many. For short runs.
+  // As `merge`, but writes the source of each row, at most `capacity` of them, and returns how many. For short runs, of a
+  // merger that is made for it.
   std::size_t interleave(std::uint8_t* out, std::size_t capacity) noexcept;
 
   // Whether the last runs were short, of more than one source.
@@ -80,12 +85,11 @@ class RunMerger {
   std::size_t tree(LogRun* out, std::size_t capacity, std::int64_t max_rows) noexcept;
   std::int64_t ready_end(std::size_t place) const noexcept;
   std::size_t interleave_two(std::uint8_t* out, std::size_t capacity) noexcept;
-  template <unsigned kLevels>
-  std::size_t interleave_tree(std::uint8_t* out, std::size_t capacity) noexcept;
   void observe(const std::uint8_t* places, std::size_t count) noexcept;
 
   std::array<Input, static_cast<std::size_t>(kMaxLogSources)> inputs_;  // the first count_, ascending by source
   std::array<std::int64_t, static_cast<std::size_t>(kMaxLogSources)> through_{};  // rows of sources that are through
+  std::unique_ptr<Interleaver> interleaver_;
   int count_ = 0;
   std::int64_t horizon_ts_ = std::numeric_limits<std::int64_t>::min();
   std::size_t horizon_place_ = 0;
