@@ -22,7 +22,7 @@ def write_dataset(data: Input, workload: str, folder: Path) -> Dataset:
             columns["tag"] = stream.tag
         columns |= stream.payload
         dtypes = {name: type_of(values) for name, values in columns.items()}
-        written = write_stream(folder, stream.name, stream.kinds, dtypes, [columns])
+        written = write_stream(folder, stream.name, stream.kinds, dtypes, [columns], data.alphabet)
         (folder / f"{stream.name}.done").unlink(missing_ok=True)
         heartbeats = tuple(int(value) for value in stream.heartbeats)
         streams.append(replace(written, heartbeats=heartbeats))

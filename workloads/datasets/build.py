@@ -171,4 +171,6 @@ class _Task:
                 end = min(begin + BLOCK_ROWS, spec.events)
                 yield workload.generate(self.params, self.seed, self.specs, index, begin, end)
 
-        return asdict(write_stream(Path(self.folder), spec.name, kinds, dtypes, blocks()))
+        alphabet = Alphabet(kinds=workload.program.kinds, keys=workload.keys(self.params))
+        folder = Path(self.folder)
+        return asdict(write_stream(folder, spec.name, kinds, dtypes, blocks(), alphabet))

@@ -17,7 +17,7 @@ from workloads.datasets.arrow import Column, arrow_array, arrow_type, column_of
 from workloads.datasets.errors import DamagedError, DatasetError
 from workloads.datasets.manifest import WrittenStream
 from workloads.datasets.progress import report
-from workloads.model import Block, ColumnType, ListColumn, ListType
+from workloads.model import Alphabet, Block, ColumnType, ListColumn, ListType
 
 ROWS_PER_GROUP = 1 << 20
 """16 MiB of two int64 columns: small beside any memory, large beside the cost of a group."""
@@ -29,6 +29,7 @@ def write_stream(
     kinds: tuple[int, ...],
     dtypes: Mapping[str, ColumnType],
     blocks: Iterable[Block],
+    alphabet: Alphabet,
 ) -> WrittenStream:
     """Write blocks of columns to `<name>.parquet` in `folder`; read them back for the record.
 
@@ -36,7 +37,8 @@ def write_stream(
     of one row group and one block. Reports rows to `<name>.done`.
 
     Raises:
-        DatasetError: the timestamps of the blocks go down.
+        DatasetError: the timestamps of the blocks go down, or a tag is outside of the alphabet or
+            of another kind than the stream's.
     """
     import pyarrow as pa  # heavy
     import pyarrow.parquet as pq
@@ -60,6 +62,12 @@ def write_stream(
                     "before that of the row before it"
                 )
             latest = ts[-1]
+            if "tag" in group:
+                tags = group["tag"]
+                assert not isinstance(tags, ListColumn)
+                wrong = alphabet.wrong_tag(tags, kinds, first_row=rows)
+                if wrong is not None:
+                    raise DatasetError(f"stream {name}: {wrong}")
             arrays = [arrow_array(group[column]) for column in dtypes]
             table = pa.Table.from_arrays(arrays, schema=schema)
             writer.write_table(table, row_group_size=ROWS_PER_GROUP)

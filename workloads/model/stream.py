@@ -87,11 +87,27 @@ class Input:
     Attributes:
         until_ts: set for an input that is cut off: every event before this time is in it, so that
             time is known to have passed up to the instant before; None: up to the last event.
+
+    Raises:
+        ModelError: a tag is outside of the alphabet, or of a kind that its stream does not carry.
     """
 
     alphabet: Alphabet
     streams: tuple[Stream, ...]
     until_ts: int | None = None
+
+    def __post_init__(self) -> None:
+        n = len(self.alphabet.kinds)
+        for stream in self.streams:
+            if not all(0 <= kind < n for kind in stream.kinds):
+                raise ModelError(
+                    f"stream {stream.name} has kinds {stream.kinds}; the alphabet has {n}, from 0"
+                )
+            if stream.tag is None:
+                continue
+            wrong = self.alphabet.wrong_tag(stream.tag, stream.kinds)
+            if wrong is not None:
+                raise ModelError(f"stream {stream.name}: {wrong}")
 
     @property
     def events(self) -> int:

@@ -5,10 +5,17 @@ and in memory it is one int32, `kind + n_kinds * key`, so that both parts are on
 Programs without keys use key 0 only.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from workloads.model.errors import ModelError
+
+_CHUNK = 1 << 20
+"""Tags looked at at a time: what is made of them stays in the caches."""
 
 
 class Tag(NamedTuple):
@@ -42,3 +49,43 @@ class Alphabet:
     def decode(self, code: int) -> Tag:
         """Return the tag that the integer in the `tag` column stands for."""
         return Tag(code % len(self.kinds), code // len(self.kinds))
+
+    def wrong_tag(
+        self, tags: npt.NDArray[np.int32], kinds: Collection[int], *, first_row: int = 0
+    ) -> str | None:
+        """Return which of the tags of a stream with these kinds is none of its own, or None.
+
+        What reads a tag takes it for a place in a table of so many: it must have been here.
+
+        Args:
+            tags: rows of a tag column.
+            kinds: those that may occur in the stream.
+            first_row: number of the first of the rows.
+        """
+        n, least = len(self.kinds), 0
+        most = n * self.keys - 1
+        allowed = np.isin(np.arange(n), list(kinds))
+        for begin in range(0, len(tags), _CHUNK):
+            chunk = tags[begin : begin + _CHUNK]
+            wrong = np.empty(0, dtype=np.bool_)
+            if chunk.min() < least or chunk.max() > most:
+                wrong = (chunk < least) | (chunk > most)
+            elif not allowed.all():
+                wrong = ~allowed[chunk % n]
+            if wrong.any():
+                at = int(np.argmax(wrong))
+                return f"row {first_row + begin + at} has tag {self._wrong(int(chunk[at]), kinds)}"
+        return None
+
+    def _wrong(self, code: int, kinds: Collection[int]) -> str:
+        """Return a tag and what is wrong with it."""
+        n, most = len(self.kinds), len(self.kinds) * self.keys - 1
+        rule = f"a tag is the number of its kind ({', '.join(self.kinds)}) + {n} x its key"
+        if not 0 <= code <= most:
+            return f"{code}, and with {self.keys} keys there are the tags 0 to {most}; {rule}"
+        kind, key = self.decode(code)
+        carried = ", ".join(self.kinds[index] for index in kinds)
+        return (
+            f"{code}, which is kind {self.kinds[kind]} of key {key}, and the stream carries "
+            f"{carried} only; {rule}"
+        )

@@ -23,7 +23,9 @@ def publish(catalog: Catalog, name: str = "event_window") -> Dataset:
             if stream.tag is not None:
                 columns = {"ts": stream.ts, "tag": stream.tag, **stream.payload}
             types = {column: type_of(values) for column, values in columns.items()}
-            streams.append(write_stream(folder, stream.name, stream.kinds, types, [columns]))
+            streams.append(
+                write_stream(folder, stream.name, stream.kinds, types, [columns], data.alphabet)
+            )
         content = Content(
             workload=subject.input_name,
             alphabet=data.alphabet,

@@ -18,16 +18,17 @@ from workloads.model import Alphabet
 RECIPE = Recipe(
     workload="event_window", params={"streams": 2}, seed=1, events=9, generator_version=1
 )
+KINDS = Alphabet(kinds=("value", "barrier"))
 DTYPES = {"ts": np.dtype(np.int64), "value": np.dtype(np.int64)}
 
 
 def stage(folder: Path, values: list[int], source: str = "test") -> Content:
     block = {"ts": np.arange(len(values)), "value": np.array(values, dtype=np.int64)}
-    stream = write_stream(folder, "value-0", (0,), DTYPES, iter([block]))
+    stream = write_stream(folder, "value-0", (0,), DTYPES, iter([block]), KINDS)
     (folder / "value-0.done").unlink()
     return Content(
         workload="event_window",
-        alphabet=Alphabet(kinds=("value", "barrier")),
+        alphabet=KINDS,
         streams=(stream,),
         origin={"generator": "test", "params": {}, "seed": 1},
         source=source,
@@ -182,4 +183,4 @@ def test_blocks_out_of_order_are_refused(tmp_path: Path):
         {"ts": np.array([4]), "value": np.array([0])},
     ]
     with pytest.raises(DatasetError, match="row 2 has timestamp 4"):
-        write_stream(tmp_path, "value-0", (0,), DTYPES, iter(blocks))
+        write_stream(tmp_path, "value-0", (0,), DTYPES, iter(blocks), KINDS)

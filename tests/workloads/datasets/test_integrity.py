@@ -36,8 +36,11 @@ def publish(catalog: Catalog) -> Dataset:
         folder = staging / "dataset"
         folder.mkdir()
         ts = np.arange(500)
+        alphabet = Alphabet(kinds=("value", "barrier"))
         streams = tuple(
-            write_stream(folder, name, (kind,), DTYPES, [{"ts": at, "value": at * 7 % 1000}])
+            write_stream(
+                folder, name, (kind,), DTYPES, [{"ts": at, "value": at * 7 % 1000}], alphabet
+            )
             for kind, (name, at) in enumerate({"value-0": ts, "barrier": ts[9::10]}.items())
         )
         for done in folder.glob("*.done"):
@@ -46,7 +49,7 @@ def publish(catalog: Catalog) -> Dataset:
         pq.write_table(texts, folder / "pages.parquet")
         content = Content(
             workload="event_window",
-            alphabet=Alphabet(kinds=("value", "barrier")),
+            alphabet=alphabet,
             streams=streams,
             origin={"generator": "event_window", "params": {"streams": 1}, "seed": 1, "events": 9},
             source="test",

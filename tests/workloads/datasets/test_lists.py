@@ -42,7 +42,7 @@ def block(words: list[list[int]], first: int = 0) -> Block:
 
 def written(folder: Path, *blocks: Block) -> WrittenStream:
     folder.mkdir(parents=True, exist_ok=True)
-    return write_stream(folder, "tweet-0", (0,), TYPES, iter(blocks))
+    return write_stream(folder, "tweet-0", (0,), TYPES, iter(blocks), Alphabet(kinds=("tweet",)))
 
 
 def listed(folder: Path, record: WrittenStream) -> DatasetStream:

@@ -90,13 +90,14 @@ def _write(
     rows = Rows(folder=staging / "rows", types=numbered["types"], count=numbered["count"])
     entries = numbered["entries"]
     tables = kind.streams(options, entries)
+    alphabet = kind.alphabet(1 if kind.keys is None else entries[kind.keys])
     if reading.descents:
         on.order(rows.times, rows.order)
     with watch(progress, "writing streams", folder, 0):
-        written = on.run(StreamTask(tables, rows, folder), len(tables))
+        written = on.run(StreamTask(tables, rows, folder, alphabet), len(tables))
     return Content(
         workload=kind.workload,
-        alphabet=kind.alphabet(1 if kind.keys is None else entries[kind.keys]),
+        alphabet=alphabet,
         streams=tuple(map(record_of, written)),
         origin={
             "import": kind.name,

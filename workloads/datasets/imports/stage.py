@@ -20,6 +20,7 @@ from workloads.datasets.imports.registry import import_kind
 from workloads.datasets.imports.rows import BLOCK_ROWS, Rows, RowsWriter
 from workloads.datasets.progress import report
 from workloads.datasets.stream_file import write_stream
+from workloads.model import Alphabet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -197,14 +198,19 @@ class NumberTask:
 class StreamTask:
     """Writes the stream of its index."""
 
-    def __init__(self, tables: tuple[StreamTable, ...], rows: Rows, folder: Path) -> None:
-        self.tables, self.rows, self.folder = tables, rows, folder
+    def __init__(
+        self, tables: tuple[StreamTable, ...], rows: Rows, folder: Path, alphabet: Alphabet
+    ) -> None:
+        self.tables, self.rows, self.folder, self.alphabet = tables, rows, folder, alphabet
 
     def __call__(self, index: int) -> dict[str, Any]:
         """Return the fields of the `WrittenStream`."""
         table = self.tables[index]
         blocks = table.blocks(self.rows.blocks())
-        return asdict(write_stream(self.folder, table.name, table.kinds, table.dtypes, blocks))
+        written = write_stream(
+            self.folder, table.name, table.kinds, table.dtypes, blocks, self.alphabet
+        )
+        return asdict(written)
 
 
 def raw_block(folder: Path, index: int) -> Path:

@@ -110,10 +110,11 @@ def dataset_of(
         if reading.descents:
             _check_memory(reading.rows)
             InProcess().order(rows.times, rows.order)
-        written = _written(tables, rows, folder, progress)
+        alphabet = Alphabet(kinds=wanted.kinds, keys=keys.count)
+        written = _written(StreamTask(tables, rows, folder, alphabet), progress)
         content = Content(
             workload=name,
-            alphabet=Alphabet(kinds=wanted.kinds, keys=keys.count),
+            alphabet=alphabet,
             streams=tuple(map(record_of, written)),
             origin={
                 "import": "table",
@@ -218,14 +219,12 @@ def _tags(kind: int, kinds: int, keys: npt.NDArray[np.int32]) -> npt.NDArray[np.
     return (kind + kinds * keys.astype(np.int64)).astype(np.int32)
 
 
-def _written(
-    tables: tuple[StreamTable, ...], rows: Rows, folder: Path, progress: Progress | None
-) -> list[dict[str, Any]]:
-    write, written = StreamTask(tables, rows, folder), []
-    for index in range(len(tables)):
+def _written(write: StreamTask, progress: Progress | None) -> list[dict[str, Any]]:
+    written = []
+    for index in range(len(write.tables)):
         if progress is not None:
-            progress("writing streams", index, len(tables))
+            progress("writing streams", index, len(write.tables))
         written.append(write(index))
-    for done in folder.glob("*.done"):
+    for done in write.folder.glob("*.done"):
         done.unlink()
     return written

@@ -57,15 +57,16 @@ def matrix(tmp_path, monkeypatch):
         folder = staging / "dataset"
         folder.mkdir()
         streams = []
+        alphabet = Alphabet(kinds=found.program.kinds, keys=found.keys(params))
         for index, spec in enumerate(specs):
             columns = dict(found.generate(params, 7, specs, index, 0, spec.events))
             columns["ts"] = columns["ts"].astype(np.int64)
             types = {name: values.dtype for name, values in columns.items()}
             kinds = found.program.kind_indices(spec.kinds)
-            streams.append(write_stream(folder, spec.name, kinds, types, [columns]))
+            streams.append(write_stream(folder, spec.name, kinds, types, [columns], alphabet))
         content = Content(
             workload="event_window",
-            alphabet=Alphabet(kinds=found.program.kinds, keys=found.keys(params)),
+            alphabet=alphabet,
             streams=tuple(streams),
             origin={"generator": "event_window", "seed": 7},
             source="test",
