@@ -18,10 +18,16 @@ _JOIN = types.int64(_POINTER, _POINTER, _POINTER)
 
 
 class Kernels:
-    """The compiled functions of one program. Compiles on first use; keeps the code alive."""
+    """The compiled functions of one program. Compiles on first use; keeps the code alive.
 
-    def __init__(self, program: DGSProgram) -> None:
+    Args:
+        program: whose functions.
+        bounds: whether they check the indices of arrays.
+    """
+
+    def __init__(self, program: DGSProgram, *, bounds: bool = False) -> None:
         self._program = program
+        self._bounds = bounds
         self._compiled: dict[tuple[object, ...], Any] = {}
 
     def run(self, state: StateType, layout: EventLayout, *, keyed: bool) -> int:
@@ -80,6 +86,7 @@ class Kernels:
                 source,
                 signature,
                 names,
+                bounds=self._bounds,
             )
         return int(self._compiled[key].address)
 

@@ -65,7 +65,7 @@ class DgsRun(CoreRun):
                 gather=chosen.gather,
                 handover=chosen.handover,
             )
-            self._kernels = Kernels(program)
+            self._kernels = Kernels(program, bounds=settings.bounds)
             Wiring(self._core, self.plan, data, self._kernels, settings.load).build()
             self._core.start()
 

@@ -20,6 +20,7 @@ def _family(kind: str) -> Family:
         summary=SUMMARIES[kind],
         models=(Query,),
         run=lambda query, data, settings, _: JoinsRun(kind, query, data, settings),
+        compiles=False,
         unsupported=lambda task, _: no_join(task.workload, kind, task.workers),
         properties=_GIVEN_UP if kind == ADHOC else properties(_ONE, _ONE, _ONE),
     )

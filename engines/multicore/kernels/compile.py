@@ -18,10 +18,12 @@ import llvmlite
 import numba
 import numpy as np
 from numba import carray, cfunc, njit
+from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
 
 from engines.errors import EngineError
+from engines.multicore.kernels import bounds as checked
 from engines.multicore.kernels import emitter, memory
 from engines.multicore.kernels import widths as _widths  # noqa: F401  tells Numba
 from engines.multicore.kernels.sealed_cache import sealed_cfunc
@@ -41,6 +43,7 @@ def compile_kernel(
     names: Mapping[str, object],
     *,
     also: tuple[Callable[..., Any], ...] = (),
+    bounds: bool,
 ) -> Any:
     """Compile the one function that `source` decorates with `@kernel` to a C callback.
 
@@ -51,12 +54,13 @@ def compile_kernel(
         signature: of the callback.
         names: constants of the source.
         also: further functions that the result depends on.
+        bounds: whether indices of arrays are checked in the user's functions.
 
     Raises:
         EngineError: a function does not compile; the message names it.
     """
     called = (*(function for _, function in functions.values()), *also)
-    path = _cached_source(called, source, names)
+    path = _cached_source(called, source, {**names, "bounds": bounds})
     decorate = cfunc if path is None else sealed_cfunc
     # A cached kernel names the module that its globals live in, so it needs one that can be found.
     module = ModuleType(f"{__name__}.{path.stem if path else 'uncached'}")
@@ -64,7 +68,7 @@ def compile_kernel(
     namespace = module.__dict__
     namespace |= {
         "kernel": decorate(signature, error_model="numpy"),
-        **{name: inlined(function) for name, (_, function) in functions.items()},
+        **{name: inlined(function, bounds=bounds) for name, (_, function) in functions.items()},
         "carray": carray,
         "boolean": np.bool_,
         "int32": np.int32,
@@ -83,23 +87,37 @@ def compile_kernel(
     return namespace[made[-1]]
 
 
-def inlined(function: Callable[..., Any]) -> Any:
+def inlined(function: Callable[..., Any], *, bounds: bool) -> Any:
     """Return a user's function as Numba compiles it into kernels, with the functions it calls.
 
     Numba itself takes a function that another one reads, as a global or from around it, only where
     it knows it already; the constructions of `workloads.model.aggregates` are made of such.
+
+    Args:
+        function: the function; one that Numba has compiled is compiled again to be checked.
+        bounds: whether it and what it calls check the indices of arrays.
     """
-    if isinstance(function, FunctionType):
-        return _inlined(function, {})
-    return function if hasattr(function, "py_func") else njit(**_USER_OPTIONS)(function)
+    options = _USER_OPTIONS | (checked.OPTIONS if bounds else {})
+    plain = _plain(function, bounds=bounds)
+    if plain is not None:
+        return _inlined(plain, options, {})
+    return function if hasattr(function, "py_func") else njit(**options)(function)
 
 
-def _inlined(function: FunctionType, made: dict[int, Any]) -> Any:
+def _plain(function: object, *, bounds: bool) -> FunctionType | None:
+    """Return what is to be compiled of a function: itself, None where that has been done."""
+    if bounds and isinstance(function, Dispatcher):
+        function = function.py_func
+    return function if isinstance(function, FunctionType) else None
+
+
+def _inlined(function: FunctionType, options: dict[str, Any], made: dict[int, Any]) -> Any:
     """Compile a function; `made` holds what has been, by id, and None for what is under way."""
     made[id(function)] = None
     around = function.__globals__
-    helpers = {name: _helper(around.get(name), made) for name in names_of(function.__code__)}
-    cells = [_helper(cell.cell_contents, made) for cell in function.__closure__ or ()]
+    names = names_of(function.__code__)
+    helpers = {name: _helper(around.get(name), options, made) for name in names}
+    cells = [_helper(cell.cell_contents, options, made) for cell in function.__closure__ or ()]
     twin = FunctionType(
         function.__code__,
         around | {name: helper for name, helper in helpers.items() if helper is not None},
@@ -114,19 +132,20 @@ def _inlined(function: FunctionType, made: dict[int, Any]) -> Any:
     # A kernel in the cache asks for the module of each function in it, and the next process may
     # have the same function in another: its file has been renamed, or edited elsewhere.
     twin.__module__ = __name__
-    made[id(function)] = njit(**_USER_OPTIONS)(twin)
+    made[id(function)] = njit(**options)(twin)
     return made[id(function)]
 
 
-def _helper(value: object, made: dict[int, Any]) -> Any:
+def _helper(value: object, options: dict[str, Any], made: dict[int, Any]) -> Any:
     """Return a plain function compiled; None for what is none, or what Numba has a meaning for."""
-    if not isinstance(value, FunctionType):
+    plain = _plain(value, bounds="boundscheck" in options)
+    if plain is None:
         return None
     known = cpu_target.typing_context
     known.refresh()
-    if known._lookup_global(value) is not None:
+    if plain is value and known._lookup_global(value) is not None:
         return None
-    return made[id(value)] if id(value) in made else _inlined(value, made)
+    return made[id(plain)] if id(plain) in made else _inlined(plain, options, made)
 
 
 def _explain(

@@ -38,7 +38,7 @@ class LayersRun(GraphRun):
             raise UnsupportedError(reason)
         self._pipeline = pipeline
         self._kernels = [
-            StageKernels(stage, pipeline.input_of(index))
+            StageKernels(stage, pipeline.input_of(index), bounds=settings.bounds)
             for index, stage in enumerate(pipeline.stages)
         ]
         with set_up():

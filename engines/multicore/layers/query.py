@@ -44,7 +44,7 @@ class LayersQueryRun(GraphRun):
         operator = query.operators[0]
         self._operator = operator
         self._compares = operator.join is not None
-        self._kernels = OperatorKernels(operator)
+        self._kernels = OperatorKernels(operator, bounds=settings.bounds)
         layouts = [layout_of(operator, stream) for stream in data.streams]
         owner = balanced_mapping(operator.buckets, workers).astype(np.int32)
         with set_up():

@@ -120,16 +120,22 @@ def _name_of(bucket: Callable[[int], int] | None) -> str:
 
 
 class OperatorKernels:
-    """The compiled functions of one operator. Compiles on first use; keeps the code alive."""
+    """The compiled functions of one operator. Compiles on first use; keeps the code alive.
 
-    def __init__(self, operator: Operator) -> None:
+    Args:
+        operator: whose functions.
+        bounds: whether they check the indices of arrays.
+    """
+
+    def __init__(self, operator: Operator, *, bounds: bool = False) -> None:
         self._operator = operator
+        self._bounds = bounds
         self._kept: dict[tuple[object, ...], Any] = {}
         names = ("ts", "input", *(operator.fields.names or ()), *operator.lists)
         self._tuple = namedtuple("tuple_", names)  # type: ignore[misc]
-        bucket = None if operator.bucket is None else inlined(operator.bucket)
+        bucket = None if operator.bucket is None else inlined(operator.bucket, bounds=bounds)
         self._keys = keyset.KeySetType(
-            f"{operator.buckets} {_name_of(operator.bucket)}",
+            f"{operator.buckets} {_name_of(operator.bucket)} {'checked' if bounds else ''}",
             keyset.bucket_function(operator.buckets, bucket),
         )
 
@@ -283,7 +289,7 @@ class OperatorKernels:
             where = f"operator {self._operator.name}"
             extra = () if self._operator.bucket is None else (self._operator.bucket,)
             self._kept[full] = compile_kernel(
-                where, functions, source, signature, names, also=extra
+                where, functions, source, signature, names, also=extra, bounds=self._bounds
             )
         return int(self._kept[full].address)
 

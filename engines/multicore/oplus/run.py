@@ -74,7 +74,9 @@ class OplusRun(CoreRun):
         self._operator = query.operators[0]
         self._data = data
         self._shared_nothing = options.shared_nothing
-        self._kernels = [OperatorKernels(operator) for operator in query.operators]
+        self._kernels = [
+            OperatorKernels(operator, bounds=settings.bounds) for operator in query.operators
+        ]
         self.mapping = balanced_mapping(self._operator.buckets, instances)
         with set_up():
             self._core = _core.OplusRun(

@@ -53,7 +53,7 @@ class OrderedRun(CoreRun):
         self._pipeline = pipeline
         self._options = options
         self._kernels = [
-            StageKernels(stage, pipeline.input_of(index))
+            StageKernels(stage, pipeline.input_of(index), bounds=settings.bounds)
             for index, stage in enumerate(pipeline.stages)
         ]
         with set_up():

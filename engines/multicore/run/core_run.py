@@ -7,10 +7,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from engines.errors import EngineCrashError, EngineError
+from engines.multicore.kernels.bounds import OutOfBoundsError
+from engines.multicore.kernels.raised import noted
 from engines.multicore.run.results import LAG, LATENCY_UNDER_LOAD, SERVICE, histogram, progress
 from engines.multicore.run.settings import RunSettings
 from engines.protocol import Measured, Sent
 from workloads.model import Columns, Stream
+from workloads.model.errors import place_of
 
 
 class CoreRun:
@@ -65,10 +68,8 @@ class CoreRun:
             EngineCrashError: a thread failed; the message says which and how.
         """
         core = self._open()
-        try:
+        with _crashes():
             duration_ns: int = core.run()
-        except RuntimeError as error:
-            raise EngineCrashError(f"multicore: {error}") from error
         return duration_ns
 
     def _measured(self, plan: str, counters: dict[str, float], **more: Any) -> Measured:
@@ -115,9 +116,24 @@ def set_up() -> Iterator[None]:
         EngineError: it refused the run.
         EngineCrashError: a function raised, or a thread could not be had.
     """
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        raise EngineError(f"the core refused the run: {error}") from error
-    except RuntimeError as error:
-        raise EngineCrashError(f"multicore: {error}") from error
+    with _crashes():
+        try:
+            yield
+        except (ValueError, TypeError) as error:
+            raise EngineError(f"the core refused the run: {error}") from error
+
+
+@contextmanager
+def _crashes() -> Iterator[None]:
+    """Say of a failure what the core says, and what it cannot know: which exception was raised."""
+    with noted() as raised:
+        try:
+            yield
+        except RuntimeError as error:
+            if not raised:
+                raise EngineCrashError(f"multicore: {error}") from error
+            first = raised[0]
+            where = "" if isinstance(first, OutOfBoundsError) else f", in {place_of(first)}"
+            raise EngineCrashError(
+                f"multicore: {error}: {type(first).__name__}: {first}{where}"
+            ) from first

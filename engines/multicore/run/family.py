@@ -5,7 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from engines.conditions import BLOCK, MEMORY, Conditions
-from engines.multicore.run.settings import OPTIONS, OwnOptions, settings_of, wrong_settings
+from engines.multicore.run.settings import (
+    COMPILED_OPTIONS,
+    OPTIONS,
+    OwnOptions,
+    settings_of,
+    wrong_settings,
+)
 from engines.protocol import Prepared, Property, Task, Variant
 from workloads.model import Program
 
@@ -24,6 +30,7 @@ class Family:
         unsupported: returns why a task of one of the models cannot run, or None; its options have
             been checked.
         own: the options that other variants do not have.
+        compiles: whether it compiles users' functions.
     """
 
     name: str
@@ -33,6 +40,7 @@ class Family:
     properties: Mapping[str, Property]
     unsupported: Callable[[Task, Any], str | None] = lambda task, options: None
     own: type[OwnOptions] = OwnOptions
+    compiles: bool = True
 
     def variant(self) -> Variant:
         """Return the variant; one generator (core/run/generator.h) serves them all."""
@@ -48,7 +56,7 @@ class Family:
 
     def wrong_options(self, options: Mapping[str, object]) -> str | None:
         """Return what is wrong with options whatever they are used on, or None."""
-        known = {**OPTIONS, **self.own.KINDS}
+        known = {**OPTIONS, **(COMPILED_OPTIONS if self.compiles else {}), **self.own.KINDS}
         for option, value in options.items():
             if option not in known:
                 return f"variant {self.name} has no option {option!r}; it has {', '.join(known)}"

@@ -22,6 +22,10 @@ Fresh pages stop a core of a virtual machine for up to tens of milliseconds, whi
 of the latency."""
 OPTIONS: Mapping[str, type[object]] = {"pin": bool, "ring_blocks": int, "measure": bool}
 """Types of the options that all variants have, by name."""
+BOUNDS = False
+"""Whether users' functions check the indices of arrays; docs/performance.md has what it costs."""
+COMPILED_OPTIONS: Mapping[str, type[object]] = {"bounds": bool}
+"""Of those that compile users' functions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +43,7 @@ class RunSettings:
         expected_outputs: records in the answer, for which memory is there, and touched, before the
             run, up to a quarter of the memory available; None: not known. More of them are paid
             for during the run (`outputs_grown`).
+        bounds: whether users' functions check the indices of arrays.
     """
 
     workers: int = 1
@@ -48,6 +53,7 @@ class RunSettings:
     load: OfferedLoad | None = None
     measure: bool = True
     expected_outputs: int | None = None
+    bounds: bool = BOUNDS
 
     def for_core(
         self,
@@ -121,6 +127,7 @@ def settings_of(task: Task) -> RunSettings:
         load=task.load,
         measure=bool(task.options.get("measure", True)),
         expected_outputs=task.expected_outputs,
+        bounds=bool(task.options.get("bounds", BOUNDS)),
     )
 
 

@@ -31,11 +31,13 @@ class StageKernels:
     Args:
         stage: the operator.
         fields: structured dtype of the records that it reads, without `ts`.
+        bounds: whether its functions check the indices of arrays.
     """
 
-    def __init__(self, stage: Stage, fields: np.dtype[np.void]) -> None:
+    def __init__(self, stage: Stage, fields: np.dtype[np.void], *, bounds: bool = False) -> None:
         self._stage = stage
         self._fields = fields
+        self._bounds = bounds
         self._kept: dict[str, Any] = {}
         names = ("ts", *(fields.names or ()))
         self._tuple = namedtuple("record", names)  # type: ignore[misc]
@@ -115,7 +117,9 @@ class StageKernels:
             if self._stage.state is not None:
                 names["STATE"] = memory.record_type(self._stage.state)
             where = f"operator {self._stage.name}"
-            self._kept[role] = compile_kernel(where, functions, source, signature, names)
+            self._kept[role] = compile_kernel(
+                where, functions, source, signature, names, bounds=self._bounds
+            )
         return int(self._kept[role].address)
 
     def _pointers(self) -> str:

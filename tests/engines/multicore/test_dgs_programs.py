@@ -161,7 +161,6 @@ def _join_that_raises(first, second, state):
 
 
 @pytest.mark.parametrize("role", ["update", "join"])
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_function_that_raises_ends_the_run_with_an_error(role):
     program = two_state_types()
     if role == "update":

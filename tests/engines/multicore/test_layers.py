@@ -322,7 +322,6 @@ def test_under_a_load_an_output_does_not_wait_for_a_stream_that_is_silent():
 
 
 # What compiled code raises is printed by Numba's own hook, on the instance's thread.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_failures_name_the_operator():
     failing = pipeline("raises", keyed(raises))
     data = readings(500, 2, 1)

@@ -247,7 +247,6 @@ def no_keys_at_300(t, out):
     out.add(t.x)
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("functions", [{"update": fail_late}, {"keys": no_keys_at_300}])
 def test_a_function_that_raises_ends_the_run_and_is_named(functions):
     asked = query("failing", Window(advance=3, size=3), **functions)

@@ -324,7 +324,6 @@ def test_a_plan_names_all_operators():
     )
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_an_error_names_the_operator():
     second = totalling(Window(advance=5, size=5), update=refuse)
     message = "operator totalling: keys or update raised an exception"

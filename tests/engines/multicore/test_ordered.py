@@ -322,8 +322,6 @@ def test_counters_tell_what_operators_cost_and_what_the_scheduler_did():
         ((first(too_many),), r"operator too_many: its function emitted \d+ records beyond max_out"),
     ],
 )
-# What compiled code raises is printed by Numba's own hook, on the worker's thread.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("workers", [1, 3])
 def test_an_error_names_the_operator_and_stops_the_run(stages, message, workers):
     data = Input(

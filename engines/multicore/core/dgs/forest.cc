@@ -24,7 +24,7 @@ void fork(const TreeTemplate::Node& node, const Tree& tree, const void* state) {
 
 void kernel_failed(const char* role) {
   throw std::runtime_error(std::string("the program's ") + role +
-                           " function raised an exception; run it on the reference engine to see which");
+                           " function raised an exception");
 }
 
 std::int32_t Forest::add_template(TreeTemplate shape) {

@@ -25,7 +25,7 @@ std::int64_t StageSpec::run(const StageCall& call, std::int64_t begin, std::int6
   const std::int64_t next = process(&call, begin, end, &out) - 1;
   if (next < begin) {
     throw std::runtime_error(called() +
-                             "its function raised an exception; run it on the reference engine to see which");
+                             "its function raised an exception");
   }
   if (out.refused != 0) {
     throw std::runtime_error(called() + "its function emitted " + std::to_string(out.refused) +
@@ -40,7 +40,7 @@ void StageSpec::divide(const void* const* columns, std::int64_t base, std::int64
 
 void StageSpec::fail_by_key() const {
   throw std::runtime_error(called() +
-                           "its key function raised an exception; run it on the reference engine to see which");
+                           "its key function raised an exception");
 }
 
 void StageSpec::fail_without_progress() const {
