@@ -14,6 +14,15 @@ void collect(const Run& run, const std::vector<Address>& columns) {
   run.collect(targets);
 }
 
+// Raises what Python's handlers of signals raise, as Ctrl-C does, and calls the run off by it.
+std::int64_t run_to_end(Run& run) {
+  nb::gil_scoped_release release;
+  return run.run([] {
+    nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  });
+}
+
 nb::typed<nb::dict, nb::str, nb::int_> counters(const Run& run) {
   nb::dict result;
   for (const auto& [name, value] : run.counters()) result[nb::str(name.data(), name.size())] = value;
@@ -52,7 +61,7 @@ void bind_run(nb::module_& m) {
           "reserved_rows"_a, "measure"_a);
   nb::class_<Run>(m, "Run", "A run of any family. It keeps the arrays that it is given for as long as it lives.")
       .def("start", &Run::start, "Create the threads, which wait for `run`.")
-      .def("run", &Run::run, nb::call_guard<nb::gil_scoped_release>(), "Return the duration in ns.")
+      .def("run", &run_to_end, "Return the duration in ns. Signals are handled meanwhile.")
       .def("rows", &Run::rows)
       .def("events", [](const Run& run) { return run.events(); })
       .def("emitted", [](const Run& run) { return run.emitted(); })

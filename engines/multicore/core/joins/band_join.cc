@@ -1,5 +1,7 @@
 #include "joins/band_join.h"
 
+#include "run/stopped.h"
+
 namespace lab {
 namespace {
 
@@ -13,8 +15,8 @@ constexpr std::int64_t kDense = 8;
 }  // namespace
 
 BandJoin::BandJoin(std::int32_t index, std::int32_t threads, const BandInputs& inputs, OutputBuffer& out,
-                   Recorder& recorder)
-    : PairConsumer(index, inputs, out, recorder), threads_(threads), match_(band_match().match) {
+                   Recorder& recorder, const std::atomic<bool>& stop)
+    : PairConsumer(index, inputs, out, recorder, stop), threads_(threads), match_(band_match().match) {
   pairs_.reserve(1024);
   limits_.reserve(kProbeRows);
 }
@@ -70,6 +72,7 @@ void BandJoin::probe_all(std::size_t prober, Rows probes, Rows stored, bool old)
       begin = std::min(stored.end, (begin / kShareRows + 1) * kShareRows);
       continue;
     }
+    go_on_unless(stop_);
     std::int64_t end = begin;
     while (end < stored.end && end - begin < kTileRows && mine(end)) {
       end = std::min(stored.end, (end / kShareRows + 1) * kShareRows);

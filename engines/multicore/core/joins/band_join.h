@@ -17,7 +17,8 @@ class BandJoin final : public PairConsumer {
   static constexpr std::int64_t kProbeRows = 256;
 
   // Share s belongs to thread s mod `threads`.
-  BandJoin(std::int32_t index, std::int32_t threads, const BandInputs& inputs, OutputBuffer& out, Recorder& recorder);
+  BandJoin(std::int32_t index, std::int32_t threads, const BandInputs& inputs, OutputBuffer& out, Recorder& recorder,
+           const std::atomic<bool>& stop);
 
   // `looked_at` counts the pairs of the window, each once, that this thread compared.
   void process(std::span<const LogRun> runs) override;

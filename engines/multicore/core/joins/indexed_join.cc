@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "run/stopped.h"
 #include "run/window.h"
 
 namespace lab {
@@ -25,8 +26,9 @@ std::size_t hash(std::int64_t first, std::int64_t second) noexcept {
 
 }  // namespace
 
-IndexedJoin::IndexedJoin(const BandInputs& inputs, OutputBuffer& out, Recorder& recorder)
-    : PairConsumer(0, inputs, out, recorder), width_(std::max<std::int64_t>(1, 2 * std::int64_t{inputs.band})) {
+IndexedJoin::IndexedJoin(const BandInputs& inputs, OutputBuffer& out, Recorder& recorder,
+                         const std::atomic<bool>& stop)
+    : PairConsumer(0, inputs, out, recorder, stop), width_(std::max<std::int64_t>(1, 2 * std::int64_t{inputs.band})) {
   for (Grid& grid : grids_) {
     grid.places.resize(kFirstRows);
     grid.heads.assign(kFirstRows, -1);
@@ -48,6 +50,7 @@ void IndexedJoin::process(std::span<const LogRun> runs) {
   for (const LogRun& run : runs) {
     const auto input = static_cast<std::size_t>(run.source);
     for (std::int64_t row = run.begin; row < run.end; ++row) {
+      go_on_unless(stop_);
       if (row + kAhead < known[input]) prefetch(input, row + kAhead);
       one(input, row);
     }

@@ -15,7 +15,7 @@ namespace lab {
 
 class IndexedJoin final : public PairConsumer {
  public:
-  IndexedJoin(const BandInputs& inputs, OutputBuffer& out, Recorder& recorder);
+  IndexedJoin(const BandInputs& inputs, OutputBuffer& out, Recorder& recorder, const std::atomic<bool>& stop);
 
   // `looked_at` counts candidates: the rows of chains, each tested exactly. Not comparisons in the sense of BandJoin.
   void process(std::span<const LogRun> runs) override;

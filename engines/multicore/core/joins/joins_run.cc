@@ -65,9 +65,10 @@ void JoinsRun::prepare() {
     Worker& worker = workers_[static_cast<std::size_t>(i)];
     Recorder& recorder = threads().meter(i).recorder;
     if (options_.kind == JoinKind::kIndexed) {
-      worker.consumer = std::make_unique<IndexedJoin>(inputs_, *worker.out, recorder);
+      worker.consumer = std::make_unique<IndexedJoin>(inputs_, *worker.out, recorder, threads().failure());
     } else {
-      worker.consumer = std::make_unique<BandJoin>(i, options_.workers, inputs_, *worker.out, recorder);
+      worker.consumer = std::make_unique<BandJoin>(i, options_.workers, inputs_, *worker.out, recorder,
+                                                   threads().failure());
     }
   }
 }

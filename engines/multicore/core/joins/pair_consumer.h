@@ -1,6 +1,7 @@
 // What the hand-written joins do with tuples, apart from how the tuples come to them: columns, window, output.
 #pragma once
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -37,8 +38,10 @@ struct BandInputs {
 // One thread's share of a join. The streams' columns are the window store.
 class alignas(kCacheLine) PairConsumer {
  public:
-  PairConsumer(std::int32_t index, const BandInputs& inputs, OutputBuffer& out, Recorder& recorder)
-      : index_(index), inputs_(inputs), out_(out), recorder_(recorder) {}
+  // `stop`: see run/stopped.h.
+  PairConsumer(std::int32_t index, const BandInputs& inputs, OutputBuffer& out, Recorder& recorder,
+               const std::atomic<bool>& stop)
+      : index_(index), inputs_(inputs), out_(out), recorder_(recorder), stop_(stop) {}
   virtual ~PairConsumer() = default;
   PairConsumer(const PairConsumer&) = delete;
   PairConsumer& operator=(const PairConsumer&) = delete;
@@ -62,6 +65,7 @@ class alignas(kCacheLine) PairConsumer {
   const BandInputs& inputs_;
   OutputBuffer& out_;
   Recorder& recorder_;
+  const std::atomic<bool>& stop_;
   std::int64_t seen_[2] = {0, 0};  // rows of each input
   std::int64_t looked_at_ = 0;
 };

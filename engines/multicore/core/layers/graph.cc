@@ -106,7 +106,7 @@ std::int32_t LayersRun::add_consumer(const Level& level, std::size_t index, std:
   const bool every_time = options_.load.has_value();
   if (level.is_operator) {
     auto instance = std::make_unique<LayerOperator>(meter, stamps_, unit_, every_time, number, *operator_, streams_,
-                                                    end_of_time());
+                                                    end_of_time(), threads().failure());
     operators_.push_back(instance.get());
     return add(Part::kInstance, std::move(instance));
   }

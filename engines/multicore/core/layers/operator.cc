@@ -15,7 +15,7 @@ constexpr std::int64_t kFarthest = std::int64_t{1} << 62;
 
 LayerOperator::LayerOperator(WorkMeter& meter, std::size_t stamps, std::int64_t unit, bool every_time,
                              std::int32_t index, const LayersOperator& of, std::span<const OperatorStream> streams,
-                             std::optional<std::int64_t> end)
+                             std::optional<std::int64_t> end, const std::atomic<bool>& stop)
     : LayerRelay(meter, stamps, unit, every_time),
       of_(of),
       streams_(streams),
@@ -25,10 +25,10 @@ LayerOperator::LayerOperator(WorkMeter& meter, std::size_t stamps, std::int64_t 
       due_(static_cast<std::size_t>(unit)),
       taken_(static_cast<std::size_t>(unit)) {
   if (of.spec.is_join()) {
-    instance_ = std::make_unique<JoinInstance>(index, of.spec, streams, made_, recorder());
+    instance_ = std::make_unique<JoinInstance>(index, of.spec, streams, made_, recorder(), stop);
   } else {
     state_ = std::make_unique<WindowState>(of.spec.window, of.spec.buckets);
-    instance_ = std::make_unique<KeyedInstance>(index, of.spec, streams, made_, recorder(), *state_);
+    instance_ = std::make_unique<KeyedInstance>(index, of.spec, streams, made_, recorder(), stop, *state_);
   }
   instance_->adopt(of.owner.data());
   if (stamps == 2) instance_->forward_causes(causes_);

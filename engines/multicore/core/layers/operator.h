@@ -39,8 +39,10 @@ struct LayersOperator {
 class LayerOperator final : public LayerRelay {
  public:
   // `of` and `streams` must outlive it. `end`: up to where time has passed at the end; none: there are no tuples.
+  // `stop`: see run/stopped.h.
   LayerOperator(WorkMeter& meter, std::size_t stamps, std::int64_t unit, bool every_time, std::int32_t index,
-                const LayersOperator& of, std::span<const OperatorStream> streams, std::optional<std::int64_t> end);
+                const LayersOperator& of, std::span<const OperatorStream> streams, std::optional<std::int64_t> end,
+                const std::atomic<bool>& stop);
 
   std::int64_t compared() const noexcept { return instance_->compared(); }  // pairs
   std::int64_t refused() const noexcept { return made_.refused(); }          // records beyond `max_outputs`

@@ -6,6 +6,7 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -119,9 +120,16 @@ class WindowState {
 
 class alignas(kCacheLine) OperatorInstance {
  public:
+  // `stop`: see run/stopped.h.
   OperatorInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams,
-                   OutputBuffer& out, Recorder& recorder)
-      : index_(index), spec_(spec), streams_(streams), out_(out), recorder_(recorder), seen_(streams.size(), 0) {}
+                   OutputBuffer& out, Recorder& recorder, const std::atomic<bool>& stop)
+      : index_(index),
+        spec_(spec),
+        streams_(streams),
+        out_(out),
+        recorder_(recorder),
+        stop_(stop),
+        seen_(streams.size(), 0) {}
   virtual ~OperatorInstance() = default;
   OperatorInstance(const OperatorInstance&) = delete;
   OperatorInstance& operator=(const OperatorInstance&) = delete;
@@ -190,6 +198,7 @@ class alignas(kCacheLine) OperatorInstance {
   std::int64_t last_due_ns_ = -1;   // of the tuple processed last
   OutputBuffer& out_;
   Recorder& recorder_;
+  const std::atomic<bool>& stop_;
   Causes* causes_ = nullptr;
   std::vector<std::int64_t> seen_;  // rows of each stream that have been read
   std::int64_t watermark_ = std::numeric_limits<std::int64_t>::min();
@@ -203,7 +212,7 @@ class alignas(kCacheLine) OperatorInstance {
 class KeyedInstance final : public OperatorInstance {
  public:
   KeyedInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams, OutputBuffer& out,
-                Recorder& recorder, WindowState& state);
+                Recorder& recorder, const std::atomic<bool>& stop, WindowState& state);
 
   void process(std::span<const LogRun> runs, const LogOrder& order) override;
   void advance(std::int64_t watermark, std::int64_t due_ns) override;
@@ -275,7 +284,7 @@ class JoinInstance final : public OperatorInstance {
   static constexpr std::int64_t kProbeRows = 256;   // new tuples that are compared together, at most
 
   JoinInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams, OutputBuffer& out,
-               Recorder& recorder);
+               Recorder& recorder, const std::atomic<bool>& stop);
 
   void process(std::span<const LogRun> runs, const LogOrder& order) override;
   void advance(std::int64_t watermark, std::int64_t due_ns) override;

@@ -2,12 +2,13 @@
 #include <stdexcept>
 
 #include "oplus/instance.h"
+#include "run/stopped.h"
 
 namespace lab {
 
 JoinInstance::JoinInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams,
-                           OutputBuffer& out, Recorder& recorder)
-    : OperatorInstance(index, spec, streams, out, recorder) {
+                           OutputBuffer& out, Recorder& recorder, const std::atomic<bool>& stop)
+    : OperatorInstance(index, spec, streams, out, recorder, stop) {
   if (streams.size() != 2 || streams[0].input != 0 || streams[1].input != 1) {
     throw std::invalid_argument("a join of all pairs reads one stream for each of its two inputs");
   }
@@ -68,6 +69,7 @@ void JoinInstance::join(const Rows (&fresh)[2]) {
         begin = std::min(all[keeper].end, (begin / kShareRows + 1) * kShareRows);
         continue;
       }
+      go_on_unless(stop_);
       std::int64_t end = begin;
       while (end < all[keeper].end && end - begin < kTileRows && mine(end)) {
         end = std::min(all[keeper].end, (end / kShareRows + 1) * kShareRows);

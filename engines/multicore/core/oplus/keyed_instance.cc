@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "oplus/instance.h"
+#include "run/stopped.h"
 
 namespace lab {
 namespace {
@@ -20,8 +21,9 @@ constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 }  // namespace
 
 KeyedInstance::KeyedInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams,
-                             OutputBuffer& out, Recorder& recorder, WindowState& state)
-    : OperatorInstance(index, spec, streams, out, recorder),
+                             OutputBuffer& out, Recorder& recorder, const std::atomic<bool>& stop,
+                             WindowState& state)
+    : OperatorInstance(index, spec, streams, out, recorder, stop),
       state_(state),
       one_layout_(std::all_of(streams.begin(), streams.end(),
                               [&](const OperatorStream& one) { return one.process == streams[0].process; })),
@@ -164,6 +166,7 @@ void KeyedInstance::add_places(std::int64_t count) {
 void KeyedInstance::run_places() {
   const std::size_t count = std::exchange(places_, 0);
   if (count == 0) return;
+  go_on_unless(stop_);
   for (std::size_t begin = 0; begin < count;) {
     std::size_t end = count;
     if (!one_layout_) {
@@ -267,6 +270,7 @@ std::int64_t KeyedInstance::expire_table(WindowTable& table, std::int64_t left) 
   const auto before = static_cast<std::int64_t>(table.count());
   if (!lazy_) {
     for (std::int64_t at = 0; at < before;) {
+      go_on_unless(stop_);
       Emit* emit = out_.open(spec_.max_outputs);
       const std::int64_t next = spec_.expire(table.entries(), at, before, left, emit) - 1;
       ++kernel_calls_;

@@ -56,10 +56,11 @@ void OperatorStage::begin(const InputTimes& input) {
     Worker& worker = at(i);
     Recorder& recorder = threads_.meter(i).recorder;
     if (spec_.is_join()) {
-      worker.instance = std::make_unique<JoinInstance>(i, spec_, handover_->streams(i), *worker.out, recorder);
+      worker.instance = std::make_unique<JoinInstance>(i, spec_, handover_->streams(i), *worker.out, recorder,
+                                                       threads_.failure());
     } else {
       worker.instance = std::make_unique<KeyedInstance>(i, spec_, handover_->streams(i), *worker.out, recorder,
-                                                        *handover_->state(i));
+                                                        threads_.failure(), *handover_->state(i));
     }
     worker.instance->adopt(epochs_.front().owner.data());
     worker.active.store(i < options_.workers, std::memory_order_relaxed);

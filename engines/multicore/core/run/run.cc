@@ -90,11 +90,11 @@ void Run::start() {
   run_threads_.start(std::move(plan));
 }
 
-std::int64_t Run::run() {
+std::int64_t Run::run(const std::function<void()>& look) {
   if (!started()) start();
   const std::optional<LoadOptions>& load = settings().load;
   const std::int64_t duration_ns = run_threads_.run(
-      [&](std::int64_t begin_ns) { threads_->begin(begin_ns, load ? load->warm_up_ns : 0); });
+      [&](std::int64_t begin_ns) { threads_->begin(begin_ns, load ? load->warm_up_ns : 0); }, look);
   check_end();
   return duration_ns;
 }

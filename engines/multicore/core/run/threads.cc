@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "run/clock.h"
+#include "run/stopped.h"
 
 #if defined(__linux__)
 #include <pthread.h>
@@ -40,12 +41,14 @@ void RunThreads::start(Plan plan) {
   plan_ = std::move(plan);
   errors_.resize(static_cast<std::size_t>(plan_.count));
   threads_.reserve(errors_.size());
+  left_ = plan_.count + (plan_.beside ? 1 : 0);
   try {
     for (std::int32_t i = 0; i < plan_.count; ++i) threads_.emplace_back([this, i] { work(i); });
     if (!plan_.beside) return;
     beside_ = std::thread([this] {
       go_.wait();
       if (!abandoned_) plan_.beside();
+      ended();
     });
   } catch (...) {  // fewer threads than a run needs would wait for each other for ever
     plan_.fail();
@@ -60,9 +63,25 @@ void RunThreads::work(std::int32_t index) {
   if (abandoned_) return;
   try {
     plan_.body(index);
+  } catch (const Stopped&) {
   } catch (const std::exception& error) {
     errors_[static_cast<std::size_t>(index)] = plan_.called + (" " + std::to_string(index)) + ": " + error.what();
     plan_.fail();
+  }
+  ended();
+}
+
+void RunThreads::ended() {
+  const std::lock_guard lock(left_mutex_);
+  if (--left_ == 0) none_left_.notify_one();
+}
+
+void RunThreads::wait(const std::function<void()>& look) {
+  std::unique_lock lock(left_mutex_);
+  while (!none_left_.wait_for(lock, kLookEvery, [this] { return left_ == 0; })) {
+    lock.unlock();
+    look();
+    lock.lock();
   }
 }
 
@@ -78,11 +97,20 @@ void RunThreads::join() {
   if (beside_.joinable()) beside_.join();
 }
 
-std::int64_t RunThreads::run(const std::function<void(std::int64_t)>& begin) {
+std::int64_t RunThreads::run(const std::function<void(std::int64_t)>& begin, const std::function<void()>& look) {
   if (!waiting()) throw std::logic_error("a runtime runs once, and not when its threads could not be created");
   const std::int64_t start_ns = now_ns();
   begin(start_ns);
   go_.count_down();  // release: publishes the above; pairs with the waits
+  if (look) {
+    try {
+      wait(look);
+    } catch (...) {
+      plan_.fail();
+      join();
+      throw;
+    }
+  }
   join();
   const std::int64_t end_ns = now_ns();
   for (const std::string& error : errors_) {

@@ -1,8 +1,11 @@
 // The threads of a run: made before it, let go together, joined at its end; and how one of them idles.
 #pragma once
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <latch>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -40,13 +43,18 @@ class RunThreads {
   // others have ended then, and there is no run.
   void start(Plan plan);
 
-  // Calls `begin` with the time, lets the threads go and waits for all of them. Returns the duration in ns, to the end
-  // of the last. Throws std::runtime_error with the error of the first thread that has one, std::logic_error the second
-  // time, or when the threads could not be created.
-  std::int64_t run(const std::function<void(std::int64_t)>& begin);
+  static constexpr std::chrono::milliseconds kLookEvery{50};
+
+  // Calls `begin` with the time, lets the threads go and waits for all of them, with a call of `look` every `kLookEvery`
+  // meanwhile, unless it is empty. Returns the duration in ns, to the end of the last. When `look` throws, has the
+  // threads return, and passes that on. Throws std::runtime_error with the error of the first thread that has one,
+  // std::logic_error the second time, or when the threads could not be created.
+  std::int64_t run(const std::function<void(std::int64_t)>& begin, const std::function<void()>& look = {});
 
  private:
   void work(std::int32_t index);
+  void ended();
+  void wait(const std::function<void()>& look);
   void abandon();
   void join();
   bool waiting() const noexcept { return !threads_.empty() && threads_.front().joinable(); }
@@ -58,6 +66,10 @@ class RunThreads {
   std::vector<std::string> errors_;  // by thread, which writes it
   std::vector<std::thread> threads_;
   std::thread beside_;
+
+  std::mutex left_mutex_;  // guards `left_`
+  std::condition_variable none_left_;
+  std::int32_t left_ = 0;  // threads that have not ended
 };
 
 // Has a thread take turns until it is `stopped()`, asked before each turn, or `done()`, asked where it found nothing to

@@ -16,6 +16,7 @@
 #include "log/order_log.h"
 #include "ordered/entry.h"
 #include "ordered/worker.h"
+#include "run/stopped.h"
 #include "run/threads.h"
 
 namespace {
@@ -63,6 +64,37 @@ void the_first_threads_error_is_the_runs_and_the_others_are_told() {
   }
   CHECK_EQ(message, std::string("worker 1: no 1"));
 }
+
+struct CalledOff {};
+
+// As Ctrl-C does it: who waits for the threads looks now and then, and has had enough.
+void what_a_look_throws_calls_the_run_off_and_leaves_no_thread() {
+  std::atomic<bool> failed{false};
+  std::atomic<int> ended{0};
+  int looks = 0;
+  RunThreads threads;
+  threads.claim();
+  const auto work = [&] {
+    while (!failed.load()) std::this_thread::yield();  // hangs when it is not told
+    ++ended;
+    throw lab::Stopped();  // is no error
+  };
+  auto plan = plan_of(3, [&](std::int32_t) { work(); });
+  plan.beside = [&] {
+    while (!failed.load()) std::this_thread::yield();
+    ++ended;
+  };
+  plan.fail = [&] { failed = true; };
+  threads.start(std::move(plan));
+  const auto look = [&] {
+    if (++looks == 3) throw CalledOff();
+  };
+  CHECK_THROWS(threads.run([](std::int64_t) {}, look), CalledOff);
+  CHECK_EQ(looks, 3);
+  CHECK_EQ(ended.load(), 4);
+  CHECK_THROWS(threads.run([](std::int64_t) {}), std::logic_error);
+}
+
 
 void threads_that_were_never_let_go_end_with_their_owner_and_have_called_nothing() {
   std::atomic<int> calls{0};
@@ -208,6 +240,7 @@ void a_reader_asks_its_log_until_that_has_nothing_more_to_say() {
 int main() {
   threads_and_the_one_beside_them_run_once_after_begin();
   the_first_threads_error_is_the_runs_and_the_others_are_told();
+  what_a_look_throws_calls_the_run_off_and_leaves_no_thread();
   threads_that_were_never_let_go_end_with_their_owner_and_have_called_nothing();
   who_is_moved_while_it_goes_to_sleep_does_not_sleep_at_its_old_place();
   blocks_are_looked_at_again_for_who_came_meanwhile();

@@ -1,0 +1,215 @@
+"""A process of native runs that last minutes each, for the tests of Ctrl-C.
+
+It says `running NAME` when a run is under way, and when that was interrupted, `interrupted NAME`
+and how many threads it has left behind. The last run's exception is nobody's.
+"""
+
+import os
+import sys
+import threading
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from engines.multicore.adapter import FAMILIES
+from engines.multicore.run.settings import RunSettings
+from engines.small_load import small_load
+from workloads.model import (
+    Alphabet,
+    Input,
+    InputType,
+    Operator,
+    Pipeline,
+    Query,
+    Stream,
+    Window,
+    stateless,
+)
+from workloads.registry import workload
+
+WORKERS = 3
+"""On one core: fewer cores than threads."""
+SLOW_EVENTS = 1_000_000
+"""A millisecond each."""
+JOINED_ROWS = 1_000_000
+"""Of each input, each compared with each."""
+PATIENT_S = 1e6
+"""A thread of the interpreter waits for so long for the others, unless they wait themselves."""
+LOAD_EVENTS, GAP_NS = 50, 10_000_000_000
+
+
+def slow_sum(state, event, out):
+    if event.kind == 1:
+        out.emit(event.ts, state.sum)
+        state.sum = 0
+        return
+    x = event.value
+    for _ in range(500_000):
+        x = (x * 1_103_515_245 + 12_345) % 2_147_483_648
+    state.sum += x
+
+
+def slow_count(w, t, out):
+    x = t.x
+    for _ in range(500_000):
+        x = (x * 1_103_515_245 + 12_345) % 2_147_483_648
+    w[0].count += x
+
+
+def slow_map(t, out):
+    x = t.x
+    for _ in range(500_000):
+        x = (x * 1_103_515_245 + 12_345) % 2_147_483_648
+    out.emit(x)
+
+
+def by_x(t, out):
+    out.add(t.x)
+
+
+def count_of(w, out):
+    out.emit(w[0].key, w[0].count)
+
+
+VALUE = np.dtype([("x", np.int64)])
+COUNTED = np.dtype([("ts", np.int64), ("key", np.int64), ("count", np.int64)])
+QUERY = Query(
+    name="slow",
+    operators=(
+        Operator(
+            name="slow",
+            inputs=(InputType(name="value", fields=VALUE),),
+            window=Window(advance=10, size=10),
+            output=COUNTED,
+            state=np.dtype([("count", np.int64)]),
+            keys=by_x,
+            update=slow_count,
+            expire=count_of,
+        ),
+    ),
+)
+PIPELINE = Pipeline(
+    name="slow",
+    record="value",
+    event=VALUE,
+    stages=(
+        stateless(
+            name="slow", output=np.dtype([("ts", np.int64), ("x", np.int64)]), apply=slow_map
+        ),
+    ),
+)
+
+
+def sums(events):
+    program = workload("event_window").program
+    slow = replace(program.states[0], update=slow_sum)
+    ts = np.arange(events, dtype=np.int64)
+    streams = [
+        Stream(name=f"values{i}", kinds=(0,), ts=ts, payload={"value": ts}) for i in range(2)
+    ]
+    streams.append(Stream(name="barriers", kinds=(1,), ts=ts[-1:], payload={"value": ts[-1:]}))
+    alphabet = Alphabet(kinds=program.kinds)
+    return replace(program, states=(slow,)), Input(alphabet=alphabet, streams=tuple(streams))
+
+
+def values(program, events):
+    ts = np.arange(events, dtype=np.int64)
+    stream = Stream(name="value", kinds=(0,), ts=ts, payload={"x": ts % 100})
+    return program, Input(alphabet=Alphabet(kinds=("value",)), streams=(stream,))
+
+
+def pairs(rows):
+    """Return a join of all with all, in which every pair is a candidate and none matches."""
+    found = workload("scale_join").bound({"ws_ms": 2 * rows})
+    ts = np.arange(rows, dtype=np.int64)
+    near = np.zeros(rows, dtype=np.int32)
+    left = {"x": near, "y": near.astype(np.float32)}
+    right = {
+        "a": near,
+        "b": near.astype(np.float32) + 15,
+        "c": near.astype(np.float64),
+        "d": near.astype(np.int8),
+    }
+    streams = (
+        Stream(name="left", kinds=(0,), ts=ts, payload=left),
+        Stream(name="right", kinds=(1,), ts=ts, payload=right),
+    )
+    return found.program, Input(alphabet=Alphabet(kinds=("left", "right")), streams=streams)
+
+
+FORMS = {
+    "dgs": ("dgs", sums),
+    "vsn": ("vsn", partial(values, QUERY)),
+    "vsn-join": ("vsn", pairs),
+    "sn": ("sn", partial(values, QUERY)),
+    "adhoc": ("adhoc", pairs),
+    "1t": ("1t", pairs),
+    "indexed": ("indexed", pairs),
+    "ordered": ("ordered", partial(values, PIPELINE)),
+    "layers-pipeline": ("layers", partial(values, PIPELINE)),
+    "layers-query": ("layers", partial(values, QUERY)),
+    "layers-join": ("layers", pairs),
+}
+"""Variant, and what makes its program and input."""
+NAMES = [*FORMS, *(f"{name} under a load" for name in FORMS)]
+
+
+def prepared(name):
+    """Return a run of that name, whose threads wait."""
+    form, _, loaded = name.partition(" ")
+    variant, make = FORMS[form]
+    busy = JOINED_ROWS if make is pairs else SLOW_EVENTS
+    program, data = make(LOAD_EVENTS if loaded else busy)
+    load = None
+    if loaded:
+        times = [stream.ts for stream in data.streams]
+        due_ns = GAP_NS * np.arange(sum(map(len, times)), dtype=np.int64)
+        load = small_load(times, due_ns)
+    settings = RunSettings(
+        workers=1 if variant in ("1t", "indexed") else WORKERS,
+        ring_blocks=1 << 10 if loaded else 64,
+        load=load,
+    )
+    family = FAMILIES[variant]
+    return family.run(program, data, settings, family.own())
+
+
+def threads():
+    return len(list(Path("/proc/self/task").iterdir()))
+
+
+def run(name, begin):
+    """Run it, and say so as soon as the interpreter is free for it: when the run is native."""
+    made = prepared(name)
+    teller = threading.Thread(
+        target=lambda: (begin.wait(), print("running", name, flush=True)), daemon=True
+    )
+    teller.start()
+    begin.set()
+    try:
+        made.run()
+    finally:
+        teller.join()
+
+
+def main():
+    sys.setswitchinterval(PATIENT_S)
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
+    for name in NAMES:
+        prepared(name).close()  # what libraries start, they have started
+        before = threads()
+        try:
+            run(name, threading.Event())
+        except KeyboardInterrupt:
+            while threads() > before:  # one that was joined is there for a moment
+                os.sched_yield()
+            print("interrupted", name, flush=True)
+        else:
+            print("ended", name, flush=True)
+    run(NAMES[0], threading.Event())
+
+
+if __name__ == "__main__":
+    main()
