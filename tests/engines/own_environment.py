@@ -13,8 +13,8 @@ from engines.protocol import Engine
 from lab.conform.suite import State, conform, variants_of
 from tests.examples import examples
 
-RETAIL = Path(__file__).parents[1] / "workloads" / "suite"
-"""Where the strategies of retail input are."""
+ROOT = Path(__file__).parents[2]
+"""From where `tests` is imported."""
 
 
 def made(engine: type[Engine]):
@@ -41,7 +41,7 @@ def check_random_inputs(engine: str, variant: str, workloads: Sequence[str]) -> 
             *(sys.executable, str(Path(__file__).with_name("random_inputs.py"))),
             *(engine, variant, str(wanted), *workloads),
         ],
-        env={**os.environ, "PYTHONPATH": str(RETAIL)},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,

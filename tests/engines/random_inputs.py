@@ -13,19 +13,15 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from retail_inputs import click_inputs, sale_inputs  # of tests/workloads/suite
 
 from engines.environment import activate
 from engines.protocol import Engine, Task
 from engines.registry import engine as find_engine
 from engines.small_dataset import write_dataset
-from workloads.inputs.retail.schema import DAY_MS, STORE_SALES, WEB_CLICKSTREAMS
-from workloads.model import DGSProgram, Input, Workload
-from workloads.model.strategies import inputs
+from tests.workloads.suite.small_inputs import small_inputs
+from workloads.model import Input, Workload
 from workloads.model.trace import compare
 from workloads.registry import workload
-
-WIDE = st.integers(-3, 3) | st.integers(-(10**9), 10**9)
 
 SMALL = {
     "wa_ms": st.integers(1, 7),
@@ -57,32 +53,6 @@ def bound(found: Workload) -> st.SearchStrategy[Workload]:
     return st.fixed_dictionaries({name: SMALL[name] for name in names}).map(found.bound)
 
 
-def values(found: Workload) -> st.SearchStrategy[int]:
-    """Any values, but for lengths of text and keys of outputs, which are never negative.
-
-    Those of joins are so close together that pairs match.
-    """
-    if found.name in ("scale_join", "nyse_hedge"):
-        return st.integers(-15, 15)
-    plain = {"chars", "vid"}.isdisjoint(found.program.event.names or ())
-    return WIDE if plain else WIDE.map(abs)
-
-
-def random_inputs(found: Workload) -> st.SearchStrategy[Input]:
-    """Inputs of a workload; retail queries answer hardly any that are not made for them."""
-    if found.input_name == STORE_SALES:
-        days = found.name == "declining_categories"
-        unit = DAY_MS // 2 if days else 1
-        return sale_inputs([gap * unit for gap in (0, 1, 2, 5)])
-    if found.input_name == WEB_CLICKSTREAMS:
-        return click_inputs([0, 1, 2, 9, 10, 11])
-    layouts = None
-    if isinstance(found.program, DGSProgram):
-        bulk, marker = ((kind,) for kind in found.program.kinds)
-        layouts = [[bulk, marker, bulk, marker, bulk], [marker, bulk], [bulk], [marker]]
-    return inputs(found.program, max_events=20, values=values(found), layouts=layouts)
-
-
 def main(engine_name: str, variant: str, examples: str, *names: str) -> None:
     """Try every workload."""
     activate(engine_name)
@@ -101,7 +71,7 @@ def tried(engine: Engine, variant: str, found: Workload, examples: int) -> tuple
         database=None,
         suppress_health_check=list(HealthCheck),
     )
-    @given(bound(found).flatmap(lambda made: st.tuples(random_inputs(made), st.just(made))))
+    @given(bound(found).flatmap(lambda made: st.tuples(small_inputs(made), st.just(made))))
     def holds(drawn: tuple[Input, Workload]) -> None:
         data, chosen = drawn
         data = replace(data, until_ts=None)  # a dataset on disk is whole

@@ -84,13 +84,12 @@ def two_state_types():
     )
 
 
+TWO_TYPES = (two_state_types(), OutputType(kinds=("read",), depends=lambda a, b: True))
+
+
 def test_several_state_types_and_nested_arrays_work():
-    program = two_state_types()
-    found = replace(
-        workload("event_window"),
-        program=program,
-        output=OutputType(kinds=("read",), depends=lambda a, b: True),
-    )
+    program, output = TWO_TYPES
+    found = replace(workload("event_window"), program=program, output=output)
     rng = np.random.default_rng(1)
 
     def stream(name, kind, n):
@@ -185,26 +184,7 @@ def test_a_function_that_raises_ends_the_run_with_an_error(role):
 
 
 def test_two_leaves_of_a_tree_on_one_worker_synchronize_each_for_itself():
-    # a-b and c-d depend on each other; a and c share streams, b and d share another.
-    def depends(first, second):
-        pairs = ({0, 1}, {1}, {2, 3}, {3})
-        return {first.kind, second.kind} in pairs
-
-    program = DGSProgram(
-        name="two_pairs",
-        kinds=("a", "b", "c", "d"),
-        event=np.dtype([("amount", np.int64)]),
-        output=np.dtype([("ts", np.int64), ("kind", np.int8), ("value", np.int64)]),
-        depends=depends,
-        states=(StateType(name="sums", dtype=SUMS, update=_update_sums),),
-        init=_init_sums,
-        parallel=(
-            ForkJoin(parent="sums", first="sums", second="sums", fork=_fork_sums, join=_join_sums),
-        ),
-    )
-    output = OutputType(
-        kinds=("a", "b", "c", "d"), depends=lambda x, y: depends(x, y), kind_field="kind"
-    )
+    program, output = TWO_PAIRS
     found = replace(workload("event_window"), program=program, output=output)
     rng = np.random.default_rng(2)
 
@@ -263,6 +243,28 @@ def _fork_sums(state, pred1, pred2, first, second):
 def _join_sums(first, second, state):
     state.ac = first.ac + second.ac
     state.c = first.c + second.c
+
+
+def _depends_in_pairs(first, second):
+    # a-b and c-d depend on each other; a and c share streams, b and d share another.
+    return {first.kind, second.kind} in ({0, 1}, {1}, {2, 3}, {3})
+
+
+TWO_PAIRS = (
+    DGSProgram(
+        name="two_pairs",
+        kinds=("a", "b", "c", "d"),
+        event=np.dtype([("amount", np.int64)]),
+        output=np.dtype([("ts", np.int64), ("kind", np.int8), ("value", np.int64)]),
+        depends=_depends_in_pairs,
+        states=(StateType(name="sums", dtype=SUMS, update=_update_sums),),
+        init=_init_sums,
+        parallel=(
+            ForkJoin(parent="sums", first="sums", second="sums", fork=_fork_sums, join=_join_sums),
+        ),
+    ),
+    OutputType(kinds=("a", "b", "c", "d"), depends=_depends_in_pairs, kind_field="kind"),
+)
 
 
 def test_ties_within_streams_of_several_kinds_keep_their_order():

@@ -1,0 +1,81 @@
+"""A case from a seed, and the smallest that fails as it does: Hypothesis does both.
+
+A seed makes the bytes that Hypothesis takes its choices from (`fuzz_one_input`), so a seed of a
+family is always the same case, whatever else has run, as long as its strategies stay as they are.
+"""
+
+import random
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.database import InMemoryExampleDatabase
+
+from tests.random_runs.case import Case, Family
+
+CHOICES = 1 << 16
+"""Bytes: more than any case takes."""
+
+
+def drawn(family: Family, seed: int) -> Case:
+    """Return the case of a family that a seed stands for."""
+    found: list[Case] = []
+
+    @settings(database=None)
+    @given(family.cases)
+    def take(case: Case) -> None:
+        found.append(case)
+
+    _choose(take, family, seed)
+    return found[0]
+
+
+def smallest(
+    family: Family,
+    seed: int,
+    fails: Callable[[Case], bool],
+    within_s: float,
+    clock: Callable[[], float] = time.monotonic,
+) -> Case | None:
+    """Return the smallest case found that fails, None where that of the seed does not.
+
+    Args:
+        family: the family.
+        seed: of a case that fails.
+        fails: whether a case fails in the same way.
+        within_s: when the search ends; the smallest until then counts.
+        clock: in seconds.
+    """
+    end = clock() + within_s
+    failed: list[Case] = []
+
+    @settings(
+        database=InMemoryExampleDatabase(),
+        phases=[Phase.reuse, Phase.shrink],
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(family.cases)
+    def holds(case: Case) -> None:
+        if clock() < end and fails(case):
+            failed.append(case)
+            raise _FailsError
+
+    with suppress(_FailsError):
+        _choose(holds, family, seed)
+    if failed:
+        # What fails now and then, or was out of time, Hypothesis calls flaky: the last one counts.
+        with suppress(Exception):
+            holds()
+    return failed[-1] if failed else None
+
+
+class _FailsError(Exception):
+    pass
+
+
+def _choose(test: Callable[[], None], family: Family, seed: int) -> None:
+    choices = random.Random(f"{family.name} {seed}").randbytes(CHOICES)
+    if test.hypothesis.fuzz_one_input(choices) is None:  # type: ignore[attr-defined]
+        raise RuntimeError(f"{family.name}, seed {seed}: {CHOICES} bytes are too few for a case")

@@ -1,0 +1,5 @@
+"""The families of the core, each with its random runs."""
+
+from tests.random_runs.families import dgs, joins, layers, oplus, ordered
+
+FAMILIES = {module.FAMILY.name: module.FAMILY for module in (dgs, oplus, ordered, layers, joins)}

@@ -1,0 +1,65 @@
+"""Random runs of query graphs: pipelines and operators O+, ordered by channels or operators."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from engines.errors import UnsupportedError
+from engines.multicore._core import FARTHEST
+from engines.multicore.layers.options import COMMUNICATION, OPERATOR, LayersOptions
+from engines.multicore.layers.pipeline import LayersRun, depends_on_ties
+from engines.multicore.layers.query import LayersQueryRun
+from tests.random_runs.answers import trace
+from tests.random_runs.case import Case, Family
+from tests.random_runs.families.oplus import REACH
+from tests.random_runs.programs import GRAPHS, OPERATORS, PIPELINES
+from tests.random_runs.settings import repeat, settings
+from tests.random_runs.shapes import shaped
+from workloads.model import Pipeline, Query
+
+OF_SUITE = {
+    name: subject
+    for name, subject in PIPELINES.items()
+    if isinstance(subject.program, Pipeline)
+    and subject.output is not None
+    and depends_on_ties(subject.program, subject.output, 2) is None
+}
+SUBJECTS = GRAPHS | OPERATORS | OF_SUITE
+
+
+@st.composite
+def _cases(draw: st.DrawFn) -> Case:
+    name = draw(st.sampled_from(sorted(SUBJECTS)))
+    how: dict[str, Any] = {
+        **draw(settings(workers=(1, 2, 3, 5))),
+        "determinism": draw(st.sampled_from([COMMUNICATION, OPERATOR])),
+        "channel_rows": draw(st.sampled_from([2, 4, 64, 4096])),
+    }
+    data = draw(shaped(SUBJECTS[name].inputs, REACH - FARTHEST, FARTHEST - REACH))
+    return Case(family="layers", program=name, data=data, how=how)
+
+
+def _check(case: Case) -> str | None:
+    subject, how = SUBJECTS[case.program], case.how
+    program = subject.program
+    wanted = subject.answer(case.data)
+    same = subject.same
+    if isinstance(program, Pipeline):
+        assert subject.output is not None
+        same = trace(subject.output)  # partitioned operators have instances: ties may swap
+    options = LayersOptions(determinism=how["determinism"], channel_rows=how["channel_rows"])
+
+    def make(settings: Any) -> LayersRun | LayersQueryRun:
+        if isinstance(program, Pipeline):
+            return LayersRun(program, case.data, settings, options)
+        assert isinstance(program, Query)
+        return LayersQueryRun(program, case.data, settings, options)
+
+    try:
+        repeat(how, case.data, make, lambda got: same(wanted, got))
+    except UnsupportedError as error:
+        return str(error)
+    return None
+
+
+FAMILY = Family(name="layers", cases=_cases(), check=_check)

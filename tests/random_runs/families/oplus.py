@@ -1,0 +1,111 @@
+"""Random runs of operators O+: shared or not, one or several, their instances changing or not."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from engines.errors import UnsupportedError
+from engines.multicore._core import FARTHEST, TUPLE_BUFFERS
+from engines.multicore.oplus.options import OplusOptions
+from engines.multicore.oplus.run import OplusRun
+from engines.protocol import Measured
+from tests.random_runs.case import Case, Family
+from tests.random_runs.programs import CHAINS, OPERATORS
+from tests.random_runs.settings import repeat, settings
+from tests.random_runs.shapes import shaped
+from workloads.model import Query
+
+SUBJECTS = OPERATORS | CHAINS
+MOST_INSTANCES = 6
+REACH = 100
+"""More than the windows of any chain together."""
+
+SCRIPTS = st.lists(
+    st.tuples(st.integers(0, 40), st.integers(1, MOST_INSTANCES)),
+    min_size=1,
+    max_size=4,
+    unique_by=lambda step: step[0],
+).map(
+    lambda steps: {
+        "kind": "script",
+        "period_ms": 1.0,
+        "steps": [[ms / 2000, instances] for ms, instances in sorted(steps)],
+    }
+)
+THRESHOLDS = st.just({"kind": "thresholds", "period_ms": 1.0, "min": 1, "max": MOST_INSTANCES})
+
+
+@st.composite
+def _cases(draw: st.DrawFn) -> Case:
+    # As often one operator as several.
+    name = draw(st.sampled_from(sorted(OPERATORS)) | st.sampled_from(sorted(CHAINS)))
+    query = SUBJECTS[name].program
+    assert isinstance(query, Query)
+    how: dict[str, Any] = {
+        **draw(settings(workers=(1, 2, 3, 5))),
+        "tuple_buffer": draw(st.sampled_from(TUPLE_BUFFERS)),
+        "shared_nothing": False,
+        "link_rows": None,
+        "moves": (),
+        "controller": None,
+    }
+    if len(query.operators) > 1:
+        how["link_rows"] = draw(st.sampled_from([None, 2, 8]))
+    else:
+        if query.operators[0].join is None:
+            how["shared_nothing"] = draw(st.booleans())
+        change = draw(st.sampled_from(["", "moves", "controller"]))
+        if change == "moves":
+            moves = st.tuples(st.integers(1, MOST_INSTANCES), st.integers(0, 99))
+            how["moves"] = tuple(draw(st.lists(moves, min_size=1, max_size=30)))
+        elif change == "controller":
+            how["controller"] = draw(SCRIPTS | THRESHOLDS)
+            how["measure"] = True
+    data = draw(shaped(SUBJECTS[name].inputs, REACH - FARTHEST, FARTHEST - REACH))
+    return Case(family="oplus", program=name, data=data, how=how)
+
+
+def _check(case: Case) -> str | None:
+    subject, how = SUBJECTS[case.program], case.how
+    query = subject.program
+    assert isinstance(query, Query)
+    wanted = subject.answer(case.data)
+    changes = bool(how["moves"] or how["controller"])
+    options = OplusOptions(
+        shared_nothing=how["shared_nothing"],
+        tuple_buffer=how["tuple_buffer"],
+        link_rows=how["link_rows"],
+        max_instances=MOST_INSTANCES if changes else None,
+        controller=how["controller"],
+    )
+
+    def moved(run: Any) -> Measured:
+        def move() -> None:
+            for instances, seed in how["moves"]:
+                rng = np.random.default_rng(seed)
+                mapping = rng.integers(0, instances, query.operators[0].buckets)
+                if run.reconfigure(instances, mapping) is None:
+                    return
+
+        with ThreadPoolExecutor(1) as pool:
+            mover = pool.submit(move)
+            measured: Measured = run.run()
+            mover.result()
+        return measured
+
+    try:
+        repeat(
+            how,
+            case.data,
+            lambda settings: OplusRun(query, case.data, settings, options),
+            lambda got: subject.same(wanted, got),
+            moved if how["moves"] else OplusRun.run,
+        )
+    except UnsupportedError as error:
+        return str(error)
+    return None
+
+
+FAMILY = Family(name="oplus", cases=_cases(), check=_check)

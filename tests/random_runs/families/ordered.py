@@ -1,0 +1,60 @@
+"""Random runs of ordered pipelines: schedulers, worklists, reordering buffers, partitions."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from engines.errors import UnsupportedError
+from engines.multicore._core import REORDERINGS, SCHEDULERS, WORKLISTS
+from engines.multicore.ordered.options import OrderedOptions
+from engines.multicore.ordered.run import OrderedRun
+from tests.random_runs.case import Case, Family
+from tests.random_runs.programs import PIPELINES
+from tests.random_runs.settings import repeat, settings
+from tests.random_runs.shapes import shaped
+from workloads.model import Pipeline
+
+FARTHEST = 1 << 61
+"""Functions of pipelines add to times and subtract them: room for that."""
+
+OPTIONS = st.fixed_dictionaries(
+    {
+        "scheduler": st.sampled_from(SCHEDULERS),
+        "worklist": st.sampled_from(WORKLISTS),
+        "reordering": st.sampled_from(REORDERINGS),
+        "window": st.sampled_from([None, 1, 2, 5, 64]),
+        "partitions": st.sampled_from([None, 1, 4, 9]),
+        "slice_us": st.sampled_from([100, 1, 10]),
+        "ct_window_us": st.sampled_from([10_000, 10]),
+        "qst_capacity": st.sampled_from([None, 1, 50]),
+    }
+)
+
+
+@st.composite
+def _cases(draw: st.DrawFn) -> Case:
+    name = draw(st.sampled_from(sorted(PIPELINES)))
+    how: dict[str, Any] = {**draw(settings()), "options": draw(OPTIONS)}
+    data = draw(shaped(PIPELINES[name].inputs, -FARTHEST, FARTHEST))
+    return Case(family="ordered", program=name, data=data, how=how)
+
+
+def _check(case: Case) -> str | None:
+    subject = PIPELINES[case.program]
+    pipeline = subject.program
+    assert isinstance(pipeline, Pipeline)
+    wanted = subject.answer(case.data)
+    options = OrderedOptions(**case.how["options"])
+    try:
+        repeat(
+            case.how,
+            case.data,
+            lambda settings: OrderedRun(pipeline, case.data, settings, options),
+            lambda got: subject.same(wanted, got),
+        )
+    except UnsupportedError as error:
+        return str(error)
+    return None
+
+
+FAMILY = Family(name="ordered", cases=_cases(), check=_check)

@@ -1,0 +1,143 @@
+"""The programs that are run: the suite's, with windows of a few events, and the tests' own."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+
+from tests.engines.multicore import test_dgs_programs, test_layers, test_oplus_chains, test_ordered
+from tests.engines.multicore.operator_queries import RANDOM, layouts_of
+from tests.random_runs.answers import Same, rows_in_time_order, sequence, trace
+from tests.workloads.suite.small_inputs import small_inputs
+from workloads.model import Columns, DGSProgram, Input, OutputType, Pipeline, Query
+from workloads.model.sequential import answer_of
+from workloads.model.strategies import inputs
+from workloads.model.workload import Program
+from workloads.registry import names, workload
+
+BOUND: dict[str, dict[str, object]] = {
+    "wordcount": {"wa_ms": 3, "ws_ms": 10},
+    "paircount": {"wa_ms": 5, "ws_ms": 10, "distance": 2},
+    "longest_tweet_per_hashtag": {"wa_ms": 4, "ws_ms": 4},
+    "forward": {"copies": 3},
+    "scale_join": {"ws_ms": 5, "shares": 3},
+    "nyse_hedge": {"ws_ms": 7, "lower": -3.0, "upper": 2.0, "shares": 4},
+    "cart_abandonment": {"gap_ms": 5},
+    "declining_categories": {"stores": "all", "first_day": "1970-01-01", "days": 8},
+    "items_sold_together": {
+        "stores": "all",
+        "categories": "1,2",
+        "more_than": 0,
+        "top": 3,
+        "hour_ms": 6,
+        "most_items": 3,
+        "open_tickets": 3,
+    },
+    "items_viewed_together": {"item": 1, "gap_ms": 5, "top": 2, "hour_ms": 7, "most_items": 3},
+    "last_views_before_purchase": {
+        "item": 1,
+        "categories": "all",
+        "views": 2,
+        "within_ms": 20,
+        "top": 2,
+        "hour_ms": 6,
+    },
+    "parametric": {"iterations": "2", "partitions": 5, "operators": "sl,ps,sf"},
+}
+"""Query parameters at which a dozen events have an answer; few, since each is compiled."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """A program, what draws its small inputs, its right answer, and when another is as right."""
+
+    program: Program
+    inputs: st.SearchStrategy[Input]
+    answer: Callable[[Input], Columns]
+    same: Same
+    output: OutputType | None = None
+
+
+def _of_suite(name: str) -> Subject:
+    found = workload(name)
+    if name in BOUND:
+        found = found.bound(BOUND[name])
+    layouts = None
+    if isinstance(found.program, Query):
+        layouts = _layouts(found.program)
+    return Subject(
+        program=found.program,
+        inputs=small_inputs(found, layouts) if layouts else small_inputs(found),
+        answer=found.oracle,
+        same=sequence if isinstance(found.program, Pipeline) else trace(found.output),
+        output=found.output,
+    )
+
+
+def _layouts(query: Query) -> list[list[tuple[str, ...]]]:
+    """The core wants each input of an operator in streams of its own, one each of a join."""
+    kinds = [(kind,) for kind in query.kinds]
+    if query.operators[0].join is not None:
+        return [kinds]
+    return [kinds, [kinds[0]], [kinds[-1], kinds[0], kinds[0]]]
+
+
+def _of_pipeline(program: Pipeline, same: Same, output: OutputType | None = None) -> Subject:
+    layout = [[("reading",)] * streams for streams in (1, 2, 3)]
+    return Subject(
+        program=program,
+        inputs=inputs(program, layouts=layout, max_events=30, values=st.integers(-9, 9)),
+        answer=lambda data: answer_of(program, data),
+        same=same,
+        output=output,
+    )
+
+
+def _of_query(program: Query, layouts: st.SearchStrategy[tuple[tuple[str, ...], ...]]) -> Subject:
+    return Subject(
+        program=program,
+        inputs=layouts.flatmap(lambda layout: inputs(program, layouts=[layout])),
+        answer=lambda data: answer_of(program, data),
+        same=rows_in_time_order,
+    )
+
+
+def _of_dgs(program: DGSProgram, output: OutputType) -> Subject:
+    return Subject(
+        program=program,
+        inputs=inputs(program, max_events=20),
+        answer=lambda data: answer_of(program, data),
+        same=trace(output),
+    )
+
+
+def _suite(model: type[Program]) -> dict[str, Subject]:
+    found = [name for name in names() if isinstance(workload(name).program, model)]
+    return {name: _of_suite(name) for name in found}
+
+
+def _layouts_of_chain(query: Query) -> st.SearchStrategy[tuple[tuple[str, ...], ...]]:
+    return _READINGS if query.operators[0].join is None else st.just((("left",), ("right",)))
+
+
+_READINGS = st.lists(st.just(("reading",)), min_size=1, max_size=3).map(tuple)
+
+DGS = _suite(DGSProgram) | {
+    "two types": _of_dgs(*test_dgs_programs.TWO_TYPES),
+    "two pairs": _of_dgs(*test_dgs_programs.TWO_PAIRS),
+}
+OPERATORS = _suite(Query) | {
+    name: _of_query(query, layouts_of(query)) for name, query in RANDOM.items()
+}
+CHAINS = {
+    name: _of_query(query, _layouts_of_chain(query))
+    for name, query in test_oplus_chains.QUERIES.items()
+}
+PIPELINES = _suite(Pipeline) | {
+    name: _of_pipeline(pipeline, sequence) for name, pipeline in test_ordered.PIPELINES.items()
+}
+GRAPHS = {
+    name: _of_pipeline(pipeline, trace(output), output)
+    for name, (pipeline, output) in test_layers.PIPELINES.items()
+}
+"""Pipelines whose answers do not depend on which instance is first among ties."""
