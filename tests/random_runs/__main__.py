@@ -5,8 +5,8 @@ import secrets
 import sys
 import time
 
+import tests.random_runs
 from tests.random_runs.campaign import Campaign
-from tests.random_runs.case import Family
 
 PROGRESS_S = 10.0
 MOST_SHRUNK = 5
@@ -54,16 +54,24 @@ def _go(campaign: Campaign, names: list[str], seeds: range, runs: int, repeat: i
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tests.random_runs", description=Family.__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.random_runs", description=tests.random_runs.__doc__
+    )
     add = parser.add_argument
-    add("--runs", type=int, help="how many, families in turn; default: one of each family")
+    add("--runs", type=_count, help="how many, families in turn; default: one of each family")
     add("--seed", type=int, help="of the first; the next has the next. Default: by chance")
     add("--family", action="append", help="only this one; may be given again")
-    add("--repeat", type=int, default=1, help="each run so often, or until it fails")
+    add("--repeat", type=_count, default=1, help="each run so often, or until it fails")
     add("--bound-s", type=float, default=60.0, help="a run that takes longer hangs")
     add("--shrink-s", type=float, default=120.0, help="for the smallest case of a finding")
     add("--families", default="tests.random_runs.families:FAMILIES", help="where families are")
     return parser.parse_args()
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of runs; expected at least 1")
+    return int(text)
 
 
 if __name__ == "__main__":
