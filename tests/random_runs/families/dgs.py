@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from engines.multicore import _core
 from engines.multicore.dgs.options import DgsOptions
 from engines.multicore.dgs.run import DgsRun
 from tests.random_runs.case import Case, Family
@@ -20,7 +21,11 @@ LOWEST, HIGHEST = np.iinfo(np.int64).min + 1, np.iinfo(np.int64).max - 1
 @st.composite
 def _cases(draw: st.DrawFn) -> Case:
     name = draw(st.sampled_from(sorted(DGS)))
-    how: dict[str, Any] = {**draw(settings()), "gather": draw(st.booleans())}
+    how: dict[str, Any] = {
+        **draw(settings()),
+        "gather": draw(st.booleans()),
+        "handover": draw(st.sampled_from(_core.HANDOVERS)),
+    }
     data = draw(shaped(DGS[name].inputs, LOWEST, HIGHEST))
     return Case(family="dgs", program=name, data=data, how=how)
 
@@ -30,7 +35,7 @@ def _check(case: Case) -> None:
     program = subject.program
     assert isinstance(program, DGSProgram)
     wanted = subject.answer(case.data)
-    options = DgsOptions(gather=how["gather"])
+    options = DgsOptions(gather=how["gather"], handover=how["handover"])
     repeat(
         how,
         case.data,
