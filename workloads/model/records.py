@@ -1,21 +1,26 @@
 """Plain Python records: mutable objects whose attributes are the fields of a structured dtype.
 
 Programs see these in the reference engine, the plan simulator and the checker. Integers are Python
-integers: they never wrap, where compiled code would. Events are named tuples, hence read-only.
+integers, and an error where compiled ones would wrap: see `field_values`. Events are named tuples,
+hence read-only.
 """
 
 from collections import namedtuple
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, partial
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from workloads.model.errors import ProgramError
+from workloads.model.field_values import ANY, Range, held, range_of, zeros
 from workloads.model.program import DGSProgram, Record
 from workloads.model.stream import Columns
+
+Types = tuple[tuple[str, str], ...]
+"""Fields with the codes of their types."""
 
 
 class RecordType:
@@ -31,14 +36,14 @@ class RecordType:
         self.name = name
         self.dtype = dtype
         self.fields: tuple[str, ...] = names
-        self.cls: type[Any] = record_class(name, names)
-        self._zeros = tuple(_zero(dtype[field]) for field in names)
+        self.cls: type[Any] = record_class(name, names, types_of(dtype))
+        self._zeros = tuple(_zero(f"field {field} of {name}", dtype[field]) for field in names)
 
     def zeroed(self) -> Record:
         """Return a new record, all fields zero."""
         record = self.cls()
         for field, zero in zip(self.fields, self._zeros, strict=True):
-            setattr(record, field, zero() if callable(zero) else zero)
+            _put(record, field, zero() if callable(zero) else zero)
         return record
 
     def copy(self, record: Record) -> Record:
@@ -46,7 +51,7 @@ class RecordType:
         twin = self.cls()
         for field in self.fields:
             value = getattr(record, field)
-            setattr(twin, field, value.copy() if isinstance(value, np.ndarray) else value)
+            _put(twin, field, value.copy() if isinstance(value, np.ndarray) else value)
         return twin
 
     def values(self, record: Record) -> tuple[Any, ...]:
@@ -63,6 +68,9 @@ class RecordType:
         return f"{self.name}({', '.join(f'{field}={value}' for field, value in pairs)})"
 
 
+_put = object.__setattr__
+
+
 class _Record:
     """Base of all record classes.
 
@@ -70,6 +78,7 @@ class _Record:
     """
 
     __slots__ = ()
+    _declared_types: ClassVar[Types] = ()
 
     def __repr__(self) -> str:
         names: tuple[str, ...] = self.__slots__
@@ -79,19 +88,47 @@ class _Record:
     def __reduce__(self) -> tuple[Any, ...]:
         names: tuple[str, ...] = self.__slots__
         values = [getattr(self, name) for name in names]
-        return _record, (type(self).__name__, names, values)
+        return _record, (type(self).__name__, names, self._declared_types, values)
+
+
+def types_of(dtype: np.dtype[np.void]) -> Types:
+    """Return the fields of a structured dtype as `record_class` takes them."""
+    return tuple((name, dtype[name].str) for name in dtype.names or () if not dtype[name].subdtype)
 
 
 @lru_cache(maxsize=256)
-def record_class(name: str, fields: tuple[str, ...]) -> type[Any]:
-    """Return the class of records with these attributes."""
-    return type(name, (_Record,), {"__slots__": fields})
+def record_class(name: str, fields: tuple[str, ...], types: Types) -> type[Any]:
+    """Return the class of records with these attributes.
+
+    Args:
+        name: how messages call it.
+        fields: the attributes.
+        types: of those that hold a value of a declared type, which they keep to.
+    """
+    dtypes = {field: np.dtype(code) for field, code in types}
+    ranges: dict[str, Range] = {
+        field: range_of(dtypes[field]) if field in dtypes else ANY for field in fields
+    }
+
+    # A setter in Python costs 0.1 us; looking at all fields after each call would cost more.
+    def set_field(self: Any, field: str, value: Any) -> None:
+        if type(value) is int:
+            low, high = ranges.get(field, ANY)
+            if low <= value <= high:
+                _put(self, field, value)
+                return
+        if field in dtypes:
+            value = held(f"field {field} of {name}", dtypes[field], value)
+        _put(self, field, value)
+
+    made = {"__slots__": fields, "__setattr__": set_field, "_declared_types": types}
+    return type(name, (_Record,), made)
 
 
-def _record(name: str, fields: tuple[str, ...], values: Sequence[Any]) -> Record:
-    record = record_class(name, fields)()
+def _record(name: str, fields: tuple[str, ...], types: Types, values: Sequence[Any]) -> Record:
+    record = record_class(name, fields, types)()
     for field, value in zip(fields, values, strict=True):
-        setattr(record, field, value)
+        _put(record, field, value)
     return record
 
 
@@ -229,16 +266,11 @@ def initial_state(program: DGSProgram) -> Record:
     return state
 
 
-def _zero(dtype: np.dtype[Any]) -> Any:
+def _zero(where: str, dtype: np.dtype[Any]) -> Any:
     """Return the zero of a field: a value, or for arrays a function that makes one."""
     if dtype.subdtype is not None:
-        base, shape = dtype.subdtype
-        return _array_maker(base, shape)
+        return partial(zeros, where, dtype)
     return np.zeros((), dtype=dtype).item()
-
-
-def _array_maker(base: np.dtype[Any], shape: tuple[int, ...]) -> Callable[[], Any]:
-    return lambda: np.zeros(shape, dtype=base)
 
 
 def _plain(value: Any) -> Any:

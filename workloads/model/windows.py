@@ -13,7 +13,7 @@ import numpy as np
 
 from workloads.model.errors import ModelError
 from workloads.model.operator import Operator, Query, Window
-from workloads.model.records import RecordType, record_class
+from workloads.model.records import RecordType, record_class, types_of
 from workloads.model.stream import Input
 
 LARGEST_TIME = 1 << 62
@@ -121,4 +121,4 @@ class _WindowRecord(RecordType):
         super().__init__(operator.name, operator.state)
         # Without stores there is no attribute `tuples`: using it is an error that says so.
         own = OWN if operator.stores else OWN[:-1]
-        self.cls = record_class(operator.name, (*own, *self.fields))
+        self.cls = record_class(operator.name, (*own, *self.fields), types_of(operator.state))

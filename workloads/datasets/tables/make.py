@@ -16,7 +16,7 @@ from workloads.datasets.dataset import Dataset
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.executor import InProcess
 from workloads.datasets.imports.kind import StreamTable
-from workloads.datasets.imports.rows import Rows, where
+from workloads.datasets.imports.rows import where
 from workloads.datasets.imports.run import NOT_STATED
 from workloads.datasets.imports.stage import StreamTask
 from workloads.datasets.manifest import Content, canonical, file_sha256
