@@ -117,6 +117,8 @@ MOST_WINDOW: int = 65536
 
 MOST_GROUPS: int = 16777216
 
+KEY_STATES_BYTES: int = 128
+
 SCHEDULERS: list = ['ct', 'ct_input', 'lp', 'et', 'qst']
 
 WORKLISTS: list = ['homed', 'hybrid', 'partitioned', 'shared']

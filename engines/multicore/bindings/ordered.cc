@@ -21,6 +21,7 @@ void bind_ordered(nb::module_& m) {
   m.attr("MOST_UNIT_RECORDS") = OrderedOptions::kMostBatch;
   m.attr("MOST_WINDOW") = OrderedOptions::kMostWindow;
   m.attr("MOST_GROUPS") = kMostGroups;
+  m.attr("KEY_STATES_BYTES") = sizeof(KeyStates);
   m.attr("SCHEDULERS") = list_of(heuristic_names());
   m.attr("WORKLISTS") = list_of(kWorklists);
   m.attr("REORDERINGS") = list_of(kReorderings);

@@ -84,6 +84,13 @@ def find_entry(tables: Any, number: Any, key: Any, mixed: Any, stride: Any) -> A
 
 
 @njit(forceinline=True, error_model="numpy", nogil=True)
+def table_bytes(table: Any, stride: Any) -> Any:
+    """Return how many bytes a table takes, its slots and the entries that it has room for."""
+    slots = load(table, MASK, np.int64) + 1
+    return slots * (4 + stride // 2)
+
+
+@njit(forceinline=True, error_model="numpy", nogil=True)
 def prefetch_slot(tables: Any, number: Any, mixed: Any) -> None:
     """Ask for the slot where the search of a key begins."""
     table = offset(tables, number * TABLE_BYTES)

@@ -11,18 +11,27 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from engines.multicore import _core
 from engines.multicore.kernels import emitter, memory
 from engines.multicore.kernels.compile import compile_kernel
+from engines.multicore.oplus import window_tables
 from engines.multicore.oplus.keyset import mix_key
 from workloads.model.pipeline import STATELESS, Stage
 
 _P, _I = types.voidptr, types.int64
 _PROCESS = _I(_P, _I, _I, _P)
 _PARTITION = _I(_P, _I, _I, _I, _P)
+
+HEAD_BYTES = 16
+"""Of an entry of a table of keys, before the state: `KeyStates::kHeadBytes` of core/stages/spec.h."""
+AHEAD = 64
+"""Records whose states are asked for before the first of them is worked on."""
+CLOSE = 256 << 10
+"""Bytes of tables up to which nothing is asked for: they stay in a core's second-level cache."""
 
 
 class StageKernels:
@@ -50,20 +59,24 @@ class StageKernels:
         """
         stage = self._stage
         functions: dict[str, tuple[str, Callable[..., Any]]] = {"user": ("apply", stage.apply)}
-        record, state, argument = "i", [], ""
+        record, opened, ahead, found, argument = "i", "", "", "", ""
         if stage.key is not None:
             functions["user_key"] = ("key", stage.key)
-            record = "load(order, i, int32)"
-            state = ["order = pointer_at(call, 2)", "find = pointer_at(call, 4)"]
-            argument = "record_at(call_find(find, states, int64(user_key(t))), STATE), "
+            record = "i if whole else int64(load(order, i, int32))"
+            opened, found = _KEYED, _FIND.format(partition=self._partition_source())
+            ahead = _AHEAD.format(tuple=self._tuple_source(), partition=self._partition_source())
+            argument = "record_at(offset(entry, HEAD), STATE), "
         elif stage.kind != STATELESS:
             argument = "record_at(states, STATE), "
         one = stage.max_outputs == 1
         source = _PROCESS_SOURCE.format(
+            bounds=self._bounds_source(),
             pointers=self._pointers(),
-            state="\n".join(f"    {line}" for line in state),
+            opened=opened,
+            ahead=ahead,
             record=record,
             tuple=self._tuple_source(),
+            found=found,
             max_outputs=stage.max_outputs,
             before="store_int32(sources, first, k)" if one else "pass",
             call=f"user({argument}t, out)",
@@ -83,12 +96,11 @@ class StageKernels:
         if stage.key is None:
             return 0
         functions: dict[str, tuple[str, Callable[..., Any]]] = {"user": ("key", stage.key)}
-        bounds = "" if stage.bounds is None else f"BOUNDS = array({stage.bounds}, int64)\n"
         source = _PARTITION_SOURCE.format(
-            bounds=bounds,
+            bounds=self._bounds_source(),
             pointers=self._pointers(),
             tuple=self._tuple_source(),
-            partition=_BY_HASH if stage.bounds is None else _BY_RANGE,
+            partition=self._partition_source(),
         )
         return self._address("partition", functions, source, _PARTITION)
 
@@ -110,12 +122,22 @@ class StageKernels:
                 "set_stamp": emitter.set_stamp,
                 "mix_key": mix_key,
                 "call_find": call_find,
+                "bounds_below": bounds_below,
                 "count_of": count_of,
                 "refuse": refuse,
+                "HEAD": HEAD_BYTES,
+                "KEY_STATES": _core.KEY_STATES_BYTES,
+                "AHEAD": AHEAD,
+                "CLOSE": CLOSE,
+                "find_entry": window_tables.find_entry,
+                "prefetch_entry": window_tables.prefetch_entry,
+                "prefetch_slot": window_tables.prefetch_slot,
+                "table_bytes": window_tables.table_bytes,
                 "store_int32": store_int32,
             }
             if self._stage.state is not None:
                 names["STATE"] = memory.record_type(self._stage.state)
+                names["STRIDE"] = HEAD_BYTES + -(-max(1, self._stage.state.itemsize) // 8) * 8
             where = f"operator {self._stage.name}"
             self._kept[role] = compile_kernel(
                 where, functions, source, signature, names, bounds=self._bounds
@@ -127,6 +149,13 @@ class StageKernels:
         for position, name in enumerate(self._fields.names or (), start=1):
             lines.append(f"column_{name} = pointer_at(columns, {position})")
         return "\n".join(f"    {line}" for line in lines)
+
+    def _bounds_source(self) -> str:
+        bounds = self._stage.bounds
+        return "" if bounds is None else f"BOUNDS = array({bounds}, int64)\n"
+
+    def _partition_source(self) -> str:
+        return _BY_HASH if self._stage.bounds is None else _BY_RANGE
 
     def _tuple_source(self) -> str:
         parts = ["load(ts_column, row, int64)"]
@@ -158,6 +187,19 @@ def store_int32(typingctx: Any, address: Any, index: Any, value: Any) -> Any:
     return types.void(_P, types.intp, _I), codegen
 
 
+@njit(forceinline=True, error_model="numpy", nogil=True)
+def bounds_below(bounds: Any, key: Any) -> Any:
+    """Return how many of some sorted bounds are at or below a key."""
+    low, high = np.int64(0), np.int64(len(bounds))
+    while low < high:
+        middle = (low + high) // 2
+        if bounds[middle] <= key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
 _struct: Any = cgutils.create_struct_proxy
 """Numba's extension interface is typed in part only, this not."""
 
@@ -186,7 +228,7 @@ def refuse(typingctx: Any, out: Any, records: Any) -> Any:
 
 
 _PROCESS_SOURCE = """\
-open_out, room, close_out = open_emitter(OUTPUT)
+{bounds}open_out, room, close_out = open_emitter(OUTPUT)
 
 @kernel
 def process(call, begin, end, out_address):
@@ -194,14 +236,16 @@ def process(call, begin, end, out_address):
     base = load(call, 1, int64)
     states = pointer_at(call, 3)
     sources = pointer_at(call, 5)
-{state}
 {pointers}
+{opened}
     out = open_out(out_address)
     i = begin
     while i < end and room(out) >= {max_outputs}:
+{ahead}
         k = int64({record})
         row = base + k
         t = {tuple}
+{found}
         set_stamp(out, t.ts)
         first = count_of(out)
         {before}
@@ -213,6 +257,39 @@ def process(call, begin, end, out_address):
     close_out(out, out_address)
     return i + 1
 """
+
+_KEYED = """\
+    order = pointer_at(call, 2)
+    find = pointer_at(call, 4)
+    partitions = load(call, 6, int64)
+    whole = is_null(order)
+    far = partitions * table_bytes(states, STRIDE) > CLOSE
+    known = begin"""
+
+_AHEAD = """\
+        if far and i == known:
+            known = min(end, i + AHEAD)
+            for touched in range(2):
+                for j in range(i, known):
+                    row = base + (j if whole else int64(load(order, j, int32)))
+                    t = {tuple}
+                    key = int64(user_key(t))
+                    mixed = mix_key(key)
+                    {partition}
+                    table = offset(states, p * KEY_STATES)
+                    if touched == 0:
+                        prefetch_slot(table, 0, mixed)
+                    else:
+                        prefetch_entry(table, 0, mixed, STRIDE)"""
+
+_FIND = """\
+        key = int64(user_key(t))
+        mixed = mix_key(key)
+        {partition}
+        table = offset(states, p * KEY_STATES)
+        entry = find_entry(table, 0, key, mixed, STRIDE)
+        if is_null(entry):
+            entry = offset(call_find(find, table, key), -HEAD)"""
 
 _NOTE_SOURCES = """\
 for j in range(first, count_of(out)):
@@ -227,21 +304,14 @@ def partition(columns, base, records, partitions, result):
         row = base + i
         t = {tuple}
         key = int64(user(t))
+        mixed = mix_key(key)
         {partition}
         store_int32(result, i, p)
     return records + 1
 """
 
 # The low half of the hash, scaled: key tables go by the high bits (core/run/key_table.h).
-_BY_HASH = "p = int64(((mix_key(key) & uint64(0xFFFFFFFF)) * uint64(partitions)) >> uint64(32))"
+_BY_HASH = "p = int64(((mixed & uint64(0xFFFFFFFF)) * uint64(partitions)) >> uint64(32))"
 
-# How many bounds are at or below the key.
-_BY_RANGE = """\
-p = int64(0)
-        high = int64(len(BOUNDS))
-        while p < high:
-            middle = (p + high) // 2
-            if BOUNDS[middle] <= key:
-                p = middle + 1
-            else:
-                high = middle"""
+# How many bounds are at or below the key. Where all keys are in one table (layers) it is the first.
+_BY_RANGE = "p = bounds_below(BOUNDS, key) if partitions > 1 else int64(0)"

@@ -60,6 +60,10 @@ def by_x(t):
     return t.x % 3
 
 
+def by_itself(t):
+    return t.x
+
+
 def by_half(t):
     return int(t.half) * 7 - 2
 
@@ -219,6 +223,31 @@ def test_random_inputs_are_answered_as_by_the_interpreter(name):
         assert_same(got, answer(asked, given_input))
 
     check()
+
+
+@pytest.mark.parametrize("bounds", [None, (-2000, 0, 1, 5000)])
+def test_tables_beyond_the_caches_keep_the_state_of_every_key(bounds):
+    # 9,000 keys whose table takes 450 KB: their states are asked for before they are needed.
+    partitions = {} if bounds is None else {"bounds": bounds}
+    asked = pipeline("many keys", keyed(remember, by_itself, **partitions), TOTALLING)
+    rng = np.random.default_rng(8)
+    data = Input(
+        alphabet=Alphabet(kinds=("reading",)),
+        streams=(
+            Stream(
+                name="a",
+                kinds=(0,),
+                ts=np.arange(30_000),
+                payload={
+                    "x": rng.integers(-4000, 5000, 30_000).astype(np.int32),
+                    "y": np.zeros(30_000),
+                },
+            ),
+        ),
+    )
+    wanted = answer(asked, data)
+    for workers, batch, count in ((1, 64, None), (1, 100, 3), (2, 64, 3)):
+        assert_same(columns(asked, data, workers=workers, batch=batch, partitions=count), wanted)
 
 
 def readings(records, streams, seed):

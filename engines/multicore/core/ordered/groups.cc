@@ -51,6 +51,16 @@ Made made_of(const Unit& unit, const Group& group) {
 
 }  // namespace
 
+void one_group(Unit& unit) {
+  if (unit.groups.empty()) unit.groups.emplace_back();
+  Group& group = unit.groups.front();
+  group.unit = &unit;
+  group.partition = 0;
+  group.begin = 0;
+  group.end = static_cast<std::int32_t>(unit.records);
+  unit.group_count = 1;
+}
+
 bool make_groups(Unit& unit, const GroupShape& shape, OrderedWorker& worker) {
   const auto records = static_cast<std::size_t>(unit.records);
   if (unit.partition_of.size() < records) {

@@ -17,6 +17,9 @@ struct GroupShape {
   std::int32_t partitions = 1;
 };
 
+// Makes one group of the unit, which is worked on as a whole.
+void one_group(Unit& unit);
+
 // Groups the unit's records: within a group they keep their order. Returns false when the kernel raised.
 bool make_groups(Unit& unit, const GroupShape& shape, OrderedWorker& worker);
 

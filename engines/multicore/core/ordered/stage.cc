@@ -74,6 +74,10 @@ std::int64_t OrderedStage::fill(StageCall& call, std::int64_t begin, std::int64_
 }
 
 void OrderedStage::group(Unit& unit, OrderedWorker& worker) const {
+  if (spec_.partitions == 1) {
+    one_group(unit);
+    return;
+  }
   if (!make_groups(unit, {spec_.partition, spec_.partitions}, worker)) spec_.fail_by_key();
   if (unit.group_count == 1) return;  // it will write where whole units do
   const std::int64_t most = spec_.max_outputs;
@@ -96,9 +100,9 @@ void OrderedStage::operate_group(Group& group, OrderedWorker& worker) {
   StageCall call{};
   call.columns = unit.columns;
   call.base = unit.base;
-  call.order = unit.order.data();
-  keys_[static_cast<std::size_t>(group.partition)].serve(call);
+  keys_.front().serve(call, spec_.partitions);
   if (unit.group_count == 1) return whole(unit, call, worker);
+  call.order = unit.order.data();
   part(group, call, worker);
   // acq_rel: releases what this group has written, acquires what the others have.
   if (unit.groups_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;

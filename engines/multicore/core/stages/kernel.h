@@ -9,19 +9,20 @@
 
 namespace lab {
 
-// The state of a key, zeroed when it is new; valid until the next call.
+// The state of a key in a table (`KeyStates`), zeroed when it is new; valid until the next call.
 using FindState = void* (*)(void* states, std::int64_t key);
 
 struct StageCall {
   const void* const* columns;  // of the records: the timestamp, then the fields
   std::int64_t base;           // record k is row base + k of every column
-  const std::int32_t* order;   // partitioned operators: entry i is record order[i]; of others entry i is record i
-  void* state;                 // stateful: the state; partitioned: what `find` is given
-  FindState find;
+  const std::int32_t* order;   // entry i is record order[i]; null: record i, as of operators without keys
+  void* state;                 // stateful: the state; partitioned: the tables, a `KeyStates` for each partition
+  FindState find;              // for a key that its table does not have; `KeyStates` says how kernels look
   std::int32_t* sources;       // out: for each output, in the order of Emit, the record that it came from
+  std::int64_t partitions;     // of a key's table from `state` on: by the function that the PartitionKernel has
 };
 static_assert(offsetof(StageCall, base) == 8 && offsetof(StageCall, order) == 16 && offsetof(StageCall, state) == 24);
-static_assert(offsetof(StageCall, find) == 32 && offsetof(StageCall, sources) == 40);
+static_assert(offsetof(StageCall, find) == 32 && offsetof(StageCall, sources) == 40 && offsetof(StageCall, partitions) == 48);
 
 // Processes entries [begin, end), in order; returns the first that it has not processed: below `end` only when there
 // is less room than one record may need.

@@ -3,9 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "stages/kernel.h"
+#include "run/cacheline.h"
 #include "run/key_table.h"
 #include "run/names.h"
 
@@ -44,29 +46,32 @@ struct StageSpec {
 // Returns the specification. Throws std::invalid_argument on one that is out of range.
 StageSpec checked(StageSpec spec);
 
-// The states of the keys of a partitioned operator, or of some of them.
-class KeyStates {
+// The states of the keys of a partition. On lines of its own: neighbouring partitions are different workers'.
+class alignas(kCacheLine) KeyStates {
  public:
-  KeyStates() = default;
-  explicit KeyStates(const StageSpec& spec) : stride_(kHeadBytes + spec.words() * 8) {}
-
-  // Has a call find its states here.
-  void serve(StageCall& call) noexcept {
-    call.state = this;
-    call.find = &KeyStates::find;
-  }
-
- private:
   // An entry of the table is a stamp, the key, and the state (run/key_table.h).
   static constexpr std::size_t kHeadBytes = 16;
 
+  KeyStates() = default;
+  explicit KeyStates(const StageSpec& spec) : stride_(kHeadBytes + spec.words() * 8) {}
+
+  // Has a call find its states here, in the tables of so many partitions, which lie behind each other.
+  void serve(StageCall& call, std::int64_t partitions = 1) noexcept {
+    call.state = this;
+    call.find = &KeyStates::find;
+    call.partitions = partitions;
+  }
+
+ private:
   static void* find(void* states, std::int64_t key) {
     auto* of = static_cast<KeyStates*>(states);
     return of->table_.find(key, of->stride_).entry + kHeadBytes;
   }
 
-  WindowTable table_;
+  WindowTable table_;  // first: kernels read its head, and look a key up themselves
   std::size_t stride_ = 0;
 };
+// Law, too: stages/kernels.py.
+static_assert(sizeof(KeyStates) == 128 && std::is_standard_layout_v<KeyStates>);
 
 }  // namespace lab

@@ -26,6 +26,10 @@ namespace {
 std::int64_t keys = 1000;
 std::int64_t spins = 0;
 
+std::uint64_t partition_of(std::int64_t key, std::int64_t partitions) {
+  return ((lab::mix_key(key) & 0xffffffffU) * static_cast<std::uint64_t>(partitions)) >> 32;
+}
+
 std::int64_t process(const lab::StageCall* call, std::int64_t begin, std::int64_t end, lab::Emit* out) {
   const auto* ts = static_cast<const std::int64_t*>(call->columns[0]);
   const auto* key = static_cast<const std::int64_t*>(call->columns[1]);
@@ -41,7 +45,10 @@ std::int64_t process(const lab::StageCall* call, std::int64_t begin, std::int64_
     const std::int64_t row = call->base + k;
     for (volatile std::int64_t s = 0; s < spins;) s = s + 1;
     if (call->state != nullptr) {
-      void* state = call->find != nullptr ? call->find(call->state, key[row]) : call->state;
+      void* state = call->state;
+      if (call->find != nullptr) {
+        state = call->find(static_cast<lab::KeyStates*>(state) + partition_of(key[row], call->partitions), key[row]);
+      }
       *static_cast<std::int64_t*>(state) += ts[row];
     }
     ts_out[count] = ts[row];
@@ -57,8 +64,7 @@ std::int64_t partition(const void* const* columns, std::int64_t base, std::int64
                        std::int32_t* result) {
   const auto* key = static_cast<const std::int64_t*>(columns[1]);
   for (std::int64_t i = 0; i < records; ++i) {
-    const std::uint64_t low = lab::mix_key(key[base + i]) & 0xffffffffU;
-    result[i] = static_cast<std::int32_t>((low * static_cast<std::uint64_t>(partitions)) >> 32);
+    result[i] = static_cast<std::int32_t>(partition_of(key[base + i], partitions));
   }
   return records + 1;
 }

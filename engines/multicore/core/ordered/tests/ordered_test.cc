@@ -119,6 +119,21 @@ void any_selectivity_is_in_order() {
   }
 }
 
+// Where all keys are in one partition, nobody asks in which.
+void a_single_partition_is_not_looked_for() {
+  behaviours = {Behaviour{.kind = Kind::kPartitioned, .partitions = 1}, Behaviour{},
+                Behaviour{.kind = Kind::kPartitioned, .partitions = 1}};
+  for (const char* worklist : kWorklists) {
+    for (const int workers : {1, 4}) {
+      lab::test::divisions = 0;
+      OrderedOptions options = options_of(workers, 64);
+      options.worklist = worklist;
+      CHECK(check(input(5, 2, 900), 3, options) > 100);
+      CHECK_EQ(lab::test::divisions.load(), 0);
+    }
+  }
+}
+
 void one_key_may_have_everything() {
   for (const char* worklist : kWorklists) {
     for (const int workers : {1, 2, 4, 8}) {
@@ -400,6 +415,7 @@ int main() {
   every_kind_of_operator_gives_the_sequential_answer();
   every_scheduler_worklist_and_reordering_gives_the_sequential_answer();
   any_selectivity_is_in_order();
+  a_single_partition_is_not_looked_for();
   one_key_may_have_everything();
   a_small_window_does_not_block();
   inputs_may_be_empty_or_end_early();

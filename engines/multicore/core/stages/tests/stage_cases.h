@@ -5,6 +5,7 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -47,6 +48,7 @@ struct Behaviour {
 };
 constexpr std::size_t kMostOperators = 4;
 inline std::array<Behaviour, kMostOperators> behaviours;  // set before threads start
+inline std::atomic<std::int64_t> divisions{0};  // calls of partition kernels; relaxed: read when threads have ended
 
 inline std::int64_t key_in(const Behaviour& how, const Record& record) {
   return (record.key % how.keys + how.keys) % how.keys;
@@ -55,6 +57,10 @@ inline std::int64_t key_in(const Behaviour& how, const Record& record) {
 inline std::uint64_t mixed(std::int64_t a) {
   auto x = static_cast<std::uint64_t>(a) * 0x9e3779b97f4a7c15U;
   return x ^ (x >> 31);
+}
+
+inline std::uint64_t partition_of(std::int64_t key, std::int64_t partitions) {
+  return mixed(key) % static_cast<std::uint64_t>(partitions);
 }
 
 // a * factor + b, modulo 2^64.
@@ -92,7 +98,12 @@ std::int64_t process(const StageCall* call, std::int64_t begin, std::int64_t end
     const Record record{ts[row], key[row], mark[row], value[row]};
     if (record.value == how.raises_at) return 0;
     void* state = call->state;
-    if (how.kind == StageSpec::Kind::kPartitioned) state = call->find(state, key_in(how, record));
+    if (how.kind == StageSpec::Kind::kPartitioned) {
+      const std::int64_t mine = key_in(how, record);
+      const std::uint64_t table = partition_of(mine, call->partitions);
+      if (how.key_raises) return 0;
+      state = call->find(static_cast<KeyStates*>(state) + table, mine);
+    }
     Kept* kept = static_cast<Kept*>(state);
     volatile std::int64_t burnt = 0;
     for (std::int64_t s = 0; s < how.spins; ++s) burnt = burnt + s;
@@ -117,11 +128,12 @@ template <std::size_t kOperator>
 std::int64_t partition(const void* const* columns, std::int64_t base, std::int64_t records, std::int64_t partitions,
                        std::int32_t* result) {
   const Behaviour& how = behaviours[kOperator];
+  divisions.fetch_add(1, std::memory_order_relaxed);
   if (how.key_raises) return 0;
   const auto* key = static_cast<const std::int64_t*>(columns[1]);
   for (std::int64_t i = 0; i < records; ++i) {
     const std::int64_t mine = key_in(how, Record{0, key[base + i], 0, 0});
-    result[i] = static_cast<std::int32_t>(mixed(mine) % static_cast<std::uint64_t>(partitions));
+    result[i] = static_cast<std::int32_t>(partition_of(mine, partitions));
   }
   return records + 1;
 }
