@@ -27,7 +27,7 @@ _PROCESS = _I(_P, _I, _I, _P)
 _PARTITION = _I(_P, _I, _I, _I, _P)
 
 HEAD_BYTES = 16
-"""Of an entry of a table of keys, before the state: `KeyStates::kHeadBytes` of core/stages/spec.h."""
+"""Of an entry of a table of keys, before the state; `KeyStates` of core/stages/spec.h."""
 AHEAD = 64
 """Records whose states are asked for before the first of them is worked on."""
 CLOSE = 256 << 10

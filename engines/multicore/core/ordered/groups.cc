@@ -75,6 +75,10 @@ bool make_groups(Unit& unit, const GroupShape& shape, OrderedWorker& worker) {
   if (shape.kernel(unit.columns, unit.base, unit.records, shape.partitions, partition_of) <= unit.records) {
     return false;
   }
+  if (shape.bundles < shape.partitions) {
+    const std::int32_t mask = shape.bundles - 1;
+    for (std::size_t i = 0; i < records; ++i) partition_of[i] &= mask;
+  }
   // Groups in the order of their first records. Marks spare the clearing of all partitions for a few records.
   ++worker.epoch;
   std::int32_t count = 0;

@@ -15,6 +15,7 @@ namespace lab {
 struct GroupShape {
   PartitionKernel kernel = nullptr;
   std::int32_t partitions = 1;
+  std::int32_t bundles = 1;  // as many, or a power of two below: then partition p is in bundle p mod that
 };
 
 // Makes one group of the unit, which is worked on as a whole.

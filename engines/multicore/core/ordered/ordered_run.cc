@@ -56,7 +56,7 @@ void OrderedRun::add_stage(StageSpec spec) {
   std::int32_t limit = options_.workers;
   if (stage->partitioned()) {
     line.list = make_group_list(options_.worklist, options_.window, stage->spec().partitions, options_.workers, index);
-    limit = std::min(limit, stage->spec().partitions);
+    limit = std::min(limit, line.list->bundles());
   } else {
     if (stage->spec().kind == Kind::kStateful) limit = 1;
     line.list = std::make_unique<UnitList>(options_.window, options_.worklist == "homed" ? limit : 1);
@@ -141,7 +141,7 @@ OrderedCounts OrderedRun::counts() const noexcept {
     for (const auto field :
          {&OrderedCounts::kernel_calls, &OrderedCounts::adds, &OrderedCounts::sends, &OrderedCounts::found_taken,
           &OrderedCounts::handed_over, &OrderedCounts::delegated, &OrderedCounts::decisions,
-          &OrderedCounts::decision_ns, &OrderedCounts::empty_polls, &OrderedCounts::waits}) {
+          &OrderedCounts::decision_ns, &OrderedCounts::empty_polls, &OrderedCounts::waits, &OrderedCounts::splits}) {
       total.*field += one.*field;
     }
   }
@@ -160,6 +160,7 @@ void OrderedRun::count(Counts& into) const {
           {"reordering_handed_over", total.handed_over},
           {"groups_delegated", total.delegated},
           {"groups_waited", total.waits},
+          {"bundles_split", total.splits},
           {"window_units", window()}};
 }
 

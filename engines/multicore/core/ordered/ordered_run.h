@@ -76,6 +76,9 @@ class OrderedRun final : public Run, private OrderedStage::Next {
     std::unique_ptr<Worklist> list;
     std::unique_ptr<Exit> exit;  // behind it
     std::unique_ptr<Reordering> order;
+    // Of a partitioned operator. The exit before.
+    std::int64_t windows = 0;      // the last that was looked at
+    std::int32_t behind = 0;       // how many of them one after the other had a bundle's worker behind
   };
   struct Slot {
     std::unique_ptr<OrderedWorker> worker;
@@ -85,6 +88,8 @@ class OrderedRun final : public Run, private OrderedStage::Next {
   void completed(std::size_t stage, Unit& unit, OrderedWorker& worker) override;
   void hand_over(std::size_t stage, OrderedWorker& worker) override;
   void deliver(std::size_t to, Units units, OrderedWorker& worker);
+  void rebundle(std::size_t to, Units units, OrderedWorker& worker);
+  bool behind(std::size_t to);
   void wake_one(const OrderedWorker& self) noexcept {
     if (idle_.any(self.index)) idle_.wake_one(threads().parkers(), self.index);
   }

@@ -20,7 +20,7 @@ constexpr double kLeastCostNs = 0.1;
 void OrderedScheduler::add(const Worklist& list, std::int32_t limit) {
   Load& load = loads_.emplace_back();
   load.list = &list;
-  load.limit = limit;
+  load.limit.store(limit, kRelaxed);  // before the run
 }
 
 void OrderedScheduler::look(std::uint64_t skip, std::vector<OperatorLoad>& table) const {
@@ -30,8 +30,9 @@ void OrderedScheduler::look(std::uint64_t skip, std::vector<OperatorLoad>& table
     OperatorLoad& seen = table[i];
     const std::int32_t workers = load.workers.load(kRelaxed);  // relaxed: `choose` checks it again
     seen.workers = workers;
-    seen.limit = load.limit;
-    seen.schedulable = (skip >> i & 1) == 0 && workers < load.limit && !load.list->empty();
+    const std::int32_t limit = load.limit.load(kRelaxed);
+    seen.limit = limit;
+    seen.schedulable = (skip >> i & 1) == 0 && workers < limit && !load.list->empty();
     seen.queued = static_cast<double>(load.list->queued());
     const double cost_ns = load.cost_ns.load(kRelaxed);
     seen.cost_ns = cost_ns < 0 ? kUnknownCostNs : cost_ns;
@@ -51,8 +52,9 @@ Assignment OrderedScheduler::choose(std::int64_t now_ns, std::uint64_t skip, boo
     const auto index = static_cast<std::size_t>(stage);
     Load& load = loads_[index];
     std::int32_t workers = load.workers.load(kRelaxed);  // relaxed: the exchange checks it
+    const std::int32_t limit = load.limit.load(kRelaxed);
     bool joined = false;
-    while (workers < load.limit && !joined) {
+    while (workers < limit && !joined) {
       // acquire: the state of an operator that takes one worker at a time; pairs with the release in `leave`.
       joined = load.workers.compare_exchange_weak(workers, workers + 1, std::memory_order_acquire, kRelaxed);
     }
@@ -68,7 +70,7 @@ Assignment OrderedScheduler::choose(std::int64_t now_ns, std::uint64_t skip, boo
     for (std::size_t i = 0; i < table.size(); ++i) {
       // What the caller may be about to empty does not count, unless it is more than its share.
       if (i == index) {
-        result.more |= workers + 1 < load.limit && table[i].queued > records;
+        result.more |= workers + 1 < limit && table[i].queued > records;
       } else {
         result.more |= table[i].schedulable;
       }
@@ -113,6 +115,20 @@ void OrderedScheduler::change_window(std::int64_t now_ns) noexcept {
     load.window_rows.store(load.rows.load(kRelaxed), kRelaxed);
     load.window_outputs.store(load.outputs.load(kRelaxed), kRelaxed);
   }
+  last_window_ns_.store(now_ns - window_begin_ns_.exchange(now_ns, kRelaxed), kRelaxed);
+  windows_.fetch_add(1, kRelaxed);
+}
+
+OrderedScheduler::Busy OrderedScheduler::busy(std::size_t stage) const noexcept {
+  Busy result;
+  const auto window_ns = static_cast<double>(std::max<std::int64_t>(1, last_window_ns_.load(kRelaxed)));
+  for (std::size_t i = 0; i < loads_.size(); ++i) {
+    const Load& load = loads_[i];
+    const auto spent_ns = static_cast<double>(load.window_busy_ns.load(kRelaxed) - load.old_busy_ns.load(kRelaxed));
+    result.all += spent_ns / window_ns;
+    if (i == stage) result.own = spent_ns / window_ns;
+  }
+  return result;
 }
 
 StageTotals OrderedScheduler::totals(std::size_t stage) const noexcept {

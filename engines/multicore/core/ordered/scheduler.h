@@ -52,8 +52,22 @@ class OrderedScheduler {
   bool has_room(std::size_t stage) const noexcept {
     const Load& load = loads_[stage];
     // seq_cst: behind a push; pairs with `leave`, behind which who finds nothing looks at the list again.
-    return load.workers.load(std::memory_order_seq_cst) < load.limit;
+    return load.workers.load(std::memory_order_seq_cst) < load.limit.load(std::memory_order_relaxed);  // see `allow`
   }
+
+  // From now on so many workers may be at the operator: never fewer than before. Its exit before.
+  void allow(std::size_t stage, std::int32_t limit) noexcept {
+    // relaxed: who sees it late does not come yet; the worker that allows it looks for work itself before it sleeps.
+    loads_[stage].limit.store(limit, std::memory_order_relaxed);
+  }
+
+  // How many windows are over, and of the last of them, how many workers' time was spent on an operator and on all.
+  std::int64_t windows() const noexcept { return windows_.load(std::memory_order_relaxed); }  // relaxed: statistics
+  struct Busy {
+    double own = 0;
+    double all = 0;
+  };
+  Busy busy(std::size_t stage) const noexcept;
 
   // Records that one record of the operator becomes, as far as known.
   double selectivity(std::size_t stage) const noexcept {
@@ -66,7 +80,7 @@ class OrderedScheduler {
   // All atomics but `workers` are statistics, each right by itself, and relaxed for that.
   struct alignas(kCacheLine) Load {
     const Worklist* list = nullptr;
-    std::int32_t limit = 1;
+    std::atomic<std::int32_t> limit{1};
     alignas(kCacheLine) std::atomic<std::int32_t> workers{0};
     // Since the start; added to when a worker leaves.
     std::atomic<std::int64_t> busy_ns{0}, rows{0}, outputs{0};
@@ -87,7 +101,9 @@ class OrderedScheduler {
   const std::int64_t slice_ns_;
   const std::int64_t window_ns_;
   std::deque<Load> loads_;
-  alignas(kCacheLine) std::atomic<std::int64_t> window_end_ns_{0};  // written by who changes windows
+  // Written by who changes windows. Relaxed, all: statistics.
+  alignas(kCacheLine) std::atomic<std::int64_t> window_end_ns_{0};
+  std::atomic<std::int64_t> window_begin_ns_{0}, last_window_ns_{0}, windows_{0};
 };
 
 }  // namespace lab

@@ -73,12 +73,13 @@ std::int64_t OrderedStage::fill(StageCall& call, std::int64_t begin, std::int64_
   return out.count;
 }
 
-void OrderedStage::group(Unit& unit, OrderedWorker& worker) const {
-  if (spec_.partitions == 1) {
+void OrderedStage::group(Unit& unit, std::int32_t bundles, OrderedWorker& worker) const {
+  unit.bundles = bundles;
+  if (bundles == 1) {
     one_group(unit);
     return;
   }
-  if (!make_groups(unit, {spec_.partition, spec_.partitions}, worker)) spec_.fail_by_key();
+  if (!make_groups(unit, {spec_.partition, spec_.partitions, bundles}, worker)) spec_.fail_by_key();
   if (unit.group_count == 1) return;  // it will write where whole units do
   const std::int64_t most = spec_.max_outputs;
   unit.part_room = most <= kFewOutputs

@@ -32,8 +32,8 @@ class OrderedStage final : public Operate {
   const StageSpec& spec() const noexcept { return spec_; }
   bool partitioned() const noexcept { return spec_.kind == StageSpec::Kind::kPartitioned; }
 
-  // Partitioned operators: takes a unit with records apart for this operator. Any thread.
-  void group(Unit& unit, OrderedWorker& worker) const;
+  // Partitioned operators: takes a unit with records apart for this operator, into so many bundles. Any thread.
+  void group(Unit& unit, std::int32_t bundles, OrderedWorker& worker) const;
 
   void operate(Unit& unit, OrderedWorker& worker) override;
   void operate_group(Group& group, OrderedWorker& worker) override;

@@ -22,7 +22,7 @@ struct Unit;
 // Units that go on together, in the order of their serial numbers unless something else is said.
 using Units = std::span<Unit* const>;
 
-// The records of a unit that belong to one partition of the operator that is next.
+// The records of a unit that belong to one partition, or one bundle of them, of the operator that is next.
 // On lines of its own: neighbouring groups are at different workers.
 struct alignas(kCacheLine) Group {
   Unit* unit = nullptr;
@@ -60,6 +60,7 @@ struct alignas(kCacheLine) Unit {
   std::vector<std::int32_t> order;
   std::vector<Group> groups;
   std::int32_t group_count = 0;
+  std::int32_t bundles = 0;    // how many there were when it was grouped
   std::int64_t part_room = 0;  // records of `parts` for each entry of `order`
   // Groups that are not done. acq_rel: whoever takes the last one sees what all others have written. On a line of its
   // own: it is counted down while others read the above.

@@ -14,6 +14,13 @@ constexpr std::int64_t kAdmitRecords = 1 << 14;
 
 constexpr std::size_t kDeliverAtOnce = 32;
 
+// A bundle's worker is behind when the bundle takes so much of one worker's time, and so many times a worker's share of
+// the time of all: to come apart costs a unit a quarter of its work (docs/performance.md), so a little more than a
+// worker's share is better borne than divided.
+constexpr double kBehind = 0.7;
+constexpr double kOwnShare = 1.2;
+constexpr std::int32_t kWindowsBehind = 2;  // one may be an interruption
+
 }  // namespace
 
 bool OrderedRun::over() const noexcept {
@@ -59,7 +66,7 @@ bool OrderedRun::admit(OrderedWorker& worker) {
   const bool some = entry_->admit(*egress_, most, nullptr, worker);
   for (Units left = worker.admitted; !left.empty();) {
     const Units together = left.first(std::min(left.size(), OrderedEntry::kTogether));
-    for (Unit* unit : together) stages_.front()->group(*unit, worker);
+    for (Unit* unit : together) stages_.front()->group(*unit, lines_.front().list->bundles(), worker);
     front_.order->add(together, worker);
     left = left.subspan(together.size());
   }
@@ -102,7 +109,7 @@ bool OrderedRun::schedule(Slot& slot, bool any) {
 
 void OrderedRun::completed(std::size_t stage, Unit& unit, OrderedWorker& worker) {
   if (stage + 1 < stages_.size() && unit.records != 0 && stages_[stage + 1]->partitioned()) {
-    stages_[stage + 1]->group(unit, worker);
+    stages_[stage + 1]->group(unit, lines_[stage + 1].list->bundles(), worker);
   }
   worker.finished.push_back(&unit);
 }
@@ -111,6 +118,34 @@ void OrderedRun::hand_over(std::size_t stage, OrderedWorker& worker) {
   if (worker.finished.empty()) return;
   lines_[stage].order->add(worker.finished, worker);
   worker.finished.clear();
+}
+
+// Whether the operator's heaviest bundle has kept a worker busy that others are waiting for, some windows long: it took
+// more than its share of what all workers did, and most of the time.
+bool OrderedRun::behind(std::size_t to) {
+  Line& line = lines_[to];
+  const std::int64_t windows = scheduler_.windows();
+  if (windows == line.windows) return false;
+  line.windows = windows;
+  const OrderedScheduler::Busy busy = scheduler_.busy(to);
+  const double own = busy.own * line.list->heaviest();
+  const bool too_much = own > kBehind && own * options_.workers > kOwnShare * busy.all;
+  line.behind = too_much ? line.behind + 1 : 0;
+  return line.behind >= kWindowsBehind;
+}
+
+// Splits the bundles of an operator that is behind, and groups anew what was grouped before a split.
+void OrderedRun::rebundle(std::size_t to, Units units, OrderedWorker& worker) {
+  Line& line = lines_[to];
+  if (behind(to) && line.list->split()) {
+    ++worker.counts.splits;
+    line.behind = 0;
+    scheduler_.allow(to, std::min(options_.workers, line.list->bundles()));
+  }
+  const std::int32_t bundles = line.list->bundles();
+  for (Unit* unit : units) {
+    if (unit->bundles != bundles) stages_[to]->group(*unit, bundles, worker);
+  }
 }
 
 void OrderedRun::deliver(std::size_t to, Units units, OrderedWorker& worker) {
@@ -125,6 +160,7 @@ void OrderedRun::deliver(std::size_t to, Units units, OrderedWorker& worker) {
     std::size_t fulls = 0, empties = 0;
     for (Unit* unit : some) (unit->records == 0 ? empty[empties++] : full[fulls++]) = unit;
     if (fulls != 0) {
+      if (stages_[to]->partitioned()) rebundle(to, {full.data(), fulls}, worker);
       lines_[to].list->push({full.data(), fulls});
       // A sleeper that could not join would look in vain.
       if (idle_.any(worker.index) && scheduler_.has_room(to)) wake_one(worker);

@@ -27,6 +27,7 @@ struct OrderedCounts {
   std::int64_t decision_ns = 0;
   std::int64_t empty_polls = 0;   // turns that found nothing to do
   std::int64_t waits = 0;        // for the turn of a group within its partition; the shared worklist only
+  std::int64_t splits = 0;       // times that an operator got more bundles of partitions; the homed worklist only
 };
 
 struct alignas(kCacheLine) OrderedWorker {

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "run/parker.h"
 #include "ordered/worker.h"
@@ -96,7 +97,9 @@ std::int64_t UnitList::work(std::int64_t records, Operate& operate, OrderedWorke
 }
 
 SharedGroups::SharedGroups(std::int64_t window, std::int32_t partitions)
-    : groups_(all_groups(window, partitions)), turns_(static_cast<std::size_t>(partitions)) {}
+    : groups_(all_groups(window, partitions)), turns_(static_cast<std::size_t>(partitions)) {
+  bundle(partitions);
+}
 
 void SharedGroups::put(Units units) {
   for (Unit* unit : units) {
@@ -143,7 +146,9 @@ PartitionedGroups::PartitionedGroups(std::int64_t window, std::int32_t partition
       workers_(workers),
       stage_(stage),
       queues_(static_cast<std::size_t>(partitions)),
-      slots_(all_groups(window, partitions), nullptr) {}
+      slots_(all_groups(window, partitions), nullptr) {
+  bundle(partitions);
+}
 
 void PartitionedGroups::put(Units units) {
   std::int64_t pushed = 0;
@@ -207,85 +212,148 @@ std::int64_t PartitionedGroups::work(std::int64_t records, Operate& operate, Ord
   return done;
 }
 
-HybridGroups::HybridGroups(std::int64_t window, std::int32_t partitions, std::int32_t masters)
-    : mask_(slots_for(window) - 1),
-      queues_(static_cast<std::size_t>(partitions)),
-      tails_(static_cast<std::size_t>(partitions), 0),
-      slots_(all_groups(window, partitions), nullptr) {
-  masters = std::clamp<std::int32_t>(masters, 1, std::min(partitions, kMostQueues));
+HybridGroups::HybridGroups(std::int64_t window, Shape shape)
+    : mask_((shape.bundles < shape.most_bundles ? 2 : 1) * slots_for(window) - 1),
+      most_bundles_(shape.most_bundles),
+      queues_(static_cast<std::size_t>(most_bundles_)),
+      slots_(all_groups(static_cast<std::int64_t>(mask_ + 1), most_bundles_), nullptr),
+      tails_(static_cast<std::size_t>(most_bundles_), 0),
+      records_(static_cast<std::size_t>(most_bundles_), 0),
+      marks_(static_cast<std::size_t>(most_bundles_)) {
+  bundle(shape.bundles);
+  const std::int32_t masters = std::clamp<std::int32_t>(shape.masters, 1, std::min(most_bundles_, kMostQueues));
   for (std::int32_t m = 0; m < masters; ++m) {
-    masters_.emplace_back(all_groups(window, (partitions - m + masters - 1) / masters));
+    const std::int32_t dealt = (most_bundles_ - m + masters - 1) / masters;
+    masters_.emplace_back(all_groups(static_cast<std::int64_t>(mask_ + 1), dealt));
   }
+}
+
+void HybridGroups::push(std::int32_t bundle, Group& group) {
+  slot(bundle, tails_[static_cast<std::size_t>(bundle)]++) = &group;
+  const std::size_t master = master_of(bundle);
+  masters_[master].put(bundle);
+  touched_ |= std::uint64_t{1} << master;
 }
 
 void HybridGroups::put(Units units) {
-  std::uint64_t touched = 0;
   for (Unit* unit : units) {
     for (std::int32_t g = 0; g < unit->group_count; ++g) {
       Group& group = unit->groups[static_cast<std::size_t>(g)];
-      const auto partition = static_cast<std::size_t>(group.partition);
-      slots_[partition * (mask_ + 1) + (tails_[partition]++ & mask_)] = &group;
-      const std::size_t master = master_of(group.partition);
-      masters_[master].put(group.partition);
-      touched |= std::uint64_t{1} << master;
+      records_[static_cast<std::size_t>(group.partition)] += group.end - group.begin;
+      push(group.partition, group);
     }
   }
-  publish(masters_, touched);  // after the partitions' queues: a token is never without its group
+  publish(masters_, std::exchange(touched_, 0));  // after the bundles' queues: a token is never without its group
 }
 
-HybridGroups::Taken HybridGroups::take(ItemRing<std::int32_t>& master, std::int64_t records, bool own, Operate& operate,
-                                       OrderedWorker& worker) {
-  std::array<std::int32_t, kAtOnce> tokens{};
-  Taken taken;
+bool HybridGroups::split() {
+  const std::int32_t before = bundles();
+  // acquire: who has reached the last mark is through with the slots of the split before.
+  if (before == most_bundles_ || marks_left_.load(std::memory_order_acquire) != 0) return false;
+  const std::int32_t after = std::min(2 * before, most_bundles_);
+  marks_left_.store(after - before, std::memory_order_relaxed);  // relaxed: published with the marks
+  for (std::int32_t fresh = before; fresh < after; ++fresh) {
+    // relaxed: whoever takes a token of it has seen the token published behind this.
+    queues_[static_cast<std::size_t>(fresh)].count.fetch_add(1, std::memory_order_relaxed);
+    Group& mark = marks_[static_cast<std::size_t>(fresh)];
+    mark.partition = fresh;
+    push(fresh - before, mark);
+  }
+  publish(masters_, std::exchange(touched_, 0));
+  bundle(after);
+  std::fill(records_.begin(), records_.end(), 0);
+  return true;
+}
+
+double HybridGroups::heaviest() const {
+  std::int64_t sum = 0, most = 0;
+  for (const std::int64_t records : records_) {
+    sum += records;
+    most = std::max(most, records);
+  }
+  return sum == 0 ? 0 : static_cast<double>(most) / static_cast<double>(sum);
+}
+
+// What a worker is about, from one call of `work` to its end.
+struct HybridGroups::Turn {
+  const std::int64_t wanted;  // records
+  Operate& operate;
+  OrderedWorker& worker;
+  std::int64_t records = 0;
   std::int64_t groups = 0;
-  // Where records are heavy few are asked for.
-  std::int64_t wanted = own ? 1 : std::clamp<std::int64_t>(records, 1, kAtOnce);
-  while (taken.records < records) {
-    const std::int64_t count = master.pop(tokens.data(), wanted);
-    if (count == 0) break;
-    std::int64_t before = taken.records;
-    std::int64_t unhanded = 0;  // groups
-    const auto hand_over = [&] {
-      operate.hand_over(worker);
-      worked(taken.records - before);  // not for each group: the count is shared by all workers
-      before = taken.records;
-      unhanded = 0;
-    };
-    for (std::int64_t i = 0; i < count; ++i) {
-      const auto partition = static_cast<std::size_t>(tokens[static_cast<std::size_t>(i)]);
-      Queue& queue = queues_[partition];
-      // acq_rel: acquires the partition's state and head from who brought the count to zero, and releases what the
-      // token has brought, the group in its slot, to who may be at the partition. Pairs with the other below.
-      if (queue.count.fetch_add(1, std::memory_order_acq_rel) != 0) {
-        ++worker.counts.delegated;
-        taken.delegated = true;
+  std::int64_t told = 0;      // of `records`, those that the list's count has
+  std::int64_t unhanded = 0;  // groups
+  bool other = false;         // something else was done: groups left to others, or a mark
+};
+
+// Works on a bundle, as who has raised its count from zero, by so many tokens, until it is zero again.
+void HybridGroups::run(std::int32_t bundle, std::int64_t tokens, Turn& turn) {
+  Queue& queue = queues_[static_cast<std::size_t>(bundle)];
+  while (tokens > 0) {
+    for (std::int64_t t = 0; t < tokens; ++t) {
+      Group& group = *slot(bundle, queue.head++);
+      if (group.unit == nullptr) {
+        turn.other = true;
+        marks_left_.fetch_sub(1, std::memory_order_release);  // release: pairs with the load in `split`
+        // acq_rel: as below; what was done here before the mark comes before what is done there.
+        const std::int64_t left =
+            queues_[static_cast<std::size_t>(group.partition)].count.fetch_sub(1, std::memory_order_acq_rel) - 1;
+        run(group.partition, left, turn);
         continue;
       }
-      do {
-        Group& group = *slots_[partition * (mask_ + 1) + (queue.head++ & mask_)];
-        const std::int64_t size = group.end - group.begin;
-        if (unhanded >= together(records - taken.records, size)) hand_over();
-        ++unhanded;
-        ++groups;
-        taken.records += size;
-        operate.operate_group(group, worker);
-        // acq_rel: releases the state to the next at the partition; acquires the groups of tokens left to this one.
-      } while (queue.count.fetch_sub(1, std::memory_order_acq_rel) > 1);
+      const std::int64_t size = group.end - group.begin;
+      if (turn.unhanded >= together(turn.wanted - turn.records, size)) hand_over(turn);
+      ++turn.unhanded;
+      ++turn.groups;
+      turn.records += size;
+      turn.operate.operate_group(group, turn.worker);
     }
-    hand_over();
-    if (!own) break;                 // there may be something of one's own by now
-    if (groups != 0) wanted = at_once(records - taken.records, taken.records / groups);
+    // acq_rel: releases the state to the next at the bundle; acquires the groups of tokens left to this one.
+    tokens = queue.count.fetch_sub(tokens, std::memory_order_acq_rel) - tokens;
   }
-  return taken;
+}
+
+void HybridGroups::hand_over(Turn& turn) {
+  turn.operate.hand_over(turn.worker);
+  worked(turn.records - turn.told);  // not for each group: the count is shared by all workers
+  turn.told = turn.records;
+  turn.unhanded = 0;
+}
+
+void HybridGroups::take(ItemRing<std::int32_t>& master, bool own, Turn& turn) {
+  std::array<std::int32_t, kAtOnce> tokens{};
+  // Where records are heavy few are asked for.
+  std::int64_t wanted = own ? 1 : std::clamp<std::int64_t>(turn.wanted, 1, kAtOnce);
+  while (turn.records < turn.wanted) {
+    const std::int64_t count = master.pop(tokens.data(), wanted);
+    if (count == 0) break;
+    const auto end = tokens.begin() + count;
+    for (auto at = tokens.begin(); at != end;) {
+      const auto next = std::find_if(at, end, [&](std::int32_t bundle) { return bundle != *at; });
+      // acq_rel: acquires the bundle's state and head from who brought the count to zero, and releases what the
+      // tokens have brought, the groups in its slots, to who may be at the bundle. Pairs with the other in `run`.
+      if (queues_[static_cast<std::size_t>(*at)].count.fetch_add(next - at, std::memory_order_acq_rel) == 0) {
+        run(*at, next - at, turn);
+      } else {
+        turn.worker.counts.delegated += next - at;
+        turn.other = true;
+      }
+      at = next;
+    }
+    hand_over(turn);
+    if (!own) break;  // there may be something of one's own by now
+    if (turn.groups != 0) wanted = at_once(turn.wanted - turn.records, turn.records / turn.groups);
+  }
 }
 
 std::int64_t HybridGroups::work(std::int64_t records, Operate& operate, OrderedWorker& worker) {
+  Turn turn{records, operate, worker};
   const std::size_t own = static_cast<std::size_t>(worker.index) % masters_.size();
   for (std::size_t m = 0; m < masters_.size(); ++m) {
-    const Taken taken = take(masters_[(own + m) % masters_.size()], records, m == 0, operate, worker);
-    if (taken.records != 0) return taken.records;
+    take(masters_[(own + m) % masters_.size()], m == 0 || bundles() == 1, turn);
+    if (turn.records != 0) return turn.records;
     // To have left all of it to others is to have done something: what is there is in hand.
-    if (taken.delegated) return 1;
+    if (turn.other) return 1;
   }
   return 0;
 }
@@ -298,10 +366,13 @@ std::unique_ptr<Worklist> make_group_list(std::string_view name, std::int64_t wi
                                 " groups; give fewer partitions or a smaller window");
   }
   switch (index_of("worklist", kWorklists, name)) {
-    case 0:
-      return std::make_unique<HybridGroups>(window, partitions, workers);
+    case 0: {
+      const auto enough = static_cast<std::int32_t>(std::bit_ceil(2 * static_cast<std::uint32_t>(workers)));
+      const std::int32_t most = workers == 1 ? 1 : std::min(partitions, enough);
+      return std::make_unique<HybridGroups>(window, HybridGroups::Shape{1, most, workers});
+    }
     case 1:
-      return std::make_unique<HybridGroups>(window, partitions, 1);
+      return std::make_unique<HybridGroups>(window, HybridGroups::Shape{partitions, partitions, 1});
     case 2:
       return std::make_unique<PartitionedGroups>(window, partitions, workers, stage);
     default:

@@ -3,6 +3,8 @@
 // Units are pushed in the order of their serial numbers by one thread at a time, the one at the exit of the operator
 // before. A unit for a partitioned operator comes in groups (ordered/groups.h); what the lists below promise of them:
 // the groups of one partition are worked on one at a time and in the order in which they were pushed.
+// A worklist may schedule partitions in bundles: then a group has the records of a bundle, and `Group::partition` is the
+// bundle's number.
 // Source: Scaling Ordered Stream Processing on Shared-Memory Multicores, section 4.
 #pragma once
 #include <algorithm>
@@ -54,6 +56,16 @@ class Worklist {
   // Whether there is nothing to take. seq_cst (of what it reads): a sleeper's last look, pairs with the pushes.
   virtual bool empty() const noexcept = 0;
 
+  // How many bundles the partitions are in: a unit comes apart into a group for each. Changes at the exit before only,
+  // by `split`. relaxed: units that were grouped by another number are grouped again there.
+  std::int32_t bundles() const noexcept { return bundles_.load(std::memory_order_relaxed); }
+
+  // Makes twice as many bundles, if it can now. Returns whether it did. The thread at the exit before only.
+  virtual bool split() { return false; }
+
+  // The largest bundle's part of all records since the last split. The thread at the exit before only.
+  virtual double heaviest() const { return 0; }
+
   // Records that wait; an estimate.
   std::int64_t queued() const noexcept {
     // relaxed: statistics.
@@ -63,11 +75,13 @@ class Worklist {
 
  protected:
   virtual void put(Units units) = 0;
+  void bundle(std::int32_t count) noexcept { bundles_.store(count, std::memory_order_relaxed); }  // see `bundles`
   void worked(std::int64_t records) noexcept { worked_.fetch_add(records, std::memory_order_relaxed); }  // statistics
 
  private:
   alignas(kCacheLine) std::atomic<std::int64_t> pushed_{0};  // records; written at the exit before
   alignas(kCacheLine) std::atomic<std::int64_t> worked_{0};  // records; written by workers
+  alignas(kCacheLine) std::atomic<std::int32_t> bundles_{1};
 };
 
 // Whole units, for operators that are not partitioned.
@@ -156,12 +170,27 @@ class PartitionedGroups final : public Worklist {
 // raises it from zero is the partition's worker until it is zero again. Each token came after its group, so there is a
 // group for every token that is counted.
 //
-// With several masters, partitions are dealt to them, and each worker has one master where it looks first: the state of
-// its partitions stays in its core's cache. Where its own is empty it takes from the others', so that nobody is idle
+// Homed: partitions are scheduled in bundles, and what is said above of a partition holds for a bundle. At first all
+// are in one, and a unit goes through whole. `split` moves half of the partitions of each bundle into a new one: bundle
+// b of n keeps those p with p mod 2n = b, and b + n gets the others. Law: the new one's count is raised for b's worker,
+// as if that were at it, before it has a token, and a mark goes into b's queue; who reaches the mark has done all that
+// came before the split, lowers the count, and does what others have left there meanwhile.
+//
+// With several masters, bundles are dealt to them, and each worker has one master where it looks first: the state of
+// its keys stays in its core's cache. Where its own is empty it takes from the others', so that nobody is idle
 // while there is something to do. The law does not depend on who takes a token.
 class HybridGroups final : public Worklist {
  public:
-  HybridGroups(std::int64_t window, std::int32_t partitions, std::int32_t masters);
+  struct Shape {
+    std::int32_t bundles = 1;       // at first: one, or all
+    std::int32_t most_bundles = 1;  // as many as partitions, or a power of two below that
+    std::int32_t masters = 1;
+  };
+
+  HybridGroups(std::int64_t window, Shape shape);
+
+  bool split() override;
+  double heaviest() const override;
 
   std::int64_t work(std::int64_t records, Operate& operate, OrderedWorker& worker) override;
   bool empty() const noexcept override {
@@ -173,29 +202,41 @@ class HybridGroups final : public Worklist {
     std::atomic<std::int64_t> count{0};
     std::uint64_t head = 0;  // the partition's worker
   };
-  struct Taken {
-    std::int64_t records = 0;
-    bool delegated = false;  // some were left to others
-  };
+  struct Turn;
 
   void put(Units units) override;
-  Taken take(ItemRing<std::int32_t>& master, std::int64_t records, bool own, Operate& operate, OrderedWorker& worker);
-  std::size_t master_of(std::int32_t partition) const noexcept {
-    return static_cast<std::size_t>(partition) % masters_.size();
+  void push(std::int32_t bundle, Group& group);
+  void hand_over(Turn& turn);
+  void take(ItemRing<std::int32_t>& master, bool own, Turn& turn);
+  void run(std::int32_t bundle, std::int64_t tokens, Turn& turn);
+  Group*& slot(std::int32_t bundle, std::uint64_t index) noexcept {
+    return slots_[static_cast<std::size_t>(bundle) * (mask_ + 1) + (index & mask_)];
+  }
+  std::size_t master_of(std::int32_t bundle) const noexcept {
+    return static_cast<std::size_t>(bundle) % masters_.size();
   }
 
   alignas(kCacheLine) const std::uint64_t mask_;  // not beside the counts of the base
+  const std::int32_t most_bundles_;
   std::deque<ItemRing<std::int32_t>> masters_;
   std::vector<Queue> queues_;
-  std::vector<std::uint64_t> tails_;  // the exit before; close together: they go from thread to thread with the exit
-  // Of each partition one window. A group is read after its token: the master queue, and `count`, order the accesses.
+  // Of each bundle a window, and as much for the mark of a split. A group is read after its token: the master queue,
+  // and `count`, order the accesses.
   std::vector<Group*> slots_;
+  // The exit before, all; close together: they go from thread to thread with the exit.
+  std::vector<std::uint64_t> tails_;
+  std::vector<std::int64_t> records_;  // of each bundle, since the last split
+  std::vector<Group> marks_;           // by new bundle; without a unit
+  std::uint64_t touched_ = 0;          // masters with tokens that are not published
+  // Marks that nobody has reached: until then there is no other split. Written at the exit, then by who reaches one.
+  alignas(kCacheLine) std::atomic<std::int32_t> marks_left_{0};
 };
 
 // Groups of all units under way that the lists above take: 128 MiB of pointers.
 inline constexpr std::int64_t kMostGroups = std::int64_t{1} << 24;
 
-// Homed: HybridGroups with a master for each worker; hybrid: with one.
+// Homed: HybridGroups with a master for each worker, and all partitions in one bundle at first; hybrid: with one master,
+// and a bundle for each partition, always.
 inline constexpr Names<4> kWorklists = {"homed", "hybrid", "partitioned", "shared"};
 
 // Makes the list of a partitioned operator called `name`. Throws std::invalid_argument for another name, or when there

@@ -16,11 +16,13 @@ std::int64_t records = 0;
 std::int64_t sleeps = 0;
 std::int64_t handed_over = 0;
 std::int64_t delegated = 0;
+std::int64_t splits = 0;
 
 void round_of(unsigned seed) {
   std::mt19937 random(seed);
   const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
   const auto operators = static_cast<std::size_t>(pick(1, 4));
+  const bool keyed = pick(0, 3) == 0;  // and homed, with windows so short that bundles split
   const int many = pick(0, static_cast<int>(operators) - 1);  // the one that may forward many
   for (std::size_t i = 0; i < operators; ++i) {
     Behaviour& how = behaviours[i];
@@ -32,6 +34,11 @@ void round_of(unsigned seed) {
     if (static_cast<int>(i) == many && pick(0, 1) == 1) how.copies = pick(2, 20);
     how.max_outputs = how.copies + (pick(0, 1) == 1 ? pick(0, 9) : 0);
     how.spins = pick(0, 2) == 0 ? pick(0, 200) : 0;
+    if (!keyed) continue;
+    how.kind = Kind::kPartitioned;
+    how.keys = pick(2, 30);
+    how.partitions = pick(2, 40);
+    how.tenths = 10;
   }
   auto streams = lab::test::random_streams(random, pick(1, 4), 500, 40, pick(1, 6));
   lab::OrderedOptions options;
@@ -46,6 +53,11 @@ void round_of(unsigned seed) {
   options.reordering = pick(0, 3) == 0 ? "lock" : "nonblocking";
   options.slice_ns = pick(0, 1) == 1 ? 1 : 50'000;
   options.window_ns = pick(0, 1) == 1 ? 1'000 : 10'000'000;
+  if (keyed) {
+    options.workers = pick(2, 8);
+    options.worklist = "homed";
+    options.window_ns = 1'000;
+  }
   options.measure = pick(0, 3) != 0;
   options.grid_steps = 100;
   if (pick(0, 3) == 0) {
@@ -69,6 +81,7 @@ void round_of(unsigned seed) {
   sleeps += lab::test::counter(*runtime, "sleeps");
   handed_over += runtime->counts().handed_over;
   delegated += runtime->counts().delegated;
+  splits += runtime->counts().splits;
 }
 
 }  // namespace
@@ -76,8 +89,9 @@ void round_of(unsigned seed) {
 int main() {
   const int rounds = lab::test::stress_rounds(20) * 10;
   for (int round = 0; round < rounds; ++round) round_of(static_cast<unsigned>(round));
-  std::printf("%d rounds, %lld records, %lld sleeps, %lld turns handed over, %lld groups delegated\n", rounds,
-              static_cast<long long>(records), static_cast<long long>(sleeps), static_cast<long long>(handed_over),
-              static_cast<long long>(delegated));
+  std::printf("%d rounds, %lld records, %lld sleeps, %lld turns handed over, %lld groups delegated, %lld splits\n",
+              rounds, static_cast<long long>(records), static_cast<long long>(sleeps),
+              static_cast<long long>(handed_over), static_cast<long long>(delegated), static_cast<long long>(splits));
   CHECK(records > 100 * rounds);
+  CHECK(splits > rounds / 20);
 }

@@ -120,6 +120,21 @@ void any_selectivity_is_in_order() {
 }
 
 // Where all keys are in one partition, nobody asks in which.
+// An operator with keys that takes all the time is split, once for two workers of even keys; one that does not is not.
+void only_an_operator_that_holds_others_up_comes_apart() {
+  for (const bool heavy : {false, true}) {
+    behaviours = {Behaviour{.spins = heavy ? 0 : 2000},
+                  Behaviour{.kind = Kind::kPartitioned, .keys = 40, .partitions = 4, .spins = heavy ? 2000 : 0}};
+    OrderedOptions options = options_of(2, 16);
+    options.window_ns = 200'000;
+    const auto streams = input(8, 3, 4000, 40);
+    const auto runtime = lab::test::pipeline_of(options, streams, 2);
+    runtime->run();
+    CHECK(lab::test::collected(*runtime) == lab::test::oracle(streams, 2));
+    CHECK_EQ(runtime->counts().splits > 0, heavy);
+  }
+}
+
 void a_single_partition_is_not_looked_for() {
   behaviours = {Behaviour{.kind = Kind::kPartitioned, .partitions = 1}, Behaviour{},
                 Behaviour{.kind = Kind::kPartitioned, .partitions = 1}};
@@ -343,6 +358,7 @@ void all_makes_progress_on_one_core() {
         for (const bool told : {false, true}) {  // whether the runtime knows that cores are few
           OrderedOptions options = options_of(workers, workers == 4 ? 1 : 16);
           options.core_count = told ? 1 : 0;
+          options.window_ns = 50'000;  // so that homed bundles split
           options.worklist = worklist;
           options.reordering = reordering;
           check(input(9, 2, 1500), 3, options);
@@ -415,6 +431,7 @@ int main() {
   every_kind_of_operator_gives_the_sequential_answer();
   every_scheduler_worklist_and_reordering_gives_the_sequential_answer();
   any_selectivity_is_in_order();
+  only_an_operator_that_holds_others_up_comes_apart();
   a_single_partition_is_not_looked_for();
   one_key_may_have_everything();
   a_small_window_does_not_block();

@@ -122,7 +122,7 @@ class Watch final : public lab::Operate {
 void groups_of_a_partition_come_one_at_a_time_and_in_order() {
   constexpr std::int32_t kPartitions = 5;
   std::mt19937 random(3);
-  for (const char* name : {"homed", "hybrid", "partitioned", "shared"}) {
+  for (const char* name : {"hybrid", "partitioned", "shared"}) {
     for (const int threads : {1, 2, 4}) {
       for (const bool hot : {false, true}) {
         std::vector<std::vector<std::int32_t>> partition_of(512);
@@ -166,6 +166,108 @@ void groups_of_a_partition_come_one_at_a_time_and_in_order() {
   }
 }
 
+// Keys of bundles, while the bundles split under the workers' hands: those of one key come one at a time, in order.
+void bundles_split_and_the_keys_of_each_stay_in_order() {
+  constexpr std::int32_t kKeys = 6;
+  constexpr std::int64_t kUnits = 600;
+  struct Keys final : lab::Operate {
+    void operate(Unit&, OrderedWorker&) override {}
+    void operate_group(Group& group, OrderedWorker&) override {
+      const Unit& unit = *group.unit;
+      for (std::int32_t i = group.begin; i < group.end; ++i) {
+        const auto key = static_cast<std::size_t>(unit.order[static_cast<std::size_t>(i)]);
+        CHECK_EQ(inside[key].fetch_add(1, std::memory_order_relaxed), 0);
+        seen[key].push_back(unit.serial);  // unsynchronised: the list promises that one thread is here
+        if (key == 0) std::this_thread::yield();
+        CHECK_EQ(inside[key].fetch_sub(1, std::memory_order_relaxed), 1);
+      }
+      done.fetch_add(group.end - group.begin, std::memory_order_relaxed);
+    }
+    void hand_over(OrderedWorker&) override {}
+    bool stopped() const noexcept override { return false; }
+    std::array<std::atomic<int>, kKeys> inside{};
+    std::array<std::vector<std::int64_t>, kKeys> seen;
+    std::atomic<std::int64_t> done{0};
+  };
+  std::mt19937 random(5);
+  for (const int threads : {2, 3, 4}) {
+    for (const unsigned every : {1U, 20U, 200U}) {  // units between attempts to split
+      const auto list = lab::make_group_list("homed", kUnits, kKeys, threads, 0);
+      CHECK_EQ(list->bundles(), 1);
+      CHECK_EQ(list->heaviest(), 0.0);
+      Keys keys;
+      std::vector<Unit> units(static_cast<std::size_t>(kUnits));
+      std::atomic<bool> over{false};
+      std::vector<std::thread> workers;
+      for (int i = 0; i < threads; ++i) {
+        workers.emplace_back([&, i] {
+          const auto worker = a_worker(i);
+          for (;;) {
+            const bool last = over.load(std::memory_order_acquire);
+            if (list->work(1 + i * 7, keys, *worker) != 0) continue;
+            if (last && list->empty()) return;
+            std::this_thread::yield();
+          }
+        });
+      }
+      std::int64_t total = 0;
+      int splits = 0;
+      for (Unit& unit : units) {
+        unit.serial = &unit - units.data();
+        if (random() % every == 0) splits += list->split() ? 1 : 0;
+        const std::int32_t bundles = list->bundles();
+        const std::int32_t mask = bundles < kKeys ? bundles - 1 : 7;
+        for (std::int32_t b = 0; b < bundles; ++b) {
+          Group group;
+          group.unit = &unit;
+          group.partition = b;
+          group.begin = static_cast<std::int32_t>(unit.order.size());
+          for (std::int32_t key = 0; key < kKeys; ++key) {
+            if ((key & mask) == b && (key == 0 || random() % 2 == 0)) unit.order.push_back(key);
+          }
+          group.end = static_cast<std::int32_t>(unit.order.size());
+          if (group.begin != group.end) unit.groups.push_back(std::move(group));
+        }
+        unit.group_count = static_cast<std::int32_t>(unit.groups.size());
+        unit.records = static_cast<std::int64_t>(unit.order.size());
+        total += unit.records;
+        push(*list, unit);
+        if (unit.serial % 16 == 0) std::this_thread::yield();
+      }
+      over.store(true, std::memory_order_release);
+      for (std::thread& worker : workers) worker.join();
+      CHECK_EQ(keys.done.load(), total);
+      CHECK(list->empty());
+      CHECK_EQ(list->queued(), 0);
+      if (every < 200) CHECK(splits > 0);
+      std::size_t first = 0;
+      for (const auto& seen : keys.seen) {
+        CHECK(std::is_sorted(seen.begin(), seen.end()));
+        first += seen.size();
+      }
+      CHECK_EQ(static_cast<std::int64_t>(first), total);
+    }
+  }
+}
+
+void a_list_of_one_worker_does_not_split_and_a_split_waits_for_the_one_before() {
+  Watch watch(4);
+  const auto worker = a_worker(0);
+  CHECK(!lab::make_group_list("homed", 4, 8, 1, 0)->split());
+  CHECK(!lab::make_group_list("hybrid", 4, 8, 2, 0)->split());
+  const auto list = lab::make_group_list("homed", 4, 8, 2, 0);
+  CHECK(list->split());
+  CHECK_EQ(list->bundles(), 2);
+  CHECK(!list->split());  // nobody has been there
+  CHECK(!list->empty());
+  CHECK_EQ(list->work(1, watch, *worker), 1);
+  CHECK(list->split());
+  CHECK_EQ(list->bundles(), 4);
+  CHECK(list->work(1, watch, *worker) + list->work(1, watch, *worker) > 0);
+  while (list->work(1, watch, *worker) != 0) continue;
+  CHECK(!list->split());  // two for each of two workers are enough
+}
+
 void the_hybrid_list_leaves_a_group_to_the_worker_that_is_at_its_partition() {
   // Worker 0 is at the partition until the other has taken a token of it.
   Units units({{0}, {0}, {1}});
@@ -201,12 +303,16 @@ void with_homes_a_worker_takes_its_own_first_and_then_those_of_others() {
   std::vector<std::vector<std::int32_t>> partition_of(6, {0, 1, 2});
   Units units(partition_of);
   const auto list = lab::make_group_list("homed", 8, 3, 2, 0);
-  std::vector<Unit*> all;
-  for (Unit& unit : units.units) all.push_back(&unit);
-  list->push(all);
   Watch watch(3);
   const auto first = a_worker(0);
   const auto second = a_worker(1);
+  while (list->split()) {
+    while (list->work(1, watch, *first) != 0) continue;
+  }
+  CHECK_EQ(list->bundles(), 3);
+  std::vector<Unit*> all;
+  for (Unit& unit : units.units) all.push_back(&unit);
+  list->push(all);
   CHECK_EQ(list->work(1000, watch, *second), 6);  // partition 1
   CHECK_EQ(static_cast<int>(watch.seen[1].size()), 6);
   CHECK(watch.seen[0].empty() && watch.seen[2].empty());
@@ -281,7 +387,7 @@ void what_groups_make_is_put_together_in_the_order_of_its_records() {
     unit.columns = columns;
     unit.base = kBase;
     unit.records = records;
-    CHECK(lab::make_groups(unit, {&by_value, partitions}, *worker));
+    CHECK(lab::make_groups(unit, {&by_value, partitions, partitions}, *worker));
     // Each record is in one group, in order, and that of its partition.
     std::set<std::int32_t> seen;
     for (std::int32_t g = 0; g < unit.group_count; ++g) {
@@ -346,7 +452,7 @@ void what_groups_make_is_put_together_in_the_order_of_its_records() {
   unit.columns = columns;
   unit.base = 0;
   unit.records = 2;
-  CHECK(!lab::make_groups(unit, {&by_value, 2}, *worker));  // its kernel raised
+  CHECK(!lab::make_groups(unit, {&by_value, 2, 2}, *worker));  // its kernel raised
 }
 
 void a_buffer_keeps_what_is_in_it_when_it_grows() {
@@ -374,6 +480,8 @@ int main() {
   a_ring_gives_each_item_to_one_consumer_in_order();
   a_ring_is_used_again_and_shows_nothing_before_it_is_published();
   groups_of_a_partition_come_one_at_a_time_and_in_order();
+  bundles_split_and_the_keys_of_each_stay_in_order();
+  a_list_of_one_worker_does_not_split_and_a_split_waits_for_the_one_before();
   the_hybrid_list_leaves_a_group_to_the_worker_that_is_at_its_partition();
   with_homes_a_worker_takes_its_own_first_and_then_those_of_others();
   units_are_dealt_to_workers_and_taken_from_who_does_not_come();
