@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks import ordered_log, reordering
+from benchmarks import keyed_operators, ordered_log, reordering
 from benchmarks.figures import LISTS, Evidence, Target
 from benchmarks.program import build_program
 from lab.gate.instructions import compare_counts, count_tree
@@ -81,6 +81,11 @@ def _ordered_log(form: str, ways: str, batch: str, run: str) -> Said:
     return {"eps": ordered_log.trial(ordered_log.PROGRAM, form, *numbers)[0]}
 
 
+def _keyed_operators(case: str, run: str) -> Said:
+    keys_per_s, cpu_ns = keyed_operators.trial(case, run)
+    return {"keys_per_s": keys_per_s, "cpu_ns": cpu_ns}
+
+
 def _reordering(scheme: str, threads: str, spins: str) -> Said:
     units = REORDERED_UNITS // (1 + int(spins) // SPINS_OF_A_UNIT)
     numbers = int(threads), units, int(spins)
@@ -111,6 +116,7 @@ PROGRAMS: Mapping[str, Program] = {
     "numba_loop": Program(run=_module("numba_loop"), processes=6),
     "generator": Program(run=_module("generator"), processes=5),
     "ordered_log": Program(run=_ordered_log, processes=7, built=ordered_log.PROGRAM),
+    "keyed_operators": Program(run=_keyed_operators, processes=5),
     "reordering": Program(run=_reordering, processes=9, built=reordering.PROGRAM),
     "reconfiguration": Program(run=_reconfiguration, processes=3),
     "gate_on_counts": Program(run=_gate_on_counts, processes=1),
