@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
@@ -37,13 +38,23 @@ def check(program: str, examples: int, seed: int) -> int:
     for a record whatever came before it, a partitioned one what the records of the same key say;
     functions forward what was declared, and keep nothing outside the states.
 
+    Of each that the native core can run: compiled functions answer as interpreted ones, and no
+    index is outside of its array.
+
     Prints a shrunk counterexample for each law that fails, and then leaves with code 2.
     """
     found = find_program(program)
     with _no_traces():
+        from engines.multicore.compiled_law import compiled_law
         from workloads.model.check import check as check_laws
+        from workloads.model.check import check_also
 
         report = check_laws(found, examples=examples, seed=seed)
+        law = compiled_law(found)
+        if isinstance(law, str):
+            report = replace(report, skipped=(*report.skipped, f"compiled functions: {law}"))
+        else:
+            report = check_also(report, law, "compiled", seed=seed)
     click.echo(report.render())
     return EXIT_OK if report.ok else EXIT_USER_ERROR
 

@@ -13,12 +13,13 @@ ordered pipelines: what lets several workers be at one operator, see `pipeline_l
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
+from hypothesis.errors import Unsatisfiable
 
 from workloads.model import pipeline_laws
 from workloads.model.dgs_laws import (
@@ -43,6 +44,9 @@ from workloads.model.query_laws import (
 from workloads.model.wires import Draw, Semantics, reachable
 from workloads.model.workload import Program
 
+FEWER = 8
+"""Histories for each input of a law that `check_also` tests."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
@@ -50,7 +54,8 @@ class Violation:
 
     Attributes:
         condition: `C1`, `C2`, `C3`, `time` or `cut`; of a query `keys`, `emits`, `split`, `repeat`
-            or `sorted`; of a pipeline `keys`, `apart`, `order`, `emits` or `repeat`.
+            or `sorted`; of a pipeline `keys`, `apart`, `order`, `emits` or `repeat`; or what
+            `check_also` was given.
         where: the fork-join, the state type, the operator or the program.
         law: the equation that fails.
         lines: the counterexample: the history, the step, and both sides.
@@ -74,9 +79,9 @@ class ConsistencyReport:
     Attributes:
         program: its name.
         checked: what was tested, e.g. `C2 for counter -> (counter, counter)`.
-        skipped: state types that no fork leads to.
+        skipped: what was not, with the reason.
         violations: what fails; empty when the program is consistent as far as was tested.
-        examples: histories tested for each entry of `checked`.
+        examples: histories tested for each entry of `checked`, as far as it does not say otherwise.
     """
 
     program: str
@@ -95,7 +100,7 @@ class ConsistencyReport:
         lines = [f"program {self.program}: {len(self.checked)} laws x {self.examples} histories"]
         failed = {f"{found.condition} for {found.where}" for found in self.violations}
         lines += [f"  {'FAILS' if name in failed else 'holds'}  {name}" for name in self.checked]
-        lines += [f"  skipped  state type {name}: no fork leads to it" for name in self.skipped]
+        lines += [f"  skipped  {what}" for what in self.skipped]
         lines += [found.render() for found in self.violations]
         return "\n".join(lines)
 
@@ -181,9 +186,32 @@ def check_program(program: DGSProgram, *, examples: int = 200, seed: int = 0) ->
             laws.append(("C3", state.name, partial(events_commute, semantics, state.name)))
             laws.append(("time", state.name, partial(outputs_carry_time, semantics, state.name)))
         else:
-            skipped.append(state.name)
+            skipped.append(f"state type {state.name}: no fork leads to it")
     laws.append(("cut", program.name, partial(cut_commutes, semantics)))
     return _report(program.name, laws, tuple(skipped), examples, seed)
+
+
+def check_also(
+    report: ConsistencyReport, law: Callable[[Draw], None], condition: str, *, seed: int = 0
+) -> ConsistencyReport:
+    """Return a report with one more law, of an engine and not of the model.
+
+    Its inputs are long, so there are fewer of them.
+
+    Args:
+        report: on the laws of the model.
+        law: raises a counterexample when it does not hold for what it draws.
+        condition: what it is called.
+        seed: same seed, same inputs.
+    """
+    inputs = max(1, report.examples // FEWER)
+    name = f"{condition} for {report.program}"
+    found = _search(condition, report.program, law, inputs, seed)
+    return replace(
+        report,
+        checked=(*report.checked, name if found else f"{name}: {inputs} inputs"),
+        violations=report.violations if found is None else (*report.violations, found),
+    )
 
 
 def _report(
@@ -224,6 +252,8 @@ def _search(
 
     try:
         holds()
+    except Unsatisfiable:
+        return None  # nothing that a program does is what the law is about
     except BrokenLawError as broken:
         return Violation(condition=condition, where=where, law=broken.law, lines=broken.lines)
     except Exception as error:  # whatever the program's own functions raise

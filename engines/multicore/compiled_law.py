@@ -1,0 +1,116 @@
+"""A law for `lab check`: compiled functions answer as interpreted ones, within their arrays.
+
+Inputs are longer than those of the model's own laws, so that states fill; the program runs on the
+native core with its indices checked, whatever the option `bounds` is in runs.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from engines.errors import EngineCrashError, EngineError
+from engines.multicore.adapter import FAMILIES
+from engines.multicore.run.family import Family
+from engines.multicore.run.settings import RunSettings
+from workloads.model import (
+    Alphabet,
+    Columns,
+    DGSProgram,
+    Input,
+    ListColumn,
+    ModelError,
+    OutputType,
+    Pipeline,
+    Query,
+    Stream,
+)
+from workloads.model.dgs_laws import BrokenLawError
+from workloads.model.sequential import answer_of
+from workloads.model.strategies import inputs
+from workloads.model.total_order import merge
+from workloads.model.trace import compare
+from workloads.model.wires import Draw
+from workloads.model.workload import Program
+
+Column = npt.NDArray[np.generic] | ListColumn
+
+WORKERS = 2
+"""The fewest that fork and join."""
+MOST_EVENTS = 24
+"""Of one stream."""
+
+
+def compiled_law(program: Program) -> Callable[[Draw], None] | str:
+    """Return the law on a program, or why the native core does not run it."""
+    family = next(found for found in FAMILIES.values() if isinstance(program, found.models))
+    try:
+        _run(family, program, _nothing(program))
+    except EngineError as error:
+        return str(error).splitlines()[0].removesuffix(" Numba says:")
+    return partial(_compiled_as_interpreted, family, program)
+
+
+def _compiled_as_interpreted(family: Family, program: Program, draw: Draw) -> None:
+    """Compiled: an input has the same answer from compiled functions as from interpreted ones."""
+    data = draw(inputs(program, layouts=[_layout(program)], max_events=MOST_EVENTS))
+    events = [str(event) for event in merge(data, program).events(program)]
+    try:
+        expected = answer_of(program, data)
+    except ModelError as error:
+        raise BrokenLawError("interpreted, a function raised", (*events, str(error))) from error
+    try:
+        answer = _run(family, program, data)
+    except EngineCrashError as error:
+        law = "compiled, a function raised, and interpreted it did not"
+        raise BrokenLawError(law, (*events, str(error))) from error
+    difference = compare(expected, answer, _output(program))
+    if not difference.equal:
+        raise BrokenLawError(
+            "the answer of the compiled functions is another than that of the interpreted ones: "
+            "a number that is only computed with, and wraps when compiled, is the usual reason",
+            (*events, *difference.render().splitlines()),
+        )
+
+
+def _layout(program: Program) -> list[tuple[str, ...]]:
+    """Return the kinds of streams: one for each kind, and a second to run beside the first."""
+    kinds: list[tuple[str, ...]] = [(kind,) for kind in program.kinds]
+    return [kinds[0], *kinds] if isinstance(program, DGSProgram) else kinds
+
+
+def _output(program: Program) -> OutputType:
+    """Return what is known of the output of a program without a workload."""
+    in_order = isinstance(program, Pipeline)
+    return OutputType(kinds=("output",), depends=lambda first, second: in_order)
+
+
+def _run(family: Family, program: Program, data: Input) -> Columns:
+    settings = RunSettings(workers=WORKERS, batch=4, pin=False, measure=False, bounds=True)
+    run = family.run(program, data, settings, family.own())
+    try:
+        run.run()
+        return run.answer()
+    finally:
+        run.close()
+
+
+def _nothing(program: Program) -> Input:
+    """Return an input without events."""
+    payload: dict[str, Column] = {
+        name: np.empty(0, dtype=program.event[name]) for name in program.event.names or ()
+    }
+    if isinstance(program, Query):
+        lists = program.operators[0].lists.items()
+        payload |= {name: ListColumn.of([], dtype) for name, dtype in lists}
+    streams = tuple(
+        Stream(
+            name=f"stream-{index}",
+            kinds=program.kind_indices(kinds),
+            ts=np.empty(0, dtype=np.int64),
+            payload=payload,
+        )
+        for index, kinds in enumerate(_layout(program))
+    )
+    return Input(alphabet=Alphabet(kinds=program.kinds), streams=streams)
