@@ -11,3 +11,7 @@ class UnsupportedError(EngineError):
 
 class EngineCrashError(EngineError):
     """The engine failed while it ran."""
+
+
+class OutOfMemoryError(EngineCrashError, MemoryError):
+    """The engine ran out of memory; the message says where."""

@@ -8,6 +8,7 @@
     EngineError     engines             an engine could not do what was asked
       UnsupportedError                  it cannot run this workload, variant or option
       EngineCrashError                  it failed while it ran
+        OutOfMemoryError                for lack of memory
     ResultsError    results             a stored run is missing, damaged or of another version
     LabError        lab                 what a person asked of the lab cannot be done
       MatrixError                       a matrix file is malformed

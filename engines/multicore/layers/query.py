@@ -38,7 +38,9 @@ class LayersQueryRun(GraphRun):
     ) -> None:
         super().__init__(query.output, settings, options)
         workers = settings.workers
-        reason = no_graph(query, workers, self._options.determinism) or refusal(query, data)
+        reason = no_graph(query, workers, self._options.determinism) or refusal(
+            query, data, states=workers
+        )
         if reason is not None:
             raise UnsupportedError(reason)
         operator = query.operators[0]

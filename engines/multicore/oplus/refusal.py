@@ -23,20 +23,23 @@ def wrong_streams(data: Input | Dataset) -> str | None:
     return None
 
 
-def refusal(query: Query, data: Input) -> str | None:
-    """Return why the core cannot run a query on an input, or None."""
+def refusal(query: Query, data: Input, *, states: int = 1) -> str | None:
+    """Return why the core cannot run a query on an input, or None.
+
+    Args:
+        query: what to run.
+        data: on which input.
+        states: of each operator, as `too_many_tables` counts them.
+    """
     for operator in query.operators:
         if operator.join is None and (operator.stores or operator.update is None):
             return (
                 f"operator {operator.name} stores tuples with its keys; the core does that for "
                 "joins of all pairs only; use the reference engine"
             )
-        reason = too_many_tables(operator)
-        if reason is not None:
-            return reason
     operator = query.operators[0]
     reach = sum(each.window.size for each in query.operators)
-    reason = wrong_streams(data)
+    reason = too_many_tables(query.operators, states) or wrong_streams(data)
     if reason is not None:
         return reason
     for stream in data.streams:

@@ -59,7 +59,8 @@ class OplusRun(CoreRun):
         options = options or OplusOptions()
         instances, most = settings.workers, options.threads(settings.workers)
         controller = options.controller
-        reason = refusal(query, data) or fixed_only(
+        states = most if options.shared_nothing else 1
+        reason = refusal(query, data, states=states) or fixed_only(
             query,
             instances=instances,
             most=most,

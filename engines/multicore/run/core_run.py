@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from engines.errors import EngineCrashError, EngineError
+from engines.errors import EngineCrashError, EngineError, OutOfMemoryError
 from engines.multicore.kernels.bounds import OutOfBoundsError
 from engines.multicore.kernels.raised import noted
 from engines.multicore.run.results import LAG, LATENCY_UNDER_LOAD, SERVICE, histogram, progress
@@ -66,10 +66,14 @@ class CoreRun:
 
         Raises:
             EngineCrashError: a thread failed; the message says which and how.
+            OutOfMemoryError: it found no memory; likewise.
         """
         core = self._open()
         with _crashes():
-            duration_ns: int = core.run()
+            try:
+                duration_ns: int = core.run()
+            except MemoryError as error:
+                raise OutOfMemoryError(f"multicore: {error}") from error
         return duration_ns
 
     def _measured(self, plan: str, counters: dict[str, float], **more: Any) -> Measured:
@@ -115,10 +119,16 @@ def set_up() -> Iterator[None]:
     Raises:
         EngineError: it refused the run.
         EngineCrashError: a function raised, or a thread could not be had.
+        OutOfMemoryError: there is not enough memory for it.
     """
     with _crashes():
         try:
             yield
+        except MemoryError as error:
+            raise OutOfMemoryError(
+                f"multicore: no memory to set up the run ({error}); give it fewer workers, buckets "
+                "of keys or overlapping windows, smaller rings, or more memory"
+            ) from error
         except (ValueError, TypeError) as error:
             raise EngineError(f"the core refused the run: {error}") from error
 

@@ -1,6 +1,7 @@
 """Functions of operators in compiled code: those that constructions build, states, and sizes."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -255,20 +256,56 @@ def sized(advance, size, buckets=1024, kind="multi"):
 
 
 def test_windows_that_overlap_too_much_for_memory_are_refused():
-    reason = too_many_tables(sized(1, 3_600_000))
+    reason = too_many_tables([sized(1, 3_600_000)])
     assert reason is not None
     assert "operator turning: windows of size 3600000 that advance by 1 overlap 3600000" in reason
     assert "1024 buckets" in reason
     assert "let the window advance by at least 1758" in reason
-    assert too_many_tables(sized(1758, 3_600_000)) is None
-    assert too_many_tables(sized(1757, 3_600_000)) is not None
-    reason = too_many_tables(sized(1, 4096))
+    assert too_many_tables([sized(1758, 3_600_000)]) is None
+    assert too_many_tables([sized(1757, 3_600_000)]) is not None
+    reason = too_many_tables([sized(1, 4096)])
     assert reason is not None and "at most 512 buckets" in reason
-    assert too_many_tables(sized(1, 4096, buckets=512)) is None
-    assert too_many_tables(sized(1, 3_600_000, kind=SINGLE)) is None
-    assert too_many_tables(MADE["j+"]) is None
-    reason = too_many_tables(sized(1, 1 << 40, buckets=MOST_TABLES + 1))
+    assert too_many_tables([sized(1, 4096, buckets=512)]) is None
+    assert too_many_tables([sized(1, 3_600_000, kind=SINGLE)]) is None
+    assert too_many_tables([MADE["j+"]]) is None
+    reason = too_many_tables([sized(1, 1 << 40, buckets=MOST_TABLES + 1)])
     assert reason is not None and "fewer buckets and a larger advance" in reason
+
+
+def test_the_tables_of_all_states_and_operators_of_a_run_count_together():
+    half = sized(1, 1024)  # of what a run may take
+    assert too_many_tables([half], states=2) is None
+    assert too_many_tables([half, half]) is None
+    reason = too_many_tables([half], states=63)
+    assert reason is not None
+    assert "operator turning" in reason
+    assert "1048576 window tables for each of 63 instances, which share nothing, 66060288" in reason
+    assert "4,032 MiB before the first tuple, and a run takes at most 2097152" in reason
+    assert "let the window advance by at least 32" in reason
+    assert "at most 32 buckets" in reason and "at most 2 instances" in reason
+    assert too_many_tables([sized(32, 1024)], states=63) is None
+    assert too_many_tables([sized(1, 1024, buckets=32)], states=63) is None
+    reason = too_many_tables([half, sized(1, 2), half])
+    assert reason is not None
+    assert "1048576 window tables, and with the other operators 2099200" in reason
+    assert "let the window advance by at least 2" in reason
+
+
+@pytest.mark.parametrize("shared_nothing", [False, True])
+def test_instances_that_share_nothing_have_tables_each(shared_nothing):
+    query = asked(sized(1, 1024))
+    make = partial(
+        OplusRun,
+        query,
+        numbers(),
+        RunSettings(),
+        OplusOptions(shared_nothing=shared_nothing, max_instances=3),
+    )
+    if shared_nothing:
+        with pytest.raises(UnsupportedError, match="each of 3 instances, which share nothing"):
+            make()
+    else:
+        make().close()
 
 
 def test_a_run_with_such_windows_says_so_before_it_takes_the_memory():

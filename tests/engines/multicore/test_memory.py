@@ -1,18 +1,25 @@
 """Memory for outputs is there before the clock starts, whichever worker needs it."""
 
+import re
 import resource
+import subprocess
+import sys
 
 import numpy as np
 import psutil
 import pytest
 
+from engines.errors import OutOfMemoryError
 from engines.multicore.adapter import MulticoreEngine
 from engines.multicore.run.settings import RunSettings
 from engines.protocol import Task
 from engines.small_dataset import write_dataset
+from tests.engines.multicore import starved
+from tests.processes import Popen
 from tests.workloads.suite.streams import generated
 from workloads.registry import workload
 
+PATIENCE_S = 120
 CHUNK_BYTES = 4 << 20
 """core/run/output_pool.h"""
 
@@ -103,3 +110,24 @@ def test_no_more_than_a_quarter_of_the_memory_is_reserved():
     reserved = RunSettings(expected_outputs=10**15).reserved_rows(row)
     assert 0 < reserved * row.itemsize <= psutil.virtual_memory().total // 4
     assert RunSettings(expected_outputs=1000).reserved_rows(row) == 1000
+
+
+@pytest.mark.parametrize(
+    ("variant", "thread"), [("vsn", "instance"), ("sn", "instance"), ("layers", "thread")]
+)
+def test_a_keyed_operator_without_memory_says_which_window_table_wants_more(variant, thread):
+    with Popen(
+        [sys.executable, starved.__file__, variant],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        said, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, err
+    table = r"operator distinct: out of memory: the window table of bucket \d+, window from 0, "
+    grow = r"with \d+ keys cannot grow to \d+ bytes; the window tables of instance \d hold \d+ MiB;"
+    assert re.match(rf"multicore: {thread} \d: {table}{grow} give fewer keys", said), said
+
+
+def test_what_lacks_memory_is_a_memory_error_for_who_knows_no_engines():
+    assert issubclass(OutOfMemoryError, MemoryError)

@@ -40,8 +40,8 @@ void LayerOperator::guarded(Work work) {
   const std::int64_t before = instance_->kernel_calls();
   try {
     work();
-  } catch (const std::runtime_error& error) {
-    throw std::runtime_error(of_.spec.called() + error.what());
+  } catch (const std::exception&) {
+    rethrow_of(of_.spec);
   }
   meter_.counters.kernel_calls += instance_->kernel_calls() - before;
 }

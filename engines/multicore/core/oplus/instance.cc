@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "run/no_memory.h"
+
 namespace lab {
 
 OperatorSpec checked(OperatorSpec spec) {
@@ -19,6 +21,20 @@ void check_owners(const OperatorSpec& spec, std::span<const std::int32_t> owner,
   const bool mapped = std::all_of(owner.begin(), owner.end(),
                                   [instances](std::int32_t one) { return one >= 0 && one < instances; });
   if (!mapped) throw std::invalid_argument("a bucket of no active instance");
+}
+
+void rethrow_of(const OperatorSpec& spec) {
+  const char* const operator_ = spec.name.empty() ? "" : "operator ";
+  const char* const colon = spec.name.empty() ? "" : ": ";
+  try {
+    throw;
+  } catch (const NoMemory& error) {
+    throw NoMemory("%s%s%s%s", operator_, spec.name.c_str(), colon, error.what());
+  } catch (const std::bad_alloc&) {
+    throw NoMemory("%s%s%sout of memory", operator_, spec.name.c_str(), colon);
+  } catch (const std::exception& error) {
+    throw std::runtime_error(spec.called() + error.what());
+  }
 }
 
 void check_refused(const OperatorSpec& spec, std::int64_t refused) {

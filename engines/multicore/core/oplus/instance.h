@@ -64,6 +64,10 @@ OperatorSpec checked(OperatorSpec spec);
 // Throws std::invalid_argument unless every bucket is mapped to one of so many instances.
 void check_owners(const OperatorSpec& spec, std::span<const std::int32_t> owner, std::int32_t instances);
 
+// Throws the exception that is being handled anew, with the operator's name before what it says. What is NoMemory or
+// std::bad_alloc stays NoMemory, the rest is a std::runtime_error.
+[[noreturn]] void rethrow_of(const OperatorSpec& spec);
+
 // Throws std::runtime_error when the functions emitted records for which there was no room.
 void check_refused(const OperatorSpec& spec, std::int64_t refused);
 
@@ -246,6 +250,7 @@ class KeyedInstance final : public OperatorInstance {
     return filled_[static_cast<std::size_t>(slot * words_ + word)];
   }
   void grow_keys(std::int64_t wanted);
+  [[noreturn]] void fail_for_memory();
   void set_expiry() noexcept;
 
   WindowState& state_;
@@ -271,6 +276,10 @@ class KeyedInstance final : public OperatorInstance {
   bool lazy_;                 // windows expire without a trace: nothing to do then
   std::int64_t left_ = 0;     // no window that began before it is alive
   std::int64_t live_ = 0;     // entries of own buckets
+  // The table for which `find` had no memory, by bucket and window; -1: there was always some. An exception cannot pass
+  // through compiled code.
+  std::int64_t lacking_ = -1;
+  std::int64_t lacking_left_ = 0;
   std::int64_t cause_due_ns_ = -1;  // when it was due that windows expire now
 };
 

@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <bit>
+#include <cinttypes>
 #include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <utility>
 
 #include "oplus/instance.h"
+#include "run/no_memory.h"
 #include "run/stopped.h"
 
 namespace lab {
@@ -129,9 +131,26 @@ void* KeyedInstance::find(void* self, std::int64_t key, std::int64_t bucket, std
       }
     }
     return found.entry + WindowTable::kKeyOffset;
-  } catch (...) {  // no memory; an exception cannot pass through compiled code
-    std::terminate();
+  } catch (const std::bad_alloc&) {
+    me.lacking_ = bucket;
+    me.lacking_left_ = left;
+    return nullptr;  // the kernel leaves the key out; `run` fails behind it
   }
+}
+
+void KeyedInstance::fail_for_memory() {
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  const auto stride = static_cast<std::size_t>(spec_.entry_bytes);
+  std::size_t held = 0;
+  for (const std::int32_t b : own_) {
+    for (const WindowTable& table : state_.of(b)) held += table.allocated(stride);
+  }
+  const WindowTable& table = state_.table(lacking_, lacking_left_);
+  throw NoMemory(
+      "out of memory: the window table of bucket %" PRId64 ", window from %" PRId64
+      ", with %zu keys cannot grow to %zu bytes; the window tables of instance %d hold %zu MiB; give fewer keys at a "
+      "time, a smaller window or state, or more memory",
+      lacking_, lacking_left_, table.count(), table.wanted(stride), index_, held / kMiB);
 }
 
 void KeyedInstance::process(std::span<const LogRun> runs, const LogOrder& order) {
@@ -195,6 +214,7 @@ void KeyedInstance::run(std::int64_t begin, std::int64_t end) {
     Emit* emit = out_.open(std::min(room, out_.chunk_rows()));
     const std::int64_t next = kernel(&view_, begin, end, emit) - 1;
     ++kernel_calls_;
+    if (lacking_ >= 0) fail_for_memory();
     if (next < begin) throw std::runtime_error("keys or update raised an exception");
     account_each(begin, next, *emit, out_.close(index_, index_, 0, false));
     stamp_ += next - begin;

@@ -122,8 +122,8 @@ bool OplusRun::turn(std::int32_t index) {
   for (auto stage = stages_.rbegin(); stage != stages_.rend(); ++stage) {
     try {
       if ((*stage)->turn(index)) return true;
-    } catch (const std::exception& error) {
-      throw std::runtime_error((*stage)->spec().called() + error.what());
+    } catch (const std::exception&) {
+      rethrow_of((*stage)->spec());
     }
   }
   return false;

@@ -59,7 +59,8 @@ class alignas(64) WindowTable {
     return *this;
   }
 
-  // The entry of a key, created when there is none. Invalidates earlier results. `stride`: bytes of an entry.
+  // The entry of a key, created when there is none. Invalidates earlier results. `stride`: bytes of an entry. Throws
+  // std::bad_alloc, and is as before then.
   Found find(std::int64_t key, std::size_t stride) {
     if (count_ == limit_) grow(stride);
     std::size_t at = first_slot(key);
@@ -76,6 +77,8 @@ class alignas(64) WindowTable {
   }
 
   std::size_t count() const noexcept { return count_; }
+  std::size_t allocated(std::size_t stride) const noexcept { return limit_ == 0 ? 0 : bytes_of(size(), stride); }
+  std::size_t wanted(std::size_t stride) const noexcept { return bytes_of(grown(), stride); }  // to grow
   std::byte* entries() noexcept { return index_.entries; }
 
   // Forgets all entries; keeps the memory when it was well used, gives it back when it was not.
@@ -136,6 +139,12 @@ class alignas(64) WindowTable {
     std::swap(limit_, other.limit_);
   }
 
+  static constexpr std::size_t bytes_of(std::size_t slots, std::size_t stride) noexcept {
+    const std::size_t bytes = slots * sizeof(std::uint32_t) + slots / 2 * stride;
+    return (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
+  }
+  std::size_t grown() const noexcept { return limit_ == 0 ? kLeastSlots : 2 * size(); }  // slots
+
   static constexpr std::int64_t shift_of(std::size_t slots) noexcept { return 64 - std::countr_zero(slots); }
 
   static bool all_zero(const std::byte* entry, std::size_t width, std::size_t inputs) noexcept {
@@ -158,12 +167,10 @@ class alignas(64) WindowTable {
   std::size_t next_slot(std::size_t at) const noexcept { return (at + 1) & static_cast<std::size_t>(index_.mask); }
 
   void grow(std::size_t stride) {
-    const std::size_t slots = limit_ == 0 ? kLeastSlots : 2 * size();
-    const std::size_t index_bytes = slots * sizeof(std::uint32_t);
-    const std::size_t bytes = index_bytes + slots / 2 * stride;
-    std::unique_ptr<void, Free> memory(std::aligned_alloc(kCacheLine, (bytes + kCacheLine - 1) / kCacheLine * kCacheLine));
+    const std::size_t slots = grown();
+    std::unique_ptr<void, Free> memory(std::aligned_alloc(kCacheLine, bytes_of(slots, stride)));
     if (memory == nullptr) throw std::bad_alloc();
-    std::byte* const entries = static_cast<std::byte*>(memory.get()) + index_bytes;
+    std::byte* const entries = static_cast<std::byte*>(memory.get()) + slots * sizeof(std::uint32_t);
     if (count_ != 0) std::memcpy(entries, index_.entries, count_ * stride);
     memory_ = std::move(memory);
     limit_ = slots / 2;  // at most half full

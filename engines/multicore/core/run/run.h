@@ -44,7 +44,7 @@ class Run {
   void start();
 
   // Runs to the end of all streams and joins the threads. Returns the duration in ns, from the release of the threads
-  // to the end of the last. Throws std::runtime_error when a thread failed. `look`, unless it is empty, is called now and
+  // to the end of the last. Throws std::runtime_error when a thread failed, NoMemory when it found none. `look`, unless it is empty, is called now and
   // then meanwhile, by this thread; what it throws calls the run off: the threads end, and that is passed on.
   std::int64_t run(const std::function<void()>& look = {});
 

@@ -1,11 +1,12 @@
 #include "run/threads.h"
 
-#include <exception>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "run/clock.h"
+#include "run/no_memory.h"
 #include "run/stopped.h"
 
 #if defined(__linux__)
@@ -64,11 +65,23 @@ void RunThreads::work(std::int32_t index) {
   try {
     plan_.body(index);
   } catch (const Stopped&) {
-  } catch (const std::exception& error) {
-    errors_[static_cast<std::size_t>(index)] = plan_.called + (" " + std::to_string(index)) + ": " + error.what();
+  } catch (const std::exception&) {
+    errors_[static_cast<std::size_t>(index)] = std::current_exception();
     plan_.fail();
   }
   ended();
+}
+
+void RunThreads::rethrow(std::int32_t index) const {
+  try {
+    std::rethrow_exception(errors_[static_cast<std::size_t>(index)]);
+  } catch (const NoMemory& error) {
+    throw NoMemory("%s %d: %s", plan_.called, index, error.what());
+  } catch (const std::bad_alloc&) {
+    throw NoMemory("%s %d: out of memory", plan_.called, index);
+  } catch (const std::exception& error) {
+    throw std::runtime_error(plan_.called + (" " + std::to_string(index)) + ": " + error.what());
+  }
 }
 
 void RunThreads::ended() {
@@ -113,8 +126,8 @@ std::int64_t RunThreads::run(const std::function<void(std::int64_t)>& begin, con
   }
   join();
   const std::int64_t end_ns = now_ns();
-  for (const std::string& error : errors_) {
-    if (!error.empty()) throw std::runtime_error(error);
+  for (std::int32_t i = 0; i < plan_.count; ++i) {
+    if (errors_[static_cast<std::size_t>(i)]) rethrow(i);
   }
   return end_ns - start_ns;
 }

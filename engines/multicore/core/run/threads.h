@@ -3,10 +3,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <latch>
 #include <mutex>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -47,14 +47,15 @@ class RunThreads {
 
   // Calls `begin` with the time, lets the threads go and waits for all of them, with a call of `look` every `kLookEvery`
   // meanwhile, unless it is empty. Returns the duration in ns, to the end of the last. When `look` throws, has the
-  // threads return, and passes that on. Throws std::runtime_error with the error of the first thread that has one,
-  // std::logic_error the second time, or when the threads could not be created.
+  // threads return, and passes that on. Throws std::runtime_error with the error of the first thread that has one, or
+  // NoMemory; std::logic_error the second time, or when the threads could not be created.
   std::int64_t run(const std::function<void(std::int64_t)>& begin, const std::function<void()>& look = {});
 
  private:
   void work(std::int32_t index);
   void ended();
   void wait(const std::function<void()>& look);
+  [[noreturn]] void rethrow(std::int32_t index) const;
   void abandon();
   void join();
   bool waiting() const noexcept { return !threads_.empty() && threads_.front().joinable(); }
@@ -63,7 +64,8 @@ class RunThreads {
   bool started_ = false;
   bool abandoned_ = false;  // written before `go_` opens, read behind it
   std::latch go_{1};
-  std::vector<std::string> errors_;  // by thread, which writes it
+  // By thread, which writes it; made into a message by who joins: where there is no memory the thread has none for it.
+  std::vector<std::exception_ptr> errors_;
   std::vector<std::thread> threads_;
   std::thread beside_;
 

@@ -1,0 +1,98 @@
+// A run that finds no memory fails and says so, wherever it was when it asked for some: nothing ends the process, nobody
+// waits for ever.
+#include <memory>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "check.h"
+#include "dgs/tests/keyed_sum.h"
+#include "joins/joins_run.h"
+#include "oplus/tests/chain_cases.h"
+#include "starve.h"
+
+namespace {
+
+template <typename Case>
+struct Holder {  // of a case that keeps its run
+  template <typename... Arguments>
+  explicit Holder(Arguments&&... arguments) : its(std::forward<Arguments>(arguments)...) {}
+  void run() { its.runtime().run(); }
+  Case its;
+};
+
+void operators() {
+  using lab::test::behaviour;
+  lab::test::links = {};
+  std::mt19937 random(7);
+  const auto streams = lab::test::random_tuples(random, 2, 2, 40, 3);
+  lab::OplusOptions options;
+  options.workers = 2;
+  options.core_count = 2;
+  options.grid_steps = 50;
+  const auto make = [&](bool join, int more) {
+    return [&, join, more] {
+      return std::make_unique<Holder<lab::test::OperatorRunCase>>(streams, options, join, lab::test::behind(more));
+    };
+  };
+  behaviour = {};
+  behaviour.window = {10, 20, false};
+  behaviour.buckets = 13;
+  for (const char* log : {"order", "scalegate"}) {
+    options.tuple_buffer = log;
+    CHECK(lab::test::any_has(lab::test::starve(make(false, 0)), "the window table of bucket "));
+  }
+  options.tuple_buffer = "order";
+  options.workers = 1;  // the link's tables come when the operator's are there
+  CHECK(lab::test::any_has(lab::test::starve(make(false, 1)), ": operator link 0: out of memory: the window table of bucket "));
+}
+
+void plans() {
+  const std::vector<lab::test::Events> streams{{{1, 2}, {0, 0}, {1, 1}}, {{3}, {1}, {0}}, {{2}, {0}, {5}}};
+  lab::DgsOptions options;
+  options.workers = 2;
+  options.core_count = 2;
+  // Nothing of a plan allocates but outputs and notes on them, when their first chunk is full.
+  const auto said = lab::test::starve([&] {
+    auto run = std::make_unique<Holder<lab::test::KeyedSumRun>>(streams, 2, options);
+    run->its.runtime().start();
+    return run;
+  });
+  CHECK(said.empty());
+}
+
+void joins() {
+  std::vector<std::int64_t> ts;
+  for (std::int64_t i = 0; i < 3000; ++i) ts.push_back(i);
+  const std::vector<std::int32_t> x(ts.size(), 1);
+  const std::vector<float> y(ts.size(), 1);
+  const std::vector<double> c(ts.size(), 1);
+  const std::vector<std::int8_t> d(ts.size(), 1);
+  for (const lab::JoinKind kind : {lab::JoinKind::kAdHoc, lab::JoinKind::kSingle, lab::JoinKind::kIndexed}) {
+    const auto said = lab::test::starve([&] {
+      lab::JoinsOptions options;
+      options.kind = kind;
+      options.workers = kind == lab::JoinKind::kAdHoc ? 2 : 1;
+      options.window = 20;
+      options.grid_steps = 50;
+      auto run = std::make_unique<lab::JoinsRun>(options);
+      lab::StreamView left, right;
+      left.ts = right.ts = ts;
+      left.columns = {ts.data(), x.data(), y.data()};
+      right.columns = {ts.data(), x.data(), y.data(), c.data(), d.data()};
+      run->add_stream(std::move(left));
+      run->add_stream(std::move(right));
+      run->start();
+      return run;
+    });
+    CHECK(lab::test::any_has(said, "thread 0: out of memory"));
+  }
+}
+
+}  // namespace
+
+int main() {
+  operators();
+  plans();
+  joins();
+}

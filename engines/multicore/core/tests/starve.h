@@ -1,0 +1,83 @@
+// Makes runs that find no memory, for one test program: replaces what allocates.
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "check.h"
+
+namespace lab::test {
+
+constexpr std::int64_t kPlenty = std::numeric_limits<std::int64_t>::max();
+
+// Allocations for which there is memory, of all threads. relaxed: a count.
+inline std::atomic<std::int64_t> left{kPlenty};
+
+inline bool none() noexcept {
+  if (left.load(std::memory_order_relaxed) == kPlenty) return false;
+  return left.fetch_sub(1, std::memory_order_relaxed) <= 0;
+}
+
+inline void* aligned(std::size_t alignment, std::size_t bytes) noexcept {
+  void* memory = nullptr;
+  if (none() || posix_memalign(&memory, alignment, bytes) != 0) return nullptr;
+  return memory;
+}
+
+}  // namespace lab::test
+
+// Not inlined: the compiler would take malloc for the partner of a delete that it sees, and warn.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  void* const memory = lab::test::none() ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  void* const memory = lab::test::aligned(static_cast<std::size_t>(alignment), bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+extern "C" void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
+  return lab::test::aligned(alignment, bytes);
+}
+
+namespace lab::test {
+
+// Runs what `make` returns, which has started, behind a pointer; then another one, with memory for one allocation more,
+// and so on until one needs no more. Returns what the errors said.
+template <typename Make>
+std::vector<std::string> starve(Make make) {
+  std::vector<std::string> said;
+  for (std::int64_t memory = 0;; ++memory) {
+    auto run = make();
+    bool done = false;
+    left.store(memory, std::memory_order_relaxed);
+    try {
+      run->run();
+      done = true;
+    } catch (const std::bad_alloc& error) {
+      left.store(kPlenty, std::memory_order_relaxed);
+      said.emplace_back(error.what());
+    }
+    left.store(kPlenty, std::memory_order_relaxed);
+    if (done) break;
+    CHECK(said.back().find("out of memory") != std::string::npos);
+  }
+  return said;
+}
+
+inline bool any_has(const std::vector<std::string>& said, const std::string& part) {
+  return std::any_of(said.begin(), said.end(), [&](const auto& one) { return one.find(part) != std::string::npos; });
+}
+
+}  // namespace lab::test
