@@ -24,11 +24,11 @@ void bind_layers(nb::module_& m) {
       .def(
           "__init__",
           [](LayersRun* self, const RunSettings& settings, const std::string& determinism, std::int64_t channel_rows,
-             std::vector<std::int32_t> itemsizes) {
+             std::int64_t spill_rows, std::vector<std::int32_t> itemsizes) {
             const auto layer = static_cast<Determinism>(index_of("determinism", kDeterminisms, determinism));
-            new (self) LayersRun(LayersOptions{settings, layer, channel_rows, std::move(itemsizes)});
+            new (self) LayersRun(LayersOptions{settings, layer, channel_rows, spill_rows, std::move(itemsizes)});
           },
-          "settings"_a, nb::kw_only(), "determinism"_a, "channel_rows"_a, "itemsizes"_a)
+          "settings"_a, nb::kw_only(), "determinism"_a, "channel_rows"_a, "spill_rows"_a, "itemsizes"_a)
       .def("set_operator", [](LayersRun& run, const OperatorSpec& spec, std::vector<std::int32_t> owner,
                               std::vector<std::int32_t> itemsizes, const std::optional<std::int64_t>& end_watermark) {
             run.set_operator({spec, std::move(owner), std::move(itemsizes), end_watermark});

@@ -1,6 +1,7 @@
 // The Python face of what all runs have in common: settings, start to end, results.
 #include "convert.h"
 #include "run/settings.h"
+#include "run/spill.h"
 
 namespace lab::python {
 namespace {
@@ -45,6 +46,7 @@ void bind_run(nb::module_& m) {
   m.attr("STEP_NS") = Recorder::kStepNs;
   m.attr("MOST_WORKERS") = RunSettings::kMostWorkers;
   m.attr("MOST_RING_BLOCKS") = RunSettings::kMostRingBlocks;
+  m.attr("MOST_SPILL_ROWS") = Spill::kMostRows;
   nb::class_<RunSettings>(m, "RunSettings", "What every run is given; see core/run/settings.h.")
       .def(
           "__init__",

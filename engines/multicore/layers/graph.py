@@ -63,6 +63,7 @@ class GraphRun(CoreRun, ABC):
             self._settings.for_core(self._output, threads=0),
             determinism=self._options.determinism,
             channel_rows=self._options.channel_rows,
+            spill_rows=self._options.spill_rows,
             itemsizes=itemsizes,
         )
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from engines.errors import UnsupportedError
 from engines.multicore import _core
 from engines.multicore.oplus.elastic.controller import Settings, make
-from engines.multicore.run.settings import OwnOptions, wrong_name
+from engines.multicore.run.settings import OwnOptions, wrong_name, wrong_spill
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,12 +23,14 @@ class OplusOptions(OwnOptions):
         controller: options of an elasticity controller; None: the number of instances stays.
         link_rows: rows that an instance may be ahead in the log between two operators, a power of
             two; what is beyond waits in memory. None: the core's default.
+        spill_rows: rows of an instance that may wait there; more are an error.
     """
 
     KINDS: ClassVar[Mapping[str, type[object]]] = {
         "tuple_buffer": str,
         "max_instances": int,
         "controller": dict,
+        "spill_rows": int,
     }
 
     shared_nothing: bool = False
@@ -36,6 +38,7 @@ class OplusOptions(OwnOptions):
     max_instances: int | None = None
     controller: Mapping[str, object] | None = None
     link_rows: int | None = None
+    spill_rows: int = _core.MOST_SPILL_ROWS
 
     def settings(self) -> Settings | None:
         """Return what the controller's options say of the loop; None without a controller.
@@ -60,7 +63,9 @@ class OplusOptions(OwnOptions):
             self.settings()
         except UnsupportedError as error:
             return str(error)
-        return wrong_name("tuple_buffer", _core.TUPLE_BUFFERS, self.tuple_buffer)
+        return wrong_spill(self.spill_rows) or wrong_name(
+            "tuple_buffer", _core.TUPLE_BUFFERS, self.tuple_buffer
+        )
 
 
 def wrong_number(workers: int, options: OplusOptions) -> str | None:

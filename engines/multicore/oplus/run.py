@@ -89,6 +89,7 @@ class OplusRun(CoreRun):
                 itemsizes=itemsizes(self._operator.output),
                 end_watermark=None if data.until_ts is None else data.until_ts - 1,
                 link_rows=options.link_rows,
+                spill_rows=options.spill_rows,
             )
             self._add_operators()
             self._add_streams()

@@ -166,6 +166,11 @@ def wrong_name(option: str, names: list[str], given: object) -> str | None:
     return f"{option} is one of {', '.join(names)}, got {given!r}"
 
 
+def wrong_spill(rows: int) -> str | None:
+    """Return what is wrong with the option `spill_rows`, or None."""
+    return None if rows >= 1 else f"spill_rows must be at least 1, got {rows}"
+
+
 def _ring_blocks(task: Task) -> int:
     default = RING_BLOCKS if task.load is None else LOAD_RING_BLOCKS
     given = task.options.get("ring_blocks", default)

@@ -1,6 +1,7 @@
 // How the query graph of a run is built: threads, links, logs.
 #include <algorithm>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "layers/layers_run.h"
@@ -106,7 +107,7 @@ std::int32_t LayersRun::add_consumer(const Level& level, std::size_t index, std:
   const bool every_time = options_.load.has_value();
   if (level.is_operator) {
     auto instance = std::make_unique<LayerOperator>(meter, stamps_, unit_, every_time, number, *operator_, streams_,
-                                                    end_of_time(), threads().failure());
+                                                    end_of_time(), threads().failure(), options_.spill_rows);
     operators_.push_back(instance.get());
     return add(Part::kInstance, std::move(instance));
   }
@@ -159,8 +160,9 @@ std::vector<std::int32_t> LayersRun::add_level(const std::vector<Level>& levels,
     }
     std::vector<LayerLink*> read_by;
     for (std::size_t p = 0; p < producers.size(); ++p) {
+      Spill spill(options_.spill_rows, index == 0 ? "stream " + std::to_string(p) + ": " : called(levels[index - 1]));
       links[p].push_back(std::make_unique<LayerLink>(kind, itemsizes, options_.channel_rows, log,
-                                                     parker(producers[p]), parker(reader)));
+                                                     parker(producers[p]), parker(reader), std::move(spill)));
       read_by.push_back(links[p].back().get());
     }
     if (kind == Kind::kLogged) {

@@ -14,6 +14,7 @@ LayersOptions checked(LayersOptions options) {
     throw std::invalid_argument("channel_rows must be between " + std::to_string(LayersOptions::kLeastChannelRows) +
                                 " and " + std::to_string(LayersOptions::kMostChannelRows));
   }
+  if (options.spill_rows < 1) throw std::invalid_argument("spill_rows must be at least 1");
   options.channel_rows = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(options.channel_rows)));
   check_output(options.input_itemsizes);
   return options;
@@ -127,6 +128,7 @@ LayersTotals LayersRun::totals() const noexcept {
     total.sinks += place.part == Part::kSink ? 1 : 0;
     LayerNode& node = *place.node;
     total.spilled_rows += node.spilled();
+    total.spilled_rows_peak = std::max(total.spilled_rows_peak, node.spilled_peak());
     total.merges_by_producers += node.merges_as_producer();
     total.merges_by_readers += node.merges_as_reader();
     total.use += place.use;
@@ -149,6 +151,7 @@ void LayersRun::count(Counts& into) const {
           {"comparisons", total.compared},
           {"room_waits", total.room_waits},
           {"spilled_rows", total.spilled_rows},
+          {"spilled_rows_peak", total.spilled_rows_peak},
           {"merges_by_producers", total.merges_by_producers},
           {"merges_by_readers", total.merges_by_readers},
           {"voluntary_switches", total.use.voluntary},

@@ -12,6 +12,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "layers/node.h"
@@ -35,6 +36,7 @@ struct LayersOptions : RunSettings {
 
   Determinism determinism = Determinism::kCommunication;
   std::int64_t channel_rows = 4096;           // records between two threads; rounded up to a power of two
+  std::int64_t spill_rows = Spill::kMostRows;  // that may wait for room in one channel of one producer
   std::vector<std::int32_t> input_itemsizes;  // of a pipeline's input, the int64 timestamp first
 };
 
@@ -45,6 +47,7 @@ struct LayersTotals {
   std::int64_t compared = 0;             // pairs, by joins
   std::int64_t room_waits = 0;
   std::int64_t spilled_rows = 0;         // see LayerLink
+  std::int64_t spilled_rows_peak = 0;    // at a time, on one link
   std::int64_t merges_by_producers = 0;  // of logs, that found something to merge
   std::int64_t merges_by_readers = 0;
   ThreadUse use;                         // of all these threads
@@ -86,6 +89,9 @@ class LayersRun final : public Run {
     std::int32_t consumers;
     std::vector<std::int32_t> itemsizes;  // of what it reads, without stamps
   };
+  std::string called(const Level& level) const {  // that is not the sinks
+    return level.is_operator ? operator_->spec.called() : level.stage->called();
+  }
 
   const RunSettings& settings() const noexcept override { return options_; }
   void prepare() override;

@@ -12,13 +12,14 @@ constexpr std::size_t kSpillBytes = std::size_t{64} << 10;  // memory for spille
 }  // namespace
 
 LayerLink::LayerLink(Kind kind, std::vector<std::int32_t> itemsizes, std::int64_t rows, TupleBuffer* log,
-                     Parker& producer, Parker& consumer)
+                     Parker& producer, Parker& consumer, Spill spill)
     : kind_(kind),
       itemsizes_(std::move(itemsizes)),
       log_(log),
       producer_(producer),
       consumer_(consumer),
-      ring_(itemsizes_, rows, "channel_rows") {
+      ring_(itemsizes_, rows, "channel_rows"),
+      spill_(std::move(spill)) {
   rows_.ts = ring_.ts();
   rows_.mask = ring_.mask();
   // relaxed: set-up is single-threaded. A line without an owner says that it is closed.
@@ -105,7 +106,7 @@ bool LayerLink::may_wait(std::int64_t ts) noexcept {
 
 void LayerLink::spill(const void* const* columns, std::int64_t from, std::int64_t rows) {
   if (spilled_ == nullptr) spilled_ = std::make_unique<OutputBuffer>(itemsizes_, 1, kSpillBytes);
-  spilled_ever_ += rows;
+  spill_.add(rows, spilled_->waiting() + rows);
   while (rows > 0) {
     Emit* emit = spilled_->open(1);
     const std::int64_t count = std::min(rows, emit->capacity - emit->count);

@@ -26,6 +26,7 @@
 #include "log/order_log_merge.h"
 #include "run/parker.h"
 #include "run/sink.h"
+#include "run/spill.h"
 #include "log/tuple_buffer.h"
 
 namespace lab {
@@ -41,9 +42,9 @@ class LayerLink {
   static constexpr std::int64_t kNothingPromised = std::numeric_limits<std::int64_t>::min();
 
   // `log`: of kLogged, null else; the link becomes its next source. `rows`: a power of two, at least 2.
-  // Throws std::invalid_argument.
+  // Throws std::invalid_argument. `spill`: how many rows may be kept back.
   LayerLink(Kind kind, std::vector<std::int32_t> itemsizes, std::int64_t rows, TupleBuffer* log, Parker& producer,
-            Parker& consumer);
+            Parker& consumer, Spill spill = Spill());
   LayerLink(const LayerLink&) = delete;
   LayerLink& operator=(const LayerLink&) = delete;
 
@@ -76,11 +77,12 @@ class LayerLink {
   // may be waiting for a promise that only this very thread could make possible, by going on. Then rows are spilled.
   bool may_wait(std::int64_t ts) noexcept;
 
-  // Keeps rows back, in memory that grows; `drain` appends them, as far as there is room, and returns how many.
+  // Keeps rows back, in memory that grows; `drain` appends them, as far as there is room, and returns how many. Throws
+  // std::runtime_error when more are kept back than may.
   void spill(const void* const* columns, std::int64_t from, std::int64_t rows);
   std::int64_t drain();
   std::int64_t spilled_rows() const noexcept { return spilled_ == nullptr ? 0 : spilled_->waiting(); }
-  std::int64_t spilled_ever() const noexcept { return spilled_ever_; }
+  const Spill& spill() const noexcept { return spill_; }
   std::int64_t merges() const noexcept { return merges_; }  // that the producer made for the consumer
 
   // Between `prepare` and `commit` of the producer's parker, before it looks for room; and when it is awake again.
@@ -136,7 +138,7 @@ class LayerLink {
   bool unsaid_ = false;                            // something since the last `wake`
   bool closed_ = false;
   std::unique_ptr<OutputBuffer> spilled_;          // null until the first
-  std::int64_t spilled_ever_ = 0;
+  Spill spill_;
   std::int64_t merges_ = 0;
 
   SourceLine line_;  // queues; written by the producer, read by the consumer

@@ -23,8 +23,14 @@ std::int64_t merges_of(LayerIn& in) noexcept {
 
 std::int64_t LayerProducer::spilled() noexcept {
   std::int64_t total = 0;
-  for (std::size_t l = 0; l < out_->size(); ++l) total += out_->link(l).spilled_ever();
+  for (std::size_t l = 0; l < out_->size(); ++l) total += out_->link(l).spill().rows();
   return total;
+}
+
+std::int64_t LayerProducer::spilled_peak() noexcept {
+  std::int64_t most = 0;
+  for (std::size_t l = 0; l < out_->size(); ++l) most = std::max(most, out_->link(l).spill().peak());
+  return most;
 }
 
 std::int64_t LayerProducer::merges_as_producer() noexcept {

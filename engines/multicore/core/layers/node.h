@@ -38,6 +38,7 @@ class LayerNode {
   virtual bool over() noexcept = 0;
 
   virtual std::int64_t spilled() noexcept { return 0; }             // rows, ever
+  virtual std::int64_t spilled_peak() noexcept { return 0; }        // at a time, on one link
   virtual std::int64_t merges_as_producer() noexcept { return 0; }  // of logs
   virtual std::int64_t merges_as_reader() noexcept { return 0; }
 
@@ -76,6 +77,7 @@ class LayerProducer : public LayerNode {
     route_ = std::move(route);
   }
   std::int64_t spilled() noexcept override;
+  std::int64_t spilled_peak() noexcept override;
   std::int64_t merges_as_producer() noexcept override;
 
  protected:

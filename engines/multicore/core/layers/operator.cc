@@ -15,11 +15,13 @@ constexpr std::int64_t kFarthest = std::int64_t{1} << 62;
 
 LayerOperator::LayerOperator(WorkMeter& meter, std::size_t stamps, std::int64_t unit, bool every_time,
                              std::int32_t index, const LayersOperator& of, std::span<const OperatorStream> streams,
-                             std::optional<std::int64_t> end, const std::atomic<bool>& stop)
+                             std::optional<std::int64_t> end, const std::atomic<bool>& stop,
+                             std::int64_t spill_rows)
     : LayerRelay(meter, stamps, unit, every_time),
       of_(of),
       streams_(streams),
       end_(end),
+      spill_(spill_rows),
       made_(of.itemsizes, of.spec.max_outputs),
       columns_(of.itemsizes.size() + stamps),
       due_(static_cast<std::size_t>(unit)),
@@ -31,6 +33,7 @@ LayerOperator::LayerOperator(WorkMeter& meter, std::size_t stamps, std::int64_t 
     instance_ = std::make_unique<KeyedInstance>(index, of.spec, streams, made_, recorder(), stop, *state_);
   }
   instance_->adopt(of.owner.data());
+  made_.limit_waiting(spill_);
   if (stamps == 2) instance_->forward_causes(causes_);
 }
 

@@ -39,10 +39,10 @@ struct LayersOperator {
 class LayerOperator final : public LayerRelay {
  public:
   // `of` and `streams` must outlive it. `end`: up to where time has passed at the end; none: there are no tuples.
-  // `stop`: see run/stopped.h.
+  // `stop`: see run/stopped.h; `spill_rows`: that may wait to be sent.
   LayerOperator(WorkMeter& meter, std::size_t stamps, std::int64_t unit, bool every_time, std::int32_t index,
                 const LayersOperator& of, std::span<const OperatorStream> streams, std::optional<std::int64_t> end,
-                const std::atomic<bool>& stop);
+                const std::atomic<bool>& stop, std::int64_t spill_rows);
 
   std::int64_t compared() const noexcept { return instance_->compared(); }  // pairs
   std::int64_t refused() const noexcept { return made_.refused(); }          // records beyond `max_outputs`
@@ -62,6 +62,7 @@ class LayerOperator final : public LayerRelay {
   const std::span<const OperatorStream> streams_;
   const std::optional<std::int64_t> end_;
   std::unique_ptr<WindowState> state_;  // null for joins
+  const Spill spill_;
   OutputBuffer made_;
   Causes causes_;                       // of what was made, with a load
   std::unique_ptr<OperatorInstance> instance_;

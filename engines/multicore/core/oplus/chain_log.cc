@@ -4,18 +4,19 @@
 
 namespace lab {
 
-ChainLog::ChainLog(std::unique_ptr<TupleBuffer> log, std::vector<std::int32_t> itemsizes, std::int64_t rows, bool timed,
-                   ProcessKernel process, std::unique_ptr<WindowState> state)
+ChainLog::ChainLog(std::unique_ptr<TupleBuffer> log, std::vector<std::int32_t> itemsizes, std::int64_t rows,
+                   std::int64_t spill_rows, bool timed, ProcessKernel process, std::unique_ptr<WindowState> state)
     : log_(std::move(log)),
       itemsizes_(std::move(itemsizes)),
       size_(rows),
+      spill_rows_(spill_rows),
       timed_(timed),
       process_(process),
       state_(std::move(state)) {}
 
 void ChainLog::start(std::int32_t, std::int32_t active) {
   for (std::int32_t i = 0; i < active; ++i) {
-    Ring& ring = rings_.emplace_back(itemsizes_, size_);
+    Ring& ring = rings_.emplace_back(itemsizes_, size_, spill_rows_);
     if (timed_) ring.due.resize(static_cast<std::size_t>(size_));
     ring.view.index = i;
     ring.view.ts = {ring.memory.ts(), static_cast<std::size_t>(size_)};
@@ -42,6 +43,10 @@ bool ChainLog::move(std::int32_t source, OutputBuffer& outputs, Causes& causes, 
     room -= rows;
   }
   const bool starved = outputs.waiting() != 0;
+  if (outputs.rows() != ring.spilled_to) {
+    if (starved) ring.spill.add(std::min(outputs.waiting(), outputs.rows() - ring.spilled_to), outputs.waiting());
+    ring.spilled_to = outputs.rows();
+  }
   if (starved != ring.starved) {
     ring.starved = starved;
     // seq_cst: comes before the look for room that the thread takes before it sleeps, as a release of rows comes

@@ -31,9 +31,9 @@ class ChainLog final : public Handover {
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
 
   // `itemsizes`: of the records of the operator before; `timed`: rows say when their causes were due; `rows`: of a
-  // ring, a power of two, at least 2, or `start` throws std::invalid_argument.
-  ChainLog(std::unique_ptr<TupleBuffer> log, std::vector<std::int32_t> itemsizes, std::int64_t rows, bool timed,
-           ProcessKernel process, std::unique_ptr<WindowState> state);
+  // ring, a power of two, at least 2, or `start` throws std::invalid_argument; `spill_rows`: see OplusOptions.
+  ChainLog(std::unique_ptr<TupleBuffer> log, std::vector<std::int32_t> itemsizes, std::int64_t rows,
+           std::int64_t spill_rows, bool timed, ProcessKernel process, std::unique_ptr<WindowState> state);
 
   void start(std::int32_t most, std::int32_t active) override;
   TupleBuffer& log(std::int32_t) override { return *log_; }
@@ -50,8 +50,11 @@ class ChainLog final : public Handover {
 
   // Moves waiting outputs of instance `source` into the log, as many as fit, and promises what follows from its
   // `watermark` (`kNever`: nothing). Returns whether it published anything: then `log().advance()` is due. The
-  // instance's thread, as `close`.
+  // instance's thread, as `close`. Throws std::runtime_error when more wait then than may.
   bool move(std::int32_t source, OutputBuffer& outputs, Causes& causes, std::int64_t watermark);
+
+  // Of instance `source`: what found no room. Its thread, or afterwards.
+  const Spill& spill(std::int32_t source) const noexcept { return rings_[static_cast<std::size_t>(source)].spill; }
 
   // The instance has emitted its last, and nothing waits.
   void close(std::int32_t source) { log_->close(source); }
@@ -65,7 +68,8 @@ class ChainLog final : public Handover {
  private:
   // Rows of one source. Written by the thread of its instance; the log publishes them to the readers.
   struct alignas(kCacheLine) Ring {
-    Ring(std::span<const std::int32_t> itemsizes, std::int64_t size) : memory(itemsizes, size, "link_rows") {}
+    Ring(std::span<const std::int32_t> itemsizes, std::int64_t size, std::int64_t spill_rows)
+        : memory(itemsizes, size, "link_rows"), spill(spill_rows) {}
 
     ColumnRing memory;
     std::vector<std::int64_t> due;  // `timed` only
@@ -73,11 +77,14 @@ class ChainLog final : public Handover {
     std::int64_t rows = 0;          // ever written
     std::int64_t frontier = kNever;  // published last
     bool starved = false;
+    Spill spill;
+    std::int64_t spilled_to = 0;     // outputs, ever, of which it is known whether they found room at once
   };
 
   std::unique_ptr<TupleBuffer> log_;
   const std::vector<std::int32_t> itemsizes_;
   const std::int64_t size_;
+  const std::int64_t spill_rows_;
   const bool timed_;
   const ProcessKernel process_;
   std::unique_ptr<WindowState> state_;

@@ -18,6 +18,7 @@ OplusOptions checked(OplusOptions options) {
     throw std::invalid_argument("most_instances must be between workers and " +
                                 std::to_string(RunSettings::kMostWorkers));
   }
+  if (options.spill_rows < 1) throw std::invalid_argument("spill_rows must be at least 1");
   if (options.batch_rows < 1) throw std::invalid_argument("batch_rows must be at least 1");
   // A block must fit into the log whole.
   options.log.rows_in_flight = std::max(options.log.rows_in_flight, options.batch);
@@ -97,7 +98,8 @@ void OplusRun::prepare() {
     OperatorStage& before = *stages_[s - 1];
     const bool timed = options_.load && options_.measure;
     auto link = std::make_unique<ChainLog>(make_tuple_buffer(options_.tuple_buffer, between), before.itemsizes(),
-                                           options_.link_rows, timed, links_[s - 1], state_of(stages_[s]->spec()));
+                                           options_.link_rows, options_.spill_rows, timed, links_[s - 1],
+                                           state_of(stages_[s]->spec()));
     stages_[s]->start(std::move(link), before, input);
   }
   stages_.back()->reserve(options_.reserved_rows);
@@ -161,6 +163,13 @@ void OplusRun::count(Counts& into) const {
   std::int64_t kernel_calls = 0;
   for (const auto& stage : stages_) kernel_calls += stage->kernel_calls();
   into = {{"kernel_calls", kernel_calls}, {"comparisons", compared()}};
+  if (stages_.size() == 1) return;
+  std::int64_t spilled = 0, peak = 0;
+  for (const auto& stage : stages_) {
+    spilled += stage->spilled();
+    peak = std::max(peak, stage->spilled_peak());
+  }
+  into.insert(into.end(), {{"spilled_rows", spilled}, {"spilled_rows_peak", peak}});
 }
 
 }  // namespace lab

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "log/tuple_buffer.h"
+#include "run/spill.h"
 #include "run/settings.h"
 
 namespace lab {
@@ -17,6 +18,8 @@ struct OplusOptions : RunSettings {
   bool shared_nothing = false;       // queues instead of one log, a state for each instance
   LogOptions log;
   std::int64_t link_rows = 1 << 14;  // rows of one instance in the log between two operators; a power of two
+  // Rows of one instance that may wait beyond these. What one batch of tuples emits counts where it fills a chunk.
+  std::int64_t spill_rows = Spill::kMostRows;
   std::vector<std::int32_t> output_itemsizes;  // of the first operator
   std::optional<std::int64_t> end_watermark;  // up to which time has passed at the end; none: the last tuple's
   std::int64_t batch_rows = 4096;    // tuples that an instance processes before it gives log space back

@@ -44,6 +44,7 @@ void OperatorStage::start(std::unique_ptr<ChainLog> link, OperatorStage& before,
     if (options_.load && options_.measure) worker.instance->forward_causes(worker.causes);
   }
   begin(input);
+  for (std::int32_t i = 0; i < options_.workers; ++i) before.at(i).out->limit_waiting(from_->spill(i));
 }
 
 void OperatorStage::begin(const InputTimes& input) {
@@ -285,6 +286,18 @@ std::int64_t OperatorStage::kernel_calls() const noexcept {
   std::int64_t total = 0;
   for (const Worker& worker : workers_) total += worker.instance->kernel_calls();
   return total;
+}
+
+std::int64_t OperatorStage::spilled() const noexcept {
+  std::int64_t total = 0;
+  for (std::int32_t i = 0; to_ != nullptr && i < options_.workers; ++i) total += to_->spill(i).rows();
+  return total;
+}
+
+std::int64_t OperatorStage::spilled_peak() const noexcept {
+  std::int64_t most = 0;
+  for (std::int32_t i = 0; to_ != nullptr && i < options_.workers; ++i) most = std::max(most, to_->spill(i).peak());
+  return most;
 }
 
 }  // namespace lab

@@ -76,6 +76,9 @@ class OperatorStage {
   std::int64_t events() const noexcept;  // tuples that every instance active at the end has read
   std::int64_t compared() const noexcept;
   std::int64_t kernel_calls() const noexcept;
+  // Outputs that found no room in the log behind: ever, and of one instance at a time. Afterwards.
+  std::int64_t spilled() const noexcept;
+  std::int64_t spilled_peak() const noexcept;
 
  private:
   struct Epoch {

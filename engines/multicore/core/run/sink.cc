@@ -29,6 +29,7 @@ OutputBuffer::OutputBuffer(std::shared_ptr<OutputPool> pool) : pool_(std::move(p
 }
 
 void OutputBuffer::grow() {
+  if (spill_ != nullptr) spill_->check(waiting());
   if (!chunks_.empty()) chunks_.back().rows = emit_.count;
   Chunk chunk;
   chunk.memory = pool_->take();

@@ -19,6 +19,7 @@
 #include "run/cacheline.h"
 #include "run/kernel.h"
 #include "run/output_pool.h"
+#include "run/spill.h"
 
 namespace lab {
 
@@ -65,6 +66,8 @@ class alignas(kCacheLine) OutputBuffer {
     return {chunk.columns.data(), front_, end - front_};
   }
   void take(std::int64_t rows);  // at most those of `oldest`
+  // From now on `open` may throw, as Spill::check: where it needs another chunk while more rows wait than may.
+  void limit_waiting(const Spill& spill) noexcept { spill_ = &spill; }
 
   std::int64_t rows() const noexcept { return rows_; }
   std::int64_t refused() const noexcept { return emit_.refused; }
@@ -104,6 +107,7 @@ class alignas(kCacheLine) OutputBuffer {
   std::int64_t rows_ = 0;   // booked rows
   std::int64_t taken_ = 0;  // of these
   std::int64_t front_ = 0;  // first row of the first chunk that is not taken
+  const Spill* spill_ = nullptr;  // none: any number of rows may wait
   Emit emit_{};
   std::int64_t before_ = 0;
 };

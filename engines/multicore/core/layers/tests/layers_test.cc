@@ -137,12 +137,28 @@ void rows_of_one_time_are_spilled_where_waiting_would_be_for_ever() {
   merged.release(3);
   CHECK_EQ(merged.drain(), 2);
   CHECK_EQ(merged.spilled_rows(), 0);
-  CHECK_EQ(merged.spilled_ever(), 2);
+  CHECK_EQ(merged.spill().rows(), 2);
   merged.wake(8, false);
   CHECK_EQ(merged.line().frontier.load(), 8);
   LayerLink queue(LayerLink::Kind::kQueue, kTwo, 4, nullptr, producer, consumer);
   put(queue, rows, 0, 4);
   CHECK(queue.may_wait(7));  // its consumer waits for nobody else
+}
+
+void more_rows_than_may_be_spilled_are_an_error_that_says_from_where() {
+  lab::Parker producer, consumer;
+  LayerLink merged(LayerLink::Kind::kMerged, kTwo, 4, nullptr, producer, consumer, lab::Spill(3, "stream 5: "));
+  Two rows({7, 7, 7, 7, 7, 7, 7, 7});
+  put(merged, rows, 0, 4);
+  merged.spill(rows.columns.data(), 4, 3);
+  CHECK_EQ(merged.spill().peak(), 3);
+  std::string said;
+  try {
+    merged.spill(rows.columns.data(), 7, 1);
+  } catch (const std::runtime_error& error) {
+    said = error.what();
+  }
+  CHECK(said.starts_with("stream 5: 4 records wait for room in the channel behind, more than spill_rows = 3 lets"));
 }
 
 // Its consumer may be the one that all others wait for: such a run came to a standstill.
@@ -172,7 +188,7 @@ void what_was_spilled_moves_while_another_link_is_full() {
   while (second.line().frontier.load() != 104) std::this_thread::yield();
   first.release(4);
   sender.join();
-  CHECK_EQ(second.spilled_ever(), 2);
+  CHECK_EQ(second.spill().rows(), 2);
   CHECK_EQ(counts.room_waits, 1);
   CHECK(out.closed());
 }
@@ -294,7 +310,18 @@ void more_ties_than_channels_hold_are_no_deadlock() {
     const auto runtime = lab::test::graph_of(options, streams, 1);
     runtime->run();
     CHECK(lab::test::collected(*runtime) == lab::test::layered_oracle(streams, 1, 3));
-    CHECK(runtime->totals().spilled_rows > 1000);
+    const std::int64_t peak = runtime->totals().spilled_rows_peak;
+    CHECK(runtime->totals().spilled_rows > 1000 && peak > 100);
+    options.spill_rows = 100;
+    const auto capped = lab::test::graph_of(options, streams, 1);
+    std::string said;
+    try {
+      capped->run();
+    } catch (const std::runtime_error& error) {
+      said = error.what();
+    }
+    CHECK(said.find(": stream ") != std::string::npos || said.find(": operator ") != std::string::npos);
+    CHECK(said.find("spill_rows = 100 lets") != std::string::npos);
   }
 }
 
@@ -396,6 +423,7 @@ int main() {
   of_several_queues_the_one_that_promised_least_counts();
   what_is_ready_comes_in_order_and_promises_count();
   rows_of_one_time_are_spilled_where_waiting_would_be_for_ever();
+  more_rows_than_may_be_spilled_are_an_error_that_says_from_where();
   what_was_spilled_moves_while_another_link_is_full();
   slices_of_time_go_to_one_consumer_each_and_to_all_in_sum();
   graphs_have_the_threads_and_channels_of_the_paper();

@@ -128,6 +128,41 @@ void outputs_of_one_time_may_be_more_than_a_ring_holds() {
   }
 }
 
+// As above: what waits is counted, and may be no more than the option says.
+void outputs_that_wait_for_a_ring_are_counted_and_capped() {
+  std::vector<std::int64_t> ts;
+  for (std::int64_t i = 0; i < 500; ++i) ts.push_back(i);
+  behaviour = {.window = {1000, 1000, false}, .emits_on_update = true, .expires = false};
+  behaviour.buckets = 13;
+  links = {Link{.window = {1000, 1000, false}, .modulus = 3, .emits_on_update = true, .expires = false}};
+  const std::vector<Tuples> streams{tuples(ts, 20)};
+  OplusOptions options = options_of(1, 1, "order", 16);
+  const auto counted = [](OperatorRunCase& run, std::string_view name) {
+    for (const auto& [one, value] : run.runtime().counters()) {
+      if (one == name) return value;
+    }
+    return std::int64_t{-1};
+  };
+  OperatorRunCase run(streams, options, false, behind(1));
+  run.run();
+  // One instance emits 10,000 records of one time, of which 16 find room.
+  CHECK_EQ(counted(run, "spilled_rows"), 10'000 - 16);
+  CHECK_EQ(counted(run, "spilled_rows_peak"), 10'000 - 16);
+  options.spill_rows = 10'000 - 16;
+  OperatorRunCase just(streams, options, false, behind(1));
+  just.run();
+  --options.spill_rows;
+  OperatorRunCase capped(streams, options, false, behind(1));
+  std::string said;
+  try {
+    capped.run();
+  } catch (const std::runtime_error& error) {
+    said = error.what();
+  }
+  CHECK_EQ(said.find("instance 0: 9984 records wait for room"), std::size_t{0});
+  CHECK(said.find("spill_rows = 9983 lets") != std::string::npos);
+}
+
 void streams_may_be_empty_or_end_early() {
   behaviour = {.window = {10, 10, false}};
   behaviour.buckets = 4;
@@ -291,6 +326,7 @@ int main() {
   chains_give_the_sequential_answer();
   a_join_may_be_the_first();
   outputs_of_one_time_may_be_more_than_a_ring_holds();
+  outputs_that_wait_for_a_ring_are_counted_and_capped();
   streams_may_be_empty_or_end_early();
   the_watermark_follows_the_tuples_between_operators();
   windows_close_while_sources_are_silent();
