@@ -10,6 +10,7 @@ from tests.engines.multicore.operator_queries import RANDOM, layouts_of
 from tests.random_runs.answers import Same, rows_in_time_order, sequence, trace
 from tests.workloads.suite.small_inputs import small_inputs
 from workloads.model import Columns, DGSProgram, Input, OutputType, Pipeline, Query
+from workloads.model.operator import SINGLE
 from workloads.model.sequential import answer_of
 from workloads.model.strategies import inputs
 from workloads.model.workload import Program
@@ -47,6 +48,10 @@ BOUND: dict[str, dict[str, object]] = {
 """Query parameters at which a dozen events have an answer; few, since each is compiled."""
 
 
+MOST_STEPS = 20_000
+"""Of windows, which the interpreter moves in some tenths of a second."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
     """A program, what draws its small inputs, its right answer, and when another is as right."""
@@ -56,6 +61,15 @@ class Subject:
     answer: Callable[[Input], Columns]
     same: Same
     output: OutputType | None = None
+
+    @property
+    def longest(self) -> int:
+        """How long an input may last: single windows are moved step by step where nothing is."""
+        program = self.program
+        steps = isinstance(program, Query) and any(
+            operator.window.type == SINGLE for operator in program.operators
+        )
+        return MOST_STEPS if steps else 1 << 62
 
 
 def _of_suite(name: str) -> Subject:

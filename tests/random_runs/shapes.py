@@ -20,15 +20,30 @@ STRETCH = (3, 1000)
 
 
 @st.composite
-def shaped(draw: st.DrawFn, small: st.SearchStrategy[Input], lowest: int, highest: int) -> Input:
-    """Draw a small input and change it; event times stay within [lowest, highest]."""
+def shaped(
+    draw: st.DrawFn,
+    small: st.SearchStrategy[Input],
+    lowest: int,
+    highest: int,
+    longest: int = 1 << 62,
+) -> Input:
+    """Draw a small input and change it.
+
+    Args:
+        draw: given by Hypothesis.
+        small: what draws it.
+        lowest, highest: event times are between these.
+        longest: a change after which the input would last longer is not made.
+    """
     data = draw(small)
     after = 0
     if data.until_ts is not None:
         after = data.until_ts - 1 - max((int(s.ts[-1]) for s in data.streams if len(s)), default=0)
-    data = draw(_repeated(data))
-    for shape in draw(st.lists(st.sampled_from(SHAPES), max_size=3, unique=True)):
-        data = draw(shape(data))
+    for shape in (_repeated, *draw(st.lists(st.sampled_from(SHAPES), max_size=3, unique=True))):
+        changed = draw(shape(data))
+        first, last = _span(changed)
+        if last - first <= longest:
+            data = changed
     data = _shifted(data, draw(st.sampled_from(["", "", "", "lowest", "highest"])), lowest, highest)
     if draw(st.booleans()):
         data = draw(_with_heartbeats(data))

@@ -35,7 +35,8 @@ def _cases(draw: st.DrawFn) -> Case:
         "determinism": draw(st.sampled_from([COMMUNICATION, OPERATOR])),
         "channel_rows": draw(st.sampled_from([2, 4, 64, 4096])),
     }
-    data = draw(shaped(SUBJECTS[name].inputs, REACH - FARTHEST, FARTHEST - REACH))
+    subject = SUBJECTS[name]
+    data = draw(shaped(subject.inputs, REACH - FARTHEST, FARTHEST - REACH, subject.longest))
     return Case(family="layers", program=name, data=data, how=how)
 
 

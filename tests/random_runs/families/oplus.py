@@ -63,7 +63,8 @@ def _cases(draw: st.DrawFn) -> Case:
         elif change == "controller":
             how["controller"] = draw(SCRIPTS | THRESHOLDS)
             how["measure"] = True
-    data = draw(shaped(SUBJECTS[name].inputs, REACH - FARTHEST, FARTHEST - REACH))
+    subject = SUBJECTS[name]
+    data = draw(shaped(subject.inputs, REACH - FARTHEST, FARTHEST - REACH, subject.longest))
     return Case(family="oplus", program=name, data=data, how=how)
 
 
