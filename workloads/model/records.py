@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from workloads.model.errors import ProgramError
-from workloads.model.field_values import ANY, Range, held, range_of, zeros
+from workloads.model.field_values import keeping, slot_of, zeros
 from workloads.model.program import DGSProgram, Record
 from workloads.model.stream import Columns
 
 Types = tuple[tuple[str, str], ...]
-"""Fields with the codes of their types."""
+"""Integer fields with the codes of their types."""
 
 
 class RecordType:
@@ -37,13 +37,17 @@ class RecordType:
         self.dtype = dtype
         self.fields: tuple[str, ...] = names
         self.cls: type[Any] = record_class(name, names, types_of(dtype))
-        self._zeros = tuple(_zero(f"field {field} of {name}", dtype[field]) for field in names)
+        # Straight to the slot: a zero need not be looked at.
+        self._zeros = tuple(
+            (slot_of(field) if dtype[field].kind in "iu" else field, _zero(name, field, dtype))
+            for field in names
+        )
 
     def zeroed(self) -> Record:
         """Return a new record, all fields zero."""
         record = self.cls()
-        for field, zero in zip(self.fields, self._zeros, strict=True):
-            _put(record, field, zero() if callable(zero) else zero)
+        for slot, zero in self._zeros:
+            setattr(record, slot, zero() if callable(zero) else zero)
         return record
 
     def copy(self, record: Record) -> Record:
@@ -51,7 +55,7 @@ class RecordType:
         twin = self.cls()
         for field in self.fields:
             value = getattr(record, field)
-            _put(twin, field, value.copy() if isinstance(value, np.ndarray) else value)
+            setattr(twin, field, value.copy() if isinstance(value, np.ndarray) else value)
         return twin
 
     def values(self, record: Record) -> tuple[Any, ...]:
@@ -68,9 +72,6 @@ class RecordType:
         return f"{self.name}({', '.join(f'{field}={value}' for field, value in pairs)})"
 
 
-_put = object.__setattr__
-
-
 class _Record:
     """Base of all record classes.
 
@@ -78,22 +79,22 @@ class _Record:
     """
 
     __slots__ = ()
-    _declared_types: ClassVar[Types] = ()
+    _fields: ClassVar[tuple[str, ...]] = ()
+    _types: ClassVar[Types] = ()
 
     def __repr__(self) -> str:
-        names: tuple[str, ...] = self.__slots__
-        fields = ", ".join(f"{name}={getattr(self, name)}" for name in names)
+        fields = ", ".join(f"{name}={getattr(self, name)}" for name in self._fields)
         return f"{type(self).__name__}({fields})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        names: tuple[str, ...] = self.__slots__
-        values = [getattr(self, name) for name in names]
-        return _record, (type(self).__name__, names, self._declared_types, values)
+        values = [getattr(self, name) for name in self._fields]
+        return _record, (type(self).__name__, self._fields, self._types, values)
 
 
 def types_of(dtype: np.dtype[np.void]) -> Types:
-    """Return the fields of a structured dtype as `record_class` takes them."""
-    return tuple((name, dtype[name].str) for name in dtype.names or () if not dtype[name].subdtype)
+    """Return the integer fields of a structured dtype as `record_class` takes them."""
+    names = dtype.names or ()
+    return tuple((name, dtype[name].str) for name in names if dtype[name].kind in "iu")
 
 
 @lru_cache(maxsize=256)
@@ -103,32 +104,23 @@ def record_class(name: str, fields: tuple[str, ...], types: Types) -> type[Any]:
     Args:
         name: how messages call it.
         fields: the attributes.
-        types: of those that hold a value of a declared type, which they keep to.
+        types: of those that hold an integer of a declared type, which they keep to.
     """
-    dtypes = {field: np.dtype(code) for field, code in types}
-    ranges: dict[str, Range] = {
-        field: range_of(dtypes[field]) if field in dtypes else ANY for field in fields
+    kept = {field: np.dtype(code) for field, code in types}
+    made: dict[str, Any] = {
+        "__slots__": tuple(slot_of(field) if field in kept else field for field in fields),
+        "_fields": fields,
+        "_types": types,
     }
-
-    # A setter in Python costs 0.1 us; looking at all fields after each call would cost more.
-    def set_field(self: Any, field: str, value: Any) -> None:
-        if type(value) is int:
-            low, high = ranges.get(field, ANY)
-            if low <= value <= high:
-                _put(self, field, value)
-                return
-        if field in dtypes:
-            value = held(f"field {field} of {name}", dtypes[field], value)
-        _put(self, field, value)
-
-    made = {"__slots__": fields, "__setattr__": set_field, "_declared_types": types}
+    for field, dtype in kept.items():
+        made[field] = keeping(f"field {field} of {name}", slot_of(field), dtype)
     return type(name, (_Record,), made)
 
 
 def _record(name: str, fields: tuple[str, ...], types: Types, values: Sequence[Any]) -> Record:
     record = record_class(name, fields, types)()
     for field, value in zip(fields, values, strict=True):
-        _put(record, field, value)
+        setattr(record, field, value)
     return record
 
 
@@ -266,10 +258,11 @@ def initial_state(program: DGSProgram) -> Record:
     return state
 
 
-def _zero(where: str, dtype: np.dtype[Any]) -> Any:
+def _zero(name: str, field: str, record: np.dtype[np.void]) -> Any:
     """Return the zero of a field: a value, or for arrays a function that makes one."""
+    dtype = record[field]
     if dtype.subdtype is not None:
-        return partial(zeros, where, dtype)
+        return partial(zeros, f"field {field} of {name}", dtype)
     return np.zeros((), dtype=dtype).item()
 
 
