@@ -3,7 +3,9 @@
 // Law: who finds it taken has left a note (`again`) before it looked, and the holder looks for a note after it has
 // let go. That is a store/load pair on both sides, hence sequentially consistent: either the late-comer sees the
 // flag free and takes it, or the holder sees the note and makes one more pass. A note is taken down before a pass
-// looks at the sources, so a pass that follows sees what the note's author had published before.
+// looks at the sources, so a pass that follows sees what the note's author had published before: given that this was
+// stored, and is looked at in a pass, with sequential consistency as well. Who finds a note there only reads it, and a
+// read makes nothing visible (tests/model/merge_flag_model_test.cc shows the item that is lost otherwise).
 #pragma once
 #include <atomic>
 #include <thread>

@@ -1,0 +1,54 @@
+// `std` as a product's header sees it in a model: its atomics are the machine's, all else is the real one.
+//
+// A test includes every standard header that the product's own include, then this file, then the product's.
+#pragma once
+#include <cstring>
+#include <type_traits>
+
+#include "model/machine.h"
+
+namespace lab_model_std {
+using namespace std;  // NOLINT: that is what it is for
+
+template <typename T>
+class atomic {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 8);
+
+ public:
+  static constexpr bool is_always_lock_free = true;
+  atomic() : atomic(T{}) {}
+  atomic(T value) : location_(lab::model::add_location(bits(value))) {}  // NOLINT: as the real one
+  atomic(const atomic&) = delete;
+  atomic& operator=(const atomic&) = delete;
+
+  T load(std::memory_order order, std::source_location where = std::source_location::current()) const {
+    return of(lab::model::load(location_, order, where));
+  }
+  void store(T value, std::memory_order order, std::source_location where = std::source_location::current()) {
+    lab::model::store(location_, bits(value), order, where);
+  }
+  T exchange(T value, std::memory_order order, std::source_location where = std::source_location::current()) {
+    return of(lab::model::modify(location_, [&](std::uint64_t) { return bits(value); }, order, where));
+  }
+  T fetch_add(T value, std::memory_order order, std::source_location where = std::source_location::current()) {
+    const auto change = [&](std::uint64_t old) { return bits(static_cast<T>(of(old) + value)); };
+    return of(lab::model::modify(location_, change, order, where));
+  }
+
+ private:
+  static std::uint64_t bits(T value) {
+    std::uint64_t all = 0;
+    std::memcpy(&all, &value, sizeof value);
+    return all;
+  }
+  static T of(std::uint64_t all) {
+    T value;
+    std::memcpy(&value, &all, sizeof value);
+    return value;
+  }
+  std::uint32_t location_;  // the first member: a futex finds it by the word's address
+};
+
+}  // namespace lab_model_std
+
+#define std lab_model_std

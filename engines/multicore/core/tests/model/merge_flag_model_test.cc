@@ -1,0 +1,81 @@
+// The merge flag in every run of some threads: what each has published is merged, by one thread at a time.
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "model/mutants.h"
+#include "model/atomics.h"
+
+#include "run/merge_flag.h"
+
+namespace {
+
+// Each thread publishes some items, and after each merges what there is, unless another does: as OrderLog::merge.
+class Merging final : public lab::model::Program {
+ public:
+  // `items`: by thread, how many. `publishing`, `looking`: the orders of the store and of the load in a pass.
+  explicit Merging(std::vector<int> items, std::memory_order publishing = std::memory_order_seq_cst,
+                   std::memory_order looking = std::memory_order_seq_cst)
+      : items_(std::move(items)), publishing_(publishing), looking_(looking) {}
+  std::size_t threads() const override { return items_.size(); }
+  void run(std::size_t thread) override {
+    for (int item = 1; item <= items_[thread]; ++item) {
+      published_[thread].store(item, publishing_);
+      // Two threads can hand each other notes for as long as each comes just as the other has let go.
+      for (int passes = 0; flag_.enter(); ++passes) {
+        if (passes == kMostPasses) lab::model::leave();
+        flag_.begin_pass();
+        pass();
+        if (!flag_.leave()) break;
+      }
+    }
+  }
+  void finally() override {
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      lab::model::check(merged_[i].get() == items_[i], "an item was published and is not merged");
+    }
+  }
+
+ private:
+  void pass() {
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      const int seen = published_[i].load(looking_);
+      lab::model::check(seen >= merged_[i].get(), "the holder does not see what the last one saw");
+      merged_[i].set(seen);
+    }
+  }
+
+  static constexpr int kMostPasses = 1;
+
+  const std::vector<int> items_;
+  const std::memory_order publishing_;
+  const std::memory_order looking_;
+  lab::MergeFlag flag_;
+  std::atomic<int> published_[3];
+  lab::model::Plain<int> merged_[3];  // guarded by the flag
+};
+
+}  // namespace
+
+int main() {
+  const std::string left = lab::model::not_found("run/merge_flag.h", {
+      [] { return std::make_unique<Merging>(std::vector{1, 1}); },
+      [] { return std::make_unique<Merging>(std::vector{2, 1}); },
+  });
+  // An exchange needs acquire and release only: what orders it are the loads and stores around it. A note that is never
+  // taken down costs passes without end, which the programs leave.
+  CHECK_EQ(left,
+           "MergeFlag::enter exchange 1 acquire-release\n"
+           "MergeFlag::enter exchange 2 acquire-release\n"
+           "MergeFlag::begin_pass store 1 dropped\n");
+  // The law of who uses the flag: the items themselves need sequential consistency, on both sides.
+  const std::string lost = "an item was published and is not merged";
+  const auto with = [](std::memory_order publishing, std::memory_order looking) {
+    return lab::model::explore([=] { return std::make_unique<Merging>(std::vector{2, 1}, publishing, looking); }).failure;
+  };
+  CHECK_EQ(with(std::memory_order_release, std::memory_order_seq_cst), lost);
+  CHECK_EQ(with(std::memory_order_seq_cst, std::memory_order_acquire), lost);
+  return 0;
+}

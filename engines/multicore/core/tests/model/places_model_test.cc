@@ -1,0 +1,87 @@
+// Who works where, in every run of the first worker and another: a place is worked at by one of them at a time, nobody
+// sleeps for ever for one, and who takes a place sees what was done there.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <thread>
+#include <vector>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <x86intrin.h>
+#endif
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "model/mutants.h"
+#include "model/atomics.h"
+#include "model/kernel.h"
+
+#include "dgs/places.h"
+#include "run/parker.cc"
+
+namespace {
+
+// The first worker gathers the places, works at the other's, and gives it back; meanwhile the other takes its turns.
+class Gathering final : public lab::model::Program {
+ public:
+  Gathering(int turns, int gatherings) : turns_(turns), gatherings_(gatherings), places_(2, parkers_) {}
+  std::size_t threads() const override { return 2; }
+  void run(std::size_t thread) override {
+    if (thread == 0) {
+      for (int i = 0; i < gatherings_; ++i) {
+        places_.gather();
+        await(0, [this] { return places_.free(1); });
+        work();
+        lab::model::check(places_.scatter(), "a place that is free is not given back");
+      }
+    } else {
+      for (int i = 0; i < turns_; ++i) {
+        await(1, [this] { return places_.mine(1); });
+        work();
+      }
+      places_.leave(1);
+    }
+  }
+  void finally() override { lab::model::check(done_.get() == turns_ + gatherings_, "work is lost"); }
+
+ private:
+  template <typename Condition>
+  void await(std::size_t worker, Condition holds) {
+    lab::Parker& parker = parkers_[worker];
+    for (int looks = 0; !holds(); ++looks) {
+      if (looks == kMostLooks) lab::model::leave();
+      const std::uint32_t ticket = parker.prepare();
+      if (holds()) {
+        parker.cancel();
+        return;
+      }
+      parker.commit(ticket);
+    }
+  }
+  void work() { done_.set(done_.get() + 1); }
+
+  static constexpr int kMostLooks = 3;
+
+  const int turns_;
+  const int gatherings_;
+  lab::Parker parkers_[2];
+  lab::Places places_;
+  lab::model::Plain<int> done_;  // at the place
+};
+
+}  // namespace
+
+int main() {
+  const std::string left = lab::model::not_found("dgs/places.h", {
+      [] { return std::make_unique<Gathering>(1, 1); },
+      [] { return std::make_unique<Gathering>(2, 1); },
+  });
+  // The first notify that it comes after is that of the first worker itself.
+  CHECK_EQ(left, "Places::next_epoch store 1 late\n");
+  return 0;
+}
