@@ -29,8 +29,8 @@ void NonBlockingReordering::add(Units units, OrderedWorker& worker) {
 bool NonBlockingReordering::resume(OrderedWorker& worker) {
   // seq_cst: who sleeps after this look has announced it before (run/parker.h); pairs with the store in `turn`.
   if (!offered_.load(std::memory_order_seq_cst)) return false;
-  // relaxed: only decides who of several goes; the turn itself orders what it needs.
-  if (!offered_.exchange(false, std::memory_order_relaxed)) return false;
+  // acquire: who takes an offer comes to the flag after it was cleared before the offer; pairs with the store in `turn`.
+  if (!offered_.exchange(false, std::memory_order_acquire)) return false;
   turn(worker);
   return true;
 }
