@@ -29,7 +29,7 @@ class OrderedEntry {
     std::int64_t timed_every = 1;          // one unit of so many is timed
   };
 
-  // Units that are sent at once: as many as a worker takes (ordered/worklist.cc).
+  // Units that are sent at once.
   static constexpr std::size_t kTogether = 8;
 
   // `feeds`: of the streams, in their order.

@@ -59,7 +59,7 @@ void OrderedRun::add_stage(StageSpec spec) {
     limit = std::min(limit, line.list->bundles());
   } else {
     if (stage->spec().kind == Kind::kStateful) limit = 1;
-    line.list = std::make_unique<UnitList>(options_.window, options_.worklist == "homed" ? limit : 1);
+    line.list = std::make_unique<UnitList>(options_.window, options_.worklist == "homed" ? limit : 1, limit == 1);
   }
   line.exit = std::make_unique<Exit>(*this, index + 1);
   line.order = make_reordering(options_.reordering, options_.window, *line.exit);

@@ -19,9 +19,8 @@ NonBlockingReordering::NonBlockingReordering(std::int64_t window, OrderedExit& e
 void NonBlockingReordering::add(Units units, OrderedWorker& worker) {
   worker.counts.adds += static_cast<std::int64_t>(units.size());
   for (Unit* unit : units) {
-    // seq_cst: before the exchange in `turn`; pairs with the clearing of the flag and the look behind it. Also release:
-    // publishes the unit's records to who sends it.
-    slots_[static_cast<std::uint64_t>(unit->serial) & mask_].store(unit, std::memory_order_seq_cst);
+    // release: publishes the unit's records to who sends it; pairs with the loads in `turn`.
+    slots_[static_cast<std::uint64_t>(unit->serial) & mask_].store(unit, std::memory_order_release);
   }
   turn(worker);
 }
@@ -38,9 +37,9 @@ bool NonBlockingReordering::resume(OrderedWorker& worker) {
 void NonBlockingReordering::turn(OrderedWorker& worker) {
   std::int64_t sent = 0;  // of this turn, whatever others add meanwhile
   for (;;) {
-    // seq_cst: after the store of a slot in `add`, pairs with the clearing below. Also acquire: what the last holder
-    // did with `next_`, and behind the exit.
-    if (taken_.exchange(true, std::memory_order_seq_cst)) {
+    // release: the slots stored in `add`, to who clears the flag. acquire: what the last holder did with `next_`, and
+    // behind the exit. Both pair with the exchange below.
+    if (taken_.exchange(true, std::memory_order_acq_rel)) {
       ++worker.counts.found_taken;
       return;
     }
@@ -59,9 +58,10 @@ void NonBlockingReordering::turn(OrderedWorker& worker) {
     if (count != 0) exit_.send(going_, worker);
     sent += count;
     worker.counts.sends += count;
-    // seq_cst: before the look at the slot; pairs with the store and the exchange of who adds. Also release.
-    taken_.store(false, std::memory_order_seq_cst);
-    if (slot->load(std::memory_order_seq_cst) == nullptr) return;
+    // acquire: the slots of all who found the flag taken, before the look at the next one; an exchange, and no store, so
+    // that it reads what they wrote. release: `next_`. Both pair with the exchange above.
+    taken_.exchange(false, std::memory_order_acq_rel);
+    if (slot->load(std::memory_order_acquire) == nullptr) return;  // acquire: as above, behind what the exchange orders
     if (sent == most_sends_) {
       ++worker.counts.handed_over;
       // seq_cst: before the look for sleepers in `offer`; pairs with the load in `resume`.

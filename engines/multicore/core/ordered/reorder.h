@@ -42,9 +42,9 @@ class Reordering {
 
 // Figure 4, with a loop in place of the recursion, and a bound on what one thread sends in a turn.
 //
-// The law of the pair (store/load on both sides, hence all four sequentially consistent): who adds stores the slot
-// and then tries the flag; who sends clears the flag and then looks at the slot. So either the one who adds gets the
-// flag, or the sender sees the slot: no unit stays behind.
+// The law of the pair: who adds stores slots and then tries the flag, who sends clears the flag and then looks at the
+// slot, and both change the flag by an exchange. So either the one who adds gets the flag; or its exchange comes before
+// the sender's clearing, which reads what it has written, and the sender sees the slots: no unit stays behind.
 class NonBlockingReordering final : public Reordering {
  public:
   // `window`: units under way at most, rounded up to a power of two. `most_sends`: of one turn.

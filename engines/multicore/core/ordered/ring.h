@@ -34,16 +34,16 @@ class ItemRing {
     tail_.store(ahead_, std::memory_order_seq_cst);
   }
 
-  // Takes up to `most` items, oldest first, but no more than half of them, rounded up, when others may want some.
+  // Takes up to `most` items, oldest first, but no more than half of them, rounded up, where others may want some.
   // Returns how many. Any consumer.
-  std::int64_t pop(T* into, std::int64_t most) noexcept {
+  std::int64_t pop(T* into, std::int64_t most, bool alone = false) noexcept {
     // acquire: the tail below is then no older than the one that let the head come this far; pairs with the exchange.
     std::uint64_t head = head_.load(std::memory_order_acquire);
     for (;;) {
       const std::uint64_t tail = tail_.load(std::memory_order_acquire);  // acquire: pairs with `publish`
       if (head == tail) return 0;
       const auto there = static_cast<std::int64_t>(tail - head);
-      const std::int64_t count = std::min(most, (there + 1) / 2);
+      const std::int64_t count = std::min(most, alone ? there : (there + 1) / 2);
       for (std::int64_t i = 0; i < count; ++i) {
         // relaxed: published before `tail`; nobody writes the slot before the exchange has succeeded.
         into[i] = slots_[(head + static_cast<std::uint64_t>(i)) & mask_].load(std::memory_order_relaxed);

@@ -81,15 +81,16 @@ class OrderedScheduler {
   struct alignas(kCacheLine) Load {
     const Worklist* list = nullptr;
     std::atomic<std::int32_t> limit{1};
+    // Read at each decision and written whenever a worker comes or leaves: on one line.
     alignas(kCacheLine) std::atomic<std::int32_t> workers{0};
     // Since the start; added to when a worker leaves.
     std::atomic<std::int64_t> busy_ns{0}, rows{0}, outputs{0};
+    // What was last known; a cost below 0: nothing yet.
+    std::atomic<double> cost_ns{-1}, selectivity{1};
     // Written where windows change: the same at the start of the current window and of the one before.
     alignas(kCacheLine) std::atomic<std::int64_t> window_busy_ns{0};
     std::atomic<std::int64_t> window_rows{0}, window_outputs{0};
     std::atomic<std::int64_t> old_busy_ns{0}, old_rows{0}, old_outputs{0};
-    // What was last known; a cost below 0: nothing yet.
-    std::atomic<double> cost_ns{-1}, selectivity{1};
   };
 
   void look(std::uint64_t skip, std::vector<OperatorLoad>& table) const;

@@ -13,10 +13,10 @@ namespace lab {
 namespace {
 
 // Units, or tokens, that a worker takes at once where each is light: the queue's head is shared by all workers.
-constexpr std::int64_t kAtOnce = 8;
+constexpr std::int64_t kAtOnce = 16;
 
-// What is handed over at once is work of a sixteenth of a slice at most.
-constexpr std::int64_t kShare = 16;
+// What is handed over at once is work of an eighth of a slice at most.
+constexpr std::int64_t kShare = 8;
 
 // As many as fit a word of bits, and as there can be workers.
 constexpr std::int32_t kMostQueues = 64;
@@ -48,7 +48,7 @@ void publish(Queues& queues, std::uint64_t touched) {
 
 }  // namespace
 
-UnitList::UnitList(std::int64_t window, std::int32_t queues) {
+UnitList::UnitList(std::int64_t window, std::int32_t queues, bool alone) : alone_(alone) {
   queues = std::clamp(queues, 1, kMostQueues);
   for (std::int32_t q = 0; q < queues; ++q) queues_.emplace_back(static_cast<std::uint64_t>(window));
 }
@@ -69,12 +69,12 @@ std::int64_t UnitList::take(ItemRing<Unit*>& queue, std::int64_t records, bool o
   std::int64_t done = 0;
   std::int64_t wanted = 1;
   while (done < records) {
-    const std::int64_t count = queue.pop(units.data(), wanted);
+    const std::int64_t count = queue.pop(units.data(), wanted, alone_);
     if (count == 0) break;
     std::int64_t sum = 0;
     for (std::int64_t i = 0; i < count; ++i) sum += units[static_cast<std::size_t>(i)]->records;
     worked(sum);
-    const std::int64_t most = together(records - done, sum / count);
+    const std::int64_t most = together(records, sum / count);
     done += sum;
     for (std::int64_t i = 0; i < count; ++i) {
       operate.operate(*units[static_cast<std::size_t>(i)], worker);
@@ -302,7 +302,7 @@ void HybridGroups::run(std::int32_t bundle, std::int64_t tokens, Turn& turn) {
         continue;
       }
       const std::int64_t size = group.end - group.begin;
-      if (turn.unhanded >= together(turn.wanted - turn.records, size)) hand_over(turn);
+      if (turn.unhanded >= together(turn.wanted, size)) hand_over(turn);
       ++turn.unhanded;
       ++turn.groups;
       turn.records += size;
@@ -325,7 +325,7 @@ void HybridGroups::take(ItemRing<std::int32_t>& master, bool own, Turn& turn) {
   // Where records are heavy few are asked for.
   std::int64_t wanted = own ? 1 : std::clamp<std::int64_t>(turn.wanted, 1, kAtOnce);
   while (turn.records < turn.wanted) {
-    const std::int64_t count = master.pop(tokens.data(), wanted);
+    const std::int64_t count = master.pop(tokens.data(), wanted, bundles() == 1);
     if (count == 0) break;
     const auto end = tokens.begin() + count;
     for (auto at = tokens.begin(); at != end;) {

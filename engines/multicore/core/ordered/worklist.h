@@ -92,8 +92,8 @@ class Worklist {
 // whose memory is used again after a window: its lines stay in a core's cache.
 class UnitList final : public Worklist {
  public:
-  // `queues`: 1 where units must be taken in order.
-  UnitList(std::int64_t window, std::int32_t queues);
+  // `queues`: 1 where units must be taken in order. `alone`: there is one worker at a time.
+  UnitList(std::int64_t window, std::int32_t queues, bool alone = false);
 
   std::int64_t work(std::int64_t records, Operate& operate, OrderedWorker& worker) override;
   bool empty() const noexcept override {
@@ -106,7 +106,8 @@ class UnitList final : public Worklist {
 
   static constexpr std::int64_t kRun = 8;
 
-  alignas(kCacheLine) std::deque<ItemRing<Unit*>> queues_;  // not beside the counts of the base
+  alignas(kCacheLine) const bool alone_;  // not beside the counts of the base
+  std::deque<ItemRing<Unit*>> queues_;
 };
 
 // One queue of groups. Each has a ticket, its turn within its partition, given as it is pushed: so taking a group and

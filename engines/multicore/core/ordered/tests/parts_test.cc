@@ -83,6 +83,10 @@ void a_ring_is_used_again_and_shows_nothing_before_it_is_published() {
     CHECK_EQ(ring.pop(items + 2, 8), 1);
     CHECK_EQ(ring.pop(items + 3, 1), 1);
     for (std::int32_t i = 0; i < 4; ++i) CHECK_EQ(items[i], 4 * round + i);
+    for (std::int32_t i = 0; i < 4; ++i) ring.put(i);
+    ring.publish();
+    CHECK_EQ(ring.pop(items, 8, true), 4);  // all: nobody else wants any
+    CHECK_EQ(items[3], 3);
   }
 }
 
