@@ -36,11 +36,13 @@ def as_files_are(load: Callable[[], T]) -> T:
         loaded = getattr(found, "__file__", None)
         return found
     finally:
+        folder = None if loaded is None else Path(loaded).parent
         for name, module in list(sys.modules.items()):
+            if folder is None and name in before:
+                continue  # as of most calls, which import nothing: there are thousands of modules
             file = getattr(module, "__file__", None) or ""
-            beside = loaded is not None and Path(file).is_relative_to(Path(loaded).parent)
             named = file.endswith(".py") and is_a_users(name, file) and name != "__main__"
-            if named and (beside or name not in before):
+            if named and (name not in before or (folder and Path(file).is_relative_to(folder))):
                 _IMPORTED.setdefault(module, _digest(file))
 
 

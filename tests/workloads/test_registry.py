@@ -57,6 +57,14 @@ def test_our_own_workloads_are_those_that_are_announced_and_each_is_called_so():
     assert all(workload(name).name == name == workload(name).found_by for name in names())
 
 
+def test_a_name_that_is_known_is_found_without_a_look_at_all_modules(monkeypatch):
+    workload("event_window")
+    looked_at = []
+    monkeypatch.setattr("workloads.edited.is_a_users", lambda *module: looked_at.append(module))
+    workload("event_window")
+    assert looked_at == []
+
+
 def test_a_file_is_found_by_its_path_and_known_by_its_own_name(tmp_path: Path, monkeypatch):
     path = own_file(tmp_path)
     found = workload(str(path))
