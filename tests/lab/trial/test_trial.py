@@ -79,8 +79,8 @@ def trial_here(specify):
     return run
 
 
-def test_an_expected_answer_that_is_empty_is_said_to_have_compared_nothing(trial):
-    row = trial("correct", events=20)  # values without a barrier
+def test_an_expected_answer_that_is_empty_is_said_to_have_compared_nothing(trial_here):
+    row = trial_here("correct", events=20)  # values without a barrier
     assert (row["status"], row["expected_outputs"]) == ("ok", 0)
     assert "the expected answer is empty, so that nothing was compared" in row["reason"]
 
@@ -104,8 +104,8 @@ def test_trial_in_a_process_of_its_own_measures_that_process(trial):
 
 
 @pytest.mark.parametrize("variant", ["vsn", "adhoc", "1t"])
-def test_comparisons_of_a_join_are_a_column(trial, variant):
-    row = trial(variant, workload="scale_join", engine="multicore")
+def test_comparisons_of_a_join_are_a_column(trial_here, variant):
+    row = trial_here(variant, workload="scale_join", engine="multicore")
     assert row["status"] in VERIFIED, row["reason"]
     assert row["comparisons"] == json.loads(row["counters"])["comparisons"] > 0
 
@@ -262,8 +262,8 @@ def offered(rate_eps=1_000.0, window_s=2.0, warm_up_s=0.5, **more):
     return LoadSpec(rate_eps=rate_eps, warm_up_s=warm_up_s, window_s=window_s, **more)
 
 
-def test_rate_below_the_capacity_is_sustained_and_has_every_column_of_the_load(trial):
-    row = trial("correct", load=offered(), capacity_eps=2_000)
+def test_rate_below_the_capacity_is_sustained_and_has_every_column_of_the_load(trial_here):
+    row = trial_here("correct", load=offered(), capacity_eps=2_000)
     assert (row["status"], row["sustained"]) == ("ok", True)
     assert row["events"] == pytest.approx(2_500, abs=5)
     assert row["offered_eps"] == pytest.approx(1_000, rel=0.01)
@@ -278,22 +278,22 @@ def test_rate_below_the_capacity_is_sustained_and_has_every_column_of_the_load(t
     assert written <= set(row) <= NAMES
 
 
-def test_rate_above_the_capacity_is_unsustained_and_keeps_its_numbers(trial):
-    row = trial("correct", load=offered(), capacity_eps=800)
+def test_rate_above_the_capacity_is_unsustained_and_keeps_its_numbers(trial_here):
+    row = trial_here("correct", load=offered(), capacity_eps=800)
     assert (row["status"], row["sustained"]) == ("unsustained", False)
     assert "backlog grows by 200" in row["reason"]
     assert row["latency_p50_ns"] > 100_000_000
 
 
-def test_generator_that_lags_makes_the_trial_invalid_and_not_unsustained(trial):
-    row = trial("correct", load=offered(), capacity_eps=800, generator_lag_s=0.005)
+def test_generator_that_lags_makes_the_trial_invalid_and_not_unsustained(trial_here):
+    row = trial_here("correct", load=offered(), capacity_eps=800, generator_lag_s=0.005)
     assert (row["status"], row["sustained"]) == ("invalid", None)
     assert "send lag p99 5" in row["reason"]
     assert row["send_lag_p99_ns"] == pytest.approx(5_000_000, rel=0.01)
 
 
-def test_wrong_answer_outranks_what_became_of_the_load(trial):
-    row = trial("lose", load=offered(), capacity_eps=800)
+def test_wrong_answer_outranks_what_became_of_the_load(trial_here):
+    row = trial_here("lose", load=offered(), capacity_eps=800)
     assert row["status"] == "wrong_output"
     assert "sustained" not in row
 
@@ -306,8 +306,8 @@ def test_load_for_which_the_input_is_too_short_is_invalid_with_the_remedy(trial,
     assert not (tmp_path / "series.parquet").exists()
 
 
-def test_objective_that_does_not_hold_makes_a_rate_unsustained(trial):
-    row = trial("correct", load=offered(objective="p50 <= 100us"), capacity_eps=2_000)
+def test_objective_that_does_not_hold_makes_a_rate_unsustained(trial_here):
+    row = trial_here("correct", load=offered(objective="p50 <= 100us"), capacity_eps=2_000)
     assert row["status"] == "unsustained"
     assert "objective" in row["reason"]
 
@@ -337,9 +337,9 @@ def test_reference_engine_keeps_a_low_rate_in_real_time(trial, workload, tmp_pat
     assert row["latency_count"] == histograms[LATENCY].counts.sum()
 
 
-def test_stall_shows_in_the_latency_of_all_events_due_meanwhile(trial):
+def test_stall_shows_in_the_latency_of_all_events_due_meanwhile(trial_here):
     load = offered(rate_eps=1_000.0, window_s=2.0)
-    row = trial("correct", load=load, capacity_eps=100_000, stall_at_s=1.0, stall_s=0.4)
+    row = trial_here("correct", load=load, capacity_eps=100_000, stall_at_s=1.0, stall_s=0.4)
     assert row["latency_max_ns"] > 300_000_000
     assert row["service_p99_ns"] is None or row["service_p99_ns"] < 1_000_000
 
@@ -358,8 +358,8 @@ def test_energy_that_cannot_be_read_is_null_with_the_reason_and_never_0(trial):
     assert row["estimate_j"] is None
 
 
-def test_estimate_has_columns_of_its_own(trial):
-    row = trial("correct", estimate=Estimate(watts_per_core=10.0, source="test"))
+def test_estimate_has_columns_of_its_own(trial_here):
+    row = trial_here("correct", estimate=Estimate(watts_per_core=10.0, source="test"))
     assert row["estimate_j"] == pytest.approx(10 * row["cpu_s"])
     assert json.loads(row["estimate_parameters"])["source"] == "test"
     assert row["energy_gross_j"] is None
