@@ -78,7 +78,7 @@ test-all: PYTEST_ARGS += -m ''
 test-all: export LAB_STRESS := all
 test-all: cpp-test stress pytest ## everything: full products, the sanitizers; every night, and before an issue is resolved
 
-# The tests of Spark stay in one of them (tests/conftest.py).
+# The tests of Spark stay in one of them (tests/groups.py).
 pytest: $(INSTALLED)
 	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --durations=30 $(PYTEST_ARGS)
 

@@ -5,7 +5,6 @@ than they give: without them the same tests need 0.6 of the processor time. Answ
 """
 
 import os
-import re
 import sys
 import time
 from pathlib import Path
@@ -13,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.examples import draw
+from tests.groups import group_of
+from tests.groups import pytest_xdist_make_scheduler as pytest_xdist_make_scheduler
 from tests.pairwise import mark_left_out
 from tests.processes import end_started
 from tests.too_long import SHARED_S
@@ -34,37 +35,6 @@ def pytest_collection_modifyitems(items):
         if "spark" in item.fixturenames and group_of(item.nodeid) != "spark":
             raise pytest.UsageError(f"{item.nodeid} is on the shared Spark: say so in its name")
     items.sort(key=lambda item: "spark" not in item.fixturenames)
-
-
-def group_of(nodeid):
-    """Return whom a test must share a process with, one after the other; itself where nobody.
-
-    Tests of Spark share its start. The kernel counts what it kills for lack of memory on the whole
-    machine, so tests that make it kill must not run beside others whose trial is killed. Tests on
-    the same finished figure, or stored run of several trials, take it from one process.
-    """
-    if re.search(r"test_container\.py|test_faults\.py|kill|dies", nodeid):
-        return "kills"
-    if "spark" in nodeid.lower():
-        return "spark"
-    shared = re.search(r"test_figure_command\.py|test_dry_run\.py", nodeid)
-    return shared.group() if shared else nodeid
-
-
-@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
-def pytest_xdist_make_scheduler(config, log):
-    """Keep the tests of a group in one process; the others go one by one.
-
-    By name, since the process that deals them out knows no more of them. The groups of
-    pytest-xdist 3.8 (`--dist loadgroup`) have no effect with pytest 9.2.
-    """
-    from xdist.scheduler import LoadScopeScheduling
-
-    class Grouped(LoadScopeScheduling):
-        def _split_scope(self, nodeid):
-            return group_of(nodeid)
-
-    return Grouped(config, log)
 
 
 def pytest_runtest_setup(item):

@@ -1,0 +1,48 @@
+"""The processes that tests are dealt out to: one that ends takes no test but its own with it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.groups import group_of
+
+pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).parents[2]
+SESSION_S = 60
+"""Some fifteen times what a session takes: one that waits for ever ends, too."""
+
+TESTS = """
+import os, signal
+import pytest
+
+@pytest.mark.parametrize("number", range(8))
+def test_alone(number):
+    if number == {ending}:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+@pytest.mark.parametrize("number", range(4))
+def test_spark(number):
+    if number == {ending} - 8:
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize(("processes", "ending"), [(1, 0), (2, 5), (1, 11)])
+def test_the_session_goes_on_when_one_of_its_processes_is_gone(
+    pytester, monkeypatch, processes, ending
+):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    pytester.makepyfile(TESTS.format(ending=ending))
+    done = pytester.runpytest_subprocess(
+        *("-p", "tests.groups", "--numprocesses", str(processes)), timeout=SESSION_S
+    )
+    done.assert_outcomes(passed=11, failed=1)
+    name = f"test_alone[[]{ending}]" if ending < 8 else f"test_spark[[]{ending - 8}]"
+    done.stdout.fnmatch_lines([f"worker * crashed while running *{name}*"])
+
+
+def test_who_must_share_a_process_is_told_by_the_name():
+    assert group_of("tests/a.py::test_one[spark]") == group_of("tests/b.py::test_of_Spark")
+    assert group_of("tests/lab/parent/test_faults.py::test_one") == "kills"
+    assert group_of("tests/a.py::test_one") == "tests/a.py::test_one"
