@@ -23,6 +23,7 @@ from lab.matrix.toml_table import read_text
 from lab.parent.inputs import check_entries
 from lab.parent.whole import RunRequest, execute
 from results.store import Row, Run, read_run
+from workloads.arguments import told
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.progress import Progress
 from workloads.datasets.session import DEFAULT_MASTER
@@ -91,6 +92,7 @@ class MeasuredRun:
         )
 
 
+@told(LabError)
 def run(
     matrix: Path | str | None = None,
     *,

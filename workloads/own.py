@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from workloads.arguments import told
 from workloads.datasets.own import Made, made_by
 from workloads.datasets.tables import Table
 from workloads.model import (
@@ -26,6 +27,7 @@ from workloads.model.sequential import answer_of
 from workloads.model.workload import ORACLE, REFERENCE
 
 
+@told(ModelError)
 def workload(
     program: Program | Operator,
     *,
@@ -61,7 +63,7 @@ def workload(
             f"workload: the program is a {type(program).__name__}; give a DGSProgram, a Query, an "
             "Operator or a Pipeline (docs/model.md)"
         )
-    file = sys._getframe(1).f_globals.get("__file__")
+    file = sys._getframe(2).f_globals.get("__file__")  # beyond the decorator's frame
     source: Table | Made
     if isinstance(input, Table):
         source = input if file is None else input.beside(Path(file).absolute().parent)

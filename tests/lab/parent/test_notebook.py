@@ -107,6 +107,8 @@ def test_a_helper_may_be_edited_between_two_runs_of_one_process(tmp_path, monkey
         ((), {}, "workloads is (); give a list"),
         ((), {"workloads": "wordcount", "engines": ["fake"]}, "workloads is 'wordcount'; give a"),
         (("m.toml",), {"workers": [1]}, "workers goes with workloads, not with a matrix"),
+        ((), {"worker": [1]}, "lab.run: there is no argument 'worker'; did you mean workers"),
+        (("m.toml", "o"), {}, "lab.run: only matrix may be given without its name, got 2 values"),
         (("gone.toml",), {}, "gone.toml: cannot read the matrix"),
     ],
 )

@@ -1,9 +1,13 @@
 """The constructors of tables, by where rows come from. What they share is said in `Table`."""
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, fields
+from inspect import Parameter
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack, get_type_hints
 
+from workloads.arguments import told
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.tables.column_files import ColumnFiles
 from workloads.datasets.tables.found import paths_of
@@ -28,6 +32,29 @@ class Meaning(TypedDict, total=False):
     max_bad: int
 
 
+def _meanings() -> list[Parameter]:
+    """Return what all tables take by name, with the defaults of `Table`."""
+    defaults = {
+        one.name: one.default if one.default_factory is MISSING else one.default_factory()
+        for one in fields(Table)
+    }
+    return [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=defaults[name], annotation=of)
+        for name, of in get_type_hints(Meaning).items()
+    ]
+
+
+def _about() -> str:
+    """Return what the docstring of `Table` says of them."""
+    _, _, attributes = inspect.cleandoc(Table.__doc__ or "").partition("Attributes:\n")
+    ours, _, _ = attributes[attributes.find("    ts:") :].partition("\n\n")
+    return f"\nArguments of all tables:\n{ours}\n"
+
+
+_table_of = told(DatasetError, _meanings(), _about())
+
+
+@_table_of
 def csv(
     path: Path_,
     *,
@@ -57,6 +84,7 @@ def csv(
     return _table(source, ts, **meaning)
 
 
+@_table_of
 def parquet(path: Path_, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
     """Return a table of Parquet files; folders (with all below them) and globs are allowed.
 
@@ -66,6 +94,7 @@ def parquet(path: Path_, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
     return _table(ColumnFiles(paths=paths_of(path)), ts, **meaning)
 
 
+@_table_of
 def arrow(path: Any, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
     """Return a table of Arrow IPC files or streams (Feather, too), or of a table of Arrow.
 
@@ -77,6 +106,7 @@ def arrow(path: Any, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
     return _table(ColumnFiles(paths=paths_of(path), ipc=True), ts, **meaning)
 
 
+@_table_of
 def frame(given: Any, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
     """Return a frame of pandas or Polars as a table, or what else has `__arrow_c_stream__`.
 
@@ -86,6 +116,7 @@ def frame(given: Any, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
     return _table(of_frame(given), ts, **meaning)
 
 
+@_table_of
 def arrays(given: Any, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
     """Return arrays by name, or a structured array, as a table.
 
@@ -95,6 +126,7 @@ def arrays(given: Any, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
     return _table(of_arrays(given), ts, **meaning)
 
 
+@_table_of
 def rows(
     function: Callable[[], Iterable[Mapping[str, Any]]],
     *,

@@ -92,7 +92,7 @@ class Table:
         kind: the column with the names of kinds; or, where there is no such column, the kind of all
             rows, as is `=view` in any case. None: the program has one kind.
         columns: the column of each field of the program that is not called as the field;
-            `NO_COLUMN`: there is none, and the field is 0, or an empty list.
+            `"-"` (`NO_COLUMN`): there is none, and the field is 0, or an empty list.
         ids: fields whose texts get numbers, by a dictionary that is kept with the dataset.
         time_format: how times are written, see `times`; None: it is seen from the first row.
         zone: IANA name of the zone of times that name none.
