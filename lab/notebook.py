@@ -22,6 +22,7 @@ from lab.matrix.one_workload import OneWorkload, left_undone, matrix_text
 from lab.matrix.toml_table import read_text
 from lab.parent.inputs import check_entries
 from lab.parent.whole import RunRequest, execute
+from reports.numbers import number_of
 from results.store import Row, Run, read_run
 from workloads.arguments import told
 from workloads.datasets.dataset import Dataset
@@ -74,7 +75,7 @@ class MeasuredRun:
         for row in rows:
             counts[row["status"]] += 1
         said = ", ".join(f"{count} {status}" for status, count in counts.items())
-        return f"<run {self.path}: {len(rows)} trials, {said}>"
+        return f"<run {self.path}: {number_of(len(rows), 'trial')}, {said}>"
 
     def _repr_html_(self) -> str:
         """Return the tables of the page, in a frame: neither style nor script meets the notebook's.

@@ -100,9 +100,14 @@ def ratio(value: float) -> Quantity:
     return Quantity(text=f"{digits(value)} \N{MULTIPLICATION SIGN}", exact=f"{value:.6g} times")
 
 
+def number_of(n: int, noun: str, nouns: str = "") -> str:
+    """Write how many there are: `1 cell`, `2 cells`; `nouns` where that takes more than an s."""
+    return f"{n} {noun if n == 1 else nouns or noun + 's'}"
+
+
 def counted_workers(workers: int) -> str:
     """Write a number of workers: `1 worker`, `2 workers`."""
-    return f"{workers} worker{'' if workers == 1 else 's'}"
+    return number_of(workers, "worker")
 
 
 def low_end(low: Quantity, high: Quantity) -> Quantity:

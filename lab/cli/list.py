@@ -80,13 +80,15 @@ def _figures(found: Iterable[Record]) -> Iterator[str]:
 
 
 def _runs(found: Iterable[Record]) -> Iterator[str]:
+    from reports.numbers import number_of
+
     for one in found:
         if one["error"] is not None:
             yield f"{one['path']}  {one['error']}"
             continue
         state = "complete" if one["complete"] else "incomplete, see lab run --resume"
         commit = (one["commit"] or "no commit")[:12]
-        yield f"{one['path']}  {one['cells']} cells, {commit}, {state}"
+        yield f"{one['path']}  {number_of(one['cells'], 'cell')}, {commit}, {state}"
 
 
 _INVENTORIES = {

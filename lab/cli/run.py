@@ -135,18 +135,22 @@ def show_cells(cells: Sequence[Any]) -> None:
         often = f"x{cell.repetitions}" if cell.search is None else "search"
         query = "".join(f"  {name}={value}" for name, value in cell.query.items())
         click.echo(f"{cell.id}  {'unsupported' if cell.refusal else often}{query}")
-    click.echo(f"{len(cells)} cells, {_trials(cells)}", err=True)
+    from reports.numbers import number_of
+
+    click.echo(f"{number_of(len(cells), 'cell')}, {_trials(cells)}", err=True)
 
 
 def show_time(cells: Sequence[Any], settings: Any, out: Path) -> None:
     """Print about how long a run would take, and what of that is not known."""
     from lab.parent.estimate import estimate
+    from reports.numbers import number_of
 
     found = estimate(cells, settings, out)
     known = len(cells) - len(found.unknown)
     said = f"about {_long(found.seconds)}" if known else "time: not known"
     if known:
-        said += f" for the trials of {known} cells, as {found.source} took on this machine"
+        said += f" for the trials of {number_of(known, 'cell')}, as {found.source} took on this"
+        said += " machine"
     for what in found.notes:
         said += f"; {what}"
     click.echo(said, err=True)
@@ -160,9 +164,12 @@ def _long(seconds: float) -> str:
 
 
 def _trials(cells: Sequence[Any]) -> str:
+    from reports.numbers import number_of
+
     given = sum(cell.repetitions for cell in cells if cell.search is None)
     searches = sum(cell.search is not None for cell in cells)
-    return f"{given} trials" + (f" and {searches} searches" if searches else "")
+    said = number_of(given, "trial")
+    return f"{said} and {number_of(searches, 'search', 'searches')}" if searches else said
 
 
 def execute(
@@ -183,6 +190,7 @@ def execute(
     from lab.cli.table import print_results
     from lab.cli.writing import check_folder
     from lab.parent.whole import execute as run_all
+    from reports.numbers import number_of
 
     verbosity = verbosity or Verbosity.USUAL
     check_folder(resume or out, "the run")
@@ -198,7 +206,7 @@ def execute(
     )
     if verbosity is not Verbosity.QUIET:
         print_results(result.rows, result.searches)
-        click.echo(f"{len(result.rows)} trials, {time.monotonic() - began:.1f} s")
+        click.echo(f"{number_of(len(result.rows), 'trial')}, {time.monotonic() - began:.1f} s")
     if result.interrupted:
         click.echo(f"lab: interrupted; go on with: lab run --resume {run_dir}", err=True)
     return Executed(

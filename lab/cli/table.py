@@ -11,7 +11,7 @@ from lab.cli.fit import print_fitting
 from lab.cli.load_table import print_loads, print_searches
 from lab.parent.search.state import State
 from reports.baseline import ALONE, UNDECLARED
-from reports.numbers import Quantity
+from reports.numbers import Quantity, number_of
 from reports.run_warnings import warnings_of
 from reports.summary import BY_REFERENCE, REFERENCE
 from reports.table import HeadlineRow, headline_table
@@ -47,7 +47,9 @@ def print_results(
         console.print(f"{workload}: {BY_REFERENCE}", highlight=False)
     for warning in warnings_of(rows):
         where = f" ({warning.where})" if warning.where else ""
-        words = f"warning, {warning.trials} of {len(rows)} trials{where}: {warning.text}"
+        words = (
+            f"warning, {warning.trials} of {number_of(len(rows), 'trial')}{where}: {warning.text}"
+        )
         console.print(escape(_short(words)), highlight=False)
 
 

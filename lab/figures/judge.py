@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lab.figures.verdict import INCONCLUSIVE, MET, MISSED, NOT_COMPARABLE, SHAPE, VALUE, Claim
+from reports.numbers import number_of
 from results.stats.estimates import FEWEST, UNKNOWN, Ends, Estimate
 from results.stats.intervals import CONFIDENCE
 
@@ -161,7 +162,7 @@ def _judged(posed: Posed, alpha: float) -> Claim:
 
 
 def _interval(measured: Estimate, ends: Ends, unit: str) -> str:
-    times = f"{measured.n} repetition{'s' if measured.n != 1 else ''}"
+    times = number_of(measured.n, "repetition")
     low, high = ends
     if ends == UNKNOWN:
         return f"{times}: no interval"

@@ -7,6 +7,7 @@ from reports.figures.panel import as_svg
 from reports.figures.ratios import BETTER as BETTER_COLOUR
 from reports.figures.ratios import WORSE as WORSE_COLOUR
 from reports.figures.ratios import Bar, ratio_panel
+from reports.numbers import number_of
 from reports.page.frame import fill, write_whole
 from reports.page.inline_svg import inline
 from reports.page.provenance import sections
@@ -64,7 +65,7 @@ def write_comparison(
 
 def _about(run: Run) -> str:
     host = run.meta["host"].get("cpu_model")
-    return f"commit {code_of(run)}, {len(run.rows)} trials, {host}"
+    return f"commit {code_of(run)}, {number_of(len(run.rows), 'trial')}, {host}"
 
 
 def _figures(table: Table, found: SideBySide, names: Sequence[str]) -> list[str]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from reports.numbers import number_of
 from reports.search import Search
 from reports.summary import BY_REFERENCE, REFERENCE, Cell
 from reports.verdicts import MARKS, sign
@@ -62,11 +63,11 @@ def statement(
         )
     trials = sum(sum(cell.statuses.values()) for cell in every)
     workers = sorted({cell.workers for cell in every})
-    searched = f" ({_counted(len(found), 'search', 'searches')} among them)" if found else ""
+    searched = f" ({number_of(len(found), 'search', 'searches')} among them)" if found else ""
     what = (
         f"{_listed([c.workload for c in every], 'workload')} on "
         f"{_listed([c.engine for c in every], 'engine')} with {_or_range(workers)}: "
-        f"{_counted(len(every), 'cell')}{searched}, {_counted(trials, 'trial')},"
+        f"{number_of(len(every), 'cell')}{searched}, {number_of(trials, 'trial')},"
         f"{' each' if trials > 1 else ''} in a fresh process." + _kinds(cells)
     )
     failed = Counter(cell.status for cell in cells if not cell.verified)
@@ -104,7 +105,7 @@ def _kinds(cells: Sequence[Cell]) -> str:
 def _nothing_compared(empty: int) -> str:
     """Say in how many cells an answer is right because there was nothing to answer."""
     return (
-        f" In {_counted(empty, 'cell')} the right answer is empty, so that nothing was compared."
+        f" In {number_of(empty, 'cell')} the right answer is empty, so that nothing was compared."
         if empty
         else ""
     )
@@ -114,7 +115,7 @@ def _without_answer(found: Sequence[Search]) -> str:
     """Say how many trials of searches ended before they gave an answer that could be right."""
     n = sum(search.place.statuses.get(status, 0) for search in found for status in _NO_ANSWER)
     return (
-        f" {_counted(n, 'trial')} of searches gave no answer, which counts as a fail." if n else ""
+        f" {number_of(n, 'trial')} of searches gave no answer, which counts as a fail." if n else ""
     )
 
 
@@ -128,7 +129,7 @@ def _marked(marked: Counter[str]) -> str:
 
 def _rest(missing: Sequence[str], complete: bool) -> str:
     if missing:
-        return f" The run is incomplete: {_counted(len(missing), 'cell')} not run yet."
+        return f" The run is incomplete: {number_of(len(missing), 'cell')} not run yet."
     return "" if complete else " The run is incomplete: some repetitions are missing."
 
 
@@ -138,7 +139,7 @@ def _verdict(rated: int, failed: Counter[str], weak: int) -> str:
     if weak == rated:
         against = f" The answers were {BY_REFERENCE}."
     else:
-        against = f" Those of {_counted(weak, 'cell')} were {BY_REFERENCE}."
+        against = f" Those of {number_of(weak, 'cell')} were {BY_REFERENCE}."
     return _right(rated, failed, expected) + (against if weak and rated else "")
 
 
@@ -150,14 +151,14 @@ def _right(rated: int, failed: Counter[str], expected: str) -> str:
         return f"No cell has a verified number: {without}."
     have = "has" if failed.total() == 1 else "have"
     return (
-        f"All answers of the {_counted(rated, 'cell')} with numbers equal {expected}; "
-        f"{_counted(failed.total(), 'cell')} {have} no number: {without}."
+        f"All answers of the {number_of(rated, 'cell')} with numbers equal {expected}; "
+        f"{number_of(failed.total(), 'cell')} {have} no number: {without}."
     )
 
 
 def _listed(names: Sequence[str], noun: str) -> str:
     distinct = list(dict.fromkeys(names))
-    return f"{_counted(len(distinct), noun)} ({', '.join(distinct)})"
+    return f"{number_of(len(distinct), noun)} ({', '.join(distinct)})"
 
 
 def _or_range(workers: Sequence[int]) -> str:
@@ -166,7 +167,3 @@ def _or_range(workers: Sequence[int]) -> str:
     text = ", ".join(map(str, workers[:-1]))
     text = f"{text} and {workers[-1]}" if text else str(workers[-1])
     return f"{text} worker{'' if workers == [1] else 's'}"
-
-
-def _counted(n: int, noun: str, nouns: str = "") -> str:
-    return f"{n} {noun if n == 1 else nouns or noun + 's'}"

@@ -41,6 +41,7 @@ from lab.figures.viper.grid import (
     grid_of,
 )
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
+from reports.numbers import number_of
 
 _TITLES = {CL: "CL: channels put in order", OL: "OL: operators put in order"}
 _RECORDS, _QUICK_RECORDS = 40_000_000, 10_000_000
@@ -174,7 +175,7 @@ def _rows(question: Question, options: Options, energy: Energy, grid: Grid) -> l
 def _lines(options: Options, layer: str, found: Found) -> list[Line]:
     return [
         Line(
-            name=f"{injectors} injector{'s' if injectors > 1 else ''}",
+            name=number_of(injectors, "injector"),
             points=[
                 replace(point, open=point.open or injectors > options.cores)
                 for point in points(found[layer, injectors], options)

@@ -67,6 +67,17 @@ def test_unsupported_cell_is_shown_with_its_reason_and_is_no_failure(capsys, mat
     assert any("unsupported: too small" in line for line in out)
 
 
+def test_one_cell_and_one_trial_are_not_told_as_many(capsys, matrix):
+    path = matrix(["correct"], options='{ refuse = "too small" }')
+    assert call(["run", str(path), "--dry-run"]) == EXIT_OK
+    assert "1 cell, 1 trial\n" in capsys.readouterr().err
+    _, out, _ = run_lab(capsys, path)
+    assert [line for line in out if line.startswith("1 trial, ")]
+    more = matrix(["correct"], options='{ refuse = "too small" }', repetitions=2)
+    assert call(["run", str(more), "--dry-run"]) == EXIT_OK
+    assert "1 cell, 2 trials\n" in capsys.readouterr().err
+
+
 def test_words_and_numbers_that_no_file_holds_cost_one_cell_and_not_the_run(capsys, matrix):
     code, out, err = run_lab(capsys, matrix(["babble", "overcount", "correct"]))
     assert code == EXIT_ENGINE_FAILURE, err
@@ -367,7 +378,7 @@ def test_list_runs_shows_finished_and_damaged_ones(capsys, stored_run, tmp_path)
     (tmp_path / "runs" / "broken" / "run.json").write_text("{")
     assert call(["list", "runs"]) == EXIT_OK
     said = capsys.readouterr().out
-    assert f"{run_dir}  1 cells" in said and "complete" in said
+    assert f"{run_dir}  1 cell, " in said and "complete" in said
     assert "broken" in said and "is damaged" in said
 
 
