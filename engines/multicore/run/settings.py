@@ -22,8 +22,8 @@ Fresh pages stop a core of a virtual machine for up to tens of milliseconds, whi
 of the latency."""
 OPTIONS: Mapping[str, type[object]] = {"pin": bool, "ring_blocks": int, "measure": bool}
 """Types of the options that all variants have, by name."""
-BOUNDS = False
-"""Whether users' functions check the indices of arrays; docs/performance.md has what it costs."""
+BOUNDS = True
+"""Users' functions check the indices of arrays; docs/performance.md has what that costs."""
 COMPILED_OPTIONS: Mapping[str, type[object]] = {"bounds": bool}
 """Of those that compile users' functions."""
 

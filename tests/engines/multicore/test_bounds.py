@@ -1,6 +1,6 @@
-"""With `bounds`, an index that an array does not have ends a run and is named, wherever it is used.
+"""An index that an array does not have ends a run and is named, in whatever function.
 
-Without, it would be read or written outside of the array: nothing here runs that.
+Without `bounds`, it would be read or written outside of the array: nothing here runs that.
 """
 
 import inspect
@@ -386,6 +386,10 @@ def test_a_kernel_from_the_cache_names_the_index_as_well(tmp_path, monkeypatch):
     for _ in range(2):
         with pytest.raises(EngineCrashError, match=r"state\.items: index 5 is out of bounds"):
             run("dgs", asked, of_values([1, 5], asked))
+
+
+def test_indices_are_checked_unless_a_run_says_otherwise():
+    assert RunSettings().bounds
 
 
 @pytest.mark.parametrize("variant", FAMILIES)
