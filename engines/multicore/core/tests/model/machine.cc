@@ -1,4 +1,5 @@
 #include "model/machine.h"
+#include "model/memory.h"
 
 #include <ucontext.h>
 
@@ -12,28 +13,6 @@ namespace lab::model {
 namespace {
 
 constexpr std::size_t kStack = 64 << 10;
-constexpr Message kInitial = 0xffffU << 16;
-constexpr std::size_t kSetUp = kThreads;  // the "thread" that makes the program and looks at it afterwards
-
-struct Sent {
-  Message id = 0;
-  std::uint64_t value = 0;
-  bool modifies = false;  // it follows at once on the message that it read
-  View view;              // what an acquire that reads it gets
-};
-
-struct Location {
-  std::vector<Sent> sent;                      // in modification order
-  // Sequentially consistent ones: (event, key). A write's key is 4 x its message's place, a read's of the message 2 more,
-  // so that keys are in coherence order.
-  std::vector<std::pair<std::size_t, int>> events;
-};
-
-struct Plainly {
-  std::size_t writer = kSetUp;
-  std::uint16_t written = 0;
-  std::array<std::uint16_t, kThreads> read{};
-};
 
 struct Failed {};  // thrown by `finally`, which is no fiber
 
@@ -42,23 +21,11 @@ enum class Status { kReady, kWaits, kDone };
 struct Thread {
   ucontext_t context;
   std::vector<char> stack;
-  View view;
   Status status = Status::kReady;
   const void* waits_for = nullptr;
   std::uint64_t history = 0;  // of what its operations returned: its local state follows from it
-  std::uint16_t operations = 0;
-  std::size_t events = 0;
   std::function<void()> late;  // a mutant's store
 };
-
-std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
-  hash ^= value + 0x9e3779b97f4a7c15ULL + (hash << 6) + (hash >> 2);
-  hash *= 0xff51afd7ed558ccdULL;
-  return hash ^ (hash >> 32);
-}
-
-bool acquires(Order order) { return order != Order::relaxed && order != Order::release; }
-bool releases(Order order) { return order == Order::release || order == Order::acq_rel || order == Order::seq_cst; }
 
 class Machine {
  public:
@@ -85,7 +52,7 @@ class Machine {
     tracing_ = false;
   }
 
-  // The current thread's: ----------------------------------------------------------------------------------------------
+  // The current thread's: -------------------------------------------------------------------------------------------
   std::size_t me() const { return current_; }
   [[noreturn]] void stop(const std::string& failure) {
     if (found.failure.empty()) found.failure = failure;
@@ -100,33 +67,21 @@ class Machine {
     std::abort();
   }
 
-  std::uint32_t add_location(std::uint64_t value) {
-    if (locations_.size() == kLocations) die("too many locations");
-    const auto number = static_cast<std::uint32_t>(locations_.size());
-    locations_.emplace_back();
-    Sent first;
-    first.id = kInitial | number;
-    first.value = value;
-    locations_.back().sent.push_back(first);
-    return number;
-  }
-  std::uint32_t add_plain() {
-    plain_.emplace_back();
-    return static_cast<std::uint32_t>(plain_.size() - 1);
-  }
+  std::uint32_t add_location(std::uint64_t value) { return memory_.add_location(value); }
+  std::uint32_t add_plain() { return memory_.add_plain(); }
 
   std::uint64_t load(std::uint32_t location, Order order, const Where& where) {
-    if (current_ == kSetUp) return locations_[location].sent.back().value;
+    if (current_ == kSetUp) return memory_.last(location);
     order = weakened(order, "load", where);
     begin();
-    const std::uint64_t value = read(location, order);
+    const std::uint64_t value = memory_.read(location, order);
     note("reads", location, value, order, where);
     return returned(value);
   }
 
   void store(std::uint32_t location, std::uint64_t value, Order order, const Where& where) {
     if (current_ == kSetUp) {
-      locations_[location].sent.back().value = value;
+      memory_.last(location) = value;
       return;
     }
     const Mutant::Kind kind = mutation("store", order, where);
@@ -136,13 +91,13 @@ class Machine {
       run_late();
       threads_[current_].late = [=, this] {
         begin();
-        write(location, value, order);
+        memory_.write(location, value, order);
         note("writes late", location, value, order, where);
       };
       return;
     }
     begin();
-    write(location, value, order);
+    memory_.write(location, value, order);
     note("writes", location, value, order, where);
     run_late();
   }
@@ -150,14 +105,14 @@ class Machine {
   std::uint64_t modify(std::uint32_t location, const std::function<std::uint64_t(std::uint64_t)>& change, Order order,
                        const Where& where) {
     if (current_ == kSetUp) {
-      Sent& last = locations_[location].sent.back();
-      const std::uint64_t old = last.value;
-      last.value = change(old);
+      std::uint64_t& last = memory_.last(location);
+      const std::uint64_t old = last;
+      last = change(old);
       return old;
     }
     order = weakened(order, "exchange", where);
     begin();
-    const std::uint64_t old = read_and_write(location, change, order);
+    const std::uint64_t old = memory_.read_and_write(location, change, order);
     note("reads, and writes another,", location, old, order, where);
     return returned(old);
   }
@@ -165,15 +120,15 @@ class Machine {
   void futex_wait(std::uint32_t location, const void* word, std::uint64_t expected) {
     begin();
     Thread& thread = threads_[current_];
-    join(thread.view, futex_);  // the kernel's lock
-    const std::uint64_t seen = read(location, Order::relaxed);
+    memory_.lock(current_);  // the kernel's
+    const std::uint64_t seen = memory_.read(location, Order::relaxed);
     if (seen == expected) {
       thread.status = Status::kWaits;
       thread.waits_for = word;
       waiting_.push_back(current_);
     }
-    futex_ = thread.view;
-    thread.history = mixed(thread.history, seen == expected);
+    memory_.unlock(current_);
+    thread.history = Hash::mixed(thread.history, seen == expected);
     run_late();
     note(seen == expected ? "sleeps" : "does not sleep:", location, seen, Order::relaxed, Where::current());
     if (seen == expected) swap_out();  // until it is woken
@@ -181,41 +136,25 @@ class Machine {
 
   void futex_wake(const void* word, int count) {
     begin();
-    Thread& thread = threads_[current_];
-    join(thread.view, futex_);
+    memory_.lock(current_);
     for (auto one = waiting_.begin(); one != waiting_.end() && count > 0;) {
       if (threads_[*one].waits_for == word) {
         threads_[*one].status = Status::kReady;
-        join(threads_[*one].view, thread.view);
+        memory_.follow(*one, current_);
         one = waiting_.erase(one);
         --count;
       } else {
         ++one;
       }
     }
-    futex_ = thread.view;
+    memory_.unlock(current_);
     note("wakes those asleep", 0, 0, Order::relaxed, Where::current());
     run_late();
   }
 
   void plain(std::uint32_t number, bool writes) {
     if (current_ == kSetUp) return;
-    const View& view = threads_[current_].view;
-    Plainly& data = plain_[number];
-    const auto knows = [&](std::size_t t, std::uint16_t time) { return t == current_ || view.clock[t] >= time; };
-    const bool after_write = data.writer == kSetUp || knows(data.writer, data.written);
-    bool after_reads = true;
-    for (std::size_t t = 0; t < kThreads; ++t) after_reads = after_reads && knows(t, data.read[t]);
-    if (!after_write || (writes && !after_reads)) stop("race on plain data");
-    // What follows an operation happens after it and before the next: it counts for the next one's number.
-    const auto now = static_cast<std::uint16_t>(view.clock[current_] + 1);
-    if (writes) {
-      data.writer = current_;
-      data.written = now;
-      data.read.fill(0);
-    } else {
-      data.read[current_] = now;
-    }
+    if (!memory_.touch(current_, number, writes)) stop("race on plain data");
   }
 
  private:
@@ -223,11 +162,6 @@ class Machine {
     std::size_t chosen;
     std::size_t of;
   };
-
-  [[noreturn]] static void die(const char* why) {
-    std::fprintf(stderr, "model: %s\n", why);
-    std::abort();
-  }
 
   std::size_t choose(std::size_t of) {
     if (of == 1) return 0;
@@ -242,15 +176,12 @@ class Machine {
   // Before each operation: another thread may go on first.
   void begin() {
     swap_out();
-    Thread& thread = threads_[current_];
-    ++thread.operations;
-    ++thread.view.clock[current_];
-    known_ = thread.view.events;
+    memory_.begin(current_);
   }
 
   std::uint64_t returned(std::uint64_t value) {
     Thread& thread = threads_[current_];
-    thread.history = mixed(thread.history, value);
+    thread.history = Hash::mixed(thread.history, value);
     run_late();
     return value;
   }
@@ -269,7 +200,7 @@ class Machine {
     if (late) late();
   }
 
-  // Mutants: -------------------------------------------------------------------------------------------------------------
+  // Mutants: ---------------------------------------------------------------------------------------------------------
   Mutant::Kind mutation(const char* operation, Order order, const Where& where) {
     // Strings are made once for each place: names and files of one place are at one address.
     const Place place{where.file_name(), where.function_name(), where.line(), where.column()};
@@ -288,148 +219,6 @@ class Machine {
   }
   Order weakened(Order order, const char* operation, const Where& where) {
     return weaker(order, mutation(operation, order, where));
-  }
-
-  // Memory: --------------------------------------------------------------------------------------------------------------
-  std::size_t place_of(std::size_t location, Message message) const {
-    if (message == 0) return 0;
-    const std::vector<Sent>& sent = locations_[location].sent;
-    for (std::size_t i = 0; i < sent.size(); ++i) {
-      if (sent[i].id == message) return i;
-    }
-    die("a message is lost");
-  }
-
-  void join(View& into, const View& other) const {
-    for (std::size_t i = 0; i < locations_.size(); ++i) {
-      if (place_of(i, other.from[i]) > place_of(i, into.from[i])) into.from[i] = other.from[i];
-    }
-    for (std::size_t t = 0; t < kThreads; ++t) into.clock[t] = std::max(into.clock[t], other.clock[t]);
-    into.events.add(other.events);
-  }
-
-  // Keys of events: of a write of the message at a place, of a read of it, of a write that comes to be there.
-  static constexpr int kWrite(std::size_t place) { return 4 * static_cast<int>(place); }
-  static constexpr int kRead(std::size_t place) { return kWrite(place) + 2; }
-  static constexpr int kNew(std::size_t place) { return kWrite(place) - 1; }
-
-  // Whether a sequentially consistent event with this key on a location fits behind what the thread knows.
-  bool fits(const Location& at, int key) const {
-    const Events before = earlier(at, key);
-    // A circle: something that must follow the event must also come before it.
-    for (const auto& [event, other] : at.events) {
-      if (other > key && (before.has(event) || reach_[event].meets(before))) return false;
-    }
-    return true;
-  }
-  Events earlier(const Location& at, int key) const {
-    Events before = known_;
-    for (const auto& [event, other] : at.events) {
-      if (other < key) before.add(event);
-    }
-    return before;
-  }
-  // Adds the event, and returns its number.
-  std::int32_t add_event(Location& at, int key) {
-    const Events before = earlier(at, key);
-    Thread& thread = threads_[current_];
-    if (thread.events == kEventsEach) die("too many sequentially consistent operations");
-    const std::size_t event = current_ * kEventsEach + thread.events++;
-    Events beyond;
-    for (const auto& [later, other] : at.events) {
-      if (other <= key) continue;
-      beyond.add(later);
-      beyond.add(reach_[later]);
-    }
-    reach_[event] = beyond;
-    beyond.add(event);
-    for (std::size_t t = 0; t < kThreads; ++t) {
-      for (std::size_t e = t * kEventsEach; e < t * kEventsEach + threads_[t].events; ++e) {
-        if (before.has(e) || reach_[e].meets(before)) reach_[e].add(beyond);
-      }
-    }
-    at.events.emplace_back(event, key);
-    return static_cast<std::int32_t>(event);
-  }
-  // A message has been put at this place: what lies behind moves on.
-  static void shift(Location& at, std::size_t place) {
-    for (auto& [event, key] : at.events) {
-      if (key >= kWrite(place)) key += kWrite(1);
-    }
-  }
-
-  Message own_message() const {
-    return static_cast<Message>((current_ + 1) << 16 | threads_[current_].operations);
-  }
-
-  std::uint64_t read(std::uint32_t location, Order order) {
-    Location& at = locations_[location];
-    Thread& thread = threads_[current_];
-    const std::size_t from = place_of(location, thread.view.from[location]);
-    std::vector<std::size_t> places;
-    for (std::size_t i = at.sent.size(); i-- > from;) {
-      if (order != Order::seq_cst || fits(at, kRead(i))) places.push_back(i);
-    }
-    if (places.empty()) die("nothing to read");
-    const std::size_t place = places[choose(places.size())];
-    const Sent& message = at.sent[place];
-    const std::int32_t event = order == Order::seq_cst ? add_event(at, kRead(place)) : -1;
-    thread.view.from[location] = message.id;
-    if (acquires(order)) join(thread.view, message.view);
-    if (event >= 0) thread.view.events.add(static_cast<std::size_t>(event));
-    return message.value;
-  }
-
-  void write(std::uint32_t location, std::uint64_t value, Order order) {
-    Location& at = locations_[location];
-    const std::size_t from = place_of(location, threads_[current_].view.from[location]);
-    std::vector<std::size_t> places;
-    for (std::size_t i = at.sent.size(); i > from; --i) {
-      if (i < at.sent.size() && at.sent[i].modifies) continue;
-      if (order != Order::seq_cst || fits(at, kNew(i))) places.push_back(i);
-    }
-    if (places.empty()) die("nowhere to write");
-    put(location, places[choose(places.size())], value, order, nullptr);
-  }
-
-  std::uint64_t read_and_write(std::uint32_t location, const std::function<std::uint64_t(std::uint64_t)>& change,
-                               Order order) {
-    Location& at = locations_[location];
-    Thread& thread = threads_[current_];
-    const std::size_t from = place_of(location, thread.view.from[location]);
-    std::vector<std::size_t> places;
-    for (std::size_t i = at.sent.size(); i-- > from;) {
-      if (i + 1 < at.sent.size() && at.sent[i + 1].modifies) continue;
-      if (order != Order::seq_cst || fits(at, kNew(i + 1))) places.push_back(i);
-    }
-    if (places.empty()) die("nothing to change");
-    const std::size_t place = places[choose(places.size())];
-    const Sent message = at.sent[place];
-    thread.view.from[location] = message.id;
-    if (acquires(order)) join(thread.view, message.view);
-    put(location, place + 1, change(message.value), order, &message);
-    return message.value;
-  }
-
-  // Puts a message at a place; `after`: the one that it modifies, whose releases it carries on.
-  void put(std::uint32_t location, std::size_t place, std::uint64_t value, Order order, const Sent* after) {
-    Location& at = locations_[location];
-    Thread& thread = threads_[current_];
-    shift(at, place);
-    Sent message;
-    message.id = own_message();
-    message.value = value;
-    message.modifies = after != nullptr;
-    at.sent.insert(at.sent.begin() + static_cast<std::ptrdiff_t>(place), message);
-    thread.view.from[location] = message.id;
-    if (after != nullptr) message.view = after->view;
-    if (releases(order)) join(message.view, thread.view);
-    message.view.from[location] = message.id;
-    at.sent[place].view = message.view;
-    if (order == Order::seq_cst) {
-      const std::int32_t event = add_event(at, kWrite(place));
-      thread.view.events.add(static_cast<std::size_t>(event));
-    }
   }
 
   std::pair<std::uint64_t, std::uint64_t> state() const;
@@ -453,12 +242,8 @@ class Machine {
   std::size_t current_ = kSetUp;
   std::unique_ptr<Program> program_;
   std::array<Thread, kThreads> threads_;
-  std::vector<Location> locations_;
-  std::vector<Plainly> plain_;
-  std::array<Events, Events::kMost> reach_{};
+  Memory memory_{[this](std::size_t of) { return choose(of); }};
   std::vector<std::size_t> waiting_;
-  View futex_;     // what the lock of the kernel's futexes passes on
-  Events known_;   // what strongly happened before the current operation: not what it acquires itself
   ucontext_t scheduler_;
 };
 
@@ -477,11 +262,8 @@ void Machine::run(const std::function<std::unique_ptr<Program>()>& make) {
   stopped_ = false;
   current_ = kSetUp;
   program_.reset();
-  locations_.clear();
-  plain_.clear();
+  memory_.clear();
   waiting_.clear();
-  reach_.fill({});
-  futex_ = {};
   program_ = make();
   for (std::size_t t = 0; t < program_->threads(); ++t) {
     Thread& thread = threads_[t];
@@ -532,48 +314,17 @@ void Machine::schedule() {
 }
 
 std::pair<std::uint64_t, std::uint64_t> Machine::state() const {
-  std::uint64_t one = 1, two = 2;
-  const auto add = [&](std::uint64_t value) {
-    one = mixed(one, value);
-    two = mixed(two, value * 0x9ddfea08eb382d69ULL + 7);
-  };
-  const auto add_events = [&](const Events& events) {
-    for (const std::uint64_t word : events.words) add(word);
-  };
-  const auto add_view = [&](const View& view) {
-    for (std::size_t i = 0; i < locations_.size(); ++i) add(view.from[i]);
-    for (const std::uint16_t clock : view.clock) add(clock);
-    add_events(view.events);
-  };
+  Hash hash;
   for (std::size_t t = 0; t < program_->threads(); ++t) {
     const Thread& thread = threads_[t];
-    add(static_cast<std::uint64_t>(thread.status));
-    add(thread.operations);
-    add(thread.history);
-    add(thread.late != nullptr);
-    add_view(thread.view);
-    for (std::size_t e = 0; e < thread.events; ++e) add_events(reach_[t * kEventsEach + e]);
+    hash.add(static_cast<std::uint64_t>(thread.status));
+    hash.add(thread.history);
+    hash.add(thread.late != nullptr);
   }
-  for (const Location& location : locations_) {
-    add(location.sent.size());
-    for (const Sent& message : location.sent) {
-      add(message.id);
-      add(message.value);
-      add(message.modifies);
-      add_view(message.view);
-    }
-    std::vector<std::pair<std::size_t, int>> events = location.events;
-    std::sort(events.begin(), events.end());
-    for (const auto& [event, key] : events) add(event * 4096 + static_cast<std::uint64_t>(key));
-  }
-  for (const Plainly& data : plain_) {
-    add(data.writer);
-    add(data.written);
-    for (const std::uint16_t clock : data.read) add(clock);
-  }
-  for (const std::size_t thread : waiting_) add(thread);
-  add_view(futex_);
-  return {one, two};
+  hash.add(waiting_.size());
+  for (const std::size_t thread : waiting_) hash.add(thread);
+  memory_.add_to(hash, program_->threads());
+  return hash.value();
 }
 
 }  // namespace

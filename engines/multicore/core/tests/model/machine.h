@@ -7,9 +7,9 @@
 // The memory is that of views: of each location a list of messages in modification order; each thread has a view, the
 // message of each location below which it cannot read any more; a release hands its view over with its message, an
 // acquire takes it. (Kang et al., A promising semantics for relaxed-memory concurrency, POPL 2017, without promises.)
-// Sequentially consistent operations are kept in a graph of what must come before what (C++20, [atomics.order]: strongly
-// happens before, and coherence-ordered before on one location); a choice that closes a circle in it is none. So they
-// are as weak as the standard has them, not as on one processor. What is not there: load buffering (a read of what is
+// Sequentially consistent operations are kept in a graph of what must come before what (C++20, [atomics.order]:
+// strongly happens before, and coherence-ordered before on one location); a choice that closes a circle in it is none.
+// So they are as weak as the standard has them, not as on one processor. What is not there: load buffering (a read of what is
 // written later in the order of the program), fences, consume, waits on atomics. Plain data are checked for races.
 #pragma once
 #include <array>

@@ -73,7 +73,8 @@ int main() {
   // The law of who uses the flag: the items themselves need sequential consistency, on both sides.
   const std::string lost = "an item was published and is not merged";
   const auto with = [](std::memory_order publishing, std::memory_order looking) {
-    return lab::model::explore([=] { return std::make_unique<Merging>(std::vector{2, 1}, publishing, looking); }).failure;
+    const auto make = [=] { return std::make_unique<Merging>(std::vector{2, 1}, publishing, looking); };
+    return lab::model::explore(make).failure;
   };
   CHECK_EQ(with(std::memory_order_release, std::memory_order_seq_cst), lost);
   CHECK_EQ(with(std::memory_order_seq_cst, std::memory_order_acquire), lost);

@@ -36,7 +36,8 @@ inline std::string not_found(const std::string& file, const std::vector<Make>& p
   std::vector<Site> sites;
   for (const Make& make : programs) {
     for (const Site& site : right(make)) {
-      if (site.file.find(file) != std::string::npos && std::ranges::find(sites, site) == sites.end()) sites.push_back(site);
+      if (site.file.find(file) == std::string::npos) continue;
+      if (std::ranges::find(sites, site) == sites.end()) sites.push_back(site);
     }
   }
   std::ranges::sort(sites, {}, [](const Site& site) { return std::tuple(site.file, site.line, site.column); });

@@ -70,8 +70,8 @@ int main() {
       [] { return std::make_unique<Sleeper>(1); },
       [] { return std::make_unique<Sleeper>(2); },
   });
-  // The flag is cleared to spare a call of `wake`; that it stays, or is cleared later, costs one and no more. Of the epoch
-  // acquire and release would do: sequential consistency is needed of the flag and of the condition.
+  // The flag is cleared to spare a call of `wake`; that it stays, or is cleared later, costs one and no more. Of the
+  // epoch acquire and release would do: sequential consistency is needed of the flag and of the condition.
   CHECK_EQ(left,
            "Parker::commit store 1 dropped\n"
            "Parker::commit store 1 late\n"

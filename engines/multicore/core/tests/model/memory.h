@@ -1,0 +1,122 @@
+// The machine's memory: messages of each location in modification order, what each thread knows of them, and the
+// graph of sequentially consistent operations. See machine.h.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "model/machine.h"
+
+namespace lab::model {
+
+inline constexpr Message kInitial = 0xffffU << 16;
+inline constexpr std::size_t kSetUp = kThreads;  // the "thread" that makes the program and looks at it afterwards
+
+struct Sent {
+  Message id = 0;
+  std::uint64_t value = 0;
+  bool modifies = false;  // it follows at once on the message that it read
+  View view;              // what an acquire that reads it gets
+};
+
+struct Location {
+  std::vector<Sent> sent;                      // in modification order
+  // Sequentially consistent ones: (event, key). A write's key is 4 x its message's place, a read's of the message 2
+  // more, so that keys are in coherence order.
+  std::vector<std::pair<std::size_t, int>> events;
+};
+
+struct Plainly {
+  std::size_t writer = kSetUp;
+  std::uint16_t written = 0;
+  std::array<std::uint16_t, kThreads> read{};
+};
+
+// What a thread knows, and how far it is.
+struct Knowledge {
+  View view;
+  std::uint16_t operations = 0;
+  std::size_t events = 0;
+};
+
+// Two hashes at once: together too long for two states to have the same by chance.
+class Hash {
+ public:
+  void add(std::uint64_t value) {
+    one_ = mixed(one_, value);
+    two_ = mixed(two_, value * 0x9ddfea08eb382d69ULL + 7);
+  }
+  void add(const Events& events) {
+    for (const std::uint64_t word : events.words) add(word);
+  }
+  std::pair<std::uint64_t, std::uint64_t> value() const { return {one_, two_}; }
+
+  static std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
+    hash ^= value + 0x9e3779b97f4a7c15ULL + (hash << 6) + (hash >> 2);
+    hash *= 0xff51afd7ed558ccdULL;
+    return hash ^ (hash >> 32);
+  }
+
+ private:
+  std::uint64_t one_ = 1;
+  std::uint64_t two_ = 2;
+};
+
+class Memory {
+ public:
+  // `choose`: returns one of so many choices.
+  explicit Memory(std::function<std::size_t(std::size_t)> choose) : choose_(std::move(choose)) {}
+
+  void clear();
+  std::uint32_t add_location(std::uint64_t value);
+  std::uint32_t add_plain();
+
+  // The value that is last in modification order: there is one thread only.
+  std::uint64_t& last(std::uint32_t location) { return locations_[location].sent.back().value; }
+
+  // A thread begins an operation; the others are that operation. Its value, or the one that was there.
+  void begin(std::size_t thread);
+  std::uint64_t read(std::uint32_t location, Order order);
+  void write(std::uint32_t location, std::uint64_t value, Order order);
+  std::uint64_t read_and_write(std::uint32_t location, const std::function<std::uint64_t(std::uint64_t)>& change,
+                               Order order);
+
+  // Returns false for a race.
+  bool touch(std::size_t thread, std::uint32_t plain, bool writes);
+
+  // A lock that is no location: the thread sees what its last holder saw, and hands on what it sees.
+  void lock(std::size_t thread) { join(knowledge[thread].view, lock_); }
+  void unlock(std::size_t thread) { lock_ = knowledge[thread].view; }
+  void follow(std::size_t thread, std::size_t other) { join(knowledge[thread].view, knowledge[other].view); }
+
+  void add_to(Hash& hash, std::size_t threads) const;
+
+  std::array<Knowledge, kThreads> knowledge;
+
+ private:
+  static constexpr int kWrite(std::size_t place) { return 4 * static_cast<int>(place); }
+  static constexpr int kRead(std::size_t place) { return kWrite(place) + 2; }
+  static constexpr int kNew(std::size_t place) { return kWrite(place) - 1; }  // a write that comes to be there
+
+  std::size_t place_of(std::size_t location, Message message) const;
+  void join(View& into, const View& other) const;
+  Events earlier(const Location& at, int key) const;
+  bool fits(const Location& at, int key) const;
+  std::int32_t add_event(Location& at, int key);
+  void put(std::uint32_t location, std::size_t place, std::uint64_t value, Order order, const Sent* after);
+  void add_view(Hash& hash, const View& view) const;
+
+  const std::function<std::size_t(std::size_t)> choose_;
+  std::size_t current_ = kSetUp;
+  std::vector<Location> locations_;
+  std::vector<Plainly> plain_;
+  std::array<Events, Events::kMost> reach_{};  // by event: all that must come after it
+  View lock_;
+  Events known_;  // what strongly happened before the current operation: not what it acquires itself
+};
+
+[[noreturn]] void die(const char* why);  // the checker cannot go on
+
+}  // namespace lab::model
