@@ -85,7 +85,10 @@ def contained(image, command, log, *, timeout_s=TIMEOUT_S, mounts=(), **limits):
 # Trials: the same statuses as in a process.
 
 
-@pytest.mark.parametrize(("engine", "variant"), [("fake", "correct"), ("reference", "sequential")])
+@pytest.mark.parametrize(
+    ("engine", "variant"),
+    [("fake", "correct"), pytest.param("reference", "sequential", marks=pytest.mark.full)],
+)
 def test_right_answer_is_ok_and_its_files_are_where_they_belong(trial, tmp_path, engine, variant):
     options = {"rate_eps": 50_000} if engine == "fake" else {}
     row = trial(variant, engine=engine, **options)
@@ -127,14 +130,9 @@ def test_trial_that_exceeds_its_memory_is_oom(trial):
     assert row["returncode"] == -9
 
 
-def test_second_attempt_is_appended_to_the_log(trial, tmp_path):
-    trial("correct", refuse="not now")
-    trial("correct", refuse="not now")
-    log = (tmp_path / "trial.log").read_text()
-    assert log.count("# attempt 1\n") == log.count("# attempt 2\n") == 1
-
-
-def test_kept_oracle_answer_is_read_and_none_is_written(trial, small_dataset, tmp_path):
+def test_second_trial_reads_a_kept_oracle_answer_and_is_appended_to_the_log(
+    trial, small_dataset, tmp_path
+):
     dataset = small_dataset()
     folder = dataset.streams[0].path.parent
     names = sorted(path.name for path in folder.iterdir())
@@ -148,6 +146,8 @@ def test_kept_oracle_answer_is_read_and_none_is_written(trial, small_dataset, tm
     oracle_cache._write(kept, {**answer, "sum": answer["sum"] + 1}, made_from)
     row = trial("correct")
     assert (row["status"], row["wrong"]) == ("wrong_output", len(answer["ts"]))
+    log = (tmp_path / "trial.log").read_text()
+    assert log.count("# attempt 1\n") == log.count("# attempt 2\n") == 1
 
 
 # What the container is allowed.
@@ -205,8 +205,9 @@ def test_signal_that_a_process_sends_itself_is_its_return_code(image, tmp_path):
     assert outcome.returncode == 9
 
 
-def test_everything_that_is_printed_is_in_the_log_five_times_out_of_five(image, tmp_path):
-    for number in range(5):
+@pytest.mark.parametrize("times", [1, pytest.param(5, marks=pytest.mark.full)])
+def test_everything_that_is_printed_is_in_the_log_each_time(image, tmp_path, times):
+    for number in range(times):
         log = tmp_path / str(number)
         _, said = contained(image, ["sh", "-c", "echo first; seq 20000; echo last >&2"], log)
         assert said.splitlines() == ["first", *map(str, range(1, 20001)), "last"]

@@ -181,7 +181,6 @@ def test_process_that_the_kernel_kills_for_memory_is_oom(matrix, memory_group):
     assert statuses(run_dir) == {"correct": "ok", "hoard": "oom"}
     (row,) = [row for row in read_run(run_dir).rows if row["variant"] == "hoard"]
     assert "was killed by SIGKILL in phase run" in row["reason"]
-    assert_resume_repeats_nothing(run_dir)
 
 
 @pytest.mark.full  # half a minute; each of them is in isolate/test_container.py
@@ -261,6 +260,7 @@ print(json.dumps([first.returncode, err, second.returncode, second.stderr]))
     os.geteuid() != 0 or shutil.which("unshare") is None,
     reason="A FULL DISK IS NOT TESTED: mounting a small one needs root and unshare",
 )
+@pytest.mark.full  # a quarter of a minute; test_resume.py has the same error without the disk
 def test_full_disk_stops_the_run_and_room_lets_it_be_completed(matrix, tmp_path):
     path = matrix(["correct"], options=SLOW, repetitions=4)
     kept = tmp_path / "kept"
@@ -380,7 +380,7 @@ def test_no_container_survives_a_killed_lab_and_resume_completes_its_run(
 # A trial or two pass in this time, on a busy machine at least a part of one.
 SPREAD_S = 3.0
 # Each takes seconds.
-SEEDS = [*range(2), *(pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 34))]
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(1, 34))]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -95,12 +95,12 @@ def test_an_error_of_the_program_itself_is_seen_by_an_oracle_only(capsys, path: 
         "WORKLOAD = workload(PROGRAM,", "WORKLOAD = workload(PROGRAM, oracle=oracle,"
     )
     path.write_text(declared.replace("PROGRAM = DGS", f"{oracle}\n\nPROGRAM = DGS", 1))
-    code, out, _ = run_lab(capsys, path, "--engine", "multicore")
+    code, out, _ = run_lab(capsys, path, "--engine", "reference")
     (row,) = read_run(Path(out[-1])).rows
     assert code == EXIT_WRONG_OUTPUT, row["reason"]
     assert row["checked_by"] == "oracle" and row["wrong"] > 0
     path.write_text(path.read_text().replace("+= 1 + event.value", "+= event.value"))
-    code, out, _ = run_lab(capsys, path, "--engine", "multicore")
+    code, out, _ = run_lab(capsys, path, "--engine", "reference")
     assert code == EXIT_OK and NO_ORACLE not in out
 
 
