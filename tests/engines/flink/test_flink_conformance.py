@@ -33,9 +33,9 @@ PROGRAMS = [
     for variant in FlinkEngine().variants()
     if variant.lacks(workload(name)) is None
 ]
-# What only fills blocks in another way, as they are filled without a load.
-FILLING = ("a load of one instant", "a load of batch 1", "a load of full batches",
-           "a load with ties in event time")  # fmt: skip
+# What only fills blocks in another way, as they are filled without a load, and what bursts hold.
+FILLING = ("a constant load", "a load of one instant", "a load of batch 1",
+           "a load of full batches", "a load with ties in event time")  # fmt: skip
 LOADS = [
     pytest.param(case, id=case.name, marks=[pytest.mark.full] if case.name in FILLING else [])
     for case in LOAD_CASES
