@@ -34,6 +34,7 @@ SPARK = {
     for variant in ("streaming", "batch", "cached")
 }
 FLINK = Setting(variant="automatic", options={"heap_mb": 256})
+FULL = pytest.mark.full
 JAVA_STARTS_S = {"flink": 2.0, "spark": 4.0}
 """Long enough for the Java process to be there, and too short for an answer."""
 THREAD_GRACE_S = 5.0
@@ -54,13 +55,15 @@ ELSEWHERE = {
 # All are on one session, but for test_spark_teardown.py and, in `make test-all`, once more each.
 PROGRAMS = [name for name in workload_names() if isinstance(workload(name).program, DGSProgram)]
 """Spark takes queries of operators in test_spark_operators_conformance.py."""
+ELSE_TRIED = ("an ordinary input", "an empty input")
+"""More workers than streams take the ordinary input as well; test_spark.py has empty ones."""
 SPARK_CASES = [
     pytest.param(
         variant,
         PROGRAMS[index % len(PROGRAMS)],
         case,
         id=f"{variant}-{case.name}",
-        marks=pytest.mark.full if variant != "streaming" and index else (),
+        marks=FULL if (case.name in ELSE_TRIED if variant == "streaming" else index) else (),
     )
     for variant, step in (("streaming", 1), ("batch", 2), ("cached", 4))
     for index, case in enumerate(CASES)
@@ -80,11 +83,17 @@ CELLS = [
     for name in (PROGRAMS if engine_name == "multicore" else workload_names())
 ]
 ENGINES = [
-    *(pytest.param(name, setting, id=name) for name, setting in NATIVE.items()),
+    *(
+        pytest.param(name, NATIVE[name], id=name, marks=() if name == "multicore" else FULL)
+        for name in NATIVE
+    ),
     pytest.param("spark", SPARK["streaming"], id="spark", marks=pytest.mark.spark),
     pytest.param("flink", FLINK, id="flink", marks=made(FlinkEngine)),
 ]
-"""Those that a crash could leave threads or processes of; the data-frame lines have none."""
+"""Those that a crash could leave threads or processes of; the data-frame lines have none.
+
+Of the engines that run in the trial's own process `make test` takes the one with threads.
+"""
 
 
 OWN_ENVIRONMENT = ("duckdb", "flink", "polars")

@@ -28,11 +28,16 @@ def install(package: Path, site: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "tests"),
-    [(["engine"], 1), (["engine", "--streaming"], 1), (["workload"], 3)],
-    ids=["batch engine", "streaming engine", "workload"],
+    ("what", "tests", "by_pip"),
+    [
+        pytest.param(["engine"], 1, True, id="batch engine"),
+        # Its pyproject.toml is that of the other engine.
+        pytest.param(["engine", "--streaming"], 1, False, id="streaming engine"),
+        pytest.param(["workload"], 3, False, id="workload"),
+        pytest.param(["workload"], 3, True, id="workload by pip", marks=pytest.mark.full),
+    ],
 )
-def test_a_package_passes_its_own_tests_as_it_is_written(what, tests, tmp_path, capsys):
+def test_a_package_passes_its_own_tests_as_it_is_written(what, tests, by_pip, tmp_path, capsys):
     assert call(["new", *what, "my-own", "--in", str(tmp_path)]) == EXIT_OK
     package = tmp_path / "my-own"
     assert f"pip install -e {package}" in capsys.readouterr().out
@@ -46,10 +51,10 @@ def test_a_package_passes_its_own_tests_as_it_is_written(what, tests, tmp_path, 
         )
         assert linted.returncode == 0, linted.stdout
     site = tmp_path / "site"
-    if "--streaming" in what:  # its pyproject.toml is that of the other engine
-        announce(package, site := package)
-    else:
+    if by_pip:
         install(package, site)
+    else:
+        announce(package, site := package)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-W", "error", "-W", FINDER, package],
         env={**os.environ, "PYTHONPATH": str(site)},
