@@ -57,7 +57,9 @@ time.sleep(600)
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.full)]
+)
 def test_a_signal_for_the_gate_alone_ends_its_compilers(clone, tmp_path, number):
     compiler, up = tmp_path / "slow-c++", tmp_path / "up"
     stamp = worktree(clone, resolve(clone, "HEAD")).parent / "built.json"

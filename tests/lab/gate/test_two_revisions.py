@@ -121,6 +121,8 @@ def test_trials_of_a_built_revision_are_verified(built, bench):
     assert result["status"] in VERIFIED, result
 
 
+# test_repository.py has a commit that fails, and below is a plant that reaches its trial.
+@pytest.mark.full
 def test_a_revision_against_itself_with_work_planted_fails(arm, bench, small):
     new = replace(arm, name="new")
     # The reference engine: a trial of it starts in a fifth of the time.
