@@ -19,10 +19,14 @@ from lab.parent.inputs import is_made
 from results.errors import ResultsError
 from results.fit import encodable
 from results.meta import check_meta
+from results.schema import CRASH, OOM
 from results.store import Row, finished, list_runs, read_meta
 
 NAMED = 3
 """Of the cells without a time, these are named."""
+
+CUT_SHORT = (CRASH, OOM)
+"""Trials that ended before their time: they do not say how long one takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +80,7 @@ def _notes(cells: Sequence[Cell], unknown: Sequence[str]) -> Iterator[str]:
     if unknown:
         named = ", ".join(unknown[:NAMED])
         more = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
-        yield f"no stored run on this machine has {named}{more}"
+        yield f"no stored run on this machine has {named}{more} to the end"
     entries = {cell.entry.key: cell.entry for cell in cells}
     to_make = [key for key, entry in entries.items() if not is_made(entry)]
     if to_make:
@@ -86,7 +90,7 @@ def _notes(cells: Sequence[Cell], unknown: Sequence[str]) -> Iterator[str]:
 def _times(
     run_dir: Path, wanted: Mapping[str, Cell], machine: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Return how long cells will take, of those that a run has measured."""
+    """Return how long cells will take, of those that a run has measured to the end."""
     try:
         meta = read_meta(run_dir)
         check_meta(run_dir, meta)
@@ -103,7 +107,9 @@ def _times(
         return {}
     spent: dict[str, list[float]] = {}
     for row, seconds in took:
-        if row["cell"] in same:
+        # A search asks for what cannot be borne: those trials are part of how long it takes.
+        whole = row["status"] not in CUT_SHORT
+        if row["cell"] in same and (whole or wanted[row["cell"]].search):
             spent.setdefault(row["cell"], []).append(seconds)
     return {
         name: sum(found) if wanted[name].search else mean(found) * wanted[name].repetitions

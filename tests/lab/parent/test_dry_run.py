@@ -53,6 +53,19 @@ def test_other_repetitions_take_as_much_longer(stored):
     assert estimated(path, run_dir.parent).seconds == 3600
 
 
+def test_a_trial_that_crashed_does_not_say_how_long_one_takes(stored):
+    path, run_dir = stored
+    trials = {json.loads(t.read_text())["order_index"]: t for t in (run_dir / "trials").glob("*")}
+    last = json.loads(trials[3].read_text())["cell"]
+    edit(trials[3], status="crash")  # three minutes; the cell's other one took one
+    assert estimated(path, run_dir.parent).seconds == 240
+    for trial in trials.values():
+        edit(trial, status="oom")
+    found = estimated(path, run_dir.parent)
+    assert (found.seconds, len(found.unknown)) == (0, 2)
+    assert last in found.unknown and "to the end" in found.notes[0]
+
+
 def test_the_time_between_two_sessions_is_not_in_it(stored):
     path, run_dir = stored
     later = "2026-01-02T00:0{}:00+00:00"
