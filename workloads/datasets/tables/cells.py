@@ -69,7 +69,7 @@ def numbers(column: "pa.Array", dtype: np.dtype[Any], place: str) -> Cells:
             continue
         exact_value = _exact(value, dtype, kind)
         if exact_value is None:
-            bad[row] = f"{shown(value)} is no {dtype}"
+            bad[row] = f"{shown(value)} {_why_not(value, dtype)}"
         else:
             values[row] = exact_value
     return Cells(values=values, empty=empty, bad=bad)
@@ -125,6 +125,24 @@ def _quick(column: "pa.Array", dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
             if not np.array_equal(given, values.astype(given.dtype)):
                 return None
     return values
+
+
+def _why_not(value: Any, dtype: np.dtype[Any]) -> str:
+    """Return why a value cannot be read, as the end of a sentence."""
+    if dtype.kind != "f":
+        return f"is no {dtype}"
+    try:
+        number = float(value)
+    except ValueError:
+        return "is no number"
+    numeral = not isinstance(value, str) or _NUMBER.fullmatch(value)
+    if not numeral and np.isfinite(number):
+        return "is no number"  # 1_000 is one in Python only
+    if not numeral or (not isinstance(value, str) and not np.isfinite(number)):
+        return "is not finite, and answers with it cannot be compared"
+    with np.errstate(over="ignore"):
+        beyond = not np.isfinite(dtype.type(number))
+    return f"is beyond the range of {dtype}" if beyond else f"is not exactly a {dtype}"
 
 
 def _exact(value: Any, dtype: np.dtype[Any], kind: "pa.DataType") -> Any:
