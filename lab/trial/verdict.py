@@ -1,5 +1,6 @@
 """Sets a trial's status: first the answer, then the count of events, then the offered load."""
 
+import json
 import time
 from typing import Any
 
@@ -11,9 +12,17 @@ from lab.trial.spec import EngineTrial
 from results import schema
 from workloads.datasets.dataset import Dataset
 from workloads.model import Columns, Workload
+from workloads.model.workload import REFERENCE
 
 # Below this, starting and stopping threads weighs more than the work itself.
 SHORTEST_S = 1e-3
+
+NOT_DETERMINISTIC = (
+    "the reference engine's answer, from the same functions, is another: the engine is wrong, or a "
+    "function does not give the same each time (random numbers, a clock, a variable that it "
+    "keeps), which no engine can get right: make it depend on its arguments alone"
+)
+"""What a wrong answer may also be where engine and reference run the same program."""
 
 Result = dict[str, Any]
 
@@ -53,6 +62,8 @@ def conclude(driven: Driven, task: Task, spec: EngineTrial, result: Result) -> N
     if wrong is not None:
         result["status"] = schema.WRONG_OUTPUT
         warnings.insert(0, wrong)
+        if task.workload.checked_by == REFERENCE:
+            result["warnings"] = json.dumps([NOT_DETERMINISTIC])
     elif events != due:
         result["status"] = schema.INVALID
         warnings.insert(0, f"the engine counted {events} events, the input has {due}")

@@ -71,6 +71,27 @@ def test_a_damaged_answer_is_called_wrong(capsys, path: Path):
     assert row["wrong"] or row["missing"]
 
 
+@pytest.mark.parametrize("oracle", [False, True])
+def test_a_function_that_does_not_give_the_same_each_time_is_hinted_at(
+    capsys, path: Path, oracle: bool
+):
+    text = path.read_text().replace("+= event.value", "+= event.value + np.random.randint(99)")
+    if oracle:  # then it is not the reason, since it shares no functions
+        text = text.replace("workload(PROGRAM,", "workload(PROGRAM, oracle=nothing,")
+        text = text.replace(
+            "WORKLOAD =",
+            "def nothing(data):\n    none = np.zeros(0, np.int64)\n"
+            "    return {'ts': none, 'key': none, 'total': none}\n\n\nWORKLOAD =",
+        )
+    path.write_text(text)
+    code, out, err = run_lab(capsys, path, "--engine", "multicore")
+    assert code == EXIT_WRONG_OUTPUT, (out, err)
+    hint = "a function does not give the same each time (random numbers, a clock"
+    assert [hint in line for line in out].count(True) == (not oracle)
+    (row,) = read_run(Path(out[-1])).rows
+    assert (hint in row["warnings"]) == (not oracle)
+
+
 def test_an_error_of_the_program_itself_is_seen_by_an_oracle_only(capsys, path: Path):
     text = path.read_text().replace("state.total += event.value", "state.total += 1 + event.value")
     path.write_text(text)
