@@ -4,9 +4,15 @@ Keys are not named here, so that whatever a later lab records is shown without a
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+_FOLDERS = re.compile(r"""(?<![\w.:/~-])~?/(?![\s/])([^/"'\n]+/)+(?=[^/"'\s])""")
+"""The folders of an absolute path: a page is passed on, and those are nobody else's concern."""
+_THE_USERS = ("matrix_text", "datasets")
+"""What may name the user's files. run.json keeps the paths, which a resumed run needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +33,15 @@ class Section:
 
 
 def sections(meta: Mapping[str, Any]) -> tuple[Section, ...]:
-    """Return the sections of run.json; single values come first, as the section `Run`."""
+    """Return the sections of run.json; single values come first, as the section `Run`.
+
+    The user's files are named without their folders where those are absolute.
+    """
+    meta = {
+        key: _without_folders(value) if key in _THE_USERS else value
+        for key, value in meta.items()
+        if key != "matrix_folder"
+    }
     apart = {key: value for key, value in meta.items() if _is_object(value) or _is_block(value)}
     plain = _facts({key: value for key, value in meta.items() if key not in apart})
     result = [Section(title="Run", facts=tuple(plain))] if plain else []
@@ -42,6 +56,14 @@ def sections(meta: Mapping[str, Any]) -> tuple[Section, ...]:
             whole = _entries(_own_words(value)) if _is_object(value) else {key: value}
             result.append(Section(title=title, facts=tuple(_facts(whole))))
     return tuple(section for section in result if section.facts)
+
+
+def _without_folders(value: Any) -> Any:
+    if isinstance(value, str):
+        return _FOLDERS.sub("", value)
+    if isinstance(value, Mapping):
+        return {key: _without_folders(part) for key, part in value.items()}
+    return [_without_folders(part) for part in value] if _is_list(value) else value
 
 
 def invented(meta: Mapping[str, Any]) -> tuple[str, ...]:

@@ -209,6 +209,26 @@ def test_provenance_shows_what_run_json_holds(page_of, trial):
         assert fact in text
 
 
+def test_folders_of_the_users_files_are_not_on_the_page(page_of, trial):
+    matrix = '[[workload]]\nname = "/home/ann/my work/sensors.py:ONE"  # 5 events/s, 1/2 / (3/4)\n'
+    origin = {
+        "files": [{"name": "sensors.csv", "sha256": "ef" * 32}],
+        "columns": {"value": "m/s"},
+        "bad_lines": ["/home/ann/secret/sensors.csv: row 5, column value: 'x' is no int64"],
+    }
+    meta = {
+        **META,
+        "matrix_text": matrix,
+        "matrix_folder": "/home/ann/project",
+        "datasets": {"sensors": {"id": "cd" * 32, "origin": origin}},
+    }
+    text = words(parse(page_of([trial()], meta=meta)))
+    assert "/home" not in text and "ann" not in text.split() and "secret" not in text
+    assert 'name = "sensors.py:ONE" # 5 events/s, 1/2 / (3/4)' in text
+    for fact in ("sensors.csv: row 5, column value", "ef" * 32, "m/s"):
+        assert fact in text
+
+
 def test_what_an_import_invented_is_said_of_its_input(page_of, trial):
     words_of_it = "57.1% of 7 events were invented by the import (4 of kind read_reset)"
     one = {"id": "cd" * 32, "workload": "keyed_counter", "invented": words_of_it}
