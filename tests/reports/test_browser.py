@@ -53,6 +53,24 @@ def test_the_page_fits_the_window_and_no_label_is_cut(page_of_run, typical, widt
     assert seen["colour"] != "rgba(0, 0, 0, 0)"
 
 
+def test_the_address_of_a_row_does_not_run_into_its_status(page_of_run, trial):
+    names = ["generic-streaming" + "s" * more for more in range(25)]
+    rows = [trial("spark", variant=name, batch=None) for name in names]
+    seen = ask(
+        page_of_run(rows),
+        """
+        const box = element => element.getBoundingClientRect();
+        return [...document.querySelectorAll('#results tr[data-cell]')].map(row => {
+          const link = box(row.querySelector('.link')), status = box(row.querySelector('.status'));
+          const beside = link.bottom > status.top && link.top < status.bottom;
+          return beside ? status.left - link.right : 9;
+        });""",
+        360,
+    )
+    assert len(seen) == len(names)
+    assert min(seen) >= 4, seen
+
+
 @pytest.mark.parametrize("width", [360, 1280])
 def test_nothing_of_the_results_is_cut_or_out_of_sight(page_of_run, typical, trial, width):
     remark = "doubtful rate: the timed part took 0.685 ms, below 1 ms; use more events"
