@@ -15,6 +15,8 @@ MOST_WORKERS: int = 64
 
 MOST_RING_BLOCKS: int = 1048576
 
+MOST_SPILL_ROWS: int = 67108864
+
 class RunSettings:
     """What every run is given; see core/run/settings.h."""
 
@@ -29,7 +31,7 @@ class Run:
         """Create the threads, which wait for `run`."""
 
     def run(self) -> int:
-        """Return the duration in ns."""
+        """Return the duration in ns. Signals are handled meanwhile."""
 
     def rows(self) -> int: ...
 
@@ -91,7 +93,7 @@ class OperatorSpec:
     def __init__(self, *, name: str, advance: int, size: int, single: bool, inputs: int, entry_bytes: int, buckets: int, expire: int, max_outputs: int, emits_on_update: bool, match_by_left: int = 0, match_by_right: int = 0, emit_pairs: int = 0) -> None: ...
 
 class OplusRun(Run):
-    def __init__(self, settings: RunSettings, *, spec: OperatorSpec, most_instances: int, tuple_buffer: str, shared_nothing: bool, itemsizes: Sequence[int], end_watermark: int | None, link_rows: int | None = None) -> None: ...
+    def __init__(self, settings: RunSettings, *, spec: OperatorSpec, most_instances: int, tuple_buffer: str, shared_nothing: bool, itemsizes: Sequence[int], end_watermark: int | None, link_rows: int | None = None, spill_rows: int = 67108864) -> None: ...
 
     def add_operator(self, spec: OperatorSpec, process: int, itemsizes: Sequence[int]) -> None: ...
 
@@ -146,7 +148,7 @@ MOST_CHANNEL_ROWS: int = 1048576
 MOST_LAYER_INSTANCES: int = 63
 
 class LayersRun(Run):
-    def __init__(self, settings: RunSettings, *, determinism: str, channel_rows: int, itemsizes: Sequence[int]) -> None: ...
+    def __init__(self, settings: RunSettings, *, determinism: str, channel_rows: int, spill_rows: int, itemsizes: Sequence[int]) -> None: ...
 
     def add_stage(self, *, name: str, kind: str, process: int, partition: int, partitions: int, state_bytes: int, max_outputs: int, itemsizes: Sequence[int]) -> None: ...
 
