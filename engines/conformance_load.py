@@ -166,7 +166,10 @@ def _about_time(
     least, most = _due_before(done.answer, load, times, delay)
     if not least <= _count(warm_up) <= most:
         problems.append(
-            f"{_count(warm_up)} outputs are of the warm-up; due in it are {least} to {most}"
+            f"{_count(warm_up)} outputs are of the warm-up; due in it are {least} to {most}: "
+            "emit an output when the event that causes it was taken, before the next one is; an "
+            "engine that times outputs itself counts those due before load.warm_up_ns in "
+            "warm_up_latency"
         )
     for histogram in (steady, warm_up, service):
         wrong = (histogram.values_ns < 0) | (histogram.values_ns > done.duration_ns * BUCKET)

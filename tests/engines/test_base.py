@@ -88,6 +88,14 @@ def test_outputs_after_the_last_event_count_as_made_by_it(tmp_path):
     assert (found.unsupported, found.problems) == (None, ())
 
 
+def test_outputs_that_are_kept_back_are_told_with_the_remedy(tmp_path):
+    setting = Setting(variant="streaming", workers=1)
+    found = run_load_case(AtTheEnd(), workload("event_window"), LOAD_CASES[0], setting, tmp_path)
+    (problem,) = [said for said in found.problems if "warm-up; due in it" in said]
+    assert problem.startswith("0 outputs are of the warm-up; due in it are ")
+    assert "emit an output when the event that causes it was taken" in problem
+
+
 def a_task(folder, **changes):
     found = workload("event_window")
     dataset = write_dataset(ordinary_input(found), found.name, folder / "data")
