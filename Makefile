@@ -109,8 +109,10 @@ bench: $(INSTALLED) ## time the core's structures; build/bench.json
 	@mkdir -p build
 	$(BIN)/python -m pytest benchmarks --benchmark-json=build/bench.json
 
-wheel: $(INSTALLED) ## build a wheel, install it elsewhere and run a small demo: a minute
-	$(BIN)/python -m pytest -n 0 -m full tests/house/test_wheel.py
+wheel: $(INSTALLED) ## build a wheel in dist/, install it elsewhere and run a small demo: a minute
+	@rm -rf dist
+	LAB_WHEEL_DIR="$(CURDIR)/dist" $(BIN)/python -m pytest -n 0 -m full tests/house/test_wheel.py
+	@echo "wheel: $$(ls dist/*.whl)"
 
 instructions: $(INSTALLED) ## count the instructions of the core's structures and gate them
 	@tools/instructions $(BIN)/python build/instructions.json $(BASELINE)

@@ -27,7 +27,8 @@ pytestmark = pytest.mark.full
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    out = tmp_path_factory.mktemp("wheel")
+    asked = os.environ.get("LAB_WHEEL_DIR")  # `make wheel` leaves it there
+    out = Path(asked) if asked else tmp_path_factory.mktemp("wheel")
     tools = Path(sys.executable).parent  # cmake and ninja
     subprocess.run(
         [
