@@ -54,13 +54,18 @@ class UnstableError(Exception):
     """The function depends on a value that has no stable fingerprint."""
 
 
-def fingerprint(function: Callable[..., Any]) -> str:
+def fingerprint(function: Callable[..., Any], *, places: bool = False) -> str:
     """Return a hex digest of a function, what it calls and the constants it reads.
+
+    Args:
+        function: the function; or one that Numba has compiled.
+        places: whether the files and lines count of which its errors speak.
 
     Raises:
         UnstableError: it reads a global or closure variable of a kind that cannot be fingerprinted.
     """
-    return _digest(_Exact().function(_plain(function), ""))
+    walk = _Placed() if places else _Exact()
+    return _digest(walk.function(_plain(function), ""))
 
 
 def code_of(*values: object) -> str:
@@ -164,6 +169,15 @@ class _Exact:
 
     def other(self, name: str, value: object, home: str) -> Iterator[bytes]:
         raise UnstableError(f"{name} is a {type(value).__name__}")
+
+
+class _Placed(_Exact):
+    """Tells functions apart that are the same but for where they stand."""
+
+    def code(self, code: CodeType) -> Iterator[bytes]:
+        yield from super().code(code)
+        yield f"{code.co_filename}:{code.co_firstlineno}".encode()
+        yield code.co_linetable
 
 
 class _Whole(_Exact):

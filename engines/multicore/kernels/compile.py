@@ -184,15 +184,24 @@ def _own_fingerprint() -> str:
     return digest.hexdigest()
 
 
+def _constant(value: object) -> str:
+    """Return what tells a value that a source reads, the same in every process."""
+    function = getattr(value, "py_func", value)
+    if isinstance(function, FunctionType):  # the engine's own: its code is in `_own_fingerprint`
+        return f"{function.__module__}.{function.__qualname__}"
+    return repr(value)
+
+
 def _cached_source(
     functions: tuple[Callable[..., Any], ...], source: str, names: Mapping[str, object]
 ) -> Path | None:
     """Write the source where Numba can cache beside it; None when a function cannot be cached."""
     try:
-        stable = [fingerprint(function) for function in functions]
+        # With their places: a kernel's errors say where they were raised.
+        stable = [fingerprint(function, places=True) for function in functions]
     except UnstableError:
         return None
-    constants = repr(sorted((name, repr(value)) for name, value in names.items()))
+    constants = repr(sorted((name, _constant(value)) for name, value in names.items()))
     key = hashlib.sha256("\0".join((_own_fingerprint(), *stable, source, constants)).encode())
     path = cache_root() / f"{key.hexdigest()[:32]}.py"
     if not path.exists():

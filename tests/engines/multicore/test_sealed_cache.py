@@ -1,7 +1,12 @@
 """A damaged kernel is compiled again: it is neither run nor an error."""
 
+import os
 import random
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,6 +14,7 @@ from engines.multicore.dgs.kernels import Kernels
 from engines.multicore.kernels.vector_bits import vector_bits
 from workloads.suite.event_window.program import PROGRAM
 
+ROOT = Path(__file__).parents[3]
 FORK_JOIN = PROGRAM.parallel[0]
 
 
@@ -80,3 +86,32 @@ def test_a_kernel_from_the_cache_has_the_vectors_that_it_was_compiled_with(tmp_p
     (first, compiled), (second, loaded) = widths
     assert (first, second) == (False, True)
     assert loaded == compiled
+
+
+def test_another_process_finds_the_kernels_of_every_family(tmp_path: Path):
+    def kernels_after_a_run_of_each() -> set[str]:
+        command = [sys.executable, "-m", "tests.random_runs", "--runs", "5", "--seed", "7"]
+        environment = {**os.environ, "LAB_CACHE": str(tmp_path)}
+        subprocess.run(command, check=True, capture_output=True, env=environment, cwd=ROOT)
+        return {path.name for path in tmp_path.rglob("*.kernel")}
+
+    made = kernels_after_a_run_of_each()
+    assert len(made) > 5
+    assert kernels_after_a_run_of_each() == made
+
+
+def test_a_function_that_moved_in_its_file_is_compiled_again(tmp_path: Path, monkeypatch):
+    """An error would name the line where it stood before."""
+    monkeypatch.setenv("LAB_CACHE", str(tmp_path / "cache"))
+
+    def lines_above(count: int) -> bool:
+        text = "#\n" * count + "def join(first, second, state):\n    state.sum = first.sum\n"
+        made: dict[str, Any] = {}
+        exec(compile(text, str(tmp_path / "own.py"), "exec"), made)
+        pair = replace(FORK_JOIN, join=made["join"])
+        kernels = Kernels(replace(PROGRAM, parallel=(pair,)))
+        assert kernels.join(pair) != 0
+        (kernel,) = kernels._compiled.values()
+        return bool(kernel.cache_hits)
+
+    assert [lines_above(count) for count in (0, 0, 6, 6)] == [False, True, False, True]
