@@ -5,6 +5,7 @@ prints it, and the kernel returns 0.
 """
 
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -13,21 +14,40 @@ from numba.core.registry import cpu_target
 _RAISER = repr(cpu_target.target_context)
 """Whom Numba names as where an exception could not be raised."""
 
+_LOCK = threading.Lock()
+_NOTES: list[list[BaseException]] = []
+"""Of the blocks that collect now, in any thread: whose kernel raised is not known."""
+
 
 @contextmanager
 def noted() -> Iterator[list[BaseException]]:
     """Collect what kernels raise until the block ends, whichever thread they are called by."""
     found: list[BaseException] = []
-    before = sys.unraisablehook
-
-    def note(raised: "sys.UnraisableHookArgs") -> None:
-        if raised.object == _RAISER and raised.exc_value is not None:
-            found.append(raised.exc_value)
-        else:
-            before(raised)
-
-    sys.unraisablehook = note
+    with _LOCK:
+        if not _NOTES:
+            _listen()
+        _NOTES.append(found)
     try:
         yield found
     finally:
-        sys.unraisablehook = before
+        with _LOCK:
+            _NOTES[:] = [notes for notes in _NOTES if notes is not found]
+
+
+def _listen() -> None:
+    """Put a hook before the one that is there, unless it is there: it stays, for whoever follows."""
+    before = sys.unraisablehook
+    if getattr(before, "notes", None) is _NOTES:
+        return
+
+    def note(raised: "sys.UnraisableHookArgs") -> None:
+        with _LOCK:
+            now = list(_NOTES)
+        if now and raised.object == _RAISER and raised.exc_value is not None:
+            for notes in now:
+                notes.append(raised.exc_value)
+        else:
+            before(raised)
+
+    note.notes = _NOTES  # type: ignore[attr-defined]
+    sys.unraisablehook = note

@@ -140,10 +140,11 @@ def _crashes() -> Iterator[None]:
         try:
             yield
         except RuntimeError as error:
-            if not raised:
+            if not raised or "raised an exception" not in str(error):
                 raise EngineCrashError(f"multicore: {error}") from error
             first = raised[0]
-            where = "" if isinstance(first, OutOfBoundsError) else f", in {place_of(first)}"
+            known = first.__traceback__ is not None and not isinstance(first, OutOfBoundsError)
+            where = f", in {place_of(first)}" if known else ""
             raise EngineCrashError(
                 f"multicore: {error}: {type(first).__name__}: {first}{where}"
             ) from first

@@ -96,13 +96,13 @@ class alignas(kCacheLine) Mailbox {
 
  private:
   bool refresh(Lane& lane, std::span<Parker> parkers);
-  static bool look_ahead(Lane& lane) noexcept;
+  [[gnu::noinline]] static bool look_ahead(Lane& lane) noexcept;  // not to burden lanes with rings
   std::int64_t stamp(std::int64_t events) noexcept;
   void find_ordering(Lane& lane) const noexcept;
   bool run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> parkers);
   static void set_limit(Lane& lane, const EventKey& horizon) noexcept;
   void process(Lane& lane, std::int64_t end, std::int64_t stamp_ns);
-  void process_directly(Lane& lane, std::int64_t end);
+  [[gnu::noinline]] void process_directly(Lane& lane, std::int64_t end);
   void order(Lane& lane, std::span<Parker> parkers);
   std::int64_t due_ns(const StreamView& stream, std::int64_t event) const noexcept;
   void apply(Lane& lane, std::int32_t state_type, void* state, std::int64_t latest_stamp, std::int64_t taken_ns);

@@ -61,7 +61,7 @@ void NonBlockingReordering::turn(OrderedWorker& worker) {
     // acquire: the slots of all who found the flag taken, before the look at the next one; an exchange, and no store, so
     // that it reads what they wrote. release: `next_`. Both pair with the exchange above.
     taken_.exchange(false, std::memory_order_acq_rel);
-    if (slot->load(std::memory_order_acquire) == nullptr) return;  // acquire: as above, behind what the exchange orders
+    if (slot->load(std::memory_order_relaxed) == nullptr) return;  // relaxed: only whether; behind the exchange
     if (sent == most_sends_) {
       ++worker.counts.handed_over;
       // seq_cst: before the look for sleepers in `offer`; pairs with the load in `resume`.

@@ -24,13 +24,8 @@ StageSpec checked(StageSpec spec) {
 std::int64_t StageSpec::run(const StageCall& call, std::int64_t begin, std::int64_t end, Emit& out) const {
   const std::int64_t next = process(&call, begin, end, &out) - 1;
   if (next < begin) {
-    // The key function may be what failed: where records come without an order nobody has called it before.
-    if (partition != nullptr && call.order == nullptr) {
-      std::vector<std::int32_t> unused(static_cast<std::size_t>(end - begin));
-      divide(call.columns, call.base + begin, end - begin, unused.data());
-    }
-    throw std::runtime_error(called() +
-                             "its function raised an exception");
+    throw std::runtime_error(called() + "its function " + (partition != nullptr ? "or its key function " : "") +
+                             "raised an exception");
   }
   if (out.refused != 0) {
     throw std::runtime_error(called() + "its function emitted " + std::to_string(out.refused) +

@@ -63,7 +63,7 @@ class Rig {
     queues_ = std::make_unique<Queues>(spec_, log, LogOptions{}, streams_, shapes_, feeds_);
     queues_->start(most, active);
     for (std::int32_t i = 0; i < most; ++i) {
-      standing_.emplace_back(i, spec_, queues_->streams(i), nowhere_, recorder_);
+      standing_.emplace_back(i, spec_, queues_->streams(i), nowhere_, recorder_, stop_);
     }
   }
 
@@ -152,6 +152,7 @@ class Rig {
   std::deque<Feed> feeds_;
   Recorder recorder_{false};
   OutputBuffer nowhere_{std::vector<std::int32_t>{8}};
+  const std::atomic<bool> stop_{false};
   std::deque<Standing> standing_;
   std::unique_ptr<Queues> queues_;
 };
