@@ -35,7 +35,7 @@ def noted() -> Iterator[list[BaseException]]:
 
 
 def _listen() -> None:
-    """Put a hook before the one that is there, unless it is there: it stays, for whoever follows."""
+    """Put a hook before the one that is there, once: it stays, for whoever follows."""
     before = sys.unraisablehook
     if getattr(before, "notes", None) is _NOTES:
         return

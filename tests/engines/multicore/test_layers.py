@@ -325,7 +325,9 @@ def test_under_a_load_an_output_does_not_wait_for_a_stream_that_is_silent():
 def test_failures_name_the_operator():
     failing = pipeline("raises", keyed(raises))
     data = readings(500, 2, 1)
-    with pytest.raises(EngineCrashError, match="operator raises: its function or its key function raised"):
+    with pytest.raises(
+        EngineCrashError, match="operator raises: its function or its key function raised"
+    ):
         run(failing, data, workers=2, batch=4)
 
 

@@ -346,8 +346,14 @@ def test_counters_tell_what_operators_cost_and_what_the_scheduler_did():
 @pytest.mark.parametrize(
     ("stages", "message"),
     [
-        ((first(scale), keyed(raises)), r"operator raises: its function or its key .* in raises \("),
-        ((first(scale), keyed(remember, bad_key)), r"operator remember: its function or its key .* in bad_key \("),
+        (
+            (first(scale), keyed(raises)),
+            r"operator raises: its function or its key .* in raises \(",
+        ),
+        (
+            (first(scale), keyed(remember, bad_key)),
+            r"operator remember: its function or its key .* in bad_key \(",
+        ),
         ((first(too_many, max_outputs=2),), r"operator too_many: its function emitted \d+ records"),
         ((first(too_many),), r"operator too_many: its function emitted \d+ records beyond max_out"),
     ],
