@@ -24,18 +24,20 @@ def noted() -> Iterator[list[BaseException]]:
     """Collect what kernels raise until the block ends, whichever thread they are called by."""
     found: list[BaseException] = []
     with _LOCK:
-        if not _NOTES:
-            _listen()
+        _listen()
         _NOTES.append(found)
     try:
         yield found
     finally:
         with _LOCK:
             _NOTES[:] = [notes for notes in _NOTES if notes is not found]
+            hook = sys.unraisablehook
+            if not _NOTES and getattr(hook, "notes", None) is _NOTES:
+                sys.unraisablehook = hook.before  # type: ignore[attr-defined]
 
 
 def _listen() -> None:
-    """Put a hook before the one that is there, once: it stays, for whoever follows."""
+    """Put a hook before the one that is there, once for all who collect."""
     before = sys.unraisablehook
     if getattr(before, "notes", None) is _NOTES:
         return
@@ -49,5 +51,5 @@ def _listen() -> None:
         else:
             before(raised)
 
-    note.notes = _NOTES  # type: ignore[attr-defined]
+    note.notes, note.before = _NOTES, before  # type: ignore[attr-defined]
     sys.unraisablehook = note
