@@ -17,6 +17,11 @@ from workloads.model import Alphabet, Input, InputType, Operator, Query, Stream,
 SPARE_BYTES = 64 << 20
 TUPLES = 8_000_000
 """Of 24 bytes of window table and more each."""
+WINDOWS = {
+    "one": Window(advance=10, size=10),
+    "many": Window(advance=100, size=100_000),
+}
+"""How many a tuple falls in. Many: memory ends at a table of some bytes; nothing else has any."""
 VALUE = InputType(name="value", fields=np.dtype([("x", np.int64)]))
 
 
@@ -32,29 +37,31 @@ def emit_count(w, out):
     out.emit(w[0].key, w[0].count)
 
 
-QUERY = Query(
-    name="distinct",
-    operators=(
-        Operator(
-            name="distinct",
-            inputs=(VALUE,),
-            window=Window(advance=10, size=10),
-            output=np.dtype([("ts", np.int64), ("key", np.int64), ("count", np.int64)]),
-            state=np.dtype([("count", np.int64)]),
-            keys=every_one,
-            update=count_up,
-            expire=emit_count,
+def distinct(window):
+    return Query(
+        name="distinct",
+        operators=(
+            Operator(
+                name="distinct",
+                inputs=(VALUE,),
+                window=window,
+                output=np.dtype([("ts", np.int64), ("key", np.int64), ("count", np.int64)]),
+                state=np.dtype([("count", np.int64)]),
+                keys=every_one,
+                update=count_up,
+                expire=emit_count,
+            ),
         ),
-    ),
-)
+    )
 
 
-def main(variant):
+def main(variant, windows):
     x = np.arange(TUPLES, dtype=np.int64)
     stream = Stream(name="value", kinds=(0,), ts=np.zeros_like(x), payload={"x": x})
     data = Input(alphabet=Alphabet(kinds=("value",)), streams=(stream,))
     family = FAMILIES[variant]
-    run = family.run(QUERY, data, RunSettings(workers=2, batch=64), family.own())
+    settings = RunSettings(workers=2, batch=64)
+    run = family.run(distinct(WINDOWS[windows]), data, settings, family.own())
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     limit = psutil.Process().memory_info().vms + SPARE_BYTES
     resource.setrlimit(resource.RLIMIT_AS, (limit, hard))

@@ -115,9 +115,12 @@ def test_no_more_than_a_quarter_of_the_memory_is_reserved():
 @pytest.mark.parametrize(
     ("variant", "thread"), [("vsn", "instance"), ("sn", "instance"), ("layers", "thread")]
 )
-def test_a_keyed_operator_without_memory_says_which_window_table_wants_more(variant, thread):
+@pytest.mark.parametrize("windows", starved.WINDOWS)
+def test_a_keyed_operator_without_memory_says_which_window_table_wants_more(
+    variant, thread, windows
+):
     with Popen(
-        [sys.executable, starved.__file__, variant],
+        [sys.executable, starved.__file__, variant, windows],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

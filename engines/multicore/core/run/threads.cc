@@ -31,6 +31,16 @@ void pin_thread(std::span<const std::int32_t> cores, std::int32_t index) noexcep
 #endif
 }
 
+// Takes the memory that this thread needs to throw while there is some. The C library gives a thread the variables of
+// a library that was loaded later, as the C++ library is by Python, at their first use, and ends the process where it
+// cannot: a thread without memory could not say so.
+void be_able_to_throw() noexcept {
+  try {
+    throw Stopped();
+  } catch (const Stopped&) {
+  }
+}
+
 }  // namespace
 
 void RunThreads::claim() {
@@ -47,6 +57,7 @@ void RunThreads::start(Plan plan) {
     for (std::int32_t i = 0; i < plan_.count; ++i) threads_.emplace_back([this, i] { work(i); });
     if (!plan_.beside) return;
     beside_ = std::thread([this] {
+      be_able_to_throw();
       go_.wait();
       if (!abandoned_) plan_.beside();
       ended();
@@ -60,6 +71,7 @@ void RunThreads::start(Plan plan) {
 
 void RunThreads::work(std::int32_t index) {
   pin_thread(plan_.cores, index);
+  be_able_to_throw();
   go_.wait();
   if (abandoned_) return;
   try {
