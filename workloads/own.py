@@ -12,6 +12,7 @@ from workloads.datasets.own import Made, made_by
 from workloads.datasets.tables import Table
 from workloads.model import (
     Columns,
+    Dataflow,
     DGSProgram,
     Input,
     ModelError,
@@ -58,10 +59,10 @@ def workload(
     """
     if isinstance(program, Operator):
         program = Query(name=program.name, operators=(program,))
-    if not isinstance(program, DGSProgram | Query | Pipeline):
+    if not isinstance(program, DGSProgram | Query | Pipeline | Dataflow):
         raise ModelError(
             f"workload: the program is a {type(program).__name__}; give a DGSProgram, a Query, an "
-            "Operator or a Pipeline (docs/model.md)"
+            "Operator, a Pipeline or a Dataflow (docs/model.md)"
         )
     file = sys._getframe(2).f_globals.get("__file__")  # beyond the decorator's frame
     source: Table | Made

@@ -79,7 +79,15 @@ def find_program(reference: str) -> "Program":
         ModelError: it cannot be found or loaded, or is neither a program nor a workload.
     """
     from workloads import references
-    from workloads.model import DGSProgram, ModelError, Operator, Pipeline, Query, Workload
+    from workloads.model import (
+        Dataflow,
+        DGSProgram,
+        ModelError,
+        Operator,
+        Pipeline,
+        Query,
+        Workload,
+    )
     from workloads.registry import workload
 
     if references.is_name(reference):
@@ -87,11 +95,11 @@ def find_program(reference: str) -> "Program":
     found = references.load(reference)
     if isinstance(found, Workload):
         return found.program
-    if isinstance(found, DGSProgram | Query | Pipeline):
+    if isinstance(found, DGSProgram | Query | Pipeline | Dataflow):
         return found
     if isinstance(found, Operator):
         return Query(name=found.name, operators=(found,))
     raise ModelError(
-        f"{reference} is a {type(found).__name__}, not a DGSProgram, Query, Operator, Pipeline or "
-        "Workload"
+        f"{reference} is a {type(found).__name__}, not a DGSProgram, Query, Operator, Pipeline, "
+        "Dataflow or Workload"
     )

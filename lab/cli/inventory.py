@@ -22,7 +22,7 @@ def workloads() -> list[Record]:
 
 
 def _workload(name: str) -> Record:
-    from workloads.model import DGSProgram, ModelError, Pipeline
+    from workloads.model import Dataflow, DGSProgram, ModelError, Pipeline, Query
     from workloads.registry import workload
 
     empty: Record = {
@@ -41,14 +41,13 @@ def _workload(name: str) -> Record:
     except ModelError as error:
         return {**empty, "error": str(error)}
     program = found.program
-    is_pipeline = isinstance(program, Pipeline)
-    model = "dgs" if isinstance(program, DGSProgram) else "pipeline" if is_pipeline else "query"
+    models = {DGSProgram: "dgs", Query: "query", Pipeline: "pipeline", Dataflow: "dataflow"}
     stages = program.stages if isinstance(program, Pipeline) else ()
     return {
         **empty,
         "title": found.title,
         "paper": found.paper or None,
-        "model": model,
+        "model": models[type(program)],
         "input": found.input_name,
         "stages": [{"name": stage.name, "kind": str(stage.kind)} for stage in stages],
         "parameters": _parameters(found.parameters),

@@ -1,6 +1,7 @@
 """The programming models: streams, data-trace types, programs with DGS, and the operator O+."""
 
 from workloads.model.aggregates import aggregate, aggregate_plus, equi_join
+from workloads.model.dataflow import Dataflow
 from workloads.model.errors import ModelError, PlanError, ProgramError
 from workloads.model.lists import ColumnType, ListColumn, ListType, column_type, type_of
 from workloads.model.operator import InputType, Operator, Query, Window, join
@@ -26,6 +27,7 @@ __all__ = [
     "ColumnType",
     "Columns",
     "DGSProgram",
+    "Dataflow",
     "ForkJoin",
     "Input",
     "InputType",

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from textwrap import dedent
 from typing import Any
 
+from workloads.model.dataflow import Dataflow
 from workloads.model.errors import ModelError
 from workloads.model.operator import Query
 from workloads.model.pipeline import Pipeline
@@ -25,6 +26,7 @@ def inferred_output(program: Program, key_field: str | None = None) -> OutputTyp
 
     - A pipeline's outputs are a sequence.
     - A query's leave in order of time; those of one time come in any order.
+    - A typed dataflow graph's have the type of what leaves it: in order for each key, or in none.
     - Of a program with dependency-guided synchronization outputs are in order, for each key of a
       keyed one, when the kinds that emit depend on each other; else they are in no order.
 
@@ -45,6 +47,8 @@ def inferred_output(program: Program, key_field: str | None = None) -> OutputTyp
         return OutputType(kinds=(program.name,), depends=always)
     if isinstance(program, Query):
         return _of_query(program)
+    if isinstance(program, Dataflow):
+        return _of_dataflow(program)
     emitting = emitting_kinds(program)
     if not all((a, b) in program.dependent_kinds() for a in emitting for b in emitting):
         return OutputType(kinds=(program.name,), depends=never)
@@ -93,6 +97,15 @@ def _of_query(query: Query) -> OutputType:
         delay=window.advance,
         grid=window.advance,
     )
+
+
+def _of_dataflow(flow: Dataflow) -> OutputType:
+    given = flow.vertices[-1].type
+    if not given.ordered:
+        return OutputType(kinds=(flow.name,), depends=never)
+    if given.key is None:
+        return OutputType(kinds=(flow.name,), depends=always)
+    return OutputType(kinds=(flow.name,), depends=same_key, key_field=given.key)
 
 
 def emitting_kinds(program: DGSProgram) -> Kinds:

@@ -6,6 +6,8 @@ It is what the reference engine runs.
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from workloads.model.dataflow import Dataflow
+from workloads.model.dataflow.run import FlowRun
 from workloads.model.errors import ModelError, place_of
 from workloads.model.operator import Query
 from workloads.model.oplus import QueryRun
@@ -46,10 +48,12 @@ def apply(
         events: as `Merged.events` makes them.
         out: takes the outputs.
         count: how many events there are.
-        until_ts: see `Input.until_ts`; only queries have use for it.
+        until_ts: see `Input.until_ts`; queries and dataflow graphs have use for it.
     """
     if isinstance(program, Query):
-        _apply_query(program, events, out, count, until_ts)
+        _apply_timed(QueryRun(program, out.rows.append), events, count, until_ts)
+    elif isinstance(program, Dataflow):
+        _apply_timed(FlowRun(program, out.rows.append), events, count, until_ts)
     elif isinstance(program, Pipeline):
         process = PipelineRun(program, out.rows.append).process
         for t in events:
@@ -62,11 +66,10 @@ def apply(
             update(state, event, out)
 
 
-def _apply_query(
-    query: Query, events: Iterable[Any], out: Emitter, count: int, until_ts: int | None
+def _apply_timed(
+    run: QueryRun | FlowRun, events: Iterable[Any], count: int, until_ts: int | None
 ) -> None:
     """Process tuples; what only the end of the input lets go counts as made by the last one."""
-    run = QueryRun(query, out.rows.append)
     left = count
     for t in events:
         run.process(t)

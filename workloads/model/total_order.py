@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from workloads.model.dataflow import Dataflow
 from workloads.model.errors import ModelError
 from workloads.model.lists import ListColumn
 from workloads.model.operator import Query
@@ -38,7 +39,7 @@ class Merged:
     order: IntArray
 
     def events(
-        self, program: DGSProgram | Query | Pipeline, *, chunk: int = _CHUNK
+        self, program: DGSProgram | Query | Pipeline | Dataflow, *, chunk: int = _CHUNK
     ) -> Iterator[Any]:
         """Yield all events in total order, as the program sees them; lists as Python tuples.
 
@@ -63,7 +64,7 @@ class Merged:
             yield from map(make, zip(*columns, strict=True))
 
 
-def merge(data: Input, program: DGSProgram | Query | Pipeline) -> Merged:
+def merge(data: Input, program: DGSProgram | Query | Pipeline | Dataflow) -> Merged:
     """Put all events of an input in total order.
 
     Raises:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from workloads.model.dataflow import Dataflow
 from workloads.model.errors import ModelError
 from workloads.model.fingerprint import code_of
 from workloads.model.lists import ColumnType, ListType
@@ -16,7 +17,7 @@ from workloads.model.program import DGSProgram
 from workloads.model.stream import Block, Columns, Input
 from workloads.model.tag import Tag
 
-Program = DGSProgram | Query | Pipeline
+Program = DGSProgram | Query | Pipeline | Dataflow
 """What a workload computes, in one of the programming models."""
 
 ParamValue = int | float | str

@@ -40,6 +40,7 @@ def _owned(segment: Segment, alphabet: Alphabet, table: pa.Table) -> npt.NDArray
         for row, t in enumerate(events(program, alphabet, table)):
             owned[_partition(program.stages[0], int(key(t))) % groups, row] = True
     else:
+        assert isinstance(program, Query)
         (operator,) = program.operators
         adding = _Adding()
         for row, t in enumerate(events(program, alphabet, table)):

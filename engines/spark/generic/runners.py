@@ -34,7 +34,10 @@ def runner(segment: Segment, alphabet: Alphabet, group: int) -> Runner:
         return _Parts(segment, alphabet)
     if isinstance(segment.program, Query):
         return _Keys(segment, alphabet, group)
-    return _Order() if segment.program is None else Stages(segment.program, segment.places)
+    if segment.program is None:
+        return _Order()
+    assert isinstance(segment.program, Pipeline)
+    return Stages(segment.program, segment.places)
 
 
 class _Parts:

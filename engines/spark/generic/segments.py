@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from workloads.model import Alphabet, Pipeline, Program, Query
+from workloads.model import Alphabet, DGSProgram, Pipeline, Program, Query
 from workloads.model.dependence import independent_parts
 from workloads.model.pipeline import PARTITIONED, STATELESS, Stage
 from workloads.model.stream import IntArray
@@ -74,6 +74,7 @@ def segments(program: Program, alphabet: Alphabet, workers: int) -> Segments:
         return _pipeline(program, workers)
     if isinstance(program, Query):
         return Segments(whole=program, front=None, segments=_query(program, workers))
+    assert isinstance(program, DGSProgram), "the adapter runs no other"
     parts = independent_parts(program, alphabet)
     groups = min(workers, len(np.unique(parts)))
     only = Segment(program=program, groups=groups, parts=parts)

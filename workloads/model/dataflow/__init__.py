@@ -1,0 +1,27 @@
+"""Typed dataflow: graphs of operators whose edges have data-trace types.
+
+Source: Data-Trace Types for Distributed Stream Processing Systems (PLDI 2019), sections 3 and 4.
+"""
+
+from workloads.model.dataflow.graph import Dataflow, Flow, Vertex
+from workloads.model.dataflow.operators import (
+    FlowOperator,
+    OpKeyedOrdered,
+    OpKeyedUnordered,
+    OpStateless,
+)
+from workloads.model.dataflow.types import O, TraceType, U, of_events
+
+__all__ = [
+    "Dataflow",
+    "Flow",
+    "FlowOperator",
+    "O",
+    "OpKeyedOrdered",
+    "OpKeyedUnordered",
+    "OpStateless",
+    "TraceType",
+    "U",
+    "Vertex",
+    "of_events",
+]
