@@ -168,6 +168,18 @@ class JoinsRun(Run):
     def add_stream(self, ts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Sequence[object], heartbeats: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, heartbeat_due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None:
         """First x, y of the left input, then a, b, c, d of the right one."""
 
+MOST_LINK_ROWS: int = 16777216
+
+class DataflowRun(Run):
+    def __init__(self, settings: RunSettings, *, first: int, period: int, count: int, due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, link_rows: int) -> None:
+        """
+        Markers are at first, first + period, ...; `due`: of each, in ns after the start, under a load.
+        """
+
+    def add_vertex(self, *, name: str, kind: str, route: str, inputs: Sequence[int], degree: int, items: int, marks: int, start: int, start_bytes: int, entry_bytes: int, max_outputs: int, keeps_key: bool, gives: bool, keyed: bool, itemsizes: Sequence[int], fields: Sequence[str]) -> None: ...
+
+    def add_stream(self, ts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]], heartbeats: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], vertex: int, due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, heartbeat_due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> int: ...
+
 def try_generator(events: int, batch: int, rate_eps: float) -> tuple[int, tuple[bytes, bytes]]:
     """
     Hand events to a null engine, at a rate or (0) at once; returns duration in ns and send lags (see `Run.latency`).

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from engines.errors import UnsupportedError
 from engines.multicore import _core
+from engines.multicore.dataflow.family import DATAFLOW
 from engines.multicore.dgs.family import DGS
 from engines.multicore.joins.family import JOINS
 from engines.multicore.layers.family import LAYERS
@@ -14,23 +15,24 @@ from engines.multicore.ordered.family import ORDERED
 from engines.multicore.run.family import Family
 from engines.multicore.run.settings import wrong_under_load
 from engines.protocol import Prepared, Property, Task, Variant
-from workloads.model import DGSProgram, Pipeline, Query
+from workloads.model import Dataflow, DGSProgram, Pipeline, Query
 
 FAMILIES: Mapping[str, Family] = {
-    family.name: family for family in (DGS, VSN, SN, *JOINS, ORDERED, LAYERS)
+    family.name: family for family in (DGS, VSN, SN, *JOINS, ORDERED, LAYERS, DATAFLOW)
 }
 """By variant. The first that runs a model is its default."""
 _MODELS = (
     (DGSProgram, "a DGS program"),
     (Query, "a query of operators O+"),
     (Pipeline, "an ordered pipeline"),
+    (Dataflow, "a typed dataflow graph"),
 )
 CEILING_EVENTS = 20_000_000
 """Events for measuring the generator's ceiling: about a second at batch 1."""
 
 
 class MulticoreEngine:
-    """Runs DGS programs, operators O+ and ordered pipelines natively on one machine's cores."""
+    """Runs programs of all models natively on one machine's cores."""
 
     name: ClassVar[str] = "multicore"
 

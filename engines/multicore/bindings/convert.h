@@ -101,5 +101,6 @@ void bind_oplus(nb::module_& m);
 void bind_ordered(nb::module_& m);
 void bind_layers(nb::module_& m);
 void bind_joins(nb::module_& m);
+void bind_dataflow(nb::module_& m);
 
 }  // namespace lab::python

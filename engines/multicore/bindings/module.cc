@@ -13,6 +13,7 @@ NB_MODULE(_core, m) {
   bind_ordered(m);
   bind_layers(m);
   bind_joins(m);
+  bind_dataflow(m);
   m.def(
       "try_generator",
       [](std::int64_t events, std::int64_t batch, double rate_eps) {

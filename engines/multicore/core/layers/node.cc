@@ -65,46 +65,21 @@ LayerInjector::LayerInjector(WorkMeter& meter, std::size_t stamps, std::int64_t 
                              std::int64_t batch, Feed* feed, std::vector<std::int32_t> itemsizes)
     : LayerProducer(meter, stamps, unit, feed != nullptr),
       view_(view),
-      batch_(std::min(batch, std::max<std::int64_t>(1, view.size()))),  // so that a sum with it fits
-      feed_(feed),
+      replay_(view, batch, feed),
       itemsizes_(std::move(itemsizes)),
       columns_((itemsizes_.empty() ? RowNumber::kColumn + 1 : itemsizes_.size()) + stamps),
       due_(static_cast<std::size_t>(unit)),
       taken_(static_cast<std::size_t>(unit)),
       numbers_(itemsizes_.empty() ? static_cast<std::size_t>(unit) : 0) {}
 
-bool LayerInjector::next(Block& block) {
-  if (feed_ != nullptr) {
-    const Block* given = feed_->block();
-    if (given == nullptr) return false;
-    block = *given;
-    feed_->pass();
-    return true;
-  }
-  const std::int64_t n = view_.size();
-  block.begin = next_;
-  block.end = n - next_ < batch_ ? n : next_ + batch_;
-  next_ = block.end;
-  block.bound_ts = kEndOfTime;
-  if (block.end == n) return true;
-  block.bound_ts = view_.ts[static_cast<std::size_t>(block.end) - 1];
-  // A heartbeat between this block and the next row says more than the block's last timestamp does.
-  const std::int64_t following = view_.ts[static_cast<std::size_t>(block.end)];
-  while (heartbeat_ < view_.heartbeats.size() && view_.heartbeats[heartbeat_] < following) {
-    block.bound_ts = std::max(block.bound_ts, std::min(view_.heartbeats[heartbeat_] + 1, kLastPromise));
-    ++heartbeat_;
-  }
-  return true;
-}
-
 bool LayerInjector::turn() {
   Block block{};
-  if (ended_ || !next(block)) {
+  if (ended_ || !replay_.next(block)) {
     slept();
     return out_->settle();
   }
   for (std::int64_t at = block.begin; at < block.end; at += unit_) inject(at, std::min(unit_, block.end - at));
-  if (feed_ == nullptr) recorder().emitted(block.end - block.begin);
+  if (replay_.at_full_speed()) recorder().emitted(block.end - block.begin);
   ended_ = block.bound_ts == kEndOfTime;
   out_->promise(block.bound_ts);
   out_->did(block.end - block.begin);

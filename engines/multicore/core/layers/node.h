@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "run/feed.h"
+#include "run/replay.h"
 #include "layers/in.h"
 #include "layers/out.h"
 #include "layers/route.h"
@@ -121,16 +122,12 @@ class LayerInjector final : public LayerProducer {
   std::int64_t rows() const noexcept { return rows_; }  // sent by number
 
  private:
-  bool next(Block& block);
   void inject(std::int64_t begin, std::int64_t rows);
   std::size_t show(std::int64_t begin, std::int64_t rows);
 
   const StreamView& view_;
-  const std::int64_t batch_;
-  Feed* const feed_;
+  Replay replay_;
   const std::vector<std::int32_t> itemsizes_;
-  std::int64_t next_ = 0;       // at full speed: first row not handed over
-  std::size_t heartbeat_ = 0;   // likewise
   bool ended_ = false;
   std::vector<const void*> columns_;
   std::vector<std::int64_t> due_, taken_;  // stamps of a unit

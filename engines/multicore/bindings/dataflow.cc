@@ -1,0 +1,73 @@
+// The Python face of typed dataflow graphs.
+#include "convert.h"
+#include "dataflow/dataflow_run.h"
+
+namespace lab::python {
+namespace {
+
+using DueOfMarkers = std::optional<Array<std::int64_t>>;
+
+Markers markers_of(std::int64_t first, std::int64_t period, std::int64_t count, const DueOfMarkers& due) {
+  Markers markers{first, period, count, {}};
+  if (due) markers.due.assign(due->data(), due->data() + due->shape(0));
+  return markers;
+}
+
+void add_vertex(DataflowRun& run, std::string name, const std::string& kind, const std::string& route,
+                std::vector<std::int32_t> inputs, std::int32_t degree, Address items, Address marks, Address start,
+                std::int64_t start_bytes, std::int64_t entry_bytes, std::int64_t max_outputs, bool keeps_key, bool gives, bool keyed,
+                std::vector<std::int32_t> itemsizes, const std::vector<std::string>& fields) {
+  FlowSpec spec;
+  spec.name = std::move(name);
+  spec.kind = static_cast<FlowSpec::Kind>(index_of("a vertex's kind", FlowSpec::kKinds, kind));
+  spec.route = static_cast<FlowSpec::Route>(index_of("a route", FlowSpec::kRoutes, route));
+  spec.inputs = std::move(inputs);
+  spec.degree = degree;
+  spec.items = at<FlowKernel>(items);
+  spec.marks = at<FlowKernel>(marks);
+  spec.start = at<StartKernel>(start);
+  spec.start_bytes = start_bytes;
+  spec.entry_bytes = entry_bytes;
+  spec.max_outputs = max_outputs;
+  spec.keeps_key = keeps_key;
+  spec.gives = gives;
+  spec.keyed = keyed;
+  spec.itemsizes = std::move(itemsizes);
+  for (const std::string& field : fields) {
+    spec.fields.push_back(static_cast<FlowSpec::Field>(index_of("a field's kind", FlowSpec::kFields, field)));
+  }
+  run.add_vertex(std::move(spec));
+}
+
+std::int32_t add_rows(DataflowRun& run, const Array<std::int64_t>& ts, const std::vector<AnyArray>& columns,
+                      const Array<std::int64_t>& heartbeats, std::int32_t vertex, const Due& due,
+                      const Due& heartbeat_due) {
+  StreamView stream = stream_of(run, ts, heartbeats, due, heartbeat_due);
+  for (const AnyArray& column : columns) {
+    check_length(ts, column.shape(0));
+    stream.columns.push_back(kept(run, column));
+  }
+  return run.add_stream(std::move(stream), vertex);
+}
+
+}  // namespace
+
+void bind_dataflow(nb::module_& m) {
+  m.attr("MOST_LINK_ROWS") = DataflowOptions::kMostLinkRows;
+  nb::class_<DataflowRun, Run>(m, "DataflowRun")
+      .def(
+          "__init__",
+          [](DataflowRun* self, const RunSettings& settings, std::int64_t first, std::int64_t period,
+             std::int64_t count, const DueOfMarkers& due, std::int64_t link_rows) {
+            new (self) DataflowRun(DataflowOptions{settings, markers_of(first, period, count, due), link_rows});
+          },
+          "settings"_a, nb::kw_only(), "first"_a, "period"_a, "count"_a, "due"_a.none().noconvert(), "link_rows"_a,
+          "Markers are at first, first + period, ...; `due`: of each, in ns after the start, under a load.")
+      .def("add_vertex", &add_vertex, nb::kw_only(), "name"_a, "kind"_a, "route"_a, "inputs"_a, "degree"_a, "items"_a,
+           "marks"_a, "start"_a, "start_bytes"_a, "entry_bytes"_a, "max_outputs"_a, "keeps_key"_a, "gives"_a, "keyed"_a,
+           "itemsizes"_a, "fields"_a)
+      .def("add_stream", &add_rows, "ts"_a.noconvert(), "columns"_a, "heartbeats"_a.noconvert(), "vertex"_a,
+           "due"_a.none().noconvert() = nb::none(), "heartbeat_due"_a.none().noconvert() = nb::none());
+}
+
+}  // namespace lab::python

@@ -1,0 +1,68 @@
+// A run of a typed dataflow graph; after Mamouras et al., "Data-Trace Types for Distributed Stream Processing Systems"
+// (2019). docs/decisions/0020-dataflow.md.
+//
+// Each worker has an instance of each vertex, as far as its degree goes, and takes whatever there is to take for any of
+// them: first from links, those of the vertices furthest from the streams first, then from its streams.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dataflow/instance.h"
+#include "dataflow/markers.h"
+#include "dataflow/readers.h"
+#include "dataflow/spec.h"
+#include "run/run.h"
+
+namespace lab {
+
+struct DataflowOptions : RunSettings {
+  static constexpr std::int64_t kMostLinkRows = std::int64_t{1} << 24;
+
+  Markers markers;
+  std::int64_t link_rows = 16384;  // unread rows of a link from which on its producer takes none from streams
+};
+
+class DataflowRun final : public Run {
+ public:
+  // Throws std::invalid_argument on options out of range.
+  explicit DataflowRun(DataflowOptions options);
+
+  // Adds the next vertex, behind those that it reads; the last one's output is the answer. Throws std::invalid_argument.
+  void add_vertex(FlowSpec spec);
+
+  // Adds a stream of a source; the worker that reads it is that of its number, modulo the source's degree.
+  std::int32_t add_stream(StreamView stream, std::int32_t vertex);
+
+  std::int64_t events() const noexcept override;
+
+ private:
+  struct Worker {
+    std::vector<std::unique_ptr<FlowInstance>> instances;  // by vertex; null beyond its degree
+    std::vector<std::unique_ptr<FlowReader>> links;        // the furthest from the streams first
+    std::vector<std::unique_ptr<FlowStreamReader>> streams;
+    std::vector<FlowInstance*> roots;                      // what these readers read into
+  };
+
+  const RunSettings& settings() const noexcept override { return options_; }
+  void prepare() override;
+  void work(std::int32_t index) override;
+  std::vector<const OutputBuffer*> outputs() const override;
+  void count(Counts& into) const override;
+  std::vector<std::int32_t> readers_of(std::size_t stream) const override;
+
+  void connect(std::size_t vertex);
+  void exchange(std::size_t from, std::size_t to);
+  bool turn(Worker& worker);
+  static bool over(const Worker& worker);
+
+  DataflowOptions options_;
+  std::deque<FlowSpec> specs_;
+  std::vector<std::int32_t> vertex_of_;  // by stream
+  std::vector<Worker> workers_;
+  std::shared_ptr<OutputPool> pool_;
+};
+
+}  // namespace lab

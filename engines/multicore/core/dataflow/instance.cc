@@ -1,0 +1,282 @@
+#include "dataflow/instance.h"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include "run/no_memory.h"
+#include "run/stopped.h"
+
+namespace lab {
+namespace {
+
+template <typename T>
+int compared(const void* column, std::int64_t a, std::int64_t b) noexcept {
+  const T x = static_cast<const T*>(column)[a];
+  const T y = static_cast<const T*>(column)[b];
+  return x < y ? -1 : x > y ? 1 : 0;
+}
+
+int compared(FlowSpec::Field field, std::int32_t size, const void* column, std::int64_t a, std::int64_t b) noexcept {
+  switch (field) {
+    case FlowSpec::Field::kFloat:
+      return size == 4 ? compared<float>(column, a, b) : compared<double>(column, a, b);
+    case FlowSpec::Field::kSigned:
+      return size == 1   ? compared<std::int8_t>(column, a, b)
+             : size == 2 ? compared<std::int16_t>(column, a, b)
+             : size == 4 ? compared<std::int32_t>(column, a, b)
+                         : compared<std::int64_t>(column, a, b);
+    case FlowSpec::Field::kUnsigned:
+      return size == 1   ? compared<std::uint8_t>(column, a, b)
+             : size == 2 ? compared<std::uint16_t>(column, a, b)
+             : size == 4 ? compared<std::uint32_t>(column, a, b)
+                         : compared<std::uint64_t>(column, a, b);
+  }
+  return 0;
+}
+
+// Which of `degree` instances has a key: by the low half of the hash, scaled. Tables go by its high bits (run/key_table.h).
+std::int32_t owner_of(std::int64_t key, std::uint64_t degree) noexcept {
+  return static_cast<std::int32_t>(((mix_key(key) & 0xFFFFFFFFU) * degree) >> 32);
+}
+
+}  // namespace
+
+FlowInstance::FlowInstance(const FlowSpec& spec, const Markers& markers, WorkMeter& meter, std::int32_t worker,
+                           bool due)
+    : spec_(spec),
+      markers_(markers),
+      meter_(meter),
+      worker_(worker),
+      due_(due),
+      table_(spec.entry_bytes),
+      start_(static_cast<std::size_t>(spec.start_bytes + 7) / 8),
+      mover_(spec.itemsizes) {
+  const std::int64_t rows = std::max(kRows, spec.max_outputs);
+  made_.shape(spec.itemsizes, rows);
+  made_.touch();
+  sources_.resize(static_cast<std::size_t>(rows));
+  made_due_.resize(static_cast<std::size_t>(due ? rows : 0));
+  permuted_.resize(spec.itemsizes.size());
+  kept_.shape(spec.itemsizes, spec.kind == FlowSpec::Kind::kSort ? kRows : 0);
+  if (spec.start != nullptr && spec.start(start_.data(), 0) != kDone) {
+    throw std::runtime_error(spec.called() + "its initial_state raised an exception");
+  }
+}
+
+void FlowInstance::take(const FlowPiece& piece) {
+  if (spec_.kind == FlowSpec::Kind::kSort) return keep(piece);
+  if (spec_.items == nullptr) return hand_on(piece);
+  FlowCall call{};
+  call.columns = piece.columns;
+  call.base = piece.base;
+  process(spec_.items, call, piece.rows, &piece);
+}
+
+void FlowInstance::mark() {
+  if (spec_.kind == FlowSpec::Kind::kSort) give_in_order();
+  if (spec_.marks != nullptr) {
+    FlowCall call{};
+    call.marker = markers_.end_of(block_);
+    const bool keys = spec_.kind != FlowSpec::Kind::kStateless;
+    // Of a stateless operator the first instance is called, once.
+    process(spec_.marks, call, keys ? table_.keys() : worker_ == 0 ? 1 : 0, nullptr);
+  }
+  if (spec_.kind == FlowSpec::Kind::kPartial) table_.clear();
+  if (spec_.start != nullptr && spec_.start(start_.data(), 1) != kDone) {
+    throw std::runtime_error(spec_.called() + "its update_state or identity raised an exception");
+  }
+  ++block_;
+  for (FlowInstance* reader : readers_) reader->mark();
+}
+
+void FlowInstance::end() {
+  ended_ = true;
+  for (FlowInstance* reader : readers_) reader->end();
+}
+
+void FlowInstance::flush() {
+  for (FlowLinks& links : exchanges_) {
+    for (const auto& link : links) link->flush(ended_ ? kEndOfTime : block_);
+  }
+  for (FlowInstance* reader : readers_) reader->flush();
+}
+
+bool FlowInstance::full() noexcept {
+  for (FlowLinks& links : exchanges_) {
+    for (const auto& link : links) {
+      if (link->full()) return true;
+    }
+  }
+  return std::any_of(readers_.begin(), readers_.end(), [](FlowInstance* reader) { return reader->full(); });
+}
+
+std::int64_t FlowInstance::marker_due() const noexcept {
+  return meter_.recorder.start() + markers_.due[static_cast<std::size_t>(block_)];
+}
+
+void FlowInstance::check(std::int64_t next, std::int64_t at, const Emit& emit) const {
+  if (next < at) throw std::runtime_error(spec_.called() + "one of its functions raised an exception");
+  if (emit.refused != 0) {
+    throw std::runtime_error(spec_.called() + "a function emitted " + std::to_string(emit.refused) +
+                             " pairs beyond max_outputs; raise it in the operator");
+  }
+  if (!table_.starved()) return;
+  throw NoMemory("%sout of memory: its table of %lld keys, %zu MiB, cannot grow to %zu MiB; give fewer keys, a smaller "
+                 "state, or more memory",
+                 spec_.called().c_str(), static_cast<long long>(table_.keys()), table_.bytes() >> 20,
+                 table_.wanted() >> 20);
+}
+
+void FlowInstance::check_keys(const FlowPiece& from, const Emit& emit, std::int64_t first) const {
+  const auto* given = static_cast<const std::int64_t*>(emit.columns[0]);
+  const auto* had = static_cast<const std::int64_t*>(from.columns[1]) + from.base;
+  for (std::int64_t i = first; i < emit.count; ++i) {
+    const std::int64_t key = had[sources_[static_cast<std::size_t>(i - first)]];
+    if (given[i] == key) continue;
+    throw std::runtime_error(spec_.called() + "it is at key " + std::to_string(key) + " and gives a pair of key " +
+                             std::to_string(given[i]) + "; an OpKeyedOrdered keeps keys, only an OpStateless changes them");
+  }
+}
+
+const std::int64_t* FlowInstance::due_of(std::int64_t rows, const FlowPiece* from) {
+  if (!due_) return nullptr;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    made_due_[static_cast<std::size_t>(i)] =
+        from == nullptr ? marker_due() : from->due[sources_[static_cast<std::size_t>(i)]];
+  }
+  return made_due_.data();
+}
+
+void FlowInstance::process(FlowKernel kernel, FlowCall& call, std::int64_t count, const FlowPiece* from) {
+  call.table = &table_;
+  call.start = start_.data();
+  call.make = &FlowTable::make;
+  call.sources = sources_.data();
+  for (std::int64_t at = 0; at < count;) {
+    // What leaves the graph goes where it stays.
+    Emit* const sink = outputs_ != nullptr ? outputs_->open(spec_.max_outputs) : nullptr;
+    void* const* columns = sink != nullptr ? sink->columns : made_.columns();
+    const std::int64_t first = sink != nullptr ? sink->count : 0;
+    std::copy_n(columns, permuted_.size(), permuted_.begin());
+    if (spec_.keyed) std::swap(permuted_[0], permuted_[1]);
+    Emit emit{};
+    emit.columns = permuted_.data();
+    emit.count = first;
+    emit.capacity = first + made_.capacity();
+    if (sink != nullptr) emit.capacity = std::min(emit.capacity, sink->capacity);
+    ++meter_.counters.kernel_calls;
+    const std::int64_t next = kernel(&call, at, count, &emit) - 1;
+    check(next, at, emit);
+    if (next == at) throw std::runtime_error(spec_.called() + "its functions make no progress");
+    if (spec_.keeps_key && from != nullptr) check_keys(*from, emit, first);
+    at = next;
+    const std::int64_t rows = emit.count - first;
+    if (rows == 0) continue;
+    const std::int64_t* due = due_of(rows, from);
+    if (sink == nullptr) {
+      hand_on({made_.columns(), 0, rows, due});
+    } else {
+      sink->count = emit.count;
+      outputs_->close(number_, number_, 0, false);
+      note(due, rows);
+    }
+  }
+}
+
+void FlowInstance::hand_on(const FlowPiece& piece) {
+  for (FlowInstance* reader : readers_) reader->take(piece);
+  for (FlowLinks& links : exchanges_) exchange(links, piece);
+  if (outputs_ != nullptr) collect(piece);
+}
+
+void FlowInstance::exchange(FlowLinks& links, const FlowPiece& piece) {
+  exchanged_ += piece.rows;
+  if (links.size() == 1 || !spec_.keyed) {
+    links.front()->append(piece, block_);
+    return;
+  }
+  const auto degree = links.size();
+  lists_.resize(degree * static_cast<std::size_t>(piece.rows));
+  counts_.assign(degree, 0);
+  const auto* keys = static_cast<const std::int64_t*>(piece.columns[1]) + piece.base;
+  for (std::int64_t i = 0; i < piece.rows; ++i) {
+    const auto to = static_cast<std::size_t>(owner_of(keys[i], degree));
+    lists_[to * static_cast<std::size_t>(piece.rows) + static_cast<std::size_t>(counts_[to]++)] =
+        static_cast<std::int32_t>(i);
+  }
+  for (std::size_t to = 0; to < degree; ++to) {
+    if (counts_[to] == 0) continue;
+    links[to]->append(piece, lists_.data() + to * static_cast<std::size_t>(piece.rows), counts_[to], block_);
+  }
+}
+
+void FlowInstance::collect(const FlowPiece& piece) {
+  for (std::int64_t at = 0; at < piece.rows;) {
+    Emit* emit = outputs_->open(1);
+    const std::int64_t rows = std::min(piece.rows - at, emit->capacity - emit->count);
+    mover_.copy(emit->columns, emit->count, piece.columns, piece.base + at, rows);
+    emit->count += rows;
+    outputs_->close(number_, number_, 0, false);
+    at += rows;
+  }
+  note(piece.due, piece.rows);
+}
+
+void FlowInstance::note(const std::int64_t* due, std::int64_t rows) noexcept {
+  Recorder& recorder = meter_.recorder;
+  if (due == nullptr) {
+    recorder.output(recorder.now(), rows);
+    return;
+  }
+  recorder.tick();
+  for (std::int64_t i = 0; i < rows;) {
+    std::int64_t end = i + 1;
+    while (end < rows && due[end] == due[i]) ++end;
+    recorder.output(due[i], end - i);
+    i = end;
+  }
+}
+
+void FlowInstance::keep(const FlowPiece& piece) {
+  const std::int64_t wanted = kept_rows_ + piece.rows;
+  if (wanted > std::numeric_limits<std::int32_t>::max()) {
+    throw std::runtime_error(spec_.called() + "a block of more than 2^31 rows cannot be sorted; give markers a shorter period");
+  }
+  if (wanted > kept_.capacity()) kept_.grow(kept_rows_, std::max(wanted, 2 * kept_.capacity()));
+  mover_.copy(kept_.columns(), kept_rows_, piece.columns, piece.base, piece.rows);
+  kept_rows_ = wanted;
+}
+
+bool FlowInstance::before(std::int32_t a, std::int32_t b) const noexcept {
+  for (std::size_t c = spec_.keyed ? 2 : 1; c < spec_.itemsizes.size(); ++c) {
+    const int order = compared(spec_.fields[c], spec_.itemsizes[c], kept_.columns()[c], a, b);
+    if (order != 0) return order < 0;
+  }
+  return false;
+}
+
+void FlowInstance::give_in_order() {
+  if (kept_rows_ == 0) return;
+  const auto* ts = static_cast<const std::int64_t*>(kept_.columns()[0]);
+  const auto* keys = spec_.keyed ? static_cast<const std::int64_t*>(kept_.columns()[1]) : nullptr;
+  order_.resize(static_cast<std::size_t>(kept_rows_));
+  for (std::int64_t i = 0; i < kept_rows_; ++i) {
+    order_[static_cast<std::size_t>(i)] = {keys != nullptr ? keys[i] : 0, ts[i], static_cast<std::int32_t>(i)};
+  }
+  std::sort(order_.begin(), order_.end(), [this](const Row& a, const Row& b) {
+    if (a.key != b.key) return a.key < b.key;
+    return a.ts != b.ts ? a.ts < b.ts : before(a.row, b.row);
+  });
+  sorted_.resize(order_.size());
+  std::transform(order_.begin(), order_.end(), sorted_.begin(), [](const Row& row) { return row.row; });
+  const std::int64_t most = made_.capacity();
+  for (std::int64_t at = 0; at < kept_rows_; at += most) {
+    const std::int64_t rows = std::min(most, kept_rows_ - at);
+    mover_.copy(made_.columns(), 0, kept_.columns(), 0, sorted_.data() + at, rows);
+    hand_on({made_.columns(), 0, rows, due_of(rows, nullptr)});
+  }
+  kept_rows_ = 0;
+}
+
+}  // namespace lab

@@ -1,0 +1,100 @@
+// A vertex on one worker: takes rows and markers, and hands on what it gives.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "dataflow/link.h"
+#include "dataflow/markers.h"
+#include "dataflow/spec.h"
+#include "run/instance_threads.h"
+#include "run/sink.h"
+#include "stages/records.h"
+
+namespace lab {
+
+// Links from one instance to those of one vertex, by worker.
+using FlowLinks = std::vector<std::unique_ptr<FlowLink>>;
+
+class FlowInstance {
+ public:
+  static constexpr std::int64_t kRows = 512;  // that are made at once, to stay in the first cache
+
+  // `worker`: its number, which of several instances is the first too. `due`: whether rows say when they were due.
+  FlowInstance(const FlowSpec& spec, const Markers& markers, WorkMeter& meter, std::int32_t worker, bool due);
+  FlowInstance(const FlowInstance&) = delete;
+  FlowInstance& operator=(const FlowInstance&) = delete;
+
+  // Set-up: where to hand on what it gives.
+  void to(FlowInstance& reader) { readers_.push_back(&reader); }
+  void to(FlowLinks links) { exchanges_.push_back(std::move(links)); }
+  // `number`: of its outputs among all, which decides among those of one time.
+  void to(std::shared_ptr<OutputPool> pool, std::int32_t number) {
+    outputs_ = std::make_unique<OutputBuffer>(std::move(pool));
+    number_ = number;
+  }
+
+  void take(const FlowPiece& piece);
+  void mark();   // the end of the block
+  void end();    // there will be no more
+  void flush();  // shows what was sent, of this one and those that it hands rows to
+
+  bool full() noexcept;  // whether one of its links is
+  std::int64_t block() const noexcept { return block_; }
+  const FlowSpec& spec() const noexcept { return spec_; }
+  const OutputBuffer* outputs() const noexcept { return outputs_.get(); }
+  const FlowLinks& links(std::size_t exchange) const noexcept { return exchanges_[exchange]; }
+  std::int64_t exchanged() const noexcept { return exchanged_; }  // rows
+  std::int64_t keys() const noexcept { return table_.keys(); }
+
+ private:
+  struct Row {  // of a block that is put in order
+    std::int64_t key, ts;
+    std::int32_t row;
+  };
+
+  // Has a kernel process [0, count), and hands on what it makes. `from`: the rows that items are; null at a marker.
+  void process(FlowKernel kernel, FlowCall& call, std::int64_t count, const FlowPiece* from);
+  void check(std::int64_t next, std::int64_t at, const Emit& emit) const;
+  void check_keys(const FlowPiece& from, const Emit& emit, std::int64_t before) const;
+  const std::int64_t* due_of(std::int64_t rows, const FlowPiece* from);
+  void hand_on(const FlowPiece& piece);
+  void exchange(FlowLinks& links, const FlowPiece& piece);
+  void collect(const FlowPiece& piece);
+  void note(const std::int64_t* due, std::int64_t rows) noexcept;
+  void keep(const FlowPiece& piece);
+  void give_in_order();
+  bool before(std::int32_t a, std::int32_t b) const noexcept;
+  std::int64_t marker_due() const noexcept;
+
+  const FlowSpec& spec_;
+  const Markers& markers_;
+  WorkMeter& meter_;
+  const std::int32_t worker_;
+  const bool due_;
+  std::vector<FlowInstance*> readers_;
+  std::vector<FlowLinks> exchanges_;
+  std::unique_ptr<OutputBuffer> outputs_;  // where what it gives is of the answer
+  std::int32_t number_ = 0;
+
+  std::int64_t block_ = 0;
+  bool ended_ = false;
+  FlowTable table_;
+  std::vector<std::uint64_t> start_;
+  RecordBuffer made_;
+  std::vector<void*> permuted_;       // columns as functions give them: the key first
+  std::vector<std::int32_t> sources_;
+  std::vector<std::int64_t> made_due_;
+  std::vector<std::int32_t> lists_;   // scratch: which rows go to each instance
+  std::vector<std::int64_t> counts_;  // and how many
+  std::int64_t exchanged_ = 0;
+
+  // kSort: the block so far.
+  const RowMover mover_;
+  RecordBuffer kept_;
+  std::int64_t kept_rows_ = 0;
+  std::vector<Row> order_;
+  std::vector<std::int32_t> sorted_;
+};
+
+}  // namespace lab

@@ -1,0 +1,120 @@
+#include "dataflow/link.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace lab {
+
+FlowLink::FlowLink(std::span<const std::int32_t> itemsizes, std::int64_t rows, bool due, Parker& producer,
+                   Parker& consumer)
+    : itemsizes_(itemsizes.begin(), itemsizes.end()),
+      mover_(itemsizes_),
+      most_(std::max(rows, kLeastRows)),
+      due_(due),
+      producer_(producer),
+      consumer_(consumer) {
+  at_ = &chunk_for_more();
+}
+
+FlowLink::Chunk& FlowLink::chunk_for_more() {
+  std::unique_ptr<Chunk> chunk;
+  if (chunks_.size() > 1) {
+    // acquire: the consumer has left the oldest chunk, and read its `next`; pairs with the store in `next`.
+    seen_left_ = left_.load(std::memory_order_seq_cst);
+    if (chunks_[1]->first <= seen_left_) {
+      chunk = std::move(chunks_.front());
+      chunks_.pop_front();
+    }
+  }
+  if (chunk == nullptr) {
+    chunk = std::make_unique<Chunk>();
+    std::vector<std::size_t> sizes(fields(), sizeof(std::int64_t));
+    sizes.insert(sizes.end(), itemsizes_.begin(), itemsizes_.end());
+    std::size_t total = 0;
+    for (const std::size_t size : sizes) total += size * kChunkRows;
+    // Zeroed, so that its pages are there; kChunkRows is a multiple of a cache line's bytes, so columns stay aligned.
+    chunk->memory.reset(new std::byte[total]());
+    std::byte* at = chunk->memory.get();
+    for (const std::size_t size : sizes) {
+      chunk->columns.push_back(at);
+      at += size * kChunkRows;
+    }
+  }
+  chunk->first = appended_;
+  chunk->next = nullptr;
+  if (!chunks_.empty()) chunks_.back()->next = chunk.get();
+  chunks_.push_back(std::move(chunk));
+  return *chunks_.back();
+}
+
+void FlowLink::append(const FlowPiece& piece, const std::int32_t* list, std::int64_t rows, std::int64_t block) {
+  for (std::int64_t done = 0; done < rows;) {
+    Chunk* chunk = chunks_.back().get();
+    if (appended_ - chunk->first == kChunkRows) chunk = &chunk_for_more();
+    const std::int64_t to = appended_ - chunk->first;
+    const std::int64_t count = std::min(rows - done, kChunkRows - to);
+    void* const* target = chunk->columns.data();
+    std::fill_n(static_cast<std::int64_t*>(target[0]) + to, count, block);
+    void* const* columns = target + fields();
+    if (list == nullptr) {
+      if (due_) std::copy_n(piece.due + done, count, static_cast<std::int64_t*>(target[1]) + to);
+      mover_.copy(columns, to, piece.columns, piece.base + done, count);
+    } else {
+      auto* due = static_cast<std::int64_t*>(target[1]) + to;
+      for (std::int64_t i = 0; due_ && i < count; ++i) due[i] = piece.due[list[done + i]];
+      mover_.copy(columns, to, piece.columns, piece.base, list + done, count);
+    }
+    appended_ += count;
+    done += count;
+  }
+}
+
+void FlowLink::flush(std::int64_t promise) noexcept {
+  if (shown_ == appended_ && said_ == promise) return;
+  // release: publishes the rows, and chunks' `next`; pairs with the loads in `next`. seq_cst, with the notify behind
+  // them: a consumer that is about to sleep sees them, or is seen asleep. Rows go first: who sees a promise sees all
+  // rows before it.
+  if (shown_ != appended_) published_.store(shown_ = appended_, std::memory_order_seq_cst);
+  if (said_ != promise) promise_.store(said_ = promise, std::memory_order_seq_cst);
+  consumer_.notify();
+}
+
+bool FlowLink::full() noexcept {
+  if (appended_ - seen_left_ <= most_) return false;
+  // seq_cst: a producer that goes to sleep because of it is seen asleep, or sees the store in `next`.
+  seen_left_ = left_.load(std::memory_order_seq_cst);
+  return appended_ - seen_left_ > most_;
+}
+
+FlowPiece FlowLink::next(std::int64_t block, std::int64_t most) noexcept {
+  if (row_ == end_) {
+    // seq_cst: pairs with the stores in `flush`, in the opposite order.
+    promised_ = promise_.load(std::memory_order_seq_cst);
+    end_ = published_.load(std::memory_order_seq_cst);
+    if (row_ == end_) return {};
+  }
+  if (row_ - at_->first == kChunkRows) {
+    at_ = at_->next;
+    // release: `next` was read, and so were the rows before; pairs with the load in `chunk_for_more`. seq_cst, with the
+    // notify behind it, for a producer that found the link full.
+    left_.store(at_->first, std::memory_order_seq_cst);
+    producer_.notify();
+  }
+  const std::int64_t base = row_ - at_->first;
+  const std::int64_t rows = std::min({end_ - row_, kChunkRows - base, most});
+  const std::int64_t* blocks = static_cast<const std::int64_t*>(at_->columns[0]) + base;
+  std::int64_t count = rows;
+  if (blocks[rows - 1] != block) count = std::upper_bound(blocks, blocks + rows, block) - blocks;
+  if (count == 0) return {};
+  row_ += count;
+  FlowPiece piece;
+  piece.columns = at_->columns.data() + fields();
+  piece.base = base;
+  piece.rows = count;
+  if (due_) piece.due = static_cast<const std::int64_t*>(at_->columns[1]) + base;
+  return piece;
+}
+
+bool FlowLink::passed(std::int64_t block) const noexcept { return row_ != end_ || promised_ > block; }
+
+}  // namespace lab

@@ -1,0 +1,110 @@
+#include "dataflow/readers.h"
+
+#include <algorithm>
+
+namespace lab {
+
+bool FlowLinkReader::turn() {
+  if (over()) return false;
+  std::int64_t rows = 0;
+  std::int64_t markers = 0;
+  while (rows < kMostRows && markers < kMostMarkers) {
+    bool passed = true;
+    std::int64_t taken = 0;
+    for (FlowLink* link : links_) {
+      const FlowPiece piece = link->next(into_.block(), kMostRows);
+      if (piece.rows != 0) into_.take(piece);
+      taken += piece.rows;
+      passed = passed && piece.rows == 0 && link->passed(into_.block());
+    }
+    rows += taken;
+    if (taken != 0) continue;
+    if (!passed) break;
+    if (last_block()) {
+      // Beyond the last block there is only the end.
+      if (std::all_of(links_.begin(), links_.end(), [](FlowLink* link) { return link->ended(); })) finish();
+      return true;
+    }
+    into_.mark();
+    ++markers;
+  }
+  return rows != 0 || markers != 0;
+}
+
+void FlowStreamReader::add(const StreamView& view, std::int64_t batch, Feed* feed) {
+  lanes_.push_back({&view, Replay(view, batch, feed)});
+}
+
+void FlowStreamReader::take(Lane& lane, std::int64_t rows) {
+  FlowPiece piece;
+  piece.columns = lane.view->columns.data();
+  piece.base = lane.block.begin;
+  piece.rows = rows;
+  if (due_) {
+    dues_.resize(static_cast<std::size_t>(rows));
+    for (std::int64_t i = 0; i < rows; ++i) {
+      dues_[static_cast<std::size_t>(i)] =
+          meter_.recorder.start() + lane.view->due[static_cast<std::size_t>(piece.base + i)];
+    }
+    piece.due = dues_.data();
+  }
+  into_.take(piece);
+  lane.block.begin += rows;
+  rows_ += rows;
+  meter_.recorder.consumed(static_cast<double>(rows));
+}
+
+// Takes the rows of the lane's block whose time is below `end_ts`. Returns whether there were some, or that passed it.
+bool FlowStreamReader::read(Lane& lane, std::int64_t end_ts) {
+  if (!lane.has) {
+    if (lane.ended || !lane.replay.next(lane.block)) return false;
+    lane.has = true;
+    meter_.recorder.tick();
+    if (lane.replay.at_full_speed()) meter_.recorder.emitted(lane.block.end - lane.block.begin);
+  }
+  const Block& block = lane.block;
+  const auto ts = lane.view->ts;
+  std::int64_t end = block.end;
+  if (block.begin != end && ts[static_cast<std::size_t>(end) - 1] >= end_ts) {
+    const auto from = ts.begin() + block.begin;
+    end = block.begin + (std::lower_bound(from, ts.begin() + end, end_ts) - from);
+  }
+  const bool any = end != block.begin;
+  if (any) take(lane, end - block.begin);
+  if (lane.block.begin != lane.block.end) {
+    lane.passed = true;
+    return any;
+  }
+  lane.has = false;
+  lane.ended = block.bound_ts == kEndOfTime;
+  lane.passed = lane.ended || block.bound_ts >= end_ts;
+  return true;
+}
+
+bool FlowStreamReader::turn() {
+  if (over()) return false;
+  bool any = false;
+  for (std::int64_t markers = 0; markers < kMostMarkers; ++markers) {
+    const std::int64_t end_ts = markers_.end_of(into_.block());
+    bool passed = true;
+    for (Lane& lane : lanes_) {
+      if (!lane.passed && read(lane, end_ts)) any = true;
+      passed = passed && lane.passed;
+    }
+    if (!passed) return any;
+    if (last_block()) {
+      finish();
+      return true;
+    }
+    into_.mark();
+    any = true;
+    const std::int64_t next_ts = markers_.end_of(into_.block());
+    for (Lane& lane : lanes_) {
+      // What is at hand is of a later block, or may be of the one that begins now.
+      lane.passed = lane.ended || (!lane.has && lane.block.bound_ts >= next_ts);
+    }
+  }
+  return true;
+}
+
+}  // namespace lab

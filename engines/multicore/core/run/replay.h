@@ -1,0 +1,56 @@
+// The blocks of a stream for the one thread that reads it: cut from its columns at full speed, else as a generator hands
+// them over.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "run/feed.h"
+#include "run/source.h"
+
+namespace lab {
+
+class Replay {
+ public:
+  // `feed`: of a generator; null: at full speed, in blocks of `batch`. Both outlive this.
+  Replay(const StreamView& view, std::int64_t batch, Feed* feed)
+      : view_(&view),
+        batch_(std::min(batch, std::max<std::int64_t>(1, view.size()))),  // so that a sum with it fits
+        feed_(feed) {}
+
+  bool at_full_speed() const noexcept { return feed_ == nullptr; }
+
+  // The next block, whose bound is kEndOfTime when it is the last; not after that. False: there is none now.
+  bool next(Block& block) {
+    if (feed_ != nullptr) {
+      const Block* given = feed_->block();
+      if (given == nullptr) return false;
+      block = *given;
+      feed_->pass();
+      return true;
+    }
+    const std::int64_t n = view_->size();
+    block.begin = next_;
+    block.end = n - next_ < batch_ ? n : next_ + batch_;
+    next_ = block.end;
+    block.bound_ts = kEndOfTime;
+    if (block.end == n) return true;
+    block.bound_ts = view_->ts[static_cast<std::size_t>(block.end) - 1];
+    // A heartbeat between this block and the next row says more than the block's last timestamp does.
+    const std::int64_t following = view_->ts[static_cast<std::size_t>(block.end)];
+    while (heartbeat_ < view_->heartbeats.size() && view_->heartbeats[heartbeat_] < following) {
+      block.bound_ts = std::max(block.bound_ts, std::min(view_->heartbeats[heartbeat_] + 1, kEndOfTime - 1));
+      ++heartbeat_;
+    }
+    return true;
+  }
+
+ private:
+  const StreamView* view_;
+  std::int64_t batch_;
+  Feed* feed_;
+  std::int64_t next_ = 0;      // at full speed: first row not handed over
+  std::size_t heartbeat_ = 0;  // likewise
+};
+
+}  // namespace lab

@@ -1,0 +1,1 @@
+"""Family dataflow: typed dataflow graphs, whose instances take blocks between markers."""

@@ -1,0 +1,20 @@
+"""Variant `dataflow`."""
+
+from engines.multicore.dataflow.options import DataflowOptions
+from engines.multicore.dataflow.run import DataflowRun
+from engines.multicore.run.family import Family, properties
+from workloads.model import Dataflow
+
+DATAFLOW = Family(
+    name="dataflow",
+    summary="each worker has an instance of each operator; aligned by markers; dataflow graphs",
+    models=(Dataflow,),
+    run=DataflowRun,
+    own=DataflowOptions,
+    properties=properties(
+        "operators do not mention their instances",
+        "the engine splits and merges what they read, by its type",
+        "the engine aligns instances on markers; operators see one stream",
+    ),
+)
+"""Runs typed dataflow graphs: docs/decisions/0020-dataflow.md."""

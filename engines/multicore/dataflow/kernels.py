@@ -1,0 +1,267 @@
+"""Compiles the operators of a typed dataflow graph to the kernels of core/dataflow/kernel.h.
+
+A value is a named tuple of scalars, made anew for each row from the columns, so that it dissolves
+into registers once the user's function is inlined. State and aggregate of a key lie behind each
+other in the entry of its table.
+"""
+
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from engines.multicore.dataflow import kernel_sources as sources
+from engines.multicore.dataflow.placement import FINAL, PARTIAL, Placed
+from engines.multicore.kernels import emitter, memory
+from engines.multicore.kernels.compile import compile_kernel
+from engines.multicore.oplus import window_tables
+from engines.multicore.oplus.keyset import mix_key
+from engines.multicore.stages.kernels import count_of, refuse, store_int32
+from workloads.model.dataflow import OpKeyedOrdered, OpKeyedUnordered, OpStateless, TraceType
+
+_P, _I = types.voidptr, types.int64
+_KERNEL = _I(_P, _I, _I, _P)
+_START = _I(_P, _I)
+
+HEAD_BYTES = 16
+"""Of an entry of a table of keys; `FlowTable` of core/dataflow/spec.h."""
+
+Functions = dict[str, tuple[str, Callable[..., Any]]]
+"""Roles and functions, by the name that a kernel's source calls them."""
+
+_Marker = namedtuple("_Marker", ("ts",))
+
+
+class VertexKernels:
+    """The compiled functions of one vertex. Compiles on first use; keeps the code alive.
+
+    Args:
+        placed: the vertex.
+        bounds: whether its functions check the indices of arrays.
+    """
+
+    def __init__(self, placed: Placed, *, bounds: bool = False) -> None:
+        self._placed = placed
+        self._bounds = bounds
+        self._kept: dict[str, Any] = {}
+        operator = placed.operator
+        self._state: np.dtype[np.void] | None = None
+        self._aggregate: np.dtype[np.void] | None = None
+        if isinstance(operator, OpKeyedOrdered):
+            self._state = operator.state
+        elif isinstance(operator, OpKeyedUnordered):
+            self._aggregate = operator.aggregate
+            self._state = None if placed.kind == PARTIAL else operator.state
+        # Of a partial sum what is read is what the operator reads.
+        reads = operator.reads if operator is not None and placed.kind == PARTIAL else placed.reads
+        self._reads: TraceType = reads
+        self._value = namedtuple("_value", reads.fields)  # type: ignore[misc]
+
+    @property
+    def start_bytes(self) -> int:
+        """Bytes of the state that a key begins with."""
+        return 0 if self._state is None else self._state.itemsize
+
+    @property
+    def entry_bytes(self) -> int:
+        """Bytes that are kept for a key."""
+        return self._aggregate_at + (0 if self._aggregate is None else self._aggregate.itemsize)
+
+    @property
+    def _aggregate_at(self) -> int:
+        return -(-self.start_bytes // 8) * 8
+
+    def items(self) -> int:
+        """Return the address of the kernel for items; 0: rows are passed on as they are.
+
+        Raises:
+            EngineError: a function of the operator does not compile.
+        """
+        operator = self._placed.operator
+        if operator is None:
+            return 0
+        if isinstance(operator, OpStateless):
+            functions: Functions = {"on_item": ("on_item", operator.on_item)}
+            return self._compiled("items", functions, self._loop(sources.STATELESS), _KERNEL)
+        if isinstance(operator, OpKeyedOrdered):
+            functions = {"on_item": ("on_item", operator.on_item)}
+            return self._compiled("items", functions, self._loop(sources.ORDERED), _KERNEL)
+        functions = {"combine": ("combine", operator.combine)}
+        add_identity(functions, operator)
+        on_item = ""
+        if self._placed.form == FINAL:
+            names = operator.aggregate.names or ()
+            taken = "\n".join(f"        taken.{name} = value.sum_{name}" for name in names)
+        else:
+            functions["take"] = ("take", operator.take)
+            taken = "        take(taken, key, value)"
+            if operator.on_item is not None:
+                functions["on_item"] = ("on_item", operator.on_item)
+                on_item = "        on_item(state, key, value, out)"
+        body = sources.UNORDERED.format(
+            state=self._state_source(), taken=taken, on_item=on_item, first=self._first_source()
+        )
+        return self._compiled("items", functions, self._loop(body), _KERNEL)
+
+    def marks(self) -> int:
+        """Return the address of the kernel for markers; 0: there is nothing to do.
+
+        Raises:
+            EngineError: see `items`.
+        """
+        placed, operator = self._placed, self._placed.operator
+        functions: Functions = {}
+        if isinstance(operator, OpStateless):
+            if operator.on_marker is None or not placed.marks:
+                return 0
+            functions["on_marker"] = ("on_marker", operator.on_marker)
+            body = "        on_marker(m, out)"
+        elif isinstance(operator, OpKeyedOrdered):
+            if operator.on_marker is None:
+                return 0
+            functions["on_marker"] = ("on_marker", operator.on_marker)
+            body = sources.ENTRY + self._state_source() + "        on_marker(state, key, m, out)"
+        elif isinstance(operator, OpKeyedUnordered):
+            body = sources.ENTRY + sources.AGGREGATE
+            if placed.kind == PARTIAL:
+                parts = [f"aggregate.{name}" for name in operator.aggregate.names or ()]
+                key = [] if placed.gives.key is None else ["key"]
+                body += f"        out.emit({', '.join((*key, 'm.ts', *parts))})"
+            else:
+                functions["update_state"] = ("update_state", operator.update_state)
+                add_identity(functions, operator)
+                body += self._state_source() + sources.PASS_BLOCK.format(
+                    identity="identity(aggregate)" if "identity" in functions else "pass"
+                )
+                if operator.on_marker is not None:
+                    functions["on_marker"] = ("on_marker", operator.on_marker)
+                    body += "        on_marker(state, key, m, out)"
+        else:
+            return 0
+        source = sources.MARKS.format(body=body, max_outputs=self._max_outputs)
+        return self._compiled("marks", functions, source, _KERNEL)
+
+    def start(self) -> int:
+        """Return the address of the kernel for the state that a key begins with; 0: zeroed.
+
+        Raises:
+            EngineError: see `items`.
+        """
+        operator = self._placed.operator
+        if self._state is None or isinstance(operator, OpStateless) or operator is None:
+            return 0
+        functions: Functions = {}
+        first = passed = "pass"
+        if operator.initial_state is not None:
+            functions["initial_state"] = ("initial_state", operator.initial_state)
+            first = "initial_state(state)"
+        if isinstance(operator, OpKeyedUnordered):
+            functions["update_state"] = ("update_state", operator.update_state)
+            add_identity(functions, operator)
+            identity = "identity(nothing)" if "identity" in functions else "pass"
+            passed = sources.EMPTY_BLOCK.format(identity=identity)
+        if not functions:
+            return 0
+        source = sources.START.format(first=first, passed=passed)
+        return self._compiled("start", functions, source, _START)
+
+    @property
+    def _max_outputs(self) -> int:
+        operator = self._placed.operator
+        return 1 if operator is None or self._placed.kind == PARTIAL else operator.max_outputs
+
+    def _state_source(self) -> str:
+        return "" if self._state is None else sources.STATE
+
+    def _first_source(self) -> str:
+        """Return what is done with the entry of a key that is seen first."""
+        lines = []
+        if self._state is not None:
+            lines.append(
+                "copy_record(record_at(offset(entry, HEAD), STATE), record_at(start, STATE))"
+            )
+        operator = self._placed.operator
+        if isinstance(operator, OpKeyedUnordered) and operator.identity is not None:
+            lines.append("identity(record_at(offset(entry, AGGREGATE_AT), AGGREGATE))")
+        return "\n".join(f"            {line}" for line in lines) or "            pass"
+
+    def _loop(self, body: str) -> str:
+        """Return the source of a kernel that does something for each item."""
+        fields = self._reads.fields
+        keyed = self._reads.key is not None
+        at = {name: number + (keyed and number > 0) for number, name in enumerate(fields)}
+        pointers = [
+            f"    column_{name} = pointer_at(columns, {place})" for name, place in at.items()
+        ]
+        if keyed:
+            pointers.append("    column_of_keys = pointer_at(columns, 1)")
+        values = [f"load(column_{name}, row, TYPE_{name})" for name in fields]
+        if "{first}" in body:
+            body = body.format(first=self._first_source(), state=self._state_source())
+        one = self._max_outputs == 1
+        return sources.ITEMS.format(
+            pointers="\n".join(pointers),
+            key="load(column_of_keys, row, int64)" if keyed else "int64(0)",
+            value=f"Value({', '.join(values)})",
+            before="store_int32(sources, first - base_count, i)" if one else "pass",
+            after="pass" if one else sources.NOTE_SOURCES,
+            body=body,
+            max_outputs=self._max_outputs,
+        )
+
+    def _compiled(self, role: str, functions: Functions, source: str, signature: Any) -> int:
+        if role not in self._kept:
+            reads, gives = self._reads, self._placed.gives
+            names: dict[str, Any] = {
+                "Value": self._value,
+                "Marker": _Marker,
+                "OUTPUT": emitter.emitter_type(_as_emitted(gives)),
+                **{f"TYPE_{name}": reads.value[name].type for name in reads.fields},
+                "mix_key": mix_key,
+                "call_make": call_make,
+                "count_of": count_of,
+                "refuse": refuse,
+                "store_int32": store_int32,
+                "find_entry": window_tables.find_entry,
+                "HEAD": HEAD_BYTES,
+                "AGGREGATE_AT": HEAD_BYTES + self._aggregate_at,
+                "STRIDE": HEAD_BYTES + -(-self.entry_bytes // 8) * 8,
+                "ENTRIES": window_tables.ENTRIES,
+            }
+            if self._state is not None:
+                names["STATE"] = memory.record_type(self._state)
+            if self._aggregate is not None:
+                names["AGGREGATE"] = memory.record_type(self._aggregate)
+            where = f"operator {self._placed.name}"
+            self._kept[role] = compile_kernel(
+                where, functions, source, signature, names, bounds=self._bounds
+            )
+        return int(self._kept[role].address)
+
+
+def add_identity(functions: Functions, operator: OpKeyedUnordered) -> None:
+    """Add the function that makes the neutral aggregate, where there is one."""
+    if operator.identity is not None:
+        functions["identity"] = ("identity", operator.identity)
+
+
+def _as_emitted(of: TraceType) -> np.dtype[np.void]:
+    """Return the fields of a pair in the order in which `out.emit` takes them."""
+    key = [] if of.key is None else [(of.key, np.dtype(np.int64))]
+    return np.dtype([*key, *((name, of.value[name]) for name in of.fields)])
+
+
+@intrinsic
+def call_make(typingctx: Any, function: Any, table: Any, key: Any) -> Any:
+    """`call_make(function, table, key)`: call a C `MakeEntry`."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        byte = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(byte, [byte, ir.IntType(64)])
+        return builder.call(builder.bitcast(args[0], kind.as_pointer()), list(args[1:]))
+
+    return types.voidptr(_P, _P, _I), codegen

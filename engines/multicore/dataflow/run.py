@@ -1,0 +1,188 @@
+"""Runs typed dataflow graphs on the native core: docs/decisions/0020-dataflow.md."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from engines.errors import UnsupportedError
+from engines.multicore import _core
+from engines.multicore.dataflow.kernels import VertexKernels
+from engines.multicore.dataflow.options import DataflowOptions
+from engines.multicore.dataflow.placement import SORT, Placed, place
+from engines.multicore.run.core_run import CoreRun, set_up
+from engines.multicore.run.settings import RunSettings, itemsizes
+from engines.multicore.stages.columns import columns_of
+from engines.protocol import Measured, OfferedLoad
+from workloads.model import Dataflow, Input, ListColumn
+from workloads.model.dataflow.run import MOST_MARKERS, first_marker
+
+_FIELDS = {"i": "signed", "u": "unsigned", "b": "unsigned", "f": "float"}
+"""How the core compares fields, by their NumPy kind."""
+
+
+class DataflowRun(CoreRun):
+    """One run of a typed dataflow graph.
+
+    Args:
+        flow: what to compute.
+        data: on which input.
+        settings: how the run goes; a worker without a stream or a key has nothing to do.
+        options: see `DataflowOptions`.
+
+    Raises:
+        UnsupportedError: the core cannot run this graph on this input.
+        EngineError: a function does not compile, or an option is out of range.
+    """
+
+    SERVICE_KNOWN = False
+
+    def __init__(
+        self,
+        flow: Dataflow,
+        data: Input,
+        settings: RunSettings,
+        options: DataflowOptions | None = None,
+    ) -> None:
+        super().__init__(flow.output, settings)
+        options = options or DataflowOptions()
+        reason = refused(flow, data)
+        if reason is not None:
+            raise UnsupportedError(reason)
+        kinds = [
+            sum(stream.kinds == (k,) for stream in data.streams) for k in range(len(flow.kinds))
+        ]
+        self._placed, answers = place(flow, kinds, settings.workers, options.combine)
+        self._kernels = [VertexKernels(placed, bounds=settings.bounds) for placed in self._placed]
+        first, count = _markers(flow, data)
+        with set_up():
+            self._core = _core.DataflowRun(
+                settings.for_core(flow.output),
+                first=first,
+                period=flow.markers,
+                count=count,
+                due=_due(settings.load, data, first, flow.markers, count),
+                link_rows=options.link_rows,
+            )
+            for index, (placed, kernels) in enumerate(
+                zip(self._placed, self._kernels, strict=True)
+            ):
+                self._add_vertex(placed, kernels, gives=index in answers)
+            for index, stream in enumerate(data.streams):
+                vertex = next(
+                    i for i, p in enumerate(self._placed) if p.kind_index == stream.kinds[0]
+                )
+                value = self._placed[vertex].gives.value
+                fields = np.dtype([(name, value[name]) for name in (value.names or ())[1:]])
+                columns = columns_of(stream, fields)
+                self._add_stream(index, stream, columns, vertex)
+            self._core.start()
+
+    def run(self) -> Measured:
+        """Process the whole input.
+
+        Raises:
+            EngineCrashError: an operator failed; the message says which and how.
+        """
+        self._run_core()
+        words = " -> ".join(placed.in_words() for placed in self._placed)
+        return self._measured(f"{words}; {self._settings.workers} workers", self._counted())
+
+    def _add_vertex(self, placed: Placed, kernels: VertexKernels, *, gives: bool) -> None:
+        row = placed.gives.row
+        fields = (
+            [_FIELDS[row[name].kind] for name in row.names or ()] if placed.kind == SORT else []
+        )
+        operator = placed.operator
+        self._core.add_vertex(
+            name=placed.name,
+            kind=placed.kind,
+            route=placed.route,
+            inputs=placed.inputs,
+            degree=placed.degree,
+            items=kernels.items(),
+            marks=kernels.marks(),
+            start=kernels.start(),
+            start_bytes=kernels.start_bytes,
+            entry_bytes=kernels.entry_bytes,
+            max_outputs=1 if operator is None else operator.max_outputs,
+            keeps_key=placed.keeps and operator is not None and placed.gives.key is not None,
+            gives=gives,
+            keyed=placed.gives.key is not None,
+            itemsizes=itemsizes(row),
+            fields=fields,
+        )
+
+
+def refused(flow: Dataflow, data: Input) -> str | None:
+    """Return why the core cannot run a graph on an input, or None."""
+    for vertex in flow.vertices:
+        for name in vertex.type.fields:
+            dtype = vertex.type.value[name]
+            if dtype.subdtype is not None or dtype.kind not in _FIELDS:
+                return (
+                    f"{vertex.name} gives {name}, which is {dtype}; the core takes single numbers"
+                )
+    for stream in data.streams:
+        if len(stream.kinds) != 1:
+            return (
+                f"stream {stream.name} has several kinds; a dataflow's source reads streams of one"
+            )
+        for name in flow.event.names or ():
+            if isinstance(stream.payload.get(name), ListColumn):
+                return f"stream {stream.name}: column {name} holds lists, the graph reads one"
+    _, count = _markers(flow, data)
+    if count > MOST_MARKERS:
+        return (
+            f"the input has {count:,} markers, one every {flow.markers}: give them a longer period"
+        )
+    return None
+
+
+def _markers(flow: Dataflow, data: Input) -> tuple[int, int]:
+    """Return the time of the first marker of an input, and how many there are."""
+    times = [stream.ts for stream in data.streams if len(stream)]
+    if not times:
+        return 0, 0
+    first = first_marker(min(int(ts[0]) for ts in times), flow.markers)
+    last = max(int(ts[-1]) for ts in times)
+    if data.until_ts is not None:
+        last = max(last, data.until_ts - 1)
+    return first, max(0, (last - first) // flow.markers + 1)
+
+
+def _due(
+    load: OfferedLoad | None, data: Input, first: int, period: int, count: int
+) -> npt.NDArray[np.int64] | None:
+    """Return when each marker is known: when the last of the streams is past it."""
+    if load is None:
+        return None
+    due = np.zeros(count, dtype=np.int64)
+    if first + (count - 1) * period > np.iinfo(np.int64).max:
+        return due
+    times = first + period * np.arange(count, dtype=np.int64)
+    for index, stream in enumerate(data.streams):
+        told = load.due_ns[index]
+        known = _first_at(stream.ts, told, times, past=_last(told, load.heartbeat_due_ns[index]))
+        # A heartbeat h promises that later events have a time above it.
+        beats = _first_at(
+            load.heartbeat_ts[index] + 1, load.heartbeat_due_ns[index], times, past=None
+        )
+        np.maximum(due, np.minimum(known, beats), out=due)
+    return due
+
+
+def _first_at(
+    at: npt.NDArray[np.int64],
+    due: npt.NDArray[np.int64],
+    times: npt.NDArray[np.int64],
+    *,
+    past: int | None,
+) -> npt.NDArray[np.int64]:
+    """Return when the first of some moments at or after each time is due; `past`: when none is."""
+    beyond = np.iinfo(np.int64).max if past is None else past
+    return np.append(due, beyond)[np.searchsorted(at, times)]
+
+
+def _last(*due: Sequence[int] | npt.NDArray[np.int64]) -> int:
+    return max((int(one[-1]) for one in due if len(one)), default=0)
