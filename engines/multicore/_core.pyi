@@ -171,7 +171,7 @@ class JoinsRun(Run):
 MOST_LINK_ROWS: int = 16777216
 
 class DataflowRun(Run):
-    def __init__(self, settings: RunSettings, *, first: int, period: int, count: int, due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, link_rows: int) -> None:
+    def __init__(self, settings: RunSettings, *, first: int, period: int, count: int, due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, aligned: bool, link_rows: int) -> None:
         """
         Markers are at first, first + period, ...; `due`: of each, in ns after the start, under a load.
         """

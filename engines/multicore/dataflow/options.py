@@ -7,8 +7,10 @@ from typing import ClassVar
 from engines.multicore import _core
 from engines.multicore.run.settings import OwnOptions, wrong_name
 
-AUTO, ALWAYS, NEVER = "auto", "always", "never"
-COMBINES = [AUTO, ALWAYS, NEVER]
+ALWAYS, NEVER = "always", "never"
+COMBINES = [ALWAYS, NEVER]
+TYPED, NONE = "typed", "none"
+SOUNDNESSES = [TYPED, NONE]
 LINK_ROWS = 1 << 14
 
 
@@ -18,18 +20,28 @@ class DataflowOptions(OwnOptions):
 
     Attributes:
         combine: whether an instance adds up a block's items of a key before it sends them to the
-            instance that has the key's state: `always` where the graph allows it, or `never`;
-            `auto`: always.
+            instance that has the key's state: `always` where the graph allows it, or `never`.
+        soundness: `typed`, or `none`: in parallel as a system without types would run the graph,
+            whose answer is another with more than one worker. SORT is left out, stateless operators
+            get items in turn, links are read as they are found, and a marker counts where it comes
+            first. It is there to be seen, and is never a number.
         link_rows: unread rows of a link from which on its producer takes none from its streams.
     """
 
-    KINDS: ClassVar[Mapping[str, type[object]]] = {"combine": str, "link_rows": int}
+    KINDS: ClassVar[Mapping[str, type[object]]] = {
+        "combine": str,
+        "soundness": str,
+        "link_rows": int,
+    }
 
-    combine: str = AUTO
+    combine: str = ALWAYS
+    soundness: str = TYPED
     link_rows: int = LINK_ROWS
 
     def wrong(self) -> str | None:
         """Return what is wrong with the values, or None."""
         if not 1 <= self.link_rows <= _core.MOST_LINK_ROWS:
             return f"link_rows must be between 1 and {_core.MOST_LINK_ROWS}, got {self.link_rows}"
-        return wrong_name("combine", COMBINES, self.combine)
+        return wrong_name("combine", COMBINES, self.combine) or wrong_name(
+            "soundness", SOUNDNESSES, self.soundness
+        )

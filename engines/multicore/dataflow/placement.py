@@ -2,10 +2,11 @@
 
 Source: Data-Trace Types, Theorem 4.3, Corollary 4.4 and section 5. A stateless vertex follows the
 one that it reads, instance by instance (MRG >> f is f || ... || f >> MRG; of several inputs it gets
-a copy behind each). A keyed one, and SORT, has the keys of a hash (HASH), which is left out where
-its input is dealt by the same keys already. An unordered aggregate is split in two where its items
-come from several instances: one adds up what its own instance has seen of a block, the other what
-they have sent; `combine` is associative and commutative.
+a copy behind each), unless it asks for another degree: then items are dealt in turn (RR). A keyed
+one, and SORT, has the keys of a hash (HASH), which is left out where its input is dealt by the same
+keys already. An unordered aggregate is split in two where its items come from several instances:
+one adds up what its own instance has seen of a block, the other what they have sent; `combine` is
+associative and commutative.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engines.multicore.dataflow.options import NEVER
+from engines.multicore.dataflow.options import NEVER, NONE, DataflowOptions
 from workloads.model.dataflow import (
     Dataflow,
     FlowOperator,
@@ -25,7 +26,7 @@ from workloads.model.dataflow import (
 )
 
 SOURCE, STATELESS, KEYED, PARTIAL, SORT = "source", "stateless", "keyed", "partial", "sort"
-FORWARD, EXCHANGE = "forward", "exchange"
+FORWARD, HASH, DEAL = "forward", "hash", "deal"
 WHOLE, FINAL = "whole", "final"
 
 
@@ -39,7 +40,7 @@ class Placed:
         form: of a keyed one, WHOLE, or FINAL where it reads what a PARTIAL one adds up.
         operator: its functions; None: a source, or SORT.
         reads, gives: the types of its rows; those of a PARTIAL's are aggregates.
-        route: how they come to it, FORWARD or EXCHANGE.
+        route: how they come to it, FORWARD, HASH or DEAL.
         inputs: what it reads, as indices of such vertices.
         degree: how many instances it has.
         marks: whether its `on_marker` is called; of a stateless one's copies that of one.
@@ -63,12 +64,12 @@ class Placed:
     def in_words(self) -> str:
         """Return it in words."""
         what = {PARTIAL: "adds up blocks", SORT: "sorts blocks"}.get(self.kind, "")
-        how = "" if self.route == FORWARD else "by hash "
+        how = {FORWARD: "", HASH: "by hash ", DEAL: "in turn "}[self.route]
         return f"{how}{self.name} x {self.degree}" + (f" ({what})" if what else "")
 
 
 def place(
-    flow: Dataflow, streams: Sequence[int], workers: int, combine: str
+    flow: Dataflow, streams: Sequence[int], workers: int, options: DataflowOptions
 ) -> tuple[tuple[Placed, ...], tuple[int, ...]]:
     """Return the vertices that the core runs, and which of them give the answer; the last does.
 
@@ -76,9 +77,9 @@ def place(
         flow: the graph.
         streams: how many there are of each kind.
         workers: threads.
-        combine: see `DataflowOptions`.
+        options: `combine` and `soundness`.
     """
-    placing = _Placing(workers, combine)
+    placing = _Placing(workers, options)
     at: list[tuple[int, ...]] = []
     for vertex in flow.vertices:
         if vertex.is_source:
@@ -90,9 +91,10 @@ def place(
 
 
 class _Placing:
-    def __init__(self, workers: int, combine: str) -> None:
+    def __init__(self, workers: int, options: DataflowOptions) -> None:
         self._workers = workers
-        self._combine = combine
+        self._typed = options.soundness != NONE
+        self._combine = self._typed and options.combine != NEVER
         self.placed: list[Placed] = []
 
     def source(self, vertex: Vertex, kind: int, streams: Sequence[int]) -> tuple[int, ...]:
@@ -110,20 +112,9 @@ class _Placing:
     def vertex(self, vertex: Vertex, inputs: tuple[int, ...]) -> tuple[int, ...]:
         operator = vertex.operator
         if isinstance(operator, OpStateless):
-            copies: list[int] = []
-            for number, index in enumerate(inputs):
-                made = Placed(
-                    name=vertex.name,
-                    kind=STATELESS,
-                    operator=operator,
-                    reads=operator.reads,
-                    gives=operator.gives,
-                    inputs=(index,),
-                    degree=self.placed[index].degree,
-                    marks=number == 0,
-                )
-                copies += self._add(made)
-            return tuple(copies)
+            return self._stateless(vertex, operator, inputs)
+        if operator is None and not self._typed:
+            return inputs
         reads = vertex.type if operator is None else operator.reads
         made = Placed(
             name=vertex.name,
@@ -151,7 +142,29 @@ class _Placing:
                 )
                 partials += self._add(partial)
             made = replace(made, form=FINAL, reads=sums, inputs=tuple(partials))
-        return self._add(replace(made, route=EXCHANGE))
+        return self._add(replace(made, route=HASH))
+
+    def _stateless(
+        self, vertex: Vertex, operator: OpStateless, inputs: tuple[int, ...]
+    ) -> tuple[int, ...]:
+        copies: list[int] = []
+        for number, index in enumerate(inputs):
+            before = self.placed[index].degree
+            wanted = vertex.degree if self._typed else vertex.degree or self._workers
+            degree = before if wanted is None else min(wanted, self._workers)
+            made = Placed(
+                name=vertex.name if number == 0 else f"{vertex.name} ({number + 1})",
+                kind=STATELESS,
+                operator=operator,
+                reads=operator.reads,
+                gives=operator.gives,
+                route=FORWARD if degree == before else DEAL,
+                inputs=(index,),
+                degree=degree,
+                marks=number == 0,
+            )
+            copies += self._add(made)
+        return tuple(copies)
 
     def _degree(self, vertex: Vertex, reads: TraceType) -> int:
         if reads.key is None:
@@ -166,7 +179,7 @@ class _Placing:
         return before.degree == made.degree and (made.degree == 1 or before.keeps)
 
     def _adds_up(self, operator: OpKeyedUnordered, made: Placed) -> bool:
-        if self._combine == NEVER or operator.on_item is not None:
+        if not self._combine or operator.on_item is not None:
             return False
         dtype = operator.aggregate
         return all(dtype[name].subdtype is None for name in dtype.names or ())

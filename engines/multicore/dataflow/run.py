@@ -8,7 +8,7 @@ import numpy.typing as npt
 from engines.errors import UnsupportedError
 from engines.multicore import _core
 from engines.multicore.dataflow.kernels import VertexKernels
-from engines.multicore.dataflow.options import DataflowOptions
+from engines.multicore.dataflow.options import NONE, DataflowOptions
 from engines.multicore.dataflow.placement import SORT, Placed, place
 from engines.multicore.run.core_run import CoreRun, set_up
 from engines.multicore.run.settings import RunSettings, itemsizes
@@ -52,7 +52,7 @@ class DataflowRun(CoreRun):
         kinds = [
             sum(stream.kinds == (k,) for stream in data.streams) for k in range(len(flow.kinds))
         ]
-        self._placed, answers = place(flow, kinds, settings.workers, options.combine)
+        self._placed, answers = place(flow, kinds, settings.workers, options)
         self._kernels = [VertexKernels(placed, bounds=settings.bounds) for placed in self._placed]
         first, count = _markers(flow, data)
         with set_up():
@@ -62,6 +62,7 @@ class DataflowRun(CoreRun):
                 period=flow.markers,
                 count=count,
                 due=_due(settings.load, data, first, flow.markers, count),
+                aligned=options.soundness != NONE,
                 link_rows=options.link_rows,
             )
             for index, (placed, kernels) in enumerate(

@@ -112,7 +112,7 @@ void DataflowRun::connect(std::size_t vertex) {
     FlowInstance& into = *worker.instances[vertex];
     worker.roots.push_back(&into);
     if (spec.kind != FlowSpec::Kind::kSource) {
-      worker.links.push_back(std::make_unique<FlowLinkReader>(into, options_.markers));
+      worker.links.push_back(std::make_unique<FlowLinkReader>(into, options_.markers, options_.aligned));
       continue;
     }
     const bool due = options_.load && options_.measure;
@@ -139,7 +139,7 @@ void DataflowRun::exchange(std::size_t from, std::size_t to) {
           std::make_unique<FlowLink>(specs_[from].itemsizes, options_.link_rows, due, parkers[w], parkers[r]));
       static_cast<FlowLinkReader&>(*workers_[r].links.back()).add(*links.back());
     }
-    producer->to(std::move(links));
+    producer->to(std::move(links), specs_[to].route);
   }
 }
 

@@ -22,6 +22,7 @@ struct DataflowOptions : RunSettings {
   static constexpr std::int64_t kMostLinkRows = std::int64_t{1} << 24;
 
   Markers markers;
+  bool aligned = true;             // false: links are not aligned on markers, which is wrong on purpose
   std::int64_t link_rows = 16384;  // unread rows of a link from which on its producer takes none from streams
 };
 

@@ -96,15 +96,15 @@ void FlowInstance::end() {
 }
 
 void FlowInstance::flush() {
-  for (FlowLinks& links : exchanges_) {
-    for (const auto& link : links) link->flush(ended_ ? kEndOfTime : block_);
+  for (Exchange& exchange : exchanges_) {
+    for (const auto& link : exchange.links) link->flush(ended_ ? kEndOfTime : block_);
   }
   for (FlowInstance* reader : readers_) reader->flush();
 }
 
 bool FlowInstance::full() noexcept {
-  for (FlowLinks& links : exchanges_) {
-    for (const auto& link : links) {
+  for (Exchange& exchange : exchanges_) {
+    for (const auto& link : exchange.links) {
       if (link->full()) return true;
     }
   }
@@ -186,12 +186,21 @@ void FlowInstance::process(FlowKernel kernel, FlowCall& call, std::int64_t count
 
 void FlowInstance::hand_on(const FlowPiece& piece) {
   for (FlowInstance* reader : readers_) reader->take(piece);
-  for (FlowLinks& links : exchanges_) exchange(links, piece);
+  for (Exchange& exchange : exchanges_) send(exchange, piece);
   if (outputs_ != nullptr) collect(piece);
 }
 
-void FlowInstance::exchange(FlowLinks& links, const FlowPiece& piece) {
+void FlowInstance::send(Exchange& exchange, const FlowPiece& piece) {
   exchanged_ += piece.rows;
+  FlowLinks& links = exchange.links;
+  if (exchange.route == FlowSpec::Route::kDeal && links.size() > 1) {
+    for (std::int64_t at = 0; at < piece.rows; at += kDealtRows) {
+      const std::int64_t* due = piece.due == nullptr ? nullptr : piece.due + at;
+      links[exchange.next]->append({piece.columns, piece.base + at, std::min(kDealtRows, piece.rows - at), due}, block_);
+      exchange.next = (exchange.next + 1) % links.size();
+    }
+    return;
+  }
   if (links.size() == 1 || !spec_.keyed) {
     links.front()->append(piece, block_);
     return;

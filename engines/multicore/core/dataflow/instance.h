@@ -19,6 +19,7 @@ using FlowLinks = std::vector<std::unique_ptr<FlowLink>>;
 class FlowInstance {
  public:
   static constexpr std::int64_t kRows = 512;  // that are made at once, to stay in the first cache
+  static constexpr std::int64_t kDealtRows = 64;  // to an instance before the next gets some
 
   // `worker`: its number, which of several instances is the first too. `due`: whether rows say when they were due.
   FlowInstance(const FlowSpec& spec, const Markers& markers, WorkMeter& meter, std::int32_t worker, bool due);
@@ -27,7 +28,7 @@ class FlowInstance {
 
   // Set-up: where to hand on what it gives.
   void to(FlowInstance& reader) { readers_.push_back(&reader); }
-  void to(FlowLinks links) { exchanges_.push_back(std::move(links)); }
+  void to(FlowLinks links, FlowSpec::Route route) { exchanges_.push_back({std::move(links), route}); }
   // `number`: of its outputs among all, which decides among those of one time.
   void to(std::shared_ptr<OutputPool> pool, std::int32_t number) {
     outputs_ = std::make_unique<OutputBuffer>(std::move(pool));
@@ -43,11 +44,15 @@ class FlowInstance {
   std::int64_t block() const noexcept { return block_; }
   const FlowSpec& spec() const noexcept { return spec_; }
   const OutputBuffer* outputs() const noexcept { return outputs_.get(); }
-  const FlowLinks& links(std::size_t exchange) const noexcept { return exchanges_[exchange]; }
   std::int64_t exchanged() const noexcept { return exchanged_; }  // rows
   std::int64_t keys() const noexcept { return table_.keys(); }
 
  private:
+  struct Exchange {
+    FlowLinks links;
+    FlowSpec::Route route;
+    std::size_t next = 0;  // kDeal: whose turn it is
+  };
   struct Row {  // of a block that is put in order
     std::int64_t key, ts;
     std::int32_t row;
@@ -59,7 +64,7 @@ class FlowInstance {
   void check_keys(const FlowPiece& from, const Emit& emit, std::int64_t before) const;
   const std::int64_t* due_of(std::int64_t rows, const FlowPiece* from);
   void hand_on(const FlowPiece& piece);
-  void exchange(FlowLinks& links, const FlowPiece& piece);
+  void send(Exchange& exchange, const FlowPiece& piece);
   void collect(const FlowPiece& piece);
   void note(const std::int64_t* due, std::int64_t rows) noexcept;
   void keep(const FlowPiece& piece);
@@ -73,7 +78,7 @@ class FlowInstance {
   const std::int32_t worker_;
   const bool due_;
   std::vector<FlowInstance*> readers_;
-  std::vector<FlowLinks> exchanges_;
+  std::vector<Exchange> exchanges_;
   std::unique_ptr<OutputBuffer> outputs_;  // where what it gives is of the answer
   std::int32_t number_ = 0;
 

@@ -4,31 +4,53 @@
 
 namespace lab {
 
-bool FlowLinkReader::turn() {
+bool FlowLinkReader::ended() const noexcept {
+  return std::all_of(links_.begin(), links_.end(), [](const Way& way) { return way.link->ended(); });
+}
+
+bool FlowLinkReader::turn_aligned() {
   if (over()) return false;
   std::int64_t rows = 0;
   std::int64_t markers = 0;
   while (rows < kMostRows && markers < kMostMarkers) {
     bool passed = true;
     std::int64_t taken = 0;
-    for (FlowLink* link : links_) {
-      const FlowPiece piece = link->next(into_.block(), kMostRows);
+    for (const Way& way : links_) {
+      const FlowPiece piece = way.link->next(into_.block(), kMostRows);
       if (piece.rows != 0) into_.take(piece);
       taken += piece.rows;
-      passed = passed && piece.rows == 0 && link->passed(into_.block());
+      passed = passed && piece.rows == 0 && way.link->passed(into_.block());
     }
     rows += taken;
     if (taken != 0) continue;
     if (!passed) break;
-    if (last_block()) {
-      // Beyond the last block there is only the end.
-      if (std::all_of(links_.begin(), links_.end(), [](FlowLink* link) { return link->ended(); })) finish();
+    if (last_block()) {  // beyond it there is only the end
+      if (!ended()) break;
+      finish();
       return true;
     }
     into_.mark();
     ++markers;
   }
   return rows != 0 || markers != 0;
+}
+
+bool FlowLinkReader::turn_as_found() {
+  if (over()) return false;
+  bool any = false;
+  for (Way& way : links_) {
+    const FlowPiece piece = way.link->next(way.block, kMostRows);
+    if (piece.rows != 0) {
+      into_.take(piece);
+      any = true;
+    } else if (way.block != markers_.count && way.link->passed(way.block)) {
+      if (way.block++ == into_.block()) into_.mark();
+      any = true;
+    }
+  }
+  if (any || !last_block() || !ended()) return any;
+  finish();
+  return true;
 }
 
 void FlowStreamReader::add(const StreamView& view, std::int64_t batch, Feed* feed) {
@@ -83,20 +105,28 @@ bool FlowStreamReader::read(Lane& lane, std::int64_t end_ts) {
 
 bool FlowStreamReader::turn() {
   if (over()) return false;
+  const std::int64_t before = rows_;
+  std::int64_t markers = 0;
   bool any = false;
-  for (std::int64_t markers = 0; markers < kMostMarkers; ++markers) {
+  while (markers < kMostMarkers && rows_ - before < kMostRows) {
     const std::int64_t end_ts = markers_.end_of(into_.block());
+    bool found = false;
     bool passed = true;
     for (Lane& lane : lanes_) {
-      if (!lane.passed && read(lane, end_ts)) any = true;
+      if (!lane.passed && read(lane, end_ts)) found = true;
       passed = passed && lane.passed;
     }
-    if (!passed) return any;
+    any = any || found;
+    if (!passed) {
+      if (!found) return any;
+      continue;
+    }
     if (last_block()) {
       finish();
       return true;
     }
     into_.mark();
+    ++markers;
     any = true;
     const std::int64_t next_ts = markers_.end_of(into_.block());
     for (Lane& lane : lanes_) {

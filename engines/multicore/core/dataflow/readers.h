@@ -41,15 +41,28 @@ class FlowReader {
 // Reads links, in turn.
 class FlowLinkReader final : public FlowReader {
  public:
-  FlowLinkReader(FlowInstance& into, const Markers& markers) : FlowReader(into, markers) {}
+  // `aligned` false: rows are taken as they are found, whatever their block is, and a marker with the first link that
+  // brings it, as in a system that knows no types. That is wrong on purpose.
+  FlowLinkReader(FlowInstance& into, const Markers& markers, bool aligned)
+      : FlowReader(into, markers), aligned_(aligned) {}
 
-  void add(FlowLink& link) { links_.push_back(&link); }
-  bool turn() override;
+  void add(FlowLink& link) { links_.push_back({&link}); }
+  bool turn() override { return aligned_ ? turn_aligned() : turn_as_found(); }
 
  private:
   static constexpr std::int64_t kMostRows = 4096;  // in one turn
 
-  std::vector<FlowLink*> links_;
+  struct Way {
+    FlowLink* link;
+    std::int64_t block = 0;  // unaligned: that the link is in
+  };
+
+  bool turn_aligned();
+  bool turn_as_found();
+  bool ended() const noexcept;
+
+  const bool aligned_;
+  std::vector<Way> links_;
 };
 
 // Reads streams.
@@ -64,6 +77,8 @@ class FlowStreamReader final : public FlowReader {
   std::int64_t rows() const noexcept { return rows_; }
 
  private:
+  static constexpr std::int64_t kMostRows = 64;  // from which on other workers are shown what was made of them
+
   struct Lane {
     const StreamView* view;
     Replay replay;

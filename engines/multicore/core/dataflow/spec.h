@@ -24,10 +24,11 @@ struct FlowSpec {
 
   // How rows come from the vertices that it reads.
   enum class Route {
-    kForward,   // from the same worker's instance of one vertex, by a call
-    kExchange,  // over links from all instances of all of them, to the instance that has the key
+    kForward,  // from the same worker's instance of one vertex, by a call
+    kHash,     // over links from all instances of all of them, to the instance that has the key (HASH)
+    kDeal,     // over links, to each instance in turn (RR)
   };
-  static constexpr Names<2> kRoutes = {"forward", "exchange"};
+  static constexpr Names<3> kRoutes = {"forward", "hash", "deal"};
 
   // How fields are compared, by kSort.
   enum class Field { kSigned, kUnsigned, kFloat };
