@@ -1,5 +1,6 @@
 """A workload's program as one of a given programming model, or an error that says what it is."""
 
+from workloads.model.dataflow import Dataflow
 from workloads.model.errors import ModelError
 from workloads.model.operator import Query
 from workloads.model.pipeline import Pipeline
@@ -10,6 +11,7 @@ WORDS: dict[type[Program], str] = {
     DGSProgram: "a program with dependency-guided synchronization",
     Query: "a query of operators O+",
     Pipeline: "an ordered pipeline",
+    Dataflow: "a typed dataflow graph",
 }
 """The programming models, in words for one program."""
 

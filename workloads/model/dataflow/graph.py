@@ -76,7 +76,7 @@ class Dataflow:
 
     def __post_init__(self) -> None:
         where = f"dataflow {self.name}"
-        if not isinstance(self.markers, int) or self.markers < 1:
+        if not _is_count(self.markers):
             raise ProgramError(
                 f"{where}: markers is {self.markers!r}; wanted a period of 1 or more"
             )
@@ -104,19 +104,17 @@ class Dataflow:
                 raise ProgramError(
                     f"{where}: source {vertex.name} is of {vertex.type}, not U(unit)"
                 )
-            taken = RESERVED & set(vertex.type.fields[1:])
-            if taken:
-                raise ProgramError(
-                    f"{where}: source {vertex.name} has a field {', '.join(sorted(taken))}, a "
-                    "reserved name"
-                )
+            _require_free(where, vertex.name, vertex.type.fields[1:])
             return
         for before in vertex.inputs:
             if not 0 <= before < index:
                 raise ProgramError(f"{where}: {vertex.name} reads vertex {before}, not before it")
             self._check_edge(self.vertices[before], vertex)
-        if vertex.degree is not None and vertex.degree < 1:
-            raise ProgramError(f"{where}: {vertex.name} has degree {vertex.degree}; at least 1")
+        if vertex.degree is not None and not _is_count(vertex.degree):
+            raise ProgramError(
+                f"{where}: {vertex.name} has degree {vertex.degree!r}; wanted a whole number, at "
+                "least 1"
+            )
         reads = self.reads(index)
         if reads.ordered and len(vertex.inputs) > 1:
             names = ", ".join(self.vertices[i].name for i in vertex.inputs)
@@ -139,9 +137,10 @@ class Dataflow:
         edge = f"dataflow {self.name}, edge {before.name} -> {vertex.name}: {vertex.name} reads "
         edge += f"{reads}, {before.name} gives {given}"
         if not given.same_pairs(reads):
+            behind = ", and SORT behind it" if reads.ordered else ""
             raise ProgramError(
                 f"{edge}; keys or fields differ. Put an OpStateless between them that makes the "
-                f"one of the other{_differing(reads, given)}"
+                f"one of the other{behind}{_differing(reads, given)}"
             )
         if reads.ordered and not given.ordered:
             raise ProgramError(
@@ -204,15 +203,25 @@ class Flow:
         self._vertices: list[Vertex] = []
 
     def source(self, kind: str, fields: np.dtype[np.void]) -> int:
-        """Add a source: all streams of a kind, whose events have these fields (without `ts`)."""
+        """Add a source: all streams of a kind, whose events have these fields (without `ts`).
+
+        Raises:
+            ProgramError: a field has a reserved name, or is no number.
+        """
+        _require_free(f"dataflow {self._name}", kind, fields.names or ())
         return self._add(Vertex(name=kind, type=of_events(fields)))
 
     def add(self, operator: FlowOperator, *inputs: int, degree: int | None = None) -> int:
         """Add an operator, which reads some vertices, merged; `degree`: see `Vertex`.
 
         Raises:
-            ProgramError: an edge carries another type than the operator reads.
+            ProgramError: it is no operator, or an input is no vertex. Types are checked by `gives`.
         """
+        if not isinstance(operator, FlowOperator):
+            raise ProgramError(
+                f"dataflow {self._name}: {operator!r:.60} is no operator; wanted an OpStateless, "
+                "OpKeyedOrdered or OpKeyedUnordered"
+            )
         self._require(operator.name, inputs)
         return self._add(
             Vertex(
@@ -238,6 +247,7 @@ class Flow:
         Raises:
             ProgramError: see `Dataflow`.
         """
+        self._require_vertex("gives", vertex)
         order = [i for i in range(len(self._vertices)) if i != vertex]
         if any(vertex in self._vertices[i].inputs for i in order):
             name = self._vertices[vertex].name
@@ -260,12 +270,30 @@ class Flow:
         if not inputs:
             raise ProgramError(f"dataflow {self._name}: {name} reads nothing; name its inputs")
         for index in inputs:
-            if not 0 <= index < len(self._vertices):
-                raise ProgramError(f"dataflow {self._name}: {name} reads vertex {index}, not there")
+            self._require_vertex(f"{name} reads", index)
+
+    def _require_vertex(self, what: str, index: object) -> None:
+        if not isinstance(index, int) or not 0 <= index < len(self._vertices):
+            raise ProgramError(
+                f"dataflow {self._name}: {what} vertex {index!r:.60}, which is not there; give "
+                "what flow.source, flow.add or flow.sort returned"
+            )
 
     def _add(self, vertex: Vertex) -> int:
         self._vertices.append(vertex)
         return len(self._vertices) - 1
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and value >= 1
+
+
+def _require_free(where: str, source: str, fields: tuple[str, ...]) -> None:
+    taken = sorted(RESERVED & set(fields))
+    if taken:
+        raise ProgramError(
+            f"{where}: source {source} has a field {', '.join(taken)}, a reserved name"
+        )
 
 
 def _differing(reads: TraceType, given: TraceType) -> str:

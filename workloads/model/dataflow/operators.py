@@ -10,6 +10,7 @@ type of keys, `out.emit(ts, *fields)`. An item's `key` is 0 where keys are of th
 has the fields of the input type. A marker `m` has `m.ts`.
 """
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -29,18 +30,35 @@ class _Template:
     gives: TraceType
     max_outputs: int = 1
 
-    def _check(self, **functions: object) -> None:
+    def _check(self, **functions: tuple[Function | None, str]) -> None:
+        """Check the name, the number of outputs, and functions: each with what it is to take."""
+        if not isinstance(self.name, str) or not self.name:
+            raise ProgramError(f"an operator has the name {self.name!r}; give it one for messages")
         where = f"operator {self.name}"
-        require_plain(where, **functions)
-        if self.max_outputs < 1:
-            raise ProgramError(f"{where}: max_outputs is {self.max_outputs}; at least 1")
+        require_plain(where, **{role: function for role, (function, _) in functions.items()})
+        for role, (function, wanted) in functions.items():
+            if function is not None:
+                _require_parameters(where, role, function, wanted)
+        if type(self.max_outputs) is not int or self.max_outputs < 1:
+            raise ProgramError(
+                f"{where}: max_outputs is {self.max_outputs!r}; wanted a whole number, at least 1"
+            )
 
     def _want(self, role: str, given: TraceType, *, ordered: bool) -> None:
-        if given.ordered != ordered:
-            wanted = "O" if ordered else "U"
+        if not isinstance(given, TraceType):
             raise ProgramError(
-                f"operator {self.name}: a {type(self).__name__} {role} {wanted}(K, V), not {given}"
+                f"operator {self.name}: {role} is {given!r:.60}; wanted U(key, value) or "
+                "O(key, value)"
             )
+        if given.ordered == ordered:
+            return
+        remedy = f"Declare it {TraceType(ordered, given.key, given.value)}"
+        if role == "reads":
+            remedy += ", and put SORT before it" if ordered else "; an O may be read as a U"
+        raise ProgramError(
+            f"operator {self.name}: an {type(self).__name__} {role} {'O' if ordered else 'U'}"
+            f"(K, V), not {given}. {remedy}"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +78,7 @@ class OpStateless(_Template):
     on_marker: Function | None = None
 
     def __post_init__(self) -> None:
-        self._check(on_item=self.on_item, on_marker=self.on_marker)
+        self._check(on_item=(self.on_item, "key, value, out"), on_marker=(self.on_marker, "m, out"))
         self._want("reads", self.reads, ordered=False)
         self._want("gives", self.gives, ordered=False)
 
@@ -87,7 +105,9 @@ class OpKeyedOrdered(_Template):
 
     def __post_init__(self) -> None:
         self._check(
-            on_item=self.on_item, on_marker=self.on_marker, initial_state=self.initial_state
+            on_item=(self.on_item, "s, key, value, out"),
+            on_marker=(self.on_marker, "s, key, m, out"),
+            initial_state=(self.initial_state, "s"),
         )
         self._want("reads", self.reads, ordered=True)
         self._want("gives", self.gives, ordered=True)
@@ -134,13 +154,13 @@ class OpKeyedUnordered(_Template):
 
     def __post_init__(self) -> None:
         self._check(
-            take=self.take,
-            identity=self.identity,
-            combine=self.combine,
-            initial_state=self.initial_state,
-            update_state=self.update_state,
-            on_item=self.on_item,
-            on_marker=self.on_marker,
+            take=(self.take, "a, key, value"),
+            identity=(self.identity, "a"),
+            combine=(self.combine, "x, y, into"),
+            initial_state=(self.initial_state, "s"),
+            update_state=(self.update_state, "s, agg"),
+            on_item=(self.on_item, "s, key, value, out"),
+            on_marker=(self.on_marker, "s, key, m, out"),
         )
         self._want("reads", self.reads, ordered=False)
         self._want("gives", self.gives, ordered=False)
@@ -159,3 +179,25 @@ FlowOperator = OpStateless | OpKeyedOrdered | OpKeyedUnordered
 def _require_fields(name: str, what: str, dtype: np.dtype[np.void]) -> None:
     if not dtype.names:
         raise ProgramError(f"operator {name}: the {what} dtype {dtype} has no named fields")
+    for field in dtype.names:
+        if dtype[field].base.kind not in "biuf":
+            raise ProgramError(
+                f"operator {name}: field {field} of the {what} is of type {dtype[field]}; wanted "
+                "an integer, a floating-point number or a boolean, or an array of those"
+            )
+
+
+def _require_parameters(where: str, role: str, function: Function, wanted: str) -> None:
+    """Check that a function can be called as its template calls it."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return  # some callables do not say; the first call does
+    try:
+        signature.bind(*wanted.split(", "))
+    except TypeError:
+        taken = ", ".join(signature.parameters)
+        raise ProgramError(
+            f"{where}: {role} takes ({taken}); wanted {role}({wanted}). Records are filled or "
+            "changed in place, and pairs are given by out.emit(...)"
+        ) from None

@@ -184,7 +184,12 @@ class _Out:
 
 
 def _held(name: str, field: str, of: type[np.generic], value: Any) -> Any:
-    """Return a value as a column holds it."""
+    """Return a value as a column holds it; a column of integers holds no fraction."""
+    if isinstance(value, float) and not value.is_integer() and issubclass(of, np.integer):
+        raise ProgramError(
+            f"operator {name}: {value!r} does not fit field {field} of what it gives, of type "
+            f"{of.__name__}: round it, or give the field a type that has it"
+        )
     try:
         return narrowed(of, value)
     except (OverflowError, ValueError, TypeError) as error:

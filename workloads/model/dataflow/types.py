@@ -22,7 +22,8 @@ class TraceType:
         value: structured dtype of values; the first field is `ts` (int64), event time.
 
     Raises:
-        ProgramError: the value's first field is not `ts`, or a field has the name of the key.
+        ProgramError: the value's first field is not `ts`, another one is no number, or the name of
+            the type of keys is not one, or a field's.
     """
 
     ordered: bool
@@ -35,8 +36,21 @@ class TraceType:
             raise ProgramError(
                 f"the first field of a value must be ts, of type int64; got {self.value}"
             )
-        if self.key in names:
+        for field in names:
+            if self.value[field].kind not in "biuf":
+                raise ProgramError(
+                    f"field {field} of a value is of type {self.value[field]}; wanted an integer, "
+                    "a floating-point number or a boolean"
+                )
+        if self.key is None:
+            return
+        if self.key in names and self.key != "ts":
             raise ProgramError(f"the type of keys is named {self.key}, and so is a field of values")
+        if not isinstance(self.key, str) or not self.key.isidentifier() or self.key == "ts":
+            raise ProgramError(
+                f"the name of the type of keys is {self.key!r}; it names a column: letters, digits "
+                "and underscores, and not ts. None is the unit type"
+            )
 
     def __str__(self) -> str:
         fields = " ".join(self.value.names or ())

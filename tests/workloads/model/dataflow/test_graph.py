@@ -1,0 +1,247 @@
+"""The builder: graphs that read well, and what is refused before anything runs."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.workloads.model.dataflow.parts import (
+    AVG,
+    JFM,
+    LI,
+    LOAD,
+    LOADS,
+    ORDERED_LOADS,
+    READING,
+    READINGS,
+    averages,
+)
+from workloads.model import ProgramError
+from workloads.model.dataflow import Dataflow, Flow, O, OpKeyedOrdered, OpStateless, U, Vertex
+
+
+def begun() -> tuple[Flow, int]:
+    flow = Flow("loads", markers=10)
+    return flow, flow.source("reading", READING)
+
+
+def again(operator: Any, name: str) -> Any:
+    return replace(operator, name=name)
+
+
+def test_a_graph_has_its_vertices_in_order_with_their_types():
+    graph = averages()
+    assert [vertex.name for vertex in graph.vertices] == ["reading", "jfm", "SORT", "li", "avg"]
+    assert [str(vertex.type) for vertex in graph.vertices] == [
+        "U(unit, ts plug load)",
+        "U(plug, ts load)",
+        "O(plug, ts load)",
+        "O(plug, ts load)",
+        "U(plug, ts load)",
+    ]
+    assert graph.kinds == ("reading",)
+    assert graph.event == READING
+    assert graph.output.names == ("ts", "plug", "load")
+
+
+def test_what_is_given_comes_last_wherever_it_was_added():
+    flow, readings = begun()
+    loads = flow.add(JFM, readings)
+    first = flow.add(AVG, loads)
+    flow.add(again(AVG, "between"), first)
+    last = flow.add(again(AVG, "last"), first, 3)
+    assert [v.name for v in flow.gives(last).vertices][-1] == "last"
+
+
+def test_order_may_be_forgotten():
+    flow, readings = begun()
+    ordered = flow.sort(flow.add(JFM, readings))
+    flow.gives(flow.add(AVG, ordered))
+
+
+def test_a_second_sort_has_a_name_of_its_own():
+    flow, readings = begun()
+    loads = flow.add(JFM, readings)
+    one, two = flow.add(LI, flow.sort(loads)), flow.add(again(LI, "li2"), flow.sort(loads))
+    graph = flow.gives(flow.add(AVG, one, two))
+    assert [v.name for v in graph.vertices if v.is_sort] == ["SORT", "SORT-2"]
+
+
+def refused(build: Any) -> str:
+    flow, readings = begun()
+    with pytest.raises(ProgramError) as caught:
+        build(flow, readings)
+    return str(caught.value)
+
+
+def test_an_unordered_edge_into_an_ordered_operator_names_sort():
+    said = refused(lambda f, r: f.gives(f.add(LI, f.add(JFM, r))))
+    assert said == (
+        "dataflow loads, edge jfm -> li: li reads O(plug, ts load), jfm gives U(plug, ts load), in "
+        "no order between markers. Put SORT between them: flow.add(li, flow.sort(jfm))"
+    )
+
+
+def test_other_keys_or_fields_name_what_differs_and_a_stateless_operator():
+    wide = np.dtype([("ts", np.int64), ("load", np.float64)])
+    said = refused(lambda f, r: f.gives(f.add(replace(AVG, reads=U("house", wide)), f.add(JFM, r))))
+    assert said == (
+        "dataflow loads, edge jfm -> avg: avg reads U(house, ts load), jfm gives U(plug, ts load); "
+        "keys or fields differ. Put an OpStateless between them that makes the one of the other "
+        "(keys: plug for house, load: int64 for float64)"
+    )
+
+
+def test_other_keys_between_ordered_types_name_both_operators_to_put_between():
+    other = replace(LI, name="other", reads=O("house", LOAD), gives=O("house", LOAD))
+
+    def build(f: Flow, r: int) -> None:
+        f.gives(f.add(other, f.sort(f.add(JFM, r))))
+
+    assert "Put an OpStateless between them" in refused(build)
+    assert "and SORT behind it" in refused(build)
+
+
+def test_fields_in_another_order_are_told():
+    fields = [("load", np.int64), ("plug", np.int32)]
+    turned = np.dtype([("ts", np.int64), *fields])
+    said = refused(lambda f, r: f.gives(f.add(replace(JFM, reads=U(None, turned)), r)))
+    assert "(the order of the fields)" in said
+
+
+def test_a_merge_of_ordered_edges_loses_their_order():
+    def build(f: Flow, r: int) -> None:
+        sorted_loads = f.sort(f.add(JFM, r))
+        one, two = f.add(LI, sorted_loads), f.add(again(LI, "li2"), sorted_loads)
+        f.gives(f.add(again(LI, "both"), one, two))
+
+    assert refused(build) == (
+        "dataflow loads: both reads O(plug, ts load) of several vertices (li, li2), whose order is "
+        "lost where they are merged; put SORT before it: flow.sort(...) of all of them"
+    )
+
+
+def test_sort_takes_one_type():
+    def build(f: Flow, r: int) -> None:
+        f.gives(f.add(LI, f.sort(f.add(JFM, r), r)))
+
+    assert refused(build) == (
+        "dataflow loads, edge reading -> SORT: SORT gives O(plug, ts load), reading gives "
+        "U(unit, ts plug load)"
+    )
+
+
+@pytest.mark.parametrize("period", [0, -5, 2.5, True, None])
+def test_the_period_of_markers_is_a_positive_whole_number(period: Any):
+    flow = Flow("loads", markers=period)
+    jfm = flow.add(JFM, flow.source("reading", READING))
+    with pytest.raises(ProgramError, match=r"markers is .*; wanted a period of 1 or more"):
+        flow.gives(jfm)
+
+
+def test_names_are_unique():
+    said = refused(lambda f, r: f.gives(f.add(JFM, r, f.add(JFM, r))))
+    assert said == "dataflow loads has two vertices jfm; give one another name"
+
+
+def test_what_nothing_reads_is_refused():
+    def build(f: Flow, r: int) -> None:
+        f.add(again(JFM, "left"), r)
+        f.gives(f.add(JFM, r))
+
+    assert "nothing reads left; only what is given" in refused(build)
+
+
+def test_what_is_given_is_not_read_as_well():
+    def build(f: Flow, r: int) -> None:
+        loads = f.add(JFM, r)
+        f.add(AVG, loads)
+        f.gives(loads)
+
+    assert "jfm is given and read; only one may be" in refused(build)
+
+
+@pytest.mark.parametrize("index", [-1, 7, None, "reading", 0.0])
+def test_an_input_is_what_the_flow_returned(index: Any):
+    said = refused(lambda f, r: f.add(JFM, index))
+    assert said.startswith("dataflow loads: jfm reads vertex ")
+    assert "give what flow.source, flow.add or flow.sort returned" in said
+    assert "gives vertex" in refused(lambda f, r: f.gives(index))
+
+
+def test_an_operator_reads_something():
+    assert "jfm reads nothing" in refused(lambda f, r: f.add(JFM))
+    assert "SORT reads nothing" in refused(lambda f, r: f.sort())
+
+
+def test_a_graph_has_an_operator():
+    assert "needs at least one operator" in refused(lambda f, r: f.gives(r))
+
+
+def test_what_is_added_is_an_operator():
+    said = refused(lambda f, r: f.add(lambda key, value, out: None, r))
+    assert "is no operator; wanted an OpStateless, OpKeyedOrdered or OpKeyedUnordered" in said
+
+
+@pytest.mark.parametrize("degree", [0, -1, 1.5, True])
+def test_a_degree_is_a_count(degree: Any):
+    said = refused(lambda f, r: f.gives(f.add(JFM, r, degree=degree)))
+    assert said.startswith(f"dataflow loads: jfm has degree {degree}; ")
+
+
+@pytest.mark.parametrize("field", ["ts", "kind", "key"])
+def test_a_source_has_no_field_of_a_reserved_name(field: str):
+    flow = Flow("loads", markers=10)
+    fields = np.dtype([(field, np.int64)])
+    with pytest.raises(ProgramError, match=f"source reading has a field {field}, a reserved name"):
+        flow.source("reading", fields)
+
+
+def test_one_field_has_one_type_in_all_sources():
+    flow = Flow("loads", markers=10)
+    other = np.dtype([("plug", np.int64), ("load", np.int64)])
+    one = flow.add(JFM, flow.source("reading", READING))
+    reads = U(None, np.dtype([("ts", np.int64), ("plug", np.int64), ("load", np.int64)]))
+    two = flow.add(replace(JFM, name="jfm2", reads=reads), flow.source("more", other))
+    with pytest.raises(ProgramError) as caught:
+        flow.gives(flow.add(AVG, one, two))
+    assert "field plug is int32 in one source and int64 in another; give one" in str(caught.value)
+
+
+def test_a_source_is_of_no_order_and_no_key():
+    jfm = Vertex(name="jfm", type=LOADS, inputs=(0,), operator=JFM)
+    with pytest.raises(ProgramError, match=r"source reading is of O\(unit.*, not U\(unit\)"):
+        Dataflow(
+            name="x",
+            markers=1,
+            vertices=(Vertex(name="reading", type=O(None, READINGS.value)), jfm),
+        )
+
+
+def test_a_vertex_reads_those_before_it():
+    jfm = Vertex(name="jfm", type=LOADS, inputs=(1,), operator=JFM)
+    with pytest.raises(ProgramError, match="jfm reads vertex 1, not before it"):
+        Dataflow(name="x", markers=1, vertices=(Vertex(name="reading", type=READINGS), jfm))
+
+
+def test_a_stateless_operator_reads_an_ordered_edge_and_merges_it():
+    flow, readings = begun()
+    ordered = flow.add(LI, flow.sort(flow.add(JFM, readings)))
+    same = OpStateless(
+        name="same", reads=LOADS, gives=LOADS, on_item=lambda k, v, out: out.emit(k, v.ts, v.load)
+    )
+    flow.gives(flow.add(same, ordered, flow.add(AVG, ordered)))
+
+
+def test_an_ordered_operator_may_follow_an_ordered_one():
+    flow, readings = begun()
+    second = OpKeyedOrdered(
+        name="second",
+        reads=ORDERED_LOADS,
+        gives=ORDERED_LOADS,
+        state=LOAD,
+        on_item=lambda s, key, value, out: out.emit(key, value.ts, value.load),
+    )
+    ordered = flow.add(LI, flow.sort(flow.add(JFM, readings)))
+    assert flow.gives(flow.add(second, ordered)).output.names == ("ts", "plug", "load")

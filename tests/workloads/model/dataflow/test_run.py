@@ -1,0 +1,372 @@
+"""The interpretation: table 3, markers, SORT, merges, and what does not fit."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.workloads.model.dataflow.parts import (
+    AVG,
+    EVENT,
+    JFM,
+    LI,
+    LOADS,
+    ORDERED_LOADS,
+    READING,
+    READINGS,
+    alone,
+    answer,
+    averages,
+    of_loads,
+    readings,
+    stream,
+)
+from workloads.model import Alphabet, Input, ModelError
+from workloads.model.dataflow import (
+    Dataflow,
+    Flow,
+    OpKeyedOrdered,
+    OpKeyedUnordered,
+    OpStateless,
+    U,
+)
+from workloads.model.dataflow.run import MOST_MARKERS, FlowRun, first_marker
+
+PER_MARKER = np.dtype([("ts", np.int64), ("n", np.int64)])
+
+
+def nothing(*_: Any) -> None:
+    """Give nothing."""
+
+
+def tick(m: Any, out: Any) -> None:
+    out.emit(m.ts, 0)
+
+
+TICKS = OpStateless(
+    name="ticks",
+    reads=READINGS,
+    gives=U(None, PER_MARKER),
+    on_item=lambda k, v, out: None,
+    on_marker=tick,
+)
+
+
+def markers(data: Input, period: int = 10) -> list[int]:
+    """Return the times of the markers that a graph sees."""
+    return [ts for ts, _ in answer(alone(TICKS, markers=period), data)]
+
+
+def test_the_pipeline_of_the_paper():
+    data = readings(
+        (1, 7, 10), (4, 7, 16), (5, 8, 0), (9, 8, 5), (12, 7, 0), (14, 7, 26), (30, 8, 9)
+    )
+    # Block 1: plug 7 has 10 12 14 16 (filled), plug 8 has 5; block 2 fills 5..14 of plug 7.
+    first, second = [10, 12, 14, 16], [17, 18, 19, 20, 21, 22, 23, 24, 25, 26]
+    mean = sum(first + second) // 14
+    assert answer(averages(), data) == [
+        (10, 7, 13),
+        (10, 8, 5),
+        (20, 7, mean),
+        (20, 8, 5),
+        (30, 7, mean),
+        (30, 8, 5),
+    ]
+
+
+def test_markers_come_after_the_first_event_and_before_the_event_that_reaches_them():
+    assert markers(readings((3, 0, 0), (9, 0, 0), (10, 0, 0), (19, 0, 0))) == [10]
+    assert markers(readings((10, 0, 0), (19, 0, 0))) == []
+    assert markers(readings((10, 0, 0), (20, 0, 0))) == [20]
+
+
+def test_a_gap_has_all_its_markers():
+    assert markers(readings((3, 0, 0), (47, 0, 0))) == [10, 20, 30, 40]
+
+
+def test_times_before_zero_have_markers_too():
+    assert markers(readings((-25, 0, 0), (-20, 0, 0), (1, 0, 0))) == [-20, -10, 0]
+    assert first_marker(-1, 10) == 0
+    assert first_marker(0, 10) == 10
+
+
+def test_an_input_that_is_cut_has_the_markers_before_its_end():
+    assert markers(readings((3, 0, 0), until_ts=10)) == []
+    assert markers(readings((3, 0, 0), until_ts=11)) == [10]
+    assert markers(readings((3, 0, 0), until_ts=31)) == [10, 20, 30]
+
+
+def test_an_input_without_events_has_no_markers():
+    assert markers(readings()) == []
+    assert markers(readings(until_ts=100)) == []
+
+
+def test_the_last_block_has_no_marker_behind_it():
+    assert answer(of_loads(AVG), readings((1, 7, 4), (11, 7, 8))) == [(10, 7, 4)]
+
+
+def test_too_many_markers_are_a_period_in_the_wrong_unit():
+    with pytest.raises(ModelError, match=r"markers up to time .* give markers a longer period"):
+        markers(readings((0, 0, 0), (10 * MOST_MARKERS + 20, 0, 0)))
+
+
+def test_an_operator_is_given_a_marker_behind_the_pairs_that_the_one_before_gives_at_it():
+    # AVG gives at the marker 10; what is behind it counts that pair into the block before 10.
+    second = replace(AVG, name="again")
+    assert answer(of_loads(AVG, second), readings((1, 7, 4), (10, 7, 4))) == [(10, 7, 4)]
+
+
+def count_blocks(s: Any, agg: Any) -> None:
+    s.count += 1
+    s.total += agg.total
+
+
+def give_count(s: Any, key: Any, m: Any, out: Any) -> None:
+    out.emit(key, m.ts, s.count)
+
+
+def give_state(s: Any, key: Any, value: Any, out: Any) -> None:
+    out.emit(key, value.ts, s.count)
+
+
+def started_at_100(s: Any) -> None:
+    s.count = 100
+
+
+BLOCKS = replace(AVG, name="blocks", update_state=count_blocks, on_marker=give_count)
+SEEN = replace(BLOCKS, name="seen", on_marker=None, on_item=give_state)
+
+
+def test_a_key_that_comes_late_begins_with_the_empty_blocks_that_it_has_had():
+    # Table 3: startS = updateState(startS, id()) at each marker. Plug 8 is first seen in the third
+    # block; its state has been through two empty ones before, and is not the initial one.
+    data = readings((1, 7, 1), (25, 8, 1), (31, 7, 1))
+    assert answer(of_loads(BLOCKS), data) == [(10, 7, 1), (20, 7, 2), (30, 7, 3), (30, 8, 3)]
+
+
+def test_a_late_key_reads_the_start_state_at_its_first_item():
+    data = readings((1, 7, 1), (25, 8, 1), (26, 8, 1))
+    begin = replace(SEEN, initial_state=started_at_100)
+    assert answer(of_loads(begin), data) == [(1, 7, 100), (25, 8, 102), (26, 8, 102)]
+
+
+def test_the_start_state_takes_the_identity_and_not_zero():
+    def huge(a: Any) -> None:
+        a.total = 1000
+
+    def smaller(x: Any, y: Any, into: Any) -> None:
+        into.total = min(x.total, y.total)
+
+    def lowest(s: Any, agg: Any) -> None:
+        s.total = agg.total
+
+    def give(s: Any, key: Any, value: Any, out: Any) -> None:
+        out.emit(key, value.ts, s.total)
+
+    least = replace(SEEN, identity=huge, combine=smaller, update_state=lowest, on_item=give)
+    assert answer(of_loads(least), readings((1, 7, 5), (15, 8, 6), (16, 7, 9))) == [
+        (1, 7, 0),
+        (15, 8, 1000),
+        (16, 7, 5),
+    ]
+
+
+def test_two_late_keys_do_not_share_a_state():
+    data = readings((1, 7, 1), (15, 8, 4), (16, 9, 5), (21, 7, 1))
+    assert answer(of_loads(AVG), data) == [(10, 7, 1), (20, 7, 1), (20, 8, 4), (20, 9, 5)]
+
+
+def test_on_item_sees_the_state_of_the_last_marker_only():
+    data = readings((1, 7, 1), (2, 7, 1), (11, 7, 1), (12, 7, 1))
+    assert answer(of_loads(SEEN), data) == [(1, 7, 0), (2, 7, 0), (11, 7, 1), (12, 7, 1)]
+
+
+def test_a_key_without_items_in_a_block_still_has_its_marker():
+    assert answer(of_loads(AVG), readings((1, 7, 4), (31, 7, 4))) == [
+        (10, 7, 4),
+        (20, 7, 4),
+        (30, 7, 4),
+    ]
+
+
+PASS = OpKeyedOrdered(
+    name="pass",
+    reads=ORDERED_LOADS,
+    gives=ORDERED_LOADS,
+    state=np.dtype([("n", np.int64)]),
+    on_item=lambda s, key, value, out: out.emit(key, value.ts, value.load),
+)
+
+
+def test_sort_orders_the_pairs_of_a_key_by_time_and_ties_by_their_fields():
+    flow = Flow("sorted", markers=10)
+    kinds = [flow.source(kind, READING) for kind in ("first", "second")]
+    loads = [flow.add(replace(JFM, name=f"jfm{i}"), kind) for i, kind in enumerate(kinds)]
+    given = flow.gives(flow.add(PASS, flow.sort(*loads)))
+    data = Input(
+        alphabet=Alphabet(kinds=("first", "second")),
+        streams=(stream(0, (1, 7, 9), (5, 7, 1), (11, 7, 1)), stream(1, (1, 7, 3), (1, 8, 4))),
+    )
+    assert answer(given, data) == [(1, 7, 3), (1, 7, 9), (5, 7, 1), (1, 8, 4)]
+
+
+def test_what_is_sorted_waits_for_its_marker_and_the_last_block_for_ever():
+    assert answer(of_loads(PASS), readings((3, 7, 1), (4, 7, 2))) == []
+    assert answer(of_loads(PASS), readings((3, 7, 1), until_ts=11)) == [(3, 7, 1)]
+
+
+def test_an_ordered_operator_has_a_marker_for_each_key_that_it_has_seen():
+    def counted(s: Any, key: Any, value: Any, out: Any) -> None:
+        s.n += 1
+
+    def told(s: Any, key: Any, m: Any, out: Any) -> None:
+        out.emit(key, m.ts, s.n)
+        s.n = 0
+
+    counts = replace(PASS, on_item=counted, on_marker=told)
+    assert answer(of_loads(counts), readings((1, 8, 1), (2, 7, 1), (3, 8, 1), (21, 9, 1))) == [
+        (10, 7, 1),
+        (10, 8, 2),
+        (20, 7, 0),
+        (20, 8, 0),
+    ]
+
+
+def test_the_state_of_an_ordered_operator_begins_as_initial_state_says():
+    def begin(s: Any) -> None:
+        s.n = 5
+
+    def give(s: Any, key: Any, value: Any, out: Any) -> None:
+        s.n += 1
+        out.emit(key, value.ts, s.n)
+
+    counts = replace(PASS, initial_state=begin, on_item=give)
+    assert answer(of_loads(counts), readings((1, 7, 1), (2, 7, 1), (3, 8, 1), (10, 7, 1))) == [
+        (1, 7, 6),
+        (2, 7, 7),
+        (3, 8, 6),
+    ]
+
+
+def test_what_several_vertices_read_goes_to_each_and_merges_again():
+    flow = Flow("diamond", markers=10)
+    loads = flow.add(JFM, flow.source("reading", READING))
+    left, right = flow.add(AVG, loads), flow.add(replace(SEEN, name="right"), loads)
+    same = OpStateless(
+        name="same", reads=LOADS, gives=LOADS, on_item=lambda k, v, out: out.emit(k, v.ts, v.load)
+    )
+    given = flow.gives(flow.add(same, left, right))
+    assert answer(given, readings((1, 7, 4), (12, 7, 6))) == [(1, 7, 0), (10, 7, 4), (12, 7, 1)]
+
+
+def test_sources_of_several_kinds_have_their_own_fields():
+    flow = Flow("kinds", markers=10)
+    small = np.dtype([("load", np.int64)])
+    one = flow.add(JFM, flow.source("reading", READING))
+
+    def zero(key: Any, value: Any, out: Any) -> None:
+        out.emit(0, value.ts, value.load)
+
+    reads = U(None, np.dtype([("ts", np.int64), ("load", np.int64)]))
+    two = flow.add(
+        OpStateless(name="zero", reads=reads, gives=LOADS, on_item=zero),
+        flow.source("total", small),
+    )
+    given = flow.gives(flow.add(AVG, one, two))
+    streams = (stream(0, (1, 7, 4)), stream(1, (2, 9, 6), (10, 9, 9)))
+    data = Input(alphabet=Alphabet(kinds=("reading", "total")), streams=streams)
+    assert answer(given, data) == [(10, 7, 4), (10, 0, 6)]
+
+
+def emitting(*fields: Any, most: int = 1) -> Dataflow:
+    def give(key: Any, value: Any, out: Any) -> None:
+        for _ in range(2):
+            out.emit(*fields)
+
+    return alone(OpStateless(name="x", reads=READINGS, gives=LOADS, max_outputs=most, on_item=give))
+
+
+@pytest.mark.parametrize(
+    ("flow", "said"),
+    [
+        (
+            emitting(1, 2, 3),
+            "operator x gives more than 1 pairs in one call; raise its max_outputs",
+        ),
+        (emitting(1, 2), "operator x: out.emit got 2 values (1, 2); it takes 3: plug, ts, load"),
+        (
+            emitting(1, 2, 2**63, most=2),
+            "operator x: 9223372036854775808 does not fit field load of what it gives, of type",
+        ),
+        (emitting(1.5, 2, 3, most=2), "operator x: 1.5 does not fit field plug"),
+        (emitting(1, 2.5, 3, most=2), "operator x: 2.5 does not fit field ts"),
+        (emitting(1, None, 3, most=2), "operator x: None does not fit field ts"),
+        (emitting(1, 2, "a", most=2), "operator x: 'a' does not fit field load"),
+    ],
+)
+def test_what_is_emitted_fits_its_type(flow: Dataflow, said: str):
+    with pytest.raises(ModelError) as caught:
+        answer(flow, readings((1, 7, 1)))
+    assert said in str(caught.value)
+
+
+def test_a_whole_number_may_be_a_float():
+    assert answer(emitting(1, 2.0, 3.0, most=2), readings((1, 7, 1))) == [(2, 1, 3)] * 2
+
+
+def test_max_outputs_is_of_each_call_not_of_all_keys():
+    assert len(answer(of_loads(AVG), readings(*((1, p, 4) for p in range(9)), (10, 0, 0)))) == 9
+
+
+def test_an_ordered_operator_that_changes_the_key_is_refused_where_it_does():
+    def change(s: Any, key: Any, value: Any, out: Any) -> None:
+        out.emit(key + 1, value.ts, value.load)
+
+    with pytest.raises(ModelError) as caught:
+        answer(of_loads(replace(PASS, on_item=change)), readings((1, 7, 1), (11, 7, 1)))
+    assert (
+        "operator pass is at plug 7 and gives an item of 8; an OpKeyedOrdered keeps keys, only an "
+        "OpStateless changes them" in str(caught.value)
+    )
+    assert "in change (" in str(caught.value)
+
+
+def test_a_state_that_leaves_its_type_is_refused():
+    def many(s: Any, agg: Any) -> None:
+        s.total = 2**63
+
+    with pytest.raises(ModelError, match="field total of state of avg is of type int64"):
+        answer(of_loads(replace(AVG, update_state=many)), readings((1, 7, 1), (11, 7, 1)))
+
+
+def test_floats_are_as_wide_as_their_field():
+    narrow = U("plug", np.dtype([("ts", np.int64), ("load", np.float32)]))
+    third = OpStateless(
+        name="third", reads=READINGS, gives=narrow, on_item=lambda k, v, o: o.emit(1, v.ts, 1 / 3)
+    )
+    assert answer(alone(third), readings((1, 7, 1))) == [(1, 1, float(np.float32(1 / 3)))]
+
+
+def test_an_unordered_operator_may_be_of_the_unit_key_and_give_another():
+    busy = OpKeyedUnordered(
+        name="busy",
+        reads=U(None, EVENT),
+        gives=U(None, PER_MARKER),
+        aggregate=AVG.aggregate,
+        state=AVG.state,
+        take=AVG.take,
+        combine=AVG.combine,
+        update_state=AVG.update_state,
+        on_marker=lambda s, key, m, out: out.emit(m.ts, s.count + key),
+    )
+    assert answer(alone(busy), readings((1, 7, 1), (2, 8, 1), (11, 7, 1))) == [(10, 2)]
+
+
+def test_a_run_goes_on_where_it_stands():
+    flow = of_loads(LI)
+    given: list[Any] = []
+    run = FlowRun(flow, given.append)
+    run.mark(10)
+    run.mark(20)
+    assert given == []
