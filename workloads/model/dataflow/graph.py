@@ -110,6 +110,12 @@ class Dataflow:
             if not 0 <= before < index:
                 raise ProgramError(f"{where}: {vertex.name} reads vertex {before}, not before it")
             self._check_edge(self.vertices[before], vertex)
+        if len(set(vertex.inputs)) < len(vertex.inputs):
+            twice = next(i for i in vertex.inputs if vertex.inputs.count(i) > 1)
+            raise ProgramError(
+                f"{where}: {vertex.name} reads {self.vertices[twice].name} twice; an edge is there "
+                "once: emit twice instead"
+            )
         if vertex.degree is not None and not _is_count(vertex.degree):
             raise ProgramError(
                 f"{where}: {vertex.name} has degree {vertex.degree!r}; wanted a whole number, at "

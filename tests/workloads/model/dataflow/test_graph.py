@@ -245,3 +245,13 @@ def test_an_ordered_operator_may_follow_an_ordered_one():
     )
     ordered = flow.add(LI, flow.sort(flow.add(JFM, readings)))
     assert flow.gives(flow.add(second, ordered)).output.names == ("ts", "plug", "load")
+
+
+def test_an_edge_is_there_once():
+    def build(f: Flow, r: int) -> None:
+        loads = f.add(JFM, r)
+        f.gives(f.add(AVG, loads, loads))
+
+    assert refused(build) == (
+        "dataflow loads: avg reads jfm twice; an edge is there once: emit twice instead"
+    )

@@ -1,6 +1,8 @@
 """The interpretation: table 3, markers, SORT, merges, and what does not fit."""
 
+import math
 from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -26,12 +28,16 @@ from workloads.model import Alphabet, Input, ModelError
 from workloads.model.dataflow import (
     Dataflow,
     Flow,
+    O,
     OpKeyedOrdered,
     OpKeyedUnordered,
     OpStateless,
     U,
+    Vertex,
 )
-from workloads.model.dataflow.run import MOST_MARKERS, FlowRun, first_marker
+from workloads.model.dataflow.run import MOST_MARKERS, GraphRun, first_marker
+from workloads.model.dataflow.vertex_run import Marker, start
+from workloads.model.records import record_type
 
 PER_MARKER = np.dtype([("ts", np.int64), ("n", np.int64)])
 
@@ -363,10 +369,25 @@ def test_an_unordered_operator_may_be_of_the_unit_key_and_give_another():
     assert answer(alone(busy), readings((1, 7, 1), (2, 8, 1), (11, 7, 1))) == [(10, 2)]
 
 
-def test_a_run_goes_on_where_it_stands():
-    flow = of_loads(LI)
+def test_a_marker_before_any_item_finds_no_state():
     given: list[Any] = []
-    run = FlowRun(flow, given.append)
-    run.mark(10)
-    run.mark(20)
+    run = GraphRun(of_loads(LI), lambda key, value: given.append(key))
+    run.marker(Marker(10))
+    run.marker(Marker(20))
     assert given == []
+
+
+def test_sort_has_nan_behind_all_numbers_in_whatever_order_they_come():
+    numbers = O(None, np.dtype([("ts", np.int64), ("x", np.float64)]))
+    vertex = Vertex(name="SORT", type=numbers, inputs=(0,))
+    make = record_type(("x",))._make
+    values = [make((1, x)) for x in (2.0, math.nan, -math.inf, math.nan, 1.0)]
+    found = set()
+    for block in permutations(values):
+        given: list[Any] = []
+        run = start(vertex, lambda key, value: given.append(value.x))  # noqa: B023, used at once
+        for value in block:
+            run.item(0, value)
+        run.marker(Marker(10))
+        found.add(str(given))
+    assert found == {"[-inf, 1.0, 2.0, nan, nan]"}
