@@ -1,0 +1,224 @@
+"""Section 3 of the paper: its examples, and the normal form against the definition itself."""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.examples import examples
+from tests.workloads.model.dataflow.drawn import equivalents, sequences
+from tests.workloads.model.dataflow.parts import AVG, JFM, LI, averages
+from workloads.model import OutputType
+from workloads.model.dataflow import O, U, Vertex
+from workloads.model.dataflow.graph import Dataflow
+from workloads.model.dataflow.traces import (
+    Element,
+    Transduction,
+    dependent,
+    equivalent,
+    of_graph,
+    of_vertex,
+    sources,
+    stepping,
+    trace,
+)
+from workloads.model.dataflow.vertex_run import Marker
+from workloads.model.foata import Relation, fingerprint
+from workloads.model.records import record_type
+
+NUMBER = np.dtype([("ts", np.int64), ("v", np.int64)])
+BAGS, SEQUENCES = U("k", NUMBER), O("k", NUMBER)
+TYPES = [BAGS, SEQUENCES]
+make = record_type(("v",))._make
+
+
+def item(v: int, key: int = 0) -> Any:
+    return key, make((0, v))
+
+
+def word(text: str) -> list[Element]:
+    """Return a sequence: a digit is an item, # a marker."""
+    found: list[Element] = []
+    for letter in text:
+        marks = sum(isinstance(element, Marker) for element in found)
+        found.append(Marker(marks + 1) if letter == "#" else item(int(letter)))
+    return found
+
+
+def swaps(of: Any, elements: tuple[Element, ...]) -> set[tuple[Element, ...]]:
+    """Return the class of a sequence by definition: all that swaps of neighbours lead to."""
+    found, new = {elements}, [elements]
+    while new:
+        u = new.pop()
+        for i in range(len(u) - 1):
+            if not dependent(of, u[i], u[i + 1]):
+                v = (*u[:i], u[i + 1], u[i], *u[i + 2 :])
+                if v not in found:
+                    found.add(v)
+                    new.append(v)
+    return found
+
+
+def test_example_3_1():
+    assert equivalent(BAGS, word("558#9"), word("855#9"))
+    assert not equivalent(BAGS, word("558#9"), word("58#59"))
+    assert not equivalent(SEQUENCES, word("558#9"), word("855#9"))
+
+
+def test_example_3_2_a_trace_is_a_sequence_of_bags():
+    found = trace(BAGS, word("57#989#6"))
+    assert [[v.v for _, values in block for v in values] for block in found.blocks] == [
+        [5, 7],
+        [8, 9, 9],
+        [6],
+    ]
+    assert trace(BAGS, []).blocks == ((),)
+    assert trace(BAGS, word("#")).blocks == ((), ())
+
+
+@pytest.mark.parametrize("of", TYPES, ids=str)
+def test_the_normal_form_is_the_class_of_swaps(of: Any):
+    # Every word of 4 letters over two keys, two values and the marker, against every other.
+    letters = [item(1, 0), item(2, 0), item(1, 1), Marker(1)]
+    words = list(product(letters, repeat=4))
+    by_form: dict[Any, set[Any]] = {}
+    for u in words:
+        by_form.setdefault(trace(of, u), set()).add(u)
+    for u in words:
+        assert swaps(of, u) == by_form[trace(of, u)]
+
+
+@pytest.mark.parametrize("of", TYPES, ids=str)
+def test_the_prefix_order_is_that_of_some_sequences(of: Any):
+    letters = [item(1, 0), item(2, 0), item(1, 1), Marker(1)]
+    words = list(product(letters, repeat=3))
+    for v in words:
+        below = {trace(of, w[:n]) for w in swaps(of, v) for n in range(4)}
+        for n in range(4):
+            for u in {w[:n] for w in words}:
+                assert (trace(of, u) <= trace(of, v)) == (trace(of, u) in below)
+
+
+@pytest.mark.parametrize("of", TYPES, ids=str)
+@given(data=st.data())
+@settings(max_examples=examples(100))
+def test_the_normal_form_agrees_with_the_levels_of_foata(of: Any, data: st.DataObject):
+    u = data.draw(sequences(of))
+    v = data.draw(st.one_of(equivalents(of, u), st.permutations(u)))
+    output = OutputType(
+        kinds=("item", "marker"),
+        depends=lambda a, b: 1 in (a.kind, b.kind) or (of.ordered and a.key == b.key),
+        kind_field="kind",
+        key_field="key",
+    )
+
+    def columns(elements: list[Element]) -> dict[str, Any]:
+        rows = [
+            (e.ts, 1, 0, 0) if isinstance(e, Marker) else (e[1].ts, 0, e[0], e[1].v)
+            for e in elements
+        ]
+        table = np.array(rows, dtype=np.int64).reshape(-1, 4)
+        return dict(zip(("ts", "kind", "key", "v"), table.T.copy(), strict=True))
+
+    left, right = columns(u), columns(v)
+    relation = Relation.of(output, left, right)
+    same = fingerprint(left, relation) == fingerprint(right, relation)
+    assert equivalent(of, u, v) == same
+
+
+@pytest.mark.parametrize("of", TYPES, ids=str)
+@given(data=st.data())
+@settings(max_examples=examples(100))
+def test_equivalence_is_a_congruence_and_prefixes_are_an_order(of: Any, data: st.DataObject):
+    u, w = data.draw(sequences(of, max_items=3)), data.draw(sequences(of, max_items=3))
+    v = data.draw(equivalents(of, u))
+    assert trace(of, u) == trace(of, v)
+    assert trace(of, [*u, *w]) == trace(of, v).then(w)
+    assert trace(of, u) <= trace(of, v).then(w)
+    assert trace(of, trace(of, u).sequence()) == trace(of, u)
+    if w:
+        assert not trace(of, u).then(w) <= trace(of, u)
+
+
+def test_one_nan_is_another():
+    value = record_type(("v",))
+    kinds = U("k", np.dtype([("ts", np.int64), ("v", np.float64)]))
+    u = [(0, value(0, float("nan"))), (0, value(0, 1.0))]
+    assert equivalent(kinds, u, [(0, value(0, 1.0)), (0, value(0, float("nan")))])
+    assert not equivalent(kinds, u, u[:1])
+
+
+def greatest(consistent: bool) -> Transduction:
+    """Return the maximum so far, at markers (example 3.9), or at items (example 3.4)."""
+
+    def begin(give: Any) -> Any:
+        most: list[int] = []
+
+        def take(key: int, value: Any) -> None:
+            if not most or value.v > most[-1]:
+                most.append(value.v)
+                if not consistent:
+                    give(item(value.v))
+
+        def mark(m: Marker) -> None:
+            if consistent and most:
+                give(item(most[-1]))
+
+        return stepping(take, mark, give)
+
+    return Transduction("smax", BAGS, SEQUENCES, begin)
+
+
+def test_example_3_4_the_lifting_accumulates_what_each_step_gives():
+    running = greatest(consistent=False)
+    given = [[e[1].v for e in running.lifted(word("3152")[:n])] for n in range(5)]
+    assert given == [[], [3], [3], [3, 5], [3, 5]]
+
+
+def test_definition_3_5_tells_example_3_9_from_a_running_maximum_of_a_bag():
+    assert greatest(consistent=True).consistent(word("35#1"), word("53#1"))
+    assert not greatest(consistent=False).consistent(word("35#1"), word("53#1"))
+
+
+def test_example_3_9_gives_nothing_for_the_bag_behind_the_last_marker():
+    smax = greatest(consistent=True).denotation(trace(BAGS, word("31#5#9")))
+    assert [v.v for block in smax.blocks for _, values in block for v in values] == [3, 5]
+
+
+def vertices(flow: Dataflow) -> list[tuple[Vertex, Any]]:
+    of = enumerate(flow.vertices)
+    return [(vertex, flow.reads(i)) for i, vertex in of if not vertex.is_source]
+
+
+ALL = [of_vertex(*found) for found in vertices(averages(4))] + [of_graph(averages(4))]
+
+
+@pytest.mark.parametrize("f", ALL, ids=lambda f: f.name)
+@given(data=st.data())
+@settings(max_examples=examples(100))
+def test_theorem_4_2_templates_are_consistent_and_monotone(f: Transduction, data: st.DataObject):
+    u = data.draw(sequences(f.reads) if f.name != "averages" else events())
+    v = data.draw(equivalents(f.reads, u))
+    assert f.consistent(u, v)
+    assert f.denotation(trace(f.reads, u)) == trace(f.gives, f.lifted(v))
+    # Definition 3.6: monotone. Any prefix of any sequence of the trace.
+    part = v[: data.draw(st.integers(0, len(v)))]
+    assert trace(f.gives, f.lifted(part)) <= trace(f.gives, f.lifted(u))
+
+
+def events() -> st.SearchStrategy[list[Element]]:
+    """Return a strategy for what the graph reads: all items are of its only source, 0."""
+    return sequences(sources(averages(4)), max_keys=1)
+
+
+def test_the_operators_of_the_graph_are_of_all_templates():
+    used = {type(vertex.operator) for vertex, _ in vertices(averages())}
+    assert used == {type(JFM), type(LI), type(AVG), type(None)}
+
+
+def test_an_item_and_a_trace_are_told_in_words():
+    found = trace(BAGS, [item(5, key=3), Marker(4), item(1)])
+    assert found.lines() == ["k 3: (ts=0, v=5)", "# 4", "k 0: (ts=0, v=1)"]

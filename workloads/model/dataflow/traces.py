@@ -1,0 +1,227 @@
+"""Data traces of U(K, V) and O(K, V), and transductions of them, as definitions that run.
+
+Source: Data-Trace Types, section 3. What tests of everything else about dataflow graphs refer to:
+slow, and as close to the paper as Python is.
+
+A *sequence* is a list of items, `(key, value)` each, and markers. Two sequences are equivalent when
+one becomes the other by swapping neighbours that do not depend on each other; a *data trace* is a
+class of equivalent sequences. Of these two types a class has a normal form that can be written
+down: between two markers a bag of items, in O(K, V) a sequence for each key.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workloads.model.dataflow.graph import Dataflow, Vertex
+from workloads.model.dataflow.run import GraphRun
+from workloads.model.dataflow.types import TraceType, U, of_events
+from workloads.model.dataflow.vertex_run import Item, Marker, Take, VertexRun, by_numbers, start
+
+Element = Item | Marker
+Block = tuple[tuple[int, tuple[Any, ...]], ...]
+"""Keys in ascending order, each with its values: ascending in U(K, V), as they came in O(K, V)."""
+
+
+def dependent(of: TraceType, a: Element, b: Element) -> bool:
+    """Return whether two elements depend on each other: D of section 4."""
+    if isinstance(a, Marker) or isinstance(b, Marker):
+        return True
+    return of.ordered and a[0] == b[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A data trace; equal traces are equal objects.
+
+    Attributes:
+        of: its type.
+        blocks: what lies before, between and behind the markers: one more than those.
+        markers: their times.
+    """
+
+    of: TraceType
+    blocks: tuple[Block, ...]
+    markers: tuple[int, ...]
+
+    def __le__(self, other: "Trace") -> bool:
+        """Return whether this is a prefix of another: some sequence of it is one of the other's."""
+        n = len(self.markers)
+        return (
+            self.of == other.of
+            and self.markers == other.markers[:n]
+            and self.blocks[:n] == other.blocks[:n]
+            and _begins(self.of, self.blocks[n], other.blocks[n])
+        )
+
+    def then(self, more: Iterable[Element]) -> "Trace":
+        """Return the concatenation with the trace of a sequence: [u] . [v] = [uv]."""
+        return trace(self.of, [*self.sequence(), *more])
+
+    def sequence(self) -> list[Element]:
+        """Return one of its sequences."""
+        elements: list[Element] = []
+        for index, block in enumerate(self.blocks):
+            elements += [(key, value) for key, values in block for value in values]
+            if index < len(self.markers):
+                elements.append(Marker(self.markers[index]))
+        return elements
+
+    def lines(self) -> list[str]:
+        """Return it in words, a line for each block and marker."""
+        lines = []
+        for index, block in enumerate(self.blocks):
+            lines += [
+                item_words(self.of, (key, value)) for key, values in block for value in values
+            ]
+            if index < len(self.markers):
+                lines.append(f"# {self.markers[index]}")
+        return lines
+
+
+def trace(of: TraceType, elements: Iterable[Element]) -> Trace:
+    """Return the data trace of a sequence: its class under the equivalence of its type."""
+    blocks: list[dict[int, list[Any]]] = [defaultdict(list)]
+    markers: list[int] = []
+    for element in elements:
+        if isinstance(element, Marker):
+            markers.append(element.ts)
+            blocks.append(defaultdict(list))
+        else:
+            key, value = element
+            blocks[-1][key].append(value)
+    return Trace(of, tuple(_block(of, block) for block in blocks), tuple(markers))
+
+
+def equivalent(of: TraceType, u: Iterable[Element], v: Iterable[Element]) -> bool:
+    """Return whether two sequences are of one trace."""
+    return trace(of, u) == trace(of, v)
+
+
+Step = Callable[[Element], None]
+"""Takes the next element of a sequence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transduction:
+    """A data-string transduction, as something that is started and given one element at a time.
+
+    Attributes:
+        name: how messages call it.
+        reads, gives: the types X and Y that it is to be consistent with.
+        start: starts it; what is started gives the output of each step to the function that
+            `start` is given, markers included: f of section 3.2.
+    """
+
+    name: str
+    reads: TraceType
+    gives: TraceType
+    start: Callable[[Step], Step]
+
+    def lifted(self, elements: Iterable[Element]) -> list[Element]:
+        """Return all output for a sequence: the lifting of f (section 3.2)."""
+        given: list[Element] = []
+        step = self.start(given.append)
+        for element in elements:
+            step(element)
+        return given
+
+    def denotation(self, of: Trace) -> Trace:
+        """Return the trace of the output for a trace: beta of Definition 3.6, if f is consistent.
+
+        It is computed on one sequence of the trace; `consistent` says whether that matters.
+        """
+        return trace(self.gives, self.lifted(of.sequence()))
+
+    def consistent(self, u: Sequence[Element], v: Sequence[Element]) -> bool:
+        """Return whether Definition 3.5 holds for two sequences: u = v implies f(u) = f(v)."""
+        return not equivalent(self.reads, u, v) or equivalent(
+            self.gives, self.lifted(u), self.lifted(v)
+        )
+
+
+def of_vertex(vertex: Vertex, reads: TraceType) -> Transduction:
+    """Return what one vertex does."""
+
+    def begin(give: Step) -> Step:
+        run: VertexRun = start(vertex, _items(give))
+        return stepping(run.item, run.marker, give)
+
+    return Transduction(vertex.name, reads, vertex.type, begin)
+
+
+def of_graph(flow: Dataflow) -> Transduction:
+    """Return what a whole graph does; an item's key is the index of its source."""
+
+    def begin(give: Step) -> Step:
+        run = GraphRun(flow, _items(give))
+        return stepping(run.item, run.marker, give)
+
+    return Transduction(flow.name, sources(flow), flow.vertices[-1].type, begin)
+
+
+def sources(flow: Dataflow) -> TraceType:
+    """Return the type of what a graph reads: of all sources, which have their markers in common."""
+    return U("kind", of_events(flow.event).value)
+
+
+def stepping(item: Take, marker: Callable[[Marker], None], give: Step) -> Step:
+    """Return what hands items and markers on; a marker leaves behind what it gives rise to."""
+
+    def step(element: Element) -> None:
+        if isinstance(element, Marker):
+            marker(element)
+            give(element)
+        else:
+            item(*element)
+
+    return step
+
+
+def item_words(of: TraceType, item: Item) -> str:
+    """Return an item in words, e.g. `plug 7: (ts=3, load=10)`."""
+    key, value = item
+    fields = ", ".join(f"{name}={field}" for name, field in zip(value._fields, value, strict=True))
+    return f"({fields})" if of.key is None else f"{of.key} {key}: ({fields})"
+
+
+def _items(give: Step) -> Take:
+    return lambda key, value: give((key, value))
+
+
+def _block(of: TraceType, block: dict[int, list[Any]]) -> Block:
+    found = []
+    for key in sorted(block):
+        values = [_plain(value) for value in block[key]]
+        if not of.ordered:
+            values.sort(key=lambda value: by_numbers((0, value)))
+        found.append((key, tuple(values)))
+    return tuple(found)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value in which one NaN equals another: all are one object; -0.0 equals 0.0."""
+    if not any(isinstance(field, float) and math.isnan(field) for field in value):
+        return value
+    fields = (
+        math.nan if isinstance(field, float) and math.isnan(field) else field for field in value
+    )
+    return type(value)._make(fields)
+
+
+def _begins(of: TraceType, part: Block, whole: Block) -> bool:
+    """Return whether a block is a prefix of another: a smaller bag, or a prefix for each key."""
+    values = dict(whole)
+    for key, found in part:
+        rest = list(values.get(key, ()))
+        if of.ordered:
+            if rest[: len(found)] != list(found):
+                return False
+            continue
+        for value in found:
+            if value not in rest:
+                return False
+            rest.remove(value)
+    return True
