@@ -8,8 +8,8 @@ from workloads.datasets.errors import DatasetError
 from workloads.model import StreamSpec
 
 _TS_BYTES = 8
-SMALLEST_SHARE = 4
-"""Generated streams take a quarter or more of their columns' size (Snappy; 0.38 was the least)."""
+SMALLEST_SHARE = 10
+"""Generated streams take a tenth or more of their columns' size (Snappy; 0.12 was the least)."""
 
 
 def check_room(specs: Iterable[StreamSpec], folder: Path) -> None:

@@ -1,0 +1,140 @@
+"""Generates readings of plugs: each about every `period_s`, with gaps, and ties now and then.
+
+Row i of a stream depends on seed, stream and i alone. The plugs of a stream (`plug` modulo the
+number of streams) take turns: turn k lasts from k to k + 1 times `period_s`, and its slots are
+spread evenly over it. Which plug has the first slot is drawn for each turn, so that two readings of
+a plug are 0 to 2 periods apart, one on average.
+
+- Time is cut into pieces of `gap_s`, and in each a plug is silent with probability `gaps`. Its slot
+  goes to the next plug that is not, which so may have two readings of one second. One plug of each
+  stream, another in each piece, is never silent.
+- Plug p has device type p modulo `device_types`. A type has a rated power, of 5 to 2,600 W, spread
+  evenly over its logarithm.
+- A plug is on or off for a cycle of 2 to 30 minutes, its own: on with probability 1/8 before 6 a.m.
+  and 1/2 otherwise. On, it draws its rated power, up to a tenth more or less; off, 0 to 2 W.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.datasets.dealt import rows_of
+from workloads.datasets.random import below, draw_at
+from workloads.inputs.power_readings.schema import (
+    FIELDS,
+    PLUGS_PER_UNIT,
+    READING,
+    SECONDS_A_DAY,
+    UNITS_PER_BUILDING,
+)
+from workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
+
+IntArray = npt.NDArray[np.int64]
+
+_ALL = 0  # what plugs do does not depend on the stream that they are dealt to
+(_FIRST, _SILENT, _RATED, _CYCLE, _PHASE, _ON, _LEVEL) = range(7)  # lanes
+
+_SHORTEST_CYCLE_S, _CYCLES_S = 120, 1681
+_DAWN_S = 6 * 3600
+_ON_AT_NIGHT, _ON_BY_DAY = 2, 8
+"""Of 16."""
+
+_OCTAVES, _STEPS = 9, 16
+_RATED_W = np.round(5 * 2.0 ** (np.arange(_OCTAVES * _STEPS + 1) / _STEPS)).astype(np.int64)
+
+PARAMETERS = {
+    "plugs": Parameter(default=1000, help="number of plugs", minimum=1, maximum=10**7),
+    "device_types": Parameter(
+        default=20, help="types of devices behind them", minimum=1, maximum=2**15
+    ),
+    "streams": Parameter(
+        default=2, help="physical streams, dealt plugs in turn", minimum=1, maximum=512
+    ),
+    "period_s": Parameter(
+        default=2, help="mean time between two readings of a plug", minimum=1, maximum=3600
+    ),
+    "gaps": Parameter(
+        default=0.02, help="share of the time in which a plug is silent", minimum=0.0, maximum=0.9
+    ),
+    "gap_s": Parameter(
+        default=30, help="how long it is then silent, or several times that", minimum=1,
+        maximum=SECONDS_A_DAY,
+    ),
+}  # fmt: skip
+
+
+def keys(params: Params) -> int:
+    """Return 1: tags carry no key."""
+    return 1
+
+
+def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
+    """Return the streams, which have `events` readings between them.
+
+    Raises:
+        ModelError: more streams than plugs.
+    """
+    plugs, count = int(params["plugs"]), int(params["streams"])
+    if count > plugs:
+        raise ModelError(f"power_readings: {count} streams for {plugs} plugs; some have none")
+    turns, rest = divmod(events, plugs)
+    return tuple(
+        StreamSpec(
+            name=f"reading-{index}",
+            kinds=(READING,),
+            fields=FIELDS,
+            events=turns * rows_of(plugs, index, count) + rows_of(rest, index, count),
+        )
+        for index in range(count)
+    )
+
+
+def generate(
+    params: Params, seed: int, specs: tuple[StreamSpec, ...], index: int, begin: int, end: int
+) -> Columns:
+    """Return rows [begin, end) of one stream."""
+    count, period = int(params["streams"]), int(params["period_s"])
+    own = rows_of(int(params["plugs"]), index, count)
+    turn, slot = np.divmod(np.arange(begin, end, dtype=np.int64), own)
+    ts = turn * period + slot * period // own
+    first = below(draw_at(seed, index, _FIRST, turn), own)
+    plug = _heard(params, seed, index, (slot + first) % own, ts // int(params["gap_s"]), own)
+    plug = plug * count + index
+    device = plug % int(params["device_types"])
+    unit = plug // PLUGS_PER_UNIT
+    columns = {
+        "plug": plug,
+        "device": device,
+        "unit": unit,
+        "building": unit // UNITS_PER_BUILDING,
+        "watts": _watts(seed, index, np.arange(begin, end), ts, plug, device),
+    }
+    return {"ts": ts, **{name: columns[name].astype(FIELDS[name]) for name in FIELDS.names or ()}}
+
+
+def _heard(
+    params: Params, seed: int, index: int, plug: IntArray, piece: IntArray, own: int
+) -> IntArray:
+    """Return the plugs, counted within the stream, or the next ones that are not silent."""
+    limit = np.uint64(round(float(params["gaps"]) * 2**32))
+    always = piece % own
+    waiting = np.arange(len(plug))
+    while len(waiting):
+        at, when = plug[waiting], piece[waiting]
+        bits = draw_at(seed, index, _SILENT, when * own + at) >> np.uint64(32)
+        waiting = waiting[(bits < limit) & (at != always[waiting])]
+        plug[waiting] = (plug[waiting] + 1) % own
+    return plug
+
+
+def _watts(
+    seed: int, index: int, row: IntArray, ts: IntArray, plug: IntArray, device: IntArray
+) -> IntArray:
+    """Return what the devices draw."""
+    rated = _RATED_W[below(draw_at(seed, _ALL, _RATED, device), len(_RATED_W))]
+    cycle_s = _SHORTEST_CYCLE_S + below(draw_at(seed, _ALL, _CYCLE, plug), _CYCLES_S)
+    cycle = (ts + below(draw_at(seed, _ALL, _PHASE, plug), SECONDS_A_DAY)) // cycle_s
+    often = np.where(ts % SECONDS_A_DAY < _DAWN_S, _ON_AT_NIGHT, _ON_BY_DAY)
+    # A cycle is one of a plug: some 2^31 of each have numbers of their own.
+    on = below(draw_at(seed, _ALL, _ON, plug * 2**31 + cycle), 16) < often
+    level = below(draw_at(seed, index, _LEVEL, row), 21)
+    return np.where(on, rated * (90 + level) // 100, level % 3)

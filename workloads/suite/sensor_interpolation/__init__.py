@@ -1,0 +1,45 @@
+"""The average load of each plug so far, every 10 s, over readings that were filled in."""
+
+from functools import partial
+
+from workloads.inputs.power_readings.declare import (
+    QUERY,
+    for_each,
+    of_form,
+    on_power_readings,
+)
+from workloads.model import Bound, Parameter, Params
+from workloads.suite.sensor_interpolation import handcrafted, typed
+from workloads.suite.sensor_interpolation.oracle import oracle
+
+PARAMETERS = QUERY | {
+    "most_watts": Parameter(
+        default=3680,
+        help="readings above are faults, and left out; an outlet of 16 A and 230 V gives no more",
+        minimum=0,
+    ),
+}
+WANTED = ("markers_s", "longest_gap_s", "most_watts")
+OUTPUT = for_each("average", key_field="plug")
+
+
+def bind(query: Params) -> Bound:
+    """Return what is computed for these query parameters."""
+    markers_s, longest_gap_s, most_watts = (int(query[name]) for name in WANTED)
+    make = of_form(query, typed.program, handcrafted.program)
+    return Bound(
+        program=make(markers_s, longest_gap_s, most_watts),
+        output=OUTPUT,
+        oracle=partial(
+            oracle, markers_s=markers_s, longest_gap_s=longest_gap_s, most_watts=most_watts
+        ),
+    )
+
+
+WORKLOAD = on_power_readings(
+    name="sensor_interpolation",
+    title="The average load of each plug so far, over readings filled in by lines, every 10 s",
+    paper="Data-Trace Types, section 2 and example 4.1",
+    query=PARAMETERS,
+    bind=bind,
+)

@@ -1,0 +1,87 @@
+"""The same by hand: one operator O+ with a window a plug, which advances from marker to marker.
+
+Filling in, averaging and sorting are one: of several readings of a second only the least and the
+greatest matter, so they wait as these two until the next second, or the end of the window.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from workloads.inputs.power_readings.lines import between
+from workloads.inputs.power_readings.schema import READING
+from workloads.model.operator import SINGLE, InputType, Operator, Query, Window, keep
+from workloads.suite.sensor_interpolation.typed import EVENT
+
+OUTPUT = np.dtype(
+    [("ts", np.int64), ("plug", np.int64), ("average_mw", np.int64), ("seconds", np.int64)]
+)
+STATE = np.dtype(
+    [
+        ("seen", np.int8),
+        ("last_ts", np.int64),
+        ("load_mw", np.int64),
+        ("waiting", np.int8),
+        ("this_ts", np.int64),
+        ("least_mw", np.int64),
+        ("greatest_mw", np.int64),
+        ("sum_mw", np.int64),
+        ("seconds", np.int64),
+    ]
+)
+"""Where the next line begins; the readings of the second at hand; all values before it."""
+
+
+def program(markers_s: int, longest_gap_s: int, most_watts: int) -> Query:
+    """Return the query for a period of markers, a longest gap and a greatest reading."""
+
+    def keys(t: Any, out: Any) -> None:
+        if t.watts <= most_watts:
+            out.add(t.plug)
+
+    def settle(s: Any) -> None:
+        """Draw the line to the second at hand, and begin the next line there."""
+        seconds = s.this_ts - s.last_ts
+        if s.seen == 0 or seconds > longest_gap_s:
+            s.sum_mw += s.least_mw
+            s.seconds += 1
+        else:
+            for i in range(1, seconds + 1):
+                s.sum_mw += between(s.load_mw, s.least_mw, i, seconds)
+            s.seconds += seconds
+        s.seen = 1
+        s.last_ts = s.this_ts
+        s.load_mw = s.greatest_mw
+        s.waiting = 0
+
+    def update(w: Any, t: Any, out: Any) -> None:
+        load_mw = t.watts * 1000
+        if w[0].waiting == 1:
+            if t.ts == w[0].this_ts:
+                w[0].least_mw = min(w[0].least_mw, load_mw)
+                w[0].greatest_mw = max(w[0].greatest_mw, load_mw)
+                return
+            settle(w[0])
+        w[0].waiting = 1
+        w[0].this_ts = t.ts
+        w[0].least_mw = load_mw
+        w[0].greatest_mw = load_mw
+
+    def expire(w: Any, out: Any) -> None:
+        if w[0].waiting == 1:
+            settle(w[0])
+        average = (2 * w[0].sum_mw + w[0].seconds) // (2 * w[0].seconds)
+        out.emit(w[0].key, average, w[0].seconds)
+
+    averaging = Operator(
+        name="averaging",
+        inputs=(InputType(name=READING, fields=EVENT),),
+        window=Window(advance=markers_s, size=markers_s, type=SINGLE),
+        output=OUTPUT,
+        state=STATE,
+        keys=keys,
+        update=update,
+        expire=expire,
+        slide=keep,
+    )
+    return Query(name="sensor_interpolation", operators=(averaging,))
