@@ -16,7 +16,7 @@ from workloads.datasets.build import build
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.executor import InProcess, OnSpark, executor
-from workloads.datasets.imports import rows, stage
+from workloads.datasets.imports import rows, stage, tracebase
 from workloads.datasets.imports.kind import ImportOptions
 from workloads.datasets.imports.registry import KINDS, import_kind
 from workloads.datasets.imports.run import import_files
@@ -66,6 +66,13 @@ def edits(times: list[int], some: Callable[[int], int]) -> list[str]:
     return [f'{line[:-1]}, "user": "u{some(9)}", "comment": "{text(some)}"}}' for line in lines]
 
 
+def readings(times: list[int], some: Callable[[int], int]) -> list[str]:
+    return [
+        f"16/01/2012 {ts // 3600:02}:{ts // 60 % 60:02}:{ts % 60:02};{some(99)};{some(99)}"
+        for ts in times
+    ]
+
+
 MS = {"time": "ms"}
 RAW: dict[str, tuple[Any, dict[str, Any]]] = {
     "access-log": (access_log, {"streams": 3}),
@@ -83,6 +90,7 @@ RAW: dict[str, tuple[Any, dict[str, Any]]] = {
         {"streams": 2, "columns": {"ts": "1", "user": "2", "text": "3"}, "settings": MS},
     ),
     "wikipedia-comments": (edits, {"streams": 2}),
+    "tracebase": (readings, {}),
     "trades": (
         trades,
         {"columns": {"ts": "1", "price": "2", "symbol": "3"}, "settings": {**MS, "top": 5}},
@@ -91,12 +99,17 @@ RAW: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
+NAMES = {"tracebase": "dev_A_2012.01.16.csv"}
+"""Of the raw files, for kinds that mind them."""
+
+
 def imported(kind: str, folder: Path, name: str, way: str) -> tuple[str, dict[str, bytes]]:
     """Return the id of a dataset with ties, out of order, and its dictionaries' files."""
     make, options = RAW[kind]
     draw = random.Random(SEED)
     times = [draw.randrange(LINES // 2) for _ in range(LINES)]
-    file = text_file(folder / f"{kind}.txt", *make(times, draw.randrange))
+    file = folder / NAMES.get(kind, f"{kind}.txt")
+    text_file(file, *make(times, draw.randrange))
     catalog = Catalog(root=folder / name)
     chosen = ImportOptions(files=(file,), sort=True, **options)
     dataset = import_files(import_kind(kind), chosen, catalog=catalog, way=way)
@@ -123,6 +136,7 @@ def test_the_size_of_blocks_changes_no_import(
     whole = imported(kind, tmp_path, "whole", "process")
     monkeypatch.setattr(stage, "BLOCK_ROWS", 13)
     monkeypatch.setattr(rows, "BLOCK_ROWS", 17)
+    monkeypatch.setattr(tracebase, "BLOCK_BYTES", 100)
     assert imported(kind, tmp_path, "cut", "process") == whole
 
 

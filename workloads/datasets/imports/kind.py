@@ -13,6 +13,8 @@ from workloads.model import Alphabet, Block, ColumnType
 from workloads.registry import workload
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
 MOST_STREAMS = 1024
@@ -20,6 +22,25 @@ MOST_STREAMS = 1024
 
 Row = tuple[int, *tuple[Any, ...]]
 """(ts, further columns as `ImportKind.columns` says)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedRows:
+    """Lines of one text that were parsed together.
+
+    Attributes:
+        place: how messages call the text.
+        read: how many lines there were.
+        lines: int64, the numbers of the lines that are rows, from 1.
+        batch: `ts` and the columns of `ImportKind.columns` of these.
+        bad: the numbers of the lines that are none, and what is wrong with them.
+    """
+
+    place: str
+    read: int
+    lines: "npt.NDArray[np.int64]"
+    batch: "pa.RecordBatch"
+    bad: tuple[tuple[int, str], ...] = ()
 
 
 Blocks = Callable[[], Iterator["pa.RecordBatch"]]
@@ -129,6 +150,8 @@ class ImportKind:
             `csv_rows.read_csv` are such functions.
         parse: `parse(fields, options)`: a row; None for what is no row, such as a header. Raises
             `BadRowError`.
+        read_parsed: `read_parsed(path, options, at)` yields rows many at a time, in place of `read`
+            and `parse`: for files of so many lines that a call for each takes too long.
         columns: columns of a row after `ts`, as (name, Arrow type name).
         prepare: `prepare(blocks, options)` returns what derives further columns of a block, or
             leaves rows out, from `row`, `ts` and the columns of `columns`; `blocks()` yields all
@@ -147,8 +170,9 @@ class ImportKind:
     name: str
     workload: str
     help: str
-    read: Callable[[Path, ImportOptions, At], Iterator[tuple[str, Fields]]]
-    parse: Callable[[Any, ImportOptions], Row | None]
+    read: Callable[[Path, ImportOptions, At], Iterator[tuple[str, Fields]]] | None = None
+    parse: Callable[[Any, ImportOptions], Row | None] | None = None
+    read_parsed: Callable[[Path, ImportOptions, At], Iterator[ParsedRows]] | None = None
     columns: tuple[tuple[str, str], ...]
     dictionaries: tuple[Dictionary, ...]
     keys: str | None

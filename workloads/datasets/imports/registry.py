@@ -5,6 +5,7 @@ from workloads.datasets.imports.access_log import ACCESS_LOG
 from workloads.datasets.imports.kind import ImportKind
 from workloads.datasets.imports.linear_road import LINEAR_ROAD
 from workloads.datasets.imports.retail import RETAIL
+from workloads.datasets.imports.tracebase import TRACEBASE
 from workloads.datasets.imports.trades import TRADES
 from workloads.datasets.imports.tweets import TWEETS
 from workloads.datasets.imports.wikipedia_comments import WIKIPEDIA_COMMENTS
@@ -17,6 +18,7 @@ KINDS = (
     RETAIL,
     TWEETS,
     WIKIPEDIA_COMMENTS,
+    TRACEBASE,
     TRADES,
     WIKIPEDIA_EDITS,
 )

@@ -12,10 +12,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from workloads.datasets.arrow import Column, column_of
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.imports.dictionary import Numbering
 from workloads.datasets.imports.kind import BadRowError, ImportOptions, StreamTable
+from workloads.datasets.imports.raw import At
 from workloads.datasets.imports.registry import import_kind
 from workloads.datasets.imports.rows import BLOCK_ROWS, Rows, RowsWriter
 from workloads.datasets.progress import report
@@ -51,6 +54,19 @@ class Reading:
     descents: int = 0
     first_descent: str = ""
     error: str = ""
+
+    def bad_line(self, words: str) -> None:
+        """Count a bad row."""
+        self.bad += 1
+        if len(self.bad_lines) < _BAD_ROWS_KEPT:
+            self.bad_lines.append(words)
+
+    def descent(self, place: str, ts: int, before: int, before_place: str) -> None:
+        """Count a row whose time is before that of the row before."""
+        self.descents += 1
+        self.first_descent = self.first_descent or (
+            f"{place}: time {ts} is before {before} at {before_place}"
+        )
 
     def check(self, max_bad: int, sort: bool) -> None:
         """Refuse what the person did not ask for.
@@ -99,52 +115,83 @@ class ReadTask:
         columns = [("row", pa.int64()), ("ts", pa.int64())]
         schema = pa.schema([*columns, *((name, pa.type_for_alias(kind)) for name, kind in kinds)])
         found = Reading()
-        pending: list[tuple[Any, ...]] = []
-
-        def flush() -> None:
-            _write(raw_block(self.folder, found.blocks), _batch(pending, schema))
-            found.blocks += 1
-            pending.clear()
-
+        of_lines = import_kind(self.kind).read_parsed is None
+        batches = self._of_lines(found, schema) if of_lines else self._parsed(found)
         try:
-            for row in self._rows(found):
-                pending.append((found.rows, *row))
-                found.rows += 1
-                if len(pending) == BLOCK_ROWS:
-                    flush()
+            for batch in batches:
+                _write(raw_block(self.folder, found.blocks), batch)
+                found.blocks += 1
         except DatasetError as error:
             found.error = str(error)
-        if pending:
-            flush()
         return found
+
+    def _of_lines(self, found: Reading, schema: "pa.Schema") -> "Iterator[pa.RecordBatch]":
+        pending: list[tuple[Any, ...]] = []
+        for row in self._rows(found):
+            pending.append((found.rows, *row))
+            found.rows += 1
+            if len(pending) == BLOCK_ROWS:
+                yield _batch(pending, schema)
+                pending.clear()
+        if pending:
+            yield _batch(pending, schema)
 
     def _rows(self, found: Reading) -> Iterator[tuple[Any, ...]]:
         kind = import_kind(self.kind)
+        assert kind.read is not None and kind.parse is not None, "it has no read_parsed"
         before, before_place = None, ""
+        for path, at in self._files():
+            for place, fields in kind.read(path, self.options, at):
+                found.lines += 1
+                try:
+                    row = kind.parse(fields, self.options)
+                except BadRowError as error:
+                    found.bad_line(f"{place}: {error}: {fields.shown()}")
+                    continue
+                if row is None:
+                    continue
+                if before is not None and row[0] < before:
+                    found.descent(place, row[0], before, before_place)
+                before, before_place = row[0], place
+                yield row
+
+    def _parsed(self, found: Reading) -> "Iterator[pa.RecordBatch]":
+        import pyarrow as pa
+
+        read_parsed = import_kind(self.kind).read_parsed
+        assert read_parsed is not None, "who calls has looked"
+        before, before_place = None, ""
+        for path, at in self._files():
+            for rows in read_parsed(path, self.options, at):
+                found.lines += rows.read
+                for line, words in rows.bad:
+                    found.bad_line(f"{rows.place}:{line}: {words}")
+                count = rows.batch.num_rows
+                if not count:
+                    continue
+                ts = rows.batch.column("ts").to_numpy()
+                first, last = (f"{rows.place}:{line}" for line in rows.lines[[0, -1]])
+                if before is not None and ts[0] < before:
+                    found.descent(first, int(ts[0]), before, before_place)
+                for row in (np.flatnonzero(ts[1:] < ts[:-1]) + 1).tolist():
+                    above = f"{rows.place}:{rows.lines[row - 1]}"
+                    place = f"{rows.place}:{rows.lines[row]}"
+                    found.descent(place, int(ts[row]), int(ts[row - 1]), above)
+                before, before_place = int(ts[-1]), last
+                number = pa.array(np.arange(found.rows, found.rows + count))
+                found.rows += count
+                names = ["row", *rows.batch.schema.names]
+                yield pa.RecordBatch.from_arrays([number, *rows.batch.columns], names)
+
+    def _files(self) -> Iterator[tuple[Path, At]]:
+        """Yield the files, and what to tell how many bytes of each have been read."""
         done = 0
         for path in self.options.files:
 
             def at(position: int, done: int = done) -> None:
                 report(self.folder / "reading.done", done + position)
 
-            for place, fields in kind.read(path, self.options, at):
-                found.lines += 1
-                try:
-                    row = kind.parse(fields, self.options)
-                except BadRowError as error:
-                    found.bad += 1
-                    if len(found.bad_lines) < _BAD_ROWS_KEPT:
-                        found.bad_lines.append(f"{place}: {error}: {fields.shown()}")
-                    continue
-                if row is None:
-                    continue
-                if before is not None and row[0] < before:
-                    found.descents += 1
-                    found.first_descent = found.first_descent or (
-                        f"{place}: time {row[0]} is before {before} at {before_place}"
-                    )
-                before, before_place = row[0], place
-                yield row
+            yield path, at
             done += path.stat().st_size
 
 
