@@ -71,6 +71,11 @@ def below(bits: Bits, limit: int) -> npt.NDArray[np.int64]:
     return (((bits >> np.uint64(32)) * np.uint64(limit)) >> np.uint64(32)).astype(np.int64)
 
 
+def below_each(bits: Bits, limits: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Map random bits to integers in [0, limit), each with a limit of its own, at most 2^32."""
+    return (((bits >> np.uint64(32)) * limits.astype(np.uint64)) >> np.uint64(32)).astype(np.int64)
+
+
 def zipf(bits: Bits, keys: int, exponent: float) -> npt.NDArray[np.int64]:
     """Map random bits to keys in [0, keys), key k in proportion to 1 / (k + 1)^exponent."""
     if keys == 1:

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workloads.datasets.dealt import rows_of
-from workloads.datasets.random import Bits, below, draw_at
+from workloads.datasets.random import Bits, below, below_each, draw_at
 from workloads.inputs.linear_road.schema import (
     BALANCE,
     ENTRY_LANE,
@@ -165,7 +165,7 @@ def _driven(params: Params, seed: int, vehicle: IntArray, turn: IntArray) -> dic
         return below(draw_at(seed, _ALL, _JITTER, record), _JITTER_FT + 1)
 
     pace = slowest + below(of_trip(_PACE), fastest - slowest + 1)
-    entry = _below_each(of_trip(_ENTRY), ROAD_FT - _longest_ft(params, pace))
+    entry = below_each(of_trip(_ENTRY), ROAD_FT - _longest_ft(params, pace))
     here = ahead(record)
     driven = entry + pace * nth + here
     direction = below(of_trip(_DIRECTION), 2)
@@ -188,8 +188,3 @@ def _driven(params: Params, seed: int, vehicle: IntArray, turn: IntArray) -> dic
 def _longest_ft(params: Params, pace: Feet) -> Feet:
     """Return how many feet a trip at a pace (feet a period) may take."""
     return pace * (int(params["trip_reports"]) - 1) + _JITTER_FT + 1
-
-
-def _below_each(bits: Bits, limits: IntArray) -> IntArray:
-    """Map random bits to integers in [0, limit), each with a limit of its own below 2^32."""
-    return (((bits >> np.uint64(32)) * limits.astype(np.uint64)) >> np.uint64(32)).astype(np.int64)
