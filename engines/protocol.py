@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from engines.conditions import Declared
 from workloads.datasets.dataset import Dataset
-from workloads.model import Columns, DGSProgram, Pipeline, Program, Query, Workload
+from workloads.model import Columns, Dataflow, DGSProgram, Pipeline, Program, Query, Workload
 
 IntArray = npt.NDArray[np.int64]
 
@@ -34,6 +34,7 @@ MODELS: Mapping[type[Program], str] = {
     DGSProgram: "DGS programs",
     Query: "queries of operators O+",
     Pipeline: "ordered pipelines",
+    Dataflow: "typed dataflow graphs",
 }
 """The programming models of workloads, in words."""
 

@@ -13,7 +13,7 @@ from engines.spark.adapter import SparkEngine
 from engines.spark.refusal import GENERIC, WORKLOADS
 from tests.engines.spark import programs
 from tests.engines.spark.task import assert_right, spark_task
-from workloads.model import Alphabet, DGSProgram, Input, Stream
+from workloads.model import Alphabet, Dataflow, DGSProgram, Input, Stream
 from workloads.registry import names, workload
 
 SHOWN = {
@@ -30,6 +30,7 @@ ALL = [
     pytest.param(variant, name, marks=() if (variant, name) in SHOWN else pytest.mark.full)
     for variant in GENERIC
     for name in names()
+    if not isinstance(workload(name).program, Dataflow)
 ]
 
 

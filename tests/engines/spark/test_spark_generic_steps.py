@@ -20,7 +20,7 @@ from tests.examples import examples
 from tests.workloads.model import naive, pipelines
 from tests.workloads.model.test_oplus import chain, forwarding
 from workloads.datasets.arrow import arrow_array
-from workloads.model import Alphabet, Input
+from workloads.model import Alphabet, Dataflow, Input
 from workloads.model.operator import MULTI, SINGLE
 from workloads.model.records import Emitter
 from workloads.model.sequential import apply
@@ -109,7 +109,10 @@ def drawn_cuts(draw, data):
     ]
 
 
-@pytest.mark.parametrize("name", names())
+IN_STEPS = [name for name in names() if not isinstance(workload(name).program, Dataflow)]
+
+
+@pytest.mark.parametrize("name", IN_STEPS)
 def test_any_cut_into_micro_batches_and_groups_gives_the_sequential_answer(name):
     found = workload(name)
 
