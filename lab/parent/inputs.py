@@ -106,12 +106,19 @@ def find_dataset(
     Raises:
         ModelError: an unknown workload or a bad parameter.
         DatasetError: it cannot be made, no dataset has this id, or the one that has is damaged.
-        MatrixError: the dataset belongs to another workload, or to another of its name.
+        MatrixError: the dataset belongs to another workload, or to another of its name, or does not
+            fit the query parameters.
     """
     workload = entry.workload()
     if entry.dataset is None:
-        return _generated(workload, entry, master, progress, say)
-    return verified(_named(workload, entry, entry.dataset))
+        dataset = _generated(workload, entry, master, progress, say)
+    else:
+        dataset = verified(_named(workload, entry, entry.dataset))
+    bound = entry.bound()
+    why = bound.unfit(bound.query_params, dataset) if bound.unfit else ""
+    if why:
+        raise MatrixError(f"workload {entry.key}: {why}")
+    return dataset
 
 
 def _named(workload: Workload, entry: WorkloadEntry, dataset_id: str) -> Dataset:

@@ -142,6 +142,9 @@ class Workload:
         source: where its input comes from instead of a generator: a `Source` of
             `workloads.datasets.own`, of which this knows nothing; None: from its generator.
         checked_by: what `oracle` is: ORACLE, or REFERENCE.
+        unfit: `unfit(query, dataset)` says why a `workloads.datasets.dataset.Dataset` cannot be its
+            input for complete query parameters, with the remedy; "" when it can. None: it always
+            can.
     """
 
     name: str
@@ -165,6 +168,7 @@ class Workload:
     reference: str = ""
     source: Any = None
     checked_by: str = ORACLE
+    unfit: Callable[[Params, Any], str] | None = None
 
     def code(self) -> str:
         """Return a hash, in hex, of what it computes, what it is checked with, and its own input.

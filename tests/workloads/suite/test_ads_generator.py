@@ -1,0 +1,163 @@
+"""What the generator of events of ads makes, and whether a query's tables have all of it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engines.small_dataset import write_dataset
+from lab.errors import MatrixError
+from lab.matrix.matrix import WorkloadEntry
+from lab.parent.inputs import find_dataset
+from tests.workloads.suite.streams import generated
+from workloads.inputs.ads.fit import unfit
+from workloads.inputs.ads.schema import FIELDS
+from workloads.inputs.ads.tables import campaign_of_ad, location_of_user
+from workloads.model import Columns, Input, ModelError
+from workloads.registry import workload
+
+VIEWS = workload("campaign_views")
+HISTORY = workload("location_history")
+NAMES = FIELDS.names or ()
+
+
+def columns_of(data: Input) -> Columns:
+    """Return all events by number: they were dealt to the streams in turn."""
+    streams, count = data.streams, len(data.streams)
+    whole: Columns = {}
+    for name in ("ts", *NAMES):
+        parts = [s.ts if name == "ts" else s.payload[name] for s in streams]
+        whole[name] = np.empty(data.events, dtype=parts[0].dtype)
+        for index, part in enumerate(parts):
+            whole[name][index::count] = part
+    return whole
+
+
+@pytest.fixture(scope="module")
+def many() -> Columns:
+    return columns_of(generated(VIEWS, {"rate": 10_000}, 300_000, seed=1))
+
+
+def test_each_second_has_as_many_events_as_the_rate_says(many: Columns):
+    assert np.bincount(many["ts"] // 1000).tolist() == [10_000] * 30
+    assert np.all(np.diff(many["ts"]) >= 0)
+
+
+def test_users_pages_types_and_campaigns_are_uniform(many: Columns):
+    for name, count in {"user": 1000, "page": 100, "ad": 1000, "type": 3}.items():
+        found = np.bincount(many[name], minlength=count)
+        mean = len(many[name]) / count
+        # Chi-squared of so many degrees of freedom: its mean and six standard deviations.
+        assert ((found - mean) ** 2 / mean).sum() < count + 6 * np.sqrt(2 * count), name
+        assert len(found) == count
+
+
+def test_with_a_skew_campaigns_are_as_popular_as_zipf_says():
+    found = columns_of(generated(VIEWS, {"skew": 1.0, "ads": 950}, 200_000, seed=2))
+    campaign = found["ad"] % 100
+    weights = 1 / np.arange(1, 101)
+    share = np.bincount(campaign, minlength=100) / len(campaign)
+    assert np.abs(share - weights / weights.sum()).max() < 0.005
+    # The first fifty campaigns have ten ads each, the others nine.
+    assert found["ad"].max() == 949
+    of_first = np.bincount(found["ad"][campaign == 0] // 100)
+    assert len(of_first) == 10 and of_first.min() > 0.9 * of_first.mean()
+
+
+@given(begin=st.integers(0, 900), length=st.integers(0, 300), streams=st.integers(1, 5))
+@settings(deadline=None)
+def test_any_range_of_rows_can_be_made_alone(begin: int, length: int, streams: int):
+    params = VIEWS.params({"streams": streams, "skew": 0.7})
+    specs = VIEWS.streams(params, 6000)
+    assert sum(spec.events for spec in specs) == 6000
+    for index in range(streams):
+        whole = VIEWS.generate(params, 9, specs, index, 0, 1200)
+        part = VIEWS.generate(params, 9, specs, index, begin, begin + length)
+        assert list(part) == ["ts", *NAMES]
+        for name, values in part.items():
+            assert values.dtype == (np.int64 if name == "ts" else FIELDS[name])
+            assert values.tolist() == whole[name][begin : begin + length].tolist()
+
+
+@given(st.integers(1, 6), st.integers(0, 100), st.integers(0, 2**64))
+@settings(deadline=None)
+def test_the_number_of_streams_changes_no_event(streams: int, events: int, seed: int):
+    def made(count: int) -> dict[str, list[int]]:
+        found = columns_of(generated(VIEWS, {"streams": count, "rate": 7}, events, seed))
+        return {name: values.tolist() for name, values in found.items()}
+
+    assert made(streams) == made(1)
+
+
+def test_known_events_stay_what_they_are():
+    """The generator's version must be raised when this changes: catalogues rely on it."""
+    params = VIEWS.params({"skew": 0.5})
+    specs = VIEWS.streams(params, 1_000_000)
+    made = VIEWS.generate(params, 42, specs, 1, 100_000, 100_003)
+    assert {name: values.tolist() for name, values in made.items()} == KNOWN
+
+
+KNOWN = {
+    "ts": [2000, 2000, 2000],
+    "user": [676, 307, 324],
+    "page": [99, 44, 15],
+    "ad": [223, 777, 620],
+    "type": [0, 1, 0],
+}
+
+
+def test_fewer_ads_than_campaigns_are_refused():
+    with pytest.raises(ModelError, match="3 ads for 100 campaigns"):
+        VIEWS.streams(VIEWS.params({"ads": 3}), 100)
+
+
+def test_tables_by_rule_hold_what_the_rule_says_and_cannot_be_written():
+    found = campaign_of_ad({"ads": 7, "campaigns": 3, "tables": ""})
+    assert (found.of.tolist(), found.count) == ([0, 1, 2, 0, 1, 2, 0], 3)
+    few = location_of_user({"users": 2, "locations": 5, "tables": ""})
+    assert (few.of.tolist(), few.count) == ([0, 1], 2)
+    with pytest.raises(ValueError, match="read-only"):
+        found.of[0] = 1
+
+
+def query(**given_: object) -> dict[str, object]:
+    return dict(VIEWS.bound(given_).query_params)
+
+
+class TestFit:
+    def test_a_dataset_with_an_ad_that_is_in_no_table_does_not_fit(self, tmp_path: Path):
+        data = generated(VIEWS, {"ads": 2000}, 3000, seed=1)
+        dataset = write_dataset(data, "ads", tmp_path)
+        highest = max(int(stream.payload["ad"].max()) for stream in data.streams)
+        why = unfit(query(), dataset)
+        assert why.endswith(
+            f"has ad {highest}, and the table of ads has rows from 0 to 999; give query "
+            f"parameter ads={highest + 1} or more"
+        )
+        assert unfit(query(ads=highest + 1), dataset) == ""
+
+    def test_a_dataset_with_a_user_without_location_does_not_fit(self, tmp_path: Path):
+        dataset = write_dataset(generated(VIEWS, {"users": 2000}, 3000, seed=1), "ads", tmp_path)
+        assert "the table of users has rows from 0 to 999" in unfit(
+            dict(HISTORY.query_params or HISTORY.bound({}).query_params), dataset
+        )
+        assert unfit(query(), dataset) == ""  # which looks up no user
+
+    def test_ids_below_zero_are_told(self, tmp_path: Path):
+        data = generated(VIEWS, {"streams": 1}, 10, seed=1)
+        data.streams[0].payload["ad"][3] = -7
+        assert unfit(query(), write_dataset(data, "ads", tmp_path)).endswith("ids are from 0")
+
+    def test_an_empty_dataset_fits(self, tmp_path: Path):
+        dataset = write_dataset(generated(VIEWS, {}, 0, seed=1), "ads", tmp_path)
+        assert unfit(query(), dataset) == ""
+
+    def test_a_run_is_refused_before_anything_is_measured(self, tmp_path: Path, monkeypatch):
+        monkeypatch.setenv("LAB_DATA", str(tmp_path))
+        entry = WorkloadEntry(
+            name="campaign_views", events=2000, params={"ads": 5000}, label="wide"
+        )
+        with pytest.raises(MatrixError, match=r"campaign_views@wide: dataset .* has ad 4\d\d\d"):
+            find_dataset(entry, master="local[1]")

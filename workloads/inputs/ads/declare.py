@@ -1,0 +1,90 @@
+"""What the workloads on ads declare alike: their input, and two forms of each program."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from workloads.inputs.ads.fit import unfit
+from workloads.inputs.ads.generate import PARAMETERS, generate, keys, streams
+from workloads.inputs.ads.schema import INPUT, SECOND_MS
+from workloads.model import (
+    Bound,
+    Columns,
+    Dataflow,
+    ModelError,
+    Parameter,
+    Params,
+    Pipeline,
+    Query,
+    Workload,
+)
+from workloads.model.inferred import inferred_output
+
+TYPED, HANDCRAFTED = "typed", "handcrafted"
+
+FORM = {
+    "form": Parameter(
+        default=TYPED,
+        help=f"{TYPED}: a graph of templates; {HANDCRAFTED}: directly in another model",
+    )
+}
+"""Query parameter of all of them; the answer is the same."""
+
+MARKERS = {
+    "markers_ms": Parameter(
+        default=SECOND_MS, help="event time from a marker to the next", minimum=1, maximum=2**40
+    )
+}
+"""Query parameter of those that answer at markers."""
+
+
+def in_form(
+    query: Params,
+    *,
+    typed: Callable[[Params], Dataflow],
+    handcrafted: Callable[[Params], Query | Pipeline],
+    oracle: Callable[..., Columns],
+) -> Bound:
+    """Return the program in the form that is asked for, with its oracle.
+
+    Raises:
+        ModelError: there is no such form.
+    """
+    form = query["form"]
+    if form not in (TYPED, HANDCRAFTED):
+        raise ModelError(f"query parameter form is {form!r}; give {TYPED} or {HANDCRAFTED}")
+    program = typed(query) if form == TYPED else handcrafted(query)
+    return Bound(
+        program=program,
+        output=inferred_output(program),
+        oracle=partial(oracle, query=dict(query)),
+    )
+
+
+def on_ads(
+    *,
+    name: str,
+    title: str,
+    paper: str,
+    query: Mapping[str, Parameter],
+    bind: Callable[[Params], Bound],
+    small: Params | None = None,
+) -> Workload:
+    """Return a workload that takes events of ads; its arguments are as in `Workload`."""
+    default = bind({name: parameter.default for name, parameter in query.items()})
+    return Workload(
+        name=name,
+        title=title,
+        paper=f"Data-Trace Types, section 6, {paper}",
+        program=default.program,
+        output=default.output,
+        parameters=PARAMETERS,
+        keys=keys,
+        streams=streams,
+        generate=generate,
+        oracle=default.oracle,
+        query=query,
+        bind=bind,
+        input=INPUT,
+        unfit=unfit,
+        small=small or {"rate": 50},
+    )

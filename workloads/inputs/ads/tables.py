@@ -1,0 +1,120 @@
+"""The tables that the queries look up: the campaign of each ad, and the location of each user.
+
+They are functions of the query's parameters, so that every engine has them wherever it runs, and
+without a file: ad a is in campaign a modulo `campaigns`, user u at location u modulo `locations`.
+What is looked up is an array all the same, and whoever reads it does not know the rule. The tables
+of an import are in its dataset, as dictionaries, and `tables` names it: ids are as the files have
+them there, and no rule would fit.
+
+Rejected: to hand a dataset's tables to `Workload.bind`, since programs are made in many places
+where there is no dataset (a check, a plan, a task of Spark), and tables as streams of their own,
+which would make joins of the look-ups.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.model import ModelError, Parameter, Params
+
+Table = npt.NDArray[np.int32]
+
+SEPARATOR = "\t"
+"""In a dictionary of an import, between what an id stands for and what is looked up by it."""
+
+ADS, USERS = "ads", "users"
+"""Dictionaries of an import: `ad TAB campaign`, `user TAB location`."""
+
+_TABLES = Parameter(
+    default="",
+    help="id of the imported dataset whose tables to use; empty: tables by rule",
+)
+
+OF_ADS = {
+    "ads": Parameter(default=1000, help="ads in the table of ads", minimum=1, maximum=10**7),
+    "campaigns": Parameter(default=100, help="campaigns in it", minimum=1, maximum=10**6),
+    "tables": _TABLES,
+}
+"""Query parameters of those that look up campaigns."""
+
+OF_USERS = {
+    "users": Parameter(default=1000, help="users in the table of users", minimum=1, maximum=10**7),
+    "locations": Parameter(default=20, help="locations in it", minimum=1, maximum=10**6),
+    "tables": _TABLES,
+}
+"""Query parameters of those that look up locations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A table.
+
+    Attributes:
+        of: what is looked up, by id; nowhere writable.
+        count: number of different values, which are from 0.
+    """
+
+    of: Table
+    count: int
+
+
+def campaign_of_ad(query: Params) -> Lookup:
+    """Return the campaign of each ad.
+
+    Raises:
+        ModelError: the dataset that `tables` names has none.
+    """
+    return _lookup(ADS, int(query["ads"]), int(query["campaigns"]), str(query["tables"]))
+
+
+def location_of_user(query: Params) -> Lookup:
+    """Return the location of each user.
+
+    Raises:
+        ModelError: the dataset that `tables` names has none.
+    """
+    return _lookup(USERS, int(query["users"]), int(query["locations"]), str(query["tables"]))
+
+
+@lru_cache(maxsize=8)
+def _lookup(name: str, rows: int, values: int, dataset: str) -> Lookup:
+    if dataset:
+        return _of_dataset(name, dataset)
+    table = np.arange(rows, dtype=np.int32) % np.int32(values)
+    return Lookup(_sealed(table), min(rows, values))
+
+
+def _of_dataset(name: str, prefix: str) -> Lookup:
+    from workloads.datasets.catalog import Catalog
+    from workloads.datasets.errors import DatasetError
+
+    try:
+        dataset = Catalog.default().get(prefix)
+    except DatasetError as error:
+        raise ModelError(f"query parameter tables is {prefix!r}: {error}") from error
+    for dictionary in dataset.dictionaries:
+        if dictionary.name == name:
+            texts = _texts(dictionary.path)
+            break
+    else:
+        raise ModelError(
+            f"query parameter tables is {prefix!r}, a dataset without a table of {name}; give one "
+            "that `lab data import open-bandit` or `ad-events` made"
+        )
+    numbers: dict[str, int] = {}
+    table = [numbers.setdefault(text.rpartition(SEPARATOR)[2], len(numbers)) for text in texts]
+    return Lookup(_sealed(np.array(table, dtype=np.int32)), len(numbers))
+
+
+def _texts(path: object) -> list[str]:
+    import pyarrow.parquet as pq  # heavy
+
+    column: list[str] = pq.read_table(path, columns=["text"]).column("text").to_pylist()
+    return column
+
+
+def _sealed(table: Table) -> Table:
+    table.flags.writeable = False
+    return table
