@@ -1,0 +1,156 @@
+"""Queries on ads: oracles against loops, both forms of the programs against oracles."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.examples import examples
+from tests.workloads.suite import ads_naive as naive
+from tests.workloads.suite.streams import generated, rows
+from workloads.model import Columns, Dataflow, Input, ModelError, Workload
+from workloads.model.strategies import inputs
+from workloads.model.trace import compare
+from workloads.registry import workload
+
+FORMS = ("typed", "handcrafted")
+OF_ADS = {"ads": 5, "campaigns": 2}
+OF_USERS = {"users": 5, "locations": 2}
+WINDOW = {"markers_ms": 2, "window_ms": 6}
+K_MEANS = {"markers_ms": 1, "period_ms": 2, "clusters": 2, "iterations": 3}
+
+Loop = Callable[[Input], list[tuple[int, ...]]]
+SMALL: dict[str, tuple[dict[str, object], Loop]] = {
+    "ad_enrichment": (OF_ADS, lambda data: naive.enrichment(data, 5, 2)),
+    "user_activity": ({"markers_ms": 2}, lambda data: naive.activity(data, 2)),
+    "location_history": (
+        {**OF_USERS, "markers_ms": 2},
+        lambda data: naive.history(data, 2, 5, 2),
+    ),
+    "campaign_views": ({**OF_ADS, **WINDOW}, lambda data: naive.views(data, 2, 6, 2, 5, 2)),
+    "campaign_views_tumbling": (
+        {**OF_ADS, **WINDOW},
+        lambda data: naive.views(data, 2, 6, 6, 5, 2),
+    ),
+    "user_clusters": (
+        {**OF_USERS, **K_MEANS},
+        lambda data: naive.clusters(data, 2, 5, 2, 2, 3),
+    ),
+}
+"""Query parameters by which a few events have answers, and what these are."""
+
+IDS = st.integers(-1, 6)
+"""Of ads, users and types: most are in the tables."""
+
+
+def small(name: str, form: str = "typed", **more: object) -> Workload:
+    return workload(name).bound({**SMALL[name][0], "form": form, **more})
+
+
+@st.composite
+def few_events(draw: st.DrawFn, found: Workload) -> Input:
+    data = draw(inputs(found.program, values=IDS, max_events=20))
+    if not draw(st.booleans()):
+        return replace(data, until_ts=None)
+    last = max((int(stream.ts[-1]) for stream in data.streams if len(stream)), default=0)
+    return replace(data, until_ts=last + draw(st.integers(1, 9)))
+
+
+def answer(found: Workload, data: Input) -> Columns:
+    from engines.reference.adapter import PreparedReference
+
+    prepared = PreparedReference(found.program, data)
+    prepared.run()
+    return prepared.answer()
+
+
+@pytest.mark.parametrize("name", SMALL)
+@settings(deadline=None, max_examples=examples(200))
+@given(data=st.data())
+def test_the_oracle_gives_what_a_loop_over_events_and_markers_gives(name: str, data):
+    found = small(name)
+    drawn = data.draw(few_events(found))
+    assert sorted(rows(found, found.oracle(drawn))) == sorted(SMALL[name][1](drawn))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", SMALL)
+@settings(deadline=None, max_examples=examples(150))
+@given(data=st.data())
+def test_both_forms_give_what_the_oracle_says(name: str, form: str, data):
+    found = small(name, form)
+    drawn = data.draw(few_events(found))
+    difference = compare(found.oracle(drawn), answer(found, drawn), found.output)
+    assert difference.equal, difference.render()
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", SMALL)
+def test_both_forms_and_the_oracle_agree_on_generated_input(name: str, form: str):
+    found = workload(name).bound({"form": form})
+    data = generated(found, {"rate": 200, "streams": 3}, 5000, seed=5)
+    expected = found.oracle(data)
+    difference = compare(expected, answer(found, data), found.output)
+    assert difference.equal, difference.render()
+    assert len(expected["ts"]) >= 100
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_form_that_there_is_not_is_refused(name: str):
+    with pytest.raises(ModelError, match="form is 'fast'; give typed or handcrafted"):
+        workload(name).bound({"form": "fast"})
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_typed_form_is_the_one_by_default(name: str):
+    assert isinstance(workload(name).program, Dataflow)
+    assert not isinstance(small(name, "handcrafted").program, Dataflow)
+
+
+def test_results_that_are_to_be_persisted_are_refused_until_they_can_be():
+    with pytest.raises(ModelError, match=r"persist is 'sqlite'; .*: give none"):
+        workload("user_activity").bound({"persist": "sqlite"})
+
+
+@pytest.mark.parametrize(
+    ("name", "query"),
+    [
+        ("campaign_views", {"markers_ms": 1000, "window_ms": 1500}),
+        ("campaign_views", {"markers_ms": 1, "window_ms": 10_001}),
+        ("campaign_views_tumbling", {"markers_ms": 20_000}),
+        ("user_clusters", {"period_ms": 999}),
+    ],
+)
+def test_windows_that_are_not_made_of_blocks_are_refused(name: str, query: dict[str, object]):
+    with pytest.raises(ModelError, match="must be a multiple of the other"):
+        workload(name).bound(query)
+
+
+def test_a_campaign_that_comes_late_has_a_window_that_ends_with_the_others():
+    """Table 3: what a key begins with has had as many empty blocks as the others had."""
+    found = workload("campaign_views").bound(
+        {"ads": 2, "campaigns": 2, "markers_ms": 1, "window_ms": 3}
+    )
+    data = generated(found, {"ads": 2, "campaigns": 2, "streams": 1, "rate": 1000}, 8, seed=1)
+    (stream,) = data.streams
+    ad = np.array([0, 0, 0, 0, 1, 0, 0, 0], dtype=np.int32)
+    view = np.zeros(8, dtype=np.int8)
+    late = replace(stream, payload={**stream.payload, "ad": ad, "type": view})
+    data = replace(data, streams=(late,))
+    of_late = [row for row in rows(found, answer(found, data)) if row[1] == 1]
+    assert of_late == [(5, 1, 1), (6, 1, 1), (7, 1, 1)]
+
+
+def test_clusters_of_known_points_are_known():
+    """Two far groups of users of one location: k-means finds them, whole numbers as said."""
+    from workloads.suite.user_clusters.oracle import k_means
+
+    points = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 1], [90, 90, 90], [91, 90, 90]])
+    sizes, centroids = k_means(points, 2, 5)
+    assert sizes.tolist() == [3, 2]
+    assert centroids.tolist() == [[85, 85, 85], [256 * 90 + 128, 256 * 90, 256 * 90]]
+    sizes, _ = k_means(points[:1], 4, 5)
+    assert sizes.tolist() == [1]

@@ -1,0 +1,24 @@
+"""Views of each campaign in the last 10 s, at the end of each second (Yahoo query IV)."""
+
+from workloads.inputs.ads.declare import FORM, in_form, on_ads
+from workloads.inputs.ads.tables import OF_ADS
+from workloads.inputs.ads.windows import WINDOW
+from workloads.model import Bound, Params
+from workloads.suite.campaign_views import handcrafted, typed
+from workloads.suite.campaign_views.oracle import oracle
+
+QUERY = {**OF_ADS, **WINDOW, **FORM}
+
+
+def bind(query: Params) -> Bound:
+    """Return what is computed for query parameters."""
+    return in_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
+
+
+WORKLOAD = on_ads(
+    name="campaign_views",
+    title="Views of each campaign in the last 10 s, every second (a look-up each)",
+    paper="query IV, figure 3",
+    query=QUERY,
+    bind=bind,
+)

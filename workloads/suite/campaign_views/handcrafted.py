@@ -1,0 +1,51 @@
+"""Query IV by hand: an operator O+ whose window of each campaign has a count for each second."""
+
+from typing import Any
+
+import numpy as np
+
+from workloads.inputs.ads.schema import EVENT, FIELDS, VIEW
+from workloads.inputs.ads.tables import campaign_of_ad
+from workloads.inputs.ads.windows import blocks_in
+from workloads.model import InputType, Operator, Params, Query, Window
+from workloads.model.operator import SINGLE
+
+OUTPUT = np.dtype([("ts", np.int64), ("campaign", np.int64), ("views", np.int64)])
+
+
+def expire(w: Any, out: Any) -> None:
+    """Forward the views of the window."""
+    if w[0].views > 0:
+        out.emit(w[0].key, w[0].views)
+
+
+def program(query: Params) -> Query:
+    """Return the query for query parameters."""
+    campaign_of = campaign_of_ad(query).of
+    ads, blocks, markers_ms = len(campaign_of), blocks_in(query), int(query["markers_ms"])
+
+    def keys(t: Any, out: Any) -> None:
+        if t.type == VIEW and 0 <= t.ad < ads:
+            out.add(campaign_of[t.ad])
+
+    def update(w: Any, t: Any, out: Any) -> None:
+        w[0].views += 1
+        w[0].of_block[t.ts // markers_ms % blocks] += 1
+
+    def slide(w: Any) -> None:
+        oldest = (w[0].left // markers_ms - 1) % blocks  # the window has advanced
+        w[0].views -= w[0].of_block[oldest]
+        w[0].of_block[oldest] = 0
+
+    counting = Operator(
+        name="counting",
+        inputs=(InputType(name=EVENT, fields=FIELDS),),
+        window=Window(advance=markers_ms, size=markers_ms * blocks, type=SINGLE),
+        output=OUTPUT,
+        state=np.dtype([("views", np.int64), ("of_block", np.int64, (blocks,))]),
+        keys=keys,
+        update=update,
+        expire=expire,
+        slide=slide,
+    )
+    return Query(name="campaign_views", operators=(counting,))

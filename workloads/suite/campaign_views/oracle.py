@@ -1,0 +1,38 @@
+"""The expected views: a count for each campaign and block, added to all windows that hold it."""
+
+import numpy as np
+
+from workloads.datasets.total_order import total_order
+from workloads.inputs.ads.blocks import looked_up, reached
+from workloads.inputs.ads.schema import FIELDS, VIEW
+from workloads.inputs.ads.tables import campaign_of_ad
+from workloads.model import Columns, Input, Params
+
+
+def oracle(data: Input, query: Params) -> Columns:
+    """Return (ts, campaign, views) by window's end, then campaign."""
+    import pandas as pd  # heavy
+
+    markers_ms, window_ms = int(query["markers_ms"]), int(query["window_ms"])
+    events = total_order(data, FIELDS)
+    views = events.payload["type"] == VIEW
+    frame = pd.DataFrame(
+        {
+            "marker": (events.ts[views] // markers_ms + 1) * markers_ms,
+            "campaign": looked_up(
+                pd.Series(events.payload["ad"][views]), campaign_of_ad(query).of
+            ).to_numpy(),
+        }
+    )
+    counted = frame.groupby(["marker", "campaign"]).size().reset_index(name="views")
+    seen = [
+        counted.assign(marker=counted["marker"] + later)
+        for later in range(0, window_ms, markers_ms)
+    ]
+    sums = pd.concat(seen).groupby(["marker", "campaign"])["views"].sum().reset_index()
+    sums = sums[sums["marker"] <= reached(data, events.ts)]
+    return {
+        "ts": sums["marker"].to_numpy(np.int64),
+        "campaign": sums["campaign"].to_numpy(np.int64),
+        "views": sums["views"].to_numpy(np.int64),
+    }

@@ -1,0 +1,65 @@
+"""Query IV, typed (figure 3): filter and look up, count by block, add up the last blocks.
+
+Campaigns without a view in the window give nothing. Ads without a campaign count for none.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from workloads.inputs.ads.schema import EVENT, FIELDS, VIEW
+from workloads.inputs.ads.tables import campaign_of_ad
+from workloads.inputs.ads.windows import blocks_in
+from workloads.model import Dataflow, Params
+from workloads.model.dataflow import Flow, OpKeyedUnordered, OpStateless, U, of_events
+
+VIEWED = U("campaign", np.dtype([("ts", np.int64)]))
+COUNTED = U("campaign", np.dtype([("ts", np.int64), ("views", np.int64)]))
+VIEWS = np.dtype([("views", np.int64)])
+
+
+def take(a: Any, key: int, value: Any) -> None:
+    """Count a view."""
+    a.views = 1
+
+
+def combine(x: Any, y: Any, into: Any) -> None:
+    """Add two counts."""
+    into.views = x.views + y.views
+
+
+def on_marker(s: Any, key: int, m: Any, out: Any) -> None:
+    """Give the views of the window that ends at the marker."""
+    if s.views > 0:
+        out.emit(key, m.ts, s.views)
+
+
+def program(query: Params) -> Dataflow:
+    """Return the graph for query parameters."""
+    campaign_of = campaign_of_ad(query).of
+    ads, blocks = len(campaign_of), blocks_in(query)
+
+    def views(key: int, value: Any, out: Any) -> None:
+        if value.type == VIEW and 0 <= value.ad < ads:
+            out.emit(campaign_of[value.ad], value.ts)
+
+    def update_state(s: Any, agg: Any) -> None:
+        s.views += agg.views - s.of_block[s.oldest]
+        s.of_block[s.oldest] = agg.views
+        s.oldest = (s.oldest + 1) % blocks
+
+    flow = Flow("campaign_views", markers=int(query["markers_ms"]))
+    events = flow.source(EVENT, FIELDS)
+    viewed = OpStateless(name="views", reads=of_events(FIELDS), gives=VIEWED, on_item=views)
+    counting = OpKeyedUnordered(
+        name="counting",
+        reads=VIEWED,
+        gives=COUNTED,
+        aggregate=VIEWS,
+        state=np.dtype([*VIEWS.descr, ("oldest", np.int32), ("of_block", np.int64, (blocks,))]),
+        take=take,
+        combine=combine,
+        update_state=update_state,
+        on_marker=on_marker,
+    )
+    return flow.gives(flow.add(counting, flow.add(viewed, events)))

@@ -1,0 +1,24 @@
+"""Views of each campaign in windows of 10 s that do not overlap (Yahoo query V)."""
+
+from workloads.inputs.ads.declare import FORM, in_form, on_ads
+from workloads.inputs.ads.tables import OF_ADS
+from workloads.inputs.ads.windows import WINDOW
+from workloads.model import Bound, Params
+from workloads.suite.campaign_views_tumbling import handcrafted, typed
+from workloads.suite.campaign_views_tumbling.oracle import oracle
+
+QUERY = {**OF_ADS, **WINDOW, **FORM}
+
+
+def bind(query: Params) -> Bound:
+    """Return what is computed for query parameters."""
+    return in_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
+
+
+WORKLOAD = on_ads(
+    name="campaign_views_tumbling",
+    title="Views of each campaign every 10 s, without overlap (a look-up each)",
+    paper="query V",
+    query=QUERY,
+    bind=bind,
+)

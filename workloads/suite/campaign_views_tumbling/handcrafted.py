@@ -1,0 +1,44 @@
+"""Query V by hand: an operator O+ that counts over tumbling windows."""
+
+from typing import Any
+
+import numpy as np
+
+from workloads.inputs.ads.schema import EVENT, FIELDS, VIEW
+from workloads.inputs.ads.tables import campaign_of_ad
+from workloads.inputs.ads.windows import blocks_in
+from workloads.model import InputType, Operator, Params, Query, Window
+
+OUTPUT = np.dtype([("ts", np.int64), ("campaign", np.int64), ("views", np.int64)])
+
+
+def update(w: Any, t: Any, out: Any) -> None:
+    """Count a view."""
+    w[0].views += 1
+
+
+def expire(w: Any, out: Any) -> None:
+    """Forward the views of the window."""
+    out.emit(w[0].key, w[0].views)
+
+
+def program(query: Params) -> Query:
+    """Return the query for query parameters."""
+    campaign_of = campaign_of_ad(query).of
+    ads, window_ms = len(campaign_of), blocks_in(query) * int(query["markers_ms"])
+
+    def keys(t: Any, out: Any) -> None:
+        if t.type == VIEW and 0 <= t.ad < ads:
+            out.add(campaign_of[t.ad])
+
+    counting = Operator(
+        name="counting",
+        inputs=(InputType(name=EVENT, fields=FIELDS),),
+        window=Window(advance=window_ms, size=window_ms),
+        output=OUTPUT,
+        state=np.dtype([("views", np.int64)]),
+        keys=keys,
+        update=update,
+        expire=expire,
+    )
+    return Query(name="campaign_views_tumbling", operators=(counting,))

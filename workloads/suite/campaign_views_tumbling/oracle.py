@@ -1,0 +1,21 @@
+"""The expected views: a group for each campaign and window."""
+
+import numpy as np
+
+from workloads.inputs.ads.blocks import closed_blocks, looked_up
+from workloads.inputs.ads.schema import VIEW
+from workloads.inputs.ads.tables import campaign_of_ad
+from workloads.model import Columns, Input, Params
+
+
+def oracle(data: Input, query: Params) -> Columns:
+    """Return (ts, campaign, views) by window's end, then campaign."""
+    events = closed_blocks(data, int(query["window_ms"]))  # its windows are closed by markers too
+    views = events[events["type"] == VIEW]
+    campaign = looked_up(views["ad"], campaign_of_ad(query).of)
+    counted = views.assign(campaign=campaign).groupby(["marker", "campaign"]).size()
+    return {
+        "ts": counted.index.get_level_values("marker").to_numpy(np.int64),
+        "campaign": counted.index.get_level_values("campaign").to_numpy(np.int64),
+        "views": counted.to_numpy(np.int64),
+    }

@@ -1,0 +1,73 @@
+"""Query V, typed: as query IV, but a state has the window that it counts, and is given at its end.
+
+Windows begin at multiples of their size, wherever the input begins, so that a state must know which
+window its views are of; blocks lie within windows.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from workloads.inputs.ads.schema import EVENT, FIELDS, VIEW
+from workloads.inputs.ads.tables import campaign_of_ad
+from workloads.inputs.ads.windows import blocks_in
+from workloads.model import Dataflow, Params
+from workloads.model.dataflow import Flow, OpKeyedUnordered, OpStateless, U, of_events
+
+VIEWED = U("campaign", np.dtype([("ts", np.int64)]))
+COUNTED = U("campaign", np.dtype([("ts", np.int64), ("views", np.int64)]))
+COUNT = np.dtype([("views", np.int64), ("window", np.int64)])
+LONG_AGO = -(2**62)
+
+
+def nothing(a: Any) -> None:
+    """Make the count of no view, which is of no window."""
+    a.window = LONG_AGO
+
+
+def combine(x: Any, y: Any, into: Any) -> None:
+    """Add two counts of a block."""
+    into.views = x.views + y.views
+    into.window = max(x.window, y.window)
+
+
+def update_state(s: Any, agg: Any) -> None:
+    """Add the views of a block, if it had some, to those of its window."""
+    if agg.views > 0:
+        s.views = agg.views + (s.views if s.window == agg.window else 0)
+        s.window = agg.window
+
+
+def program(query: Params) -> Dataflow:
+    """Return the graph for query parameters."""
+    campaign_of = campaign_of_ad(query).of
+    ads, window_ms = len(campaign_of), blocks_in(query) * int(query["markers_ms"])
+
+    def views(key: int, value: Any, out: Any) -> None:
+        if value.type == VIEW and 0 <= value.ad < ads:
+            out.emit(campaign_of[value.ad], value.ts)
+
+    def take(a: Any, key: int, value: Any) -> None:
+        a.views = 1
+        a.window = value.ts // window_ms
+
+    def on_marker(s: Any, key: int, m: Any, out: Any) -> None:
+        if s.views > 0 and (s.window + 1) * window_ms == m.ts:
+            out.emit(key, m.ts, s.views)
+
+    flow = Flow("campaign_views_tumbling", markers=int(query["markers_ms"]))
+    events = flow.source(EVENT, FIELDS)
+    viewed = OpStateless(name="views", reads=of_events(FIELDS), gives=VIEWED, on_item=views)
+    counting = OpKeyedUnordered(
+        name="counting",
+        reads=VIEWED,
+        gives=COUNTED,
+        aggregate=COUNT,
+        state=COUNT,
+        take=take,
+        identity=nothing,
+        combine=combine,
+        update_state=update_state,
+        on_marker=on_marker,
+    )
+    return flow.gives(flow.add(counting, flow.add(viewed, events)))

@@ -1,0 +1,23 @@
+"""What has happened at each location since the beginning, at each marker (Yahoo query III)."""
+
+from workloads.inputs.ads.declare import FORM, MARKERS, in_form, on_ads
+from workloads.inputs.ads.tables import OF_USERS
+from workloads.model import Bound, Params
+from workloads.suite.location_history import handcrafted, typed
+from workloads.suite.location_history.oracle import oracle
+
+QUERY = {**OF_USERS, **MARKERS, **FORM}
+
+
+def bind(query: Params) -> Bound:
+    """Return what is computed for query parameters."""
+    return in_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
+
+
+WORKLOAD = on_ads(
+    name="location_history",
+    title="Events of each location so far, and the last time, at each marker (a look-up each)",
+    paper="query III",
+    query=QUERY,
+    bind=bind,
+)

@@ -1,0 +1,68 @@
+"""Query III by hand: an operator O+ with a window of each location that never forgets."""
+
+from typing import Any
+
+import numpy as np
+
+from workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, PURCHASE, VIEW
+from workloads.inputs.ads.tables import location_of_user
+from workloads.model import InputType, Operator, Params, Query, Window
+from workloads.model.operator import SINGLE
+
+HISTORY = [
+    ("events", np.int64),
+    ("views", np.int64),
+    ("clicks", np.int64),
+    ("purchases", np.int64),
+    ("last_ts", np.int64),
+]
+OUTPUT = np.dtype([("ts", np.int64), ("location", np.int64), *HISTORY])
+
+
+def update(w: Any, t: Any, out: Any) -> None:
+    """Add an event; events come in order of time."""
+    w[0].events += 1
+    if t.type == VIEW:
+        w[0].views += 1
+    elif t.type == CLICK:
+        w[0].clicks += 1
+    elif t.type == PURCHASE:
+        w[0].purchases += 1
+    w[0].last_ts = t.ts
+    w[0].changed = 1
+
+
+def expire(w: Any, out: Any) -> None:
+    """Give the history of a location that had events."""
+    here = w[0]
+    if here.changed != 0:
+        out.emit(here.key, here.events, here.views, here.clicks, here.purchases, here.last_ts)
+
+
+def slide(w: Any) -> None:
+    """Keep the history."""
+    w[0].changed = 0
+
+
+def program(query: Params) -> Query:
+    """Return the query for query parameters."""
+    location_of = location_of_user(query).of
+    users = len(location_of)
+    markers_ms = int(query["markers_ms"])
+
+    def keys(t: Any, out: Any) -> None:
+        if 0 <= t.user < users:
+            out.add(location_of[t.user])
+
+    history = Operator(
+        name="history",
+        inputs=(InputType(name=EVENT, fields=FIELDS),),
+        window=Window(advance=markers_ms, size=markers_ms, type=SINGLE),
+        output=OUTPUT,
+        state=np.dtype([*HISTORY, ("changed", np.int8)]),
+        keys=keys,
+        update=update,
+        expire=expire,
+        slide=slide,
+    )
+    return Query(name="location_history", operators=(history,))

@@ -1,0 +1,27 @@
+"""The expected histories: running sums over each location's blocks."""
+
+import numpy as np
+
+from workloads.inputs.ads.blocks import closed_blocks, looked_up
+from workloads.inputs.ads.schema import CLICK, PURCHASE, VIEW
+from workloads.inputs.ads.tables import location_of_user
+from workloads.model import Columns, Input, Params
+
+COUNTED = ("events", "views", "clicks", "purchases")
+
+
+def oracle(data: Input, query: Params) -> Columns:
+    """Return (ts, location, events, views, clicks, purchases, last_ts) by marker, then location."""
+    events = closed_blocks(data, int(query["markers_ms"]))
+    events["location"] = looked_up(events["user"], location_of_user(query).of)
+    events["events"] = 1
+    for name, number in zip(COUNTED[1:], (VIEW, CLICK, PURCHASE), strict=True):
+        events[name] = (events["type"] == number).astype(np.int64)
+    blocks = events.groupby(["marker", "location"])  # leaves out what has no location
+    sums = blocks[list(COUNTED)].sum().groupby(level="location").cumsum()
+    return {
+        "ts": sums.index.get_level_values("marker").to_numpy(np.int64),
+        "location": sums.index.get_level_values("location").to_numpy(np.int64),
+        **{name: sums[name].to_numpy(np.int64) for name in COUNTED},
+        "last_ts": blocks["ts"].max().to_numpy(np.int64),
+    }

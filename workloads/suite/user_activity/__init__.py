@@ -1,0 +1,37 @@
+"""What each user has done so far, given at each marker (Yahoo query II)."""
+
+from workloads.inputs.ads.declare import FORM, MARKERS, in_form, on_ads
+from workloads.model import Bound, ModelError, Parameter, Params
+from workloads.suite.user_activity import handcrafted, typed
+from workloads.suite.user_activity.oracle import oracle
+
+QUERY = {
+    **MARKERS,
+    "persist": Parameter(
+        default="none", help="where intermediate results are kept at each marker: none"
+    ),
+    **FORM,
+}
+
+
+def bind(query: Params) -> Bound:
+    """Return what is computed for query parameters.
+
+    Raises:
+        ModelError: results are to be persisted, which is not there yet.
+    """
+    if query["persist"] != "none":
+        raise ModelError(
+            f"query parameter persist is {query['persist']!r}; results cannot be persisted yet, "
+            "they only leave as the answer: give none"
+        )
+    return in_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
+
+
+WORKLOAD = on_ads(
+    name="user_activity",
+    title="Views, clicks and purchases of each user so far, at each marker",
+    paper="query II",
+    query=QUERY,
+    bind=bind,
+)

@@ -1,0 +1,58 @@
+"""Query II by hand: an operator O+ with a window of each user that never forgets."""
+
+from typing import Any
+
+import numpy as np
+
+from workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, PURCHASE, VIEW
+from workloads.model import InputType, Operator, Params, Query, Window
+from workloads.model.operator import SINGLE
+
+COUNTS = [("views", np.int64), ("clicks", np.int64), ("purchases", np.int64)]
+ACTIVITY = np.dtype([("ts", np.int64), ("user", np.int64), *COUNTS])
+
+
+def keys(t: Any, out: Any) -> None:
+    """Give the user."""
+    out.add(t.user)
+
+
+def update(w: Any, t: Any, out: Any) -> None:
+    """Count an event as what it is."""
+    if t.type == VIEW:
+        w[0].views += 1
+    elif t.type == CLICK:
+        w[0].clicks += 1
+    elif t.type == PURCHASE:
+        w[0].purchases += 1
+    else:
+        return
+    w[0].changed = 1
+
+
+def expire(w: Any, out: Any) -> None:
+    """Give the counts of a user who did something."""
+    if w[0].changed != 0:
+        out.emit(w[0].key, w[0].views, w[0].clicks, w[0].purchases)
+
+
+def slide(w: Any) -> None:
+    """Keep the counts."""
+    w[0].changed = 0
+
+
+def program(query: Params) -> Query:
+    """Return the query for query parameters."""
+    markers_ms = int(query["markers_ms"])
+    counting = Operator(
+        name="counting",
+        inputs=(InputType(name=EVENT, fields=FIELDS),),
+        window=Window(advance=markers_ms, size=markers_ms, type=SINGLE),
+        output=ACTIVITY,
+        state=np.dtype([*COUNTS, ("changed", np.int8)]),
+        keys=keys,
+        update=update,
+        expire=expire,
+        slide=slide,
+    )
+    return Query(name="user_activity", operators=(counting,))

@@ -1,0 +1,65 @@
+"""Query II, typed: a user's events of a block are added up, and then added to those before."""
+
+from typing import Any
+
+import numpy as np
+
+from workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, PURCHASE, VIEW
+from workloads.model import Dataflow, Params
+from workloads.model.dataflow import Flow, OpKeyedUnordered, OpStateless, U, of_events
+
+ACTION = U("user", np.dtype([("ts", np.int64), ("type", np.int8)]))
+COUNTS = [("views", np.int64), ("clicks", np.int64), ("purchases", np.int64)]
+ACTIVITY = U("user", np.dtype([("ts", np.int64), *COUNTS]))
+
+
+def by_user(key: int, value: Any, out: Any) -> None:
+    """Make the user the key."""
+    out.emit(value.user, value.ts, value.type)
+
+
+def take(a: Any, key: int, value: Any) -> None:
+    """Count an event as what it is."""
+    a.views = value.type == VIEW
+    a.clicks = value.type == CLICK
+    a.purchases = value.type == PURCHASE
+
+
+def combine(x: Any, y: Any, into: Any) -> None:
+    """Add two counts."""
+    into.views = x.views + y.views
+    into.clicks = x.clicks + y.clicks
+    into.purchases = x.purchases + y.purchases
+
+
+def update_state(s: Any, agg: Any) -> None:
+    """Add the counts of a block, and note whether there were any."""
+    s.views += agg.views
+    s.clicks += agg.clicks
+    s.purchases += agg.purchases
+    s.changed = agg.views + agg.clicks + agg.purchases > 0
+
+
+def on_marker(s: Any, key: int, m: Any, out: Any) -> None:
+    """Give the counts of users who did something in the block."""
+    if s.changed:
+        out.emit(key, m.ts, s.views, s.clicks, s.purchases)
+
+
+def program(query: Params) -> Dataflow:
+    """Return the graph for query parameters."""
+    flow = Flow("user_activity", markers=int(query["markers_ms"]))
+    events = flow.source(EVENT, FIELDS)
+    actions = OpStateless(name="by_user", reads=of_events(FIELDS), gives=ACTION, on_item=by_user)
+    counting = OpKeyedUnordered(
+        name="counting",
+        reads=ACTION,
+        gives=ACTIVITY,
+        aggregate=np.dtype(COUNTS),
+        state=np.dtype([*COUNTS, ("changed", np.int8)]),
+        take=take,
+        combine=combine,
+        update_state=update_state,
+        on_marker=on_marker,
+    )
+    return flow.gives(flow.add(counting, flow.add(actions, events)))

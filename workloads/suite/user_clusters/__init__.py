@@ -1,0 +1,35 @@
+"""Each location's users in clusters, by what they have done (Yahoo query VI)."""
+
+from workloads.inputs.ads.declare import FORM, MARKERS, in_form, on_ads
+from workloads.inputs.ads.tables import OF_USERS
+from workloads.model import Bound, Parameter, Params
+from workloads.suite.user_clusters import handcrafted, typed
+from workloads.suite.user_clusters.oracle import oracle
+
+QUERY = {
+    **OF_USERS,
+    **MARKERS,
+    "period_ms": Parameter(
+        default=5000,
+        help="event time between two clusterings; a multiple of markers_ms",
+        minimum=1,
+        maximum=2**40,
+    ),
+    "clusters": Parameter(default=4, help="clusters of each location (k)", minimum=1, maximum=1000),
+    "iterations": Parameter(default=8, help="iterations of k-means", minimum=1, maximum=1000),
+    **FORM,
+}
+
+
+def bind(query: Params) -> Bound:
+    """Return what is computed for query parameters."""
+    return in_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
+
+
+WORKLOAD = on_ads(
+    name="user_clusters",
+    title="Clusters of each location's users by what they have done (a look-up each, k-means)",
+    paper="query VI",
+    query=QUERY,
+    bind=bind,
+)

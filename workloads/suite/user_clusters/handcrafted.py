@@ -1,0 +1,94 @@
+"""Query VI by hand: one operator O+ by location, whose window has a row for each of its users.
+
+The three stages are one: a user's events go straight to the user's place in the location's table,
+so that nothing is keyed twice and nothing sorted.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from workloads.inputs.ads.schema import EVENT, FIELDS, TYPES
+from workloads.inputs.ads.tables import location_of_user
+from workloads.inputs.ads.windows import blocks_in
+from workloads.model import InputType, Operator, Params, Query, Window
+from workloads.model.operator import SINGLE
+from workloads.suite.user_clusters.kmeans import DIMENSIONS, cluster
+
+KINDS = len(TYPES)
+OUTPUT = np.dtype(
+    [
+        ("ts", np.int64),
+        ("location", np.int64),
+        ("cluster", np.int32),
+        ("users", np.int64),
+        ("views_q8", np.int64),
+        ("clicks_q8", np.int64),
+        ("purchases_q8", np.int64),
+    ]
+)
+
+
+def program(query: Params) -> Query:
+    """Return the query for query parameters."""
+    location_of = location_of_user(query).of
+    users = len(location_of)
+    room = np.bincount(location_of)
+    place_of = np.empty(users, dtype=np.int32)  # among the users of the location, by id
+    for location in range(len(room)):
+        place_of[location_of == location] = np.arange(room[location])
+    places = int(room.max())
+    period_ms = blocks_in(query, "period_ms") * int(query["markers_ms"])
+    k, iterations = int(query["clusters"]), int(query["iterations"])
+
+    def keys(t: Any, out: Any) -> None:
+        if 0 <= t.user < users:
+            out.add(location_of[t.user])
+
+    def update(w: Any, t: Any, out: Any) -> None:
+        place = place_of[t.user]
+        w[0].active[place] = 1
+        if 0 <= t.type < KINDS:
+            w[0].counts[place * KINDS + t.type] += 1
+
+    def expire(w: Any, out: Any) -> None:
+        here = w[0]
+        count = 0
+        for place in range(places):
+            if here.active[place] != 0:
+                for d in range(DIMENSIONS):
+                    here.points[count * DIMENSIONS + d] = here.counts[place * KINDS + d]
+                count += 1
+        if count > 0:
+            of = here.centroids
+            found = cluster(here.points, count, k, iterations, of, here.sizes, here.sums)
+            for c in range(found):
+                at = c * DIMENSIONS
+                out.emit(here.key, c, here.sizes[c], of[at], of[at + 1], of[at + 2])
+
+    def slide(w: Any) -> None:
+        for place in range(places):
+            w[0].active[place] = 0
+
+    clusters = Operator(
+        name="clusters",
+        inputs=(InputType(name=EVENT, fields=FIELDS),),
+        window=Window(advance=period_ms, size=period_ms, type=SINGLE),
+        output=OUTPUT,
+        state=np.dtype(
+            [
+                ("active", np.int8, (places,)),
+                ("counts", np.int64, (places * KINDS,)),
+                ("points", np.int64, (places * DIMENSIONS,)),
+                ("centroids", np.int64, (k * DIMENSIONS,)),
+                ("sums", np.int64, (k * DIMENSIONS,)),
+                ("sizes", np.int64, (k,)),
+            ]
+        ),
+        keys=keys,
+        update=update,
+        expire=expire,
+        slide=slide,
+        max_outputs=k,
+    )
+    return Query(name="user_clusters", operators=(clusters,))

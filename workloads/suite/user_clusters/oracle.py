@@ -1,0 +1,56 @@
+"""The expected clusters: tables of users at the end of each period, and k-means over matrices."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.inputs.ads.blocks import closed_blocks, looked_up
+from workloads.inputs.ads.schema import TYPES
+from workloads.inputs.ads.tables import location_of_user
+from workloads.model import Columns, Input, Params
+
+Matrix = npt.NDArray[np.int64]
+
+_COLUMNS = ("ts", "location", "cluster", "users", "views_q8", "clicks_q8", "purchases_q8")
+
+
+def oracle(data: Input, query: Params) -> Columns:
+    """Return the clusters by period's end, location and number."""
+    rows = [np.empty((0, len(_COLUMNS)), dtype=np.int64), *_clusters(data, query)]
+    columns = np.concatenate(rows).T
+    found = {name: np.ascontiguousarray(of) for name, of in zip(_COLUMNS, columns, strict=True)}
+    return {**found, "cluster": found["cluster"].astype(np.int32)}
+
+
+def _clusters(data: Input, query: Params) -> Iterator[Matrix]:
+    events = closed_blocks(data, int(query["period_ms"]))
+    location_of = location_of_user(query).of
+    events["location"] = looked_up(events["user"], location_of)
+    history: Matrix = np.zeros((len(location_of), len(TYPES)), dtype=np.int64)
+    for end, period in events.dropna().groupby("marker"):
+        known = period[period["type"].between(0, len(TYPES) - 1)]
+        np.add.at(history, (known["user"].to_numpy(), known["type"].to_numpy()), 1)
+        for location, there in period.groupby("location"):
+            users = np.unique(there["user"].to_numpy())
+            sizes, centroids = k_means(
+                history[users], int(query["clusters"]), int(query["iterations"])
+            )
+            number = np.arange(len(sizes))
+            of = np.full((len(sizes), 2), [end, location], dtype=np.int64)
+            yield np.column_stack([of, number, sizes, centroids])
+
+
+def k_means(points: Matrix, k: int, iterations: int) -> tuple[Matrix, Matrix]:
+    """Return the sizes and centroids of at most k clusters, in units of 1/256 (`kmeans.py`)."""
+    found = min(k, len(points))
+    fine = points * 256
+    centroids = fine[np.arange(found) * len(points) // found]
+    sizes = np.zeros(found, dtype=np.int64)
+    for _ in range(iterations):
+        away = fine[:, None, :] - centroids[None, :, :]
+        nearest = np.argmin((away * away).sum(axis=2), axis=1)
+        sizes = np.bincount(nearest, minlength=found)
+        for c in np.flatnonzero(sizes):
+            centroids[c] = fine[nearest == c].sum(axis=0) // sizes[c]
+    return sizes, centroids

@@ -1,0 +1,148 @@
+"""Query VI, typed: look up the location, add up each user's events, cluster each location's users.
+
+Clustered, every `period_ms`, are the users who did something since the last time, by all that they
+have done since the beginning. They come to the last stage at the marker that closes the period, and
+SORT puts them in order of their ids, so that k-means begins alike everywhere.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, NONE, PURCHASE, VIEW
+from workloads.inputs.ads.tables import location_of_user
+from workloads.inputs.ads.windows import blocks_in
+from workloads.model import Dataflow, Params
+from workloads.model.dataflow import (
+    Flow,
+    O,
+    OpKeyedOrdered,
+    OpKeyedUnordered,
+    OpStateless,
+    U,
+    of_events,
+)
+from workloads.suite.user_clusters.kmeans import DIMENSIONS, cluster
+
+LOCATED = U("user", np.dtype([("ts", np.int64), ("location", np.int32), ("type", np.int8)]))
+_COUNTS = [("views", np.int64), ("clicks", np.int64), ("purchases", np.int64)]
+_FEATURES = np.dtype([("ts", np.int64), ("user", np.int64), *_COUNTS])
+CLUSTERS = O(
+    "location",
+    np.dtype(
+        [
+            ("ts", np.int64),
+            ("cluster", np.int32),
+            ("users", np.int64),
+            ("views_q8", np.int64),
+            ("clicks_q8", np.int64),
+            ("purchases_q8", np.int64),
+        ]
+    ),
+)
+HISTORY = np.dtype([("location", np.int32), ("last_ts", np.int64), *_COUNTS])
+LONG_AGO = -(2**62)
+
+
+def take(a: Any, key: int, value: Any) -> None:
+    """Make the history of one event."""
+    a.location = value.location
+    a.last_ts = value.ts
+    a.views = value.type == VIEW
+    a.clicks = value.type == CLICK
+    a.purchases = value.type == PURCHASE
+
+
+def nothing(a: Any) -> None:
+    """Make the history of no event."""
+    a.location = NONE
+    a.last_ts = LONG_AGO
+
+
+def combine(x: Any, y: Any, into: Any) -> None:
+    """Add two histories of a user."""
+    into.location = max(x.location, y.location)
+    into.last_ts = max(x.last_ts, y.last_ts)
+    into.views = x.views + y.views
+    into.clicks = x.clicks + y.clicks
+    into.purchases = x.purchases + y.purchases
+
+
+def update_state(s: Any, agg: Any) -> None:
+    """Add a block to a user's history."""
+    s.location = max(s.location, agg.location)
+    s.last_ts = max(s.last_ts, agg.last_ts)
+    s.views += agg.views
+    s.clicks += agg.clicks
+    s.purchases += agg.purchases
+
+
+def program(query: Params) -> Dataflow:
+    """Return the graph for query parameters."""
+    location_of = location_of_user(query).of
+    users, room = len(location_of), int(np.bincount(location_of).max())
+    period_ms = blocks_in(query, "period_ms") * int(query["markers_ms"])
+    k, iterations = int(query["clusters"]), int(query["iterations"])
+
+    def locate(key: int, value: Any, out: Any) -> None:
+        if 0 <= value.user < users:
+            out.emit(value.user, value.ts, location_of[value.user], value.type)
+
+    def give_features(s: Any, key: int, m: Any, out: Any) -> None:
+        if m.ts % period_ms == 0 and s.last_ts >= m.ts - period_ms:
+            out.emit(s.location, m.ts, key, s.views, s.clicks, s.purchases)
+
+    def add_user(s: Any, key: int, value: Any, out: Any) -> None:
+        s.points[s.count * DIMENSIONS] = value.views
+        s.points[s.count * DIMENSIONS + 1] = value.clicks
+        s.points[s.count * DIMENSIONS + 2] = value.purchases
+        s.count += 1
+
+    def give_clusters(s: Any, key: int, m: Any, out: Any) -> None:
+        if s.count > 0:
+            found = cluster(s.points, s.count, k, iterations, s.centroids, s.sizes, s.sums)
+            for c in range(found):
+                at = c * DIMENSIONS
+                of = s.centroids
+                out.emit(key, m.ts, c, s.sizes[c], of[at], of[at + 1], of[at + 2])
+            s.count = 0
+
+    flow = Flow("user_clusters", markers=int(query["markers_ms"]))
+    events = flow.source(EVENT, FIELDS)
+    located = flow.add(
+        OpStateless(name="locate", reads=of_events(FIELDS), gives=LOCATED, on_item=locate), events
+    )
+    features = flow.add(
+        OpKeyedUnordered(
+            name="features",
+            reads=LOCATED,
+            gives=U("location", _FEATURES),
+            aggregate=HISTORY,
+            state=HISTORY,
+            take=take,
+            identity=nothing,
+            initial_state=nothing,
+            combine=combine,
+            update_state=update_state,
+            on_marker=give_features,
+        ),
+        located,
+    )
+    clusters = OpKeyedOrdered(
+        name="clusters",
+        reads=O("location", _FEATURES),
+        gives=CLUSTERS,
+        state=np.dtype(
+            [
+                ("count", np.int64),
+                ("points", np.int64, (room * DIMENSIONS,)),
+                ("centroids", np.int64, (k * DIMENSIONS,)),
+                ("sums", np.int64, (k * DIMENSIONS,)),
+                ("sizes", np.int64, (k,)),
+            ]
+        ),
+        on_item=add_user,
+        on_marker=give_clusters,
+        max_outputs=k,
+    )
+    return flow.gives(flow.add(clusters, flow.sort(features)))
