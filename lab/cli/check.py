@@ -26,7 +26,9 @@ def check(program: str, examples: int, seed: int) -> int:
 
     PROGRAM is a workload's name, package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE].
 
-    Of a program with dependency-guided synchronization: conditions C1 to C3, and the law of time:
+    Of a program with dependency-guided synchronization: conditions C1 to C3; the law of wires:
+    events that are forked and joined, as deeply as a plan for 64 workers does, give the answer that
+    they give in sequence; and the law of time:
     outputs carry the timestamp of the event that caused them, and a cut of the input gives the cut
     of the answer.
 

@@ -2,7 +2,8 @@
 
 For programs with DGS: conditions C1 to C3 of the DGS paper, Definition 2.3, and the law of time.
 
-Consistency makes every plan give the sequential answer (Theorem 2.4). The law of time says that an
+Consistency makes every plan give the sequential answer (Theorem 2.4), which is tested as well, on
+forks within forks. The law of time says that an
 output carries the timestamp of the event that caused it, so that a cut of the input gives the cut
 of the answer; latency and open-loop runs rest on it. All are tested on generated histories, so a
 pass is evidence, not proof; a failure is a counterexample, shrunk. How C1 is read, and why not
@@ -31,6 +32,7 @@ from workloads.model.dgs_laws import (
     join_restores,
     outputs_carry_time,
 )
+from workloads.model.diagrams import diagrams_agree
 from workloads.model.errors import ModelError, place_of
 from workloads.model.operator import Query
 from workloads.model.pipeline import PARTITIONED, STATELESS, Pipeline
@@ -54,9 +56,9 @@ class Violation:
     """A condition that does not hold.
 
     Attributes:
-        condition: `C1`, `C2`, `C3`, `time` or `cut`; of a query `keys`, `emits`, `split`, `repeat`
-            or `sorted`; of a pipeline `keys`, `apart`, `order`, `emits` or `repeat`; or what
-            `check_also` was given.
+        condition: `C1`, `C2`, `C3`, `wires`, `time` or `cut`; of a query `keys`, `emits`,
+            `split`, `repeat` or `sorted`; of a pipeline `keys`, `apart`, `order`, `emits` or
+            `repeat`; or what `check_also` was given.
         where: the fork-join, the state type, the operator or the program.
         law: the equation that fails.
         lines: the counterexample: the history, the step, and both sides.
@@ -169,7 +171,7 @@ def check_pipeline(pipeline: Pipeline, *, examples: int = 200, seed: int = 0) ->
 
 
 def check_program(program: DGSProgram, *, examples: int = 200, seed: int = 0) -> ConsistencyReport:
-    """Test C1 and C2 for every fork-join, C3 and time for every state type, cut for the whole.
+    """Test C1 and C2 for every fork-join, C3 and time for every state type, wires and cut for all.
 
     Args:
         program: the program.
@@ -190,6 +192,7 @@ def check_program(program: DGSProgram, *, examples: int = 200, seed: int = 0) ->
             laws.append(("time", state.name, partial(outputs_carry_time, semantics, state.name)))
         else:
             skipped.append(f"state type {state.name}: no fork leads to it")
+    laws.append(("wires", program.name, partial(diagrams_agree, semantics)))
     laws.append(("cut", program.name, partial(cut_commutes, semantics)))
     return _report(program.name, laws, tuple(skipped), examples, seed)
 

@@ -1,5 +1,6 @@
 """The consistency checker: the suite's programs pass, programs broken on purpose do not."""
 
+import random
 from dataclasses import replace
 
 import numpy as np
@@ -9,8 +10,11 @@ from engines.conformance import ordinary_input
 from engines.small_dataset import write_dataset
 from tests.examples import examples
 from workloads.datasets.cut import answer_before, before, event_times
-from workloads.model import DGSProgram, StateType
+from workloads.model import Alphabet, DGSProgram, ForkJoin, Input, StateType, Stream
 from workloads.model.check import check_program
+from workloads.model.optimizer import choose_plan
+from workloads.model.profile import profile
+from workloads.model.pyrun import run_plan
 from workloads.model.trace import compare
 from workloads.registry import names, workload
 from workloads.suite.event_window.program import PROGRAM as EVENT_WINDOW
@@ -27,7 +31,7 @@ PROGRAMS = (EVENT_WINDOW, FRAUD_DETECTION, KEYED_COUNTER, PAGE_VIEW_JOIN)
 def test_the_programs_of_the_suite_are_consistent(program):
     report = check_program(program, examples=examples(100))
     assert report.ok, report.render()
-    assert len(report.checked) == 5
+    assert len(report.checked) == 6
 
 
 def with_pair(program: DGSProgram, **changes: object) -> DGSProgram:
@@ -55,6 +59,36 @@ def fork_ignores_predicates(state, pred1, pred2, first, second):
 def fork_copies_to_both(state, pred1, pred2, first, second):
     first.sum = state.sum
     second.sum = state.sum
+
+
+def running_total(state, event, out):
+    if event.kind == 0:
+        state.sum += event.value
+    else:
+        out.emit(event.ts, state.sum)
+
+
+def forgets_when_nested(deepest: int) -> DGSProgram:
+    """Return a running total whose fork loses it when it is nested more than `deepest` times."""
+
+    def fork(state, pred1, pred2, first, second):
+        first.depth = state.depth + 1
+        second.depth = state.depth + 1
+        kept = state.sum if state.depth < deepest else 0
+        if pred2[1]:
+            second.sum = kept
+        else:
+            first.sum = kept
+
+    def join(first, second, state):
+        state.sum = first.sum + second.sum
+        state.depth = first.depth - 1
+
+    state = StateType(
+        name="total", dtype=np.dtype([("sum", "i8"), ("depth", "i8")]), update=running_total
+    )
+    pair = ForkJoin(parent="total", first="total", second="total", fork=fork, join=join)
+    return replace(EVENT_WINDOW, states=(state,), parallel=(pair,))
 
 
 def update_in_order(state, event, out):
@@ -135,6 +169,50 @@ def test_the_counterexample_is_shrunk():
         "join: window(sum=0)",
         "expected: window(sum=1)",
     )
+
+
+def test_a_fork_that_is_wrong_only_when_deeply_nested_is_caught_and_shrunk():
+    """Right with up to 8 workers, wrong with 16: three forks are within each other, then four."""
+    report = check_program(forgets_when_nested(3))
+    (found,) = report.violations
+    assert found.condition == "wires"
+    text = found.render()
+    assert text.count("fork(") == 4
+    assert text.count("update ") == 1
+    assert "forked and joined: total(sum=0, depth=0), outputs []" in text
+    assert "in sequence: total(sum=1, depth=0), outputs []" in text
+
+
+def test_forks_are_nested_as_deeply_as_64_workers_need():
+    report = check_program(forgets_when_nested(5))
+    assert [violation.condition for violation in report.violations] == ["wires"]
+
+
+@pytest.mark.parametrize(("workers", "sums"), [(8, [8, 8]), (16, [16, 0])])
+def test_such_a_fork_is_right_with_8_workers_and_wrong_with_16(workers, sums):
+    program, one = forgets_when_nested(3), np.array([1], dtype=np.int64)
+    values = tuple(
+        Stream(name=f"value-{index}", kinds=(0,), ts=one, payload={"value": one})
+        for index in range(workers)
+    )
+    barriers = Stream(name="barrier", kinds=(1,), ts=np.array([2, 3], dtype=np.int64))
+    data = Input(alphabet=Alphabet(kinds=program.kinds), streams=(*values, barriers))
+    plan = choose_plan(program, data.alphabet, profile(data), workers)
+    assert run_plan(plan, data, random.Random(0))["sum"].tolist() == sums
+
+
+def test_the_law_of_wires_is_about_outputs_as_well():
+    def emits_itself(state, event, out):
+        if event.kind == 0:
+            state.sum += event.value
+            out.emit(event.ts, state.sum)
+        else:
+            out.emit(event.ts, state.sum)
+            state.sum = 0
+
+    report = check_program(with_update(EVENT_WINDOW, emits_itself), examples=ENOUGH)
+    found = {violation.condition: violation for violation in report.violations}
+    assert "in sequence: window(sum=" in found["wires"].render()
 
 
 def test_an_output_with_another_time_is_reported_with_event_and_value():
