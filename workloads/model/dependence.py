@@ -53,17 +53,25 @@ class DependenceGraph:
 
     def components(self, tags: Iterable[ImplTag]) -> tuple[frozenset[ImplTag], ...]:
         """Return the connected components of the graph on `tags`, by their smallest tag."""
-        left = set(tags)
-        found = []
+        by_kind: dict[int, list[ImplTag]] = {}
+        for tag in tags:
+            by_kind.setdefault(tag.kind, []).append(tag)
+        left = set(by_kind)
+        found: list[frozenset[ImplTag]] = []
         while left:
+            kinds: set[int] = set()
             front = {min(left)}
-            part: set[ImplTag] = set()
             while front:
-                part |= front
+                kinds |= front
                 left -= front
-                front = {tag for tag in left if any(self.edge(tag, other) for other in front)}
-            found.append(frozenset(part))
-        return tuple(found)
+                front = {a for a in left if any((a, b) in self.dependent for b in front)}
+            members = [tag for kind in kinds for tag in by_kind[kind]]
+            # Two kinds that depend on each other connect all their tags, as does one on itself.
+            if len(kinds) > 1 or all((kind, kind) in self.dependent for kind in kinds):
+                found.append(frozenset(members))
+            else:
+                found += [frozenset({tag}) for tag in members]
+        return tuple(sorted(found, key=min))
 
     def split(self, tags: Collection[ImplTag]) -> Split:
         """Take out the lowest-rate kinds, one by one, until the rest falls apart (Appendix B).
@@ -81,6 +89,18 @@ class DependenceGraph:
             rest = frozenset(tag for tag in rest if tag.kind != victim)
             parts = self.components(rest)
         return Split(removed=frozenset(tags) - rest, parts=parts)
+
+    def split_by_tag(self, tags: Collection[ImplTag]) -> Split:
+        """Take out the tags of the lowest rates, one by one, until the rest falls apart.
+
+        As `split`, but a kind may stay with one stream and go with another (Appendix B).
+        """
+        rest = sorted(tags, key=lambda tag: (self.rates[tag], tag))
+        for taken in range(len(rest)):
+            parts = self.components(rest[taken:])
+            if len(parts) > 1:
+                return Split(removed=frozenset(rest[:taken]), parts=parts)
+        return Split(removed=frozenset(), parts=(frozenset(tags),))
 
     def _cost(
         self, kind: int, kinds: Collection[int], tags: Collection[ImplTag]

@@ -1,4 +1,4 @@
-"""Chooses a synchronization plan (DGS paper, section 3.3 and Appendix B).
+"""Makes synchronization plans (DGS paper, section 3.3); who chooses: `workloads.optimizers`.
 
 Tags that need no synchronization become leaves, placed on the worker of their stream; tags that
 others depend on go to the lowest node above everything that they depend on. Keyed programs get one
@@ -6,14 +6,14 @@ tree per key. An unkeyed program whose dependence graph falls apart gets a root 
 forks the initial state once and never synchronizes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from workloads.model.dependence import DependenceGraph
+from workloads.model.dependence import DependenceGraph, Split
 from workloads.model.errors import PlanError
-from workloads.model.placement import place
+from workloads.model.placement import Placement, place
 from workloads.model.plan import ImplTag, Plan, PlanNode, Tree
 from workloads.model.profile import StreamProfile
 from workloads.model.program import DGSProgram
@@ -31,32 +31,87 @@ def choose_plan(
     Raises:
         PlanError: fewer than one worker, no streams, or kinds that do not fit the program.
     """
-    _check_arguments(program, alphabet, streams, workers)
-    rates = {
-        ImplTag(kind, index): int(stream.kind_events[kind])
-        for index, stream in enumerate(streams)
-        for kind in stream.kinds
-    }
-    graph = DependenceGraph.of(program, rates)
-    free = frozenset().union(*(graph.free(part) for part in graph.components(rates)))
-    reading = sorted({tag.stream for tag in free})
+    check_arguments(program, alphabet, streams, workers)
+    reading = reading_streams(program, streams)
     placement = place(streams, reading, alphabet.keys, workers)
+    return plan_for_placement(program, alphabet, streams, workers, placement)
+
+
+def reading_streams(program: DGSProgram, streams: Sequence[StreamProfile]) -> list[int]:
+    """Return the streams that leaves are placed with, ascending."""
+    return sorted({tag.stream for tag in _free(_graph(program, streams))})
+
+
+def plan_for_placement(
+    program: DGSProgram,
+    alphabet: Alphabet,
+    streams: Sequence[StreamProfile],
+    workers: int,
+    placement: Placement,
+) -> Plan:
+    """Return the plan whose leaves are where `placement` puts the streams' keys.
+
+    Args:
+        program: what is planned.
+        alphabet: its kinds and keys.
+        streams: what occurs in them.
+        workers: how many there are.
+        placement: the worker of each key in each stream of `reading_streams`.
+    """
+    graph = _graph(program, streams)
+    free = _free(graph)
     shapes, shape_of = np.unique(placement, axis=0, return_inverse=True)
     trees = []
     for index, shape in enumerate(shapes.tolist()):
         worker_of = {tag: shape[tag.stream] for tag in free}
-        grower = _Grower(program=program, graph=graph, worker_of=worker_of)
+        root = grow(program, graph, worker_of, graph.split)
         keys = np.flatnonzero(shape_of.reshape(-1) == index).astype(np.int32)
-        trees.append(Tree(root=grower.tree(), keys=keys))
+        trees.append(Tree(root=root, keys=keys))
     names = tuple(stream.name for stream in streams)
     return Plan(
         program=program, alphabet=alphabet, streams=names, workers=workers, trees=tuple(trees)
     )
 
 
-def _check_arguments(
+def grow(
+    program: DGSProgram,
+    graph: DependenceGraph,
+    worker_of: Mapping[ImplTag, int],
+    split: Callable[[Collection[ImplTag]], Split],
+) -> PlanNode:
+    """Return the tree over all tags of a graph, or a single leaf when no fork-join allows more.
+
+    Args:
+        program: what is planned.
+        graph: of the tags within one key.
+        worker_of: where tags are processed that may be a leaf's; a leaf is on its heaviest one's.
+        split: takes a set of tags apart.
+    """
+    return _Grower(program=program, graph=graph, worker_of=worker_of, split=split).tree()
+
+
+def _graph(program: DGSProgram, streams: Sequence[StreamProfile]) -> DependenceGraph:
+    rates = {
+        ImplTag(kind, index): int(stream.kind_events[kind])
+        for index, stream in enumerate(streams)
+        for kind in stream.kinds
+    }
+    return DependenceGraph.of(program, rates)
+
+
+def _free(graph: DependenceGraph) -> frozenset[ImplTag]:
+    """Return the tags that need no synchronization: those of leaves."""
+    return frozenset().union(*(graph.free(part) for part in graph.components(graph.rates)))
+
+
+def check_arguments(
     program: DGSProgram, alphabet: Alphabet, streams: Sequence[StreamProfile], workers: int
 ) -> None:
+    """Refuse what no plan can be made of.
+
+    Raises:
+        PlanError: fewer than one worker, no streams, or kinds that do not fit the program.
+    """
     where = f"plan for program {program.name}"
     if workers < 1:
         raise PlanError(f"{where}: workers is {workers}; it must be at least 1")
@@ -82,9 +137,10 @@ class _Grower:
     program: DGSProgram
     graph: DependenceGraph
     worker_of: Mapping[ImplTag, int]
+    split: Callable[[Collection[ImplTag]], Split]
 
     def tree(self) -> PlanNode:
-        """Return the tree over all tags, or a single leaf when no fork-join allows more."""
+        """Return the tree over all tags; see `grow`."""
         tags = frozenset(self.graph.rates)
         initial = self.program.states[0].name
         return self._typed(self._grow(tags), initial) or replace(self._leaf(tags), state=initial)
@@ -106,7 +162,7 @@ class _Grower:
         """Return the tree over `tags`, without state types yet."""
         if len(self._workers(tags)) < 2:
             return self._leaf(tags)
-        split = self.graph.split(tags)
+        split = self.split(tags)
         if len(split.parts) < 2:
             return self._leaf(tags)
         together: dict[int, frozenset[ImplTag]] = {}

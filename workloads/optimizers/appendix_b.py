@@ -1,0 +1,60 @@
+"""The communication optimizer of the DGS paper, Appendix B."""
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.model.dependence import DependenceGraph
+from workloads.model.optimizer import grow
+from workloads.model.placement import MAX_SHAPES
+from workloads.model.plan import ImplTag, Plan, Tree
+from workloads.optimizers.request import Choice, PlanRequest
+
+
+def appendix_b(request: PlanRequest) -> Choice:
+    """Keep events on the node where they arrive, and take out the rarest tags, one by one.
+
+    Within each key the implementation tag of the lowest rate is taken out of the dependence graph
+    until the rest falls apart; what was taken out goes above the parts, which are taken apart
+    again. A leaf is on the node (a worker) where its heaviest tag arrives. Inner nodes have no
+    thread here, so the paper's placement of these has nothing to decide. Keys are independent: the
+    paper's root above them, which has no tags, is a forest.
+
+    Keys with their tags in the same order of rates have one tree. Where that would be more than 256
+    different trees, all keys have the one of all rates together.
+    """
+    streams, workers = request.streams, request.workers
+    nodes = request.nodes or tuple(index % workers for index in range(len(streams)))
+    tags = sorted(ImplTag(kind, i) for i, stream in enumerate(streams) for kind in stream.kinds)
+    rates = np.stack([streams[tag.stream].counts[:, tag.kind] for tag in tags], axis=1)
+    shapes, shape_of = _by_rank(rates)
+    if len(shapes) > MAX_SHAPES:
+        shapes, shape_of = _by_rank(rates.sum(axis=0, keepdims=True))
+        shape_of = np.zeros(len(rates), dtype=np.intp)
+    worker_of = {tag: nodes[tag.stream] for tag in tags}
+    trees = []
+    for index, ranks in enumerate(shapes.tolist()):
+        graph = DependenceGraph.of(request.program, dict(zip(tags, ranks, strict=True)))
+        root = grow(request.program, graph, worker_of, graph.split_by_tag)
+        trees.append(Tree(root=root, keys=np.flatnonzero(shape_of == index).astype(np.int32)))
+    return Choice(
+        plan=Plan(
+            program=request.program,
+            alphabet=request.alphabet,
+            streams=tuple(stream.name for stream in streams),
+            workers=workers,
+            trees=tuple(trees),
+        )
+    )
+
+
+def _by_rank(
+    rates: npt.NDArray[np.int64],
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return the different rankings of the tags by rate, and which one each key has.
+
+    Ranks stand for rates: only their order decides. Equal rates go by tag.
+    """
+    order = np.argsort(rates, axis=1, kind="stable")
+    ranks = np.argsort(order, axis=1, kind="stable")
+    shapes, shape_of = np.unique(ranks, axis=0, return_inverse=True)
+    return shapes, shape_of.reshape(-1)

@@ -1,0 +1,28 @@
+"""Balanced: a key's events are all on one worker, and workers have equally many."""
+
+import numpy as np
+
+from workloads.model.optimizer import plan_for_placement, reading_streams
+from workloads.model.placement import lpt
+from workloads.optimizers.by_stream import by_stream
+from workloads.optimizers.request import Choice, PlanRequest
+
+
+def balanced(request: PlanRequest) -> Choice:
+    """Place whole keys, the largest first, on the worker with the fewest events.
+
+    No two workers synchronize, but each reads all streams and passes over other workers' keys; a
+    key of many events is not divided. Programs with one key are planned by stream.
+    """
+    keys = request.alphabet.keys
+    if keys == 1 or request.workers == 1:
+        return by_stream(request)
+    events = np.sum([stream.key_events for stream in request.streams], axis=0)
+    placement = np.full((keys, len(request.streams)), -1, dtype=np.int32)
+    reading = reading_streams(request.program, request.streams)
+    placement[:, reading] = lpt(events, request.workers)[:, None]
+    return Choice(
+        plan=plan_for_placement(
+            request.program, request.alphabet, request.streams, request.workers, placement
+        )
+    )
