@@ -191,7 +191,7 @@ class _Whole(_Exact):
         if not _is_foreign(module, home):
             if id(function) not in self._met:
                 for imported in _imported(function):
-                    yield from self._module(imported, module)
+                    yield from self._imported(imported, module)
             yield from super().function(function, home)
         elif seen := list(self.again(function)):
             yield from seen
@@ -238,6 +238,15 @@ class _Whole(_Exact):
         else:
             yield repr(sorted(map(repr, value))).encode()
 
+    def _imported(self, name: str, home: str) -> Iterator[bytes]:
+        """Yield what tells a module that is imported, whether it has been loaded by now or not."""
+        if _is_foreign_name(name, home) or _is_what_all_share(name):
+            yield _called(None, name)
+            return
+        module = _module_named(name)
+        if module is not None:
+            yield from self._module(module, home)
+
     def _module(self, module: ModuleType, home: str) -> Iterator[bytes]:
         if _is_foreign(module.__name__, home) or _is_what_all_share(module.__name__):
             yield _called(None, module.__name__)
@@ -249,9 +258,7 @@ class _Whole(_Exact):
         source = Path(file).read_bytes() if file and Path(file).is_file() else b""
         yield source or b"without source"
         for name in _imports_of(source, module.__package__ or ""):
-            used = _module_named(name)
-            if used is not None:
-                yield from self._module(used, module.__name__)
+            yield from self._imported(name, module.__name__)
         for name, value in list(vars(module).items()):
             if name.startswith("__"):
                 continue  # how it was loaded, which differs from one installation to another
@@ -277,14 +284,13 @@ class _Whole(_Exact):
             yield b"untold"
 
 
-def _imported(function: FunctionType) -> Iterator[ModuleType]:
-    """Yield the modules that a function imports while it runs."""
+def _imported(function: FunctionType) -> Iterator[str]:
+    """Yield the full names of the modules that a function imports while it runs."""
     package = function.__globals__.get("__package__") or ""
     for name in sorted(_imports_within(function.__code__)):
         full = _full_name(name, package)
-        found = _module_named(full) if full else None
-        if found is not None:
-            yield found
+        if full is not None:
+            yield full
 
 
 def _full_name(name: str, package: str) -> str | None:
@@ -296,13 +302,8 @@ def _full_name(name: str, package: str) -> str | None:
 
 
 def _module_named(name: str) -> ModuleType | None:
-    """Return a module, which is imported now if it is a user's own; None: there is none."""
-    if name in sys.modules or not is_a_users(name, None):
-        return sys.modules.get(name)
+    """Return a module of a user's or the lab's, which is imported now; None: there is none."""
     try:
-        spec = find_spec(name)
-        if spec is None or not is_a_users(name, spec.origin):
-            return sys.modules.get(name.partition(".")[0])
         return import_module(name)
     except Exception:  # whatever a module does when it is imported; running it will tell
         return None
@@ -358,14 +359,30 @@ def _is_foreign(module: str, home: str) -> bool:
     return file is not None and not _INSTALLED.isdisjoint(Path(file).parts)
 
 
+@functools.cache
+def _is_foreign_name(module: str, home: str) -> bool:
+    """Tell the same of a module that may not have been loaded."""
+    top = module.partition(".")[0]
+    if module in sys.modules or top == home.partition(".")[0] or top in _OURS:
+        return _is_foreign(module, home)
+    if top in sys.stdlib_module_names:
+        return True
+    try:
+        spec = find_spec(top)
+    except (ImportError, ValueError):  # a module without a specification
+        return False
+    return spec is not None and not is_a_users(top, spec.origin)
+
+
 def _called(value: object, module: str) -> bytes:
     """Return the full name of something, and what tells the package that has it."""
     top, *below = module.split(".")
     name = getattr(value, "__qualname__", None)
     if top in sys.stdlib_module_names:  # its private modules differ from version to version
         return repr((top, [part for part in below if not part.startswith("_")], name)).encode()
-    version = getattr(sys.modules.get(top), "__version__", None)
     files = "" if top in STABLE_MODULES or top in _OURS else _installed(top)
+    # What a package says of itself is known once it has been loaded; its files are there before.
+    version = None if files else getattr(sys.modules.get(top), "__version__", None)
     return repr((module, name, str(version), files)).encode()
 
 

@@ -274,3 +274,15 @@ def test_code_has_the_same_hash_in_every_process():
         check=True,
     ).stdout.split()
     assert said == [code_of(workload(name)) for name in names]
+
+
+def test_what_has_been_imported_meanwhile_does_not_change_the_code_of_a_workload():
+    # Its oracle reads tables by a function that imports the catalogue and PyArrow when it is called.
+    told = "from workloads.registry import workload; print(workload('campaign_views').code())"
+    codes = {
+        subprocess.run(
+            [sys.executable, "-c", f"{before}{told}"], capture_output=True, text=True, check=True
+        ).stdout
+        for before in ("", "import workloads.datasets.catalog, pyarrow.parquet, pandas; ")
+    }
+    assert len(codes) == 1
