@@ -273,6 +273,7 @@ class Measured:
         elasticity: None where the number of instances cannot change.
         plan: the plan in words, where there is one.
         counters: engine-specific figures, by name with unit (`sync_p50_ns`).
+        unsound: why the answer is right by chance only, if it is; then it gives no number.
     """
 
     events: int
@@ -284,6 +285,7 @@ class Measured:
     elasticity: Elasticity | None = None
     plan: str | None = None
     counters: Mapping[str, float] = field(default_factory=dict)
+    unsound: str | None = None
 
 
 class Prepared(Protocol):

@@ -64,6 +64,9 @@ def conclude(driven: Driven, task: Task, spec: EngineTrial, result: Result) -> N
         warnings.insert(0, wrong)
         if task.workload.checked_by == REFERENCE:
             result["warnings"] = json.dumps([NOT_DETERMINISTIC])
+    elif driven.measured.unsound is not None:
+        result["status"] = schema.INVALID
+        warnings.insert(0, f"right by chance: {driven.measured.unsound}")
     elif events != due:
         result["status"] = schema.INVALID
         warnings.insert(0, f"the engine counted {events} events, the input has {due}")

@@ -19,6 +19,7 @@ from workloads.model.dataflow.run import MOST_MARKERS, first_marker
 
 _FIELDS = {"i": "signed", "u": "unsigned", "b": "unsigned", "f": "float"}
 """How the core compares fields, by their NumPy kind."""
+UNSOUND = "soundness = none leaves out what the graph's types ask for; give soundness = typed"
 
 
 class DataflowRun(CoreRun):
@@ -54,6 +55,7 @@ class DataflowRun(CoreRun):
         ]
         self._placed, answers = place(flow, kinds, settings.workers, options)
         self._kernels = [VertexKernels(placed, bounds=settings.bounds) for placed in self._placed]
+        self._unsound = None if options.soundness != NONE else UNSOUND
         first, count = _markers(flow, data)
         with set_up():
             self._core = _core.DataflowRun(
@@ -87,7 +89,8 @@ class DataflowRun(CoreRun):
         """
         self._run_core()
         words = " -> ".join(placed.in_words() for placed in self._placed)
-        return self._measured(f"{words}; {self._settings.workers} workers", self._counted())
+        plan = f"{words}; {self._settings.workers} workers"
+        return self._measured(plan, self._counted(), unsound=self._unsound)
 
     def _add_vertex(self, placed: Placed, kernels: VertexKernels, *, gives: bool) -> None:
         row = placed.gives.row

@@ -277,7 +277,7 @@ def test_code_has_the_same_hash_in_every_process():
 
 
 def test_what_has_been_imported_meanwhile_does_not_change_the_code_of_a_workload():
-    # Its oracle reads tables by a function that imports the catalogue and PyArrow when it is called.
+    # Its oracle reads tables by a function that imports the catalogue when it is called.
     told = "from workloads.registry import workload; print(workload('campaign_views').code())"
     codes = {
         subprocess.run(
