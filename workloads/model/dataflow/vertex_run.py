@@ -66,7 +66,7 @@ def start(vertex: Vertex, give: Take) -> VertexRun:
     if isinstance(vertex.operator, OpKeyedOrdered):
         return _OrderedRun(vertex, vertex.operator, give)
     if isinstance(vertex.operator, OpKeyedUnordered):
-        return _UnorderedRun(vertex, vertex.operator, give)
+        return UnorderedRun(vertex, vertex.operator, give)
     return VertexRun(vertex, give)
 
 
@@ -135,7 +135,8 @@ def _held(name: str, field: str, of: type[np.generic], value: Any) -> Any:
         ) from error
 
 
-def _filled(of: RecordType, fill: Callable[[Record], None] | None) -> Record:
+def filled(of: RecordType, fill: Callable[[Record], None] | None) -> Record:
+    """Return a new record, filled by a function of the program; None: zeroed."""
     record = of.zeroed()
     if fill is not None:
         fill(record)
@@ -168,7 +169,7 @@ class _OrderedRun(VertexRun):
         operator = self._operator
         state = self._states.get(key)
         if state is None:
-            state = self._states[key] = _filled(self._type, operator.initial_state)
+            state = self._states[key] = filled(self._type, operator.initial_state)
         operator.on_item(state, key, value, self._out.open(operator, key))
 
     def marker(self, m: Marker) -> None:
@@ -178,8 +179,8 @@ class _OrderedRun(VertexRun):
                 operator.on_marker(state, key, m, self._out.open(operator, key))
 
 
-class _UnorderedRun(VertexRun):
-    """Table 3 of the paper."""
+class UnorderedRun(VertexRun):
+    """An OpKeyedUnordered that is running: table 3 of the paper."""
 
     def __init__(self, vertex: Vertex, operator: OpKeyedUnordered, give: Take) -> None:
         super().__init__(vertex, give)
@@ -187,23 +188,27 @@ class _UnorderedRun(VertexRun):
         self._out = _Out(self, operator)
         self._state = RecordType(f"state of {vertex.name}", operator.state)
         self._aggregate = RecordType(f"aggregate of {vertex.name}", operator.aggregate)
-        self._start = _filled(self._state, operator.initial_state)
+        self._start = filled(self._state, operator.initial_state)
         self._entries: dict[int, _Entry] = {}
 
     def item(self, key: int, value: Any) -> None:
+        """Take an item."""
         operator = self._operator
-        entry = self._entries.get(key)
-        if entry is None:
-            entry = _Entry(self._identity(), self._state.copy(self._start))
-            self._entries[key] = entry
         if operator.on_item is not None:
-            operator.on_item(entry.state, key, value, self._out.open(operator, key))
-        taken, both = self._aggregate.zeroed(), self._aggregate.zeroed()
+            state = self._entry(key).state
+            operator.on_item(state, key, value, self._out.open(operator, key))
+        taken = self._aggregate.zeroed()
         operator.take(taken, key, value)
-        operator.combine(entry.aggregate, taken, both)
+        self.add(key, taken)
+
+    def add(self, key: int, aggregate: Record) -> None:
+        """Add to what is known of a key's block."""
+        entry, both = self._entry(key), self._aggregate.zeroed()
+        self._operator.combine(entry.aggregate, aggregate, both)
         entry.aggregate = both
 
     def marker(self, m: Marker) -> None:
+        """Take a marker: update the states by their blocks, and give what follows."""
         operator = self._operator
         for key, entry in self._entries.items():
             operator.update_state(entry.state, entry.aggregate)
@@ -213,8 +218,15 @@ class _UnorderedRun(VertexRun):
         # What a key that comes later begins with: it has had empty blocks so far.
         operator.update_state(self._start, self._identity())
 
+    def _entry(self, key: int) -> "_Entry":
+        entry = self._entries.get(key)
+        if entry is None:
+            entry = _Entry(self._identity(), self._state.copy(self._start))
+            self._entries[key] = entry
+        return entry
+
     def _identity(self) -> Record:
-        return _filled(self._aggregate, self._operator.identity)
+        return filled(self._aggregate, self._operator.identity)
 
 
 @dataclass(slots=True)

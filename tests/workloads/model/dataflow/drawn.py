@@ -14,19 +14,27 @@ PERIOD = 4
 
 @st.composite
 def sequences(
-    draw: st.DrawFn, of: TraceType, *, max_blocks: int = 4, max_items: int = 5, max_keys: int = 3
+    draw: st.DrawFn,
+    of: TraceType,
+    *,
+    min_blocks: int = 1,
+    max_blocks: int = 4,
+    max_items: int = 5,
+    max_keys: int = 3,
 ) -> list[Element]:
     """Draw a sequence: ties, bursts, empty blocks, keys that are silent for blocks."""
     make = record_type(of.fields[1:])._make
     keys = st.just(0) if of.key is None else st.integers(0, max_keys - 1)
     found: list[Element] = []
-    blocks = draw(st.integers(1, max_blocks))
+    blocks = draw(st.integers(min_blocks, max_blocks))
     for block in range(blocks):
         if block:
             found.append(Marker(block * PERIOD))
         times = st.integers(block * PERIOD, (block + 1) * PERIOD - 1)
         fields = [times] + [field(of, name) for name in of.fields[1:]]
-        found += draw(st.lists(st.tuples(keys, st.tuples(*fields).map(make)), max_size=max_items))
+        at_least = draw(st.sampled_from([0, 1, min(3, max_items)]))
+        items = st.tuples(keys, st.tuples(*fields).map(make))
+        found += draw(st.lists(items, min_size=at_least, max_size=max_items))
     return found
 
 

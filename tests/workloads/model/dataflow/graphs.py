@@ -1,0 +1,189 @@
+"""Random graphs of all templates, with their degrees, for tests of what deployments mean."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from workloads.model.dataflow import (
+    Dataflow,
+    Flow,
+    FlowOperator,
+    O,
+    OpKeyedOrdered,
+    OpKeyedUnordered,
+    OpStateless,
+    U,
+)
+
+FIELDS = np.dtype([("v", np.int64)])
+VALUE = np.dtype([("ts", np.int64), ("v", np.int64)])
+UNIT, BAG, SEQUENCES = U(None, VALUE), U("k", VALUE), O("k", VALUE)
+LAST = np.dtype([("last", np.int64), ("n", np.int64)])
+SUM = np.dtype([("sum", np.int64), ("most", np.int64)])
+M = 1000
+"""Values stay below this."""
+
+
+def keyed(name: str, shift: int) -> OpStateless:
+    """Give items of no key one of three."""
+
+    def on_item(key: Any, value: Any, out: Any) -> None:
+        out.emit((value.v + shift) % 3, value.ts, value.v)
+
+    return OpStateless(name=name, reads=UNIT, gives=BAG, on_item=on_item)
+
+
+def stateless(name: str, times: int, *, rekey: bool, ticks: bool) -> OpStateless:
+    """Give some items, or several for one, with other keys; give something at a marker."""
+
+    def on_item(key: Any, value: Any, out: Any) -> None:
+        for i in range((value.v + 1) % (times + 1)):
+            out.emit((key + value.v) % 4 if rekey else key, value.ts, (value.v * 3 + i) % M)
+
+    def on_marker(m: Any, out: Any) -> None:
+        out.emit(1, m.ts, m.ts % M)
+
+    return OpStateless(
+        name=name,
+        reads=BAG,
+        gives=BAG,
+        on_item=on_item,
+        on_marker=on_marker if ticks else None,
+        max_outputs=max(1, times),
+    )
+
+
+def ordered(name: str, *, ticks: bool) -> OpKeyedOrdered:
+    """Give what depends on the order of a key's items."""
+
+    def initial_state(s: Any) -> None:
+        s.last = 7
+
+    def on_item(s: Any, key: Any, value: Any, out: Any) -> None:
+        s.n += 1
+        s.last = (2 * s.last + value.v) % M
+        out.emit(key, value.ts, s.last)
+
+    def on_marker(s: Any, key: Any, m: Any, out: Any) -> None:
+        s.last = (s.last + 1) % M
+        out.emit(key, m.ts, s.n)
+
+    return OpKeyedOrdered(
+        name=name,
+        reads=SEQUENCES,
+        gives=SEQUENCES,
+        state=LAST,
+        initial_state=initial_state,
+        on_item=on_item,
+        on_marker=on_marker if ticks else None,
+    )
+
+
+def unordered(
+    name: str,
+    *,
+    unit: bool = False,
+    rekey: bool = False,
+    each: bool = False,
+    at_marker: bool = True,
+) -> OpKeyedUnordered:
+    """Give sums and maxima so far; the state of a late key differs from the initial one."""
+
+    def take(a: Any, key: Any, value: Any) -> None:
+        a.sum = value.v
+        a.most = value.v
+
+    def identity(a: Any) -> None:
+        a.most = -M
+
+    def combine(x: Any, y: Any, into: Any) -> None:
+        into.sum = (x.sum + y.sum) % M
+        into.most = max(x.most, y.most)
+
+    def initial_state(s: Any) -> None:
+        s.sum = 5
+
+    def update_state(s: Any, agg: Any) -> None:
+        s.sum = (3 * s.sum + agg.sum) % M
+        s.most = max(s.most, agg.most)
+
+    def on_item(s: Any, key: Any, value: Any, out: Any) -> None:
+        out.emit((key + s.sum) % 3 if rekey else key, value.ts, (s.sum + value.v) % M)
+
+    def on_marker(s: Any, key: Any, m: Any, out: Any) -> None:
+        out.emit((key + s.sum) % 3 if rekey else key, m.ts, (s.sum + s.most) % M)
+
+    return OpKeyedUnordered(
+        name=name,
+        reads=UNIT if unit else BAG,
+        gives=BAG,
+        aggregate=SUM,
+        state=SUM,
+        take=take,
+        identity=identity,
+        combine=combine,
+        initial_state=initial_state,
+        update_state=update_state,
+        on_item=on_item if each else None,
+        on_marker=on_marker if at_marker or not each else None,
+    )
+
+
+@st.composite
+def graphs(draw: st.DrawFn, *, markers: int = 4, max_vertices: int = 5) -> Dataflow:
+    """Draw a graph: one or two sources, merges, what several vertices read, all templates."""
+    flow = Flow("random", markers=markers)
+    flags = st.booleans()
+    is_ordered: dict[int, bool] = {}
+    unread: list[int] = []
+
+    def grow(operator: FlowOperator, *inputs: int) -> None:
+        degree = draw(st.none() | st.integers(1, 3))
+        made = flow.add(operator, *inputs, degree=degree)
+        is_ordered[made] = operator.gives.ordered
+        for before in inputs:
+            if before in unread:
+                unread.remove(before)
+        unread.append(made)
+
+    for kind in range(draw(st.integers(1, 2))):
+        source = flow.source(f"kind{kind}", FIELDS)
+        if draw(flags):
+            grow(keyed(f"keyed{kind}", kind), source)
+        else:
+            grow(unordered(f"all{kind}", unit=True, rekey=True, each=draw(flags)), source)
+    makers: list[Callable[[str], FlowOperator]] = [
+        lambda name: stateless(name, draw(st.integers(0, 2)), rekey=draw(flags), ticks=draw(flags)),
+        lambda name: ordered(name, ticks=draw(flags)),
+        lambda name: unordered(name, rekey=draw(flags), each=draw(flags), at_marker=draw(flags)),
+    ]
+    for index in range(draw(st.integers(0, max_vertices))):
+        operator = draw(st.sampled_from(makers))(f"op{index}")
+        inputs = draw(st.lists(st.sampled_from(sorted(is_ordered)), min_size=1, max_size=2))
+        _grow_sorted(draw, flow, grow, operator, sorted(set(inputs)), is_ordered, unread)
+    if len(unread) > 1:
+        _grow_sorted(
+            draw, flow, grow, draw(st.sampled_from(makers))("last"), [*unread], is_ordered, unread
+        )
+    return flow.gives(unread[0])
+
+
+def _grow_sorted(
+    draw: st.DrawFn,
+    flow: Flow,
+    grow: Callable[..., None],
+    operator: FlowOperator,
+    inputs: list[int],
+    is_ordered: dict[int, bool],
+    unread: list[int],
+) -> None:
+    """Add an operator, and SORT before it where it reads what is in no order."""
+    in_order = len(inputs) == 1 and is_ordered[inputs[0]] and draw(st.booleans())
+    if operator.reads.ordered and not in_order:
+        made = flow.sort(*inputs)
+        is_ordered[made] = True
+        unread[:] = [vertex for vertex in unread if vertex not in inputs]
+        inputs = [made]
+    grow(operator, *inputs)
