@@ -5,9 +5,10 @@ texts become words is said in `words.py`; times are in milliseconds.
 """
 
 from workloads.datasets.imports import texts
+from workloads.datasets.imports.json_lines import object_of, text_of
 from workloads.datasets.imports.kind import ImportKind, ImportOptions, Row
 from workloads.datasets.imports.lines import Line, read_lines
-from workloads.datasets.imports.wikipedia_edits import edit_of, edit_time, text_of
+from workloads.datasets.imports.wikipedia_edits import edit_time
 from workloads.model import Alphabet
 
 
@@ -17,7 +18,7 @@ def parse(line: Line, options: ImportOptions) -> Row:
     Raises:
         BadRowError: not a JSON object, or a field is missing or not what it must be.
     """
-    edit = edit_of(line)
+    edit = object_of(line)
     return edit_time(edit), text_of(edit, "user"), text_of(edit, "comment", empty=True)
 
 

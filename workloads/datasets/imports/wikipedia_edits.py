@@ -11,7 +11,6 @@ pages of that title in several wikis count as one). Event time is in millisecond
 - With several streams, edits go to them in turn.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import pairwise
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from workloads.datasets.imports.json_lines import object_of, text_of
 from workloads.datasets.imports.kind import (
     BadRowError,
     Dictionary,
@@ -44,23 +44,8 @@ def parse(line: Line, options: ImportOptions) -> Row:
     Raises:
         BadRowError: not a JSON object, or a field is missing or not what it must be.
     """
-    edit = edit_of(line)
+    edit = object_of(line)
     return edit_time(edit), text_of(edit, "page")
-
-
-def edit_of(line: Line) -> dict[str, Any]:
-    """Return the object of a line.
-
-    Raises:
-        BadRowError: not a JSON object.
-    """
-    try:
-        edit = json.loads(line.text)
-    except (ValueError, RecursionError) as error:
-        raise BadRowError(f"not JSON ({error})") from error
-    if not isinstance(edit, dict):
-        raise BadRowError(f"a JSON {type(edit).__name__} instead of an object")
-    return edit
 
 
 def edit_time(edit: dict[str, Any]) -> int:
@@ -74,23 +59,6 @@ def edit_time(edit: dict[str, Any]) -> int:
         return iso_ms(text)
     except ValueError as error:
         raise BadRowError(f"field time is {text!r}, not an ISO 8601 time") from error
-
-
-def text_of(edit: dict[str, Any], field: str, *, empty: bool = False) -> str:
-    """Return a field's text, which may be empty only where that is said.
-
-    Raises:
-        BadRowError: it is missing or not text.
-    """
-    text = edit.get(field)
-    if not isinstance(text, str) or not (text or empty):
-        shown = repr(text) if field in edit else "missing"
-        raise BadRowError(f"field {field} is {shown}, not text")
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise BadRowError(f"field {field} has half a surrogate pair, which is no text") from error
-    return text
 
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
