@@ -1,7 +1,7 @@
 """Reads CSV: records whose quoted cells may hold line ends, columns chosen by name or number."""
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -50,12 +50,23 @@ class Cells:
         return shown_text(", ".join(f"{role}={text}" for role, text in self.cells.items()))
 
 
-def read_csv(path: Path, options: ImportOptions, at: At) -> Iterator[tuple[str, Cells]]:
+def every_part(part: Part) -> bool:
+    """Want all texts of a raw file."""
+    return True
+
+
+def read_csv(
+    path: Path,
+    options: ImportOptions,
+    at: At,
+    wanted: Callable[[Part], bool] = every_part,
+) -> Iterator[tuple[str, Cells]]:
     """Yield (place of its first line, cells) of all CSV records in a raw file: `ImportKind.read`.
 
     `options.columns` names the column of each role: by the names in the first record, or, when all
     are numbers, counted from 1, and then the first record is a row like the others. Every text in
-    an archive has its own first record. Empty lines are passed over.
+    an archive has its own first record. Empty lines are passed over, and so are texts of an archive
+    that are not `wanted`.
 
     Raises:
         DatasetError: a column is missing, the delimiter is not one character, or the file is
@@ -66,7 +77,7 @@ def read_csv(path: Path, options: ImportOptions, at: At) -> Iterator[tuple[str, 
         raise DatasetError(f"--delimiter is {delimiter!r}; give one character")
     if not options.columns:
         raise DatasetError("CSV needs --columns, such as ts=time,text=body")
-    for part in parts(path):
+    for part in filter(wanted, parts(path)):
         yield from _records(part, options.columns, delimiter, at)
         at(part.at())
 

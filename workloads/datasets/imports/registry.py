@@ -2,8 +2,10 @@
 
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.imports.access_log import ACCESS_LOG
+from workloads.datasets.imports.ad_events import AD_EVENTS
 from workloads.datasets.imports.kind import ImportKind
 from workloads.datasets.imports.linear_road import LINEAR_ROAD
+from workloads.datasets.imports.open_bandit import OPEN_BANDIT
 from workloads.datasets.imports.retail import RETAIL
 from workloads.datasets.imports.tracebase import TRACEBASE
 from workloads.datasets.imports.trades import TRADES
@@ -14,7 +16,9 @@ from workloads.meant import meant
 
 KINDS = (
     ACCESS_LOG,
+    AD_EVENTS,
     LINEAR_ROAD,
+    OPEN_BANDIT,
     RETAIL,
     TWEETS,
     WIKIPEDIA_COMMENTS,

@@ -1,0 +1,287 @@
+"""Imports of events of ads: Open Bandit's impressions, and the Yahoo benchmark's JSON."""
+
+import json
+import tarfile
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from engines.reference.adapter import PreparedReference
+from lab.errors import MatrixError
+from lab.matrix.matrix import WorkloadEntry
+from lab.parent.inputs import find_dataset
+from tests.workloads.datasets.files import real, text_file
+from workloads.datasets.catalog import Catalog
+from workloads.datasets.dataset import Dataset
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.imports.kind import ImportOptions
+from workloads.datasets.imports.registry import import_kind
+from workloads.datasets.imports.run import import_files
+from workloads.inputs.ads.tables import campaign_of_ad, location_of_user
+from workloads.model import ModelError
+from workloads.model.trace import compare
+from workloads.registry import workload
+
+IMPRESSIONS = (
+    ",timestamp,item_id,position,click,user_feature_0,user_feature_1,user_feature_2,user_feature_3"
+)
+ITEMS = ",item_id,item_feature_0,item_feature_1,item_feature_2,item_feature_3"
+NAMES = ("ts", "user", "page", "ad", "type")
+NOON_MS = 1_574_596_800_000
+
+
+@pytest.fixture
+def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Catalog:
+    """The usual catalogue, since queries look for their tables there."""
+    monkeypatch.setenv("LAB_DATA", str(tmp_path / "data"))
+    return Catalog.default()
+
+
+def imported(catalog: Catalog, kind: str, *files: Path, **chosen: object) -> Dataset:
+    settings = {name: str(value) for name, value in dict(chosen.pop("settings", {})).items()}
+    options = ImportOptions(files=files, settings=settings, **chosen)
+    return import_files(import_kind(kind), options, catalog=catalog)
+
+
+def events(dataset: Dataset) -> list[list[tuple[int, ...]]]:
+    return [
+        list(
+            zip(
+                stream.ts.tolist(),
+                *(stream.payload[name].tolist() for name in NAMES[1:]),
+                strict=True,
+            )
+        )
+        for stream in dataset.load().streams
+    ]
+
+
+def texts(dataset: Dataset, name: str) -> list[str]:
+    (found,) = (one.path for one in dataset.dictionaries if one.name == name)
+    return pq.read_table(found)["text"].to_pylist()
+
+
+def impression(second: int, item: object, position: int, click: object, user: str) -> str:
+    return f"7,2019-11-24 12:00:{second:02}.5009+00:00,{item},{position},{click},{user},{user}2,x,y"
+
+
+def item_table(*pairs: tuple[int, str]) -> list[str]:
+    return [ITEMS, *(f"0,{item},-0.5,{campaign},c,d" for item, campaign in pairs)]
+
+
+class TestOpenBandit:
+    @pytest.fixture
+    def items(self, tmp_path: Path) -> Path:
+        return text_file(tmp_path / "items.csv", *item_table((3, "shoes"), (4, "hats")))
+
+    def test_a_line_is_a_view_and_when_clicked_a_click_behind_it(
+        self, catalog: Catalog, tmp_path: Path, items: Path
+    ):
+        lines = (
+            impression(1, 4, 3, 0, "a"),
+            impression(1, 3, 1, 1, "b"),
+            impression(2, 4, 1, 1, "a"),
+        )
+        file = text_file(tmp_path / "all.csv", IMPRESSIONS, *lines)
+        dataset = imported(catalog, "open-bandit", file, streams=2, settings={"items": items})
+        first, second = NOON_MS + 1500, NOON_MS + 2500
+        assert events(dataset) == [
+            [(first, 0, 0, 0, 0), (second, 0, 1, 0, 0), (second, 0, 1, 0, 1)],
+            [(first, 1, 1, 1, 0), (first, 1, 1, 1, 1)],
+        ]
+        assert texts(dataset, "ads") == ["4\thats", "3\tshoes"]
+        assert texts(dataset, "users") == ["a/a2/x/y\tx", "b/b2/x/y\tx"]
+        assert texts(dataset, "pages") == ["position 3", "position 1"]
+
+    def test_campaigns_and_locations_are_the_features_that_are_named(
+        self, catalog: Catalog, tmp_path: Path, items: Path
+    ):
+        lines = (impression(1, 4, 3, 0, "a"), impression(2, 3, 3, 0, "b"))
+        file = text_file(tmp_path / "all.csv", IMPRESSIONS, *lines)
+        settings = {"items": items, "campaign": "item_feature_2", "location": "user_feature_1"}
+        dataset = imported(catalog, "open-bandit", file, settings=settings)
+        assert texts(dataset, "ads") == ["4\tc", "3\tc"]
+        assert [text.split("\t")[1] for text in texts(dataset, "users")] == ["a2", "b2"]
+
+    def archive(self, tmp_path: Path) -> Path:
+        path = tmp_path / "obd.tar.xz"
+        with tarfile.open(path, "w:xz") as archive:
+            for folder, item, campaign in (("random/men", 1, "ties"), ("bts/men", 2, "belts")):
+                lines = (IMPRESSIONS, impression(9, item, 1, 0, "u"))
+                file = text_file(tmp_path / "men.csv", *lines)
+                archive.add(file, f"obd/{folder}/men.csv")
+                table = text_file(tmp_path / "item_context.csv", *item_table((item, campaign)))
+                archive.add(table, f"obd/{folder}/item_context.csv")
+        return path
+
+    def test_one_folder_of_an_archive_is_read_with_its_own_table(
+        self, catalog: Catalog, tmp_path: Path
+    ):
+        settings = {"folder": "bts/men"}
+        dataset = imported(catalog, "open-bandit", self.archive(tmp_path), settings=settings)
+        assert texts(dataset, "ads") == ["2\tbelts"]
+
+    def test_a_folder_that_is_not_there_is_refused_with_those_that_are(
+        self, catalog: Catalog, tmp_path: Path
+    ):
+        with pytest.raises(
+            DatasetError,
+            match=r"no folder 'random/all'; give one of obd/random/men, obd/bts/men with --folder",
+        ):
+            imported(catalog, "open-bandit", self.archive(tmp_path))
+
+    @pytest.mark.parametrize(
+        ("line", "message"),
+        [
+            (impression(1, 5, 1, 0, "a"), "item '5' is not in the table of items"),
+            (impression(1, 4, 1, 2, "a"), "column click is '2', not 0 or 1"),
+            ("7,never,4,1,0,a,b,c,d", "'never' is not a time"),
+            ("7,2019-11-24", "2 columns; column 9 is wanted"),
+        ],
+    )
+    def test_a_bad_line_is_told_and_can_be_left_out(
+        self, catalog: Catalog, tmp_path: Path, items: Path, line: str, message: str
+    ):
+        good = impression(2, 4, 1, 0, "a")
+        file = text_file(tmp_path / "all.csv", IMPRESSIONS, line, good)
+        with pytest.raises(DatasetError, match=f"all.csv:2: {message}"):
+            imported(catalog, "open-bandit", file, settings={"items": items})
+        dataset = imported(catalog, "open-bandit", file, settings={"items": items}, max_bad=1)
+        assert dataset.events == 1
+        assert dataset.origin["bad_rows"] == 1
+
+    def test_a_table_of_items_that_is_missing_or_contradicts_itself_is_refused(
+        self, catalog: Catalog, tmp_path: Path
+    ):
+        file = text_file(tmp_path / "all.csv", IMPRESSIONS, impression(2, 4, 1, 0, "a"))
+        with pytest.raises(DatasetError, match=r"all\.csv has no table of items .* --items"):
+            imported(catalog, "open-bandit", file)
+        twice = text_file(tmp_path / "twice.csv", *item_table((4, "a"), (4, "b")))
+        with pytest.raises(DatasetError, match="item 4 is in campaign b, and in a above"):
+            imported(catalog, "open-bandit", file, settings={"items": twice})
+
+    def test_options_that_name_no_feature_are_refused(
+        self, catalog: Catalog, tmp_path: Path, items: Path
+    ):
+        file = text_file(tmp_path / "all.csv", IMPRESSIONS)
+        for name in ("campaign", "location"):
+            with pytest.raises(DatasetError, match=f"--{name} is 'price'; give one of"):
+                settings = {"items": items, name: "price"}
+                imported(catalog, "open-bandit", file, settings=settings)
+
+    @pytest.mark.parametrize("name", ["ad_enrichment", "campaign_views", "user_clusters"])
+    def test_the_real_impressions_are_answered_as_the_oracle_says(
+        self, catalog: Catalog, name: str
+    ):
+        file = real("ads/open_bandit_obd_small.tar.xz")
+        dataset = imported(catalog, "open-bandit", file, streams=2)
+        # docs/data.md says so.
+        assert (dataset.events, len(texts(dataset, "ads"))) == (10_038, 80)
+        hour = {"markers_ms": 3_600_000, "window_ms": 36_000_000, "period_ms": 18_000_000}
+        chosen = workload(name)
+        query = {key: value for key, value in hour.items() if key in chosen.query}
+        bound = chosen.bound({**query, "tables": dataset.id[:8]})
+        data = dataset.load()
+        prepared = PreparedReference(bound.program, data)
+        prepared.run()
+        difference = compare(bound.oracle(data), prepared.answer(), bound.output)
+        assert difference.equal, difference.render()
+        assert campaign_of_ad({"ads": 1, "campaigns": 1, "tables": dataset.id}).count == 12
+        assert location_of_user({"users": 1, "locations": 1, "tables": dataset.id}).count == 8
+
+
+def event(user: str, ad: str, kind: str, time: object, ip: str = "1.2.3.4") -> str:
+    fields = {"user_id": user, "page_id": "p", "ad_id": ad, "ad_type": "banner"}
+    return json.dumps({**fields, "event_type": kind, "event_time": time, "ip_address": ip})
+
+
+class TestAdEvents:
+    @pytest.fixture
+    def campaigns(self, tmp_path: Path) -> Path:
+        lines = ('{ "ad-1": "c-1"}', '{ "ad-2": "c-2", "ad-3": "c-1"}')
+        return text_file(tmp_path / "ad-to-campaign-ids.txt", *lines)
+
+    def test_events_are_sorted_and_looked_up(
+        self, catalog: Catalog, tmp_path: Path, campaigns: Path
+    ):
+        file = text_file(
+            tmp_path / "events.json",
+            event("u", "ad-2", "view", "1050"),
+            event("v", "ad-3", "purchase", 1007, ip="5.6.7.8"),
+            event("u", "ad-1", "click", "1051", ip="9.9.9.9"),
+        )
+        dataset = imported(catalog, "ad-events", file, settings={"campaigns": campaigns})
+        assert events(dataset) == [[(1007, 1, 0, 1, 2), (1050, 0, 0, 0, 0), (1051, 0, 0, 2, 1)]]
+        # A user is where the first event was, by the order of the file.
+        assert texts(dataset, "users") == ["u\t1.2.3.4", "v\t5.6.7.8"]
+        query = {"ads": 1, "campaigns": 1, "tables": dataset.id}
+        found = campaign_of_ad(query)
+        assert (found.of.tolist(), found.count) == ([0, 1, 1], 2)
+
+    @pytest.mark.parametrize(
+        ("line", "message"),
+        [
+            ("{", "not JSON"),
+            ("[1]", "a JSON list instead of an object"),
+            (event("u", "ad-9", "view", 1), "ad 'ad-9' is in no campaign of --campaigns"),
+            (event("u", "ad-1", "look", 1), "field event_type is 'look'; there are view, click"),
+            (event("u", "ad-1", "view", "soon"), "'soon' is not a number of ms"),
+            (event("u", "ad-1", "view", True), "field event_time is True"),
+            (event("u", "ad-1", "view", None), "field event_time is None"),
+            (event("u\tv", "ad-1", "view", 1), r"user 'u\\tv' has a tab"),
+            (event("", "ad-1", "view", 1), "field user_id is '', not text"),
+        ],
+    )
+    def test_a_bad_line_is_told_and_can_be_left_out(
+        self, catalog: Catalog, tmp_path: Path, campaigns: Path, line: str, message: str
+    ):
+        file = text_file(tmp_path / "events.json", event("u", "ad-1", "view", 5), line)
+        settings = {"campaigns": campaigns}
+        with pytest.raises(DatasetError, match=f"events.json:2: {message}"):
+            imported(catalog, "ad-events", file, settings=settings)
+        assert imported(catalog, "ad-events", file, settings=settings, max_bad=1).events == 1
+
+    def test_a_table_of_campaigns_is_needed_and_must_not_contradict_itself(
+        self, catalog: Catalog, tmp_path: Path
+    ):
+        file = text_file(tmp_path / "events.json", event("u", "ad-1", "view", 5))
+        with pytest.raises(DatasetError, match="--campaigns is missing"):
+            imported(catalog, "ad-events", file)
+        for text, message in (
+            ('{"a": "b"}\n{"a": "c"}', r"t.txt:2: ad 'a' is in campaign 'b' above"),
+            ("a b", r"t.txt:1: not JSON"),
+            ("{}", r"t.txt has no campaigns"),
+        ):
+            table = text_file(tmp_path / "t.txt", *text.splitlines())
+            with pytest.raises(DatasetError, match=message):
+                imported(catalog, "ad-events", file, settings={"campaigns": table})
+
+
+class TestTables:
+    @pytest.fixture
+    def dataset(self, catalog: Catalog, tmp_path: Path) -> Dataset:
+        table = text_file(tmp_path / "t.txt", '{"a": "x", "b": "y"}')
+        file = text_file(tmp_path / "e.json", event("u", "a", "view", 5))
+        return imported(catalog, "ad-events", file, settings={"campaigns": table})
+
+    def entry(self, dataset: Dataset, **query: object) -> WorkloadEntry:
+        return WorkloadEntry(name="campaign_views", dataset=dataset.id[:8], query=query)
+
+    def test_a_query_must_name_the_tables_of_the_dataset_that_it_reads(self, dataset: Dataset):
+        remedy = f"give it query parameter tables={dataset.id[:8]}"
+        for query in ({}, {"tables": ""}):
+            with pytest.raises(MatrixError, match=f"has tables by rule; {remedy}"):
+                find_dataset(self.entry(dataset, **query), master="local[1]")
+        found = find_dataset(self.entry(dataset, tables=dataset.id[:6]), master="local[1]")
+        assert found.id == dataset.id
+
+    def test_tables_of_no_dataset_or_of_one_without_tables_are_refused(
+        self, catalog: Catalog, dataset: Dataset, tmp_path: Path
+    ):
+        with pytest.raises(ModelError, match="tables is 'ffffffff': no dataset 'ffffffff'"):
+            self.entry(dataset, tables="ffffffff").bound()
+        line = json.dumps({"time": "2015-09-12T00:46:58Z", "page": "p"})
+        edits = imported(catalog, "wikipedia-edits", text_file(tmp_path / "w.json", line))
+        with pytest.raises(ModelError, match="a dataset without a table of ads; give one that"):
+            self.entry(dataset, tables=edits.id[:8]).bound()

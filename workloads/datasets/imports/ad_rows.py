@@ -1,0 +1,81 @@
+"""What imports of events of ads make alike: rows, dictionaries with look-ups, and streams.
+
+A text of the dictionary `ads` is an ad and its campaign, one of `users` a user and the location,
+with a tab between: the tables that queries look up (`workloads.inputs.ads.tables`).
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from workloads.datasets.imports.kind import BadRowError, Dictionary, ImportOptions, StreamTable
+from workloads.datasets.imports.rows import taken, where
+from workloads.inputs.ads.schema import CLICK, EVENT, FIELDS
+from workloads.inputs.ads.tables import ADS, SEPARATOR, USERS
+from workloads.model import Alphabet, Block
+
+COLUMNS = (
+    ("user", "string"),
+    ("page", "string"),
+    ("ad", "string"),
+    ("type", "int8"),
+    ("clicked", "int8"),
+)
+"""Of a row after `ts`. One that is clicked is an event of its type and a click directly behind."""
+
+DICTIONARIES = (
+    Dictionary(name=USERS, column="user"),
+    Dictionary(name="pages", column="page"),
+    Dictionary(name=ADS, column="ad"),
+)
+
+
+def with_lookup(role: str, text: str, found: str) -> str:
+    """Return an entry of a dictionary with what is looked up by it.
+
+    Raises:
+        BadRowError: one of them has a tab.
+    """
+    for part in (text, found):
+        if SEPARATOR in part:
+            raise BadRowError(f"{role} {part!r} has a tab, which parts ids from look-ups here")
+    return f"{text}{SEPARATOR}{found}"
+
+
+def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
+    """Return as many streams as asked for, to which rows are dealt in turn."""
+    count = options.streams
+    dtypes: dict[str, np.dtype[Any]] = {
+        "ts": np.dtype(np.int64),
+        **{name: FIELDS[name] for name in FIELDS.names or ()},
+    }
+    return tuple(
+        StreamTable(
+            name=f"{EVENT}-{index}", kinds=(0,), dtypes=dtypes, blocks=partial(_of, count, index)
+        )
+        for index in range(count)
+    )
+
+
+def _of(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    for block in blocks:
+        mine = where(block, np.asarray(block["row"]) % count == index)
+        clicked = np.asarray(mine["clicked"]) != 0
+        rows = np.repeat(np.arange(len(clicked)), 1 + clicked)
+        is_click = np.zeros(len(rows), dtype=np.bool_)
+        is_click[1:] = rows[1:] == rows[:-1]
+        events = {name: taken(column, rows) for name, column in mine.items()}
+        yield {
+            **events,
+            "user": events[USERS],
+            "page": events["pages"],
+            "ad": events[ADS],
+            "type": np.where(is_click, CLICK, np.asarray(events["type"])).astype(np.int8),
+        }
+
+
+def alphabet(keys: int) -> Alphabet:
+    """Return the alphabet: one kind."""
+    return Alphabet(kinds=(EVENT,), keys=keys)
