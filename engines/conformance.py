@@ -18,9 +18,9 @@ import psutil
 from engines.protocol import Engine, Measured, Task
 from engines.small_dataset import SEED, write_dataset
 from workloads.datasets.build import ensure
+from workloads.datasets.generated import generated
 from workloads.datasets.total_order import total_order
 from workloads.model import (
-    Alphabet,
     Columns,
     DGSProgram,
     Input,
@@ -78,22 +78,8 @@ def ordinary_input(workload: Workload) -> Input:
     if isinstance(program, DGSProgram):
         dense = {name: EVENTS_PER_SYNC for name in workload.parameters if "_per_" in name}
     params = workload.params({**dense, **workload.small})
-    specs = workload.streams(params, max(EVENTS, workload.small_events))
-    streams = []
-    for index, spec in enumerate(specs):
-        columns = dict(workload.generate(params, SEED, specs, index, 0, spec.events))
-        ts, tag = columns.pop("ts"), columns.pop("tag", None)
-        streams.append(
-            Stream(
-                name=spec.name,
-                kinds=workload.program.kind_indices(spec.kinds),
-                ts=np.asarray(ts, dtype=np.int64),
-                tag=None if tag is None else np.asarray(tag, dtype=np.int32),
-                payload=columns,
-            )
-        )
-    alphabet = Alphabet(kinds=workload.program.kinds, keys=workload.keys(params))
-    return _apart(Input(alphabet=alphabet, streams=tuple(streams)), program)
+    data = generated(workload, params, max(EVENTS, workload.small_events), SEED)
+    return _apart(data, program)
 
 
 def _beginning(workload: Workload) -> Input:

@@ -274,6 +274,7 @@ class Measured:
         plan: the plan in words, where there is one.
         counters: engine-specific figures, by name with unit (`sync_p50_ns`).
         unsound: why the answer is right by chance only, if it is; then it gives no number.
+        notices: what whoever asked for the run should know of how it went, in words.
     """
 
     events: int
@@ -286,6 +287,7 @@ class Measured:
     plan: str | None = None
     counters: Mapping[str, float] = field(default_factory=dict)
     unsound: str | None = None
+    notices: tuple[str, ...] = ()
 
 
 class Prepared(Protocol):

@@ -10,9 +10,11 @@ from lab.cli import EXIT_OK
 from lab.cli.complete import DATASETS, WORKLOADS
 
 if TYPE_CHECKING:
-    from workloads.model import Workload
-    from workloads.model.plan import Plan
+    from workloads.model import Input, Workload
+    from workloads.optimizers import Choice
 
+MOST_SAMPLED = 2_000_000
+"""Events that are generated to measure costs with."""
 MOST_EVENTS = 10**15
 """Frequencies of streams are added up in 64 bits, many times over."""
 
@@ -31,6 +33,11 @@ MOST_EVENTS = 10**15
 @click.option(
     "--dataset", metavar="ID", help="Plan for this dataset, with its own frequencies.", **DATASETS
 )
+@click.option(
+    "--optimizer",
+    metavar="NAME",
+    help="Who chooses: by-stream (the default), balanced, appendix-b, cost, or an installed one.",
+)
 @click.option("--dot", type=click.Path(path_type=Path, dir_okay=False), help="Write Graphviz here.")
 @click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), help="Write SVG here.")
 def plan(
@@ -39,10 +46,14 @@ def plan(
     params: Sequence[str],
     events: int,
     dataset: str | None,
+    optimizer: str | None,
     dot: Path | None,
     svg: Path | None,
 ) -> int:
     """Show the synchronization plan chosen for WORKLOAD, as text and as a picture.
+
+    The optimizer `cost` measures on this machine what the program's steps cost, for about a second,
+    and says in numbers why it chose; with other work on the machine it may choose otherwise.
 
     WORKLOAD is a name, package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE].
     """
@@ -61,10 +72,11 @@ def plan(
         with announce(f"dataset of {found.name}") as progress:
             dataset = ensure(found, _pairs(params), events, 1, progress=progress).id
     if dataset is not None:
-        chosen = plan_for_dataset(found, dataset, workers)
+        choice = plan_for_dataset(found, dataset, workers, optimizer)
     else:
-        chosen = plan_for_parameters(found, _pairs(params), events, workers)
-    click.echo(plan_text(chosen))
+        choice = plan_for_parameters(found, _pairs(params), events, workers, optimizer)
+    chosen = choice.plan
+    click.echo("\n".join([plan_text(chosen), *choice.because]))
     if dot is not None:
         _write(dot, plan_dot(chosen))
     if svg is not None:
@@ -75,31 +87,46 @@ def plan(
 
 
 def plan_for_parameters(
-    workload: "Workload", given: dict[str, object], events: int, workers: int
-) -> "Plan":
-    """Return the plan for generated input, from the sizes of its streams alone."""
+    workload: "Workload",
+    given: dict[str, object],
+    events: int,
+    workers: int,
+    optimizer: str | None = None,
+) -> "Choice":
+    """Return the choice for generated input, from the sizes of its streams alone."""
+    from engines.multicore.dgs.run import plan_costs
+    from workloads.datasets.generated import generated
     from workloads.model import Alphabet
     from workloads.model.narrow import dgs_program
-    from workloads.model.optimizer import choose_plan
     from workloads.model.profile import profile_of_specs
-    from workloads.model.validity import check_plan
+    from workloads.optimizers import DEFAULT, PlanRequest, choose
 
     program = dgs_program(workload)
     params = workload.params(given)
     alphabet = Alphabet(kinds=program.kinds, keys=workload.keys(params))
-    streams = profile_of_specs(workload.streams(params, events), alphabet)
-    chosen = choose_plan(program, alphabet, streams, workers)
-    check_plan(chosen, streams)
-    return chosen
+
+    def sample() -> "Input":
+        return generated(workload, params, min(events, MOST_SAMPLED), 1)
+
+    request = PlanRequest(
+        program=program,
+        alphabet=alphabet,
+        streams=profile_of_specs(workload.streams(params, events), alphabet),
+        workers=workers,
+        costs=lambda: plan_costs(program, sample(), workers),
+    )
+    return choose(optimizer or DEFAULT, request)
 
 
-def plan_for_dataset(workload: "Workload", dataset_id: str, workers: int) -> "Plan":
-    """Return the plan for a dataset, whose tags are counted."""
+def plan_for_dataset(
+    workload: "Workload", dataset_id: str, workers: int, optimizer: str | None = None
+) -> "Choice":
+    """Return the choice for a dataset, whose tags are counted."""
+    from engines.multicore.dgs.run import plan_costs
     from workloads.datasets.catalog import Catalog
     from workloads.model.narrow import dgs_program
-    from workloads.model.optimizer import choose_plan
     from workloads.model.profile import profile
-    from workloads.model.validity import check_plan
+    from workloads.optimizers import DEFAULT, PlanRequest, choose
 
     program = dgs_program(workload)
     dataset = Catalog.default().get(dataset_id)
@@ -109,10 +136,14 @@ def plan_for_dataset(workload: "Workload", dataset_id: str, workers: int) -> "Pl
             "see `lab data list`"
         )
     data = dataset.load()
-    streams = profile(data)
-    chosen = choose_plan(program, data.alphabet, streams, workers)
-    check_plan(chosen, streams)
-    return chosen
+    request = PlanRequest(
+        program=program,
+        alphabet=data.alphabet,
+        streams=profile(data),
+        workers=workers,
+        costs=lambda: plan_costs(program, data, workers),
+    )
+    return choose(optimizer or DEFAULT, request)
 
 
 def _pairs(params: Sequence[str]) -> dict[str, object]:

@@ -159,7 +159,7 @@ def _record(driven: Driven, task: Task, spec: EngineTrial, result: Result) -> No
 
     measured = driven.measured
     result |= record.engine_columns(measured)
-    driven.warnings.extend(record.counter_warnings(measured))
+    driven.warnings.extend([*record.counter_warnings(measured), *measured.notices])
     result |= elastic.columns(measured.elasticity)
     if task.load is not None:
         ran_ns = driven.ran_ns - driven.start_ns

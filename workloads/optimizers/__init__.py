@@ -1,6 +1,6 @@
 """Optimizers: who chooses the synchronization plan of a program, by name, as plug-ins."""
 
-from workloads.optimizers.registry import choose, names
+from workloads.optimizers.registry import DEFAULT, choose, names
 from workloads.optimizers.request import Choice, Costs, Optimizer, PlanRequest
 
-__all__ = ["Choice", "Costs", "Optimizer", "PlanRequest", "choose", "names"]
+__all__ = ["DEFAULT", "Choice", "Costs", "Optimizer", "PlanRequest", "choose", "names"]

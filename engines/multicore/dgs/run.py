@@ -1,11 +1,14 @@
 """Runs DGS programs on the native core, with synchronization plans."""
 
+import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from engines.errors import EngineError
 from engines.multicore import _core
+from engines.multicore.dgs.costs import measure_costs
 from engines.multicore.dgs.kernels import Kernels
 from engines.multicore.dgs.options import DgsOptions
 from engines.multicore.dgs.wiring import Wiring
@@ -13,13 +16,16 @@ from engines.multicore.run.core_run import CoreRun, set_up
 from engines.multicore.run.results import LATENCY, histogram
 from engines.multicore.run.settings import RunSettings, itemsizes
 from engines.protocol import Histogram, Measured
-from workloads.model import DGSProgram, Input, PlanError
-from workloads.model.optimizer import choose_plan
+from workloads.model import DGSProgram, Input, ModelError, PlanError
 from workloads.model.plan import Plan
 from workloads.model.profile import profile
 from workloads.model.render import plan_text
 from workloads.model.validity import check_plan
+from workloads.optimizers import Choice, Costs, PlanRequest, choose
+from workloads.optimizers.cost import plan_workers
 
+BATCH = 4096
+"""Events of a block where nobody says how many: the lab's own default."""
 MOST_RESERVED_BYTES = 512 << 20
 """With a load: most memory for outputs that is touched where nobody knows how many there are."""
 
@@ -33,6 +39,7 @@ class DgsRun(CoreRun):
         settings: how the run goes.
         options: the family's own; None: the defaults.
         plan: the synchronization plan; None: the optimizer's.
+        kernels: the program's, where several runs share them.
 
     Raises:
         EngineError: the program does not compile, its plan is not valid, or a setting is out of
@@ -47,16 +54,17 @@ class DgsRun(CoreRun):
         options: DgsOptions | None = None,
         *,
         plan: Plan | None = None,
+        kernels: Kernels | None = None,
     ) -> None:
-        super().__init__(program.output, settings)
-        profiles = profile(data)
-        try:
-            self.plan = plan or choose_plan(program, data.alphabet, profiles, settings.workers)
-            check_plan(self.plan, profiles)
-        except PlanError as error:
-            raise EngineError(str(error)) from error
-        self._plan_text = plan_text(self.plan)
         chosen = options or DgsOptions()
+        kernels = kernels or Kernels(program, bounds=settings.bounds)
+        choice = _given(plan, data) if plan else _chosen(program, data, settings, chosen, kernels)
+        self.plan = choice.plan
+        self._offered = settings.workers
+        self._plan_text = "\n".join([plan_text(self.plan), *choice.because])
+        # Workers that the plan was not made for are not started.
+        settings = replace(settings, workers=self.plan.workers)
+        super().__init__(program.output, settings)
         with set_up():
             self._core = _core.DgsRun(
                 settings.for_core(program.output, most_rows=_most_rows(program, data.events)),
@@ -65,7 +73,7 @@ class DgsRun(CoreRun):
                 gather=chosen.gather,
                 handover=chosen.handover,
             )
-            self._kernels = Kernels(program, bounds=settings.bounds)
+            self._kernels = kernels
             Wiring(self._core, self.plan, data, self._kernels, settings.load).build()
             self._core.start()
 
@@ -76,14 +84,82 @@ class DgsRun(CoreRun):
             EngineCrashError: a worker failed; the message says how.
         """
         self._run_core()
-        counters = self._counted()
+        used = plan_workers(self.plan)
+        counters = {**self._counted(), "workers_used": float(used)}
         sync = histogram(self._core.sync(), "from the last leaf's arrival to its going on")
         if len(sync.counts):
             counters["sync_median_ns"] = float(_median(sync))
-        return self._measured(self._plan_text, counters)
+        notices: tuple[str, ...] = ()
+        if self.plan.workers < self._offered:
+            text = f"the plan has work for {self.plan.workers} of {self._offered} workers, and only"
+            text += " these run: more were predicted to be no quicker (optimizer 'cost')"
+            notices = (text,)
+        return self._measured(self._plan_text, counters, notices=notices)
 
     def _at_full_speed(self, core: Any) -> dict[str, Any]:
         return {"latency": histogram(core.latency(), LATENCY)}
+
+
+def plan_costs(program: DGSProgram, data: Input, workers: int) -> Costs:
+    """Measure what steps cost for a plan that is only shown: by blocks, at full speed."""
+    settings = RunSettings(workers=workers, batch=BATCH)
+    kernels = Kernels(program, bounds=settings.bounds)
+    return _costs(program, data, settings, DgsOptions(), kernels)
+
+
+def _given(plan: Plan, data: Input) -> Choice:
+    try:
+        check_plan(plan, profile(data))
+    except PlanError as error:
+        raise EngineError(str(error)) from error
+    return Choice(plan=plan)
+
+
+def _chosen(
+    program: DGSProgram,
+    data: Input,
+    settings: RunSettings,
+    options: DgsOptions,
+    kernels: Kernels,
+) -> Choice:
+    """Return the choice of the optimizer that the options name."""
+    request = PlanRequest(
+        program=program,
+        alphabet=data.alphabet,
+        streams=profile(data),
+        workers=settings.workers,
+        costs=lambda: _costs(program, data, settings, options, kernels),
+    )
+    try:
+        return choose(options.optimizer, request)
+    except ModelError as error:
+        raise EngineError(str(error)) from error
+
+
+def _costs(
+    program: DGSProgram,
+    data: Input,
+    settings: RunSettings,
+    options: DgsOptions,
+    kernels: Kernels,
+) -> Costs:
+    """Measure costs with a run's own settings, at full speed, each worker doing its own work."""
+    apart = replace(options, gather=False)
+    rows: dict[int, int] = {}
+
+    def timed(plan: Plan, part: Input) -> float:
+        """Run a plan; memory for outputs is there from the second time on."""
+        expected = rows.get(part.events)
+        how = replace(settings, workers=plan.workers, load=None, expected_outputs=expected)
+        run = DgsRun(program, part, how, apart, plan=plan, kernels=kernels)
+        try:
+            duration_ns = run._run_core()
+            rows[part.events] = run._core.rows()
+            return duration_ns
+        finally:
+            run.close()
+
+    return measure_costs(program, data, timed, len(os.sched_getaffinity(0)))
 
 
 def _most_rows(program: DGSProgram, events: int) -> int:

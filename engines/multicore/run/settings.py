@@ -1,7 +1,7 @@
 """What every run is given, whatever its family: how a task says it, and how the core takes it."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -159,8 +159,8 @@ def itemsizes(dtype: np.dtype[np.void]) -> list[int]:
     return [dtype[name].itemsize for name in dtype.names or ()]
 
 
-def wrong_name(option: str, names: list[str], given: object) -> str | None:
-    """Return that an option is none of its names, as the core lists them, or None."""
+def wrong_name(option: str, names: Sequence[str], given: object) -> str | None:
+    """Return that an option is none of its names, or None."""
     if given in names:
         return None
     return f"{option} is one of {', '.join(names)}, got {given!r}"

@@ -18,7 +18,7 @@ PLANNED = [name for name in names() if isinstance(workload(name).program, DGSPro
 
 
 def plan_of(name: str, workers: int, **params: object):
-    return plan_for_parameters(workload(name), params, 10_000, workers)
+    return plan_for_parameters(workload(name), params, 10_000, workers).plan
 
 
 def test_the_text_shows_the_tree_with_workers_and_streams():
@@ -141,3 +141,18 @@ def test_lab_check_says_what_it_could_not_find(name, message, capsys):
 def test_a_query_has_no_plan_and_the_error_says_so():
     with pytest.raises(ModelError, match="workload forward is a query of operators"):
         plan_of("forward", 2)
+
+
+def test_the_command_says_in_numbers_why_a_plan_was_chosen():
+    given = ["event_window", "--workers", "2", "--param", "values_per_barrier=1"]
+    result = CliRunner().invoke(plan_command, [*given, "--optimizer", "cost", "--events", "99999"])
+    assert result.exit_code == 0
+    assert "costs in ns: update " in result.output
+    assert "2 workers, by stream: " in result.output
+    assert "chosen: 1 worker; it uses 1 of 2 workers" in result.output
+
+
+def test_an_optimizer_that_nobody_installed_is_refused(capsys):
+    given = ["plan", "event_window", "--workers", "2", "--optimizer", "balance"]
+    assert call(given) == EXIT_USER_ERROR
+    assert "no optimizer 'balance'; did you mean balanced?" in capsys.readouterr().err

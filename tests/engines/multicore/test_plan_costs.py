@@ -1,0 +1,127 @@
+"""Costs for plans: what is measured is what steps cost, and what a run does with it."""
+
+import pytest
+
+from engines.multicore.adapter import MulticoreEngine
+from engines.multicore.dgs.costs import FIRST_EVENTS, measure_costs
+from engines.multicore.dgs.options import DgsOptions
+from engines.multicore.dgs.run import DgsRun, plan_costs
+from engines.multicore.run.settings import RunSettings
+from tests.engines.multicore.test_dgs import generated
+from workloads.model import Input
+from workloads.model.plan import Plan
+from workloads.model.profile import profile
+from workloads.model.trace import compare
+from workloads.optimizers import Costs, names
+from workloads.optimizers.prediction import predict
+from workloads.registry import workload
+
+TRUE = Costs(
+    update_ns=2,
+    order_ns=90,
+    fork_join_ns=70,
+    handover_ns=300,
+    skip_ns=1.5,
+    start_ns=0,
+    cores=2,
+)
+
+
+class Machine:
+    """Takes exactly what the true costs say; slower each third time, as with other work on it."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.events: list[int] = []
+
+    def timed(self, plan: Plan, data: Input) -> float:
+        self.runs += 1
+        self.events.append(data.events)
+        slowed = 5 if self.runs % 3 == 0 else 1
+        return slowed * predict(plan, profile(data), TRUE).duration_ns
+
+
+@pytest.mark.parametrize("params", [{}, {"values_per_barrier": 50}])
+def test_measured_costs_are_the_true_ones_of_an_unkeyed_program(params):
+    data = generated("event_window", 300_000, **{"values_per_barrier": 1_000, **params})
+    found = measure_costs(workload("event_window").program, data, Machine().timed, 2)
+    for name in ("update_ns", "order_ns", "fork_join_ns", "handover_ns"):
+        assert getattr(found, name) == pytest.approx(getattr(TRUE, name), rel=0.05)
+    assert found.skip_ns == 0  # no keys to pass over
+    assert found.cores == 2
+
+
+def test_measured_costs_are_the_true_ones_of_a_keyed_program():
+    data = generated("page_view_join", 200_000, pages=50, views_per_update=40)
+    found = measure_costs(workload("page_view_join").program, data, Machine().timed, 2)
+    for name in ("update_ns", "order_ns", "fork_join_ns", "handover_ns", "skip_ns"):
+        assert getattr(found, name) == pytest.approx(getattr(TRUE, name), rel=0.2), name
+
+
+def test_a_long_input_is_sampled_and_a_slow_program_little():
+    data = generated("event_window", 3_000_000)
+    quick, slow = Machine(), Machine()
+    measure_costs(workload("event_window").program, data, quick.timed, 2)
+    assert FIRST_EVENTS < max(quick.events) < 2_500_000
+    measure_costs(
+        workload("event_window").program,
+        data,
+        lambda plan, part: 10_000 * slow.timed(plan, part),
+        2,
+    )
+    assert max(slow.events) < 2 * FIRST_EVENTS
+
+
+@pytest.mark.parametrize("events", [0, 1, 40])
+def test_an_input_of_few_events_has_costs(events):
+    found = workload("event_window")
+    data = generated("event_window", events, values_per_barrier=10)
+    costs = measure_costs(found.program, data, Machine().timed, 2)
+    assert costs.update_ns >= 0
+
+
+@pytest.mark.parametrize("optimizer", names())
+@pytest.mark.parametrize("name", ["event_window", "page_view_join"])
+def test_every_optimizers_plans_run_and_give_the_oracles_answer(name, optimizer):
+    found = workload(name)
+    data = generated(name, 60_000, streams=3, **({"pages": 9} if name != "event_window" else {}))
+    run = DgsRun(found.program, data, RunSettings(workers=4), DgsOptions(optimizer=optimizer))
+    measured = run.run()
+    difference = compare(found.oracle(data), run.answer(), found.output)
+    run.close()
+    assert difference.equal, difference.render()
+    assert 1 <= measured.counters["workers_used"] <= 4
+
+
+def test_workers_that_the_plan_is_not_for_are_not_started_and_that_is_said(monkeypatch):
+    """A barrier for each value: whatever the machine's mood, one worker is quicker."""
+    found = workload("event_window")
+    data = generated("event_window", 200_000, values_per_barrier=1)
+    run = DgsRun(found.program, data, RunSettings(workers=2), DgsOptions(optimizer="cost"))
+    measured = run.run()
+    run.close()
+    assert measured.counters["workers_used"] == 1
+    assert measured.counters["synchronizations"] == 0
+    assert "1 of 2 workers" in measured.notices[0]
+    assert "chosen: 1 worker; it uses 1 of 2 workers" in measured.plan
+
+
+def test_a_plan_for_all_workers_says_nothing():
+    found = workload("event_window")
+    run = DgsRun(found.program, generated("event_window", 1_000), RunSettings(workers=2))
+    measured = run.run()
+    run.close()
+    assert measured.notices == ()
+    assert measured.counters["workers_used"] == 2
+
+
+def test_costs_of_a_plan_that_is_only_shown_are_measured():
+    found = workload("fraud_detection")
+    costs = plan_costs(found.program, generated("fraud_detection", 100_000), 2)
+    assert costs.update_ns > 0
+    assert costs.cores >= 1
+
+
+def test_an_unknown_optimizer_is_a_wrong_option():
+    said = MulticoreEngine().wrong_options("dgs", {"optimizer": "best"})
+    assert said == f"optimizer is one of {', '.join(names())}, got 'best'"
