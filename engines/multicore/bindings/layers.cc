@@ -19,7 +19,7 @@ void bind_layers(nb::module_& m) {
   m.attr("DETERMINISMS") = list_of(kDeterminisms);
   m.attr("LEAST_CHANNEL_ROWS") = LayersOptions::kLeastChannelRows;
   m.attr("MOST_CHANNEL_ROWS") = LayersOptions::kMostChannelRows;
-  m.attr("MOST_LAYER_INSTANCES") = KeyRouter::kMostInstances;
+  m.attr("MOST_LAYER_INSTANCES") = kMostRouted;
   bind_stages(nb::class_<LayersRun, Run>(m, "LayersRun"))
       .def(
           "__init__",

@@ -8,7 +8,7 @@ Each is the source of one function of core/oplus/kernel.h.
 # branch that no processor predicts.
 PROCESS = """\
 open_out, room, close_out = open_emitter(OUTPUT)
-open_keys, clear_keys, close_keys = open_key_set(KEYS)
+open_keys, close_keys = open_key_set(KEYS)
 
 @kernel
 def process(view, begin, end, out_address):
@@ -126,28 +126,17 @@ OVERLAPPING_WINDOWS = """\
 """
 
 ROUTE = """\
-open_keys, clear_keys, close_keys = open_key_set(KEYS)
+open_owners, clear_owners = open_owners_of(OWNERS)
 
 @kernel
-def route(keys_address, columns, begin, end, masks):
+def route(owner, columns, begin, end, masks):
 {pointers}
-    keys = open_keys(keys_address)
-    owner = pointer_at(keys_address, 4)
-    marks = carray(masks, (end - begin,), int64)
-    i = begin
-    while i < end:
-        t = {tuple}
-        clear_keys(keys)
-        user_keys(t, keys)
-        if refused_keys(keys) > 0:
-            break
-        mask = int64(0)
-        for k in range(count_keys(keys)):
-            mask |= int64(1) << load(owner, bucket_at(keys, k), int32)
-        marks[i - begin] = mask
-        i += 1
-    close_keys(keys, keys_address)
-    return i + 1
+    owners = open_owners(owner)
+    for i in range(begin, end):
+        clear_owners(owners)
+        user_keys({tuple}, owners)
+        store_word(masks, i - begin, owners_mask(owners))
+    return end + 1
 """
 
 EXPIRE = """\

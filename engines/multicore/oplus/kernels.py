@@ -134,10 +134,10 @@ class OperatorKernels:
         names = ("ts", "input", *(operator.fields.names or ()), *operator.lists)
         self._tuple = namedtuple("tuple_", names)  # type: ignore[misc]
         bucket = None if operator.bucket is None else inlined(operator.bucket, bounds=bounds)
-        self._keys = keyset.KeySetType(
-            f"{operator.buckets} {_name_of(operator.bucket)} {'checked' if bounds else ''}",
-            keyset.bucket_function(operator.buckets, bucket),
-        )
+        name = f"{operator.buckets} {_name_of(operator.bucket)} {'checked' if bounds else ''}"
+        to_bucket = keyset.bucket_function(operator.buckets, bucket)
+        self._keys = keyset.KeySetType(name, to_bucket)
+        self._owners = keyset.OwnersType(name, to_bucket)
 
     def process(self, layout: TupleLayout) -> int:
         """Return the address of the kernel that updates window instances with tuples.
@@ -266,6 +266,7 @@ class OperatorKernels:
                 "WINDOW": memory.record_type(window_dtype(self._operator)),
                 "OUTPUT": emitter.emitter_type(self._operator.output, stamped=True),
                 "KEYS": self._keys,
+                "OWNERS": self._owners,
                 "HEAD": HEAD_BYTES,
                 "STRIDE": entry_bytes(self._operator),
                 "uint8": np.uint8,
@@ -280,6 +281,8 @@ class OperatorKernels:
                 "prefetch_entry": window_tables.prefetch_entry,
                 "prefetch_slot": window_tables.prefetch_slot,
                 "open_key_set": keyset.open_key_set,
+                "open_owners_of": keyset.open_owners,
+                "owners_mask": keyset.owners_mask,
                 "count_keys": keyset.count_keys,
                 "refused_keys": keyset.refused_keys,
                 "key_at": keyset.key_at,

@@ -1,7 +1,8 @@
-"""The `out` argument of f_MK in compiled code: collects the keys of one tuple, with their buckets.
+"""The `out` argument of f_MK in compiled code.
 
-Layout of the C struct behind it: core/oplus/kernel.h, `KeySet`. Keys of buckets that belong to
-other instances are dropped at once.
+`KeySetType` collects the keys of tuples, with their buckets; those of buckets that belong to other
+instances are dropped at once. Layout of the C struct behind it: core/oplus/kernel.h, `KeySet`.
+`OwnersType` keeps only which instances own a tuple's keys, a bit each.
 """
 
 from collections.abc import Callable
@@ -81,8 +82,8 @@ def _word(builder: Any, base: Any, offset: int) -> Any:
     return builder.bitcast(at, ir.IntType(64).as_pointer())
 
 
-def open_key_set(key_set: KeySetType) -> tuple[Any, Any, Any]:
-    """Return intrinsics (open, clear, close) that wrap a C `KeySet` for the length of a call.
+def open_key_set(key_set: KeySetType) -> tuple[Any, Any]:
+    """Return intrinsics (open, close) that wrap a C `KeySet` for the length of a call.
 
     In between the counters live on the stack; `close(keys, address)` writes them back.
     """
@@ -114,16 +115,6 @@ def open_key_set(key_set: KeySetType) -> tuple[Any, Any, Any]:
         return key_set(types.voidptr), codegen
 
     @intrinsic
-    def clear(typingctx: Any, keys: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            proxy = cgutils.create_struct_proxy(key_set)(context, builder, value=args[0])
-            for slot in (proxy.count, proxy.refused):
-                builder.store(ir.Constant(ir.IntType(64), 0), slot)
-            return context.get_dummy_value()
-
-        return types.void(key_set), codegen
-
-    @intrinsic
     def close(typingctx: Any, keys: Any, address: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             proxy = cgutils.create_struct_proxy(key_set)(context, builder, value=args[0])
@@ -133,7 +124,7 @@ def open_key_set(key_set: KeySetType) -> tuple[Any, Any, Any]:
 
         return types.void(key_set, types.voidptr), codegen
 
-    return open_, clear, close
+    return open_, close
 
 
 def _reader(name: str, result: Any) -> Any:
@@ -175,9 +166,8 @@ def _append(typingctx: Any, keys: Any, key: Any, bucket: Any, mixed: Any) -> Any
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         proxy = cgutils.create_struct_proxy(keys)(context, builder, value=args[0])
         word = ir.IntType(64)
-        everybody = builder.icmp_signed("<", proxy.me, ir.Constant(word, 0))
         owner = builder.sext(builder.load(builder.gep(proxy.owner, [args[2]])), word)
-        mine = builder.or_(everybody, builder.icmp_signed("==", owner, proxy.me))
+        mine = builder.icmp_signed("==", owner, proxy.me)
         count = builder.load(proxy.count)
         fits = builder.icmp_signed("<", count, proxy.capacity)
         # Written whosever it is, and kept if it is ours: a branch on that is a coin's toss. What
@@ -204,5 +194,71 @@ def _add(out: Any, key: Any) -> Any:
     def add(out: Any, key: Any) -> None:
         mixed = mix_key(np.int64(key))
         _append(out, np.int64(key), to_bucket(np.int64(key), mixed), mixed)
+
+    return add
+
+
+class OwnersType(types.Type):
+    """Numba type of the owners of a tuple's keys; `to_bucket` is the compiled bucket function."""
+
+    def __init__(self, name: str, to_bucket: Callable[[Any, Any], Any]) -> None:
+        self.to_bucket = to_bucket
+        super().__init__(name=f"Owners({name})")
+
+
+@register_model(OwnersType)
+class _OwnersModel(models.StructModel):
+    def __init__(self, dmm: Any, fe_type: OwnersType) -> None:
+        members = [("owner", types.CPointer(types.int32)), ("mask", types.CPointer(types.int64))]
+        super().__init__(dmm, fe_type, members)
+
+
+def open_owners(owners: OwnersType) -> tuple[Any, Any]:
+    """Return intrinsics (open, clear) that find the owners of a tuple's keys by their buckets."""
+
+    @intrinsic
+    def open_(typingctx: Any, address: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            proxy = cgutils.create_struct_proxy(owners)(context, builder)
+            proxy.owner = builder.bitcast(args[0], ir.IntType(32).as_pointer())
+            proxy.mask = cgutils.alloca_once(builder, ir.IntType(64))
+            return proxy._getvalue()
+
+        return owners(types.voidptr), codegen
+
+    @intrinsic
+    def clear(typingctx: Any, out: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            proxy = cgutils.create_struct_proxy(owners)(context, builder, value=args[0])
+            builder.store(ir.Constant(ir.IntType(64), 0), proxy.mask)
+            return context.get_dummy_value()
+
+        return types.void(owners), codegen
+
+    return open_, clear
+
+
+owners_mask = _reader("mask", types.int64)
+
+
+@intrinsic
+def _add_owner(typingctx: Any, out: Any, bucket: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        proxy = cgutils.create_struct_proxy(out)(context, builder, value=args[0])
+        word = ir.IntType(64)
+        owner = builder.zext(builder.load(builder.gep(proxy.owner, [args[1]])), word)
+        bit = builder.shl(ir.Constant(word, 1), owner)
+        builder.store(builder.or_(builder.load(proxy.mask), bit), proxy.mask)
+        return context.get_dummy_value()
+
+    return types.void(out, types.int64), codegen
+
+
+@overload_method(OwnersType, "add")
+def _add_owner_of(out: Any, key: Any) -> Any:
+    to_bucket = out.to_bucket
+
+    def add(out: Any, key: Any) -> None:
+        _add_owner(out, to_bucket(np.int64(key), mix_key(np.int64(key))))
 
     return add

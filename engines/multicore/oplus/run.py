@@ -75,6 +75,7 @@ class OplusRun(CoreRun):
         self._operator = query.operators[0]
         self._data = data
         self._shared_nothing = options.shared_nothing
+        self._most = most
         self._kernels = [
             OperatorKernels(operator, bounds=settings.bounds) for operator in query.operators
         ]
@@ -180,11 +181,13 @@ class OplusRun(CoreRun):
 
     def _add_streams(self) -> None:
         operator, kernels = self._operator, self._kernels[0]
+        # Of several instances that read one log each is spared the tuples without a key of its own.
+        routed = self._shared_nothing or (operator.join is None and self._most > 1)
         for index, stream in enumerate(self._data.streams):
             layout = layout_of(operator, stream)
             process = 0 if operator.join is not None else kernels.process(layout)
             columns = columns_of(operator, stream)
-            route = kernels.route(layout) if self._shared_nothing else 0
+            route = kernels.route(layout) if routed else 0
             shapes = shapes_of(operator)
             self._add_stream(index, stream, columns, layout.input, process, route, shapes)
 

@@ -38,8 +38,8 @@ void LayersRun::set_operator(LayersOperator of) {
   if (operator_ || !stages_.empty()) {
     throw std::invalid_argument("a query graph has the operators of a pipeline, or one operator O+");
   }
-  if (options_.workers > KeyRouter::kMostInstances) {
-    throw std::invalid_argument("an operator O+ has at most " + std::to_string(KeyRouter::kMostInstances) +
+  if (options_.workers > kMostRouted) {
+    throw std::invalid_argument("an operator O+ has at most " + std::to_string(kMostRouted) +
                                 " instances");
   }
   check_output(of.itemsizes);

@@ -50,10 +50,7 @@ void RouteByKeys::send(LayerOut& out, const void* const* columns, std::int64_t f
   const RowNumber first(static_cast<const std::int64_t*>(columns[RowNumber::kColumn])[from]);
   to_.resize(static_cast<std::size_t>(rows));
   try {
-    for (std::int64_t done = 0; done < rows;) {
-      const std::int64_t begin = first.row() + done;
-      done = keys_.route(stream_, begin, first.row() + rows, owner_, to_.data() + done) - first.row();
-    }
+    route_rows(stream_, first.row(), first.row() + rows, owner_, to_.data());
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(called_ + error.what());
   }

@@ -85,7 +85,6 @@ class RouteByKeys final : public LayerRoute {
   const OperatorStream& stream_;
   const std::int32_t* const owner_;
   const std::string called_;
-  KeyRouter keys_;
   std::vector<std::uint64_t> to_;
 };
 

@@ -26,10 +26,10 @@ void LogFeeder::start() {
   }
 }
 
-bool LogFeeder::feed(Recorder& recorder) {
+bool LogFeeder::feed(Recorder& recorder, RowMarker* marker) {
   bool progress = false;
   for (Feed& one : feeds_) {
-    progress |= move_blocks(one, [&] { return !one.closed && feed_one(one, recorder); });
+    progress |= move_blocks(one, [&] { return !one.closed && feed_one(one, recorder, marker); });
   }
   return log_.advance() || progress;
 }
@@ -47,7 +47,7 @@ void LogFeeder::adapt(Feed& one, std::int64_t moved) {
   one.filled_ns = now;
 }
 
-bool LogFeeder::feed_one(Feed& one, Recorder& recorder) {
+bool LogFeeder::feed_one(Feed& one, Recorder& recorder, RowMarker* marker) {
   const StreamView& view = one.source->stream();
   std::int64_t moved = 0;
   bool progress = false;
@@ -57,6 +57,7 @@ bool LogFeeder::feed_one(Feed& one, Recorder& recorder) {
     // Blocks may go in parts: a log may have room for some rows, and say so until these have come.
     const std::int64_t count = std::min(block->end - one.row, log_.room(view.index));
     if (count == 0 && one.row != block->end) break;
+    if (marker != nullptr) marker->mark(static_cast<std::size_t>(view.index), one.row, one.row + count);
     one.row += count;
     const bool whole = one.row == block->end;
     const bool last = whole && block->bound_ts == kEndOfTime;

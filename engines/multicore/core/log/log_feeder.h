@@ -9,6 +9,16 @@
 
 namespace lab {
 
+// What is to be known of rows before readers see them.
+class RowMarker {
+ public:
+  // Rows [begin, end) of a source are about to be published. Under its feed's flag.
+  virtual void mark(std::size_t source, std::int64_t begin, std::int64_t end) noexcept = 0;
+
+ protected:
+  ~RowMarker() = default;
+};
+
 class LogFeeder {
  public:
   // Both must outlive it. Source i of the log is that of feed i.
@@ -17,11 +27,11 @@ class LogFeeder {
   // Adds the sources to the log; before its readers.
   void start();
 
-  // Moves and merges what there is. Returns whether there is anything new. Any thread.
-  bool feed(Recorder& recorder);
+  // Moves and merges what there is, each row marked before. Returns whether there is anything new. Any thread.
+  bool feed(Recorder& recorder, RowMarker* marker = nullptr);
 
  private:
-  bool feed_one(Feed& feed, Recorder& recorder);
+  bool feed_one(Feed& feed, Recorder& recorder, RowMarker* marker);
   static void adapt(Feed& feed, std::int64_t moved);
 
   TupleBuffer& log_;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "oplus/instance.h"
+#include "oplus/marks.h"
 #include "run/recorder.h"
 #include "run/source.h"
 #include "log/log_feeder.h"
@@ -37,6 +38,7 @@ class Handover {
   virtual int reader(std::int32_t instance) = 0;
   virtual std::span<const OperatorStream> streams(std::int32_t instance) = 0;
   virtual WindowState* state(std::int32_t instance) = 0;  // null for joins
+  virtual const RowMarks* marks() const noexcept { return nullptr; }  // of the rows of the log, if there are any
 
   // Moves what sources have handed over on to the instances. Returns whether anything moved. Any instance's thread.
   virtual bool feed(Recorder& recorder, const std::int32_t* owner, std::int32_t active) = 0;
@@ -64,16 +66,23 @@ class Handover {
 
 class SharedLog final : public Handover {
  public:
+  // `marks`: null where rows are not marked.
   SharedLog(std::unique_ptr<TupleBuffer> log, std::span<const OperatorStream> streams, std::deque<Feed>& feeds,
-            std::unique_ptr<WindowState> state)
-      : log_(std::move(log)), feeder_(*log_, feeds), streams_(streams), state_(std::move(state)) {}
+            std::unique_ptr<WindowState> state, std::unique_ptr<RowMarks> marks)
+      : log_(std::move(log)),
+        feeds_(feeds),
+        feeder_(*log_, feeds),
+        streams_(streams),
+        state_(std::move(state)),
+        marks_(std::move(marks)) {}
 
   void start(std::int32_t most, std::int32_t active) override;
   TupleBuffer& log(std::int32_t) override { return *log_; }
   int reader(std::int32_t instance) override { return instance; }
   std::span<const OperatorStream> streams(std::int32_t) override { return streams_; }
   WindowState* state(std::int32_t) override { return state_.get(); }
-  bool feed(Recorder& recorder, const std::int32_t*, std::int32_t) override { return feeder_.feed(recorder); }
+  const RowMarks* marks() const noexcept override { return marks_.get(); }
+  bool feed(Recorder& recorder, const std::int32_t* owner, std::int32_t active) override;
   bool call(std::int64_t number) override;
   bool by_decree() const noexcept override { return false; }
   bool decreed(std::int64_t*) const noexcept override { return false; }
@@ -82,9 +91,11 @@ class SharedLog final : public Handover {
 
  private:
   std::unique_ptr<TupleBuffer> log_;
+  std::deque<Feed>& feeds_;
   LogFeeder feeder_;
   std::span<const OperatorStream> streams_;
   std::unique_ptr<WindowState> state_;
+  std::unique_ptr<RowMarks> marks_;
 };
 
 }  // namespace lab

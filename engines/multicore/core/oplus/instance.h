@@ -26,17 +26,25 @@
 
 namespace lab {
 
+class RowMarks;
+
 // One physical stream as an operator reads it.
 struct OperatorStream {
   const StreamView* view = nullptr;  // columns[0] is the timestamp, as kernels expect
   std::int32_t input = 0;            // which of the I inputs it belongs to
   ProcessKernel process = nullptr;   // keyed operators
-  RouteKernel route = nullptr;       // shared-nothing keyed operators
+  RouteKernel route = nullptr;       // keyed operators of several instances
   std::uint64_t mask = ~std::uint64_t{0};  // row r is item r & mask of every column, as in LogColumns
 
   std::size_t item(std::int64_t row) const noexcept { return static_cast<std::size_t>(static_cast<std::uint64_t>(row) & mask); }
   std::int64_t ts(std::int64_t row) const noexcept { return view->ts[item(row)]; }
   std::int64_t due(std::int64_t row) const noexcept { return view->due.empty() ? -1 : view->due[item(row)]; }
+};
+
+// A payload column of a stream: one pointer in StreamView::columns, or three for lists (begins, ends, elements).
+struct ColumnShape {
+  std::int32_t itemsize = 0;  // of an element
+  bool is_list = false;
 };
 
 struct OperatorSpec {
@@ -215,8 +223,9 @@ class alignas(kCacheLine) OperatorInstance {
 // An operator with keyed window instances.
 class KeyedInstance final : public OperatorInstance {
  public:
+  // `marks`: of the rows that it is going to be given; null: there are none.
   KeyedInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams, OutputBuffer& out,
-                Recorder& recorder, const std::atomic<bool>& stop, WindowState& state);
+                Recorder& recorder, const std::atomic<bool>& stop, WindowState& state, const RowMarks* marks = nullptr);
 
   void process(std::span<const LogRun> runs, const LogOrder& order) override;
   void advance(std::int64_t watermark, std::int64_t due_ns) override;
@@ -231,7 +240,8 @@ class KeyedInstance final : public OperatorInstance {
   static constexpr std::size_t kPlaces = 128;  // of the log that a kernel is given at once, at most
 
   static void* find(void* self, std::int64_t key, std::int64_t bucket, std::int64_t left, std::int64_t stamp);
-  void add_places(std::int64_t count);
+  void add_places(const std::uint8_t* sources, std::int64_t count);
+  bool add_own_places(const std::uint8_t* sources, std::int64_t count);
   void run_places();
   void run(std::int64_t begin, std::int64_t end);
   std::int64_t ts_at(std::int64_t place) const noexcept {
@@ -269,6 +279,11 @@ class KeyedInstance final : public OperatorInstance {
   std::array<std::uint8_t, kPlaces> sources_;
   std::array<std::int64_t, 2 * kPlaces> own_keys_;
   std::size_t places_ = 0;
+  // What was added or passed over last, and how many places were passed over since the last kernel call.
+  std::uint8_t last_source_ = 0;
+  std::int64_t last_row_ = 0;
+  std::int64_t passed_over_ = 0;
+  const RowMarks* const marks_;
   std::vector<const void* const*> columns_;  // of each stream
   std::vector<std::uint64_t> masks_;         // likewise, as OperatorStream has it
   bool one_layout_;                          // of all streams

@@ -11,7 +11,7 @@
 
 namespace lab {
 
-// Where f_MK adds the keys of one tuple: those of the buckets that `owner` gives to `me`, or all when `me` < 0.
+// Where f_MK adds the keys of one tuple: those of the buckets that `owner` gives to `me`.
 struct KeySet {
   void* const* columns;  // int64 keys, int32 buckets, uint64 hashes: `capacity` of each and one more, for scratch
   std::int64_t count;
@@ -56,10 +56,9 @@ static_assert(offsetof(InstanceView, slot) == 88 && offsetof(InstanceView, prefe
 // processed: one at which windows expire, or for which there is no room.
 using ProcessKernel = std::int64_t (*)(const InstanceView* view, std::int64_t begin, std::int64_t end, Emit* out);
 
-// Algorithm 1: which instances are responsible for a key of rows [begin, end), a bit each. Stops where keys lack
-// room.
-using RouteKernel = std::int64_t (*)(KeySet* keys, const void* const* columns, std::int64_t begin, std::int64_t end,
-                                     std::uint64_t* masks);
+// Algorithm 1: which instances are responsible for a key of rows [begin, end), a bit each; `owner` is that of each bucket.
+using RouteKernel = std::int64_t (*)(const std::int32_t* owner, const void* const* columns, std::int64_t begin,
+                                     std::int64_t end, std::uint64_t* masks);
 
 // f_O, and for single windows f_S and the advance, of entries [begin, end) that begin at `left`.
 using ExpireKernel = std::int64_t (*)(void* entries, std::int64_t begin, std::int64_t end, std::int64_t left, Emit* out);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "oplus/instance.h"
+#include "oplus/marks.h"
 #include "run/no_memory.h"
 #include "run/stopped.h"
 
@@ -24,9 +25,10 @@ constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 KeyedInstance::KeyedInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams,
                              OutputBuffer& out, Recorder& recorder, const std::atomic<bool>& stop,
-                             WindowState& state)
+                             WindowState& state, const RowMarks* marks)
     : OperatorInstance(index, spec, streams, out, recorder, stop),
       state_(state),
+      marks_(marks),
       one_layout_(std::all_of(streams.begin(), streams.end(),
                               [&](const OperatorStream& one) { return one.process == streams[0].process; })),
       lazy_(spec.expire == nullptr) {
@@ -155,36 +157,67 @@ void KeyedInstance::fail_for_memory() {
 
 void KeyedInstance::process(std::span<const LogRun> runs, const LogOrder& order) {
   taken_ns_ = recorder_.now();
+  std::array<std::uint8_t, kPlaces> same;
   for (const LogRun& part : runs) {
-    if (part.source != kInterleavedEntry) seen_[static_cast<std::size_t>(part.source)] = part.begin;
-    const std::uint8_t* const sources = part.source == kInterleavedEntry ? order.of(part.begin) : nullptr;
-    for (std::int64_t done = 0; done < part.end - part.begin;) {
-      const std::int64_t count = std::min<std::int64_t>(part.end - part.begin - done, kPlaces - places_);
-      if (sources != nullptr) {
-        std::memcpy(sources_.data() + places_, sources + done, static_cast<std::size_t>(count));
-      } else {
-        std::memset(sources_.data() + places_, part.source, static_cast<std::size_t>(count));
-      }
-      add_places(count);
-      done += count;
+    if (part.source != kInterleavedEntry) {
+      seen_[static_cast<std::size_t>(part.source)] = part.begin;
+      same.fill(static_cast<std::uint8_t>(part.source));
+    }
+    const bool marked = marks_ != nullptr && marks_->hold(seen_);
+    std::int64_t count = 0;
+    for (std::int64_t at = part.begin; at < part.end; at += count) {
+      // Of marked rows some half at least are to fit: the kernel is for many at once.
+      if (places_ == kPlaces || (marked && places_ > kPlaces / 2)) run_places();
+      count = std::min<std::int64_t>(part.end - at, kPlaces - places_);
+      const std::uint8_t* const sources = part.source == kInterleavedEntry ? order.of(at) : same.data();
+      if (!marked || !add_own_places(sources, count)) add_places(sources, count);
     }
   }
   run_places();
 }
 
-// So many more, whose sources are there: their next rows.
-void KeyedInstance::add_places(std::int64_t count) {
+// So many more: the next rows of these sources.
+void KeyedInstance::add_places(const std::uint8_t* sources, std::int64_t count) {
+  std::memcpy(sources_.data() + places_, sources, static_cast<std::size_t>(count));
   for (const std::size_t end = places_ + static_cast<std::size_t>(count); places_ < end; ++places_) {
     const std::size_t s = sources_[places_];
     rows_[places_] = static_cast<std::int64_t>(static_cast<std::uint64_t>(seen_[s]++) & masks_[s]);
   }
-  if (places_ == kPlaces) run_places();
+  last_source_ = sources_[places_ - 1];
+  last_row_ = rows_[places_ - 1];
+}
+
+// Of so many more those that may concern this instance, by their marks. Returns false, and adds none, where windows
+// expire on the way: what expires them is a row, whosever it is.
+bool KeyedInstance::add_own_places(const std::uint8_t* sources, std::int64_t count) {
+  if (!started_) return false;
+  const RowMarks::Reader marks = marks_->reader(index_);
+  std::size_t places = places_;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::size_t s = sources[i];
+    const std::int64_t row = seen_[s]++;
+    rows_[places] = row;  // its item, too: what is read by several is not a ring
+    sources_[places] = sources[i];
+    places += marks.concerns(s, row);  // no branch: it is a coin's toss
+  }
+  const std::size_t last = sources[count - 1];
+  const std::int64_t row = seen_[last] - 1;
+  if (streams_[last].ts(row) >= view_.expire_at) {
+    for (std::int64_t i = 0; i < count; ++i) --seen_[sources[i]];
+    return false;
+  }
+  last_source_ = static_cast<std::uint8_t>(last);
+  last_row_ = row;
+  passed_over_ += count - static_cast<std::int64_t>(places - places_);
+  places_ = places;
+  return true;
 }
 
 // All places, in stretches of streams that have one layout.
 void KeyedInstance::run_places() {
   const std::size_t count = std::exchange(places_, 0);
-  if (count == 0) return;
+  const std::int64_t passed_over = std::exchange(passed_over_, 0);
+  if (count == 0 && passed_over == 0) return;
   go_on_unless(stop_);
   for (std::size_t begin = 0; begin < count;) {
     std::size_t end = count;
@@ -195,7 +228,10 @@ void KeyedInstance::run_places() {
     run(static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end));
     begin = end;
   }
-  last_due_ns_ = due_at(static_cast<std::int64_t>(count) - 1);
+  stamp_ += passed_over;
+  const OperatorStream& last = streams_[last_source_];
+  watermark_ = last.view->ts[static_cast<std::size_t>(last_row_)];
+  last_due_ns_ = last.due(last_row_);
 }
 
 void KeyedInstance::run(std::int64_t begin, std::int64_t end) {
@@ -234,7 +270,6 @@ void KeyedInstance::run(std::int64_t begin, std::int64_t end) {
     }
     begin = next;
   }
-  watermark_ = ts_at(end - 1);
 }
 
 void KeyedInstance::account_each(std::int64_t begin, std::int64_t end, const Emit& emit, std::int64_t added) {

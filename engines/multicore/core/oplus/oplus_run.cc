@@ -88,7 +88,10 @@ void OplusRun::prepare() {
     handover = std::make_unique<Queues>(first.spec(), options_.tuple_buffer, options_.log, streams_, shapes_, feeds());
   } else {
     auto log = make_tuple_buffer(options_.tuple_buffer, options_.log);
-    handover = std::make_unique<SharedLog>(std::move(log), streams_, feeds(), state_of(first.spec()));
+    // Where there is a second instance, it is spared the rows that concern only others.
+    const bool marked = options_.most_instances > 1 && std::ranges::all_of(streams_, &OperatorStream::route);
+    auto marks = marked ? std::make_unique<RowMarks>(streams_, shapes_, options_.log.rows_in_flight) : nullptr;
+    handover = std::make_unique<SharedLog>(std::move(log), streams_, feeds(), state_of(first.spec()), std::move(marks));
   }
   first.start(std::move(handover), input);
   LogOptions between = options_.log;

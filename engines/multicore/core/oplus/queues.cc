@@ -133,8 +133,8 @@ Queues::Queues(const OperatorSpec& spec, std::string tuple_buffer, LogOptions op
 }
 
 void Queues::start(std::int32_t most, std::int32_t) {
-  if (most > KeyRouter::kMostInstances) {
-    throw std::invalid_argument("shared-nothing takes at most " + std::to_string(KeyRouter::kMostInstances) + " instances");
+  if (most > kMostRouted) {
+    throw std::invalid_argument("shared-nothing takes at most " + std::to_string(kMostRouted) + " instances");
   }
   options_.rows_in_flight = std::max(options_.rows_in_flight, kRows);
   for (std::int32_t i = 0; i < most; ++i) {
@@ -177,7 +177,7 @@ bool Queues::route(std::size_t s, const std::int32_t* owner, std::int32_t active
   }
   std::int64_t end = std::min(block->end, one.row + kRouteRows);
   if (switching) end = std::upper_bound(view.ts.data() + one.row, view.ts.data() + end, until_) - view.ts.data();
-  const std::int64_t routed = one.row < end ? route_rows(s, one.row, end, owner) : one.row;
+  const std::int64_t routed = one.row < end ? copy_rows(s, one.row, end, owner) : one.row;
   const std::int64_t moved = routed - one.row;
   one.row = routed;
   routed_[s].store(routed, std::memory_order_relaxed);  // relaxed: a statistic
@@ -200,10 +200,10 @@ bool Queues::route(std::size_t s, const std::int32_t* owner, std::int32_t active
   return moved != 0 || whole;
 }
 
-std::int64_t Queues::route_rows(std::size_t s, std::int64_t begin, std::int64_t end, const std::int32_t* owner) {
+std::int64_t Queues::copy_rows(std::size_t s, std::int64_t begin, std::int64_t end, const std::int32_t* owner) {
   Router& router = routers_[s];
-  const std::int64_t known = router.keys.route(streams_[s], begin, end, owner, router.masks.data());
-  for (std::int64_t row = begin; row < known; ++row) {
+  route_rows(streams_[s], begin, end, owner, router.masks.data());
+  for (std::int64_t row = begin; row < end; ++row) {
     const std::uint64_t mask = router.masks[static_cast<std::size_t>(row - begin)];
     // All or none: a tuple that does not fit everywhere waits.
     for (std::uint64_t rest = mask; rest != 0; rest &= rest - 1) {
@@ -214,7 +214,7 @@ std::int64_t Queues::route_rows(std::size_t s, std::int64_t begin, std::int64_t 
       receivers_[static_cast<std::size_t>(__builtin_ctzll(rest))].queues[s].copy(row);
     }
   }
-  return known;
+  return end;
 }
 
 void Queues::publish(std::size_t s, std::int64_t frontier, std::int32_t active) {

@@ -13,12 +13,6 @@
 
 namespace lab {
 
-// A payload column of a stream: one pointer in StreamView::columns, or three for lists (begins, ends, elements).
-struct ColumnShape {
-  std::int32_t itemsize = 0;  // of an element
-  bool is_list = false;
-};
-
 // Copies of tuples on their way from one source to one instance, in rings of columns. Not a ColumnRing: lists have
 // elements in rings of another size, which decide with the rows whether a tuple fits, and tuples go one by one.
 class TupleQueue {
@@ -93,7 +87,6 @@ class Queues final : public Handover {
     std::unique_ptr<WindowState> state;
   };
   struct Router {                          // by source; used under its feed's flag
-    KeyRouter keys;
     std::vector<std::uint64_t> masks;
     std::int64_t last_ts = std::numeric_limits<std::int64_t>::min();  // handed over last
     std::int64_t frontier = std::numeric_limits<std::int64_t>::min();  // published last
@@ -101,7 +94,7 @@ class Queues final : public Handover {
   };
 
   bool route(std::size_t source, const std::int32_t* owner, std::int32_t active, Recorder& recorder);
-  std::int64_t route_rows(std::size_t source, std::int64_t begin, std::int64_t end, const std::int32_t* owner);
+  std::int64_t copy_rows(std::size_t source, std::int64_t begin, std::int64_t end, const std::int32_t* owner);
   void halt(std::size_t source, std::int32_t active);
   void publish(std::size_t source, std::int64_t frontier, std::int32_t active);
 

@@ -1,10 +1,32 @@
 #include "oplus/handover.h"
 
 namespace lab {
+namespace {
+
+class Marker final : public RowMarker {
+ public:
+  Marker(RowMarks& marks, const std::int32_t* owner) : marks_(marks), owner_(owner) {}
+  void mark(std::size_t source, std::int64_t begin, std::int64_t end) noexcept override {
+    marks_.mark(source, begin, end, owner_);
+  }
+
+ private:
+  RowMarks& marks_;
+  const std::int32_t* const owner_;
+};
+
+}  // namespace
 
 void SharedLog::start(std::int32_t, std::int32_t active) {
+  if (marks_ != nullptr) marks_->switch_over(feeds_, active);
   feeder_.start();
   for (std::int32_t i = 0; i < active; ++i) log_->add_reader();
+}
+
+bool SharedLog::feed(Recorder& recorder, const std::int32_t* owner, std::int32_t) {
+  if (marks_ == nullptr) return feeder_.feed(recorder);
+  Marker marker(*marks_, owner);
+  return feeder_.feed(recorder, &marker);
 }
 
 bool SharedLog::call(std::int64_t number) {
@@ -14,6 +36,7 @@ bool SharedLog::call(std::int64_t number) {
 }
 
 std::int64_t SharedLog::change(const Change& change, std::span<OperatorInstance* const> instances) {
+  if (marks_ != nullptr) marks_->switch_over(feeds_, change.after);
   const auto performer = static_cast<std::size_t>(change.performer);
   for (std::int32_t i = change.after; i < change.before; ++i) log_->remove_reader(i);
   for (std::int32_t i = change.before; i < change.after; ++i) {

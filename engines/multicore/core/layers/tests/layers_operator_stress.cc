@@ -19,22 +19,6 @@ std::int64_t sleeps = 0;
 std::int64_t waits = 0;
 std::int64_t spilled = 0;
 
-std::int64_t route(lab::KeySet* keys, const void* const* columns, std::int64_t begin, std::int64_t end,
-                   std::uint64_t* masks) {
-  const auto* base = static_cast<const std::int64_t*>(columns[1]);
-  const auto* count = static_cast<const std::int64_t*>(columns[2]);
-  for (std::int64_t i = begin; i < end; ++i) {
-    keys->count = keys->refused = 0;
-    for (std::int64_t k = 0; k < count[i]; ++k) lab::test::add_key(*keys, base[i] + k);
-    if (keys->refused != 0) return i + 1;
-    masks[i - begin] = 0;
-    for (std::int64_t k = 0; k < keys->count; ++k) {
-      masks[i - begin] |= std::uint64_t{1} << keys->owner[static_cast<std::int32_t*>(keys->columns[1])[k]];
-    }
-  }
-  return end + 1;
-}
-
 std::unique_ptr<lab::LayersRun> graph_of(const lab::LayersOptions& options, const std::vector<Tuples>& streams,
                                              bool join, std::optional<std::int64_t> end) {
   auto runtime = std::make_unique<lab::LayersRun>(options);
@@ -47,7 +31,7 @@ std::unique_ptr<lab::LayersRun> graph_of(const lab::LayersOptions& options, cons
   for (const Tuples& one : streams) {
     const auto process = one.input == 0 ? &lab::test::process<0> : &lab::test::process<1>;
     runtime->add_stream(lab::test::OperatorRunCase::view(one, join), one.input, join ? nullptr : process,
-                        join ? nullptr : &route);
+                        join ? nullptr : &lab::test::route);
   }
   return runtime;
 }

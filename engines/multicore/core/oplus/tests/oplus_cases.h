@@ -40,6 +40,7 @@ struct Behaviour {
 };
 inline Behaviour behaviour;
 inline std::atomic<bool> gate{true};
+inline std::atomic<std::int64_t> evaluated{0};  // tuples whose keys a kernel has looked at, by all instances
 
 inline void hold_at(std::int64_t value) {
   if (value != behaviour.holds_at) return;
@@ -65,7 +66,7 @@ inline std::int64_t bucket_of(std::int64_t key) {
 
 inline void add_key(KeySet& keys, std::int64_t key) {
   const std::int64_t bucket = bucket_of(key);
-  if (keys.me >= 0 && keys.owner[bucket] != keys.me) return;
+  if (keys.owner[bucket] != keys.me) return;
   if (keys.count == keys.capacity) {
     ++keys.refused;
     return;
@@ -116,6 +117,7 @@ Outcome process_one(const InstanceView* view, std::int64_t begin, std::int64_t i
   if (told.ts >= view->expire_at) return Outcome::kStopped;
   if (told.value == behaviour.raises_at) return Outcome::kFailed;
   hold_at(told.value);
+  evaluated.fetch_add(1, std::memory_order_relaxed);  // relaxed: read after the run
   keys.count = keys.refused = 0;
   for (std::int64_t k = 0; k < told.count; ++k) add_key(keys, told.base + k);
   if (told.count != 0) add_key(keys, told.base);
@@ -143,6 +145,20 @@ Outcome process_one(const InstanceView* view, std::int64_t begin, std::int64_t i
     }
   }
   return Outcome::kDone;
+}
+
+inline std::int64_t route(const std::int32_t* owner, const void* const* columns, std::int64_t begin, std::int64_t end,
+                          std::uint64_t* masks) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    const Place place{columns, static_cast<std::size_t>(i)};
+    const auto base = place.of<std::int64_t>(1);
+    if (place.of<std::int64_t>(3) == behaviour.raises_at) return 0;
+    masks[i - begin] = 0;
+    for (std::int64_t k = 0; k < place.of<std::int64_t>(2); ++k) {
+      masks[i - begin] |= std::uint64_t{1} << owner[bucket_of(base + k)];
+    }
+  }
+  return end + 1;
 }
 
 template <int kInput>
@@ -371,7 +387,8 @@ class OperatorRunCase {
                   const std::function<void(OplusRun&, std::int32_t)>& add = {})
       : streams_(streams), instances_(options.workers), runtime_(with_outputs(std::move(options)), spec(join)) {
     for (const Tuples& one : streams_) {
-      runtime_.add_stream(view(one, join), one.input, join ? nullptr : one.input == 0 ? &process<0> : &process<1>);
+      runtime_.add_stream(view(one, join), one.input, join ? nullptr : one.input == 0 ? &process<0> : &process<1>,
+                          join ? nullptr : &route);
     }
     runtime_.map(owners(behaviour.buckets, instances_));
     if (add) add(runtime_, instances_);

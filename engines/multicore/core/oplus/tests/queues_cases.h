@@ -60,18 +60,13 @@ inline std::span<const std::int32_t> words_of(const void* const* columns, std::i
   return {static_cast<const std::int32_t*>(columns[3]) + begin, static_cast<std::size_t>(end - begin)};
 }
 
-inline std::int64_t route_texts(KeySet* keys, const void* const* columns, std::int64_t begin, std::int64_t end,
-                                std::uint64_t* masks) {
+inline std::int64_t route_texts(const std::int32_t* owner, const void* const* columns, std::int64_t begin,
+                                std::int64_t end, std::uint64_t* masks) {
   const auto* value = static_cast<const std::int64_t*>(columns[4]);
   for (std::int64_t i = begin; i < end; ++i) {
     if (value[i] == behaviour.raises_at) return 0;
-    keys->count = keys->refused = 0;
-    for (const std::int32_t word : words_of(columns, i)) add_key(*keys, word);
-    if (keys->refused != 0) return i + 1;
     std::uint64_t mask = 0;
-    for (std::int64_t k = 0; k < keys->count; ++k) {
-      mask |= std::uint64_t{1} << keys->owner[static_cast<std::int32_t*>(keys->columns[1])[k]];
-    }
+    for (const std::int32_t word : words_of(columns, i)) mask |= std::uint64_t{1} << owner[bucket_of(word)];
     masks[i - begin] = mask;
   }
   return end + 1;

@@ -1,0 +1,89 @@
+#include "oplus/marks.h"
+
+#include <bit>
+
+namespace lab {
+namespace {
+
+// Bit i of a mask in bit i mod 8.
+std::uint8_t folded(std::uint64_t mask) noexcept {
+  mask |= mask >> 32;
+  mask |= mask >> 16;
+  mask |= mask >> 8;
+  return static_cast<std::uint8_t>(mask);
+}
+
+}  // namespace
+
+RowMarks::RowMarks(std::span<const OperatorStream> streams, std::span<const std::vector<ColumnShape>> shapes,
+                   std::int64_t rows_in_flight)
+    : streams_(streams), mask_(std::bit_ceil(static_cast<std::uint64_t>(rows_in_flight)) - 1), sources_(streams.size()) {
+  for (Source& one : sources_) {
+    one.ring.resize(mask_ + 1);
+    rings_.push_back(one.ring.data());
+  }
+  for (std::size_t s = 0; s < shapes.size(); ++s) {
+    std::size_t at = 1;
+    for (const ColumnShape& shape : shapes[s]) {
+      const void* const values = streams[s].view->columns[at];
+      if (!shape.is_list && values != nullptr) {
+        sources_[s].columns.push_back({static_cast<const std::byte*>(values), shape.itemsize});
+      }
+      at += shape.is_list ? 3 : 1;
+    }
+  }
+}
+
+void RowMarks::switch_over(const std::deque<Feed>& feeds, std::int32_t instances) noexcept {
+  instances_ = instances;
+  for (std::size_t s = 0; s < sources_.size(); ++s) {
+    // A single instance has all rows: nothing is marked.
+    sources_[s].from = instances == 1 ? kNever : feeds[s].row;
+    sources_[s].look_at = feeds[s].row;
+  }
+}
+
+void RowMarks::mark(std::size_t source, std::int64_t begin, std::int64_t end, const std::int32_t* owner) noexcept {
+  if (instances_ == 1) return;
+  Source& one = sources_[source];
+  std::array<std::uint64_t, kAtOnce> masks;
+  for (std::int64_t next; begin < end; begin = next) {
+    const std::uint64_t at = static_cast<std::uint64_t>(begin) & mask_;
+    next = std::min({end, begin + kAtOnce, begin + static_cast<std::int64_t>(mask_ + 1 - at)});
+    const auto count = static_cast<std::size_t>(next - begin);
+    std::uint8_t* const to = one.ring.data() + at;
+    const OperatorStream& stream = streams_[source];
+    const bool looks = begin >= one.look_at;
+    // Where f_MK raises, every instance is to meet that itself.
+    const bool known = (one.worth || looks) &&
+                       stream.route(owner, stream.view->columns.data(), begin, next, masks.data()) - 1 == next;
+    if (!known) {
+      std::fill_n(to, count, kAll);
+      continue;
+    }
+    ask_for(one, next, std::min(next + static_cast<std::int64_t>(count), stream.view->size()));
+    for (std::size_t i = 0; i < count; ++i) to[i] = folded(masks[i]);
+    if (looks) judge(one, std::span(masks).first(count), next);
+  }
+}
+
+// Whoever marks a row is the first to read its columns, in stretches too short for the processor to see them coming.
+void RowMarks::ask_for(const Source& one, std::int64_t begin, std::int64_t end) const noexcept {
+  constexpr std::ptrdiff_t kLine = 64;
+  for (const Column& column : one.columns) {
+    const std::byte* const last = column.values + end * column.itemsize;
+    for (const std::byte* at = column.values + begin * column.itemsize; at < last; at += kLine) __builtin_prefetch(at);
+  }
+}
+
+// Of rows with many keys nearly all concern everybody: then f_MK is not evaluated for the marks as well.
+void RowMarks::judge(Source& one, std::span<const std::uint64_t> masks, std::int64_t end) noexcept {
+  for (const std::uint64_t mask : masks) one.concerned += std::popcount(mask);
+  one.looked += std::ssize(masks);
+  if (one.looked < kLookedAt) return;
+  one.worth = 4 * one.concerned <= 3 * one.looked * instances_;
+  one.look_at = end + kLookAgain;
+  one.looked = one.concerned = 0;
+}
+
+}  // namespace lab

@@ -1,0 +1,144 @@
+// Marks of rows: what they say of whom a row concerns, and what instances are spared by them.
+#include "check.h"
+#include "oplus/marks.h"
+#include "oplus/tests/oplus_cases.h"
+
+namespace {
+
+using lab::RowMarks;
+using lab::test::behaviour;
+using lab::test::OperatorRunCase;
+using lab::test::Tuples;
+
+constexpr std::int64_t kRows = 20'000;
+
+// A stream in which tuple i has `keys` keys from i on, one at each time.
+Tuples numbered(std::int64_t keys) {
+  Tuples one;
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    one.ts.push_back(i);
+    one.base.push_back(i);
+    one.count.push_back(keys);
+    one.value.push_back(1);
+  }
+  return one;
+}
+
+std::int64_t rows_routed = 0;
+
+std::int64_t counting_route(const std::int32_t* owner, const void* const* columns, std::int64_t begin, std::int64_t end,
+                            std::uint64_t* masks) {
+  rows_routed += end - begin;
+  return lab::test::route(owner, columns, begin, end, masks);
+}
+
+// Marks of one stream, as a log's feeder makes them.
+struct Marked {
+  explicit Marked(const Tuples& one, std::int32_t instances, std::int64_t rows_in_flight = 1 << 16)
+      : view(OperatorRunCase::view(one, false)), owner(OperatorRunCase::owners(behaviour.buckets, instances)) {
+    view.columns.push_back(one.value.data());
+    streams.push_back({&view, 0, nullptr, &counting_route});
+    marks = std::make_unique<RowMarks>(streams, std::span<const std::vector<lab::ColumnShape>>{}, rows_in_flight);
+    feeds.emplace_back();
+    marks->switch_over(feeds, instances);
+    rows_routed = 0;
+  }
+
+  bool concerns(std::int64_t row, std::int32_t instance) const { return marks->reader(instance).concerns(0, row) != 0; }
+  bool hold(std::int64_t row) const { return marks->hold(std::array{row}); }
+
+  lab::StreamView view;
+  std::vector<lab::OperatorStream> streams;
+  std::vector<std::int32_t> owner;
+  std::deque<lab::Feed> feeds;
+  std::unique_ptr<RowMarks> marks;
+};
+
+void a_tuple_is_evaluated_by_whom_it_concerns_and_by_no_other_instance() {
+  behaviour = {};
+  behaviour.window = {10 * kRows, 10 * kRows, false};  // nothing expires meanwhile
+  behaviour.buckets = 64;
+  const std::vector<Tuples> streams = {numbered(1), numbered(1)};
+  const auto expected = lab::test::keyed_oracle(streams, 20 * kRows);
+  for (const std::int32_t instances : {1, 2, 4}) {
+    lab::OplusOptions options;
+    options.workers = instances;
+    options.batch = 64;
+    options.end_watermark = 20 * kRows;
+    OperatorRunCase run(streams, options);
+    lab::test::evaluated = 0;
+    CHECK(lab::test::sorted(run.run()) == expected);
+    CHECK_EQ(run.runtime().events(), 2 * kRows);
+    // Each instance looks at the first tuples, by which it knows where the first window begins.
+    CHECK(lab::test::evaluated <= 2 * kRows + instances * 2 * 128);
+  }
+}
+
+void a_mark_never_leaves_out_an_instance_that_a_row_concerns() {
+  behaviour = {};
+  behaviour.buckets = 64;
+  const Tuples one = numbered(2);
+  for (const std::int32_t instances : {2, 3, 8, 9, 40, 64}) {
+    Marked marked(one, instances, 256);
+    std::int64_t spared = 0;
+    for (std::int64_t begin = 0, end; begin < 900; begin = end) {
+      end = begin + 1 + begin % 200;
+      marked.marks->mark(0, begin, end, marked.owner.data());
+      for (std::int64_t row = begin; row < end; ++row) {
+        for (std::int32_t i = 0; i < instances; ++i) {
+          const bool concerned = marked.owner[static_cast<std::size_t>(lab::test::bucket_of(row))] == i ||
+                                 marked.owner[static_cast<std::size_t>(lab::test::bucket_of(row + 1))] == i;
+          const bool marks_it = marked.concerns(row, i);
+          CHECK(marks_it || !concerned);
+          if (instances <= 8) CHECK_EQ(marks_it, concerned);
+          spared += marks_it ? 0 : 1;
+        }
+      }
+    }
+    CHECK(spared > 0);
+  }
+}
+
+void rows_from_before_a_switch_are_not_known() {
+  behaviour = {};
+  behaviour.buckets = 8;
+  const Tuples one = numbered(1);
+  Marked marked(one, 2);
+  CHECK(marked.hold(0));
+  marked.feeds[0].row = 100;
+  marked.marks->switch_over(marked.feeds, 3);
+  CHECK(!marked.hold(99));
+  CHECK(marked.hold(100));
+  marked.marks->switch_over(marked.feeds, 1);
+  CHECK(!marked.hold(kRows));
+}
+
+void keys_that_concern_everybody_are_not_evaluated_for_the_marks() {
+  behaviour = {};
+  behaviour.buckets = 64;
+  const Tuples one = numbered(30);
+  Marked marked(one, 2);
+  for (std::int64_t row = 0; row < kRows; row += 100) marked.marks->mark(0, row, row + 100, marked.owner.data());
+  CHECK(rows_routed < 2000);
+  for (std::int64_t row = 0; row < kRows; ++row) CHECK(marked.concerns(row, 0) && marked.concerns(row, 1));
+}
+
+void a_row_whose_keys_raise_concerns_everybody() {
+  behaviour = {};
+  behaviour.buckets = 64;
+  behaviour.raises_at = 1;
+  const Tuples one = numbered(1);
+  Marked marked(one, 2);
+  marked.marks->mark(0, 0, 10, marked.owner.data());
+  for (std::int64_t row = 0; row < 10; ++row) CHECK(marked.concerns(row, 0) && marked.concerns(row, 1));
+}
+
+}  // namespace
+
+int main() {
+  a_tuple_is_evaluated_by_whom_it_concerns_and_by_no_other_instance();
+  a_mark_never_leaves_out_an_instance_that_a_row_concerns();
+  rows_from_before_a_switch_are_not_known();
+  keys_that_concern_everybody_are_not_evaluated_for_the_marks();
+  a_row_whose_keys_raise_concerns_everybody();
+}
