@@ -9,6 +9,10 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from tests.workloads.model import naive, pipelines
+from tests.workloads.model.dataflow.drawn import sequences
+from tests.workloads.model.dataflow.parts import AVG, JFM, LI, LOADS, ORDERED_LOADS, READINGS
+from workloads.model.dataflow import Vertex
+from workloads.model.dataflow.vertex_run import Marker, start
 from workloads.model.instance import instance
 from workloads.model.operator import MULTI, SINGLE
 from workloads.model.piperun import PipelineRun
@@ -63,3 +67,33 @@ def test_a_pipeline_goes_on_from_what_another_run_held(draw):
     cut = draw.draw(st.integers(0, len(drawn)))
     rows = moved(lambda emit: PipelineRun(pipelines.ALL_KINDS, emit), drawn, cut, process)
     assert rows == moved(lambda emit: PipelineRun(pipelines.ALL_KINDS, emit), drawn, 0, process)
+
+
+VERTICES = (
+    (READINGS, Vertex(name="jfm", type=LOADS, inputs=(0,), operator=JFM)),
+    (ORDERED_LOADS, Vertex(name="li", type=ORDERED_LOADS, inputs=(0,), operator=LI)),
+    (LOADS, Vertex(name="avg", type=LOADS, inputs=(0,), operator=AVG)),
+    (LOADS, Vertex(name="SORT", type=ORDERED_LOADS, inputs=(0,))),
+    (READINGS, Vertex(name="reading", type=READINGS)),
+)
+
+
+@pytest.mark.parametrize(("reads", "vertex"), VERTICES, ids=lambda it: getattr(it, "name", ""))
+def test_a_vertex_goes_on_from_what_another_run_held(reads, vertex):
+    def to(emit):
+        return start(vertex, lambda key, value: emit((key, value)))
+
+    def process(run, element):
+        if isinstance(element, Marker):
+            run.marker(element)
+        else:
+            run.item(*element)
+
+    @settings(max_examples=examples(60))
+    @given(st.data())
+    def holds(draw):
+        drawn = draw.draw(sequences(reads))
+        cut = draw.draw(st.integers(0, len(drawn)))
+        assert moved(to, drawn, cut, process) == moved(to, drawn, 0, process)
+
+    holds()

@@ -56,6 +56,12 @@ class VertexRun:
     def marker(self, m: Marker) -> None:
         """Take a marker; what it gives rise to leaves before this returns."""
 
+    def held(self) -> Any:
+        """Return what is held between two items, for `hold` of another run; can be pickled."""
+
+    def hold(self, held: Any) -> None:
+        """Go on where another run of this vertex was."""
+
 
 def start(vertex: Vertex, give: Take) -> VertexRun:
     """Return a vertex without state; a source gives what it is given."""
@@ -178,6 +184,12 @@ class _OrderedRun(VertexRun):
             for key, state in self._states.items():
                 operator.on_marker(state, key, m, self._out.open(operator, key))
 
+    def held(self) -> Any:
+        return self._states
+
+    def hold(self, held: Any) -> None:
+        self._states = held
+
 
 class UnorderedRun(VertexRun):
     """An OpKeyedUnordered that is running: table 3 of the paper."""
@@ -225,6 +237,12 @@ class UnorderedRun(VertexRun):
             self._entries[key] = entry
         return entry
 
+    def held(self) -> Any:
+        return self._start, self._entries
+
+    def hold(self, held: Any) -> None:
+        self._start, self._entries = held
+
     def _identity(self) -> Record:
         return filled(self._aggregate, self._operator.identity)
 
@@ -243,6 +261,7 @@ class _SortRun(VertexRun):
     def __init__(self, vertex: Vertex, give: Take) -> None:
         super().__init__(vertex, give)
         value = vertex.type.value
+        self._make = record_type(vertex.type.fields[1:])._make
         floats = any(value[name].kind == "f" for name in vertex.type.fields)
         self._by = by_numbers if floats else None
         self._block: list[Item] = []
@@ -254,6 +273,12 @@ class _SortRun(VertexRun):
         block, self._block = self._block, []
         for key, value in sorted(block, key=self._by):
             self.give(key, value)
+
+    def held(self) -> Any:
+        return [(key, tuple(value)) for key, value in self._block]
+
+    def hold(self, held: Any) -> None:
+        self._block = [(key, self._make(value)) for key, value in held]
 
 
 def by_numbers(item: Item) -> tuple[Any, ...]:
