@@ -20,6 +20,7 @@ PAPERS: dict[str, str] = {
     "stretch": "lab.figures.stretch",
     "ordered": "lab.figures.ordered",
     "viper": "lab.figures.viper",
+    "datatrace": "lab.figures.datatrace",
 }
 """Module by paper, of ours: it gives `FIGURES`, and its published numbers by `facts()`."""
 

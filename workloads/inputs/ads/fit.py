@@ -10,6 +10,8 @@ def unfit(query: Params, dataset: Dataset) -> str:
 
     Reads the column of ids, unless the dataset has tables of its own, where each id has its row.
     """
+    if "tables" not in query:  # it looks nothing up
+        return ""
     named = str(query["tables"])
     own = {dictionary.name for dictionary in dataset.dictionaries} & {ADS, USERS}
     if own and not (named and dataset.id.startswith(named)):

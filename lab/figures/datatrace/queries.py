@@ -1,0 +1,155 @@
+"""Figure 4 of Data-Trace Types: the Yahoo queries, typed against handcrafted."""
+
+from lab.figures.datatrace.shared import (
+    FORMS,
+    HANDCRAFTED,
+    NEEDS,
+    TYPED,
+    cpu,
+    engine_table,
+    facts,
+    lines_of_code,
+    notes,
+    rate,
+    workload_tables,
+)
+from lab.figures.experiment import asked, numbers, points, run_table
+from lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
+from lab.figures.judge import Posed, judge
+from lab.figures.measured import Measured, all_of, quotient
+from lab.figures.options import Options
+from reports.figures.paper import Layout, Line, Panel, draw
+from results.stats.estimates import lowest
+
+NUMBER = "4"
+QUERIES = {
+    "I": "ad_enrichment",
+    "II": "user_activity",
+    "III": "location_history",
+    "IV": "campaign_views",
+    "V": "campaign_views_tumbling",
+    "VI": "user_clusters",
+}
+"""Workload by the paper's number."""
+_TITLES = {
+    "I": "I: enrichment",
+    "II": "II: a state for each user",
+    "III": "III: history of each location",
+    "IV": "IV: views, sliding windows",
+    "V": "V: views, tumbling windows",
+    "VI": "VI: clusters of users",
+}
+_EVENTS, _QUICK_EVENTS = 20_000_000, 4_000_000
+
+
+def _events(options: Options) -> int:
+    if options.scale is not None:
+        return max(1000, round(_EVENTS * options.scale))
+    return _QUICK_EVENTS if options.quick else _EVENTS
+
+
+def _plan(options: Options, runs: Runs) -> Plan:
+    return Plan(
+        tree={
+            "run": run_table(options, timeout_s=300),
+            "workload": [
+                table
+                for workload in QUERIES.values()
+                for table in workload_tables(workload, _events(options), options)
+            ],
+            "engine": [engine_table(options)],
+        }
+    )
+
+
+def _ratio(runs: Runs, number: str, workers: int) -> Measured | None:
+    """Return typed by handcrafted."""
+    of = {form: rate(runs, QUERIES[number], form).at(workers) for form in FORMS}
+    return quotient(of[TYPED], of[HANDCRAFTED])
+
+
+def _claims(options: Options, runs: Runs) -> list[Posed]:
+    within = [n for n in options.instances if n <= options.cores]
+    every = facts().one(figure=NUMBER, panel="all", series="typed/handcrafted")
+    first = facts().one(figure=NUMBER, panel="query I", series="typed/handcrafted")
+    of_all = [_ratio(runs, number, n) for number in QUERIES for n in within]
+    of_first = [_ratio(runs, "I", n) for n in within]
+    return [
+        asked("typed throughput by handcrafted, lowest of all queries", every).at_least(
+            all_of(of_all, lowest), every.low, "x"
+        ),
+        asked("typed throughput by handcrafted, query I, lowest", first).at_least(
+            all_of(of_first, lowest), first.low, "x"
+        ),
+    ]
+
+
+def _outcome(options: Options, runs: Runs) -> Outcome:
+    lines = {
+        number: tuple(lines_of_code(workload, form) for form in FORMS)
+        for number, workload in QUERIES.items()
+    }
+    counted = "; ".join(f"{number} {a}/{b}" for number, (a, b) in lines.items())
+    mentioned = notes(
+        options,
+        runs,
+        options.instances,
+        "Query II keeps its intermediate results in memory, where the paper writes them to a "
+        "database.",
+        f"Lines of code, typed/handcrafted: {counted}.",
+    )
+    return Outcome(
+        claims=judge(_claims(options, runs)),
+        notes=mentioned,
+        numbers={
+            f"query {number}, {form}": {
+                **numbers(
+                    throughput_eps=rate(runs, workload, form),
+                    cpu_s_per_million=cpu(runs, workload, form),
+                ),
+                "lines_of_code": lines[number][FORMS.index(form)],
+            }
+            for number, workload in QUERIES.items()
+            for form in FORMS
+        },
+        draw=lambda: draw(
+            Layout(
+                title="Data-Trace Types, figure 4: Yahoo queries, typed and handcrafted",
+                rows=[
+                    [_panel(options, runs, number) for number in row]
+                    for row in (("I", "II", "III"), ("IV", "V", "VI"))
+                ],
+                notes=mentioned,
+                height_in=2.2,
+            )
+        ),
+    )
+
+
+def _panel(options: Options, runs: Runs, number: str) -> Panel:
+    return Panel(
+        title=_TITLES[number],
+        y_label="events/s",
+        x_label="workers",
+        lines=[
+            Line(
+                name=form,
+                points=points(rate(runs, QUERIES[number], form), options),
+                colour=place,
+            )
+            for place, form in enumerate(FORMS)
+        ],
+        ticks=options.instances,
+    )
+
+
+YAHOO = Figure(
+    id=f"datatrace:{NUMBER}",
+    title="Yahoo queries I to VI, typed against handcrafted",
+    shows="throughput by workers, of both forms of each query",
+    needs=(*QUERIES.values(), *NEEDS),
+    stages=(
+        FigureStage(name="queries", about="both forms of six queries at full speed", plan=_plan),
+    ),
+    outcome=_outcome,
+)

@@ -1,0 +1,105 @@
+"""What the figures of Data-Trace Types share: two forms of a program, their rates, their lines."""
+
+import ast
+import inspect
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
+
+from lab.figures.experiment import BATCH, beyond_note, quick_note, scale_note
+from lab.figures.figure import Runs
+from lab.figures.measured import Series, Value, column, machine, per_row, series, troubles
+from lab.figures.options import Options
+from reports.published import Facts, published
+from results.query import by_cell
+from results.store import Row
+
+TYPED, HANDCRAFTED = "typed", "handcrafted"
+FORMS = (TYPED, HANDCRAFTED)
+ENGINE = "multicore"
+NEEDS = ("multicore/dataflow", "multicore/vsn", "multicore/ordered")
+
+
+def facts() -> Facts:
+    """Return what the paper published."""
+    return published("datatrace")
+
+
+def workload_tables(workload: str, events: int, options: Options) -> list[dict[str, Any]]:
+    """Return an `[[workload]]` table for each form of a program, on the same input."""
+    streams = max(options.instances)
+    return [
+        {
+            "name": workload,
+            "label": form,
+            "events": events,
+            "params": {"streams": streams},
+            "query": {"form": form},
+        }
+        for form in FORMS
+    ]
+
+
+def engine_table(options: Options) -> dict[str, Any]:
+    """Return the `[[engine]]` table: of each form the variant that runs its model."""
+    return {"name": ENGINE, "workers": list(options.instances), "batch": [BATCH]}
+
+
+def rate(runs: Runs, workload: str, form: str) -> Series:
+    """Return the throughput of a form, by number of workers."""
+    return of_form(runs, workload, form, column("throughput_eps"))
+
+
+def cpu(runs: Runs, workload: str, form: str) -> Series:
+    """Return the CPU seconds of a form for a million events, by number of workers."""
+
+    def used(row: Row) -> float | None:
+        return row["cpu_s"] / row["events"] * 1e6 if row["cpu_s"] and row["events"] else None
+
+    return of_form(runs, workload, form, lambda cell: per_row(cell, used))
+
+
+def of_form(runs: Runs, workload: str, form: str, value: Value) -> Series:
+    """Return a quantity of a form, by number of workers."""
+    key = f"{workload}@{form}"
+    variants = {
+        f"{cell.engine}/{cell.variant}"
+        for cell in by_cell(runs[0].rows)
+        if (cell.workload, cell.label) == (workload, form)
+    }
+    if not variants:
+        return Series({})
+    return series(runs[0], key, min(variants), value)
+
+
+def lines_of_code(workload: str, form: str) -> int:
+    """Return how many lines of a form's module hold code: no blanks, comments or docstrings."""
+    module = import_module(f"workloads.suite.{workload}.{form}")
+    source = inspect.getsource(module)
+    tree = ast.parse(source)
+    told: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef):
+            first = node.body[0] if node.body else None
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                told |= set(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+    return sum(
+        bool(line.strip()) and not line.lstrip().startswith("#") and number not in told
+        for number, line in enumerate(source.splitlines(), start=1)
+    )
+
+
+def notes(options: Options, runs: Runs, degrees: Iterable[int], *more: str) -> tuple[str, ...]:
+    """Return what sets the experiment apart from the paper's."""
+    return (
+        f"{options.cores} cores here; the paper's machines: 1 to 8 virtual machines of 2 CPUs and "
+        "8 GB, Storm, Java, look-ups in Apache Derby.",
+        *quick_note(options),
+        *scale_note(options),
+        *beyond_note(options, degrees),
+        f"Both forms run on this lab's native engine, in blocks of {BATCH}, from memory at full "
+        "speed; look-ups are in tables in memory.",
+        *more,
+        *machine(runs),
+        *troubles(runs)[:6],
+    )
