@@ -87,4 +87,4 @@ def markers(given: list[Reading], period: int, until_ts: int | None) -> list[int
     if not given:
         return []
     first, last = given[0][0], given[-1][0] if until_ts is None else until_ts - 1
-    return [n * period for n in range(-10, 1000) if first < n * period <= last]
+    return [ts for ts in range(first + 1, last + 1) if ts % period == 0]

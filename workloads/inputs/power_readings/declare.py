@@ -22,7 +22,7 @@ QUERY = {
         help="typed: a typed dataflow graph; handcrafted: operators O+ that give the same answer",
     ),
     "markers_s": Parameter(
-        default=10, help="event time from a marker to the next", minimum=1, maximum=86_400
+        default=10, help="event time from a marker to the next", minimum=1, maximum=3600
     ),
     "longest_gap_s": Parameter(
         default=60,

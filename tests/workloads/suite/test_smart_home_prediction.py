@@ -1,0 +1,207 @@
+from collections import defaultdict
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engines.reference.adapter import PreparedReference
+from tests.workloads.suite.power_inputs import (
+    filled,
+    half_up,
+    input_of,
+    markers,
+    power_inputs,
+    readings_of,
+)
+from tests.workloads.suite.streams import generated, rows
+from workloads.inputs.power_readings.filled import readings
+from workloads.model import Input, ModelError, Workload
+from workloads.model.trace import compare
+from workloads.registry import workload
+from workloads.suite.smart_home_prediction.loads import loads
+from workloads.suite.smart_home_prediction.oracle import predicted
+from workloads.suite.smart_home_prediction.train import FEWEST, examples, train
+from workloads.suite.smart_home_prediction.tree import DEEPEST, NAMES, read_tree, write_tree
+
+NAME = "smart_home_prediction"
+FORMS = ("typed", "handcrafted")
+DAY = 86_400
+
+
+def bound(form: str = "typed", **query: object) -> Workload:
+    return workload(NAME).bound({"form": form, **query})
+
+
+def asked(tree_depth: int, second: int, load: int, minute: int) -> int:
+    """Walk down the tree by hand."""
+    tree, node = read_tree(), 0
+    for _ in range(tree_depth):
+        feature = int(tree.feature[node])
+        if feature == -1:
+            break
+        value = (second % DAY, load, minute)[feature]
+        node = int((tree.left if value <= tree.threshold[node] else tree.right)[node])
+    return int(tree.next_10_min_j[node])
+
+
+def expected(
+    data: Input, period: int, gap: int, types: int = 2**15, depth: int = DEEPEST
+) -> list[tuple[int, ...]]:
+    """Average each second of each type of device, and give it at the marker that is due."""
+    everything = readings_of(data)
+    at: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for values in filled([r for r in everything if r[2] < types], gap).values():
+        for second, load, device, _ in values:
+            at[device][second].append(load)
+    found = []
+    for device, seconds in at.items():
+        means = {s: half_up(Fraction(sum(v), len(v))) for s, v in seconds.items()}
+        for second, load in means.items():
+            minute = sum(means.get(second - back, 0) for back in range(60))
+            due = next(m for m in range(second + period + gap, 10**6) if m % period == 0)
+            if due in markers(everything, period, data.until_ts):
+                joules = asked(depth, second, load, minute)
+                found.append((due, device, second, load, minute, joules))
+    return sorted(found)
+
+
+def check(chosen: Workload, data: Input) -> None:
+    prepared = PreparedReference(chosen.program, data)
+    prepared.run()
+    difference = compare(chosen.oracle(data), prepared.answer(), chosen.output)
+    assert difference.equal, difference.render()
+
+
+@settings(deadline=None)  # comparing compiles when it is first used
+@given(
+    power_inputs(),
+    st.integers(1, 12),
+    st.integers(1, 9),
+    st.integers(0, DEEPEST),
+    st.none() | st.integers(41, 90),
+)
+def test_both_forms_and_the_oracle_answer_what_a_table_of_seconds_gives(
+    data: Input, period: int, gap: int, depth: int, until_ts: int | None
+):
+    data = replace(data, until_ts=until_ts)
+    for form in FORMS:
+        chosen = bound(form, markers_s=period, longest_gap_s=gap, device_types=2, depth=depth)
+        assert rows(chosen, chosen.oracle(data)) == expected(data, period, gap, 2, depth)
+        check(chosen, data)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_generated_readings_are_answered_alike(form: str):
+    """Minutes fill up, and lines go over markers, gaps and days."""
+    chosen = bound(form, markers_s=10, longest_gap_s=25)
+    params = {"plugs": 9, "device_types": 4, "gaps": 0.3, "gap_s": 15, "streams": 3}
+    data = generated(chosen, params, 2000, seed=3)
+    streams = tuple(replace(stream, ts=stream.ts + DAY - 200) for stream in data.streams)
+    data = replace(data, streams=streams)
+    answer = rows(chosen, chosen.oracle(data))
+    assert answer == expected(data, 10, 25)
+    assert len(answer) > 900
+    check(chosen, data)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_second_is_given_once_however_late_a_line_reaches_it(form: str):
+    chosen = bound(form, longest_gap_s=20)
+    # The line of plug 1 from 9 s to 29 s reaches over two markers, and into seconds of plug 2.
+    steady = [(second, 2, 0, 10) for second in range(71)]
+    data = input_of([(9, 1, 0, 0), (29, 1, 0, 20)], steady)
+    answer = rows(chosen, chosen.oracle(data))
+    assert [(ts, second) for ts, _, second, *_ in answer] == [
+        (-(-(second + 30) // 10) * 10, second) for second in range(41)
+    ]
+    loads_mw = {second: load for _, _, second, load, *_ in answer}
+    assert (loads_mw[8], loads_mw[9], loads_mw[19], loads_mw[28]) == (10_000, 5_000, 10_000, 14_500)
+    check(chosen, data)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_type_of_device_that_is_not_retained_gives_nothing(form: str):
+    chosen = bound(form, device_types=1, longest_gap_s=1)
+    data = input_of([(0, 1, 0, 5), (0, 2, 1, 5), (90, 2, 1, 5)])
+    assert [row[1:4] for row in rows(chosen, chosen.oracle(data))] == [(0, 0, 5000)]
+    check(chosen, data)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_minute_before_forgets_what_is_older(form: str):
+    chosen = bound(form, longest_gap_s=1)
+    data = input_of([(0, 1, 0, 1), (59, 1, 0, 2), (60, 1, 0, 4), (300, 1, 0, 8), (400, 1, 0, 0)])
+    minutes = {second: minute for _, _, second, _, minute, _ in rows(chosen, chosen.oracle(data))}
+    assert minutes == {0: 1000, 59: 3000, 60: 6000, 300: 8000}
+    check(chosen, data)
+
+
+def test_an_empty_input_has_no_answer():
+    for form in FORMS:
+        chosen = bound(form)
+        assert rows(chosen, chosen.oracle(input_of([]))) == []
+        check(chosen, input_of([]))
+
+
+def test_an_unknown_form_is_refused():
+    with pytest.raises(ModelError, match="form is 'manual'; give typed or handcrafted"):
+        bound("manual")
+
+
+def test_the_tree_is_one_and_whole():
+    tree = read_tree()
+    inner = np.flatnonzero(tree.feature >= 0)
+    assert set(tree.feature.tolist()) == {-1, 0, 1, 2}
+    below = np.concatenate([tree.left[inner], tree.right[inner]])
+    # Every node but the root is below one node, and each node comes before those below it.
+    assert sorted(below.tolist()) == list(range(1, len(tree.feature)))
+    assert np.all(tree.left[inner] > inner) and np.all(tree.right[inner] > inner)
+    depth = np.zeros(len(tree.feature), np.int64)
+    for node in inner:
+        depth[[tree.left[node], tree.right[node]]] = depth[node] + 1
+    assert depth.max() == DEEPEST
+
+
+def test_another_tree_is_another_workload():
+    assert bound(depth=3).code() != bound(depth=4).code()
+    assert bound().code() == bound().code() != bound("handcrafted").code()
+
+
+def test_a_trained_tree_says_what_scikit_learn_says(tmp_path: Path):
+    ensemble = pytest.importorskip("sklearn.tree", reason="scikit-learn is for training only")
+    data = generated(
+        workload(NAME), {"plugs": 8, "device_types": 8, "period_s": 5, "gaps": 0.0}, 30_000, 1
+    )
+    found = loads(readings(data), 60)
+    chosen, features, joules = examples(found)
+    assert 3000 < np.count_nonzero(chosen) < len(chosen) / 20
+    tree = train(features[chosen], joules[chosen])
+    model = ensemble.DecisionTreeRegressor(
+        max_depth=DEEPEST, min_samples_leaf=FEWEST, random_state=0
+    ).fit(features[chosen], joules[chosen])
+    assert len(tree.feature) > 10
+    wanted = np.floor(model.predict(features) + 0.5)
+    assert np.array_equal(predicted(found, tree, DEEPEST), wanted)
+    write_tree(tree, tmp_path / "tree.csv")
+    again = read_tree(tmp_path / "tree.csv")
+    assert all(np.array_equal(getattr(tree, name), getattr(again, name)) for name in NAMES)
+
+
+def test_an_example_knows_the_next_ten_minutes():
+    data = input_of([(second, 1, 0, second % 7) for second in range(0, 1300, 2)])
+    found = loads(readings(data), 60)
+    chosen, features, joules = examples(found)
+    rows_chosen = np.flatnonzero(chosen)
+    assert found.second[rows_chosen].tolist() == list(range(0, 699, 30))
+    for row in rows_chosen.tolist():
+        second = int(found.second[row])
+        assert joules[row] * 1000 == found.load_mw[second + 1 : second + 601].sum()
+        assert features[row].tolist() == [
+            second,
+            found.load_mw[second],
+            found.load_mw[max(0, second - 59) : second + 1].sum(),
+        ]

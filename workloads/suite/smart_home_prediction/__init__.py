@@ -1,0 +1,54 @@
+"""What types of devices will consume in the next ten minutes, for each second, by a tree."""
+
+from functools import partial
+
+from workloads.inputs.power_readings.declare import QUERY, for_each, of_form, on_power_readings
+from workloads.model import Bound, Parameter, Params
+from workloads.suite.smart_home_prediction import handcrafted, typed
+from workloads.suite.smart_home_prediction.oracle import oracle
+from workloads.suite.smart_home_prediction.tree import DEEPEST, read_tree
+
+PARAMETERS = QUERY | {
+    "device_types": Parameter(
+        default=16,
+        help="types of devices that are retained: those with numbers below",
+        minimum=1,
+        maximum=2**15,
+    ),
+    "depth": Parameter(
+        default=DEEPEST,
+        help="so many comparisons at most, from the root of the tree; what it costs",
+        minimum=0,
+        maximum=DEEPEST,
+    ),
+}
+WANTED = ("markers_s", "longest_gap_s", "device_types", "depth")
+OUTPUT = for_each("prediction", key_field="device")
+
+
+def bind(query: Params) -> Bound:
+    """Return what is computed for these query parameters."""
+    markers_s, longest_gap_s, device_types, depth = (int(query[name]) for name in WANTED)
+    tree = read_tree()
+    make = of_form(query, typed.program, handcrafted.program)
+    return Bound(
+        program=make(markers_s, longest_gap_s, device_types, tree, depth),
+        output=OUTPUT,
+        oracle=partial(
+            oracle,
+            markers_s=markers_s,
+            longest_gap_s=longest_gap_s,
+            device_types=device_types,
+            tree=tree,
+            depth=depth,
+        ),
+    )
+
+
+WORKLOAD = on_power_readings(
+    name="smart_home_prediction",
+    title="Consumption of types of devices in the next ten minutes, predicted for each second",
+    paper="Data-Trace Types, section 6 and figure 5",
+    query=PARAMETERS,
+    bind=bind,
+)

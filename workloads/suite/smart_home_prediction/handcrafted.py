@@ -1,0 +1,145 @@
+"""The same by hand: a query of two operators O+, by plug and by type of device.
+
+The first keeps what is read in a window, by second: of several readings of one only the least and
+the greatest matter, so that nothing is sorted. It fills in when the window ends. (Did it forward
+records before, with the time of the window's end, the second would take that time for passed.) The
+second averages and predicts. Its windows are those of the first, whose records of one window it
+has when the next one ends.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from workloads.inputs.power_readings.lines import between
+from workloads.inputs.power_readings.schema import READING, SECONDS_A_DAY
+from workloads.model.operator import SINGLE, InputType, Operator, Query, Window, keep
+from workloads.suite.smart_home_prediction.minute import MINUTE, remember
+from workloads.suite.smart_home_prediction.tree import Tree, predictor
+from workloads.suite.smart_home_prediction.typed import EVENT, PREDICTION
+
+FILLED = np.dtype([("device", np.int64), ("second", np.int64), ("load_mw", np.int64)])
+OUTPUT = np.dtype(
+    [("ts", np.int64), ("device", np.int64)]
+    + [(name, PREDICTION[name]) for name in (PREDICTION.names or ())[1:]]
+)
+LAST_READING = (("seen", np.int8), ("last_ts", np.int64), ("load_mw", np.int64))
+"""Whether the plug has been heard of, and where the next line begins."""
+
+
+def filling(window: Window, longest_gap_s: int, device_types: int) -> Operator:
+    """Return what fills in the readings of each plug."""
+    period = window.size
+
+    def keys(t: Any, out: Any) -> None:
+        if 0 <= t.device < device_types:
+            out.add(t.plug)
+
+    def update(w: Any, t: Any, out: Any) -> None:
+        load_mw = t.watts * 1000
+        place = t.ts - w[0].left
+        if w[0].heard[place] == 0:
+            w[0].heard[place] = 1
+            w[0].least_mw[place] = load_mw
+            w[0].greatest_mw[place] = load_mw
+            w[0].device[place] = t.device
+            return
+        least = w[0].least_mw[place]
+        if load_mw < least or (load_mw == least and t.device < w[0].device[place]):
+            w[0].least_mw[place] = load_mw
+            w[0].device[place] = t.device
+        w[0].greatest_mw[place] = max(w[0].greatest_mw[place], load_mw)
+
+    def expire(w: Any, out: Any) -> None:
+        s = w[0]
+        for place in range(period):
+            if s.heard[place] == 0:
+                continue
+            second, device, least = s.left + place, s.device[place], s.least_mw[place]
+            seconds = second - s.last_ts
+            if s.seen == 0 or seconds > longest_gap_s:
+                out.emit(device, second, least)
+            else:
+                for i in range(1, seconds + 1):
+                    out.emit(device, s.last_ts + i, between(s.load_mw, least, i, seconds))
+            s.heard[place] = 0
+            s.seen = 1
+            s.last_ts = second
+            s.load_mw = s.greatest_mw[place]
+
+    return Operator(
+        name="filling",
+        inputs=(InputType(name=READING, fields=EVENT),),
+        window=window,
+        output=np.dtype([("ts", np.int64), *FILLED.descr]),
+        state=np.dtype(
+            [
+                *LAST_READING,
+                ("heard", np.int8, (period,)),
+                ("least_mw", np.int64, (period,)),
+                ("greatest_mw", np.int64, (period,)),
+                ("device", np.int64, (period,)),
+            ]
+        ),
+        keys=keys,
+        update=update,
+        expire=expire,
+        slide=keep,
+        max_outputs=period + longest_gap_s,
+    )
+
+
+def predicting(window: Window, longest_gap_s: int, tree: Tree, depth: int) -> Operator:
+    """Return what averages and predicts for each type of device."""
+    period = window.size
+    held = 2 * period + longest_gap_s
+    predict = predictor(tree, depth)
+
+    def keys(t: Any, out: Any) -> None:
+        out.add(t.device)
+
+    def update(w: Any, t: Any, out: Any) -> None:
+        slot = t.second % held
+        w[0].sum_mw[slot] += t.load_mw
+        w[0].plugs[slot] += 1
+
+    def expire(w: Any, out: Any) -> None:
+        begin = w[0].left + period - held + 1
+        for second in range(begin, begin + period):
+            slot = second % held
+            plugs = w[0].plugs[slot]
+            if plugs > 0:
+                load_mw = (2 * w[0].sum_mw[slot] + plugs) // (2 * plugs)
+                w[0].sum_mw[slot] = 0
+                w[0].plugs[slot] = 0
+                remember(w[0], second, load_mw)
+                minute_mj = w[0].minute_mj
+                joules = predict(second % SECONDS_A_DAY, load_mw, minute_mj)
+                out.emit(w[0].key, second, load_mw, minute_mj, joules)
+
+    return Operator(
+        name="predicting",
+        inputs=(InputType(name="filled", fields=FILLED),),
+        window=window,
+        output=OUTPUT,
+        state=np.dtype(
+            [("sum_mw", np.int64, (held,)), ("plugs", np.int64, (held,)), *MINUTE.descr]
+        ),
+        keys=keys,
+        update=update,
+        expire=expire,
+        slide=keep,
+        max_outputs=period,
+    )
+
+
+def program(markers_s: int, longest_gap_s: int, device_types: int, tree: Tree, depth: int) -> Query:
+    """Return the query for these query parameters and a tree."""
+    window = Window(advance=markers_s, size=markers_s, type=SINGLE)
+    return Query(
+        name="smart_home_prediction",
+        operators=(
+            filling(window, longest_gap_s, device_types),
+            predicting(window, longest_gap_s, tree, depth),
+        ),
+    )

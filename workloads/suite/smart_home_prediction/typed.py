@@ -1,0 +1,159 @@
+"""JFM, SORT, LI, Map, SORT, AVG, Predict as a typed graph (Data-Trace Types, section 6, figure 5).
+
+- JFM retains types of devices by a table, and makes the plug the key. The type stands in the
+  reading (`schema`), where the paper joins a table of plugs.
+- LI fills in one value a second for each plug, on the line between two readings. A line over a gap
+  reaches into seconds before the last marker, by less than the longest gap.
+- AVG has, for each type, the sums of the seconds that lines may still reach, and gives at each
+  marker the averages of those that none can: with a period P of markers and a longest gap G, the
+  marker at m gives the seconds up to m - P - G. (From m - G on lines may come; the paper does not
+  say what becomes of them. One more period lets operators behind one another, each of which knows
+  a block only at its end, give the same.) So there is exactly one value for a type and second, and
+  the answer does not depend on how blocks are cut, but for when it is given.
+- Predict knows time of day, load, and energy of the last minute, and asks the tree (`tree.py`).
+
+Outputs have the time of the marker that gives them, and say for which second they are.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from workloads.inputs.power_readings.lines import between
+from workloads.inputs.power_readings.schema import READING, SECONDS_A_DAY
+from workloads.model.dataflow import (
+    Dataflow,
+    Flow,
+    O,
+    OpKeyedOrdered,
+    OpStateless,
+    U,
+    of_events,
+)
+from workloads.suite.smart_home_prediction.minute import MINUTE, remember
+from workloads.suite.smart_home_prediction.tree import Tree, predictor
+
+EVENT = np.dtype([("plug", np.int32), ("device", np.int16), ("watts", np.int32)])
+OF_PLUG = np.dtype([("ts", np.int64), ("load_mw", np.int64), ("device", np.int64)])
+OF_DEVICE = np.dtype([("ts", np.int64), ("load_mw", np.int64)])
+AVERAGE = np.dtype([("ts", np.int64), ("second", np.int64), ("load_mw", np.int64)])
+PREDICTION = np.dtype(
+    [
+        ("ts", np.int64),
+        ("second", np.int64),
+        ("load_mw", np.int64),
+        ("minute_mj", np.int64),
+        ("next_10_min_j", np.int64),
+    ]
+)
+
+LAST = np.dtype([("seen", np.int8), ("ts", np.int64), ("load_mw", np.int64)])
+"""Whether the plug has been heard of, and its last reading."""
+
+
+def to_device(key: Any, value: Any, out: Any) -> None:
+    """Project the plug to its type of device."""
+    out.emit(value.device, value.ts, value.load_mw)
+
+
+MAP = OpStateless(
+    name="Map", reads=U("plug", OF_PLUG), gives=U("device", OF_DEVICE), on_item=to_device
+)
+
+
+def join_filter_map(device_types: int) -> OpStateless:
+    """Return JFM, which retains the types of devices below a number."""
+    retained = np.ones(device_types, np.bool_)
+
+    def on_item(key: Any, value: Any, out: Any) -> None:
+        if 0 <= value.device < len(retained) and retained[value.device]:
+            out.emit(value.plug, value.ts, value.watts * 1000, value.device)
+
+    return OpStateless(
+        name="JFM", reads=of_events(EVENT), gives=U("plug", OF_PLUG), on_item=on_item
+    )
+
+
+def interpolate(longest_gap_s: int) -> OpKeyedOrdered:
+    """Return LI, which fills no gap that is longer."""
+
+    def on_item(s: Any, key: Any, value: Any, out: Any) -> None:
+        seconds = value.ts - s.ts
+        if s.seen == 0 or seconds > longest_gap_s:
+            out.emit(key, value.ts, value.load_mw, value.device)
+        else:
+            for i in range(1, seconds + 1):
+                load_mw = between(s.load_mw, value.load_mw, i, seconds)
+                out.emit(key, s.ts + i, load_mw, value.device)
+        s.seen = 1
+        s.ts = value.ts
+        s.load_mw = value.load_mw
+
+    return OpKeyedOrdered(
+        name="LI",
+        reads=O("plug", OF_PLUG),
+        gives=O("plug", OF_PLUG),
+        state=LAST,
+        on_item=on_item,
+        max_outputs=longest_gap_s,
+    )
+
+
+def average(markers_s: int, longest_gap_s: int) -> OpKeyedOrdered:
+    """Return AVG: one value for each second, once no line can reach it any more."""
+    held = 2 * markers_s + longest_gap_s
+    given_after = markers_s + longest_gap_s
+
+    def on_item(s: Any, key: Any, value: Any, out: Any) -> None:
+        slot = value.ts % held
+        s.sum_mw[slot] += value.load_mw
+        s.plugs[slot] += 1
+
+    def on_marker(s: Any, key: Any, m: Any, out: Any) -> None:
+        for second in range(m.ts - held + 1, m.ts - given_after + 1):
+            slot = second % held
+            plugs = s.plugs[slot]
+            if plugs > 0:
+                out.emit(key, m.ts, second, (2 * s.sum_mw[slot] + plugs) // (2 * plugs))
+                s.sum_mw[slot] = 0
+                s.plugs[slot] = 0
+
+    return OpKeyedOrdered(
+        name="AVG",
+        reads=O("device", OF_DEVICE),
+        gives=O("device", AVERAGE),
+        state=np.dtype([("sum_mw", np.int64, (held,)), ("plugs", np.int64, (held,))]),
+        on_item=on_item,
+        on_marker=on_marker,
+        max_outputs=markers_s,
+    )
+
+
+def prediction(tree: Tree, depth: int) -> OpKeyedOrdered:
+    """Return Predict, by so many comparisons at most."""
+    predict = predictor(tree, depth)
+
+    def on_item(s: Any, key: Any, value: Any, out: Any) -> None:
+        remember(s, value.second, value.load_mw)
+        joules = predict(value.second % SECONDS_A_DAY, value.load_mw, s.minute_mj)
+        out.emit(key, value.ts, value.second, value.load_mw, s.minute_mj, joules)
+
+    return OpKeyedOrdered(
+        name="Predict",
+        reads=O("device", AVERAGE),
+        gives=O("device", PREDICTION),
+        state=MINUTE,
+        on_item=on_item,
+    )
+
+
+def program(
+    markers_s: int, longest_gap_s: int, device_types: int, tree: Tree, depth: int
+) -> Dataflow:
+    """Return the graph for these query parameters and a tree."""
+    flow = Flow("smart_home_prediction", markers=markers_s)
+    readings = flow.source(READING, EVENT)
+    loads = flow.add(join_filter_map(device_types), readings)
+    filled = flow.add(interpolate(longest_gap_s), flow.sort(loads))
+    averages = flow.add(average(markers_s, longest_gap_s), flow.sort(flow.add(MAP, filled)))
+    return flow.gives(flow.add(prediction(tree, depth), averages))
