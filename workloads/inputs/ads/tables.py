@@ -11,12 +11,14 @@ where there is no dataset (a check, a plan, a task of Spark), and tables as stre
 which would make joins of the look-ups.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
+from workloads.inputs.ads.schema import NONE
 from workloads.model import ModelError, Parameter, Params
 
 Table = npt.NDArray[np.int32]
@@ -27,22 +29,33 @@ SEPARATOR = "\t"
 ADS, USERS = "ads", "users"
 """Dictionaries of an import: `ad TAB campaign`, `user TAB location`."""
 
-_TABLES = Parameter(
-    default="",
-    help="id of the imported dataset whose tables to use; empty: tables by rule",
-)
+Find = Callable[[int], int]
+"""Looks an id up, in plain Python and compiled; `NONE` for one that is not in the table."""
+
+MEMORY, SQLITE = "memory", "sqlite"
+
+_WHERE = {
+    "tables": Parameter(
+        default="",
+        help="id of the imported dataset whose tables to use; empty: tables by rule",
+    ),
+    "lookup": Parameter(
+        default=MEMORY,
+        help=f"where tables are: {MEMORY}, or {SQLITE}, a query to a database for each event",
+    ),
+}
 
 OF_ADS = {
     "ads": Parameter(default=1000, help="ads in the table of ads", minimum=1, maximum=10**7),
     "campaigns": Parameter(default=100, help="campaigns in it", minimum=1, maximum=10**6),
-    "tables": _TABLES,
+    **_WHERE,
 }
 """Query parameters of those that look up campaigns."""
 
 OF_USERS = {
     "users": Parameter(default=1000, help="users in the table of users", minimum=1, maximum=10**7),
     "locations": Parameter(default=20, help="locations in it", minimum=1, maximum=10**6),
-    "tables": _TABLES,
+    **_WHERE,
 }
 """Query parameters of those that look up locations."""
 
@@ -76,6 +89,40 @@ def location_of_user(query: Params) -> Lookup:
         ModelError: the dataset that `tables` names has none.
     """
     return _lookup(USERS, int(query["users"]), int(query["locations"]), str(query["tables"]))
+
+
+def find_campaign(query: Params) -> Find:
+    """Return what looks up the campaign of an ad.
+
+    Raises:
+        ModelError: `tables` names no dataset that has them, or `lookup` no place; or a database
+            cannot be made or read.
+    """
+    return _find(ADS, campaign_of_ad(query).of, str(query["lookup"]))
+
+
+def find_location(query: Params) -> Find:
+    """Return what looks up the location of a user.
+
+    Raises:
+        ModelError: as `find_campaign`.
+    """
+    return _find(USERS, location_of_user(query).of, str(query["lookup"]))
+
+
+def _find(name: str, table: Table, where: str) -> Find:
+    if where == SQLITE:
+        from workloads.inputs.ads.sqlite_lookup import sqlite_lookup  # heavy: it compiles
+
+        return sqlite_lookup(name, table)
+    if where != MEMORY:
+        raise ModelError(f"query parameter lookup is {where!r}; give {MEMORY} or {SQLITE}")
+    rows = len(table)
+
+    def find(of: int) -> int:
+        return table[of] if 0 <= of < rows else NONE
+
+    return find
 
 
 @lru_cache(maxsize=8)

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.ads.schema import EVENT, FIELDS, VIEW
-from workloads.inputs.ads.tables import campaign_of_ad
+from workloads.inputs.ads.schema import EVENT, FIELDS, NONE, VIEW
+from workloads.inputs.ads.tables import find_campaign
 from workloads.inputs.ads.windows import blocks_in
 from workloads.model import InputType, Operator, Params, Query, Window
 
@@ -24,12 +24,14 @@ def expire(w: Any, out: Any) -> None:
 
 def program(query: Params) -> Query:
     """Return the query for query parameters."""
-    campaign_of = campaign_of_ad(query).of
-    ads, window_ms = len(campaign_of), blocks_in(query) * int(query["markers_ms"])
+    find = find_campaign(query)
+    window_ms = blocks_in(query) * int(query["markers_ms"])
 
     def keys(t: Any, out: Any) -> None:
-        if t.type == VIEW and 0 <= t.ad < ads:
-            out.add(campaign_of[t.ad])
+        if t.type == VIEW:
+            campaign = find(t.ad)
+            if campaign != NONE:
+                out.add(campaign)
 
     counting = Operator(
         name="counting",

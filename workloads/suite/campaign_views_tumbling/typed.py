@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.ads.schema import EVENT, FIELDS, VIEW
-from workloads.inputs.ads.tables import campaign_of_ad
+from workloads.inputs.ads.schema import EVENT, FIELDS, NONE, VIEW
+from workloads.inputs.ads.tables import find_campaign
 from workloads.inputs.ads.windows import blocks_in
 from workloads.model import Dataflow, Params
 from workloads.model.dataflow import Flow, OpKeyedUnordered, OpStateless, U, of_events
@@ -40,12 +40,14 @@ def update_state(s: Any, agg: Any) -> None:
 
 def program(query: Params) -> Dataflow:
     """Return the graph for query parameters."""
-    campaign_of = campaign_of_ad(query).of
-    ads, window_ms = len(campaign_of), blocks_in(query) * int(query["markers_ms"])
+    find = find_campaign(query)
+    window_ms = blocks_in(query) * int(query["markers_ms"])
 
     def views(key: int, value: Any, out: Any) -> None:
-        if value.type == VIEW and 0 <= value.ad < ads:
-            out.emit(campaign_of[value.ad], value.ts)
+        if value.type == VIEW:
+            campaign = find(value.ad)
+            if campaign != NONE:
+                out.emit(campaign, value.ts)
 
     def take(a: Any, key: int, value: Any) -> None:
         a.views = 1

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, PURCHASE, VIEW
-from workloads.inputs.ads.tables import location_of_user
+from workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, NONE, PURCHASE, VIEW
+from workloads.inputs.ads.tables import find_location
 from workloads.model import InputType, Operator, Params, Query, Window
 from workloads.model.operator import SINGLE
 
@@ -46,13 +46,13 @@ def slide(w: Any) -> None:
 
 def program(query: Params) -> Query:
     """Return the query for query parameters."""
-    location_of = location_of_user(query).of
-    users = len(location_of)
+    find = find_location(query)
     markers_ms = int(query["markers_ms"])
 
     def keys(t: Any, out: Any) -> None:
-        if 0 <= t.user < users:
-            out.add(location_of[t.user])
+        location = find(t.user)
+        if location != NONE:
+            out.add(location)
 
     history = Operator(
         name="history",

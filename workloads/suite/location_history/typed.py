@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, PURCHASE, VIEW
-from workloads.inputs.ads.tables import location_of_user
+from workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, NONE, PURCHASE, VIEW
+from workloads.inputs.ads.tables import find_location
 from workloads.model import Dataflow, Params
 from workloads.model.dataflow import Flow, OpKeyedUnordered, OpStateless, U, of_events
 
@@ -67,12 +67,12 @@ def on_marker(s: Any, key: int, m: Any, out: Any) -> None:
 
 def program(query: Params) -> Dataflow:
     """Return the graph for query parameters."""
-    location_of = location_of_user(query).of
-    users = len(location_of)
+    find = find_location(query)
 
     def by_location(key: int, value: Any, out: Any) -> None:
-        if 0 <= value.user < users:
-            out.emit(location_of[value.user], value.ts, value.type)
+        location = find(value.user)
+        if location != NONE:
+            out.emit(location, value.ts, value.type)
 
     flow = Flow("location_history", markers=int(query["markers_ms"]))
     events = flow.source(EVENT, FIELDS)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from workloads.inputs.ads.schema import EVENT, FIELDS, TYPES
-from workloads.inputs.ads.tables import location_of_user
+from workloads.inputs.ads.schema import EVENT, FIELDS, NONE, TYPES
+from workloads.inputs.ads.tables import find_location, location_of_user
 from workloads.inputs.ads.windows import blocks_in
 from workloads.model import InputType, Operator, Params, Query, Window
 from workloads.model.operator import SINGLE
@@ -32,9 +32,9 @@ OUTPUT = np.dtype(
 def program(query: Params) -> Query:
     """Return the query for query parameters."""
     location_of = location_of_user(query).of
-    users = len(location_of)
+    find = find_location(query)
     room = np.bincount(location_of)
-    place_of = np.empty(users, dtype=np.int32)  # among the users of the location, by id
+    place_of = np.empty(len(location_of), dtype=np.int32)  # among the users of the location, by id
     for location in range(len(room)):
         place_of[location_of == location] = np.arange(room[location])
     places = int(room.max())
@@ -42,8 +42,9 @@ def program(query: Params) -> Query:
     k, iterations = int(query["clusters"]), int(query["iterations"])
 
     def keys(t: Any, out: Any) -> None:
-        if 0 <= t.user < users:
-            out.add(location_of[t.user])
+        location = find(t.user)
+        if location != NONE:
+            out.add(location)
 
     def update(w: Any, t: Any, out: Any) -> None:
         place = place_of[t.user]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, NONE, PURCHASE, VIEW
-from workloads.inputs.ads.tables import location_of_user
+from workloads.inputs.ads.tables import find_location, location_of_user
 from workloads.inputs.ads.windows import blocks_in
 from workloads.model import Dataflow, Params
 from workloads.model.dataflow import (
@@ -79,14 +79,15 @@ def update_state(s: Any, agg: Any) -> None:
 
 def program(query: Params) -> Dataflow:
     """Return the graph for query parameters."""
-    location_of = location_of_user(query).of
-    users, room = len(location_of), int(np.bincount(location_of).max())
+    find = find_location(query)
+    room = int(np.bincount(location_of_user(query).of).max())
     period_ms = blocks_in(query, "period_ms") * int(query["markers_ms"])
     k, iterations = int(query["clusters"]), int(query["iterations"])
 
     def locate(key: int, value: Any, out: Any) -> None:
-        if 0 <= value.user < users:
-            out.emit(value.user, value.ts, location_of[value.user], value.type)
+        location = find(value.user)
+        if location != NONE:
+            out.emit(value.user, value.ts, location, value.type)
 
     def give_features(s: Any, key: int, m: Any, out: Any) -> None:
         if m.ts % period_ms == 0 and s.last_ts >= m.ts - period_ms:
