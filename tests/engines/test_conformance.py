@@ -55,8 +55,9 @@ ELSEWHERE = {
 # All are on one session, but for test_spark_teardown.py and, in `make test-all`, once more each.
 PROGRAMS = [name for name in workload_names() if isinstance(workload(name).program, DGSProgram)]
 """Spark takes queries of operators in test_spark_operators_conformance.py."""
-ELSE_TRIED = ("an ordinary input", "an empty input")
-"""More workers than streams take the ordinary input as well; test_spark.py has empty ones."""
+ELSE_TRIED = ("an ordinary input", "an empty input", "one event in the last stream")
+"""More workers than streams take the ordinary input as well; test_spark.py has empty ones. One
+event is tried in the first stream."""
 SPARK_CASES = [
     pytest.param(
         variant,

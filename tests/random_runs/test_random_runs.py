@@ -29,7 +29,7 @@ def check(families, runs_each):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_random_runs_of_a_family_give_the_answer_of_the_reference(family):
-    check([family], runs_each=10)
+    check([family], runs_each=6)
 
 
 @pytest.mark.full
@@ -41,7 +41,7 @@ def first_finding(campaign, name, *, shrink):
     return next(found for seed in range(100) if (found := campaign.run(name, seed, shrink=shrink)))
 
 
-@pytest.mark.parametrize("name", ["wrong", "now and then"])
+@pytest.mark.parametrize("name", ["wrong", pytest.param("now and then", marks=pytest.mark.full)])
 def test_a_wrong_answer_is_found_and_shrunk_to_what_it_takes(name):
     with Campaign(PLANTED) as campaign:
         found = first_finding(campaign, name, shrink=True)

@@ -132,7 +132,10 @@ def native(query, data, *, instances=1, batch=1, shared_nothing=False):
         run.close()
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.full if n == "j, advancing" else ()) for n in MADE],
+)
 def test_constructions_compile_and_answer_as_the_interpreter(name):
     operator = MADE[name]
     query = asked(operator)

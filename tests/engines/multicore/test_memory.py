@@ -112,6 +112,7 @@ def test_no_more_than_a_quarter_of_the_memory_is_reserved():
     assert RunSettings(expected_outputs=1000).reserved_rows(row) == 1000
 
 
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize(
     ("variant", "thread"), [("vsn", "instance"), ("sn", "instance"), ("layers", "thread")]
 )

@@ -202,7 +202,14 @@ def test_a_module_of_the_checkout_in_an_arm_is_refused(repo, tmp_path, capsys, m
     assert f"module 'crunch_native' is imported from {native / 'crunch_native.py'}" in err
 
 
-@pytest.mark.parametrize("evidence", ["pyproject.toml", "setup.cfg", "setup.py", "direct_url.json"])
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        "pyproject.toml",
+        "direct_url.json",
+        *(pytest.param(name, marks=pytest.mark.full) for name in ("setup.cfg", "setup.py")),
+    ],
+)
 def test_another_package_of_the_repository_that_is_installed_is_refused(
     repo, tmp_path, capsys, monkeypatch, evidence
 ):
@@ -310,7 +317,15 @@ def test_a_cell_that_only_the_new_revision_has_is_told_and_compares_nothing(repo
 
 
 @pytest.mark.parametrize(
-    "reference", ["mine:WORKLOAD", "fresh.mine:WORKLOAD", "crunch.mine:WORKLOAD", "mine.py"]
+    "reference",
+    [
+        "fresh.mine:WORKLOAD",
+        "mine.py",
+        *(
+            pytest.param(name, marks=pytest.mark.full)
+            for name in ("mine:WORKLOAD", "crunch.mine:WORKLOAD")
+        ),
+    ],
 )
 def test_a_reference_that_only_the_new_revision_has_is_told_as_added(repo, reference, capsys):
     path = reference if reference.endswith(".py") else reference.split(":")[0].replace(".", "/")
