@@ -25,7 +25,7 @@ class DataflowOptions(OwnOptions):
             whose answer is another with more than one worker. SORT is left out, stateless operators
             get items in turn, links are read as they are found, and a marker counts where it comes
             first. It is there to be seen, and is never a number.
-        link_rows: unread rows of a link from which on its producer takes none from its streams.
+        link_rows: unread rows of a link from which on what fills it takes no more.
     """
 
     KINDS: ClassVar[Mapping[str, type[object]]] = {

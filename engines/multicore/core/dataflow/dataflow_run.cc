@@ -152,10 +152,9 @@ std::vector<std::int32_t> DataflowRun::readers_of(std::size_t stream) const {
 bool DataflowRun::turn(Worker& worker) {
   bool any = false;
   for (const auto& reader : worker.links) any = reader->turn() || any;
+  for (const auto& reader : worker.streams) any = reader->turn() || any;
   const auto full = [](FlowInstance* root) { return root->full(); };
-  if (std::none_of(worker.roots.begin(), worker.roots.end(), full)) {
-    for (const auto& reader : worker.streams) any = reader->turn() || any;
-  } else if (!any) {
+  if (!any && std::any_of(worker.roots.begin(), worker.roots.end(), full)) {
     ++threads().meter(static_cast<std::int32_t>(&worker - workers_.data())).counters.room_waits;
   }
   for (FlowInstance* root : worker.roots) root->flush();

@@ -23,7 +23,7 @@ struct DataflowOptions : RunSettings {
 
   Markers markers;
   bool aligned = true;             // false: links are not aligned on markers, which is wrong on purpose
-  std::int64_t link_rows = 16384;  // unread rows of a link from which on its producer takes none from streams
+  std::int64_t link_rows = 16384;  // unread rows of a link from which on what fills it takes no more
 };
 
 class DataflowRun final : public Run {

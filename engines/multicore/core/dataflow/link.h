@@ -1,8 +1,8 @@
 // A link: the way of rows from an instance on one worker to one on another, or on the same.
 //
 // A queue of chunks of columns with one writer and one reader. It has no bound of its own: whoever sends never waits in
-// the middle of its work. What bounds it is that a worker takes no new rows of its streams while one of its links is
-// *full* (docs/decisions/0020-dataflow.md says why nobody waits for ever).
+// the middle of its work. What bounds it is that a reader takes nothing while a link that it fills is *full*; other
+// readers of its worker go on (docs/decisions/0020-dataflow.md says why nobody waits for ever).
 //
 // Rows carry the number of their block, which does not decrease. A *promise* p says that later rows are of block p or a
 // later one: markers before p have been passed. kEndOfTime: there are no more.

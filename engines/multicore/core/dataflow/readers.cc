@@ -12,7 +12,7 @@ bool FlowLinkReader::turn_aligned() {
   if (over()) return false;
   std::int64_t rows = 0;
   std::int64_t markers = 0;
-  while (rows < kMostRows && markers < kMostMarkers) {
+  while (rows < kMostRows && markers < kMostMarkers && !into_.full()) {
     bool passed = true;
     std::int64_t taken = 0;
     for (const Way& way : links_) {
@@ -36,7 +36,7 @@ bool FlowLinkReader::turn_aligned() {
 }
 
 bool FlowLinkReader::turn_as_found() {
-  if (over()) return false;
+  if (over() || into_.full()) return false;
   bool any = false;
   for (Way& way : links_) {
     const FlowPiece piece = way.link->next(way.block, kMostRows);
@@ -108,7 +108,7 @@ bool FlowStreamReader::turn() {
   const std::int64_t before = rows_;
   std::int64_t markers = 0;
   bool any = false;
-  while (markers < kMostMarkers && rows_ - before < kMostRows) {
+  while (markers < kMostMarkers && rows_ - before < kMostRows && !into_.full()) {
     const std::int64_t end_ts = markers_.end_of(into_.block());
     bool found = false;
     bool passed = true;
@@ -134,7 +134,7 @@ bool FlowStreamReader::turn() {
       lane.passed = lane.ended || (!lane.has && lane.block.bound_ts >= next_ts);
     }
   }
-  return true;
+  return any;
 }
 
 }  // namespace lab

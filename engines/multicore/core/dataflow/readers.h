@@ -18,7 +18,8 @@ class FlowReader {
   FlowReader& operator=(const FlowReader&) = delete;
   virtual ~FlowReader() = default;
 
-  // Takes what there is, up to some bound. False: there is nothing now.
+  // Takes what there is, up to some bound, as long as none of the links that it fills is full. False: there is nothing
+  // now, or no room.
   virtual bool turn() = 0;
   bool over() const noexcept { return over_; }
 

@@ -1,0 +1,266 @@
+// Random typed dataflow graphs with more threads than cores: the sequential answer, every row counted once, and an end,
+// always; also where one source is far ahead of another that the same worker reads, and where a kernel fails.
+#include <cstdio>
+
+#include "check.h"
+#include "counter.h"
+#include "dataflow/tests/flow_cases.h"
+
+namespace {
+
+using lab::test::FlowInput;
+using lab::test::FlowVertex;
+using lab::test::Kind;
+using lab::test::Route;
+using lab::test::vertices;
+
+std::int64_t records = 0;
+std::int64_t markers = 0;
+std::int64_t sleeps = 0;
+std::int64_t exchanged = 0;
+std::int64_t room_waits = 0;
+std::int64_t failures = 0;
+
+class Drawn {
+ public:
+  explicit Drawn(unsigned seed) : random_(seed) {}
+
+  int pick(int from, int to) { return std::uniform_int_distribution<int>(from, to)(random_); }
+  bool one_in(int n) { return pick(1, n) == 1; }
+
+  // Returns how many vertices there are.
+  std::size_t graph(std::int32_t workers, std::int64_t most_copies) {
+    vertices = {};
+    count_ = 0;
+    read_ = {};
+    workers_ = workers;
+    most_copies_ = most_copies;
+    sources_ = pick(1, 3);
+    for (int s = 0; s < sources_; ++s) add({.degree = pick(1, workers)});
+    for (int more = pick(1, 3); more > 0 && count_ + 3 <= lab::test::kMostVertices; --more) operate();
+    for (std::size_t v = 0; v < count_; ++v) vertices[v].gives = !read_[v];
+    return count_;
+  }
+
+  FlowInput input(int most, int gap) {
+    FlowInput made;
+    for (std::int32_t source = 0; source < sources_; ++source) {
+      // Some sources are sparse: they reach a time with few rows.
+      const bool sparse = one_in(3);
+      for (auto& rows : lab::test::random_streams(random_, pick(0, 3), sparse ? most / 10 : most, pick(1, 40),
+                                                  sparse ? 10 * gap : gap)) {
+        made.streams.push_back(std::move(rows));
+        made.sources.push_back(source);
+      }
+    }
+    if (!made.streams.empty() && one_in(4)) made.streams[some(made.streams.size())] = {};
+    return made;
+  }
+
+  std::mt19937& random() { return random_; }
+
+ private:
+  std::size_t some(std::size_t size) { return static_cast<std::size_t>(pick(0, static_cast<int>(size) - 1)); }
+
+  std::int32_t add(FlowVertex vertex) {
+    for (const std::int32_t input : vertex.inputs) read_[static_cast<std::size_t>(input)] = true;
+    vertices[count_] = std::move(vertex);
+    return static_cast<std::int32_t>(count_++);
+  }
+
+  // Mostly one that nobody reads yet; else there is fan-out. What kPartial gives is for one reader.
+  std::int32_t any_vertex() {
+    for (int tries = 0;; ++tries) {
+      const std::size_t v = some(count_);
+      if (vertices[v].kind != Kind::kPartial && (!read_[v] || tries > 3)) return static_cast<std::int32_t>(v);
+    }
+  }
+
+  std::vector<std::int32_t> merged() {
+    std::vector<std::int32_t> inputs;
+    for (int n = pick(1, 3); n > 0; --n) {
+      const std::int32_t one = any_vertex();
+      if (std::find(inputs.begin(), inputs.end(), one) == inputs.end()) inputs.push_back(one);
+    }
+    return inputs;
+  }
+
+  void operate() {
+    FlowVertex next;
+    next.marks = one_in(2);
+    next.spins = one_in(4) ? pick(0, 100) : 0;
+    switch (pick(0, 3)) {
+      case 0: {
+        next.kind = Kind::kStateless;
+        next.inputs = {any_vertex()};
+        next.degree = vertices[static_cast<std::size_t>(next.inputs[0])].degree;
+        if (one_in(3)) {
+          next.route = Route::kDeal;
+          next.degree = pick(1, workers_);
+        }
+        next.keys = pick(1, 30);
+        next.tenths = std::array{0, 3, 10, 10}[some(4)];
+        next.copies = one_in(3) ? pick(1, static_cast<int>(most_copies_)) : 1;
+        next.max_outputs = next.copies + (one_in(3) ? pick(0, 700) : 0);
+        add(next);
+        break;
+      }
+      case 1: {
+        const std::int32_t sorted =
+            add({.kind = Kind::kSort, .route = Route::kHash, .inputs = merged(), .degree = pick(1, workers_)});
+        next.kind = Kind::kKeyed;
+        next.ordered = true;
+        next.inputs = {sorted};
+        next.degree = vertices[static_cast<std::size_t>(sorted)].degree;
+        next.max_outputs = pick(1, 3);
+        const std::int32_t first = add(next);
+        if (!one_in(3) || count_ == lab::test::kMostVertices) break;
+        next.inputs = {first};
+        add(next);
+        break;
+      }
+      default: {
+        next.kind = Kind::kKeyed;
+        next.route = Route::kHash;
+        next.inputs = merged();
+        next.degree = pick(1, workers_);
+        next.max_outputs = pick(1, 600);
+        if (one_in(2) && count_ + next.inputs.size() < lab::test::kMostVertices) {
+          next.items = false;
+          for (std::int32_t& input : next.inputs) {
+            input = add({.kind = Kind::kPartial,
+                         .inputs = {input},
+                         .degree = vertices[static_cast<std::size_t>(input)].degree});
+          }
+        }
+        add(next);
+      }
+    }
+  }
+
+  std::mt19937 random_;
+  std::size_t count_ = 0;
+  std::array<bool, lab::test::kMostVertices> read_{};
+  int sources_ = 1;
+  std::int32_t workers_ = 1;
+  std::int64_t most_copies_ = 1;
+};
+
+void check_run(lab::DataflowRun& run, const FlowInput& input, const lab::DataflowOptions& options, std::size_t count,
+               unsigned seed) {
+  run.run();
+  const auto answer = lab::test::in_order(lab::test::collected(run));
+  const auto expected = lab::test::in_order(lab::test::flow_oracle(input, options.markers, count));
+  if (answer != expected) {
+    std::fprintf(stderr, "seed %u: %zu rows, wanted %zu\n", seed, answer.size(), expected.size());
+    for (std::size_t v = 0; v < count; ++v) {
+      const FlowVertex& how = vertices[v];
+      std::fprintf(stderr, "%zu: %s by %s x %d%s%s, reads", v, lab::FlowSpec::kKinds[static_cast<std::size_t>(how.kind)].data(),
+                   lab::FlowSpec::kRoutes[static_cast<std::size_t>(how.route)].data(), how.degree, how.ordered ? ", ordered" : "",
+                   how.gives ? ", gives" : "");
+      for (const std::int32_t from : how.inputs) std::fprintf(stderr, " %d", from);
+      std::fprintf(stderr, "\n");
+    }
+  }
+  CHECK(answer == expected);
+  CHECK_EQ(run.events(), lab::test::records_in(input.streams));
+  if (options.measure) {
+    std::int64_t timed = 0;
+    for (const std::int64_t n : run.latency_counts()) timed += n;
+    CHECK_EQ(timed, static_cast<std::int64_t>(answer.size()));
+  }
+  records += static_cast<std::int64_t>(answer.size());
+  markers += options.markers.count;
+  sleeps += lab::test::counter(run, "sleeps");
+  exchanged += lab::test::counter(run, "exchanged_rows");
+  room_waits += lab::test::counter(run, "room_waits");
+}
+
+lab::DataflowOptions options_of(Drawn& drawn) {
+  lab::DataflowOptions options;
+  options.workers = drawn.pick(1, 8);
+  options.batch = std::array{1, 16, 64, 4096}[static_cast<std::size_t>(drawn.pick(0, 3))];
+  options.link_rows = drawn.one_in(2) ? 1 : 16384;
+  options.core_count = drawn.one_in(3) ? 64 : 1;
+  options.measure = !drawn.one_in(4);
+  options.grid_steps = 50;  // sanitizers pay for all of it
+  return options;
+}
+
+void a_graph_answers_as_one_thread_does(unsigned seed) {
+  Drawn drawn(seed);
+  lab::DataflowOptions options = options_of(drawn);
+  const std::size_t count = drawn.graph(options.workers, 20);
+  const int gap = drawn.pick(0, 6);  // 0: all rows of a stream have one time
+  FlowInput input = drawn.input(drawn.one_in(4) ? 3000 : 300, gap);
+  options.markers = lab::test::markers_of(input, std::array{1, 3, 20, 100, 100'000}[static_cast<std::size_t>(drawn.pick(0, 4))]);
+  if (drawn.one_in(3)) {
+    options.load = lab::LoadOptions{0, 0, drawn.one_in(2)};
+    options.ring_blocks = drawn.one_in(2) ? 2 : 1024;
+    options.markers.due.assign(static_cast<std::size_t>(options.markers.count), 0);
+    lab::test::schedule(input.streams, drawn.pick(0, 2000));
+  } else if (drawn.one_in(3)) {  // heartbeats without a load
+    lab::test::schedule(input.streams, 0);
+    for (auto& rows : input.streams) rows.due = rows.heartbeat_due = {};
+  }
+  if (drawn.one_in(8)) {  // what one kernel cannot stand ends all threads
+    for (std::size_t v = 0; v < count; ++v) {
+      if (vertices[v].kind != Kind::kSource && vertices[v].kind != Kind::kSort) vertices[v].raises_at = drawn.pick(-50, 50);
+    }
+    const auto run = lab::test::flow_of(options, input, count);
+    try {
+      run->run();
+    } catch (const std::runtime_error& error) {
+      CHECK(std::string(error.what()).find("one of its functions raised an exception") != std::string::npos);
+      ++failures;
+    }
+    return;
+  }
+  const auto run = lab::test::flow_of(options, input, count);
+  check_run(*run, input, options, count, seed);
+}
+
+// A sparse source and a dense one that the same workers read, merged behind them: what the first has given ahead waits
+// in links for markers of the second. Where full links kept workers from reading either, such a run came to a
+// standstill. Links are full also between two operators, of workers that read no stream.
+void a_source_that_is_ahead_does_not_keep_another_from_catching_up(unsigned seed) {
+  Drawn drawn(seed);
+  lab::DataflowOptions options = options_of(drawn);
+  options.link_rows = 1;
+  vertices = {};
+  vertices[0].degree = vertices[1].degree = drawn.one_in(2) ? 1 : options.workers;
+  vertices[2] = {.kind = Kind::kStateless, .inputs = {0}, .degree = vertices[0].degree, .copies = 4, .max_outputs = 4};
+  vertices[3] = {.kind = Kind::kKeyed, .route = Route::kHash, .inputs = {2, 1}, .degree = drawn.pick(1, options.workers)};
+  vertices[4] = {.kind = Kind::kKeyed, .route = Route::kHash, .inputs = {3}, .degree = drawn.pick(1, options.workers), .gives = true};
+  FlowInput input;
+  for (std::int32_t source = 0; source < 2; ++source) {
+    lab::test::Rows rows;
+    const std::int64_t times = 4000;
+    const std::int64_t each = source == 0 ? 1 : 5;
+    for (std::int64_t i = 0; i < times * each; ++i) {
+      const std::int64_t ts = source == 0 ? i * 10 : i / (each * 100) * 10;  // the dense one ends early
+      rows.add({ts, drawn.pick(0, 5), 0, drawn.pick(-50, 50)});
+    }
+    input.streams.push_back(std::move(rows));
+    input.sources.push_back(source);
+  }
+  options.markers = lab::test::markers_of(input, 10);
+  const auto run = lab::test::flow_of(options, input, 5);
+  check_run(*run, input, options, 5, seed);
+}
+
+}  // namespace
+
+int main() {
+  const int rounds = lab::test::stress_rounds(40);
+  for (int round = 0; round < rounds; ++round) {
+    const auto seed = static_cast<unsigned>(round);
+    for (unsigned part = 0; part < 4; ++part) a_graph_answers_as_one_thread_does(4 * seed + part);
+    if (round % 5 == 0) a_source_that_is_ahead_does_not_keep_another_from_catching_up(seed);
+  }
+  std::printf("%d rounds, %lld records, %lld markers, %lld rows exchanged, %lld sleeps, %lld waits for room, %lld failures\n",
+              rounds, static_cast<long long>(records), static_cast<long long>(markers), static_cast<long long>(exchanged),
+              static_cast<long long>(sleeps), static_cast<long long>(room_waits), static_cast<long long>(failures));
+  CHECK(records > 100 * rounds && exchanged > 100 * rounds);
+  CHECK(room_waits > 0 && failures > 0);
+}

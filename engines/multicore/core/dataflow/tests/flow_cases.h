@@ -1,0 +1,321 @@
+// Typed dataflow graphs with native kernels for the tests, random ones, and the answer of one thread.
+//
+// Rows are those of stages/tests/stage_cases.h, and all vertices are keyed. What an operator does with an item and at a
+// marker is `item` and `marker`, for the kernels and for the oracle alike.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "check.h"
+#include "dataflow/dataflow_run.h"
+#include "stages/tests/stage_cases.h"
+
+namespace lab::test {
+
+using Kind = FlowSpec::Kind;
+using Route = FlowSpec::Route;
+
+struct FlowEntry {  // of a key
+  std::int64_t state;
+  std::int64_t sum;  // of the block
+};
+
+struct FlowVertex {
+  Kind kind = Kind::kSource;
+  Route route = Route::kForward;
+  std::vector<std::int32_t> inputs = {};
+  std::int32_t degree = 1;
+  bool gives = false;
+  bool ordered = false;     // of kKeyed: its state sees the order of items
+  std::int64_t keys = 7;    // kStateless: of what it gives
+  std::int64_t tenths = 10;  // kStateless: of ten items, about so many are handed on
+  std::int64_t copies = 1;  // kStateless
+  std::int64_t max_outputs = 1;
+  bool items = true;        // kKeyed: whether it gives something for items
+  bool marks = true;        // whether it gives something at markers
+  std::int64_t spins = 0;   // how long an item takes
+  std::int64_t raises_at = std::numeric_limits<std::int64_t>::min();  // its kernel fails at this value
+  std::int64_t wrong_keys = 0;  // kKeyed: added to the keys that it gives for items; 2: at markers
+};
+constexpr std::size_t kMostVertices = 10;
+inline std::array<FlowVertex, kMostVertices> vertices;  // set before threads start
+
+inline std::int64_t plus(std::int64_t a, std::int64_t b) { return wrapped(a, 1, b); }
+
+// What a key's state is before the first item; `passed` markers that it has not seen.
+inline std::int64_t state_before(const FlowVertex& how, std::int64_t passed) {
+  std::int64_t state = 7;
+  for (std::int64_t i = 0; i < passed && !how.ordered; ++i) state = wrapped(state, 3, 1);
+  return state;
+}
+
+// Calls give(record) for what an operator gives for an item.
+template <typename Give>
+void item(const FlowVertex& how, const Record& record, FlowEntry* entry, Give give) {
+  if (how.kind == Kind::kStateless) {
+    if (static_cast<std::int64_t>(mixed(record.value + 11) % 10) >= how.tenths) return;
+    for (std::int64_t n = 0; n < how.copies; ++n) {
+      const auto key = static_cast<std::int64_t>(mixed(record.key + n) % static_cast<std::uint64_t>(how.keys));
+      give(Record{record.ts, key, static_cast<std::int32_t>(record.mark * 2 + n), wrapped(record.value, 5, n)});
+    }
+    return;
+  }
+  if (how.kind == Kind::kPartial) {
+    entry->sum = plus(entry->sum, record.value);
+    return;
+  }
+  if (how.ordered) {
+    entry->state = wrapped(entry->state, 3, plus(record.value, record.ts));
+  } else {
+    entry->sum = plus(entry->sum, record.value);
+  }
+  if (how.items) give(Record{record.ts, record.key + (how.wrong_keys & 1), record.mark, plus(entry->state, record.value)});
+}
+
+// Likewise at a marker, for a key; of kStateless `entry` is null.
+template <typename Give>
+void marker(const FlowVertex& how, std::int64_t ts, std::int64_t key, FlowEntry* entry, Give give) {
+  if (how.kind == Kind::kStateless) {
+    give(Record{ts, 3, -1, ts});
+    return;
+  }
+  if (how.kind == Kind::kPartial) {
+    give(Record{ts, key, 0, entry->sum});
+    return;
+  }
+  entry->state = how.ordered ? wrapped(entry->state, 5, ts) : wrapped(entry->state, 3, plus(entry->sum, 1));
+  entry->sum = 0;
+  if (how.marks) give(Record{ts, key + how.wrong_keys / 2, -2, entry->state});
+}
+
+// As compiled functions give pairs: the key first, and no more than there is room for.
+class FlowOut {
+ public:
+  FlowOut(const FlowCall& call, Emit& out, std::int64_t most)
+      : call_(call), out_(out), first_(out.count), most_(most) {}
+
+  bool room() const { return out_.capacity - out_.count >= most_; }
+  void begin(std::int64_t source) {
+    source_ = source;
+    made_ = 0;
+  }
+  void give(const Record& record) {
+    if (++made_ > most_ || out_.count == out_.capacity) {
+      ++out_.refused;
+      return;
+    }
+    static_cast<std::int64_t*>(out_.columns[0])[out_.count] = record.key;
+    static_cast<std::int64_t*>(out_.columns[1])[out_.count] = record.ts;
+    static_cast<std::int32_t*>(out_.columns[2])[out_.count] = record.mark;
+    static_cast<std::int64_t*>(out_.columns[3])[out_.count] = record.value;
+    call_.sources[out_.count - first_] = static_cast<std::int32_t>(source_);
+    ++out_.count;
+  }
+
+ private:
+  const FlowCall& call_;
+  Emit& out_;
+  const std::int64_t first_;
+  const std::int64_t most_;
+  std::int64_t source_ = 0;
+  std::int64_t made_ = 0;
+};
+
+template <std::size_t kVertex>
+std::int64_t items_kernel(const FlowCall* call, std::int64_t begin, std::int64_t end, Emit* emit) {
+  const FlowVertex& how = vertices[kVertex];
+  FlowOut out(*call, *emit, how.max_outputs);
+  const auto column = [&](std::size_t c) { return static_cast<const std::int64_t*>(call->columns[c]); };
+  for (std::int64_t i = begin; i < end; ++i) {
+    if (!out.room()) return i + 1;
+    const std::int64_t row = call->base + i;
+    const auto* mark = static_cast<const std::int32_t*>(call->columns[2]);
+    const Record record{column(0)[row], column(1)[row], mark[row], column(3)[row]};
+    if (record.value == how.raises_at) return 0;
+    volatile std::int64_t burnt = 0;
+    for (std::int64_t s = 0; s < how.spins; ++s) burnt = burnt + s;
+    FlowEntry* entry = nullptr;
+    if (how.kind != Kind::kStateless) {
+      std::byte* const found = call->make(call->table, record.key);
+      if (found == nullptr) return i + 1;
+      auto* const stamp = reinterpret_cast<std::int64_t*>(found);
+      entry = reinterpret_cast<FlowEntry*>(found + FlowTable::kHeadBytes);
+      if (*stamp != 0) {  // it was made now
+        CHECK(stamp[1] == record.key && entry->state == 0 && entry->sum == 0);
+        *stamp = 0;
+        if (how.kind == Kind::kKeyed) entry->state = *static_cast<const std::int64_t*>(call->start);
+      }
+    }
+    out.begin(i);
+    item(how, record, entry, [&](const Record& made) { out.give(made); });
+  }
+  return end + 1;
+}
+
+template <std::size_t kVertex>
+std::int64_t marks_kernel(const FlowCall* call, std::int64_t begin, std::int64_t end, Emit* emit) {
+  const FlowVertex& how = vertices[kVertex];
+  FlowOut out(*call, *emit, how.max_outputs);
+  std::byte* const entries = static_cast<const WindowIndex*>(call->table)->entries;
+  for (std::int64_t i = begin; i < end; ++i) {
+    if (!out.room()) return i + 1;
+    out.begin(i);
+    FlowEntry* entry = nullptr;
+    std::int64_t key = 0;
+    if (how.kind != Kind::kStateless) {
+      const std::size_t bytes = how.kind == Kind::kPartial || how.kind == Kind::kKeyed ? sizeof(FlowEntry) : 0;
+      std::byte* const at = entries + static_cast<std::size_t>(i) * (FlowTable::kHeadBytes + bytes);
+      key = WindowTable::key_of(at);
+      entry = reinterpret_cast<FlowEntry*>(at + FlowTable::kHeadBytes);
+    }
+    marker(how, call->marker, key, entry, [&](const Record& made) { out.give(made); });
+  }
+  return end + 1;
+}
+
+template <std::size_t kVertex>
+std::int64_t start_kernel(void* start, std::int64_t passed) {
+  auto* const state = static_cast<std::int64_t*>(start);
+  if (passed == 0) *state = state_before(vertices[kVertex], 0);
+  if (passed == 1 && !vertices[kVertex].ordered) *state = wrapped(*state, 3, 1);
+  return kDone;
+}
+
+template <std::size_t... kVertex>
+FlowSpec spec_of(std::size_t index, std::index_sequence<kVertex...>) {
+  static constexpr FlowKernel kItems[] = {&items_kernel<kVertex>...};
+  static constexpr FlowKernel kMarks[] = {&marks_kernel<kVertex>...};
+  static constexpr StartKernel kStart[] = {&start_kernel<kVertex>...};
+  const FlowVertex& how = vertices[index];
+  FlowSpec spec;
+  spec.name = "number " + std::to_string(index);
+  spec.kind = how.kind;
+  spec.route = how.route;
+  spec.inputs = how.inputs;
+  spec.degree = how.degree;
+  spec.gives = how.gives;
+  spec.keyed = true;
+  spec.itemsizes = kItemsizes;
+  spec.max_outputs = how.max_outputs;
+  if (how.kind == Kind::kSort) spec.fields.assign(kItemsizes.size(), FlowSpec::Field::kSigned);
+  if (how.kind == Kind::kSource || how.kind == Kind::kSort) return spec;
+  spec.items = kItems[index];
+  if (how.kind != Kind::kStateless || how.marks) spec.marks = kMarks[index];
+  if (how.kind == Kind::kStateless) return spec;
+  spec.entry_bytes = sizeof(FlowEntry);
+  spec.keeps_key = how.ordered;
+  if (how.kind == Kind::kPartial) return spec;
+  spec.start = kStart[index];
+  spec.start_bytes = sizeof(std::int64_t);
+  return spec;
+}
+
+inline FlowSpec flow_spec(std::size_t index) { return spec_of(index, std::make_index_sequence<kMostVertices>()); }
+
+// Streams, and of which source each is.
+struct FlowInput {
+  std::vector<Rows> streams;
+  std::vector<std::int32_t> sources;
+};
+
+// The markers of an input, as lab::Markers says.
+inline Markers markers_of(const FlowInput& input, std::int64_t period) {
+  const auto order = total_order(input.streams);
+  Markers markers;
+  markers.period = period;
+  if (order.empty()) return markers;
+  const auto ts = [&](const Place& place) { return input.streams[place.stream].ts[place.row]; };
+  const std::int64_t before = ts(order.front());
+  const std::int64_t whole = before / period - (before % period < 0 ? 1 : 0);
+  markers.first = (whole + 1) * period;
+  const std::int64_t last = ts(order.back());
+  if (last >= markers.first) markers.count = (last - markers.first) / period + 1;
+  return markers;
+}
+
+// The first `count` of `vertices`, on an input whose columns must stay.
+inline std::unique_ptr<DataflowRun> flow_of(DataflowOptions options, const FlowInput& input, std::size_t count) {
+  auto run = std::make_unique<DataflowRun>(std::move(options));
+  for (std::size_t v = 0; v < count; ++v) run->add_vertex(flow_spec(v));
+  for (std::size_t s = 0; s < input.streams.size(); ++s) {
+    const Rows& rows = input.streams[s];
+    StreamView view;
+    view.ts = rows.ts;
+    view.columns = {rows.ts.data(), rows.key.data(), rows.mark.data(), rows.value.data()};
+    view.heartbeats = rows.heartbeats;
+    view.due = rows.due;
+    view.heartbeat_due = rows.heartbeat_due;
+    run->add_stream(view, input.sources[s]);
+  }
+  return run;
+}
+
+// Vertex by vertex, a block after the other, each of one instance.
+inline std::vector<Record> flow_oracle(const FlowInput& input, const Markers& markers, std::size_t count) {
+  std::array<std::map<std::int64_t, FlowEntry>, kMostVertices> tables;
+  std::vector<Record> answer;
+  std::vector<std::size_t> at(input.streams.size());  // first row of each stream that is not of an earlier block
+  for (std::int64_t block = 0; block <= markers.count; ++block) {
+    std::array<std::vector<Record>, kMostVertices> given;
+    const std::int64_t end = markers.end_of(block);
+    const bool closed = block < markers.count;
+    for (std::size_t v = 0; v < count; ++v) {
+      const FlowVertex& how = vertices[v];
+      auto& out = given[v];
+      std::vector<Record> in;
+      for (const std::int32_t from : how.inputs) {
+        const auto& more = given[static_cast<std::size_t>(from)];
+        in.insert(in.end(), more.begin(), more.end());
+      }
+      const auto give = [&](const Record& made) { out.push_back(made); };
+      if (how.kind == Kind::kSource) {
+        for (std::size_t s = 0; s < at.size(); ++s) {
+          const Rows& rows = input.streams[s];
+          if (input.sources[s] != static_cast<std::int32_t>(v)) continue;
+          for (; at[s] < rows.ts.size() && rows.ts[at[s]] < end; ++at[s]) give(rows.at(at[s]));
+        }
+      } else if (how.kind == Kind::kSort) {
+        const auto by = [](const Record& a, const Record& b) {
+          return std::tie(a.key, a.ts, a.mark, a.value) < std::tie(b.key, b.ts, b.mark, b.value);
+        };
+        std::sort(in.begin(), in.end(), by);
+        if (closed) out = in;
+      } else {
+        auto& table = tables[v];
+        for (const Record& record : in) {
+          FlowEntry* entry = nullptr;
+          if (how.kind != Kind::kStateless) {
+            const auto [found, made] = table.try_emplace(record.key, FlowEntry{0, 0});
+            entry = &found->second;
+            if (made && how.kind == Kind::kKeyed) entry->state = state_before(how, block);
+          }
+          item(how, record, entry, give);
+        }
+        if (!closed) {
+        } else if (how.kind == Kind::kStateless) {
+          if (how.marks) marker(how, end, 0, nullptr, give);
+        } else {
+          for (auto& [key, entry] : table) marker(how, end, key, &entry, give);
+        }
+        if (how.kind == Kind::kPartial) table.clear();
+      }
+      if (how.gives) answer.insert(answer.end(), out.begin(), out.end());
+    }
+  }
+  return answer;
+}
+
+inline std::vector<Record> in_order(std::vector<Record> records) {
+  std::sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
+    return std::tie(a.ts, a.key, a.mark, a.value) < std::tie(b.ts, b.key, b.mark, b.value);
+  });
+  return records;
+}
+
+}  // namespace lab::test
