@@ -11,13 +11,23 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engines.errors import UnsupportedError
+from engines.errors import EngineError, UnsupportedError
 from engines.multicore import _core
 from engines.multicore.dgs.kernel_sources import layout_of
 from engines.multicore.dgs.kernels import Kernels
 from engines.protocol import OfferedLoad
-from workloads.model import DGSProgram, ForkJoin, Input, ListColumn, StateType, Stream
+from workloads.model import (
+    DGSProgram,
+    ForkJoin,
+    Input,
+    ListColumn,
+    ProgramError,
+    StateType,
+    Stream,
+)
+from workloads.model.errors import place_of
 from workloads.model.plan import ImplTag, Plan, PlanNode
+from workloads.model.records import initial_state
 
 _LINE, _UNIT = _core.CACHE_LINE, _core.STATE_UNIT  # bytes
 
@@ -69,7 +79,7 @@ class Wiring:
         """Wire everything up; the core can then be started.
 
         Raises:
-            EngineError: a function of the program does not compile.
+            EngineError: a function of the program does not compile, or `init` raises.
             UnsupportedError: leaves of different state types share a stream on one worker.
         """
         for state in self._program.states:
@@ -227,10 +237,18 @@ class Wiring:
         )
 
     def _initial_state(self) -> bytes:
-        dtype = self._program.states[0].dtype
-        # A record array's scalar is a view with attributes, as the program's functions expect.
-        storage = np.zeros(1, dtype=dtype).view(np.recarray)
-        self._program.init(storage[0])
+        """Return the initial state's bytes; `init` runs in plain Python, where overflow is seen."""
+        first = self._program.states[0]
+        try:
+            record = initial_state(self._program)
+            storage = np.zeros(1, dtype=first.dtype)
+            for field in first.dtype.names or ():
+                storage[field][0] = getattr(record, field)
+        except Exception as error:  # whatever the program's function does
+            said = str(error) if isinstance(error, ProgramError) else repr(error)
+            raise EngineError(
+                f"program {self._program.name}: init raised: {said}, in {place_of(error)}"
+            ) from error
         return storage.tobytes()
 
 

@@ -121,6 +121,38 @@ def test_a_function_that_does_not_compile_is_named_with_its_line():
         DgsRun(found.program, data, RunSettings(workers=2, batch=1))
 
 
+def _too_large(state):
+    state.sum = 300
+
+
+def _divides(state):
+    state.sum = 1 // 0
+
+
+@pytest.mark.parametrize(
+    ("init", "said"),
+    [
+        (_too_large, "field sum of window is of type int8 and was given 300; compiled code would"),
+        (_divides, r"ZeroDivisionError\('integer division or modulo by zero'\)"),
+    ],
+)
+def test_an_init_that_fails_is_named_with_field_value_and_line(init, said):
+    found = workload("event_window").program
+    small = replace(found.states[0], dtype=np.dtype([("sum", np.int8)]))
+    program = replace(found, states=(small,), init=init)
+    one = np.array([1], dtype=np.int64)
+    data = Input(
+        alphabet=Alphabet(kinds=program.kinds),
+        streams=(
+            Stream(name="v", kinds=(0,), ts=one, payload={"value": one}),
+            Stream(name="b", kinds=(1,), ts=one, payload={"value": one}),
+        ),
+    )
+    where = rf"{init.__name__} \(.*test_dgs_programs.py:\d+\)"
+    with pytest.raises(EngineError, match=f"init raised: {said}.*, in {where}"):
+        DgsRun(program, data, RunSettings())
+
+
 def _update_twice(state, event, out):
     out.emit(event.ts, 1)
     out.emit(event.ts, 2)
