@@ -23,6 +23,7 @@ NOT_OURS = {
 NOT_MODULES = {
     "lab.source": "a label of container images",
     "lab.engines": "an entry point",
+    "lab.optimizers": "an entry point",
     "lab.controllers": "an entry point",
     "lab.workloads": "an entry point",
 }
