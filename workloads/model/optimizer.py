@@ -163,7 +163,7 @@ class _Grower:
         if len(self._workers(tags)) < 2:
             return self._leaf(tags)
         split = self.split(tags)
-        if len(split.parts) < 2:
+        if len(split.parts) < 2 or len(self._workers(tags - split.removed)) < 2:
             return self._leaf(tags)
         together: dict[int, frozenset[ImplTag]] = {}
         spread = []

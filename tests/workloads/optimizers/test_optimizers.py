@@ -154,6 +154,18 @@ def test_appendix_b_takes_out_tags_one_by_one_where_by_stream_takes_out_a_kind()
         assert {tag.stream for tag in root.tags} == above
 
 
+def test_appendix_b_keeps_what_it_took_out_where_all_the_rest_is_on_one_node():
+    streams = [
+        stream(EVENT_WINDOW, "v0", (0,), [[100, 0]]),
+        stream(EVENT_WINDOW, "barrier", (1,), [[0, 5]]),
+        stream(EVENT_WINDOW, "v1", (0,), [[100, 0]]),
+    ]
+    root = choose("appendix-b", request(EVENT_WINDOW, streams, 2)).plan.trees[0].root
+    assert not root.children
+    assert root.tags == {ImplTag(0, 0), ImplTag(1, 1), ImplTag(0, 2)}
+    assert root.worker == 0
+
+
 def test_balanced_gives_each_key_to_one_worker():
     views = [
         stream(PAGE_VIEW_JOIN, f"view-{i}", (0,), [[90, 0], [50, 0], [45, 0]]) for i in range(2)
