@@ -109,6 +109,7 @@ def _compared(place: str, fewer: Cell, more: Cell, trials: dict[str, list[Row]])
         *_machine(rows),
         _far(rows),
         _switched(fewer, more),
+        _planned_for_fewer(more),
         _gathered(more),
         _little_work(fewer, more),
         _kernel(trials[fewer.name], rows),
@@ -169,6 +170,13 @@ def _switched(fewer: Cell, more: Cell) -> str:
         return ""
     other = f", {count(before.median).text} with {_workers(fewer)}" if before else ""
     return f"its threads lost their core to others {count(after.median).text} times{other}"
+
+
+def _planned_for_fewer(more: Cell) -> str:
+    used = more.counters.get("workers_used")
+    if used is None or used.median >= more.workers:
+        return ""
+    return f"its plan had work for {count(used.median).text} of {more.workers} workers"
 
 
 def _gathered(more: Cell) -> str:
