@@ -238,9 +238,11 @@ class UnorderedRun(VertexRun):
         return entry
 
     def held(self) -> Any:
+        """See `VertexRun`."""
         return self._start, self._entries
 
     def hold(self, held: Any) -> None:
+        """See `VertexRun`."""
         self._start, self._entries = held
 
     def _identity(self) -> Record:
