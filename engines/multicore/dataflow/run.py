@@ -57,13 +57,14 @@ class DataflowRun(CoreRun):
         self._kernels = [VertexKernels(placed, bounds=settings.bounds) for placed in self._placed]
         self._unsound = None if options.soundness != NONE else UNSOUND
         first, count = _markers(flow, data)
+        period = min(flow.markers, np.iinfo(np.int64).max)
         with set_up():
             self._core = _core.DataflowRun(
                 settings.for_core(flow.output),
                 first=first,
-                period=flow.markers,
+                period=period,
                 count=count,
-                due=_due(settings.load, data, first, flow.markers, count),
+                due=_due(settings.load, data, first, period, count),
                 aligned=options.soundness != NONE,
                 link_rows=options.link_rows,
             )
@@ -144,7 +145,7 @@ def refused(flow: Dataflow, data: Input) -> str | None:
 
 
 def _markers(flow: Dataflow, data: Input) -> tuple[int, int]:
-    """Return the time of the first marker of an input, and how many there are."""
+    """Return the time of the first marker of an input, and how many there are; 0 without one."""
     times = [stream.ts for stream in data.streams if len(stream)]
     if not times:
         return 0, 0
@@ -152,7 +153,8 @@ def _markers(flow: Dataflow, data: Input) -> tuple[int, int]:
     last = max(int(ts[-1]) for ts in times)
     if data.until_ts is not None:
         last = max(last, data.until_ts - 1)
-    return first, max(0, (last - first) // flow.markers + 1)
+    # The first may be due beyond the end of time.
+    return (first, (last - first) // flow.markers + 1) if first <= last else (0, 0)
 
 
 def _due(
@@ -162,8 +164,6 @@ def _due(
     if load is None:
         return None
     due = np.zeros(count, dtype=np.int64)
-    if first + (count - 1) * period > np.iinfo(np.int64).max:
-        return due
     times = first + period * np.arange(count, dtype=np.int64)
     for index, stream in enumerate(data.streams):
         told = load.due_ns[index]
