@@ -69,13 +69,17 @@ open_out, room, close_out = open_emitter(OUTPUT)
 @kernel
 def marks(call, begin, end, out_address):
     table = pointer_at(call, 2)
+    sources = pointer_at(call, 5)
     entries = pointer_at(table, ENTRIES)
     m = Marker(load(call, 6, int64))
     out = open_out(out_address)
+    base_count = count_of(out)
     i = begin
     while i < end and room(out) >= {max_outputs}:
         first = count_of(out)
+        {before}
 {body}
+        {after}
         if count_of(out) - first > {max_outputs}:
             refuse(out, count_of(out) - first - {max_outputs})
         i += 1

@@ -142,7 +142,10 @@ class VertexKernels:
                     body += "        on_marker(state, key, m, out)"
         else:
             return 0
-        source = sources.MARKS.format(body=body, max_outputs=self._max_outputs)
+        before, after = self._notes() if isinstance(operator, OpKeyedOrdered) else ("pass", "pass")
+        source = sources.MARKS.format(
+            body=body, max_outputs=self._max_outputs, before=before, after=after
+        )
         return self._compiled("marks", functions, source, _KERNEL)
 
     def start(self) -> int:
@@ -189,6 +192,12 @@ class VertexKernels:
             lines.append("identity(record_at(offset(entry, AGGREGATE_AT), AGGREGATE))")
         return "\n".join(f"            {line}" for line in lines) or "            pass"
 
+    def _notes(self) -> tuple[str, str]:
+        """Return what notes where pairs come from: before a function that gives one, or after."""
+        if self._max_outputs == 1:
+            return "store_int32(sources, first - base_count, i)", "pass"
+        return "pass", sources.NOTE_SOURCES
+
     def _loop(self, body: str) -> str:
         """Return the source of a kernel that does something for each item."""
         fields = self._reads.fields
@@ -202,13 +211,13 @@ class VertexKernels:
         values = [f"load(column_{name}, row, TYPE_{name})" for name in fields]
         if "{first}" in body:
             body = body.format(first=self._first_source(), state=self._state_source())
-        one = self._max_outputs == 1
+        before, after = self._notes()
         return sources.ITEMS.format(
             pointers="\n".join(pointers),
             key="load(column_of_keys, row, int64)" if keyed else "int64(0)",
             value=f"Value({', '.join(values)})",
-            before="store_int32(sources, first - base_count, i)" if one else "pass",
-            after="pass" if one else sources.NOTE_SOURCES,
+            before=before,
+            after=after,
             body=body,
             max_outputs=self._max_outputs,
         )

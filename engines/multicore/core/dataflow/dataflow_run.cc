@@ -49,6 +49,9 @@ void DataflowRun::add_vertex(FlowSpec spec) {
     if (input < 0 || static_cast<std::size_t>(input) >= specs_.size()) {
       throw std::invalid_argument(where + "it reads a vertex that is not there");
     }
+    if (specs_[static_cast<std::size_t>(input)].gives) {
+      throw std::invalid_argument(where + "it reads a vertex whose rows leave the graph");
+    }
   }
   if (spec.route == FlowSpec::Route::kForward && !spec.inputs.empty() &&
       (spec.inputs.size() != 1 || specs_[static_cast<std::size_t>(spec.inputs[0])].degree != spec.degree)) {
@@ -73,6 +76,8 @@ std::int32_t DataflowRun::add_stream(StreamView stream, std::int32_t vertex) {
 
 void DataflowRun::prepare() {
   if (specs_.empty() || !specs_.back().gives) throw std::logic_error("a graph's last vertex gives the answer");
+  const auto fits = [this](const FlowSpec& spec) { return !spec.gives || spec.itemsizes == specs_.back().itemsizes; };
+  if (!std::all_of(specs_.begin(), specs_.end(), fits)) throw std::logic_error("all that give the answer have its columns");
   const bool due = options_.load && options_.measure;
   std::int64_t largest = 1;  // records that one call gives
   for (const FlowSpec& spec : specs_) largest = std::max(largest, spec.gives ? spec.max_outputs : 1);
@@ -86,7 +91,7 @@ void DataflowRun::prepare() {
       worker.instances.push_back(nullptr);
       if (index >= spec.degree) continue;
       worker.instances.back() =
-          std::make_unique<FlowInstance>(spec, options_.markers, threads().meter(index), index, due);
+          std::make_unique<FlowInstance>(spec, options_.markers, threads().meter(index), threads().failure(), index, due);
     }
     for (const auto& instance : worker.instances) {
       if (instance != nullptr && instance->spec().gives) instance->to(pool_, number++);

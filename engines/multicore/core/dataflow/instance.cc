@@ -14,6 +14,9 @@ template <typename T>
 int compared(const void* column, std::int64_t a, std::int64_t b) noexcept {
   const T x = static_cast<const T*>(column)[a];
   const T y = static_cast<const T*>(column)[b];
+  if constexpr (std::is_floating_point_v<T>) {  // NaN behind all numbers: an order, which std::sort wants
+    if (x != x || y != y) return (x != x) - (y != y);
+  }
   return x < y ? -1 : x > y ? 1 : 0;
 }
 
@@ -42,11 +45,12 @@ std::int32_t owner_of(std::int64_t key, std::uint64_t degree) noexcept {
 
 }  // namespace
 
-FlowInstance::FlowInstance(const FlowSpec& spec, const Markers& markers, WorkMeter& meter, std::int32_t worker,
-                           bool due)
+FlowInstance::FlowInstance(const FlowSpec& spec, const Markers& markers, WorkMeter& meter,
+                           const std::atomic<bool>& stop, std::int32_t worker, bool due)
     : spec_(spec),
       markers_(markers),
       meter_(meter),
+      stop_(stop),
       worker_(worker),
       due_(due),
       table_(spec.entry_bytes),
@@ -128,11 +132,12 @@ void FlowInstance::check(std::int64_t next, std::int64_t at, const Emit& emit) c
                  table_.wanted() >> 20);
 }
 
-void FlowInstance::check_keys(const FlowPiece& from, const Emit& emit, std::int64_t first) const {
+void FlowInstance::check_keys(const FlowPiece* from, const Emit& emit, std::int64_t first) const {
   const auto* given = static_cast<const std::int64_t*>(emit.columns[0]);
-  const auto* had = static_cast<const std::int64_t*>(from.columns[1]) + from.base;
+  const auto* had = from == nullptr ? nullptr : static_cast<const std::int64_t*>(from->columns[1]) + from->base;
   for (std::int64_t i = first; i < emit.count; ++i) {
-    const std::int64_t key = had[sources_[static_cast<std::size_t>(i - first)]];
+    const std::int32_t source = sources_[static_cast<std::size_t>(i - first)];
+    const std::int64_t key = had == nullptr ? table_.key(source) : had[source];
     if (given[i] == key) continue;
     throw std::runtime_error(spec_.called() + "it is at key " + std::to_string(key) + " and gives a pair of key " +
                              std::to_string(given[i]) + "; an OpKeyedOrdered keeps keys, only an OpStateless changes them");
@@ -154,6 +159,7 @@ void FlowInstance::process(FlowKernel kernel, FlowCall& call, std::int64_t count
   call.make = &FlowTable::make;
   call.sources = sources_.data();
   for (std::int64_t at = 0; at < count;) {
+    go_on_unless(stop_);
     // What leaves the graph goes where it stays.
     Emit* const sink = outputs_ != nullptr ? outputs_->open(spec_.max_outputs) : nullptr;
     void* const* columns = sink != nullptr ? sink->columns : made_.columns();
@@ -169,7 +175,7 @@ void FlowInstance::process(FlowKernel kernel, FlowCall& call, std::int64_t count
     const std::int64_t next = kernel(&call, at, count, &emit) - 1;
     check(next, at, emit);
     if (next == at) throw std::runtime_error(spec_.called() + "its functions make no progress");
-    if (spec_.keeps_key && from != nullptr) check_keys(*from, emit, first);
+    if (spec_.keeps_key) check_keys(from, emit, first);
     at = next;
     const std::int64_t rows = emit.count - first;
     if (rows == 0) continue;

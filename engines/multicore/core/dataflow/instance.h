@@ -1,5 +1,6 @@
 // A vertex on one worker: takes rows and markers, and hands on what it gives.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -21,8 +22,10 @@ class FlowInstance {
   static constexpr std::int64_t kRows = 512;  // that are made at once, to stay in the first cache
   static constexpr std::int64_t kDealtRows = 64;  // to an instance before the next gets some
 
-  // `worker`: its number, which of several instances is the first too. `due`: whether rows say when they were due.
-  FlowInstance(const FlowSpec& spec, const Markers& markers, WorkMeter& meter, std::int32_t worker, bool due);
+  // `stop`: see run/stopped.h. `worker`: its number, which of several instances is the first too. `due`: whether rows
+  // say when they were due.
+  FlowInstance(const FlowSpec& spec, const Markers& markers, WorkMeter& meter, const std::atomic<bool>& stop,
+               std::int32_t worker, bool due);
   FlowInstance(const FlowInstance&) = delete;
   FlowInstance& operator=(const FlowInstance&) = delete;
 
@@ -61,7 +64,7 @@ class FlowInstance {
   // Has a kernel process [0, count), and hands on what it makes. `from`: the rows that items are; null at a marker.
   void process(FlowKernel kernel, FlowCall& call, std::int64_t count, const FlowPiece* from);
   void check(std::int64_t next, std::int64_t at, const Emit& emit) const;
-  void check_keys(const FlowPiece& from, const Emit& emit, std::int64_t before) const;
+  void check_keys(const FlowPiece* from, const Emit& emit, std::int64_t first) const;
   const std::int64_t* due_of(std::int64_t rows, const FlowPiece* from);
   void hand_on(const FlowPiece& piece);
   void send(Exchange& exchange, const FlowPiece& piece);
@@ -75,6 +78,7 @@ class FlowInstance {
   const FlowSpec& spec_;
   const Markers& markers_;
   WorkMeter& meter_;
+  const std::atomic<bool>& stop_;
   const std::int32_t worker_;
   const bool due_;
   std::vector<FlowInstance*> readers_;

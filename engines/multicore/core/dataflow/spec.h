@@ -45,7 +45,7 @@ struct FlowSpec {
   std::int64_t start_bytes = 0;         // of the state of a key that is seen first
   std::int64_t entry_bytes = 0;         // of what is kept for a key
   std::int64_t max_outputs = 1;         // of one call of a function
-  bool keeps_key = false;               // what it gives for an item has the item's key; else that is an error
+  bool keeps_key = false;               // what it gives has the key of the item or entry; else that is an error
   bool gives = false;                   // whether what it gives is of the answer; vertices that do have the same columns
   bool keyed = false;                   // whether what it gives has keys, which are its second column
   std::vector<std::int32_t> itemsizes;  // of what it gives; the first column is the int64 timestamp
@@ -67,6 +67,10 @@ class FlowTable {
 
   static std::byte* make(void* table, std::int64_t key);  // a MakeEntry; notes where there is no memory
 
+  // Of entry `entry`, in the order in which they were made.
+  std::int64_t key(std::int64_t entry) const noexcept {
+    return WindowTable::key_of(table_.bytes(stride_).data() + static_cast<std::size_t>(entry) * stride_);
+  }
   std::int64_t keys() const noexcept { return static_cast<std::int64_t>(table_.count()); }
   void clear() noexcept { table_.clear(); }
   bool starved() const noexcept { return starved_; }
