@@ -1,0 +1,347 @@
+"""Typed dataflow graphs for the tests of family `dataflow`: named ones, random ones, and runs.
+
+Functions are at module level, so that kernels are cached. Numbers stay small: compiled ones wrap
+around, Python's do not.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from engines.multicore.dataflow.options import DataflowOptions
+from engines.multicore.dataflow.run import DataflowRun
+from engines.multicore.run.settings import RunSettings
+from engines.small_load import small_load
+from workloads.model import Alphabet, Input, Stream
+from workloads.model.dataflow import (
+    Dataflow,
+    Flow,
+    FlowOperator,
+    O,
+    OpKeyedOrdered,
+    OpKeyedUnordered,
+    OpStateless,
+    TraceType,
+    U,
+    of_events,
+)
+from workloads.model.inferred import inferred_output
+from workloads.model.sequential import answer_of
+from workloads.model.trace import compare
+
+KINDS = ("left", "right")
+EVENT = np.dtype([("x", np.int32), ("y", np.float64)])
+VALUE = np.dtype([("ts", np.int64), ("n", np.int16), ("w", np.float32)])
+EVENTS = of_events(EVENT)
+PAIRS, SORTED = U("id", VALUE), O("id", VALUE)
+PLAIN, IN_A_ROW = U(None, VALUE), O(None, VALUE)
+STATE = np.dtype([("blocks", np.int32), ("sum", np.int64), ("last", np.int64, (2,))])
+AGGREGATE = np.dtype([("count", np.int64), ("least", np.int16), ("odd", np.bool_)])
+
+
+def by_x(key, value, out):
+    out.emit(value.x % 5, value.ts, value.x % 100, value.y)
+
+
+def some_by_x(key, value, out):
+    for i in range(value.x % 4):
+        out.emit(i, value.ts + i, value.x % 100 - i, value.y / 2)
+
+
+def also_at_markers(m, out):
+    out.emit(3, m.ts, 1, 0.5)
+
+
+def other_keys(key, value, out):
+    if value.n > 0:
+        out.emit((key + value.n) % 3, value.ts, value.n, value.w)
+
+
+def without_key(key, value, out):
+    out.emit(value.ts, value.n, value.w)
+
+
+def with_key(key, value, out):
+    out.emit(value.n % 4, value.ts, value.n, value.w)
+
+
+def fresh(s):
+    s.sum = 5
+    s.last[1] = 7
+
+
+def remember(s, key, value, out):
+    s.sum = (3 * s.sum + value.n + key) % 997
+    s.last[s.sum % 2] = value.n
+    out.emit(key, value.ts, s.sum, s.last[0])
+
+
+def at_marker(s, key, m, out):
+    s.sum = (s.sum + 1) % 997
+    for _ in range(2):
+        out.emit(key, m.ts, s.sum, s.last[1])
+
+
+def in_a_row(s, key, value, out):
+    s.sum = (3 * s.sum + value.n) % 997
+    if s.sum % 3 != 0:
+        out.emit(value.ts, s.sum, value.w)
+
+
+def largest(a):
+    a.least = 999
+
+
+def count(a, key, value):
+    a.count = 1
+    a.least = value.n
+    a.odd = value.n % 2 == 1
+
+
+def merge(x, y, into):
+    into.count = x.count + y.count
+    into.least = min(x.least, y.least)
+    into.odd = x.odd != y.odd
+
+
+def pass_block(s, a):
+    # What a key that comes late begins with depends on how many blocks there were before.
+    s.blocks += 1
+    s.sum = (2 * s.sum + a.count + a.least) % 997
+    if a.odd:
+        s.last[s.blocks % 2] += 1
+
+
+def with_state(s, key, value, out):
+    out.emit(key, value.ts, s.sum + value.n, s.blocks)
+
+
+def per_block(s, key, m, out):
+    out.emit((key + s.sum) % 6, m.ts, s.sum, s.last[0])
+
+
+def whole_block(s, key, m, out):
+    if s.sum % 2 == 1:
+        out.emit(m.ts, s.sum, s.blocks)
+
+
+STATELESS = (
+    OpStateless(name="by_x", reads=EVENTS, gives=PAIRS, on_item=by_x),
+    OpStateless(
+        name="some",
+        reads=EVENTS,
+        gives=PAIRS,
+        on_item=some_by_x,
+        on_marker=also_at_markers,
+        max_outputs=3,
+    ),
+    OpStateless(name="other", reads=PAIRS, gives=PAIRS, on_item=other_keys),
+    OpStateless(name="without", reads=PAIRS, gives=PLAIN, on_item=without_key),
+    OpStateless(name="with", reads=PLAIN, gives=PAIRS, on_item=with_key),
+)
+ORDERED = (
+    OpKeyedOrdered(
+        name="remember",
+        reads=SORTED,
+        gives=SORTED,
+        state=STATE,
+        initial_state=fresh,
+        on_item=remember,
+        on_marker=at_marker,
+        max_outputs=2,
+    ),
+    OpKeyedOrdered(name="plainly", reads=SORTED, gives=SORTED, state=STATE, on_item=remember),
+    OpKeyedOrdered(name="row", reads=IN_A_ROW, gives=IN_A_ROW, state=STATE, on_item=in_a_row),
+)
+FOLD = {
+    "aggregate": AGGREGATE,
+    "state": STATE,
+    "take": count,
+    "identity": largest,
+    "combine": merge,
+    "update_state": pass_block,
+}
+UNORDERED = (
+    OpKeyedUnordered(
+        name="blocks", reads=PAIRS, gives=PAIRS, initial_state=fresh, on_marker=per_block, **FOLD
+    ),
+    OpKeyedUnordered(
+        name="both", reads=PAIRS, gives=PAIRS, on_item=with_state, on_marker=per_block, **FOLD
+    ),
+    OpKeyedUnordered(
+        name="one",
+        reads=PLAIN,
+        gives=PLAIN,
+        initial_state=fresh,
+        on_marker=whole_block,
+        **FOLD,
+    ),
+)
+OPERATORS: tuple[FlowOperator, ...] = (*STATELESS, *ORDERED, *UNORDERED)
+
+
+def chain(*operators: FlowOperator, markers: int = 4, kinds: int = 1) -> Dataflow:
+    """Return operators in a row behind sources, sorted where they read O."""
+    flow = Flow("chain", markers=markers)
+    last = tuple(flow.source(kind, EVENT) for kind in KINDS[:kinds])
+    given: TraceType = EVENTS
+    for operator in operators:
+        if operator.reads.ordered and not given.ordered:
+            last = (flow.sort(*last),)
+        last, given = (flow.add(operator, *last),), operator.gives
+    return flow.gives(*last)
+
+
+NAMED = {
+    "stateless": chain(STATELESS[1], STATELESS[2], kinds=2),
+    "ordered": chain(STATELESS[0], ORDERED[0], ORDERED[1], kinds=2),
+    "one sequence": chain(STATELESS[0], STATELESS[3], ORDERED[2]),
+    "blocks": chain(STATELESS[0], UNORDERED[0]),
+    "blocks of blocks": chain(STATELESS[1], UNORDERED[1], UNORDERED[0], kinds=2),
+    "one block": chain(STATELESS[0], STATELESS[3], UNORDERED[2]),
+}
+
+
+@st.composite
+def graphs(draw: st.DrawFn, most: int = 6) -> Dataflow:
+    """Draw a graph: chains, fan-out, merges, SORT, both keyed templates, one or two sources."""
+    flow = Flow("drawn", markers=draw(st.sampled_from([4, 1, 3, 1000])))
+    found: list[tuple[int, TraceType]] = []
+    unread: set[int] = set()
+
+    def added(index: int, of: TraceType, *reads: int) -> int:
+        found.append((index, of))
+        unread.difference_update(reads)
+        unread.add(index)
+        return index
+
+    for kind in KINDS[: draw(st.integers(1, 2))]:
+        added(flow.source(kind, EVENT), EVENTS)
+    for number in range(draw(st.integers(1, most))):
+        readable = [op for op in OPERATORS if _inputs(op, found)]
+        _operate(
+            draw, flow, replace(draw(st.sampled_from(readable)), name=f"op{number}"), found, added
+        )
+    _join(flow, dict(found), unread, added)
+    return flow.gives(found[-1][0])
+
+
+def _inputs(operator: FlowOperator, found: list[tuple[int, TraceType]]) -> list[int]:
+    """Return what an operator can read; SORT is put before it where it reads O."""
+    return [index for index, of in found if of.same_pairs(operator.reads)]
+
+
+def _operate(draw: st.DrawFn, flow: Flow, operator: FlowOperator, found: Any, added: Any) -> None:
+    choice = st.sampled_from(_inputs(operator, found))
+    reads = draw(st.lists(choice, min_size=1, max_size=3, unique=True))
+    degree = draw(st.sampled_from([None, None, 1, 2, 3]))
+    types = dict(found)
+    if operator.reads.ordered and (len(reads) > 1 or not types[reads[0]].ordered):
+        given = O(operator.reads.key, operator.reads.value)
+        reads = [added(flow.sort(*reads), given, *reads)]
+    added(flow.add(operator, *reads, degree=degree), operator.gives, *reads)
+
+
+def _join(flow: Flow, types: dict[int, TraceType], unread: set[int], added: Any) -> None:
+    """Have one vertex read all that nobody reads, by way of `PAIRS`."""
+    if len(unread) == 1 and types[next(iter(unread))] != EVENTS:
+        return
+    ways = {EVENTS: STATELESS[0], PLAIN: STATELESS[4], IN_A_ROW: STATELESS[4]}
+    for of, way in ways.items():
+        reads = [index for index in sorted(unread) if types[index] == of]
+        if reads:
+            name = f"join{'' if of == EVENTS else of.ordered}"
+            types[added(flow.add(replace(way, name=name), *reads), PAIRS, *reads)] = PAIRS
+    if len(unread) > 1:
+        reads = sorted(unread)
+        added(flow.add(replace(STATELESS[2], name="all"), *reads), PAIRS, *reads)
+
+
+@st.composite
+def small_inputs(draw: st.DrawFn, flow: Dataflow, max_events: int = 12) -> Input:
+    """Draw an input: ties, bursts, gaps of many markers, streams and kinds without an event."""
+    kinds = tuple(range(len(flow.kinds)))
+    streams = []
+    for index, kind in enumerate(draw(st.lists(st.sampled_from(kinds), max_size=4))):
+        steps = draw(st.lists(st.sampled_from([0, 0, 1, 2, 5, 40]), max_size=max_events))
+        ts = np.cumsum([draw(st.integers(-9, 9)), *steps])[1:].astype(np.int64)
+        numbers = st.lists(st.integers(-3, 12), min_size=len(ts), max_size=len(ts))
+        later = ts[1:] > ts[:-1]
+        beats = np.where(draw(st.booleans()), ts[:-1], ts[1:] - 1)[later]
+        streams.append(
+            Stream(
+                name=f"stream-{index}",
+                kinds=(kind,),
+                ts=ts,
+                payload={
+                    "x": np.array(draw(numbers), dtype=np.int32),
+                    "y": np.array(draw(numbers), dtype=np.float64),
+                },
+                heartbeats=np.unique(beats) if draw(st.booleans()) else ts[:0],
+            )
+        )
+    until = None
+    ends = [int(stream.ts[-1]) for stream in streams if len(stream)]
+    if ends and draw(st.booleans()):
+        until = max(ends) + 1 + draw(st.sampled_from([0, 1, 4, 100]))
+    return Input(alphabet=Alphabet(kinds=flow.kinds), streams=tuple(streams), until_ts=until)
+
+
+def many_events(
+    flow: Dataflow, events: int, streams: int = 2, span: int = 500, seed: int = 1
+) -> Input:
+    """Return an input of so many events, of each kind in so many streams."""
+    rng = np.random.default_rng(seed)
+    made = []
+    for kind, name in enumerate(flow.kinds):
+        for index in range(streams):
+            own = events // (streams * len(flow.kinds))
+            made.append(
+                Stream(
+                    name=f"{name}-{index}",
+                    kinds=(kind,),
+                    ts=np.sort(rng.integers(-span, span, own)),
+                    payload={
+                        "x": rng.integers(-9, 99, own).astype(np.int32),
+                        "y": rng.integers(-30, 40, own).astype(np.float64),
+                    },
+                )
+            )
+    return Input(alphabet=Alphabet(kinds=flow.kinds), streams=tuple(made))
+
+
+def run_flow(flow, data, *, workers=1, batch=64, load=None, measure=True, **options):
+    """Run a graph; check what holds of every run, and return the answer and what was measured."""
+    settings = RunSettings(
+        workers=workers, batch=batch, ring_blocks=1 << 12, load=load, measure=measure
+    )
+    run = DataflowRun(flow, data, settings, DataflowOptions(**options))
+    try:
+        measured = run.run()
+        got = run.answer()
+    finally:
+        run.close()
+    assert measured.events == data.events
+    if measure:
+        assert measured.progress.outputs.sum() == len(got["ts"])
+        assert measured.progress.consumed.sum() == data.events
+    if load is not None:
+        timed = measured.latency.counts.sum() + measured.warm_up_latency.counts.sum()
+        assert timed == len(got["ts"])
+    return got, measured
+
+
+def load_of(data: Input, gap_ns: int, **given: Any) -> Any:
+    """Return a load: an event each so many ns, in total order; None where there is no stream."""
+    if not data.streams:
+        return None
+    times = tuple(stream.ts for stream in data.streams)
+    return small_load(times, gap_ns * np.arange(data.events, dtype=np.int64), **given)
+
+
+def check_answer(flow: Dataflow, data: Input, got: Any) -> None:
+    """Compare an answer with the interpreter's, as a data trace."""
+    difference = compare(answer_of(flow, data), got, inferred_output(flow))
+    assert difference.equal, difference.render()
