@@ -10,7 +10,8 @@ pass is evidence, not proof; a failure is a counterexample, shrunk. How C1 is re
 literally, is in `docs/decisions/0002-consistency-checker.md`.
 
 For queries of operators O+: what virtual shared-nothing parallelism rests on, see `query_laws`. For
-ordered pipelines: what lets several workers be at one operator, see `pipeline_laws`.
+ordered pipelines: what lets several workers be at one operator, see `pipeline_laws`. For typed
+dataflow graphs: what makes every deployment equal to the graph, see `dataflow.laws`.
 """
 
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from hypothesis.errors import Unsatisfiable
 
 from workloads.model import pipeline_laws
 from workloads.model.dataflow import Dataflow
+from workloads.model.dataflow import laws as dataflow_laws
 from workloads.model.dgs_laws import (
     BrokenLawError,
     cut_commutes,
@@ -33,7 +35,7 @@ from workloads.model.dgs_laws import (
     outputs_carry_time,
 )
 from workloads.model.diagrams import diagrams_agree
-from workloads.model.errors import ModelError, place_of
+from workloads.model.errors import place_of
 from workloads.model.operator import Query
 from workloads.model.pipeline import PARTITIONED, STATELESS, Pipeline
 from workloads.model.program import DGSProgram
@@ -121,7 +123,7 @@ def check(program: Program, *, examples: int = 200, seed: int = 0) -> Consistenc
     if isinstance(program, Pipeline):
         return check_pipeline(program, examples=examples, seed=seed)
     if isinstance(program, Dataflow):
-        raise ModelError(f"dataflow {program.name}: the laws of such programs are not tested yet")
+        return check_dataflow(program, examples=examples, seed=seed)
     return check_program(program, examples=examples, seed=seed)
 
 
@@ -168,6 +170,50 @@ def check_pipeline(pipeline: Pipeline, *, examples: int = 200, seed: int = 0) ->
         ("repeat", pipeline.name, partial(pipeline_laws.runs_repeat, pipeline)),
     ]
     return _report(pipeline.name, laws, (), examples, seed)
+
+
+def check_dataflow(flow: Dataflow, *, examples: int = 200, seed: int = 0) -> ConsistencyReport:
+    """Test that vertices are what their templates say, so that the graph may be deployed anyhow.
+
+    Args:
+        flow: the graph.
+        examples: inputs to try for each law.
+        seed: same seed, same inputs.
+    """
+    checked: list[str] = []
+    skipped: list[str] = []
+    violations: list[Violation] = []
+
+    def holds(condition: str, where: str, law: Callable[[Draw], None]) -> bool:
+        found = _search(condition, where, law, examples, seed)
+        checked.append(f"{condition} for {where}")
+        violations.extend([] if found is None else [found])
+        return found is None
+
+    failed: set[int] = set()
+    for index, vertex in enumerate(flow.vertices):
+        if not failed.isdisjoint(vertex.inputs):
+            # What reaches it is not what it would be.
+            failed.add(index)
+            skipped.append(f"laws of {vertex.name}: it reads what does not keep its own")
+        elif vertex.operator is not None:
+            # The first one that fails says what is wrong; the others fail because of it.
+            for condition, law in dataflow_laws.of_vertex_alone(vertex.operator):
+                if not holds(condition, vertex.name, partial(law, flow, index)):
+                    failed.add(index)
+                    break
+    if failed:
+        skipped.append(f"laws of the whole {flow.name}: a vertex does not keep its own")
+    else:
+        for condition, of_flow in dataflow_laws.OF_GRAPHS:
+            holds(condition, flow.name, partial(of_flow, flow))
+    return ConsistencyReport(
+        program=flow.name,
+        checked=tuple(checked),
+        skipped=tuple(skipped),
+        violations=tuple(violations),
+        examples=examples,
+    )
 
 
 def check_program(program: DGSProgram, *, examples: int = 200, seed: int = 0) -> ConsistencyReport:

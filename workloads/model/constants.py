@@ -1,4 +1,4 @@
-"""The whole numbers that a pipeline's functions mention: what inputs that try them should hold.
+"""The whole numbers that a program's functions mention: what inputs that try them should hold.
 
 A function that looks for item 10001, or for gaps above 3,600 s, does next to nothing on small
 random numbers. With what it compares to, and the numbers beside it, both of its branches are taken.
@@ -11,24 +11,34 @@ from typing import Any
 
 import numpy as np
 
+from workloads.model.dataflow import Dataflow
 from workloads.model.pipeline import Pipeline
 
 MOST = 64
-"""Of the constants of one pipeline, the smallest are taken: others are mostly masks."""
+"""Of the constants of one program, the smallest are taken: others are mostly masks."""
 
 
 @lru_cache(maxsize=16)
-def constants(pipeline: Pipeline) -> tuple[int, ...]:
+def constants(program: Pipeline | Dataflow) -> tuple[int, ...]:
     """Return the constants of all functions and of what these call or read, ascending.
 
     Whole numbers above 3, which small random numbers do not reach, and below 2^31.
     """
     found: set[int] = set()
     seen: set[int] = set()
-    for stage in pipeline.stages:
-        for function in (stage.apply, stage.key):
-            found |= {value for value in _of_value(function, seen) if 3 < abs(value) < 2**31}
+    for function in _functions(program):
+        found |= {value for value in _of_value(function, seen) if 3 < abs(value) < 2**31}
     return tuple(sorted(sorted(found, key=abs)[:MOST]))
+
+
+def _functions(program: Pipeline | Dataflow) -> Iterator[Any]:
+    if isinstance(program, Pipeline):
+        for stage in program.stages:
+            yield from (stage.apply, stage.key)
+        return
+    for vertex in program.vertices:
+        if vertex.operator is not None:
+            yield from vertex.operator.functions.values()
 
 
 def _of_value(value: Any, seen: set[int]) -> Iterator[int]:

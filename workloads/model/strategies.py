@@ -3,10 +3,12 @@
 For tests of programs, of engines and of oracles. Values are small by default, so that sums stay
 exact and collisions (equal payloads, equal residues) are frequent. Event times of a query's input
 lie on and beside the boundaries of its windows. Values and gaps in the input of a pipeline are also
-the constants of its functions, and the numbers beside them.
+the constants of its functions, and the numbers beside them; that of a dataflow graph also has
+markers between them, bursts and silence.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -15,6 +17,10 @@ import numpy.typing as npt
 from hypothesis import strategies as st
 
 from workloads.model.constants import constants
+from workloads.model.dataflow import Dataflow, TraceType
+from workloads.model.dataflow.run import first_marker
+from workloads.model.dataflow.traces import Element
+from workloads.model.dataflow.vertex_run import Marker
 from workloads.model.lists import ListColumn
 from workloads.model.operator import Query
 from workloads.model.pipeline import Pipeline
@@ -40,7 +46,7 @@ def inputs(
     max_events: int = 12,
     values: st.SearchStrategy[int] | None = None,
 ) -> Input:
-    """Draw an input; a query's may be cut off some time after its last event.
+    """Draw an input; a query's or a graph's may be cut off some time after its last event.
 
     Args:
         draw: given by Hypothesis.
@@ -49,7 +55,7 @@ def inputs(
             with any non-empty set of kinds.
         max_keys: most keys; unkeyed programs have one.
         max_events: most events of one stream.
-        values: payload values; None: small ones, and those that a pipeline mentions.
+        values: payload values; None: small ones, and those that a pipeline or a graph mentions.
     """
     keyed = isinstance(program, DGSProgram) and program.keyed
     keys = draw(st.integers(1, max_keys)) if keyed else 1
@@ -66,9 +72,10 @@ def inputs(
         for index, names in enumerate(layout)
     )
     until_ts = None
-    if isinstance(program, Query) and draw(st.booleans()):
+    if isinstance(program, Query | Dataflow) and draw(st.booleans()):
+        lengths = _lengths(program) if isinstance(program, Query) else [program.markers]
         end = max((int(stream.ts[-1]) + 1 for stream in streams if len(stream)), default=0)
-        until_ts = end + draw(st.sampled_from([0, 1, *_lengths(program)]))
+        until_ts = end + draw(st.sampled_from([0, 1, *lengths]))
     return Input(alphabet=alphabet, streams=streams, until_ts=until_ts)
 
 
@@ -137,6 +144,57 @@ def records(pipeline: Pipeline, *, max_size: int) -> st.SearchStrategy[list[Any]
     return st.lists(rows, max_size=max_size).map(built)
 
 
+@lru_cache(maxsize=16)
+def elements(flow: Dataflow, *, max_size: int) -> st.SearchStrategy[list[Element]]:
+    """Return a strategy for what a dataflow graph is given: items of its sources, and markers.
+
+    An item's key is the index of its source. There may be a marker behind the last item.
+    """
+    kinds = []
+    for kind, index in enumerate(flow.sources):
+        of = flow.vertices[index].type
+        fields = [_values(flow, of.value[name]).map(of.value[name].type) for name in of.fields[1:]]
+        plain = st.tuples(*(field.map(_plain) for field in fields))
+        kinds.append(st.tuples(_steps(flow), st.just(kind), plain))
+    makers = [record_type(flow.vertices[index].type.fields[1:])._make for index in flow.sources]
+
+    def built(drawn: list[tuple[int, int, tuple[Any, ...]]], closed: bool) -> list[Element]:
+        found: list[Element] = []
+        times = [*accumulate(step for step, _, _ in drawn)]
+        due = first_marker(times[0], flow.markers) if times else 0
+        for ts, (_, kind, fields) in zip(times, drawn, strict=True):
+            while due <= ts:
+                found.append(Marker(due))
+                due += flow.markers
+            found.append((kind, makers[kind]((ts, *fields))))
+        return [*found, Marker(due)] if closed and times else found
+
+    return st.builds(built, st.lists(st.one_of(kinds), max_size=max_size), st.booleans())
+
+
+@st.composite
+def equivalents(draw: st.DrawFn, of: TraceType, elements: Sequence[Element]) -> list[Element]:
+    """Draw a sequence of the same data trace; any of them may be drawn."""
+    found: list[Element] = []
+    block: list[tuple[int, Any]] = []
+    for element in [*elements, None]:
+        if element is not None and not isinstance(element, Marker):
+            block.append(element)
+            continue
+        keys = draw(st.permutations([key for key, _ in block]))
+        values: dict[int, list[Any]] = {}
+        for key, value in block:
+            values.setdefault(key, []).append(value)
+        if not of.ordered:
+            values = {key: draw(st.permutations(values[key])) for key in sorted(values)}
+        left = {key: iter(values[key]) for key in values}
+        found += [(key, next(left[key])) for key in keys]
+        block = []
+        if element is not None:
+            found.append(element)
+    return found
+
+
 def _by_time(drawn: list[Any]) -> list[Any]:
     return sorted(drawn, key=lambda t: int(t.ts))
 
@@ -152,8 +210,8 @@ def _plain(value: np.generic) -> Any:
 
 
 def _values(program: Program, dtype: np.dtype[Any]) -> st.SearchStrategy[int]:
-    """Return small values, and for a pipeline those at and beside its constants, that fit."""
-    if not isinstance(program, Pipeline) or dtype.kind not in "iuf":
+    """Return small values, and those at and beside the constants of functions, that fit."""
+    if not isinstance(program, Pipeline | Dataflow) or dtype.kind not in "iuf":
         return SMALL
     limits = np.iinfo(dtype if dtype.kind in "iu" else np.int32)
     near = {value + beside for value in constants(program) for beside in (-1, 0, 1)}
@@ -164,15 +222,22 @@ def _values(program: Program, dtype: np.dtype[Any]) -> st.SearchStrategy[int]:
 
 def _sorted_times(program: Program, max_events: int) -> st.SearchStrategy[list[int]]:
     """Return the times of a stream."""
-    if not isinstance(program, Pipeline):
+    if not isinstance(program, Pipeline | Dataflow):
         return st.lists(_times(program, max_events), max_size=max_events).map(sorted)
     return st.lists(_steps(program), max_size=max_events).map(lambda steps: [*accumulate(steps)])
 
 
-def _steps(pipeline: Pipeline) -> st.SearchStrategy[int]:
-    """Return by how much a time is above the one before: not, hardly, or by about a constant."""
-    near = {value + beside for value in constants(pipeline) for beside in (-1, 0, 1) if value > 0}
+def _steps(program: Pipeline | Dataflow) -> st.SearchStrategy[int]:
+    """Return by how much a time is above the one before: not, hardly, or by about a constant.
+
+    Of a graph: or by about the time between markers, and not by so much that there are only those.
+    """
+    near = {value + beside for value in constants(program) for beside in (-1, 0, 1) if value > 0}
     step = st.integers(0, 2)
+    if isinstance(program, Dataflow):
+        period = program.markers
+        near = {step for step in near if step <= 3 * period}
+        near |= {period - 1, period, period + 1, 2 * period}
     return step | st.sampled_from(sorted(near)) if near else step
 
 

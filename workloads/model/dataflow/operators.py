@@ -12,7 +12,7 @@ has the fields of the input type. A marker `m` has `m.ts`.
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -29,6 +29,12 @@ class _Template:
     reads: TraceType
     gives: TraceType
     max_outputs: int = 1
+
+    @property
+    def functions(self) -> dict[str, Function]:
+        """The functions that it has, by their roles."""
+        parts = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {role: part for role, part in parts.items() if callable(part)}
 
     def _check(self, **functions: tuple[Function | None, str]) -> None:
         """Check the name, the number of outputs, and functions: each with what it is to take."""

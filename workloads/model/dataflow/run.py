@@ -8,9 +8,9 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
-from workloads.model.dataflow.graph import Dataflow
+from workloads.model.dataflow.graph import Dataflow, Vertex
 from workloads.model.dataflow.types import TraceType
-from workloads.model.dataflow.vertex_run import Marker, Take, start
+from workloads.model.dataflow.vertex_run import Marker, Take, VertexRun, start
 from workloads.model.errors import ProgramError
 from workloads.model.records import record_type
 
@@ -21,14 +21,17 @@ MOST_MARKERS = 1 << 30
 class GraphRun:
     """A graph that is running: give it items of its sources, and markers."""
 
-    def __init__(self, flow: Dataflow, give: Take) -> None:
+    def __init__(
+        self, flow: Dataflow, give: Take, begin: Callable[[Vertex, Take], VertexRun] = start
+    ) -> None:
         """Start all vertices without state.
 
         Args:
             flow: what to run.
             give: takes each item that leaves the graph.
+            begin: starts a vertex.
         """
-        self._runs = [start(vertex, give) for vertex in flow.vertices]
+        self._runs = [begin(vertex, give) for vertex in flow.vertices]
         for index, run in enumerate(self._runs[:-1]):
             run.give = _to_all([self._runs[i].item for i in flow.readers(index)])
         self._takes = [self._runs[index].item for index in flow.sources]

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for sequences of U(K, V) and O(K, V), and for sequences that equal them."""
+"""A Hypothesis strategy for sequences of U(K, V) and O(K, V)."""
 
 from typing import Any
 
@@ -41,26 +41,3 @@ def sequences(
 def field(of: TraceType, name: str) -> st.SearchStrategy[Any]:
     small = st.integers(-2, 5)
     return small.map(float) if of.value[name].kind == "f" else small
-
-
-@st.composite
-def equivalents(draw: st.DrawFn, of: TraceType, elements: list[Element]) -> list[Element]:
-    """Draw a sequence of the same trace: any of them may be drawn."""
-    found: list[Element] = []
-    block: list[Any] = []
-    for element in [*elements, None]:
-        if element is not None and not isinstance(element, Marker):
-            block.append(element)
-            continue
-        keys = draw(st.permutations([key for key, _ in block]))
-        values: dict[int, list[Any]] = {}
-        for key, value in block:
-            values.setdefault(key, []).append(value)
-        if not of.ordered:
-            values = {key: draw(st.permutations(values[key])) for key in sorted(values)}
-        left = {key: iter(values[key]) for key in values}
-        found += [(key, next(left[key])) for key in keys]
-        block = []
-        if element is not None:
-            found.append(element)
-    return found

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tests.workloads.model.dataflow.drawn import equivalents, sequences
+from tests.workloads.model.dataflow.drawn import sequences
 from tests.workloads.model.dataflow.parts import AVG, JFM, LI, averages
 from workloads.model import OutputType
 from workloads.model.dataflow import O, U, Vertex
@@ -28,6 +28,7 @@ from workloads.model.dataflow.traces import (
 from workloads.model.dataflow.vertex_run import Marker
 from workloads.model.foata import Relation, fingerprint
 from workloads.model.records import record_type
+from workloads.model.strategies import equivalents
 
 NUMBER = np.dtype([("ts", np.int64), ("v", np.int64)])
 BAGS, SEQUENCES = U("k", NUMBER), O("k", NUMBER)
