@@ -6,11 +6,11 @@ from functools import partial
 from workloads.inputs.ads.fit import unfit
 from workloads.inputs.ads.generate import PARAMETERS, generate, keys, streams
 from workloads.inputs.ads.schema import INPUT, SECOND_MS
+from workloads.inputs.forms import form_of
 from workloads.model import (
     Bound,
     Columns,
     Dataflow,
-    ModelError,
     Parameter,
     Params,
     Pipeline,
@@ -18,16 +18,6 @@ from workloads.model import (
     Workload,
 )
 from workloads.model.inferred import inferred_output
-
-TYPED, HANDCRAFTED = "typed", "handcrafted"
-
-FORM = {
-    "form": Parameter(
-        default=TYPED,
-        help=f"{TYPED}: a graph of templates; {HANDCRAFTED}: directly in another model",
-    )
-}
-"""Query parameter of all of them; the answer is the same."""
 
 MARKERS = {
     "markers_ms": Parameter(
@@ -49,10 +39,7 @@ def in_form(
     Raises:
         ModelError: there is no such form.
     """
-    form = query["form"]
-    if form not in (TYPED, HANDCRAFTED):
-        raise ModelError(f"query parameter form is {form!r}; give {TYPED} or {HANDCRAFTED}")
-    program = typed(query) if form == TYPED else handcrafted(query)
+    program = form_of(query, typed=typed, handcrafted=handcrafted)(query)
     return Bound(
         program=program,
         output=inferred_output(program),

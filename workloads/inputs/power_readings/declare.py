@@ -2,25 +2,18 @@
 
 from collections.abc import Callable, Mapping
 
+from workloads.inputs.forms import FORM
 from workloads.inputs.power_readings.generate import PARAMETERS, generate, keys, streams
 from workloads.inputs.power_readings.schema import INPUT
 from workloads.model import (
     Bound,
-    ModelError,
     OutputType,
     Parameter,
     Params,
-    Program,
     Workload,
 )
 
-TYPED, HANDCRAFTED = "typed", "handcrafted"
-
-QUERY = {
-    "form": Parameter(
-        default=TYPED,
-        help="typed: a typed dataflow graph; handcrafted: operators O+ that give the same answer",
-    ),
+QUERY = FORM | {
     "markers_s": Parameter(
         default=10, help="event time from a marker to the next", minimum=1, maximum=3600
     ),
@@ -32,21 +25,6 @@ QUERY = {
     ),
 }
 """Query parameters of all workloads on it."""
-
-
-def of_form(
-    query: Params, typed: Callable[..., Program], handcrafted: Callable[..., Program]
-) -> Callable[..., Program]:
-    """Return what makes the program of the form that query parameters ask for.
-
-    Raises:
-        ModelError: there is no such form.
-    """
-    forms = {TYPED: typed, HANDCRAFTED: handcrafted}
-    form = str(query["form"])
-    if form not in forms:
-        raise ModelError(f"query parameter form is {form!r}; give {' or '.join(forms)}")
-    return forms[form]
 
 
 def on_power_readings(

@@ -1,7 +1,8 @@
 """What has happened at each location since the beginning, at each marker (Yahoo query III)."""
 
-from workloads.inputs.ads.declare import FORM, MARKERS, in_form, on_ads
+from workloads.inputs.ads.declare import MARKERS, in_form, on_ads
 from workloads.inputs.ads.tables import OF_USERS
+from workloads.inputs.forms import FORM
 from workloads.model import Bound, Params
 from workloads.suite.location_history import handcrafted, typed
 from workloads.suite.location_history.oracle import oracle

@@ -2,10 +2,10 @@
 
 from functools import partial
 
+from workloads.inputs.forms import form_of
 from workloads.inputs.power_readings.declare import (
     QUERY,
     for_each,
-    of_form,
     on_power_readings,
 )
 from workloads.model import Bound, Parameter, Params
@@ -26,7 +26,7 @@ OUTPUT = for_each("average", key_field="plug")
 def bind(query: Params) -> Bound:
     """Return what is computed for these query parameters."""
     markers_s, longest_gap_s, most_watts = (int(query[name]) for name in WANTED)
-    make = of_form(query, typed.program, handcrafted.program)
+    make = form_of(query, typed=typed.program, handcrafted=handcrafted.program)
     return Bound(
         program=make(markers_s, longest_gap_s, most_watts),
         output=OUTPUT,

@@ -2,7 +2,8 @@
 
 from functools import partial
 
-from workloads.inputs.power_readings.declare import QUERY, for_each, of_form, on_power_readings
+from workloads.inputs.forms import form_of
+from workloads.inputs.power_readings.declare import QUERY, for_each, on_power_readings
 from workloads.model import Bound, Parameter, Params
 from workloads.suite.smart_home_prediction import handcrafted, typed
 from workloads.suite.smart_home_prediction.oracle import oracle
@@ -30,7 +31,7 @@ def bind(query: Params) -> Bound:
     """Return what is computed for these query parameters."""
     markers_s, longest_gap_s, device_types, depth = (int(query[name]) for name in WANTED)
     tree = read_tree()
-    make = of_form(query, typed.program, handcrafted.program)
+    make = form_of(query, typed=typed.program, handcrafted=handcrafted.program)
     return Bound(
         program=make(markers_s, longest_gap_s, device_types, tree, depth),
         output=OUTPUT,

@@ -1,6 +1,7 @@
 """What each user has done so far, given at each marker (Yahoo query II)."""
 
-from workloads.inputs.ads.declare import FORM, MARKERS, in_form, on_ads
+from workloads.inputs.ads.declare import MARKERS, in_form, on_ads
+from workloads.inputs.forms import FORM
 from workloads.model import Bound, ModelError, Parameter, Params
 from workloads.suite.user_activity import handcrafted, typed
 from workloads.suite.user_activity.oracle import oracle

@@ -1,7 +1,8 @@
 """Each location's users in clusters, by what they have done (Yahoo query VI)."""
 
-from workloads.inputs.ads.declare import FORM, MARKERS, in_form, on_ads
+from workloads.inputs.ads.declare import MARKERS, in_form, on_ads
 from workloads.inputs.ads.tables import OF_USERS
+from workloads.inputs.forms import FORM
 from workloads.model import Bound, Parameter, Params
 from workloads.suite.user_clusters import handcrafted, typed
 from workloads.suite.user_clusters.oracle import oracle
