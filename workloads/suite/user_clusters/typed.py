@@ -41,7 +41,8 @@ CLUSTERS = O(
     ),
 )
 HISTORY = np.dtype([("location", np.int32), ("last_ts", np.int64), *_COUNTS])
-LONG_AGO = -(2**62)
+LONG_AGO, NOWHERE = -(2**62), -(2**31)
+"""Below all times and locations: neutral for the greater of two."""
 
 
 def take(a: Any, key: int, value: Any) -> None:
@@ -55,7 +56,7 @@ def take(a: Any, key: int, value: Any) -> None:
 
 def nothing(a: Any) -> None:
     """Make the history of no event."""
-    a.location = NONE
+    a.location = NOWHERE
     a.last_ts = LONG_AGO
 
 
