@@ -110,11 +110,6 @@ def test_the_typed_form_is_the_one_by_default(name: str):
     assert not isinstance(small(name, "handcrafted").program, Dataflow)
 
 
-def test_results_that_are_to_be_persisted_are_refused_until_they_can_be():
-    with pytest.raises(ModelError, match=r"persist is 'sqlite'; .*: give none"):
-        workload("user_activity").bound({"persist": "sqlite"})
-
-
 @pytest.mark.parametrize(
     ("name", "query"),
     [

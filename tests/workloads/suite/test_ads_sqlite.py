@@ -172,10 +172,11 @@ def test_a_folder_that_cannot_be_written_is_told(root: Path):
 
 
 def test_a_machine_without_the_library_is_told(monkeypatch: pytest.MonkeyPatch):
+    from workloads.inputs.ads import sqlite
     from workloads.inputs.ads import sqlite_lookup as module
 
     monkeypatch.setattr("ctypes.util.find_library", lambda name: None)
-    module._library.cache_clear()
+    sqlite.library.cache_clear()
     module._function.cache_clear()
     with pytest.raises(ModelError, match="no library of SQLite on this machine"):
         sqlite_lookup("ads", TABLE)

@@ -14,20 +14,29 @@ no file descriptor is left) is found as a wrong answer: an id without a value.
 """
 
 import ctypes
-import ctypes.util
 import hashlib
 import sqlite3
 import tempfile
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
 
 from workloads.inputs.ads.schema import NONE
+from workloads.inputs.ads.sqlite import (
+    ALIVE,
+    NO_MUTEX,
+    READ_ONLY,
+    ROW,
+    URI,
+    WORD,
+    called,
+    kept,
+    library,
+    uri,
+)
 from workloads.model import ModelError
 from workloads.places import catalogue
 
@@ -35,11 +44,8 @@ FOLDER = "lookups"
 
 Table = npt.NDArray[np.int32]
 
-_ROW = 100  # SQLITE_ROW
-_READ_ONLY, _URI, _NO_MUTEX = 0x1, 0x40, 0x8000
 _SELECT = b"SELECT value FROM lookup WHERE id = ?"
 _LOCK_S = 1.0
-_WORD = ctypes.c_ssize_t
 
 
 def sqlite_lookup(name: str, table: Table) -> Callable[[int], int]:
@@ -65,7 +71,7 @@ def check(path: Path, table: Table) -> None:
     """
     remedy = f"remove {path}, and it is made anew"
     try:
-        with _closing(_uri(path, "mode=ro")) as database:
+        with _closing(uri(path, "mode=ro")) as database:
             (state,) = database.execute("PRAGMA quick_check").fetchone()
             found = database.execute("SELECT count(*), total(value) FROM lookup").fetchone()
     except sqlite3.OperationalError as error:
@@ -88,7 +94,7 @@ def _make(path: Path, table: Table) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".making-") as folder:
             new = Path(folder) / path.name
-            with _closing(_uri(new, "mode=rwc")) as database:
+            with _closing(uri(new, "mode=rwc")) as database:
                 database.execute("CREATE TABLE lookup(id INTEGER PRIMARY KEY, value INTEGER)")
                 rows = enumerate(table.tolist())
                 database.executemany("INSERT INTO lookup VALUES (?, ?)", rows)
@@ -104,42 +110,14 @@ def _make(path: Path, table: Table) -> None:
 class _closing:  # noqa: N801, as in contextlib, whose own does not open
     """Opens a database and closes it, which its own `with` does not."""
 
-    def __init__(self, uri: str) -> None:
-        self._database = sqlite3.connect(uri, uri=True, timeout=_LOCK_S)
+    def __init__(self, opened: str) -> None:
+        self._database = sqlite3.connect(opened, uri=True, timeout=_LOCK_S)
 
     def __enter__(self) -> sqlite3.Connection:
         return self._database
 
     def __exit__(self, *error: object) -> None:
         self._database.close()
-
-
-def _uri(path: Path, how: str) -> str:
-    return f"file:{quote(str(path))}?{how}"
-
-
-@lru_cache(maxsize=1)
-def _library() -> Any:
-    """Return SQLite's library.
-
-    Raises:
-        ModelError: this machine has none.
-    """
-    name = ctypes.util.find_library("sqlite3")
-    if name is None:
-        raise ModelError(
-            "there is no library of SQLite on this machine (Debian's package is libsqlite3-0); "
-            "install it, or give query parameter lookup=memory"
-        )
-    return ctypes.CDLL(name)
-
-
-def _called(library: Any, name: str, arguments: int, gives: Any = ctypes.c_int) -> Any:
-    """Return a C function as Numba calls it: of words, which pointers are too."""
-    function = library[name]
-    function.restype = gives
-    function.argtypes = [_WORD] * arguments
-    return function
 
 
 @lru_cache(maxsize=8)
@@ -150,21 +128,21 @@ def _function(path: Path) -> Callable[[int], int]:
     """
     from numba import cfunc, types  # heavy
 
-    sqlite, system = _library(), ctypes.CDLL(None)
-    open_v2 = _called(sqlite, "sqlite3_open_v2", 4)
-    prepare = _called(sqlite, "sqlite3_prepare_v2", 5)
-    bind = _called(sqlite, "sqlite3_bind_int64", 3)
-    step = _called(sqlite, "sqlite3_step", 1)
-    column = _called(sqlite, "sqlite3_column_int64", 2, _WORD)
-    reset = _called(sqlite, "sqlite3_reset", 1)
-    database_of = _called(sqlite, "sqlite3_db_handle", 1, _WORD)
-    finalize = _called(sqlite, "sqlite3_finalize", 1)
-    close = _called(sqlite, "sqlite3_close", 1)
-    get = _called(system, "pthread_getspecific", 1, _WORD)
-    put = _called(system, "pthread_setspecific", 2)
+    sqlite, system = library(), ctypes.CDLL(None)
+    open_v2 = called(sqlite, "sqlite3_open_v2", 4)
+    prepare = called(sqlite, "sqlite3_prepare_v2", 5)
+    bind = called(sqlite, "sqlite3_bind_int64", 3)
+    step = called(sqlite, "sqlite3_step", 1)
+    column = called(sqlite, "sqlite3_column_int64", 2, WORD)
+    reset = called(sqlite, "sqlite3_reset", 1)
+    database_of = called(sqlite, "sqlite3_db_handle", 1, WORD)
+    finalize = called(sqlite, "sqlite3_finalize", 1)
+    close = called(sqlite, "sqlite3_close", 1)
+    get = called(system, "pthread_getspecific", 1, WORD)
+    put = called(system, "pthread_setspecific", 2)
 
-    uri = _kept(_uri(path, "immutable=1").encode())
-    select, flags = _kept(_SELECT), _READ_ONLY | _URI | _NO_MUTEX
+    name = kept(uri(path, "immutable=1").encode())
+    select, flags = kept(_SELECT), READ_ONLY | URI | NO_MUTEX
 
     @cfunc(types.void(types.intp))
     def end(statement: int) -> None:
@@ -183,7 +161,7 @@ def _function(path: Path) -> Callable[[int], int]:
         if statement == 0:
             opened = np.zeros(2, dtype=np.intp)
             at = opened.ctypes.data
-            if open_v2(uri, at, flags, 0) != 0:
+            if open_v2(name, at, flags, 0) != 0:
                 close(opened[0])
                 return NONE
             if prepare(opened[0], select, -1, at + opened.itemsize, 0) != 0:
@@ -193,22 +171,11 @@ def _function(path: Path) -> Callable[[int], int]:
             put(mine, statement)
         bind(statement, 1, of)
         found = NONE
-        if step(statement) == _ROW:
+        if step(statement) == ROW:
             found = column(statement, 0)
         reset(statement)
         return found
 
-    _ALIVE.append((end, find))
+    ALIVE.append((end, find))
     function: Callable[[int], int] = find.ctypes
     return function
-
-
-_ALIVE: list[object] = []
-"""What C code points to."""
-
-
-def _kept(text: bytes) -> int:
-    """Return the address of a text that stays where it is."""
-    buffer = ctypes.create_string_buffer(text)
-    _ALIVE.append(buffer)
-    return ctypes.addressof(buffer)

@@ -2,30 +2,16 @@
 
 from workloads.inputs.ads.declare import MARKERS, in_form, on_ads
 from workloads.inputs.forms import FORM
-from workloads.model import Bound, ModelError, Parameter, Params
+from workloads.model import Bound, Params
 from workloads.suite.user_activity import handcrafted, typed
 from workloads.suite.user_activity.oracle import oracle
+from workloads.suite.user_activity.persist import PERSIST
 
-QUERY = {
-    **MARKERS,
-    "persist": Parameter(
-        default="none", help="where intermediate results are kept at each marker: none"
-    ),
-    **FORM,
-}
+QUERY = {**MARKERS, **PERSIST, **FORM}
 
 
 def bind(query: Params) -> Bound:
-    """Return what is computed for query parameters.
-
-    Raises:
-        ModelError: results are to be persisted, which is not there yet.
-    """
-    if query["persist"] != "none":
-        raise ModelError(
-            f"query parameter persist is {query['persist']!r}; results cannot be persisted yet, "
-            "they only leave as the answer: give none"
-        )
+    """Return what is computed for query parameters."""
     return in_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, PURCHASE, VIEW
 from workloads.model import InputType, Operator, Params, Query, Window
 from workloads.model.operator import SINGLE
+from workloads.suite.user_activity.persist import keeper
 
 COUNTS = [("views", np.int64), ("clicks", np.int64), ("purchases", np.int64)]
 ACTIVITY = np.dtype([("ts", np.int64), ("user", np.int64), *COUNTS])
@@ -30,12 +31,6 @@ def update(w: Any, t: Any, out: Any) -> None:
     w[0].changed = 1
 
 
-def expire(w: Any, out: Any) -> None:
-    """Give the counts of a user who did something."""
-    if w[0].changed != 0:
-        out.emit(w[0].key, w[0].views, w[0].clicks, w[0].purchases)
-
-
 def slide(w: Any) -> None:
     """Keep the counts."""
     w[0].changed = 0
@@ -43,7 +38,15 @@ def slide(w: Any) -> None:
 
 def program(query: Params) -> Query:
     """Return the query for query parameters."""
-    markers_ms = int(query["markers_ms"])
+    markers_ms, keep = int(query["markers_ms"]), keeper(query)
+
+    def expire(w: Any, out: Any) -> None:
+        here = w[0]
+        if here.changed != 0:
+            end = here.left + markers_ms
+            if keep(here.key, end, here.views, here.clicks, here.purchases) == 0:
+                out.emit(here.key, here.views, here.clicks, here.purchases)
+
     counting = Operator(
         name="counting",
         inputs=(InputType(name=EVENT, fields=FIELDS),),

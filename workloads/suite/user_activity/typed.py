@@ -1,4 +1,7 @@
-"""Query II, typed: a user's events of a block are added up, and then added to those before."""
+"""Query II, typed: a user's events of a block are added up, and then added to those before.
+
+Counts are given once they have been kept; one that cannot be is missing in the answer.
+"""
 
 from typing import Any
 
@@ -7,6 +10,7 @@ import numpy as np
 from workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, PURCHASE, VIEW
 from workloads.model import Dataflow, Params
 from workloads.model.dataflow import Flow, OpKeyedUnordered, OpStateless, U, of_events
+from workloads.suite.user_activity.persist import keeper
 
 ACTION = U("user", np.dtype([("ts", np.int64), ("type", np.int8)]))
 COUNTS = [("views", np.int64), ("clicks", np.int64), ("purchases", np.int64)]
@@ -40,14 +44,14 @@ def update_state(s: Any, agg: Any) -> None:
     s.changed = agg.views + agg.clicks + agg.purchases > 0
 
 
-def on_marker(s: Any, key: int, m: Any, out: Any) -> None:
-    """Give the counts of users who did something in the block."""
-    if s.changed:
-        out.emit(key, m.ts, s.views, s.clicks, s.purchases)
-
-
 def program(query: Params) -> Dataflow:
     """Return the graph for query parameters."""
+    keep = keeper(query)
+
+    def on_marker(s: Any, key: int, m: Any, out: Any) -> None:
+        if s.changed and keep(key, m.ts, s.views, s.clicks, s.purchases) == 0:
+            out.emit(key, m.ts, s.views, s.clicks, s.purchases)
+
     flow = Flow("user_activity", markers=int(query["markers_ms"]))
     events = flow.source(EVENT, FIELDS)
     actions = OpStateless(name="by_user", reads=of_events(FIELDS), gives=ACTION, on_item=by_user)
