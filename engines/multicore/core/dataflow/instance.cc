@@ -10,34 +10,6 @@
 namespace lab {
 namespace {
 
-template <typename T>
-int compared(const void* column, std::int64_t a, std::int64_t b) noexcept {
-  const T x = static_cast<const T*>(column)[a];
-  const T y = static_cast<const T*>(column)[b];
-  if constexpr (std::is_floating_point_v<T>) {  // NaN behind all numbers: an order, which std::sort wants
-    if (x != x || y != y) return (x != x) - (y != y);
-  }
-  return x < y ? -1 : x > y ? 1 : 0;
-}
-
-int compared(FlowSpec::Field field, std::int32_t size, const void* column, std::int64_t a, std::int64_t b) noexcept {
-  switch (field) {
-    case FlowSpec::Field::kFloat:
-      return size == 4 ? compared<float>(column, a, b) : compared<double>(column, a, b);
-    case FlowSpec::Field::kSigned:
-      return size == 1   ? compared<std::int8_t>(column, a, b)
-             : size == 2 ? compared<std::int16_t>(column, a, b)
-             : size == 4 ? compared<std::int32_t>(column, a, b)
-                         : compared<std::int64_t>(column, a, b);
-    case FlowSpec::Field::kUnsigned:
-      return size == 1   ? compared<std::uint8_t>(column, a, b)
-             : size == 2 ? compared<std::uint16_t>(column, a, b)
-             : size == 4 ? compared<std::uint32_t>(column, a, b)
-                         : compared<std::uint64_t>(column, a, b);
-  }
-  return 0;
-}
-
 // Which of `degree` instances has a key: by the low half of the hash, scaled. Tables go by its high bits (run/key_table.h).
 std::int32_t owner_of(std::int64_t key, std::uint64_t degree) noexcept {
   return static_cast<std::int32_t>(((mix_key(key) & 0xFFFFFFFFU) * degree) >> 32);
@@ -62,14 +34,14 @@ FlowInstance::FlowInstance(const FlowSpec& spec, const Markers& markers, WorkMet
   sources_.resize(static_cast<std::size_t>(rows));
   made_due_.resize(static_cast<std::size_t>(due ? rows : 0));
   permuted_.resize(spec.itemsizes.size());
-  kept_.shape(spec.itemsizes, spec.kind == FlowSpec::Kind::kSort ? kRows : 0);
+  if (spec.kind == FlowSpec::Kind::kSort) sorter_.emplace(spec);
   if (spec.start != nullptr && spec.start(start_.data(), 0) != kDone) {
     throw std::runtime_error(spec.called() + "its initial_state raised an exception");
   }
 }
 
 void FlowInstance::take(const FlowPiece& piece) {
-  if (spec_.kind == FlowSpec::Kind::kSort) return keep(piece);
+  if (sorter_) return sorter_->keep(piece);
   if (spec_.items == nullptr) return hand_on(piece);
   FlowCall call{};
   call.columns = piece.columns;
@@ -78,7 +50,7 @@ void FlowInstance::take(const FlowPiece& piece) {
 }
 
 void FlowInstance::mark() {
-  if (spec_.kind == FlowSpec::Kind::kSort) give_in_order();
+  if (sorter_) give_in_order();
   if (spec_.marks != nullptr) {
     FlowCall call{};
     call.marker = markers_.end_of(block_);
@@ -253,45 +225,15 @@ void FlowInstance::note(const std::int64_t* due, std::int64_t rows) noexcept {
   }
 }
 
-void FlowInstance::keep(const FlowPiece& piece) {
-  const std::int64_t wanted = kept_rows_ + piece.rows;
-  if (wanted > std::numeric_limits<std::int32_t>::max()) {
-    throw std::runtime_error(spec_.called() + "a block of more than 2^31 rows cannot be sorted; give markers a shorter period");
-  }
-  if (wanted > kept_.capacity()) kept_.grow(kept_rows_, std::max(wanted, 2 * kept_.capacity()));
-  mover_.copy(kept_.columns(), kept_rows_, piece.columns, piece.base, piece.rows);
-  kept_rows_ = wanted;
-}
-
-bool FlowInstance::before(std::int32_t a, std::int32_t b) const noexcept {
-  for (std::size_t c = spec_.keyed ? 2 : 1; c < spec_.itemsizes.size(); ++c) {
-    const int order = compared(spec_.fields[c], spec_.itemsizes[c], kept_.columns()[c], a, b);
-    if (order != 0) return order < 0;
-  }
-  return false;
-}
-
 void FlowInstance::give_in_order() {
-  if (kept_rows_ == 0) return;
-  const auto* ts = static_cast<const std::int64_t*>(kept_.columns()[0]);
-  const auto* keys = spec_.keyed ? static_cast<const std::int64_t*>(kept_.columns()[1]) : nullptr;
-  order_.resize(static_cast<std::size_t>(kept_rows_));
-  for (std::int64_t i = 0; i < kept_rows_; ++i) {
-    order_[static_cast<std::size_t>(i)] = {keys != nullptr ? keys[i] : 0, ts[i], static_cast<std::int32_t>(i)};
-  }
-  std::sort(order_.begin(), order_.end(), [this](const Row& a, const Row& b) {
-    if (a.key != b.key) return a.key < b.key;
-    return a.ts != b.ts ? a.ts < b.ts : before(a.row, b.row);
-  });
-  sorted_.resize(order_.size());
-  std::transform(order_.begin(), order_.end(), sorted_.begin(), [](const Row& row) { return row.row; });
-  const std::int64_t most = made_.capacity();
-  for (std::int64_t at = 0; at < kept_rows_; at += most) {
-    const std::int64_t rows = std::min(most, kept_rows_ - at);
-    mover_.copy(made_.columns(), 0, kept_.columns(), 0, sorted_.data() + at, rows);
+  const std::span<const std::int32_t> order = sorter_->sort();
+  const auto most = static_cast<std::size_t>(made_.capacity());
+  for (std::size_t at = 0; at < order.size(); at += most) {
+    const auto rows = static_cast<std::int64_t>(std::min(most, order.size() - at));
+    mover_.copy(made_.columns(), 0, sorter_->columns(), 0, order.data() + at, rows);
     hand_on({made_.columns(), 0, rows, due_of(rows, nullptr)});
   }
-  kept_rows_ = 0;
+  sorter_->clear();
 }
 
 }  // namespace lab

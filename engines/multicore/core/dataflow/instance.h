@@ -3,8 +3,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "dataflow/block_sorter.h"
 #include "dataflow/link.h"
 #include "dataflow/markers.h"
 #include "dataflow/spec.h"
@@ -56,10 +58,6 @@ class FlowInstance {
     FlowSpec::Route route;
     std::size_t next = 0;  // kDeal: whose turn it is
   };
-  struct Row {  // of a block that is put in order
-    std::int64_t key, ts;
-    std::int32_t row;
-  };
 
   // Has a kernel process [0, count), and hands on what it makes. `from`: the rows that items are; null at a marker.
   void process(FlowKernel kernel, FlowCall& call, std::int64_t count, const FlowPiece* from);
@@ -70,9 +68,7 @@ class FlowInstance {
   void send(Exchange& exchange, const FlowPiece& piece);
   void collect(const FlowPiece& piece);
   void note(const std::int64_t* due, std::int64_t rows) noexcept;
-  void keep(const FlowPiece& piece);
   void give_in_order();
-  bool before(std::int32_t a, std::int32_t b) const noexcept;
   std::int64_t marker_due() const noexcept;
 
   const FlowSpec& spec_;
@@ -98,12 +94,8 @@ class FlowInstance {
   std::vector<std::int64_t> counts_;  // and how many
   std::int64_t exchanged_ = 0;
 
-  // kSort: the block so far.
   const RowMover mover_;
-  RecordBuffer kept_;
-  std::int64_t kept_rows_ = 0;
-  std::vector<Row> order_;
-  std::vector<std::int32_t> sorted_;
+  std::optional<BlockSorter> sorter_;  // kSort
 };
 
 }  // namespace lab

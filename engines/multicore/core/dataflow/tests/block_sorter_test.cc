@@ -1,0 +1,120 @@
+// SORT against a comparison sort: few rows and many, values that fit into a word and that do not, ties, every kind of
+// field, what is no number.
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <tuple>
+#include <vector>
+
+#include "check.h"
+#include "dataflow/block_sorter.h"
+
+namespace {
+
+using lab::BlockSorter;
+using lab::FlowPiece;
+using lab::FlowSpec;
+using Field = FlowSpec::Field;
+
+struct Rows {
+  std::vector<std::int64_t> ts, key;
+  std::vector<std::int16_t> small;
+  std::vector<std::uint64_t> wide;
+  std::vector<double> real;
+  std::vector<std::uint8_t> flag;
+
+  std::vector<const void*> columns() const {
+    return {ts.data(), key.data(), small.data(), wide.data(), real.data(), flag.data()};
+  }
+  std::size_t size() const { return ts.size(); }
+};
+
+FlowSpec spec_of() {
+  FlowSpec spec;
+  spec.kind = FlowSpec::Kind::kSort;
+  spec.keyed = true;
+  spec.itemsizes = {8, 8, 2, 8, 8, 1};
+  spec.fields = {Field::kSigned, Field::kSigned, Field::kSigned, Field::kUnsigned, Field::kFloat, Field::kUnsigned};
+  return spec;
+}
+
+// How a row compares: of what is no number only that it is none.
+using Value = std::tuple<std::int64_t, std::int64_t, std::int16_t, std::uint64_t, bool, double, std::uint8_t>;
+
+Value value_at(const Rows& rows, std::size_t i) {
+  const bool none = std::isnan(rows.real[i]);
+  return {rows.key[i], rows.ts[i], rows.small[i], rows.wide[i], none, none ? 0.0 : rows.real[i], rows.flag[i]};
+}
+
+void check_sorted(const Rows& rows) {
+  const FlowSpec spec = spec_of();
+  BlockSorter sorter(spec);
+  for (int block = 0; block < 2; ++block) {  // memory of the first is used again
+    const auto columns = rows.columns();
+    const auto half = static_cast<std::int64_t>(rows.size() / 2);
+    sorter.keep({columns.data(), 0, half, nullptr});
+    sorter.keep({columns.data(), half, static_cast<std::int64_t>(rows.size()) - half, nullptr});
+    std::vector<Value> wanted, got;
+    for (std::size_t i = 0; i < rows.size(); ++i) wanted.push_back(value_at(rows, i));
+    std::sort(wanted.begin(), wanted.end());
+    std::vector<bool> seen(rows.size(), false);
+    for (const std::int32_t row : sorter.sort()) {
+      CHECK(!seen[static_cast<std::size_t>(row)]);
+      seen[static_cast<std::size_t>(row)] = true;
+      got.push_back(value_at(rows, static_cast<std::size_t>(row)));
+    }
+    CHECK(got == wanted);
+    sorter.clear();
+    CHECK(sorter.sort().empty());
+  }
+}
+
+Rows drawn(std::mt19937_64& random, std::size_t count, std::int64_t span, bool wide) {
+  Rows rows;
+  const auto any = [&](std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    rows.ts.push_back(any(-span, span));
+    rows.key.push_back(wide && any(0, 3) == 0 ? any(std::numeric_limits<std::int64_t>::min(), 0) : any(-2, 2));
+    rows.small.push_back(static_cast<std::int16_t>(any(-3, 3)));
+    rows.wide.push_back(wide ? random() : static_cast<std::uint64_t>(any(0, 3)));
+    const std::int64_t real = any(-2, 3);
+    rows.real.push_back(real == 3 ? std::nan("") : 0.5 * static_cast<double>(real));
+    rows.flag.push_back(static_cast<std::uint8_t>(any(0, 1)));
+  }
+  return rows;
+}
+
+void rows_of_any_number_and_width_come_in_order() {
+  std::mt19937_64 random(7);
+  for (const std::size_t count : {0U, 1U, 2U, 127U, 128U, 2000U}) {
+    for (const std::int64_t span : {std::int64_t{0}, std::int64_t{3}, std::numeric_limits<std::int64_t>::max() / 2}) {
+      check_sorted(drawn(random, count, span, false));
+      check_sorted(drawn(random, count, span, true));
+    }
+  }
+}
+
+void the_ends_of_a_type_are_in_order() {
+  using Limits = std::numeric_limits<std::int64_t>;
+  Rows rows;
+  for (const std::int64_t ts : {Limits::max(), Limits::min(), std::int64_t{0}, std::int64_t{-1}}) {
+    rows.ts.push_back(ts);
+    rows.key.push_back(0);
+    rows.small.push_back(0);
+    rows.wide.push_back(0);
+    rows.real.push_back(0);
+    rows.flag.push_back(0);
+  }
+  check_sorted(rows);
+}
+
+}  // namespace
+
+int main() {
+  rows_of_any_number_and_width_come_in_order();
+  the_ends_of_a_type_are_in_order();
+  return 0;
+}
