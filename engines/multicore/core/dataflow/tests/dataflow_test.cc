@@ -1,0 +1,547 @@
+// Typed dataflow graphs: links, markers, readers and instances alone, what a run refuses, and how it ends early.
+#include <limits>
+#include <string>
+#include <thread>
+
+#include "check.h"
+#include "counter.h"
+#include "dataflow/tests/flow_cases.h"
+
+namespace {
+
+using lab::DataflowOptions;
+using lab::DataflowRun;
+using lab::FlowLink;
+using lab::FlowPiece;
+using lab::FlowSpec;
+using lab::test::FlowInput;
+using lab::test::FlowVertex;
+using lab::test::Kind;
+using lab::test::Record;
+using lab::test::Route;
+using lab::test::Rows;
+using lab::test::vertices;
+
+constexpr std::int64_t kChunk = FlowLink::kChunkRows;
+
+template <typename Run>
+std::string said(Run run) {
+  try {
+    run();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// Rows of two columns, a number and its half, and when they were due.
+struct Numbers {
+  std::vector<std::int64_t> ts, due;
+  std::vector<std::int16_t> half;
+  std::vector<const void*> columns;
+  explicit Numbers(std::int64_t rows) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      ts.push_back(i);
+      half.push_back(static_cast<std::int16_t>(i / 2));
+      due.push_back(1000 + i);
+    }
+    columns = {ts.data(), half.data()};
+  }
+  FlowPiece piece(std::int64_t from, std::int64_t rows) const { return {columns.data(), from, rows, due.data() + from}; }
+};
+const std::vector<std::int32_t> kTwo{8, 2};
+
+struct Linked {
+  explicit Linked(std::int64_t rows = 1, bool due = false) : link(kTwo, rows, due, producer, consumer) {}
+  lab::Parker producer, consumer;
+  FlowLink link;
+};
+
+// Takes all rows of a block that there are, and checks that they are consistent.
+std::vector<std::int64_t> taken(FlowLink& link, std::int64_t block, std::int64_t most = 100, bool due = false) {
+  std::vector<std::int64_t> result;
+  for (FlowPiece piece = link.next(block, most); piece.rows != 0; piece = link.next(block, most)) {
+    CHECK(piece.rows <= most);
+    CHECK((piece.due != nullptr) == due);
+    for (std::int64_t i = 0; i < piece.rows; ++i) {
+      const std::int64_t ts = static_cast<const std::int64_t*>(piece.columns[0])[piece.base + i];
+      CHECK_EQ(static_cast<const std::int16_t*>(piece.columns[1])[piece.base + i], static_cast<std::int16_t>(ts / 2));
+      if (due) CHECK_EQ(piece.due[i], 1000 + ts);
+      result.push_back(ts);
+    }
+  }
+  return result;
+}
+
+void a_link_hands_on_rows_by_block_once_they_are_shown() {
+  Linked at;
+  const Numbers rows(20);
+  at.link.append(rows.piece(0, 2), 0);
+  CHECK(taken(at.link, 0).empty());  // not shown
+  CHECK(!at.link.passed(0));
+  const std::int32_t list[] = {0, 2, 5};
+  at.link.append(rows.piece(4, 6), list, 3, 2);
+  at.link.flush(2);
+  CHECK(taken(at.link, 0, 1) == (std::vector<std::int64_t>{0, 1}));
+  CHECK(at.link.passed(0));
+  CHECK(taken(at.link, 1).empty());
+  CHECK(at.link.passed(1));
+  CHECK(taken(at.link, 2) == (std::vector<std::int64_t>{4, 6, 9}));
+  CHECK(!at.link.passed(2) && !at.link.ended());
+  at.link.flush(3);
+  CHECK(taken(at.link, 2).empty());
+  CHECK(at.link.passed(2) && !at.link.passed(3));
+  at.link.flush(lab::kEndOfTime);
+  CHECK(taken(at.link, 3).empty());
+  CHECK(at.link.passed(3) && at.link.ended());
+}
+
+void rows_of_a_block_come_before_what_is_promised_behind_them() {
+  Linked at;
+  const Numbers rows(4);
+  at.link.append(rows.piece(0, 1), 5);
+  at.link.flush(lab::kEndOfTime);  // rows and the end at once
+  CHECK(taken(at.link, 4).empty());
+  CHECK(at.link.passed(4) && !at.link.ended());
+  CHECK(taken(at.link, 5) == std::vector<std::int64_t>{0});
+  CHECK(at.link.ended());
+}
+
+void chunks_are_used_again_when_their_reader_has_left_them() {
+  for (const bool due : {false, true}) {
+    Linked at(1, due);
+    const Numbers rows(3 * kChunk);
+    // What is taken stays until the next call, whatever is appended meanwhile.
+    at.link.append(rows.piece(0, kChunk), 0);
+    at.link.flush(0);
+    const FlowPiece first = at.link.next(0, kChunk);
+    CHECK_EQ(first.rows, kChunk);
+    at.link.append(rows.piece(kChunk, 2 * kChunk), 0);
+    at.link.flush(0);
+    for (std::int64_t i = 0; i < kChunk; ++i) CHECK_EQ(static_cast<const std::int64_t*>(first.columns[0])[i], i);
+    std::vector<const void*> seen;
+    for (int round = 0; round < 50; ++round) {
+      const FlowPiece piece = at.link.next(0, 4096);
+      CHECK(piece.rows != 0);
+      seen.push_back(piece.columns[0]);
+      at.link.append(rows.piece(piece.rows == kChunk ? 0 : 7, piece.rows), 0);
+      at.link.flush(0);
+    }
+    std::sort(seen.begin(), seen.end());
+    seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
+    CHECK(seen.size() <= 5);  // 50 chunks went through them
+    CHECK_EQ(static_cast<std::int64_t>(taken(at.link, 0, 4096, due).size()), 2 * kChunk);
+  }
+}
+
+void a_link_is_full_from_so_many_unread_rows_on_and_takes_more_all_the_same() {
+  Linked at(1);  // so few become `kLeastRows`
+  const Numbers rows(8 * kChunk);
+  at.link.append(rows.piece(0, FlowLink::kLeastRows), 0);
+  CHECK(!at.link.full());
+  at.link.append(rows.piece(0, 1), 0);
+  CHECK(at.link.full());
+  at.link.append(rows.piece(0, 3 * kChunk), 0);
+  at.link.flush(1);
+  CHECK(at.link.full());
+  // Whoever has read all finds it no longer full: left is the chunk that it is in.
+  CHECK_EQ(static_cast<std::int64_t>(taken(at.link, 0).size()), 7 * kChunk + 1);
+  CHECK(!at.link.full());
+  Linked large(2 * FlowLink::kLeastRows);
+  large.link.append(rows.piece(0, 8 * kChunk), 0);
+  CHECK(!large.link.full());
+  large.link.append(rows.piece(0, 1), 0);
+  CHECK(large.link.full());
+}
+
+void one_who_sleeps_is_woken_by_rows_promises_and_room() {
+  Linked at(1);
+  const Numbers rows(8 * kChunk);
+  const auto asleep = [](lab::Parker& parker) { return parker.asleep(); };
+  at.consumer.prepare();
+  at.link.flush(0);  // promises nothing that was not said before the first
+  at.consumer.prepare();
+  at.link.flush(0);
+  CHECK(asleep(at.consumer));  // nothing new
+  at.link.append(rows.piece(0, 1), 0);
+  at.link.flush(0);
+  CHECK(!asleep(at.consumer));
+  at.consumer.prepare();
+  at.link.flush(1);
+  CHECK(!asleep(at.consumer));
+  at.link.append(rows.piece(0, 5 * kChunk), 1);
+  at.link.flush(1);
+  CHECK(at.link.full());
+  at.producer.prepare();
+  CHECK_EQ(taken(at.link, 0).size(), 1U);
+  CHECK(asleep(at.producer));
+  CHECK_EQ(at.link.next(1, kChunk).rows, kChunk - 1);
+  CHECK(asleep(at.producer));
+  CHECK_EQ(at.link.next(1, 1).rows, 1);  // in the next chunk
+  CHECK(!asleep(at.producer));
+}
+
+void two_threads_see_each_row_once_in_order() {
+  const int rounds = lab::test::share_of(60);
+  for (int round = 0; round < rounds; ++round) {
+    Linked at(1, round % 2 == 0);
+    const Numbers rows(5000);
+    constexpr std::int64_t kBlocks = 40;
+    std::thread reader([&] {
+      std::int64_t expected = 0;
+      for (std::int64_t block = 0; block <= kBlocks;) {
+        const auto got = taken(at.link, block, 1 + round * 100, round % 2 == 0);
+        for (const std::int64_t ts : got) CHECK_EQ(ts, expected++);
+        if (!got.empty() || !at.link.passed(block)) continue;
+        CHECK_EQ(expected, std::min<std::int64_t>(5000, (block + 1) * 125));
+        ++block;
+      }
+      CHECK(at.link.ended());
+    });
+    for (std::int64_t block = 0; block <= kBlocks; ++block) {
+      const std::int64_t each = block == kBlocks ? 0 : 125;
+      for (std::int64_t i = 0; i < each; i += 25) {
+        at.link.append(rows.piece(block * 125 + i, 25), block);
+        if (i % 50 == 0) at.link.flush(block);
+      }
+      at.link.flush(block == kBlocks ? lab::kEndOfTime : block + 1);
+    }
+    reader.join();
+  }
+}
+
+void markers_end_blocks_but_the_last() {
+  const lab::Markers markers{-20, 10, 3, {}};
+  CHECK_EQ(markers.end_of(0), -20);
+  CHECK_EQ(markers.end_of(2), 0);
+  CHECK_EQ(markers.end_of(3), lab::kEndOfTime);
+  const lab::Markers none;
+  CHECK_EQ(none.end_of(0), lab::kEndOfTime);
+}
+
+// --- runs -----------------------------------------------------------------------------------------------------------
+
+FlowInput input_of(std::vector<Rows> streams, std::vector<std::int32_t> sources) {
+  return {std::move(streams), std::move(sources)};
+}
+
+Rows rows_at(const std::vector<std::int64_t>& times, std::int64_t keys = 3) {
+  Rows rows;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const auto n = static_cast<std::int64_t>(i);
+    rows.add({times[i], n % keys, 0, n});
+  }
+  return rows;
+}
+
+std::vector<Record> answer_of(DataflowOptions options, const FlowInput& input, std::size_t count) {
+  const auto run = lab::test::flow_of(std::move(options), input, count);
+  run->run();
+  CHECK_EQ(run->events(), lab::test::records_in(input.streams));
+  return lab::test::in_order(lab::test::collected(*run));
+}
+
+void check_answer(DataflowOptions options, const FlowInput& input, std::size_t count) {
+  const auto expected = lab::test::in_order(lab::test::flow_oracle(input, options.markers, count));
+  CHECK(answer_of(std::move(options), input, count) == expected);
+}
+
+// A source, SORT and an ordered vertex behind it, and an unordered one that gives the answer.
+void set_chain(std::int32_t streams, std::int32_t degree) {
+  vertices = {};
+  vertices[0].degree = streams;
+  vertices[1] = {.kind = Kind::kSort, .route = Route::kHash, .inputs = {0}, .degree = degree};
+  vertices[2] = {.kind = Kind::kKeyed, .inputs = {1}, .degree = degree, .ordered = true};
+  vertices[3] = {.kind = Kind::kKeyed, .route = Route::kHash, .inputs = {2}, .degree = degree, .gives = true};
+}
+
+void streams_that_are_empty_end_early_or_have_gaps_are_read_to_the_end() {
+  Rows beats = rows_at({5, 500});
+  beats.heartbeats = {7, 8, 90, 300, 499};
+  const std::vector<std::vector<Rows>> inputs = {
+      {},
+      {Rows{}},
+      {Rows{}, Rows{}, Rows{}},
+      {rows_at({1, 1, 1, 1, 1})},
+      {rows_at({1, 2, 3}), Rows{}, rows_at({3, 4000})},  // a gap of hundreds of markers
+      {rows_at({10, 20, 30}), rows_at({9, 10, 11, 19, 20, 21, 29, 30, 31})},  // at markers, before and behind them
+      {rows_at({-1000, -995, -10, 0}), beats},
+      {beats, rows_at({6, 6, 7, 90, 91, 299, 499, 500, 501})},
+  };
+  for (const auto& streams : inputs) {
+    for (const std::int32_t workers : {1, 2, 4}) {
+      for (const std::int64_t batch : {1, 2, 64}) {
+        set_chain(std::max(1, std::min(workers, static_cast<std::int32_t>(streams.size()))), workers);
+        const FlowInput input = input_of(streams, std::vector<std::int32_t>(streams.size(), 0));
+        DataflowOptions options;
+        options.workers = workers;
+        options.batch = batch;
+        options.core_count = 1;
+        options.grid_steps = 50;
+        for (const std::int64_t period : {1, 10, 5000}) {
+          options.markers = lab::test::markers_of(input, period);
+          check_answer(options, input, 4);
+        }
+        options.markers.count += 700;  // until a time behind the last event
+        check_answer(options, input, 4);
+      }
+    }
+  }
+}
+
+void a_table_grows_and_a_block_is_longer_than_what_is_made_at_once() {
+  set_chain(1, 2);
+  vertices[2].max_outputs = 2 * lab::FlowInstance::kRows;  // more than instances make at once, where all have one
+  Rows rows;
+  for (std::int64_t i = 0; i < 20'000; ++i) rows.add({i / 100, i * 7919 % 5000, 0, i});
+  const FlowInput input = input_of({rows}, {0});
+  DataflowOptions options;
+  options.workers = 2;
+  options.batch = 4096;
+  options.grid_steps = 50;
+  options.markers = lab::test::markers_of(input, 50);
+  const auto run = lab::test::flow_of(options, input, 4);
+  run->run();
+  const auto expected = lab::test::in_order(lab::test::flow_oracle(input, options.markers, 4));
+  CHECK(lab::test::in_order(lab::test::collected(*run)) == expected);
+  CHECK_EQ(lab::test::counter(*run, "keys"), 10'000);
+  CHECK_EQ(lab::test::counter(*run, "exchanged_rows") > 40'000, true);
+}
+
+void a_function_that_gives_too_much_or_to_another_key_is_told() {
+  const FlowInput input = input_of({rows_at({1, 2, 30, 40, 60})}, {0});
+  DataflowOptions options;
+  options.markers = lab::test::markers_of(input, 10);
+  options.grid_steps = 50;
+  const auto message = [&] { return said([&] { lab::test::flow_of(options, input, 4)->run(); }); };
+  set_chain(1, 1);
+  vertices[0].gives = false;
+  vertices[2].max_outputs = 1;
+  CHECK_EQ(message(), "");
+  vertices[2].wrong_keys = 1;
+  CHECK(has(message(), "operator number 2: it is at key 0 and gives a pair of key 1; an OpKeyedOrdered keeps keys"));
+  vertices[2].wrong_keys = 2;
+  vertices[2].items = false;
+  CHECK(has(message(), "operator number 2: it is at key 0 and gives a pair of key 1; an OpKeyedOrdered keeps keys"));
+  vertices[2] = {.kind = Kind::kStateless, .inputs = {0}, .copies = 3, .max_outputs = 2};
+  vertices[3] = {.kind = Kind::kStateless, .inputs = {2}, .gives = true};
+  vertices[1] = {.kind = Kind::kStateless, .inputs = {0}, .marks = false};
+  CHECK(has(message(), "operator number 2: a function emitted 1 pairs beyond max_outputs; raise it in the operator"));
+  vertices[2].max_outputs = 3;
+  vertices[2].raises_at = 3;
+  CHECK(has(message(), "worker 0: operator number 2: one of its functions raised an exception"));
+}
+
+// --- SORT by all kinds of fields --------------------------------------------------------------------------------------
+
+template <typename T>
+void sorts(FlowSpec::Field field, std::vector<T> values, const std::vector<std::size_t>& order) {
+  DataflowOptions options;
+  options.markers = {10, 10, 1, {}};
+  options.grid_steps = 50;
+  DataflowRun run(options);
+  FlowSpec source;
+  source.kind = Kind::kSource;
+  source.itemsizes = {8, static_cast<std::int32_t>(sizeof(T)), 4};
+  run.add_vertex(source);
+  FlowSpec sort = source;
+  sort.kind = Kind::kSort;
+  sort.inputs = {0};
+  sort.fields = {FlowSpec::Field::kSigned, field, FlowSpec::Field::kSigned};
+  sort.gives = true;
+  run.add_vertex(sort);
+  const std::vector<std::int64_t> ts(values.size(), 3);
+  std::vector<std::int32_t> number;
+  for (std::size_t i = 0; i < values.size(); ++i) number.push_back(static_cast<std::int32_t>(i));
+  lab::StreamView view;
+  view.ts = ts;
+  view.columns = {ts.data(), values.data(), number.data()};
+  run.add_stream(view, 0);
+  run.run();
+  CHECK_EQ(run.rows(), static_cast<std::int64_t>(values.size()));
+  std::vector<std::int64_t> ts_out(values.size());
+  std::vector<T> values_out(values.size());
+  std::vector<std::int32_t> number_out(values.size());
+  void* const columns[] = {ts_out.data(), values_out.data(), number_out.data()};
+  run.collect(columns);
+  for (std::size_t i = 0; i < order.size(); ++i) CHECK_EQ(number_out[i], static_cast<std::int32_t>(order[i]));
+}
+
+void sort_orders_all_kinds_of_fields_and_ties_by_the_next() {
+  using Field = FlowSpec::Field;
+  sorts<std::int8_t>(Field::kSigned, {3, -128, 127, -1, 3}, {1, 3, 0, 4, 2});
+  sorts<std::int16_t>(Field::kSigned, {3, -300, 300, -1}, {1, 3, 0, 2});
+  sorts<std::int32_t>(Field::kSigned, {3, -70'000, 70'000, -1}, {1, 3, 0, 2});
+  sorts<std::int64_t>(Field::kSigned, {3, std::numeric_limits<std::int64_t>::min(), -1}, {1, 2, 0});
+  sorts<std::uint8_t>(Field::kUnsigned, {3, 255, 127, 128}, {0, 2, 3, 1});
+  sorts<std::uint16_t>(Field::kUnsigned, {3, 65'535, 40'000}, {0, 2, 1});
+  sorts<std::uint32_t>(Field::kUnsigned, {3, 4'000'000'000, 1}, {2, 0, 1});
+  sorts<std::uint64_t>(Field::kUnsigned, {3, std::numeric_limits<std::uint64_t>::max(), 1}, {2, 0, 1});
+  const float no = std::numeric_limits<float>::quiet_NaN();
+  sorts<float>(Field::kFloat, {no, 2.5F, -no, -1, 0, no, 1}, {3, 4, 6, 1, 0, 2, 5});
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  std::vector<double> many;
+  for (int i = 0; i < 400; ++i) many.push_back(i % 3 == 0 ? none : 400 - i);
+  std::vector<std::size_t> order;
+  for (std::size_t i = 400; i-- > 0;) {
+    if (i % 3 != 0) order.push_back(i);
+  }
+  for (std::size_t i = 0; i < 400; i += 3) order.push_back(i);
+  sorts<double>(Field::kFloat, many, order);
+}
+
+// --- what is refused --------------------------------------------------------------------------------------------------
+
+FlowSpec plain(Kind kind) {
+  FlowSpec spec;
+  spec.name = "one";
+  spec.kind = kind;
+  spec.itemsizes = {8};
+  if (kind != Kind::kSource) spec.inputs = {0};
+  if (kind != Kind::kSource && kind != Kind::kSort) spec.items = &lab::test::items_kernel<0>;
+  if (kind == Kind::kSort) spec.fields = {FlowSpec::Field::kSigned};
+  return spec;
+}
+
+std::string refusal(FlowSpec spec, std::int32_t workers = 2) {
+  DataflowOptions options;
+  options.workers = workers;
+  DataflowRun run(options);
+  return said([&] {
+    if (spec.kind != Kind::kSource) run.add_vertex(plain(Kind::kSource));
+    run.add_vertex(std::move(spec));
+  });
+}
+
+void a_graph_out_of_range_is_refused_with_the_vertex() {
+  FlowSpec spec = plain(Kind::kStateless);
+  CHECK_EQ(refusal(spec), "");
+  spec.degree = 3;
+  CHECK(has(refusal(spec), "operator one: its degree must be between 1 and the number of workers"));
+  spec.degree = 2;
+  CHECK(has(refusal(spec), "operator one: rows are forwarded from one vertex, of the same degree"));
+  spec.route = Route::kHash;
+  CHECK_EQ(refusal(spec), "");
+  for (const std::int32_t input : {-1, 1, 7}) {
+    spec.inputs = {input};
+    CHECK(has(refusal(spec), "operator one: it reads a vertex that is not there"));
+  }
+  spec = plain(Kind::kStateless);
+  spec.items = nullptr;
+  CHECK(has(refusal(spec), "operator one: it has no function for items"));
+  spec = plain(Kind::kStateless);
+  spec.max_outputs = 0;
+  CHECK(has(refusal(spec), "operator one: max_outputs must be at least 1"));
+  spec = plain(Kind::kStateless);
+  spec.keyed = true;
+  CHECK(has(refusal(spec), "operator one: its second column is its key"));
+  spec = plain(Kind::kSort);
+  spec.fields.clear();
+  CHECK(has(refusal(spec), "operator one: SORT wants to know how each field is compared"));
+  spec = plain(Kind::kSort);
+  spec.inputs.clear();
+  CHECK(has(refusal(spec), "operator one: a source reads streams, all others read vertices"));
+}
+
+void a_run_out_of_range_is_refused() {
+  const auto options_said = [](auto change) {
+    DataflowOptions options;
+    change(options);
+    return said([&] { DataflowRun run(options); });
+  };
+  CHECK(has(options_said([](auto& o) { o.link_rows = 0; }), "link_rows must be between 1 and"));
+  CHECK(has(options_said([](auto& o) { o.link_rows = DataflowOptions::kMostLinkRows + 1; }), "link_rows must be"));
+  CHECK(has(options_said([](auto& o) { o.markers.period = 0; }), "markers have a period of at least 1"));
+  CHECK(has(options_said([](auto& o) { o.markers.count = -1; }), "markers have a period of at least 1"));
+  CHECK(has(options_said([](auto& o) {
+              o.load.emplace();
+              o.markers.count = 2;
+              o.markers.due = {1};
+            }),
+            "under a load each marker has a due time"));
+  DataflowRun run{DataflowOptions{}};
+  CHECK_THROWS(run.start(), std::logic_error);  // no vertices
+  DataflowRun more{DataflowOptions{}};
+  FlowSpec source = plain(Kind::kSource);
+  more.add_vertex(source);
+  lab::StreamView view;
+  CHECK(has(said([&] { more.add_stream(view, 1); }), "a stream belongs to a source"));
+  CHECK(has(said([&] { more.add_stream(view, 0); }), "a stream has one column for each field of its source"));
+  FlowSpec answer = plain(Kind::kStateless);
+  answer.gives = true;
+  more.add_vertex(answer);
+  FlowSpec behind = plain(Kind::kStateless);
+  behind.inputs = {1};
+  CHECK(has(said([&] { more.add_vertex(behind); }), "operator one: it reads a vertex whose rows leave the graph"));
+  FlowSpec other = plain(Kind::kStateless);
+  other.itemsizes = {8, 8};
+  other.gives = true;
+  more.add_vertex(other);
+  CHECK(has(said([&] { more.start(); }), "all that give the answer have its columns"));
+}
+
+// --- ends before the end ----------------------------------------------------------------------------------------------
+
+void a_run_that_is_called_off_ends_also_within_a_long_turn() {
+  struct CalledOff {};
+  set_chain(1, 2);
+  vertices[2].spins = vertices[3].spins = 1000;
+  std::vector<std::int64_t> times(2'000, 1);
+  times.push_back(std::int64_t{1} << 40);  // a gap of a million markers, at each of which all keys are seen
+  const FlowInput input = input_of({rows_at(times, 2'000)}, {0});
+  DataflowOptions options;
+  options.workers = 2;
+  options.core_count = 1;
+  options.grid_steps = 50;
+  options.markers = {1 << 20, 1 << 20, 1 << 20, {}};
+  const auto run = lab::test::flow_of(options, input, 4);
+  CHECK_THROWS(run->run([] { throw CalledOff(); }), CalledOff);
+  CHECK(run->rows() < std::int64_t{2'000} << 20);
+}
+
+void the_generator_keeps_to_due_times_and_outputs_are_timed() {
+  set_chain(2, 2);
+  std::vector<std::int64_t> times;
+  for (std::int64_t i = 0; i < 400; ++i) times.push_back(i);
+  FlowInput input = input_of({rows_at(times), rows_at(times)}, {0, 0});
+  lab::test::schedule(input.streams, 10'000);
+  DataflowOptions options;
+  options.workers = 2;
+  options.core_count = 1;
+  options.grid_steps = 50;
+  options.ring_blocks = 1024;
+  options.load.emplace();
+  options.markers = lab::test::markers_of(input, 20);
+  for (std::int64_t m = 0; m < options.markers.count; ++m) {
+    options.markers.due.push_back((options.markers.end_of(m) * 2) * 10'000);
+  }
+  const auto expected = lab::test::in_order(lab::test::flow_oracle(input, options.markers, 4));
+  const auto run = lab::test::flow_of(options, input, 4);
+  CHECK(run->run() >= 799 * 10'000);
+  CHECK(lab::test::in_order(lab::test::collected(*run)) == expected);
+  std::int64_t timed = 0;
+  for (const std::int64_t n : run->latency_counts()) timed += n;
+  CHECK_EQ(timed, static_cast<std::int64_t>(expected.size()));
+}
+
+}  // namespace
+
+int main() {
+  a_link_hands_on_rows_by_block_once_they_are_shown();
+  rows_of_a_block_come_before_what_is_promised_behind_them();
+  chunks_are_used_again_when_their_reader_has_left_them();
+  a_link_is_full_from_so_many_unread_rows_on_and_takes_more_all_the_same();
+  one_who_sleeps_is_woken_by_rows_promises_and_room();
+  two_threads_see_each_row_once_in_order();
+  markers_end_blocks_but_the_last();
+  streams_that_are_empty_end_early_or_have_gaps_are_read_to_the_end();
+  a_table_grows_and_a_block_is_longer_than_what_is_made_at_once();
+  a_function_that_gives_too_much_or_to_another_key_is_told();
+  sort_orders_all_kinds_of_fields_and_ties_by_the_next();
+  a_graph_out_of_range_is_refused_with_the_vertex();
+  a_run_out_of_range_is_refused();
+  a_run_that_is_called_off_ends_also_within_a_long_turn();
+  the_generator_keeps_to_due_times_and_outputs_are_timed();
+}
