@@ -1,4 +1,4 @@
-"""`lab plan`: the synchronization plan that the optimizer chooses for a workload."""
+"""`lab plan`: how a workload is run in parallel, by its synchronization plan or its deployment."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from lab.cli import EXIT_OK
 from lab.cli.complete import DATASETS, WORKLOADS
 
 if TYPE_CHECKING:
-    from workloads.model import Input, Workload
+    from workloads.model import Dataflow, Input, Workload
     from workloads.optimizers import Choice
 
 MOST_SAMPLED = 2_000_000
@@ -50,7 +50,11 @@ def plan(
     dot: Path | None,
     svg: Path | None,
 ) -> int:
-    """Show the synchronization plan chosen for WORKLOAD, as text and as a picture.
+    """Show how WORKLOAD is parallelized, as text and as a picture.
+
+    Of a program with dependency-guided synchronization: the synchronization plan that is chosen. Of
+    a typed dataflow graph: the graph, and its deployment with so many instances of each operator,
+    by rules that keep its meaning; these need no input.
 
     The optimizer `cost` measures on this machine what the program's steps cost, for about a second,
     and says in numbers why it chose; with other work on the machine it may choose otherwise.
@@ -60,6 +64,19 @@ def plan(
     from workloads.model.render import plan_dot, plan_text
     from workloads.registry import workload as find_workload
 
+    flow = _dataflow(workload)
+    if flow is not None:
+        for option, given in (
+            ("--param", params),
+            ("--dataset", dataset),
+            ("--optimizer", optimizer),
+        ):
+            if given:
+                raise click.UsageError(
+                    f"{option} is of synchronization plans; {workload} is a typed dataflow graph, "
+                    "whose deployment depends on neither input nor costs"
+                )
+        return _show_deployment(flow, workers, dot, svg)
     found = find_workload(workload)
     if dataset is not None and params:
         raise click.UsageError("--param belongs to generated input; a dataset has its own")
@@ -83,6 +100,34 @@ def plan(
         from workloads.model.picture import plan_svg
 
         _write(svg, plan_svg(chosen))
+    return EXIT_OK
+
+
+def _dataflow(reference: str) -> "Dataflow | None":
+    """Return the typed dataflow graph that is meant, be it a workload's or by itself."""
+    from lab.cli.check import find_program
+    from workloads import references
+    from workloads.model import Dataflow
+
+    loaded = references.is_name(reference) or references.load(reference)
+    if loaded is not True and not hasattr(loaded, "program") and not isinstance(loaded, Dataflow):
+        return None
+    found = find_program(reference)
+    return found if isinstance(found, Dataflow) else None
+
+
+def _show_deployment(flow: "Dataflow", workers: int, dot: Path | None, svg: Path | None) -> int:
+    from workloads.model.dataflow.deployment import deploy
+    from workloads.model.dataflow.drawing import deployment_dot, deployment_text
+
+    deployed = deploy(flow, workers)
+    click.echo(deployment_text(deployed))
+    if dot is not None:
+        _write(dot, deployment_dot(deployed))
+    if svg is not None:
+        from workloads.model.dataflow.drawing_svg import deployment_svg
+
+        _write(svg, deployment_svg(deployed))
     return EXIT_OK
 
 

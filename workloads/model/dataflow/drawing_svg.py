@@ -1,0 +1,144 @@
+"""Draws a graph before and after it is deployed, as SVG with matplotlib: no Graphviz is needed.
+
+The graph stands on the left and its deployment on the right, boxes below those that they read.
+"""
+
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from workloads.model.dataflow.deployment import Deployment
+from workloads.model.dataflow.drawing import Picture, before, behind
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LETTER_IN = 0.075
+"""Width of a letter at 8 points."""
+LINE_IN = 0.17
+"""Height of a line at 8 points."""
+LEVEL_GAP_IN = 0.6
+SLOT_GAP_IN = 0.3
+TITLE_IN = 0.5
+
+Spot = tuple[float, float]
+
+
+def deployment_svg(of: Deployment) -> str:
+    """Return both pictures as SVG text; the same deployment gives the same text."""
+    import matplotlib as mpl
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    placed = [_Placed(picture) for picture in (before(of.flow), behind(of))]
+    width = sum(picture.width for picture in placed)
+    height = max(picture.height for picture in placed)
+    # A fixed salt: matplotlib would otherwise name clip paths at random.
+    with mpl.rc_context({"svg.hashsalt": "plan", "svg.fonttype": "none"}):
+        figure = Figure(figsize=(width, height))
+        FigureCanvasSVG(figure)
+        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+        axes.set_axis_off()
+        axes.set_xlim(0, width)
+        axes.set_ylim(height, 0)
+        left = 0.0
+        for picture in placed:
+            picture.draw(axes, left)
+            left += picture.width
+        buffer = StringIO()
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    return buffer.getvalue()
+
+
+class _Placed:
+    """A picture with a place for each box, in inches from its upper left corner."""
+
+    def __init__(self, of: Picture) -> None:
+        self._of = of
+        words = [line for arrow in of.arrows for line in arrow.lines]
+        names = [line for box in of.boxes for line in box.lines]
+        longest = max(map(len, [*words, *names, of.answer]))
+        slot = LETTER_IN * longest + SLOT_GAP_IN
+        self._half = LINE_IN * max(len(box.lines) for box in of.boxes) / 2 + 0.06
+        self._step = 2 * self._half + LEVEL_GAP_IN
+        levels = [box.level for box in of.boxes]
+        most = max(levels.count(level) for level in levels)
+        self.width = max(most * slot, LETTER_IN * 1.3 * len(of.title)) + 0.4
+        self.height = TITLE_IN + self._step * (max(levels) + 1) + 0.5
+        self.spots: list[Spot] = [(0.0, 0.0)] * len(levels)
+        for level in range(max(levels) + 1):
+            boxes = [index for index, at in enumerate(levels) if at == level]
+            # Below the middle of what they read, so that few arrows cross.
+            boxes.sort(key=self._middle_above)
+            for place, index in enumerate(boxes):
+                x = self.width / 2 + slot * (place - (len(boxes) - 1) / 2)
+                self.spots[index] = (x, TITLE_IN + self._half + level * self._step)
+
+    def _middle_above(self, box: int) -> float:
+        above = [self.spots[arrow.before][0] for arrow in self._of.arrows if arrow.behind == box]
+        return sum(above) / max(1, len(above))
+
+    def draw(self, axes: "Axes", left: float) -> None:
+        """Draw it, its left side at `left`."""
+        middle = left + self.width / 2
+        axes.text(middle, 0.2, self._of.title, ha="center", va="center", fontsize=10)
+        for arrow in self._of.arrows:
+            far = self._of.boxes[arrow.behind].level - self._of.boxes[arrow.before].level > 1
+            ends = self.spots[arrow.before], self.spots[arrow.behind]
+            self._arrow(axes, left, ends, arrow.lines, far=far)
+        x, y = self.spots[-1]
+        end = (x, y + self._step - self._half + 0.1)
+        self._arrow(axes, left, ((x, y), (x, end[1] + self._half)), (self._of.answer,), far=False)
+        axes.text(left + x, end[1] + 0.12, "answer", ha="center", va="center", fontsize=8)
+        for (x, y), box in zip(self.spots, self._of.boxes, strict=True):
+            axes.text(
+                left + x,
+                y,
+                "\n".join(box.lines),
+                ha="center",
+                va="center",
+                fontsize=8,
+                zorder=3,
+                bbox={
+                    "boxstyle": "round,pad=0.4" if box.is_source else "square,pad=0.4",
+                    "facecolor": "#e3eefb" if box.is_source else "#fdf1dc",
+                    "edgecolor": "#555555",
+                },
+            )
+
+    def _arrow(
+        self,
+        axes: "Axes",
+        left: float,
+        ends: tuple[Spot, Spot],
+        lines: tuple[str, ...],
+        *,
+        far: bool,
+    ) -> None:
+        """Draw an arrow with its words; one over several levels goes around what is between."""
+        (x, y), (to_x, to_y) = ends
+        bend = 0.0 if not far else 0.35 if x <= to_x else -0.35
+        axes.annotate(
+            "",
+            xy=(left + to_x, to_y - self._half),
+            xytext=(left + x, y),
+            arrowprops={
+                "arrowstyle": "->",
+                "color": "#888888",
+                "lw": 1,
+                "connectionstyle": f"arc3,rad={bend}",
+            },
+            zorder=1,
+        )
+        # The middle of the arc, which matplotlib bends by so much of the distance.
+        aside = bend * (to_y - self._half - y) / 2
+        axes.text(
+            left + (x + to_x) / 2 - aside,
+            (y + to_y) / 2,
+            "\n".join(lines),
+            ha="center",
+            va="center",
+            fontsize=7,
+            color="#444444",
+            zorder=2,
+            bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"},
+        )
