@@ -1,4 +1,4 @@
-"""The handcrafted forms of the workloads on power readings, which are queries of operators O+."""
+"""Both forms of the workloads on power readings: typed graphs, and queries of operators O+."""
 
 import pytest
 
@@ -8,26 +8,25 @@ from engines.registry import engine
 from workloads.registry import workload
 
 NAMES = ("sensor_interpolation", "smart_home_prediction")
-VSN = Setting(variant="vsn", workers=2, batch=64)
-SN = Setting(variant="sn", workers=3, batch=7)
+TYPED = "typed", Setting(variant="dataflow", workers=2, batch=64)
+BY_HAND = "handcrafted", Setting(variant="vsn", workers=2, batch=64)
+ALONE = "handcrafted", Setting(variant="sn", workers=3, batch=7)  # which runs one operator
+RUNS = [*((name, *how) for name in NAMES for how in (TYPED, BY_HAND)), (NAMES[0], *ALONE)]
 
 
-@pytest.mark.pairwise
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize(
-    ("name", "setting"),
-    [(NAMES[0], VSN), (NAMES[0], SN), (NAMES[1], VSN)],  # sn runs one operator
-    ids=lambda given: getattr(given, "variant", given),
-)
-def test_handcrafted_forms_conform(name, case, setting, tmp_path):
-    chosen = workload(name).bound({"form": "handcrafted"})
+@pytest.mark.parametrize(("name", "form", "setting"), RUNS)
+def test_both_forms_conform(name, form, setting, case, tmp_path):
+    chosen = workload(name).bound({"form": form})
     found = run_case(engine("multicore"), chosen, case, setting, tmp_path)
-    assert found.problems == ()
+    assert (found.unsupported, found.problems) == (None, ())
 
 
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize("case", LOAD_CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize("name", NAMES)
-def test_handcrafted_forms_conform_under_load(name, case, tmp_path):
-    chosen = workload(name).bound({"form": "handcrafted"})
-    found = run_load_case(engine("multicore"), chosen, case, VSN, tmp_path)
+@pytest.mark.parametrize(("name", "form", "setting"), RUNS)
+def test_both_forms_conform_under(name, form, setting, case, tmp_path):
+    chosen = workload(name).bound({"form": form})
+    found = run_load_case(engine("multicore"), chosen, case, setting, tmp_path)
     assert (found.unsupported, found.problems) == (None, ())
