@@ -39,6 +39,19 @@ inline int stress_rounds(int quick) {
   return given != nullptr ? std::atoi(given) : share_of(quick);
 }
 
+// Which combinations of a product to do, asked of one after the other: all of them, or under a sanitizer every fifth,
+// unless LAB_STRESS is set. Five divides no product of twos and threes, so that each value of a parameter meets each of
+// another where there are combinations enough.
+class Turns {
+ public:
+  bool next() { return turn_++ % step_ == 0; }
+  int step() const { return step_; }
+
+ private:
+  const int step_ = share_of(5) == 5 ? 1 : 5;
+  int turn_ = 0;
+};
+
 }  // namespace lab::test
 
 #define CHECK(condition) \

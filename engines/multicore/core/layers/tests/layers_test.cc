@@ -229,6 +229,7 @@ LayersOptions options_of(const std::string& determinism, std::int32_t workers) {
   options.determinism = static_cast<lab::Determinism>(lab::index_of("determinism", lab::kDeterminisms, determinism));
   options.core_count = 1;
   options.workers = workers;
+  options.grid_steps = 50;  // sanitizers pay for all of it
   return options;
 }
 
