@@ -52,7 +52,7 @@ std::int32_t DgsRun::add_mailbox(std::int32_t worker_index) {
   Worker& worker = workers_.at(static_cast<std::size_t>(worker_index));
   const auto id = static_cast<std::int32_t>(mailboxes_.size());
   auto mailbox = std::make_unique<Mailbox>(id, worker_index, forest, *worker.out, worker.meter->recorder,
-                                           worker.sync, worker.counters);
+                                           worker.sync, worker.counters, threads().failure());
   mailbox->leaf_of_tree.assign(static_cast<std::size_t>(forest.size()), -1);
   mailbox->max_outputs_per_event = options_.max_outputs_per_event;
   worker.mailboxes.push_back(mailbox.get());

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "run/stopped.h"
+
 namespace lab {
 namespace {
 
@@ -213,13 +215,18 @@ bool Mailbox::run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> pa
   const std::int64_t limit = lane.order_tree != nullptr ? std::min(lane.limit, lane.ordering) : lane.limit;
   if (lane.next >= limit) return false;
   if (lane.direct != 0) process_directly(lane, limit);
-  while (lane.together && lane.next < limit) process(lane, std::min(limit, lane.next + kTogether), 0);
+  while (lane.together && lane.next < limit) {
+    go_on_unless(stop_);
+    process(lane, std::min(limit, lane.next + kTogether), 0);
+  }
   while (lane.next < limit) {
     const Block& block = lane.source->ring.at(lane.block);
     if (lane.next >= block.end) {
       ++lane.block;
       continue;
     }
+    // A turn may have a whole ring to process, and be called off with it.
+    go_on_unless(stop_);
     process(lane, std::min(block.end, limit), block.stamp_ns);
   }
   give_back(lane, parkers);

@@ -14,6 +14,7 @@
 // events from the columns, a burst at a time, with one reading of the clock a burst. What that promises of single events:
 // docs/decisions/0018-direct-handover.md.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -74,9 +75,11 @@ struct Lane {
 
 class alignas(kCacheLine) Mailbox {
  public:
+  // `stop`: the run ends, whatever is left to do.
   Mailbox(std::int32_t id, std::int32_t worker, Forest& forest, OutputBuffer& out, Recorder& recorder, Histogram& sync,
-          Counters& counters)
-      : id_(id), worker_(worker), forest_(forest), out_(out), recorder_(recorder), sync_(sync), counters_(counters) {}
+          Counters& counters, const std::atomic<bool>& stop)
+      : id_(id), worker_(worker), forest_(forest), out_(out), recorder_(recorder), sync_(sync), counters_(counters),
+        stop_(stop) {}
 
   // Room that it asks of a chunk at most, in rows, with blocks of `batch` events.
   static std::int64_t most_room(std::int64_t max_outputs_per_event, std::int64_t batch, const OutputPool& pool) noexcept;
@@ -84,7 +87,8 @@ class alignas(kCacheLine) Mailbox {
   // Segments (run/sink.h) of what it emits from blocks of `batch` events: at most one for each call of a kernel.
   std::int64_t most_segments(std::int64_t batch) const noexcept;
 
-  // Does what can be done now. Returns whether anything was.
+  // Does what can be done now. Returns whether anything was. Throws Stopped between two calls of a kernel, if it takes
+  // several and the run has ended meanwhile.
   bool step(std::span<Parker> parkers);
 
   // Whether all lanes are finished and no synchronization is pending.
@@ -117,6 +121,7 @@ class alignas(kCacheLine) Mailbox {
   Recorder& recorder_;
   Histogram& sync_;
   Counters& counters_;
+  const std::atomic<bool>& stop_;
 
   bool parked_ = false;
   Arrival arrival_;

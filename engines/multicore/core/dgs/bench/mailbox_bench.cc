@@ -98,6 +98,7 @@ struct Worker {
   Recorder recorder;
   Histogram sync;
   Counters counters;
+  const std::atomic<bool> never{false};
   Mailbox mailbox;
   std::vector<std::int64_t> state{0};
   std::vector<std::int32_t> slots;       // by tag: values belong to the state
@@ -105,7 +106,7 @@ struct Worker {
   std::vector<std::int32_t> order_node;
 
   Worker(std::int32_t index, Forest& forest, std::int32_t leaf)
-      : mailbox(index, index, forest, out, recorder, sync, counters), slots{0, -1}, order_tree{-1, 0}, order_node{-1, 0} {
+      : mailbox(index, index, forest, out, recorder, sync, counters, never), slots{0, -1}, order_tree{-1, 0}, order_node{-1, 0} {
     recorder.begin(kLater, 0);
     mailbox.leaf_of_tree = {leaf};
     forest.place(0, leaf, state.data());
