@@ -10,8 +10,8 @@ from lab.cli import EXIT_OK
 from lab.cli.complete import DATASETS, WORKLOADS
 
 if TYPE_CHECKING:
-    from workloads.model import Dataflow, Input, Workload
-    from workloads.optimizers import Choice
+    from workloads.model import Dataflow, DGSProgram, Input, Workload
+    from workloads.optimizers import Choice, Costs
 
 MOST_SAMPLED = 2_000_000
 """Events that are generated to measure costs with."""
@@ -139,7 +139,6 @@ def plan_for_parameters(
     optimizer: str | None = None,
 ) -> "Choice":
     """Return the choice for generated input, from the sizes of its streams alone."""
-    from engines.multicore.dgs.run import plan_costs
     from workloads.datasets.generated import generated
     from workloads.model import Alphabet
     from workloads.model.narrow import dgs_program
@@ -158,7 +157,7 @@ def plan_for_parameters(
         alphabet=alphabet,
         streams=profile_of_specs(workload.streams(params, events), alphabet),
         workers=workers,
-        costs=lambda: plan_costs(program, sample(), workers),
+        costs=lambda: _costs(program, sample(), workers),
     )
     return choose(optimizer or DEFAULT, request)
 
@@ -167,7 +166,6 @@ def plan_for_dataset(
     workload: "Workload", dataset_id: str, workers: int, optimizer: str | None = None
 ) -> "Choice":
     """Return the choice for a dataset, whose tags are counted."""
-    from engines.multicore.dgs.run import plan_costs
     from workloads.datasets.catalog import Catalog
     from workloads.model.narrow import dgs_program
     from workloads.model.profile import profile
@@ -186,9 +184,15 @@ def plan_for_dataset(
         alphabet=data.alphabet,
         streams=profile(data),
         workers=workers,
-        costs=lambda: plan_costs(program, data, workers),
+        costs=lambda: _costs(program, data, workers),
     )
     return choose(optimizer or DEFAULT, request)
+
+
+def _costs(program: "DGSProgram", data: "Input", workers: int) -> "Costs":
+    from engines.multicore.dgs.run import plan_costs  # heavy, and not what most plans need
+
+    return plan_costs(program, data, workers)
 
 
 def _pairs(params: Sequence[str]) -> dict[str, object]:
