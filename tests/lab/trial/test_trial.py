@@ -31,7 +31,7 @@ from workloads.datasets.oracle_cache import expected_rows
 from workloads.registry import names, workload
 
 TIMEOUT_S = 60
-SPECIFIED = ("load", "planted_slowdown", "estimate")
+SPECIFIED = ("load", "planted_slowdown", "estimate", "workers")
 
 
 @pytest.fixture
@@ -39,11 +39,11 @@ def specify(tmp_path, small_dataset):
     """A function that specifies a trial of the fake engine on a small dataset."""
 
     def make(variant, *, workload="event_window", engine="fake", events=None, **given):
-        fields = {name: given.pop(name) for name in list(given) if name in SPECIFIED}
+        fields = {"workers": 1}
+        fields |= {name: given.pop(name) for name in list(given) if name in SPECIFIED}
         return EngineTrial(
             engine=engine,
             variant=variant,
-            workers=1,
             batch=1,
             options=given,
             dataset=small_dataset(workload, events=events),
@@ -101,6 +101,15 @@ def test_trial_in_a_process_of_its_own_measures_that_process(trial):
     assert row["peak_rss_bytes"] > 10_000_000
     assert 0 <= row["cpu_s"] < row["duration_s"] + 1
     assert row["startup_s"] > 0 and row["prepare_s"] > 0
+
+
+def test_workers_that_a_plan_by_cost_does_without_are_said(trial_here):
+    row = trial_here("dgs", engine="multicore", workers=64, optimizer="cost")
+    assert row["status"] == "ok", row["reason"]
+    used = json.loads(row["counters"])["workers_used"]
+    assert 1 <= used <= 2  # as many as there are streams of values
+    assert "of 64 workers, and only these run" in row["reason"]
+    assert f"it uses {used:.0f} of 64 workers" in row["plan"]
 
 
 @pytest.mark.parametrize("variant", ["vsn", "adhoc", "1t"])
