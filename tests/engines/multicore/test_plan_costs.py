@@ -1,12 +1,14 @@
 """Costs for plans: what is measured is what steps cost, and what a run does with it."""
 
+import numpy as np
 import pytest
 
 from engines.multicore.adapter import MulticoreEngine
 from engines.multicore.dgs.costs import FIRST_EVENTS, measure_costs
 from engines.multicore.dgs.options import DgsOptions
 from engines.multicore.dgs.run import DgsRun, plan_costs
-from engines.multicore.run.settings import RunSettings
+from engines.multicore.run.settings import LOAD_RING_BLOCKS, RunSettings
+from engines.small_load import small_load
 from tests.engines.multicore.test_dgs import generated
 from workloads.model import Input
 from workloads.model.plan import Plan
@@ -93,7 +95,7 @@ def test_every_optimizers_plans_run_and_give_the_oracles_answer(name, optimizer)
     assert 1 <= measured.counters["workers_used"] <= 4
 
 
-def test_workers_that_the_plan_is_not_for_are_not_started_and_that_is_said(monkeypatch):
+def test_workers_that_the_plan_is_not_for_are_not_started_and_that_is_said():
     """A barrier for each value: whatever the machine's mood, one worker is quicker."""
     found = workload("event_window")
     data = generated("event_window", 200_000, values_per_barrier=1)
@@ -125,3 +127,17 @@ def test_costs_of_a_plan_that_is_only_shown_are_measured():
 def test_an_unknown_optimizer_is_a_wrong_option():
     said = MulticoreEngine().wrong_options("dgs", {"optimizer": "best"})
     assert said == f"optimizer is one of {', '.join(names())}, got 'best'"
+
+
+def test_under_a_load_costs_are_measured_at_full_speed_and_the_load_is_kept():
+    found = workload("event_window")
+    data = generated("event_window", 30_000, values_per_barrier=10)
+    load = small_load([stream.ts for stream in data.streams], np.arange(data.events) * 300)
+    settings = RunSettings(workers=2, batch=64, load=load, ring_blocks=LOAD_RING_BLOCKS)
+    run = DgsRun(found.program, data, settings, DgsOptions(optimizer="cost"))
+    measured = run.run()
+    difference = compare(found.oracle(data), run.answer(), found.output)
+    run.close()
+    assert difference.equal, difference.render()
+    assert measured.sent is not None
+    assert measured.sent.lag.counts.sum() == data.events
