@@ -65,7 +65,7 @@ _CONF = {
 
 
 class SparkEngine:
-    """Runs DGS programs, queries of operators and ordered pipelines on Spark in local mode."""
+    """Runs programs of all models on Spark in local mode."""
 
     name: ClassVar[str] = "spark"
 

@@ -8,7 +8,17 @@ from engines.spark.layout import SQL_TYPES, layout
 from engines.spark.operators import registry
 from engines.spark.operators.clock import beyond, out_of_range
 from engines.spark.pipelines import registry as pipelines
-from workloads.model import ListType, ModelError, Pipeline, Query, column_type, fields_read
+from workloads.datasets.dataset import Dataset
+from workloads.model import (
+    Dataflow,
+    ListType,
+    ModelError,
+    Pipeline,
+    Query,
+    column_type,
+    fields_read,
+)
+from workloads.model.dataflow.run import first_marker
 from workloads.model.windows import check_spans
 
 PROGRAMS = ("event_window", "fraud_detection", "keyed_counter", "page_view_join")
@@ -31,6 +41,9 @@ MOST_OVERLAPS = 1000
 them. With this many, all answers came right; more were not tried.
 """
 
+MOST_MARKERS = 1 << 24
+"""Of a typed dataflow graph: each costs every group of every level a call of Python, and a row of
+some 100 bytes in a batch query."""
 
 _ANY = "variants generic-streaming and generic-batch run any program"
 _NO_LOAD = (
@@ -114,6 +127,10 @@ def _refused_generic(task: Task) -> str | None:
                     f"spark has no type for field {name} of stream {stream.name}, which is "
                     f"{type_name}; it has types for {known}"
                 )
+    if isinstance(program, Dataflow):
+        reason = _refused_flow(program, task.dataset)
+        if reason is not None:
+            return reason
     if isinstance(program, Query):
         spans = [(s.name, s.ts_min, s.ts_max) for s in task.dataset.streams if s.rows]
         try:
@@ -121,6 +138,30 @@ def _refused_generic(task: Task) -> str | None:
         except ModelError as error:
             return str(error)
     return unreachable(task.workload)
+
+
+def _refused_flow(flow: Dataflow, dataset: Dataset) -> str | None:
+    """Return what the levels of a typed dataflow graph cannot carry, or None."""
+    for vertex in flow.vertices:
+        for name in vertex.type.fields:
+            dtype = vertex.type.value[name]
+            if dtype.name not in SQL_TYPES:
+                return (
+                    f"spark has no type for field {name} of what {vertex.name} gives, which is "
+                    f"{dtype}; it has types for {', '.join(SQL_TYPES)}"
+                )
+    spans = [(stream.ts_min, stream.ts_max) for stream in dataset.streams if stream.rows]
+    if not spans:
+        return None
+    ends = [] if dataset.until_ts is None else [dataset.until_ts - 1]
+    last = max([*ends, *(end for _, end in spans)])
+    markers = (last - first_marker(min(spans)[0], flow.markers)) // flow.markers + 1
+    if markers > MOST_MARKERS:
+        return (
+            f"spark's groups have a row for each marker, and the input has {markers:,}, one every "
+            f"{flow.markers}; at most {MOST_MARKERS:,} are taken: give markers a longer period"
+        )
+    return None
 
 
 def _refused_query(task: Task, query: Query) -> str | None:

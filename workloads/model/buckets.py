@@ -3,7 +3,11 @@
 Which bucket a key is in never changes the answer; it decides who does the work.
 """
 
+import numpy as np
+import numpy.typing as npt
+
 from workloads.model.operator import Operator
+from workloads.model.stream import IntArray
 
 _WORD = (1 << 64) - 1
 
@@ -18,6 +22,14 @@ def hash_key(key: int) -> int:
     x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
     x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & _WORD
     return x ^ (x >> 31)
+
+
+def hash_keys(keys: IntArray) -> npt.NDArray[np.uint64]:
+    """Return `hash_key` of each of some keys."""
+    x = keys.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
 
 
 def bucket_of(operator: Operator, key: int) -> int:

@@ -31,7 +31,9 @@ def _owned(segment: Segment, alphabet: Alphabet, table: pa.Table) -> npt.NDArray
     program, groups = segment.program, segment.groups
     assert program is not None
     owned = np.zeros((groups, len(table)), dtype=np.bool_)
-    if isinstance(program, DGSProgram):
+    if segment.level is not None:
+        owned[segment.level.dealt(table), np.arange(len(table))] = True
+    elif isinstance(program, DGSProgram):
         assert segment.parts is not None
         owned[segment.parts[table[TAG].to_numpy()] % groups, np.arange(len(table))] = True
     elif isinstance(program, Pipeline):

@@ -5,9 +5,10 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from engines.spark.generic.flow import FlowLevel
 from engines.spark.generic.segments import Segment
-from engines.spark.generic.tables import TAG, behind, events, followed
-from workloads.model import Alphabet, DGSProgram, Pipeline, Query
+from engines.spark.generic.tables import TAG, Counter, events, followed
+from workloads.model import Alphabet, Dataflow, DGSProgram, Pipeline, Query
 from workloads.model.buckets import bucket_of
 from workloads.model.instance import Row, instance
 from workloads.model.piperun import PipelineRun
@@ -28,8 +29,19 @@ class Runner(Protocol):
         """Go on where another runner was."""
 
 
-def runner(segment: Segment, alphabet: Alphabet, group: int) -> Runner:
-    """Return what runs a group of a segment, without anything held."""
+def runner(
+    segment: Segment, alphabet: Alphabet, group: int = 0, opening: int | None = None
+) -> Runner:
+    """Return what runs a group of a segment, without anything held.
+
+    Args:
+        segment: it.
+        alphabet: of the input.
+        group: of the segment's groups.
+        opening: time of the first event of the input; None: it has none, or it does not matter.
+    """
+    if isinstance(segment.program, Dataflow):
+        return FlowLevel(segment, alphabet, group, opening)
     if isinstance(segment.program, DGSProgram):
         return _Parts(segment, alphabet)
     if isinstance(segment.program, Query):
@@ -55,7 +67,7 @@ class _Parts:
             return None
         program, states = self._program, self._states
         update, out = program.states[0].update, Emitter(program.output)
-        counter = _Counter(out.rows)
+        counter = Counter(out.rows)
         parts = self._parts[table[TAG].to_numpy()].tolist()
         for event, part in zip(events(program, self._alphabet, table), parts, strict=True):
             state = states.get(part)
@@ -115,7 +127,7 @@ class Stages:
         """Process records in order."""
         if table is None:
             return None
-        counter = _Counter(self._rows)
+        counter = Counter(self._rows)
         alphabet = Alphabet(kinds=self._pipeline.kinds)
         for t in events(self._pipeline, alphabet, table):
             self._run.process(t)
@@ -145,20 +157,3 @@ class _Order:
 
     def hold(self, held: Any) -> None:
         pass
-
-
-class _Counter:
-    """Counts what follows from each record."""
-
-    def __init__(self, rows: list[Any]) -> None:
-        self._rows = rows
-        self._marks: list[int] = [0]
-
-    def note(self) -> None:
-        """End the outputs of a record."""
-        self._marks.append(len(self._rows))
-
-    def behind(self, table: pa.Table, places: int) -> list[Any]:
-        """Return the places of all outputs."""
-        marks = np.array(self._marks, dtype=np.int64)
-        return behind(table, places, marks[1:] - marks[:-1])

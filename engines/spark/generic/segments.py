@@ -3,7 +3,8 @@
 A DGS program is one segment; its groups are parts of the alphabet that never depend on each other.
 A query has a segment for each operator, whose groups own buckets of keys. A pipeline has one for
 each operator with a state, and the stateless ones behind it belong to it; its groups have
-partitions of keys. Stateless operators at the beginning need no group (`front`).
+partitions of keys. Stateless operators at the beginning need no group (`front`). A typed dataflow
+graph has one for each of its `levels`.
 
 Keys are spread over as many groups as there are workers, with a state for each key inside: a call
 of Python for each key would cost more than what it does.
@@ -13,7 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from workloads.model import Alphabet, DGSProgram, Pipeline, Program, Query
+from engines.spark.generic.levels import Level, levels
+from workloads.model import Alphabet, Dataflow, DGSProgram, Pipeline, Program, Query
 from workloads.model.dependence import independent_parts
 from workloads.model.pipeline import PARTITIONED, STATELESS, Stage
 from workloads.model.stream import IntArray
@@ -31,12 +33,14 @@ class Segment:
         groups: how many there are.
         places: how many columns put its input in order.
         parts: of a DGS program, the part of each tag.
+        level: of a typed dataflow graph, which of its levels it is.
     """
 
     program: Program | None
     groups: int
     places: int = PLACE
     parts: IntArray | None = None
+    level: Level | None = None
 
     @property
     def places_out(self) -> int:
@@ -52,13 +56,14 @@ class Segments:
 
     Attributes:
         whole: the program.
-        front: the stateless operators with which a pipeline begins; None: there are none.
+        front: the stateless operators with which a pipeline or a graph begins, where streams are
+            read; None: there are none.
         segments: at least one.
         words: how it is cut, for people.
     """
 
     whole: Program
-    front: Pipeline | None
+    front: Segment | None
     segments: tuple[Segment, ...]
 
     @property
@@ -74,6 +79,8 @@ def segments(program: Program, alphabet: Alphabet, workers: int) -> Segments:
         return _pipeline(program, workers)
     if isinstance(program, Query):
         return Segments(whole=program, front=None, segments=_query(program, workers))
+    if isinstance(program, Dataflow):
+        return _dataflow(program, workers)
     assert isinstance(program, DGSProgram), "the adapter runs no other"
     parts = independent_parts(program, alphabet)
     groups = min(workers, len(np.unique(parts)))
@@ -90,6 +97,14 @@ def _query(query: Query, workers: int) -> tuple[Segment, ...]:
     )
 
 
+def _dataflow(flow: Dataflow, workers: int) -> Segments:
+    front, *behind = (
+        Segment(program=flow, groups=level.groups, places=PLACE + level.number, level=level)
+        for level in levels(flow, workers)
+    )
+    return Segments(whole=flow, front=front, segments=tuple(behind))
+
+
 def _pipeline(pipeline: Pipeline, workers: int) -> Segments:
     cuts: list[tuple[int, int]] = []
     for index, stage in enumerate(pipeline.stages):
@@ -98,7 +113,7 @@ def _pipeline(pipeline: Pipeline, workers: int) -> Segments:
             cuts.append((index, groups))
     begins = [index for index, _ in cuts]
     first = begins[0] if begins else len(pipeline.stages)
-    front = _slice(pipeline, 0, first) if first else None
+    front = Segment(program=_slice(pipeline, 0, first), groups=1) if first else None
     places = PLACE + (front is not None)
     found: list[Segment] = []
     for (begin, groups), end in zip(cuts, [*begins, len(pipeline.stages)][1:], strict=True):

@@ -19,6 +19,7 @@ class Shipped:
         alphabet: of the input.
         streams: how many it has.
         workers: degree of parallelism.
+        opening: time of the first event; None: there are no events.
         closing: the watermark at the end of the input.
         reference: by which `workloads.registry` finds the workload.
         params: the workload's query parameters.
@@ -27,6 +28,7 @@ class Shipped:
     alphabet: Alphabet
     streams: int
     workers: int
+    opening: int | None
     closing: int
     reference: str
     params: Params
@@ -44,6 +46,7 @@ def ship(workload: Workload, plan: Layout, *, workers: int) -> Shipped:
         alphabet=Alphabet(kinds=workload.program.kinds, keys=plan.keys),
         streams=len(plan.streams),
         workers=workers,
+        opening=min((stream.ts_min for stream in plan.streams if stream.rows), default=None),
         # What only the end of the input lets go of; of no input there is nothing.
         closing=max(times + ends) if times else 0,
         reference=workload.found_by,

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 
 from engines.spark.generic.deal import deal
 from engines.spark.generic.hold import BEGIN, Hold, Reached
-from engines.spark.generic.runners import Stages, runner
-from engines.spark.generic.segments import PLACE, Segments
+from engines.spark.generic.runners import runner
+from engines.spark.generic.segments import Segments
 from engines.spark.generic.shipped import Shipped
 from engines.spark.generic.tables import ROW, in_order, of_stream, packed, unpacked
 from engines.spark.streaming.split import END
@@ -57,7 +57,9 @@ def parcels_of(
         columns = {name: column[:-1] for name, column in columns.items()}
     table = of_stream(cut.whole, kinds, src, columns)
     if cut.front is not None:
-        table = Stages(cut.front, PLACE).run(table, BEGIN)
+        made = runner(cut.front, alphabet).run(table, BEGIN)
+        assert made is not None, "there is a table"
+        table = made
     dealt = deal(cut.segments[0], alphabet, table)
     return [Parcel(group, src, begin, end, ts, some) for group, some in enumerate(dealt)]
 
@@ -112,7 +114,9 @@ class Step:
         table, watermark = self._taken(kept.hold, parcels, ended)
         if watermark == BEGIN:
             return []
-        running = runner(self.cut.segments[self.index], self.shipped.alphabet, group)
+        shipped = self.shipped
+        segment = self.cut.segments[self.index]
+        running = runner(segment, shipped.alphabet, group, shipped.opening)
         if kept.state is not None:
             running.hold(kept.state)
         made = running.run(table, watermark)

@@ -96,6 +96,23 @@ def behind(table: pa.Table, places: int, counts: IntArray) -> list[IntArray]:
     return [*(table[name].to_numpy()[of] for name in place(places)), nth]
 
 
+class Counter:
+    """Counts what follows from each record."""
+
+    def __init__(self, rows: list[Any]) -> None:
+        self._rows = rows
+        self._marks: list[int] = [0]
+
+    def note(self) -> None:
+        """End the outputs of a record."""
+        self._marks.append(len(self._rows))
+
+    def behind(self, table: pa.Table, places: int) -> list[Any]:
+        """Return the places of all outputs."""
+        marks = np.array(self._marks, dtype=np.int64)
+        return behind(table, places, marks[1:] - marks[:-1])
+
+
 def in_order(tables: Sequence[pa.Table], places: int) -> pa.Table:
     """Return tables as one, put in order by place; at least one is given."""
     whole = pa.concat_tables(tables)

@@ -14,12 +14,15 @@ from engines.spark.refusal import GENERIC, WORKLOADS
 from tests.engines.spark import programs
 from tests.engines.spark.task import assert_right, spark_task
 from workloads.model import Alphabet, Dataflow, DGSProgram, Input, Stream
+from workloads.model.dataflow import Flow, OpStateless, of_events
 from workloads.registry import names, workload
 
 SHOWN = {
     ("generic-streaming", "wordcount"),
     ("generic-batch", "linear_road_pos_rep"),
     ("generic-batch", "scale_join"),
+    ("generic-streaming", "sensor_interpolation"),
+    ("generic-batch", "campaign_views"),
 }
 """In seconds, with a DGS program in a file of its own below; the others in `make test-all`.
 
@@ -30,7 +33,6 @@ ALL = [
     pytest.param(variant, name, marks=() if (variant, name) in SHOWN else pytest.mark.full)
     for variant in GENERIC
     for name in names()
-    if not isinstance(workload(name).program, Dataflow)
 ]
 
 
@@ -48,7 +50,9 @@ def test_the_answer_is_the_oracles_without_a_query_of_its_own(variant, name, spa
 @pytest.mark.full
 @pytest.mark.spark
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize("name", ["event_window", "nyse_hedge", "cart_abandonment"])
+@pytest.mark.parametrize(
+    "name", ["event_window", "nyse_hedge", "cart_abandonment", "sensor_interpolation"]
+)
 @pytest.mark.parametrize("variant", GENERIC)
 def test_spark_generic_conforms_on(variant, name, case, spark, tmp_path):
     setting = Setting(variant=variant, options={"warm_up_rounds": 0}, shared=True)
@@ -104,6 +108,7 @@ def test_a_workload_that_nothing_is_written_for_is_run_as_any_program(own, tmp_p
     variants = SparkEngine().variants()
     assert default_variant(variants, DGSProgram, own.name).name == "generic-streaming"
     assert default_variant(variants, DGSProgram, "event_window").name == "streaming"
+    assert default_variant(variants, Dataflow, "campaign_views").name == "generic-streaming"
     given = spark_task(own, ordinary_input(own), tmp_path)
     assert "variants generic-streaming and generic-batch" in SparkEngine().unsupported(given)
     generic = replace(given, variant="generic-streaming")
@@ -192,3 +197,36 @@ def test_what_cannot_be_run_is_refused_with_the_reason(variant, tmp_path):
 def test_generic_variants_declare_that_groups_are_dealt_by_hand(name, variant):
     declared = SparkEngine().properties(name, variant)
     assert [declared[name].holds for name in ("PIP1", "PIP2", "PIP3")] == [True, False, True]
+
+
+def flow_of(period, field=np.int64):
+    """Return a workload of a dataflow graph with markers that far apart, and an input for it."""
+    fields = np.dtype([("v", field)])
+    flow = Flow("passing", markers=period)
+    of = of_events(fields)
+    passing = OpStateless(name="pass", reads=of, gives=of, on_item=pass_on)
+    chosen = replace(
+        of_tests("BROKEN"), program=flow.gives(flow.add(passing, flow.source("tick", fields)))
+    )
+    ts = np.array([-5, 1 << 30])
+    stream = Stream(name="ticks", kinds=(0,), ts=ts, payload={"v": np.zeros(2, np.int64)})
+    return chosen, Input(alphabet=Alphabet(kinds=("tick",)), streams=(stream,))
+
+
+def pass_on(key, value, out):
+    out.emit(value.ts, value.v)
+
+
+@pytest.mark.parametrize(
+    ("period", "field", "reason"),
+    [
+        (64, np.int64, "the input has 16,777,217, one every 64; at most 16,777,216 are taken"),
+        (65, np.longdouble, "no type for field v of what tick gives, which is float128"),
+        (65, np.int64, "workers find another program as"),
+    ],
+    ids=["markers", "a field", "nothing of the graph itself"],
+)
+def test_a_graph_that_cannot_be_carried_is_refused(period, field, reason, tmp_path):
+    chosen, data = flow_of(period, field)
+    given = spark_task(chosen, data, tmp_path, variant="generic-streaming")
+    assert reason in SparkEngine().unsupported(given)

@@ -33,7 +33,7 @@ class GraphRun:
         """
         self._runs = [begin(vertex, give) for vertex in flow.vertices]
         for index, run in enumerate(self._runs[:-1]):
-            run.give = _to_all([self._runs[i].item for i in flow.readers(index)])
+            run.give = to_all([self._runs[i].item for i in flow.readers(index)])
         self._takes = [self._runs[index].item for index in flow.sources]
 
     def item(self, kind: int, value: Any) -> None:
@@ -62,7 +62,7 @@ class FlowRun:
         """
         self._period = flow.markers
         self._next: int | None = None
-        self._run = GraphRun(flow, _as_rows(flow.vertices[-1].type, emit))
+        self._run = GraphRun(flow, as_rows(flow.vertices[-1].type, emit))
         self._values = [value_of(flow.vertices[index].type) for index in flow.sources]
 
     def process(self, event: Any) -> None:
@@ -97,7 +97,8 @@ def first_marker(ts: int, period: int) -> int:
     return (ts // period + 1) * period
 
 
-def _to_all(readers: list[Take]) -> Take:
+def to_all(readers: list[Take]) -> Take:
+    """Return what gives items to all that read them."""
     if len(readers) == 1:
         return readers[0]
 
@@ -108,7 +109,7 @@ def _to_all(readers: list[Take]) -> Take:
     return give
 
 
-def _as_rows(of: TraceType, emit: Callable[[tuple[Any, ...]], None]) -> Take:
+def as_rows(of: TraceType, emit: Callable[[tuple[Any, ...]], None]) -> Take:
     """Return what makes records of the items that leave the graph."""
     if of.key is None:
         return lambda _, value: emit(tuple(value))

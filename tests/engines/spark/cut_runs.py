@@ -1,0 +1,98 @@
+"""Runs the steps of generic queries without Spark, cut into micro-batches and groups anyhow."""
+
+import pickle
+import random
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from engines.spark.generic.files import closed
+from engines.spark.generic.segments import segments
+from engines.spark.generic.shipped import Shipped
+from engines.spark.generic.steps import Step, nothing_kept, parcels_of, pieces
+from engines.spark.generic.tables import in_order, unpacked
+from workloads.datasets.arrow import arrow_array
+from workloads.model.records import Emitter
+from workloads.model.sequential import apply
+from workloads.model.total_order import merge
+
+
+def shipped_for(data, workers):
+    ends = [int(s.ts[-1]) for s in data.streams if len(s)]
+    cut = [] if data.until_ts is None else [data.until_ts - 1]
+    return Shipped(
+        alphabet=data.alphabet,
+        streams=len(data.streams),
+        workers=workers,
+        opening=min((int(s.ts[0]) for s in data.streams if len(s)), default=None),
+        closing=max(ends + cut) if ends else 0,
+        reference="",
+        params={},
+    )
+
+
+def table_of(stream):
+    columns = {"ts": stream.ts, **({} if stream.tag is None else {"tag": stream.tag})}
+    return pa.table({n: arrow_array(c) for n, c in {**columns, **stream.payload}.items()})
+
+
+def micro_batches(data, cuts):
+    """Yield the batches of every stream, micro-batch by micro-batch; each ends elsewhere."""
+    whole = [closed(table_of(stream)) for stream in data.streams]
+    for turn in range(max(map(len, cuts)) + 1):
+        batches = []
+        for src, table in enumerate(whole):
+            at = [0, *cuts[src], len(table)]
+            part = table.slice(at[turn], at[turn + 1] - at[turn])
+            batches += [(src, batch) for batch in part.to_batches(max_chunksize=3)]
+        yield batches
+
+
+def run(program, data, workers, cuts, seed):
+    """Return what the steps give, in the order in which micro-batches gave it."""
+    shipped, rng = shipped_for(data, workers), random.Random(seed)
+    cut = segments(program, data.alphabet, workers)
+    kept, answers = {}, []
+    for batches in micro_batches(data, cuts):
+        parcels = [
+            parcel
+            for src, batch in batches
+            for piece in pieces(batch)
+            for parcel in parcels_of(cut, shipped.alphabet, data.streams[src].kinds, src, piece)
+        ]
+        for index in range(len(cut.segments)):
+            rng.shuffle(parcels)
+            step, made = Step(shipped=shipped, cut=cut, index=index), []
+            for group in {parcel.group for parcel in parcels}:
+                own = [parcel for parcel in parcels if parcel.group == group]
+                before = kept.get((index, group))
+                held = nothing_kept(shipped) if before is None else pickle.loads(before)
+                made += step.process(group, held, own, ended=False)
+                kept[index, group] = pickle.dumps(held)
+            parcels = made
+        tables = [unpacked(parcel.records) for parcel in parcels]
+        if tables:
+            answers.append(in_order(tables, cut.segments[-1].places_out))
+    output = program.output
+    return {
+        name: np.concatenate(
+            [np.zeros(0, output[name]), *(table[name].to_numpy() for table in answers)]
+        ).astype(output[name])
+        for name in output.names
+    }
+
+
+def sequential(program, data):
+    """Return what a program means."""
+    out = Emitter(program.output)
+    events = merge(data, program).events(program)
+    apply(program, events, out, count=data.events, until_ts=data.until_ts)
+    return out.columns(program.output)
+
+
+def drawn_cuts(draw, data):
+    return [
+        sorted(draw.draw(st.lists(st.integers(0, len(s) + 1), min_size=2, max_size=2)))
+        for s in data.streams
+    ]
