@@ -289,7 +289,10 @@ _FIND = """\
         table = offset(states, p * KEY_STATES)
         entry = find_entry(table, 0, key, mixed, STRIDE)
         if is_null(entry):
-            entry = offset(call_find(find, table, key), -HEAD)"""
+            entry = call_find(find, table, key)
+            if is_null(entry):  # no memory
+                break
+            entry = offset(entry, -HEAD)"""
 
 _NOTE_SOURCES = """\
 for j in range(first, count_of(out)):

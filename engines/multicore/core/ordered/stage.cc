@@ -104,18 +104,20 @@ void OrderedStage::operate_group(Group& group, OrderedWorker& worker) {
   keys_.front().serve(call, spec_.partitions);
   if (unit.group_count == 1) return whole(unit, call, worker);
   call.order = unit.order.data();
-  part(group, call, worker);
+  named([&] { part(group, call, worker); });
   // acq_rel: releases what this group has written, acquires what the others have.
   if (unit.groups_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  complete(unit, join_groups(unit, spec_.itemsizes, worker), worker);
+  complete(unit, named([&] { return join_groups(unit, spec_.itemsizes, worker); }), worker);
 }
 
 void OrderedStage::whole(Unit& unit, StageCall& call, OrderedWorker& worker) {
   note_taken(unit, index_, worker);
   RecordBuffer& out = unit.buffers[unit.out];
-  out.shape(spec_.itemsizes, room_for(unit.records));
   const std::int64_t records = unit.records;
-  const std::int64_t made = fill(call, 0, records, out, worker);
+  const std::int64_t made = named([&] {
+    out.shape(spec_.itemsizes, room_for(records));
+    return fill(call, 0, records, out, worker);
+  });
   worker.rows[index_] += records;
   worker.outputs[index_] += made;
   complete(unit, made, worker);

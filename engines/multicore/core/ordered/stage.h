@@ -3,9 +3,11 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
+#include "run/no_memory.h"
 #include "ordered/groups.h"
 #include "ordered/scheduler.h"
 #include "ordered/unit.h"
@@ -41,6 +43,17 @@ class OrderedStage final : public Operate {
   bool stopped() const noexcept override { return stop_.load(std::memory_order_relaxed); }  // relaxed: seen soon enough
 
  private:
+  // Does what may run out of memory; the error then names the operator.
+  template <typename Work>
+  auto named(Work work) const {
+    try {
+      return work();
+    } catch (const NoMemory&) {
+      throw;
+    } catch (const std::bad_alloc&) {
+      spec_.fail_for_memory();
+    }
+  }
   std::int64_t fill(StageCall& call, std::int64_t begin, std::int64_t end, RecordBuffer& buffer,
                     OrderedWorker& worker);
   std::int64_t room_for(std::int64_t records) const noexcept;

@@ -9,7 +9,8 @@
 
 namespace lab {
 
-// The state of a key in a table (`KeyStates`), zeroed when it is new; valid until the next call.
+// The state of a key in a table (`KeyStates`), zeroed when it is new; valid until the next call. Null: there is no memory
+// for it, and the kernel is to stop before the record.
 using FindState = void* (*)(void* states, std::int64_t key);
 
 struct StageCall {
@@ -25,7 +26,7 @@ static_assert(offsetof(StageCall, base) == 8 && offsetof(StageCall, order) == 16
 static_assert(offsetof(StageCall, find) == 32 && offsetof(StageCall, sources) == 40 && offsetof(StageCall, partitions) == 48);
 
 // Processes entries [begin, end), in order; returns the first that it has not processed: below `end` only when there
-// is less room than one record may need.
+// is less room than one record may need, or no memory for the state of its key.
 using StageKernel = std::int64_t (*)(const StageCall* call, std::int64_t begin, std::int64_t end, Emit* out);
 
 // Says which of `partitions` each of the records [0, records) belongs to; returns `records`, plus one.

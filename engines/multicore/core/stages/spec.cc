@@ -1,10 +1,19 @@
 #include "stages/spec.h"
 
+#include <cinttypes>
 #include <stdexcept>
 
+#include "run/no_memory.h"
 #include "run/output_pool.h"
 
 namespace lab {
+namespace {
+
+// As StageSpec::called, without asking for memory.
+const char* before_name(const StageSpec& spec) noexcept { return spec.name.empty() ? "" : "operator "; }
+const char* behind_name(const StageSpec& spec) noexcept { return spec.name.empty() ? "" : ": "; }
+
+}  // namespace
 
 StageSpec checked(StageSpec spec) {
   using Kind = StageSpec::Kind;
@@ -31,11 +40,28 @@ std::int64_t StageSpec::run(const StageCall& call, std::int64_t begin, std::int6
     throw std::runtime_error(called() + "its function emitted " + std::to_string(out.refused) +
                              " records beyond max_outputs; raise it in the operator");
   }
+  if (next < end && partition != nullptr) KeyStates::check_memory(call, *this);
   return next;
+}
+
+void KeyStates::check_memory(const StageCall& call, const StageSpec& spec) {
+  const auto* const all = static_cast<const KeyStates*>(call.state);
+  for (std::int64_t p = 0; p < call.partitions; ++p) {
+    const KeyStates& one = all[p];
+    if (!one.lacking_) continue;
+    throw NoMemory("%s%s%sout of memory: the table of keys of partition %" PRId64
+                   ", with %zu keys, cannot grow to %zu bytes; give fewer keys, a smaller state, or more memory",
+                   before_name(spec), spec.name.c_str(), behind_name(spec), p, one.table_.count(),
+                   one.table_.wanted(one.stride_));
+  }
 }
 
 void StageSpec::divide(const void* const* columns, std::int64_t base, std::int64_t records, std::int32_t* to) const {
   if (partition(columns, base, records, partitions, to) - 1 != records) fail_by_key();
+}
+
+void StageSpec::fail_for_memory() const {
+  throw NoMemory("%s%s%sout of memory", before_name(*this), name.c_str(), behind_name(*this));
 }
 
 void StageSpec::fail_by_key() const {

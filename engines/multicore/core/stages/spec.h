@@ -39,6 +39,7 @@ struct StageSpec {
   // Writes the partition of each of `records` from `base` on. Throws std::runtime_error when the key function failed.
   void divide(const void* const* columns, std::int64_t base, std::int64_t records, std::int32_t* to) const;
 
+  [[noreturn]] void fail_for_memory() const;  // throws NoMemory
   [[noreturn]] void fail_by_key() const;
   [[noreturn]] void fail_without_progress() const;
 };
@@ -55,6 +56,9 @@ class alignas(kCacheLine) KeyStates {
   KeyStates() = default;
   explicit KeyStates(const StageSpec& spec) : stride_(kHeadBytes + spec.words() * 8) {}
 
+  // Throws NoMemory when one of the tables that a call of this operator was served with found none.
+  static void check_memory(const StageCall& call, const StageSpec& spec);
+
   // Has a call find its states here, in the tables of so many partitions, which lie behind each other.
   void serve(StageCall& call, std::int64_t partitions = 1) noexcept {
     call.state = this;
@@ -65,11 +69,17 @@ class alignas(kCacheLine) KeyStates {
  private:
   static void* find(void* states, std::int64_t key) {
     auto* of = static_cast<KeyStates*>(states);
-    return of->table_.find(key, of->stride_).entry + kHeadBytes;
+    try {
+      return of->table_.find(key, of->stride_).entry + kHeadBytes;
+    } catch (const std::bad_alloc&) {
+      of->lacking_ = true;
+      return nullptr;  // the kernel stops there; `StageSpec::run` fails behind it
+    }
   }
 
   WindowTable table_;  // first: kernels read its head, and look a key up themselves
   std::size_t stride_ = 0;
+  bool lacking_ = false;  // `find` had no memory: an exception cannot pass through compiled code
 };
 // Law, too: stages/kernels.py.
 static_assert(sizeof(KeyStates) == 128 && std::is_standard_layout_v<KeyStates>);

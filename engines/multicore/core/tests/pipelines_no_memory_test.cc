@@ -28,7 +28,8 @@ int main() {
     run->start();
     return run;
   });
-  CHECK(!said.empty());
+  CHECK(lab::test::any_has(said, "operator "));
+  CHECK(lab::test::kSanitized || lab::test::any_has(said, ": out of memory: the table of keys of partition "));
   for (const auto determinism : {lab::Determinism::kCommunication, lab::Determinism::kOperator}) {
     const auto failed = lab::test::starve([&] {
       lab::LayersOptions options;
@@ -41,6 +42,6 @@ int main() {
       run->start();
       return run;
     });
-    CHECK(!failed.empty());
+    CHECK(lab::test::kSanitized || lab::test::any_has(failed, ": out of memory: the table of keys of partition "));
   }
 }

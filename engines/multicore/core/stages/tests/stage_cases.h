@@ -103,6 +103,7 @@ std::int64_t process(const StageCall* call, std::int64_t begin, std::int64_t end
       const std::uint64_t table = partition_of(mine, call->partitions);
       if (how.key_raises) return 0;
       state = call->find(static_cast<KeyStates*>(state) + table, mine);
+      if (state == nullptr) return i + 1;
     }
     Kept* kept = static_cast<Kept*>(state);
     volatile std::int64_t burnt = 0;
