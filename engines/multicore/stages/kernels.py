@@ -263,13 +263,20 @@ _KEYED = """\
     find = pointer_at(call, 4)
     partitions = load(call, 6, int64)
     whole = is_null(order)
-    far = partitions * table_bytes(states, STRIDE) > CLOSE
     known = begin"""
 
+# How large tables are is judged by that of the next record: it is ours, where others may be another
+# worker's, who is making it grow.
 _AHEAD = """\
-        if far and i == known:
+        if i == known:
             known = min(end, i + AHEAD)
-            for touched in range(2):
+            row = base + (i if whole else int64(load(order, i, int32)))
+            t = {tuple}
+            key = int64(user_key(t))
+            mixed = mix_key(key)
+            {partition}
+            far = partitions * table_bytes(offset(states, p * KEY_STATES), STRIDE) > CLOSE
+            for touched in range(2 * int64(far)):
                 for j in range(i, known):
                     row = base + (j if whole else int64(load(order, j, int32)))
                     t = {tuple}
