@@ -103,3 +103,37 @@ def test_as_many_streams_as_a_log_merges_run_and_more_are_unsupported(variant, t
     run.close()
     with pytest.raises(UnsupportedError, match=f"at most {most} streams, got {most + sides}"):
         prepared(most + sides)
+
+
+@pytest.mark.parametrize(
+    ("variant", "name", "parameters"),
+    [
+        ("dgs", "page_view_join", {}),
+        ("vsn", "forward", {}),
+        ("vsn", "scale_join", {"streams": 1}),
+        ("sn", "forward", {}),
+        ("layers", "forward", {}),
+        ("adhoc", "scale_join", {"streams": 1}),
+        ("1t", "scale_join", {"streams": 1}),
+        ("ordered", "parametric", {}),
+    ],
+)
+def test_progress_at_full_speed_counts_every_output(variant, name, parameters, tmp_path):
+    found = workload(name)
+    dataset = write_dataset(generated(found, parameters, 3000, 1), found.name, tmp_path)
+    task = Task(
+        workload=found,
+        dataset=dataset,
+        variant=variant,
+        workers=1,
+        batch=16,
+        scratch=tmp_path,
+    )
+    run = MulticoreEngine().prepare(task)
+    try:
+        measured, answer = run.run(), run.answer()
+    finally:
+        run.close()
+    outputs = max(len(column) for column in answer.values())
+    assert measured.progress is not None
+    assert measured.progress.outputs.sum() == outputs > 0

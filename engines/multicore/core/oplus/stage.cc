@@ -4,6 +4,7 @@
 #include <limits>
 #include <ranges>
 #include <stdexcept>
+#include <utility>
 
 
 namespace lab {
@@ -194,6 +195,15 @@ void OperatorStage::process(std::int32_t index, std::span<const LogRun> runs) {
     meter.recorder.consumed(static_cast<double>(rows) / active_count());
   }
   meter.worked(before, after, worker.instance->compared() - compared);
+  count_outputs(index);
+}
+
+// Under a load they are counted with their latencies.
+void OperatorStage::count_outputs(std::int32_t index) noexcept {
+  if (to_ != nullptr || options_.load) return;
+  Worker& worker = at(index);
+  const std::int64_t made = worker.out->rows();
+  threads_.meter(index).recorder.made(made - std::exchange(worker.counted, made));
 }
 
 void OperatorStage::advance(std::int32_t index, std::int64_t watermark) {
@@ -205,7 +215,9 @@ void OperatorStage::advance(std::int32_t index, std::int64_t watermark) {
   const std::int64_t before = meter.recorder.tick();
   OperatorInstance& instance = *at(index).instance;
   instance.advance(reached, instance.expires_by(reached) ? due_of_time(index, reached) : -1);
-  if (meter.on()) meter.worked(before, meter.recorder.tick(), 0);
+  if (!meter.on()) return;
+  meter.worked(before, meter.recorder.tick(), 0);
+  count_outputs(index);
 }
 
 std::int64_t OperatorStage::due_of_time(std::int32_t index, std::int64_t watermark) const noexcept {
@@ -252,6 +264,7 @@ void OperatorStage::end(std::int32_t index) {
 
 void OperatorStage::leave(std::int32_t index) {
   at(index).done = true;
+  if (threads_.meter(index).on()) count_outputs(index);  // what a switch made expire
   if (to_ != nullptr) {
     to_->close(index);
     if (to_->log(index).advance()) threads_.notify(active_count());

@@ -92,6 +92,7 @@ class OperatorStage {
     Causes causes;                           // of the outputs that wait for the next operator, under a load
     std::vector<LogRun> batch;               // runs at hand
     std::int64_t skip = 0;                   // rows of the first unreleased run that are done
+    std::int64_t counted = 0;                // outputs that the recorder has been told of; at full speed
     std::int64_t pending = -1;               // switch that was read last and not yet applied
     std::int64_t gamma = 0;                  // watermark where it was read
     bool any = false;                        // whether a tuple had been read there
@@ -117,6 +118,7 @@ class OperatorStage {
   void end(std::int32_t index);
   void leave(std::int32_t index);
   void publish_counts(Worker& worker) noexcept;
+  void count_outputs(std::int32_t index) noexcept;
   // Of active instances. relaxed: written at a barrier, which orders it; who joins or leaves is told by `apply`.
   std::int32_t active_count() const noexcept { return active_.load(std::memory_order_relaxed); }
   // oplus/reconfigure.cc

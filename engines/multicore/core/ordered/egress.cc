@@ -18,7 +18,11 @@ void OrderedEgress::take_one(const Unit& unit, OrderedWorker& worker) {
   if (recorder.on() && (unit.timed || due_)) recorder.saw(worker.clock.now());
   if (unit.records != 0) {
     append(unit);
-    if (due_) note_latency(unit, worker);
+    if (due_) {
+      note_latency(unit, worker);
+    } else {
+      recorder.made(unit.records);
+    }
   }
   const std::int64_t taken_ns = unit.taken_ns.load(std::memory_order_relaxed);  // see Unit
   // Every input record has been at the first operator: there are no units without any.

@@ -110,6 +110,11 @@ class alignas(kCacheLine) Recorder {
     current.latency[static_cast<std::size_t>(CoarseLatency::index_of(latency))] += static_cast<std::uint32_t>(n);
   }
 
+  // `n` outputs appeared at `now()`, of which it is not known when their input was due.
+  void made(std::int64_t n) noexcept {
+    if (on_) step().outputs += n;
+  }
+
   // The same outputs came this long after the engine had taken the input.
   void served(std::int64_t due_ns, std::int64_t taken_ns, std::int64_t n) noexcept {
     if (on_ && due_ns >= steady_from_) service.record(now_ - taken_ns, n);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 namespace lab {
 
@@ -27,22 +28,26 @@ std::vector<Progress> sum_progress(std::span<const Recorder* const> all) {
   for (std::int64_t i = 0; i < steps; ++i) {
     Progress& total = result[static_cast<std::size_t>(i)];
     std::array<std::int64_t, CoarseLatency::kBuckets> latency{};
+    std::int64_t largest = 0;
     for (const Recorder* recorder : all) {
       if (i >= recorder->used()) continue;
       const Step& step = recorder->at(i);
       consumed += step.consumed;
       total.emitted += step.emitted;
       total.outputs += step.outputs;
-      if (step.outputs != 0) total.max_ns = std::max(total.max_ns, step.max_ns);
+      largest = std::max(largest, step.max_ns);
       for (std::size_t k = 0; k < latency.size(); ++k) latency[k] += step.latency[k];
     }
+    // Not all outputs are timed: those of a run at full speed may be counted only.
+    const std::int64_t timed = std::accumulate(latency.begin(), latency.end(), std::int64_t{0});
+    if (timed != 0) total.max_ns = largest;
     total.consumed = std::llround(consumed) - told;
     told += total.consumed;
     std::int64_t below = 0;
     for (int k = 0; k < CoarseLatency::kBuckets; ++k) {
       below += latency[static_cast<std::size_t>(k)];
-      if (total.p50_ns < 0 && below != 0 && below * 100 >= total.outputs * 50) total.p50_ns = CoarseLatency::highest_in(k);
-      if (total.p99_ns < 0 && below != 0 && below * 100 >= total.outputs * 99) total.p99_ns = CoarseLatency::highest_in(k);
+      if (total.p50_ns < 0 && below != 0 && below * 100 >= timed * 50) total.p50_ns = CoarseLatency::highest_in(k);
+      if (total.p99_ns < 0 && below != 0 && below * 100 >= timed * 99) total.p99_ns = CoarseLatency::highest_in(k);
     }
   }
   // An event may be done a moment before who handed it over notes that it has: it counts when both are known.
