@@ -28,7 +28,8 @@ from workloads.model import ListColumn
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 MATRICES = tuple(
-    HERE / f"{name}.toml" for name in ("matrix", "latency", "operators", "pipelines", "scatter")
+    HERE / f"{name}.toml"
+    for name in ("matrix", "latency", "operators", "pipelines", "dataflow", "scatter")
 )
 """A cell of a figure is in one of them."""
 
