@@ -40,6 +40,11 @@ def check(program: str, examples: int, seed: int) -> int:
     for a record whatever came before it, a partitioned one what the records of the same key say;
     functions forward what was declared, and keep nothing outside the states.
 
+    Of a typed dataflow graph: an ordered operator keeps keys; functions change only what they fill,
+    and do the same again; combine is associative and commutative and has its identity; equivalent
+    inputs have equivalent outputs, at each vertex and for the whole; outputs are what was declared;
+    and every deployment, in whatever interleaving, gives the sequential answer.
+
     Of each that the native core can run: compiled functions answer as interpreted ones, and no
     index is outside of its array.
 

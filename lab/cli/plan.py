@@ -105,15 +105,16 @@ def plan(
 
 def _dataflow(reference: str) -> "Dataflow | None":
     """Return the typed dataflow graph that is meant, be it a workload's or by itself."""
-    from lab.cli.check import find_program
     from workloads import references
     from workloads.model import Dataflow
+    from workloads.registry import workload
 
-    loaded = references.is_name(reference) or references.load(reference)
-    if loaded is not True and not hasattr(loaded, "program") and not isinstance(loaded, Dataflow):
-        return None
-    found = find_program(reference)
-    return found if isinstance(found, Dataflow) else None
+    if references.is_name(reference):
+        program: object = workload(reference).program
+    else:
+        loaded = references.load(reference)
+        program = getattr(loaded, "program", loaded)
+    return program if isinstance(program, Dataflow) else None
 
 
 def _show_deployment(flow: "Dataflow", workers: int, dot: Path | None, svg: Path | None) -> int:
