@@ -14,7 +14,7 @@ from engines.registry import engine
 from tests.workloads.suite.streams import generated
 from tests.workloads.suite.test_ads import FORMS, SMALL, answer
 from workloads.inputs.ads.sqlite_lookup import FOLDER, sqlite_lookup
-from workloads.model import ModelError, Query
+from workloads.model import Dataflow, ModelError, Pipeline, Query
 from workloads.model.trace import compare
 from workloads.registry import workload
 
@@ -102,11 +102,15 @@ def test_answers_are_the_same_from_a_database(name: str, form: str):
     assert difference.equal, difference.render()
 
 
+VARIANTS = {Dataflow: "dataflow", Query: "vsn", Pipeline: "ordered"}
+
+
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", LOOKING_UP)
-def test_compiled_functions_look_up_in_a_database(name: str, tmp_path: Path):
-    found = workload(name).bound({"form": "handcrafted", "lookup": "sqlite"})
-    variant = "vsn" if isinstance(found.program, Query) else "ordered"
-    result = run_case(engine("multicore"), found, CASES[0], Setting(variant=variant), tmp_path)
+def test_compiled_functions_look_up_in_a_database(name: str, form: str, tmp_path: Path):
+    found = workload(name).bound({"form": form, "lookup": "sqlite"})
+    setting = Setting(variant=VARIANTS[type(found.program)])
+    result = run_case(engine("multicore"), found, CASES[0], setting, tmp_path)
     assert (result.unsupported, result.problems) == (None, ())
 
 

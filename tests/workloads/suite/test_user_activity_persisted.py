@@ -54,9 +54,10 @@ def test_what_is_kept_is_what_was_given_last_of_each_user(form: str):
     assert len(kept()) == 50
 
 
-def test_compiled_functions_of_several_workers_keep_it(tmp_path: Path):
-    found = persisting("handcrafted")
-    setting = Setting(variant="vsn", workers=3)
+@pytest.mark.parametrize(("form", "variant"), [("handcrafted", "vsn"), ("typed", "dataflow")])
+def test_compiled_functions_of_several_workers_keep_it(form: str, variant: str, tmp_path: Path):
+    found = persisting(form)
+    setting = Setting(variant=variant, workers=3)
     result = run_case(engine("multicore"), found, CASES[0], setting, tmp_path)
     assert (result.unsupported, result.problems) == (None, ())
     assert kept() == last_of_each(found, ordinary_input(found))
