@@ -1,6 +1,8 @@
 #include "oplus/queues.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <stdexcept>
 #include <thread>
 
@@ -69,42 +71,77 @@ TupleQueue::TupleQueue(const OperatorStream& source, std::span<const ColumnShape
   stream_.mask = mask_;
 }
 
-bool TupleQueue::fits(std::int64_t row, std::int64_t consumed) noexcept {
-  if (rows_ - consumed > static_cast<std::int64_t>(mask_)) return false;
-  const auto at = static_cast<std::size_t>(static_cast<std::uint64_t>(rows_) & mask_);
+std::size_t TupleQueue::fit(std::span<const std::int64_t> rows, std::int64_t consumed) noexcept {
+  const auto free = static_cast<std::size_t>(static_cast<std::int64_t>(mask_) + 1 - (rows_ - consumed));
+  std::size_t count = std::min(rows.size(), free);
   const auto oldest = static_cast<std::size_t>(static_cast<std::uint64_t>(consumed) & mask_);
-  const auto from = static_cast<std::size_t>(row);
   const StreamView& source = *source_.view;
   for (Column& column : columns_) {
     if (!column.present || !column.shape.is_list) continue;
     const auto* begins = static_cast<const std::int64_t*>(source.columns[column.from]);
     const auto* ends = static_cast<const std::int64_t*>(source.columns[column.from + 1]);
-    const std::int64_t length = ends[from] - begins[from];
-    std::int64_t start = column.head;
-    const std::int64_t left = column.elements - (start & (column.elements - 1));
-    if (left < length) start += left;
-    const std::int64_t tail = consumed == rows_ ? start : column.starts[oldest];
-    if (start + length - tail > column.elements) return false;
-    column.starts[at] = start;
+    std::int64_t head = column.head;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto from = static_cast<std::size_t>(rows[i]);
+      const std::int64_t length = ends[from] - begins[from];
+      const std::int64_t left = column.elements - (head & (column.elements - 1));
+      if (left < length) head += left;
+      const bool first = i == 0 && consumed == rows_;  // the ring is empty
+      if (head + length - (first ? head : column.starts[oldest]) > column.elements) {
+        count = i;
+        break;
+      }
+      column.starts[place(i)] = head;
+      head += length;
+    }
   }
-  return true;
+  return count;
 }
 
-void TupleQueue::copy(std::int64_t row) noexcept {
-  const auto at = static_cast<std::size_t>(static_cast<std::uint64_t>(rows_) & mask_);
-  const auto from = static_cast<std::size_t>(row);
+template <typename Item>
+void TupleQueue::gather(Item* to, const void* from, std::span<const std::int64_t> rows) const noexcept {
+  const auto* items = static_cast<const Item*>(from);
+  for (std::size_t i = 0; i < rows.size(); ++i) to[place(i)] = items[rows[i]];
+}
+
+void TupleQueue::copy(std::span<const std::int64_t> rows) noexcept {
   const StreamView& source = *source_.view;
   for (Column& column : columns_) {
     if (!column.present) continue;
-    const auto size = static_cast<std::size_t>(column.shape.itemsize);
-    if (!column.shape.is_list) {
-      std::memcpy(column.values.data() + at * size, static_cast<const std::byte*>(source.columns[column.from]) + from * size,
-                  size);
+    if (column.shape.is_list) {
+      copy_lists(column, rows);
       continue;
     }
-    const auto* begins = static_cast<const std::int64_t*>(source.columns[column.from]);
-    const auto* ends = static_cast<const std::int64_t*>(source.columns[column.from + 1]);
-    const auto* values = static_cast<const std::byte*>(source.columns[column.from + 2]);
+    const void* const from = source.columns[column.from];
+    void* const to = column.values.data();
+    const auto size = static_cast<std::size_t>(column.shape.itemsize);
+    switch (size) {
+      case 1: gather(static_cast<std::uint8_t*>(to), from, rows); break;
+      case 2: gather(static_cast<std::uint16_t*>(to), from, rows); break;
+      case 4: gather(static_cast<std::uint32_t*>(to), from, rows); break;
+      case 8: gather(static_cast<std::uint64_t*>(to), from, rows); break;
+      default:
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+          std::memcpy(static_cast<std::byte*>(to) + place(i) * size,
+                      static_cast<const std::byte*>(from) + static_cast<std::size_t>(rows[i]) * size, size);
+        }
+    }
+  }
+  gather(ts_.data(), source.ts.data(), rows);
+  if (!due_.empty()) gather(due_.data(), source.due.data(), rows);
+  rows_ += std::ssize(rows);
+}
+
+// They go where `fit` has found room.
+void TupleQueue::copy_lists(Column& column, std::span<const std::int64_t> rows) noexcept {
+  const StreamView& source = *source_.view;
+  const auto size = static_cast<std::size_t>(column.shape.itemsize);
+  const auto* begins = static_cast<const std::int64_t*>(source.columns[column.from]);
+  const auto* ends = static_cast<const std::int64_t*>(source.columns[column.from + 1]);
+  const auto* values = static_cast<const std::byte*>(source.columns[column.from + 2]);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::size_t at = place(i);
+    const auto from = static_cast<std::size_t>(rows[i]);
     const std::int64_t length = ends[from] - begins[from];
     const std::int64_t begin = column.starts[at] & (column.elements - 1);
     if (length != 0) {
@@ -115,9 +152,6 @@ void TupleQueue::copy(std::int64_t row) noexcept {
     column.ends[at] = begin + length;
     column.head = column.starts[at] + length;
   }
-  ts_[at] = source.ts[from];
-  if (!due_.empty()) due_[at] = source.due[from];
-  ++rows_;
 }
 
 Queues::Queues(const OperatorSpec& spec, std::string tuple_buffer, LogOptions options,
@@ -150,7 +184,10 @@ void Queues::start(std::int32_t most, std::int32_t) {
   }
   routers_.resize(streams_.size());
   routed_ = std::make_unique<std::atomic<std::int64_t>[]>(streams_.size());
-  for (Router& router : routers_) router.masks.resize(kRouteRows);
+  for (Router& router : routers_) {
+    router.masks.resize(kRouteRows);
+    router.shares.resize(static_cast<std::size_t>(most));
+  }
 }
 
 bool Queues::feed(Recorder& recorder, const std::int32_t* owner, std::int32_t active) {
@@ -203,16 +240,23 @@ bool Queues::route(std::size_t s, const std::int32_t* owner, std::int32_t active
 std::int64_t Queues::copy_rows(std::size_t s, std::int64_t begin, std::int64_t end, const std::int32_t* owner) {
   Router& router = routers_[s];
   route_rows(streams_[s], begin, end, owner, router.masks.data());
+  for (std::vector<std::int64_t>& share : router.shares) share.clear();
   for (std::int64_t row = begin; row < end; ++row) {
-    const std::uint64_t mask = router.masks[static_cast<std::size_t>(row - begin)];
-    // All or none: a tuple that does not fit everywhere waits.
-    for (std::uint64_t rest = mask; rest != 0; rest &= rest - 1) {
-      Receiver& receiver = receivers_[static_cast<std::size_t>(__builtin_ctzll(rest))];
-      if (!receiver.queues[s].fits(row, receiver.log->consumed(static_cast<int>(s)))) return row;
+    for (std::uint64_t rest = router.masks[static_cast<std::size_t>(row - begin)]; rest != 0; rest &= rest - 1) {
+      router.shares[static_cast<std::size_t>(std::countr_zero(rest))].push_back(row);
     }
-    for (std::uint64_t rest = mask; rest != 0; rest &= rest - 1) {
-      receivers_[static_cast<std::size_t>(__builtin_ctzll(rest))].queues[s].copy(row);
-    }
+  }
+  // All or none: a tuple that does not fit everywhere waits, and those behind it.
+  for (std::size_t i = 0; i < router.shares.size(); ++i) {
+    const std::vector<std::int64_t>& share = router.shares[i];
+    if (share.empty()) continue;
+    const std::size_t fit = receivers_[i].queues[s].fit(share, receivers_[i].log->consumed(static_cast<int>(s)));
+    if (fit != share.size()) end = std::min(end, share[fit]);
+  }
+  for (std::size_t i = 0; i < router.shares.size(); ++i) {
+    const std::vector<std::int64_t>& share = router.shares[i];
+    const auto stop = std::lower_bound(share.begin(), share.end(), end);
+    if (stop != share.begin()) receivers_[i].queues[s].copy({share.begin(), stop});
   }
   return end;
 }

@@ -21,10 +21,10 @@ class TupleQueue {
   TupleQueue(const TupleQueue&) = delete;
   TupleQueue& operator=(const TupleQueue&) = delete;
 
-  // Whether there is room for a row beside those that the reader is not done with; it is done with the first
-  // `consumed`. Must be asked before each `copy`.
-  bool fits(std::int64_t row, std::int64_t consumed) noexcept;
-  void copy(std::int64_t row) noexcept;
+  // How many of these rows, from the first on, there is room for beside those that the reader is not done with; it is
+  // done with the first `consumed`. Must be asked before each `copy`, of no more of the same rows.
+  std::size_t fit(std::span<const std::int64_t> rows, std::int64_t consumed) noexcept;
+  void copy(std::span<const std::int64_t> rows) noexcept;
   std::int64_t rows() const noexcept { return rows_; }
   std::uint64_t mask() const noexcept { return mask_; }
   const OperatorStream& stream() const noexcept { return stream_; }
@@ -40,6 +40,13 @@ class TupleQueue {
     std::int64_t head = 0;               // likewise, of the next list
     std::int64_t elements = 0;           // a power of two
   };
+
+  std::size_t place(std::size_t i) const noexcept {  // of the row that is `i` behind the last
+    return static_cast<std::size_t>((static_cast<std::uint64_t>(rows_) + i) & mask_);
+  }
+  template <typename Item>
+  void gather(Item* to, const void* from, std::span<const std::int64_t> rows) const noexcept;
+  void copy_lists(Column& column, std::span<const std::int64_t> rows) noexcept;
 
   const OperatorStream& source_;
   std::uint64_t mask_;
@@ -88,6 +95,7 @@ class Queues final : public Handover {
   };
   struct Router {                          // by source; used under its feed's flag
     std::vector<std::uint64_t> masks;
+    std::vector<std::vector<std::int64_t>> shares;  // by instance: the rows that concern it
     std::int64_t last_ts = std::numeric_limits<std::int64_t>::min();  // handed over last
     std::int64_t frontier = std::numeric_limits<std::int64_t>::min();  // published last
     bool halted = false;                   // has handed over all that the switch under way lets it

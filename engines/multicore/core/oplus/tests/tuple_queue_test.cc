@@ -1,5 +1,6 @@
 // Rings of copied tuples: columns of every width, lists, and room.
 #include <array>
+#include <numeric>
 
 #include "oplus/tests/queues_cases.h"
 
@@ -64,6 +65,10 @@ struct Wide {
   }
 };
 
+bool fits(TupleQueue& queue, std::int64_t row, std::int64_t consumed) { return queue.fit(std::array{row}, consumed) == 1; }
+
+void copy(TupleQueue& queue, std::int64_t row) { queue.copy(std::array{row}); }
+
 // Whatever the reader still needs is as it was written, however far behind it stays.
 void a_ring_keeps_what_its_reader_is_not_done_with(std::int64_t rows, std::int64_t longest, unsigned seed) {
   const Wide wide(500, longest, seed);
@@ -72,15 +77,20 @@ void a_ring_keeps_what_its_reader_is_not_done_with(std::int64_t rows, std::int64
   std::int64_t consumed = 0;
   std::int64_t waits = 0;
   for (std::int64_t next = 0; next < wide.size();) {
-    if (queue.fits(next, consumed)) {
-      queue.copy(next);
-      ++next;
+    std::vector<std::int64_t> wanted(1 + random() % 5);
+    std::iota(wanted.begin(), wanted.end(), next);
+    wanted.resize(std::min(wanted.size(), static_cast<std::size_t>(wide.size() - next)));
+    const std::size_t fit = queue.fit(wanted, consumed);
+    CHECK(fit <= wanted.size());
+    if (fit != 0) {
+      queue.copy(std::span(wanted).first(fit));
+      next += static_cast<std::int64_t>(fit);
       CHECK_EQ(queue.rows(), next);
     } else {
       ++waits;
       CHECK(consumed < next);  // an empty ring takes every tuple
     }
-    if (random() % 8 == 0 || !queue.fits(std::min(next, wide.size() - 1), consumed)) {
+    if (random() % 8 == 0 || !fits(queue, std::min(next, wide.size() - 1), consumed)) {
       consumed += static_cast<std::int64_t>(random() % static_cast<unsigned>(next - consumed + 1));
     }
     for (std::int64_t row = consumed; row < next; ++row) wide.check_copy(queue, row, row);
@@ -92,14 +102,14 @@ void a_ring_is_full_when_its_rows_or_its_elements_are() {
   const Wide shorts(40, 3, 1);
   TupleQueue rows(shorts.stream, shorts.shapes, 8);
   for (std::int64_t row = 0; row < 8; ++row) {
-    CHECK(rows.fits(row, 0));
-    rows.copy(row);
+    CHECK(fits(rows, row, 0));
+    copy(rows, row);
   }
-  CHECK(!rows.fits(8, 0));
-  CHECK(rows.fits(8, 1));
-  rows.copy(8);
-  CHECK(!rows.fits(9, 1));
-  CHECK(rows.fits(9, 9));
+  CHECK(!fits(rows, 8, 0));
+  CHECK(fits(rows, 8, 1));
+  copy(rows, 8);
+  CHECK(!fits(rows, 9, 1));
+  CHECK(fits(rows, 9, 9));
 
   // Room for 16,384 elements: five lists of 3,000 lie in one piece, the sixth begins anew at the front.
   Texts texts;
@@ -109,11 +119,11 @@ void a_ring_is_full_when_its_rows_or_its_elements_are() {
   stream.view = &view;
   TupleQueue lists(stream, lab::test::kTextShapes, 4096);
   std::int64_t copied = 0;
-  while (copied < 8 && lists.fits(copied, 0)) lists.copy(copied++);
+  while (copied < 8 && fits(lists, copied, 0)) copy(lists, copied++);
   CHECK_EQ(copied, 5);
-  CHECK(lists.fits(copied, 1));
-  lists.copy(copied);
-  CHECK(!lists.fits(copied + 1, 1));
+  CHECK(fits(lists, copied, 1));
+  copy(lists, copied);
+  CHECK(!fits(lists, copied + 1, 1));
   for (std::int64_t row = 1; row <= copied; ++row) {
     const auto words = lab::test::words_of(lists.stream().view->columns.data(), row);
     CHECK_EQ(words.size(), std::size_t{3000});
