@@ -90,8 +90,9 @@ def run_beside_a_table_that_cannot_be_read():
 
 
 def test_a_keyed_operator_reads_no_table_but_those_of_its_records():
+    program = f"import {__name__} as t; t.run_beside_a_table_that_cannot_be_read()"
     done = subprocess.run(
-        [sys.executable, "-c", f"import {__name__} as t; t.run_beside_a_table_that_cannot_be_read()"],
+        [sys.executable, "-c", program],
         capture_output=True,
         text=True,
     )
