@@ -5,7 +5,13 @@ import pytest
 from benchmarks import bounds
 
 
-@pytest.mark.parametrize(("name", "same"), [("event_window", True), ("items_sold_together", False)])
+@pytest.mark.parametrize(
+    ("name", "same"),
+    [
+        ("event_window", True),
+        pytest.param("items_sold_together", False, marks=pytest.mark.full),  # many kernels
+    ],
+)
 def test_a_trial_says_whether_checks_change_the_instructions(name, same, tmp_path, monkeypatch):
     monkeypatch.setenv("LAB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(bounds, "FEW_EVENTS", {name: 2_000})

@@ -125,6 +125,7 @@ def test_the_answer_is_the_oracles_whatever_files_a_micro_batch_takes(name, mixe
     assert measured.sent.own_thread
 
 
+@pytest.mark.full  # under a load test_conformance.py has a cut as well
 @pytest.mark.spark
 def test_a_cut_dataset_gives_the_answer_of_its_cut_under_a_load_and_without(spark, tmp_path):
     whole = write_dataset(random_input("page_view_join", seed=5), "page_view_join", tmp_path / "d")
