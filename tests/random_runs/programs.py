@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from tests.engines.multicore import test_dgs_programs, test_layers, test_oplus_chains, test_ordered
+from tests.engines.multicore.dataflow import graphs
 from tests.engines.multicore.operator_queries import RANDOM, layouts_of
 from tests.random_runs.answers import Same, rows_in_time_order, sequence, trace
 from tests.workloads.suite.small_inputs import small_inputs
-from workloads.model import Columns, DGSProgram, Input, OutputType, Pipeline, Query
+from workloads.model import Columns, Dataflow, DGSProgram, Input, OutputType, Pipeline, Query
+from workloads.model.inferred import inferred_output
 from workloads.model.operator import SINGLE
 from workloads.model.sequential import answer_of
 from workloads.model.strategies import inputs
@@ -125,6 +127,17 @@ def _of_dgs(program: DGSProgram, output: OutputType) -> Subject:
     )
 
 
+def _of_flow(flow: Dataflow) -> Subject:
+    output = inferred_output(flow)
+    return Subject(
+        program=flow,
+        inputs=graphs.small_inputs(flow, least=1),
+        answer=lambda data: answer_of(flow, data),
+        same=trace(output),
+        output=output,
+    )
+
+
 def _suite(model: type[Program]) -> dict[str, Subject]:
     found = [name for name in names() if isinstance(workload(name).program, model)]
     return {name: _of_suite(name) for name in found}
@@ -155,3 +168,4 @@ GRAPHS = {
     for name, (pipeline, output) in test_layers.PIPELINES.items()
 }
 """Pipelines whose answers do not depend on which instance is first among ties."""
+FLOWS = {name: _of_flow(flow) for name, flow in graphs.NAMED.items()}

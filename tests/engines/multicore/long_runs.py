@@ -27,6 +27,7 @@ from workloads.model import (
     Window,
     stateless,
 )
+from workloads.model.dataflow import Flow, OpStateless, U
 from workloads.registry import workload
 
 WORKERS = 3
@@ -65,6 +66,13 @@ def slow_map(t, out):
     out.emit(x)
 
 
+def slow_item(key, value, out):
+    x = value.x
+    for _ in range(500_000):
+        x = (x * 1_103_515_245 + 12_345) % 2_147_483_648
+    out.emit(value.ts, x)
+
+
 def by_x(t, out):
     out.add(t.x)
 
@@ -100,6 +108,14 @@ PIPELINE = Pipeline(
         ),
     ),
 )
+
+NUMBERS = U(None, np.dtype([("ts", np.int64), ("x", np.int64)]))
+
+
+def slow_flow():
+    flow = Flow("slow", markers=10)
+    slow = OpStateless(name="slow", reads=NUMBERS, gives=NUMBERS, on_item=slow_item)
+    return flow.gives(flow.sort(flow.add(slow, flow.source("value", VALUE))))
 
 
 def sums(events):
@@ -151,6 +167,7 @@ FORMS = {
     "layers-pipeline": ("layers", partial(values, PIPELINE)),
     "layers-query": ("layers", partial(values, QUERY)),
     "layers-join": ("layers", pairs),
+    "dataflow": ("dataflow", partial(values, slow_flow())),
 }
 """Variant, and what makes its program and input."""
 NAMES = [*FORMS, *(f"{name} under a load" for name in FORMS)]

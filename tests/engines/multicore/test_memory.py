@@ -32,6 +32,7 @@ CASES = [
     ("forward", "layers", 60_000, {"copies": 8}),
     ("parametric", "ordered", 8_000, WIDE),
     ("parametric", "layers", 8_000, WIDE),
+    ("ad_enrichment", "dataflow", 400_000, {}),
 ]
 
 

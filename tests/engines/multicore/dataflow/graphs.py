@@ -260,11 +260,20 @@ def _join(flow: Flow, types: dict[int, TraceType], unread: set[int], added: Any)
 
 
 @st.composite
-def small_inputs(draw: st.DrawFn, flow: Dataflow, max_events: int = 12) -> Input:
-    """Draw an input: ties, bursts, gaps of many markers, streams and kinds without an event."""
+def small_inputs(draw: st.DrawFn, flow: Dataflow, max_events: int = 12, least: int = 0) -> Input:
+    """Draw an input: ties, bursts, gaps of many markers, streams and kinds without an event.
+
+    Args:
+        draw: given by Hypothesis.
+        flow: whose sources the streams are of.
+        max_events: most events of a stream.
+        least: fewest streams.
+    """
     kinds = tuple(range(len(flow.kinds)))
     streams = []
-    for index, kind in enumerate(draw(st.lists(st.sampled_from(kinds), max_size=4))):
+    for index, kind in enumerate(
+        draw(st.lists(st.sampled_from(kinds), min_size=least, max_size=4))
+    ):
         steps = draw(st.lists(st.sampled_from([0, 0, 1, 2, 5, 40]), max_size=max_events))
         ts = np.cumsum([draw(st.integers(-9, 9)), *steps])[1:].astype(np.int64)
         numbers = st.lists(st.integers(-3, 12), min_size=len(ts), max_size=len(ts))
