@@ -17,6 +17,7 @@ from engines.multicore.run.settings import RunSettings
 from workloads.model import (
     Alphabet,
     Columns,
+    Dataflow,
     DGSProgram,
     Input,
     ListColumn,
@@ -77,7 +78,7 @@ def _compiled_as_interpreted(family: Family, program: Program, draw: Draw) -> No
 def _layout(program: Program) -> list[tuple[str, ...]]:
     """Return the kinds of streams: one for each kind, and a second to run beside the first."""
     kinds: list[tuple[str, ...]] = [(kind,) for kind in program.kinds]
-    return [kinds[0], *kinds] if isinstance(program, DGSProgram) else kinds
+    return [kinds[0], *kinds] if isinstance(program, DGSProgram | Dataflow) else kinds
 
 
 def _output(program: Program) -> OutputType:
