@@ -45,6 +45,8 @@ MOST_MARKERS = 1 << 24
 """Of a typed dataflow graph: each costs every group of every level a call of Python, and a row of
 some 100 bytes in a batch query."""
 
+KEPT = {"user_activity": {"persist": "none"}}
+"""By workload that may keep results outside of its answer, the parameters that do not let it."""
 _ANY = "variants generic-streaming and generic-batch run any program"
 _NO_LOAD = (
     "spark streaming takes no load for {name}: the open loop knows what was processed, and when, "
@@ -116,6 +118,13 @@ def _refused_generic(task: Task) -> str | None:
     if "form" in task.options:
         return f"spark {task.variant} has no forms; leave the option out"
     program = task.workload.program
+    name = task.workload.name
+    for param, without in KEPT.get(name, {}).items():
+        if task.workload.query_params.get(param, without) != without:
+            return (
+                f"spark runs {name} in several processes, each of which would begin the database "
+                f"of its results anew; give query parameter {param}={without}"
+            )
     fields = fields_read(program)
     for stream in task.dataset.streams:
         for name, type_name in stream.columns:

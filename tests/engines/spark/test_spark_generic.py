@@ -199,6 +199,27 @@ def test_generic_variants_declare_that_groups_are_dealt_by_hand(name, variant):
     assert [declared[name].holds for name in ("PIP1", "PIP2", "PIP3")] == [True, False, True]
 
 
+def test_results_that_several_processes_would_keep_in_one_database_are_refused(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("LAB_DATA", str(tmp_path / "catalogue"))
+    chosen = workload("user_activity").bound({"persist": "sqlite"})
+    data = ordinary_input(workload("user_activity"))
+    given = spark_task(chosen, data, tmp_path, variant="generic-batch")
+    assert "give query parameter persist=none" in SparkEngine().unsupported(given)
+
+
+@pytest.mark.full
+@pytest.mark.spark
+def test_workers_look_up_in_a_database_as_others_do(spark, tmp_path, monkeypatch):
+    monkeypatch.setenv("LAB_DATA", str(tmp_path / "catalogue"))
+    chosen = workload("ad_enrichment").bound({"lookup": "sqlite"})
+    _, outputs = assert_right(
+        spark_task(chosen, ordinary_input(chosen), tmp_path, variant="generic-batch")
+    )
+    assert outputs
+
+
 def flow_of(period, field=np.int64):
     """Return a workload of a dataflow graph with markers that far apart, and an input for it."""
     fields = np.dtype([("v", field)])
