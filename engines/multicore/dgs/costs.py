@@ -33,6 +33,8 @@ WANTED_NS = 4e6
 MOST_NS = 100e6
 """Of a run by two, whose synchronizations may take a slice each."""
 ROUNDS = 5
+ENOUGH_NS = 5e8
+"""After so long no further round begins."""
 _OF_TWO = ("apart", "spread")
 _FREE = Costs(
     update_ns=0,
@@ -64,11 +66,15 @@ def measure_costs(program: DGSProgram, data: Input, timed: Timed, cores: int) ->
     cases["start 2"] = plans.apart, _beginning(sample, 1)
     if any(tree.root.children for tree in plans.apart.trees):
         cases["joined"] = plans.joined, sample
-    cases |= {"apart": (plans.apart, sample), "spread": (plans.spread, sample)}
+    cases["apart"] = plans.apart, sample
+    if sample.alphabet.keys > 1:
+        cases["spread"] = plans.spread, sample
     took: dict[str, list[float]] = {name: [] for name in cases}
     for _ in range(ROUNDS):
         for name, (plan, part) in cases.items():
             took[name].append(timed(plan, part))
+        if sum(map(sum, took.values())) > ENOUGH_NS:
+            break  # slices of the scheduler: what matters is plain by now
     slowed = max(1.0, median(took["alone"]) / max(1.0, min(took["alone"])))
     ns = {
         name: median(each) / slowed if name in _OF_TWO else min(each) for name, each in took.items()
@@ -132,7 +138,7 @@ def _solve(ns: dict[str, float], steps: dict[str, tuple[Steps, ...]], cores: int
     if "joined" in steps:
         costs = replace(costs, fork_join_ns=each("joined", "alone"))
         costs = replace(costs, handover_ns=each("apart", "met"))
-    return replace(costs, skip_ns=each("spread", "skipped"))
+    return replace(costs, skip_ns=each("spread", "skipped")) if "spread" in steps else costs
 
 
 def _steps(plan: Plan, data: Input) -> tuple[Steps, ...]:
@@ -143,9 +149,11 @@ def _sample(program: DGSProgram, data: Input, timed: Timed) -> Input:
     """Return a beginning of an input that takes long enough to be timed, and not too long."""
     sample = _beginning(data, FIRST_EVENTS)
     plans = _Plans.of(program, sample)
-    for plan in (plans.alone, plans.apart):  # compiles, and touches what is touched once
-        timed(plan, sample)
+    # Compiles, and touches what is touched once.
+    alone, apart = timed(plans.alone, sample), timed(plans.apart, sample)
     for _ in range(GROWN):
+        if apart > MOST_NS:
+            break
         alone, apart = (
             max(1.0, min(timed(plan, sample) for _ in range(2)))
             for plan in (plans.alone, plans.apart)

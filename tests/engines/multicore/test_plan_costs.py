@@ -1,5 +1,7 @@
 """Costs for plans: what is measured is what steps cost, and what a run does with it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -30,7 +32,7 @@ TRUE = Costs(
 
 
 class Machine:
-    """Takes exactly what the true costs say; slower each third time, as with other work on it."""
+    """Takes exactly what the true costs say; slower each fifth time, as with other work on it."""
 
     def __init__(self) -> None:
         self.runs = 0
@@ -39,7 +41,7 @@ class Machine:
     def timed(self, plan: Plan, data: Input) -> float:
         self.runs += 1
         self.events.append(data.events)
-        slowed = 5 if self.runs % 3 == 0 else 1
+        slowed = 5 if self.runs % 5 == 0 else 1
         return slowed * predict(plan, profile(data), TRUE).duration_ns
 
 
@@ -72,6 +74,18 @@ def test_a_long_input_is_sampled_and_a_slow_program_little():
         2,
     )
     assert max(slow.events) < 2 * FIRST_EVENTS
+
+
+def test_where_each_hand_over_is_a_slice_of_the_scheduler_little_is_run():
+    data, runs = generated("event_window", 100_000, values_per_barrier=10), []
+
+    def timed(plan: Plan, part: Input) -> float:
+        runs.append(predict(plan, profile(part), replace(TRUE, handover_ns=3e6)).duration_ns)
+        return runs[-1]
+
+    found = measure_costs(workload("event_window").program, data, timed, 2)
+    assert found.handover_ns == pytest.approx(3e6, rel=0.05)
+    assert sum(runs) < 4e9
 
 
 @pytest.mark.parametrize("events", [0, 1, 40])
