@@ -158,7 +158,7 @@ class TestOpenBandit:
         with pytest.raises(DatasetError, match=r"all\.csv has no table of items .* --items"):
             imported(catalog, "open-bandit", file)
         twice = text_file(tmp_path / "twice.csv", *item_table((4, "a"), (4, "b")))
-        with pytest.raises(DatasetError, match="item 4 is in campaign b, and in a above"):
+        with pytest.raises(DatasetError, match=r"twice\.csv:3: ad '4' is in campaign 'a' above"):
             imported(catalog, "open-bandit", file, settings={"items": twice})
 
     def test_options_that_name_no_feature_are_refused(

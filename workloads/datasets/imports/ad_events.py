@@ -21,6 +21,7 @@ from workloads.datasets.imports.ad_rows import (
     COLUMNS,
     DICTIONARIES,
     alphabet,
+    campaign_table,
     streams,
     with_lookup,
 )
@@ -94,19 +95,15 @@ def _time(value: Any) -> int:
 
 
 def _campaigns(path: Path, options: ImportOptions) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for place, line in read_lines(path, options, lambda position: None):
-        try:
-            pairs = object_of(line)
-            for ad in pairs:
-                campaign = text_of(pairs, ad)
-                if found.setdefault(ad, campaign) != campaign:
-                    raise BadRowError(f"ad {ad!r} is in campaign {found[ad]!r} above")
-        except BadRowError as error:
-            raise DatasetError(f"{place}: {error}: {line.shown()}") from error
+    found = campaign_table(read_lines(path, options, lambda position: None), _pairs)
     if not found:
         raise DatasetError(f"{path} has no campaigns; it is to have objects of ads and campaigns")
     return found
+
+
+def _pairs(line: Line) -> list[tuple[str, str]]:
+    pairs = object_of(line)
+    return [(ad, text_of(pairs, ad)) for ad in pairs]
 
 
 AD_EVENTS = ImportKind(

@@ -4,13 +4,20 @@ A text of the dictionary `ads` is an ad and its campaign, one of `users` a user 
 with a tab between: the tables that queries look up (`workloads.inputs.ads.tables`).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from workloads.datasets.imports.kind import BadRowError, Dictionary, ImportOptions, StreamTable
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.imports.kind import (
+    BadRowError,
+    Dictionary,
+    Fields,
+    ImportOptions,
+    StreamTable,
+)
 from workloads.datasets.imports.rows import taken, where
 from workloads.inputs.ads.schema import CLICK, EVENT, FIELDS
 from workloads.inputs.ads.tables import ADS, SEPARATOR, USERS
@@ -42,6 +49,29 @@ def with_lookup(role: str, text: str, found: str) -> str:
         if SEPARATOR in part:
             raise BadRowError(f"{role} {part!r} has a tab, which parts ids from look-ups here")
     return f"{text}{SEPARATOR}{found}"
+
+
+def campaign_table(
+    rows: Iterator[tuple[str, Fields]], pairs_of: Callable[[Any], Iterable[tuple[str, str]]]
+) -> dict[str, str]:
+    """Return the campaign of each ad.
+
+    Args:
+        rows: (place, fields) of what a file has.
+        pairs_of: the ads of a row, each with its campaign; raises `BadRowError`.
+
+    Raises:
+        DatasetError: a row is bad, or an ad is in two campaigns.
+    """
+    found: dict[str, str] = {}
+    for place, fields in rows:
+        try:
+            for ad, campaign in pairs_of(fields):
+                if found.setdefault(ad, campaign) != campaign:
+                    raise BadRowError(f"ad {ad!r} is in campaign {found[ad]!r} above")
+        except BadRowError as error:
+            raise DatasetError(f"{place}: {error}: {fields.shown()}") from error
+    return found
 
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:

@@ -21,6 +21,7 @@ from workloads.datasets.imports.ad_rows import (
     COLUMNS,
     DICTIONARIES,
     alphabet,
+    campaign_table,
     streams,
     with_lookup,
 )
@@ -29,7 +30,6 @@ from workloads.datasets.imports.kind import BadRowError, ImportKind, ImportOptio
 from workloads.datasets.imports.raw import At, Part
 from workloads.datasets.imports.times import time_ms
 from workloads.inputs.ads.schema import VIEW
-from workloads.inputs.ads.tables import SEPARATOR
 
 ITEMS = "item_context.csv"
 USER_FEATURES = tuple(f"user_feature_{number}" for number in range(4))
@@ -103,24 +103,21 @@ def _campaigns(path: Path, options: ImportOptions) -> dict[str, str]:
     given = Path(settings["items"]) if settings["items"] else path
     chosen = _Chosen(settings["folder"], lambda name: given != path or name == ITEMS)
     columns = replace(options, columns={"item": "item_id", "campaign": settings["campaign"]})
-    found: dict[str, str] = {}
-    for place, cells in read_csv(given, columns, lambda position: None, chosen):
-        try:
-            item, campaign = cells["item"].strip(), cells["campaign"].strip()
-            if not item or not campaign or SEPARATOR in campaign:
-                raise BadRowError("an item or its campaign is empty, or has a tab")
-        except BadRowError as error:
-            raise DatasetError(f"{place}: {error}: {cells.shown()}") from error
-        if found.setdefault(item, campaign) != campaign:
-            raise DatasetError(
-                f"{place}: item {item} is in campaign {campaign}, and in {found[item]} above"
-            )
+    rows = read_csv(given, columns, lambda position: None, chosen)
+    found = campaign_table(rows, _pair)
     if not found:
         chosen.check(given)
         raise DatasetError(
             f"{given} has no table of items ({ITEMS} in an archive); give it with --items"
         )
     return found
+
+
+def _pair(cells: Cells) -> list[tuple[str, str]]:
+    item, campaign = cells["item"].strip(), cells["campaign"].strip()
+    if not item or not campaign:
+        raise BadRowError("an item or its campaign is empty")
+    return [(item, campaign)]
 
 
 class _Chosen:
