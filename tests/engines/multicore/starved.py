@@ -13,6 +13,7 @@ from engines.errors import OutOfMemoryError
 from engines.multicore.adapter import FAMILIES
 from engines.multicore.run.settings import RunSettings
 from workloads.model import Alphabet, Input, InputType, Operator, Query, Stream, Window
+from workloads.model.dataflow import Flow, OpKeyedUnordered, OpStateless, U
 
 SPARE_BYTES = 64 << 20
 TUPLES = 8_000_000
@@ -55,13 +56,57 @@ def distinct(window):
     )
 
 
-def main(variant, windows):
+NUMBERS = np.dtype([("ts", np.int64), ("x", np.int64)])
+COUNT = np.dtype([("count", np.int64)])
+
+
+def key_by_x(key, value, out):
+    out.emit(value.x, value.ts, value.x)
+
+
+def one(a, key, value):
+    a.count = 1
+
+
+def both(a, b, into):
+    into.count = a.count + b.count
+
+
+def add(s, a):
+    s.count += a.count
+
+
+def show(s, key, m, out):
+    out.emit(key, m.ts, s.count)
+
+
+def flow():
+    """Return a graph that counts by key, in one block."""
+    keyed = U("key", NUMBERS)
+    graph = Flow("distinct", markers=10)
+    keys = OpStateless(name="keys", reads=U(None, NUMBERS), gives=keyed, on_item=key_by_x)
+    count = OpKeyedUnordered(
+        name="distinct",
+        reads=keyed,
+        gives=keyed,
+        aggregate=COUNT,
+        state=COUNT,
+        take=one,
+        combine=both,
+        update_state=add,
+        on_marker=show,
+    )
+    return graph.gives(graph.add(count, graph.add(keys, graph.source("value", VALUE.fields))))
+
+
+def main(variant, windows=""):
     x = np.arange(TUPLES, dtype=np.int64)
     stream = Stream(name="value", kinds=(0,), ts=np.zeros_like(x), payload={"x": x})
     data = Input(alphabet=Alphabet(kinds=("value",)), streams=(stream,))
     family = FAMILIES[variant]
     settings = RunSettings(workers=2, batch=64)
-    run = family.run(distinct(WINDOWS[windows]), data, settings, family.own())
+    program = distinct(WINDOWS[windows]) if windows else flow()
+    run = family.run(program, data, settings, family.own())
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     limit = psutil.Process().memory_info().vms + SPARE_BYTES
     resource.setrlimit(resource.RLIMIT_AS, (limit, hard))

@@ -13,7 +13,7 @@ from engines.multicore.run.settings import RunSettings
 from engines.protocol import Task, default_variant
 from engines.small_dataset import write_dataset
 from tests.workloads.suite.streams import generated
-from workloads.model import DGSProgram, Pipeline, Query
+from workloads.model import Dataflow, DGSProgram, Pipeline, Query
 from workloads.registry import workload
 
 OUTPUT = np.dtype([("ts", "i8"), ("x", "i8")])
@@ -22,8 +22,9 @@ OUTPUT = np.dtype([("ts", "i8"), ("x", "i8")])
 def test_every_model_has_a_default_and_every_variant_a_family():
     variants = MulticoreEngine().variants()
     assert [variant.name for variant in variants] == list(FAMILIES)
-    defaults = [default_variant(variants, model).name for model in (DGSProgram, Query, Pipeline)]
-    assert defaults == ["dgs", "vsn", "ordered"]
+    models = (DGSProgram, Query, Pipeline, Dataflow)
+    defaults = [default_variant(variants, model).name for model in models]
+    assert defaults == ["dgs", "vsn", "ordered", "dataflow"]
     assert all(list(family.properties) == ["PIP1", "PIP2", "PIP3"] for family in FAMILIES.values())
 
 

@@ -114,6 +114,26 @@ def test_no_more_than_a_quarter_of_the_memory_is_reserved():
 
 
 @pytest.mark.pairwise(strength=1)
+def said_by_starved(*arguments):
+    with Popen(
+        [sys.executable, starved.__file__, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        said, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, err
+    return said
+
+
+def test_a_dataflow_operator_without_memory_says_how_many_keys_it_has():
+    said = said_by_starved("dataflow")
+    table = (
+        r"multicore: worker 0: operator distinct \(block\): out of memory: its table of \d+ keys, "
+    )
+    assert re.match(rf"{table}\d+ MiB, cannot grow to \d+ MiB; give fewer keys", said), said
+
+
 @pytest.mark.parametrize(
     ("variant", "thread"), [("vsn", "instance"), ("sn", "instance"), ("layers", "thread")]
 )
@@ -121,14 +141,7 @@ def test_no_more_than_a_quarter_of_the_memory_is_reserved():
 def test_a_keyed_operator_without_memory_says_which_window_table_wants_more(
     variant, thread, windows
 ):
-    with Popen(
-        [sys.executable, starved.__file__, variant, windows],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        said, err = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 0, err
+    said = said_by_starved(variant, windows)
     table = r"operator distinct: out of memory: the window table of bucket \d+, window from 0, "
     grow = r"with \d+ keys cannot grow to \d+ bytes; the window tables of instance \d hold \d+ MiB;"
     assert re.match(rf"multicore: {thread} \d: {table}{grow} give fewer keys", said), said
