@@ -1,7 +1,8 @@
-// As no_memory_test.cc, of pipelines.
+// As no_memory_test.cc, of pipelines and dataflow graphs.
 #include <random>
 
 #include "check.h"
+#include "dataflow/tests/flow_cases.h"
 #include "layers/tests/layers_cases.h"
 #include "ordered/tests/ordered_cases.h"
 #include "starve.h"
@@ -11,9 +12,39 @@ namespace {
 using lab::test::behaviours;
 using Kind = lab::StageSpec::Kind;
 
+// Links, tables, what SORT keeps, outputs: each asks for memory while the run goes on.
+void graphs() {
+  using lab::test::vertices;
+  using Route = lab::FlowSpec::Route;
+  using FlowKind = lab::FlowSpec::Kind;
+  vertices = {};
+  vertices[1] = {.kind = FlowKind::kPartial, .inputs = {0}};
+  vertices[2] = {.kind = FlowKind::kKeyed, .route = Route::kHash, .inputs = {1}, .degree = 2, .items = false};
+  vertices[3] = {.kind = FlowKind::kSort, .route = Route::kHash, .inputs = {2, 0}, .degree = 2};
+  vertices[4] = {.kind = FlowKind::kKeyed, .inputs = {3}, .degree = 2, .gives = true, .ordered = true};
+  lab::test::FlowInput input;
+  input.sources = {0};
+  input.streams.emplace_back();
+  for (std::int64_t i = 0; i < 6000; ++i) input.streams[0].add({i / 1000, i * 7919 % 100, 0, i});
+  const auto said = lab::test::starve([&] {
+    lab::DataflowOptions options;
+    options.workers = 2;
+    options.batch = 64;
+    options.core_count = 2;
+    options.grid_steps = 50;
+    options.markers = lab::test::markers_of(input, 3);
+    auto run = lab::test::flow_of(options, input, 5);
+    run->start();
+    return run;
+  });
+  CHECK(lab::test::any_has(said, ": out of memory"));
+  CHECK(lab::test::kSanitized || lab::test::any_has(said, ": operator number 2: out of memory: its table of "));
+}
+
 }  // namespace
 
 int main() {
+  graphs();
   behaviours = {};
   behaviours[1].kind = Kind::kPartitioned;
   std::mt19937 random(3);
