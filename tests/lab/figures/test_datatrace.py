@@ -1,4 +1,6 @@
-"""The figures of Data-Trace Types: their experiments, and what they say of runs of known numbers."""
+"""The figures of Data-Trace Types: their experiments, and their verdicts on known numbers."""
+
+from pathlib import Path
 
 import pytest
 
@@ -115,8 +117,7 @@ def test_both_forms_can_be_run_on_one_input(number):
 
 
 def test_lines_of_code_are_those_that_do_something():
-    source = "workloads/suite/ad_enrichment/typed.py"
-    with open(source, encoding="utf-8") as file:
-        lines = [line for line in file.read().splitlines() if line.strip()]
+    source = Path("workloads/suite/ad_enrichment/typed.py").read_text(encoding="utf-8")
+    lines = [line for line in source.splitlines() if line.strip()]
     counted = lines_of_code("ad_enrichment", "typed")
     assert 10 < counted < len(lines)
