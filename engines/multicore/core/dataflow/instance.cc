@@ -98,10 +98,11 @@ void FlowInstance::check(std::int64_t next, std::int64_t at, const Emit& emit) c
                              " pairs beyond max_outputs; raise it in the operator");
   }
   if (!table_.starved()) return;
-  throw NoMemory("%sout of memory: its table of %lld keys, %zu MiB, cannot grow to %zu MiB; give fewer keys, a smaller "
-                 "state, or more memory",
-                 spec_.called().c_str(), static_cast<long long>(table_.keys()), table_.bytes() >> 20,
-                 table_.wanted() >> 20);
+  const bool named = !spec_.name.empty();  // put together without memory, of which there is none
+  throw NoMemory("%s%s%sout of memory: its table of %lld keys, %zu MiB, cannot grow to %zu MiB; give fewer keys, a "
+                 "smaller state, or more memory",
+                 named ? "operator " : "", spec_.name.c_str(), named ? ": " : "",
+                 static_cast<long long>(table_.keys()), table_.bytes() >> 20, table_.wanted() >> 20);
 }
 
 void FlowInstance::check_keys(const FlowPiece* from, const Emit& emit, std::int64_t first) const {
