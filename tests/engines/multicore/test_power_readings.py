@@ -25,8 +25,8 @@ def test_both_forms_conform(name, form, setting, case, tmp_path):
 
 @pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize("case", LOAD_CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize(("name", "form", "setting"), [run for run in RUNS if run[1] != "typed"])
-def test_handcrafted_forms_conform_under(name, form, setting, case, tmp_path):
+@pytest.mark.parametrize(("name", "form", "setting"), RUNS)
+def test_both_forms_conform_under(name, form, setting, case, tmp_path):
     chosen = workload(name).bound({"form": form})
     found = run_load_case(engine("multicore"), chosen, case, setting, tmp_path)
     assert (found.unsupported, found.problems) == (None, ())
