@@ -46,6 +46,7 @@ ELSEWHERE = {
     "indexed": "multicore/test_joins.py",
     "ordered": "multicore/test_ordered_conformance.py",
     "layers": "multicore/test_layers.py",
+    "dataflow": "multicore/dataflow/test_dataflow_conformance.py",
 }
 """Variants of the multicore engine for other programs than those with DGS: where they are tried."""
 # A Spark case costs seconds, so every case runs once for a variant, on workloads in turn; the
