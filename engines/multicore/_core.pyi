@@ -171,9 +171,9 @@ class JoinsRun(Run):
 MOST_LINK_ROWS: int = 16777216
 
 class DataflowRun(Run):
-    def __init__(self, settings: RunSettings, *, first: int, period: int, count: int, due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, aligned: bool, link_rows: int) -> None:
+    def __init__(self, settings: RunSettings, *, first: int, period: int, count: int, aligned: bool, link_rows: int) -> None:
         """
-        Markers are at first, first + period, ...; `due`: of each, in ns after the start, under a load.
+        Markers are at first, first + period, ...
         """
 
     def add_vertex(self, *, name: str, kind: str, route: str, inputs: Sequence[int], degree: int, items: int, marks: int, start: int, start_bytes: int, entry_bytes: int, max_outputs: int, keeps_key: bool, gives: bool, keyed: bool, itemsizes: Sequence[int], fields: Sequence[str]) -> None: ...

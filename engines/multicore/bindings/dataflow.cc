@@ -5,14 +5,6 @@
 namespace lab::python {
 namespace {
 
-using DueOfMarkers = std::optional<Array<std::int64_t>>;
-
-Markers markers_of(std::int64_t first, std::int64_t period, std::int64_t count, const DueOfMarkers& due) {
-  Markers markers{first, period, count, {}};
-  if (due) markers.due.assign(due->data(), due->data() + due->shape(0));
-  return markers;
-}
-
 void add_vertex(DataflowRun& run, std::string name, const std::string& kind, const std::string& route,
                 std::vector<std::int32_t> inputs, std::int32_t degree, Address items, Address marks, Address start,
                 std::int64_t start_bytes, std::int64_t entry_bytes, std::int64_t max_outputs, bool keeps_key, bool gives, bool keyed,
@@ -58,11 +50,11 @@ void bind_dataflow(nb::module_& m) {
       .def(
           "__init__",
           [](DataflowRun* self, const RunSettings& settings, std::int64_t first, std::int64_t period,
-             std::int64_t count, const DueOfMarkers& due, bool aligned, std::int64_t link_rows) {
-            new (self) DataflowRun(DataflowOptions{settings, markers_of(first, period, count, due), aligned, link_rows});
+             std::int64_t count, bool aligned, std::int64_t link_rows) {
+            new (self) DataflowRun(DataflowOptions{settings, Markers{first, period, count}, aligned, link_rows});
           },
-          "settings"_a, nb::kw_only(), "first"_a, "period"_a, "count"_a, "due"_a.none().noconvert(), "aligned"_a, "link_rows"_a,
-          "Markers are at first, first + period, ...; `due`: of each, in ns after the start, under a load.")
+          "settings"_a, nb::kw_only(), "first"_a, "period"_a, "count"_a, "aligned"_a, "link_rows"_a,
+          "Markers are at first, first + period, ...")
       .def("add_vertex", &add_vertex, nb::kw_only(), "name"_a, "kind"_a, "route"_a, "inputs"_a, "degree"_a, "items"_a,
            "marks"_a, "start"_a, "start_bytes"_a, "entry_bytes"_a, "max_outputs"_a, "keeps_key"_a, "gives"_a, "keyed"_a,
            "itemsizes"_a, "fields"_a)

@@ -1,9 +1,6 @@
 """Runs typed dataflow graphs on the native core: docs/decisions/0020-dataflow.md."""
 
-from collections.abc import Sequence
-
 import numpy as np
-import numpy.typing as npt
 
 from engines.errors import UnsupportedError
 from engines.multicore import _core
@@ -13,7 +10,7 @@ from engines.multicore.dataflow.placement import SORT, Placed, place
 from engines.multicore.run.core_run import CoreRun, set_up
 from engines.multicore.run.settings import RunSettings, itemsizes
 from engines.multicore.stages.columns import columns_of
-from engines.protocol import Measured, OfferedLoad
+from engines.protocol import Measured
 from workloads.model import Dataflow, Input, ListColumn
 from workloads.model.dataflow.run import MOST_MARKERS, first_marker
 
@@ -64,7 +61,6 @@ class DataflowRun(CoreRun):
                 first=first,
                 period=period,
                 count=count,
-                due=_due(settings.load, data, first, period, count),
                 aligned=options.soundness != NONE,
                 link_rows=options.link_rows,
             )
@@ -155,38 +151,3 @@ def _markers(flow: Dataflow, data: Input) -> tuple[int, int]:
         last = max(last, data.until_ts - 1)
     # The first may be due beyond the end of time.
     return (first, (last - first) // flow.markers + 1) if first <= last else (0, 0)
-
-
-def _due(
-    load: OfferedLoad | None, data: Input, first: int, period: int, count: int
-) -> npt.NDArray[np.int64] | None:
-    """Return when each marker is known: when the last of the streams is past it."""
-    if load is None:
-        return None
-    due = np.zeros(count, dtype=np.int64)
-    times = first + period * np.arange(count, dtype=np.int64)
-    for index, stream in enumerate(data.streams):
-        told = load.due_ns[index]
-        known = _first_at(stream.ts, told, times, past=_last(told, load.heartbeat_due_ns[index]))
-        # A heartbeat h promises that later events have a time above it.
-        beats = _first_at(
-            load.heartbeat_ts[index] + 1, load.heartbeat_due_ns[index], times, past=None
-        )
-        np.maximum(due, np.minimum(known, beats), out=due)
-    return due
-
-
-def _first_at(
-    at: npt.NDArray[np.int64],
-    due: npt.NDArray[np.int64],
-    times: npt.NDArray[np.int64],
-    *,
-    past: int | None,
-) -> npt.NDArray[np.int64]:
-    """Return when the first of some moments at or after each time is due; `past`: when none is."""
-    beyond = np.iinfo(np.int64).max if past is None else past
-    return np.append(due, beyond)[np.searchsorted(at, times)]
-
-
-def _last(*due: Sequence[int] | npt.NDArray[np.int64]) -> int:
-    return max((int(one[-1]) for one in due if len(one)), default=0)

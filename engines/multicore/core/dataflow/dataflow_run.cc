@@ -14,9 +14,6 @@ DataflowOptions checked(DataflowOptions options) {
   }
   const Markers& markers = options.markers;
   if (markers.period < 1 || markers.count < 0) throw std::invalid_argument("markers have a period of at least 1");
-  if (options.load && markers.due.size() != static_cast<std::size_t>(markers.count)) {
-    throw std::invalid_argument("under a load each marker has a due time");
-  }
   return options;
 }
 
@@ -98,7 +95,37 @@ void DataflowRun::prepare() {
     }
   }
   for (std::size_t v = 0; v < specs_.size(); ++v) connect(v);
+  if (due) tell_when_markers_are_known();
   for (Worker& worker : workers_) std::reverse(worker.links.begin(), worker.links.end());
+}
+
+// An instance knows a marker when the last of the streams has passed it that lead to it.
+void DataflowRun::tell_when_markers_are_known() {
+  using Streams = std::set<std::int32_t>;
+  std::vector<std::vector<Streams>> leading(specs_.size(), std::vector<Streams>(workers_.size()));
+  for (std::size_t v = 0; v < specs_.size(); ++v) {
+    const FlowSpec& spec = specs_[v];
+    for (std::size_t w = 0; w < static_cast<std::size_t>(spec.degree); ++w) {
+      Streams& streams = leading[v][w];
+      for (std::size_t s = 0; s < views().size(); ++s) {
+        const bool read = vertex_of_[s] == static_cast<std::int32_t>(v) && readers_of(s)[0] == static_cast<std::int32_t>(w);
+        if (read) streams.insert(static_cast<std::int32_t>(s));
+      }
+      for (const std::int32_t input : spec.inputs) {
+        const auto& before = leading[static_cast<std::size_t>(input)];
+        for (std::size_t from = 0; from < before.size(); ++from) {
+          if (spec.route != FlowSpec::Route::kForward || from == w) streams.insert(before[from].begin(), before[from].end());
+        }
+      }
+      const auto [known, is_new] = known_.try_emplace(streams);
+      if (is_new) {
+        std::vector<const StreamView*> found;
+        for (const std::int32_t s : streams) found.push_back(&views()[static_cast<std::size_t>(s)]);
+        known->second = options_.markers.known(found);
+      }
+      workers_[w].instances[v]->know(known->second);
+    }
+  }
 }
 
 // Has a vertex read what it reads.

@@ -6,7 +6,9 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,6 +56,7 @@ class DataflowRun final : public Run {
   void count(Counts& into) const override;
   std::vector<std::int32_t> readers_of(std::size_t stream) const override;
 
+  void tell_when_markers_are_known();
   void connect(std::size_t vertex);
   void exchange(std::size_t from, std::size_t to);
   bool turn(Worker& worker);
@@ -62,6 +65,7 @@ class DataflowRun final : public Run {
   DataflowOptions options_;
   std::deque<FlowSpec> specs_;
   std::vector<std::int32_t> vertex_of_;  // by stream
+  std::map<std::set<std::int32_t>, std::vector<std::int64_t>> known_;  // by streams: when each marker is known
   std::vector<Worker> workers_;
   std::shared_ptr<OutputPool> pool_;
 };

@@ -88,7 +88,7 @@ bool FlowInstance::full() noexcept {
 }
 
 std::int64_t FlowInstance::marker_due() const noexcept {
-  return meter_.recorder.start() + markers_.due[static_cast<std::size_t>(block_)];
+  return meter_.recorder.start() + (*known_)[static_cast<std::size_t>(block_)];
 }
 
 void FlowInstance::check(std::int64_t next, std::int64_t at, const Emit& emit) const {

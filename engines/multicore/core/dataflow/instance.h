@@ -40,6 +40,9 @@ class FlowInstance {
     number_ = number;
   }
 
+  // When each marker is known here, with a load; see Markers. Outlives this.
+  void know(const std::vector<std::int64_t>& known) { known_ = &known; }
+
   void take(const FlowPiece& piece);
   void mark();   // the end of the block
   void end();    // there will be no more
@@ -73,6 +76,7 @@ class FlowInstance {
 
   const FlowSpec& spec_;
   const Markers& markers_;
+  const std::vector<std::int64_t>* known_ = nullptr;
   WorkMeter& meter_;
   const std::atomic<bool>& stop_;
   const std::int32_t worker_;

@@ -197,7 +197,6 @@ void a_graph_answers_as_one_thread_does(unsigned seed) {
   if (drawn.one_in(3)) {
     options.load = lab::LoadOptions{0, 0, drawn.one_in(2)};
     options.ring_blocks = drawn.one_in(2) ? 2 : 1024;
-    options.markers.due.assign(static_cast<std::size_t>(options.markers.count), 0);
     lab::test::schedule(input.streams, drawn.pick(0, 2000));
   } else if (drawn.one_in(3)) {  // heartbeats without a load
     lab::test::schedule(input.streams, 0);

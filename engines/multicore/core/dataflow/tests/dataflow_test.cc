@@ -213,7 +213,7 @@ void two_threads_see_each_row_once_in_order() {
 }
 
 void markers_end_blocks_but_the_last() {
-  const lab::Markers markers{-20, 10, 3, {}};
+  const lab::Markers markers{-20, 10, 3};
   CHECK_EQ(markers.end_of(0), -20);
   CHECK_EQ(markers.end_of(2), 0);
   CHECK_EQ(markers.end_of(3), lab::kEndOfTime);
@@ -339,7 +339,7 @@ void a_function_that_gives_too_much_or_to_another_key_is_told() {
 template <typename T>
 void sorts(FlowSpec::Field field, std::vector<T> values, const std::vector<std::size_t>& order) {
   DataflowOptions options;
-  options.markers = {10, 10, 1, {}};
+  options.markers = {10, 10, 1};
   options.grid_steps = 50;
   DataflowRun run(options);
   FlowSpec source;
@@ -455,12 +455,6 @@ void a_run_out_of_range_is_refused() {
   CHECK(has(options_said([](auto& o) { o.link_rows = DataflowOptions::kMostLinkRows + 1; }), "link_rows must be"));
   CHECK(has(options_said([](auto& o) { o.markers.period = 0; }), "markers have a period of at least 1"));
   CHECK(has(options_said([](auto& o) { o.markers.count = -1; }), "markers have a period of at least 1"));
-  CHECK(has(options_said([](auto& o) {
-              o.load.emplace();
-              o.markers.count = 2;
-              o.markers.due = {1};
-            }),
-            "under a load each marker has a due time"));
   DataflowRun run{DataflowOptions{}};
   CHECK_THROWS(run.start(), std::logic_error);  // no vertices
   DataflowRun more{DataflowOptions{}};
@@ -482,6 +476,39 @@ void a_run_out_of_range_is_refused() {
   CHECK(has(said([&] { more.start(); }), "all that give the answer have its columns"));
 }
 
+// --- under a load -----------------------------------------------------------------------------------------------------
+
+struct Timed {  // a stream's times and due times
+  std::vector<std::int64_t> ts, due, heartbeats, heartbeat_due;
+};
+
+std::vector<std::int64_t> known(const std::vector<Timed>& streams, std::int64_t count) {
+  std::vector<lab::StreamView> views(streams.size());
+  std::vector<const lab::StreamView*> found;
+  for (std::size_t s = 0; s < streams.size(); ++s) {
+    views[s].ts = streams[s].ts;
+    views[s].due = streams[s].due;
+    views[s].heartbeats = streams[s].heartbeats;
+    views[s].heartbeat_due = streams[s].heartbeat_due;
+    found.push_back(&views[s]);
+  }
+  return lab::Markers{10, 10, count}.known(found);
+}
+
+void a_marker_is_known_when_the_last_stream_is_past_it() {
+  using Times = std::vector<std::int64_t>;
+  const Timed left{{1, 10, 25}, {0, 5, 6}, {}, {}};
+  // At 10 the first is at the event at 10 itself, the second at its next; at 30 the first is over.
+  CHECK((known({left, {{2, 30}, {1, 9}, {}, {}}}, 3) == Times{9, 9, 9}));
+  CHECK((known({left}, 3) == Times{5, 6, 6}));  // who does not read the second does not wait for it
+  // A heartbeat 9 promises that later events are at 10 or later; 18 says nothing of 19.
+  CHECK((known({left, {{2, 30}, {1, 9}, {8, 9, 18, 24}, {2, 3, 4, 7}}}, 3) == Times{5, 7, 9}));
+  // What nothing is past is known when the streams end.
+  CHECK((known({{{1}, {3}, {4}, {8}}, {{4}, {7}, {}, {}}}, 3) == Times{8, 8, 8}));
+  CHECK((known({}, 2) == Times{0, 0}));
+  CHECK(known({left}, 0).empty());
+}
+
 // --- ends before the end ----------------------------------------------------------------------------------------------
 
 void a_run_that_is_called_off_ends_also_within_a_long_turn() {
@@ -495,7 +522,7 @@ void a_run_that_is_called_off_ends_also_within_a_long_turn() {
   options.workers = 2;
   options.core_count = 1;
   options.grid_steps = 50;
-  options.markers = {1 << 20, 1 << 20, 1 << 20, {}};
+  options.markers = {1 << 20, 1 << 20, 1 << 20};
   const auto run = lab::test::flow_of(options, input, 4);
   CHECK_THROWS(run->run([] { throw CalledOff(); }), CalledOff);
   CHECK(run->rows() < std::int64_t{2'000} << 20);
@@ -514,9 +541,6 @@ void the_generator_keeps_to_due_times_and_outputs_are_timed() {
   options.ring_blocks = 1024;
   options.load.emplace();
   options.markers = lab::test::markers_of(input, 20);
-  for (std::int64_t m = 0; m < options.markers.count; ++m) {
-    options.markers.due.push_back((options.markers.end_of(m) * 2) * 10'000);
-  }
   const auto expected = lab::test::in_order(lab::test::flow_oracle(input, options.markers, 4));
   const auto run = lab::test::flow_of(options, input, 4);
   CHECK(run->run() >= 799 * 10'000);
@@ -542,6 +566,7 @@ int main() {
   sort_orders_all_kinds_of_fields_and_ties_by_the_next();
   a_graph_out_of_range_is_refused_with_the_vertex();
   a_run_out_of_range_is_refused();
+  a_marker_is_known_when_the_last_stream_is_past_it();
   a_run_that_is_called_off_ends_also_within_a_long_turn();
   the_generator_keeps_to_due_times_and_outputs_are_timed();
 }
