@@ -73,8 +73,27 @@ def readings(times: list[int], some: Callable[[int], int]) -> list[str]:
     ]
 
 
+def ad_events(times: list[int], some: Callable[[int], int]) -> list[str]:
+    return [
+        f'{{"user_id": "u{some(40)}", "page_id": "p{some(5)}", "ad_id": "ad-{some(30)}", '
+        f'"event_type": "view", "event_time": {ts}, "ip_address": "1.2.3.{some(9)}"}}'
+        for ts in times
+    ]
+
+
+def open_bandit(times: list[int], some: Callable[[int], int]) -> list[str]:
+    features = ",".join(f"user_feature_{n}" for n in range(4))
+    head = f"timestamp,item_id,position,click,{features}"
+    return [
+        head,
+        *(f"{iso(1000 * ts)},{some(30)},{1 + some(3)},{some(2)},a{some(9)},b,c,d" for ts in times),
+    ]
+
+
 MS = {"time": "ms"}
 RAW: dict[str, tuple[Any, dict[str, Any]]] = {
+    "ad-events": (ad_events, {"streams": 2}),
+    "open-bandit": (open_bandit, {"streams": 2}),
     "access-log": (access_log, {"streams": 3}),
     "linear-road": (linear_road, {"streams": 2}),
     "retail": (
@@ -101,6 +120,18 @@ RAW: dict[str, tuple[Any, dict[str, Any]]] = {
 
 NAMES = {"tracebase": "dev_A_2012.01.16.csv"}
 """Of the raw files, for kinds that mind them."""
+_FEATURES = ",".join(f"item_feature_{n}" for n in range(4))
+TABLES = {
+    "ad-events": (
+        "campaigns",
+        tuple(f'{{"ad-{ad}": "c-{ad % 4}"}}' for ad in range(30)),
+    ),
+    "open-bandit": (
+        "items",
+        (f"item_id,{_FEATURES}", *(f"{item},1,c-{item % 4},x,y" for item in range(30))),
+    ),
+}
+"""Settings that name a table, and its lines, for kinds that want one."""
 
 
 def imported(kind: str, folder: Path, name: str, way: str) -> tuple[str, dict[str, bytes]]:
@@ -110,6 +141,9 @@ def imported(kind: str, folder: Path, name: str, way: str) -> tuple[str, dict[st
     times = [draw.randrange(LINES // 2) for _ in range(LINES)]
     file = folder / NAMES.get(kind, f"{kind}.txt")
     text_file(file, *make(times, draw.randrange))
+    if kind in TABLES:
+        setting, lines = TABLES[kind]
+        options = {**options, "settings": {setting: str(text_file(folder / "table", *lines))}}
     catalog = Catalog(root=folder / name)
     chosen = ImportOptions(files=(file,), sort=True, **options)
     dataset = import_files(import_kind(kind), chosen, catalog=catalog, way=way)
