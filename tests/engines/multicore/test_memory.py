@@ -113,7 +113,6 @@ def test_no_more_than_a_quarter_of_the_memory_is_reserved():
     assert RunSettings(expected_outputs=1000).reserved_rows(row) == 1000
 
 
-@pytest.mark.pairwise(strength=1)
 def said_by_starved(*arguments):
     with Popen(
         [sys.executable, starved.__file__, *arguments],
@@ -138,6 +137,7 @@ def test_a_dataflow_operator_without_memory_says_how_many_keys_it_has():
     ("variant", "thread"), [("vsn", "instance"), ("sn", "instance"), ("layers", "thread")]
 )
 @pytest.mark.parametrize("windows", starved.WINDOWS)
+@pytest.mark.pairwise(strength=1)
 def test_a_keyed_operator_without_memory_says_which_window_table_wants_more(
     variant, thread, windows
 ):

@@ -53,26 +53,34 @@ void RunThreads::start(Plan plan) {
   errors_.resize(static_cast<std::size_t>(plan_.count));
   threads_.reserve(errors_.size());
   left_ = plan_.count + (plan_.beside ? 1 : 0);
+  ready_.emplace(left_);
   try {
     for (std::int32_t i = 0; i < plan_.count; ++i) threads_.emplace_back([this, i] { work(i); });
-    if (!plan_.beside) return;
-    beside_ = std::thread([this] {
-      be_able_to_throw();
-      go_.wait();
-      if (!abandoned_) plan_.beside();
-      ended();
-    });
+    if (plan_.beside) beside_ = std::thread([this] { work_beside(); });
   } catch (...) {  // fewer threads than a run needs would wait for each other for ever
     plan_.fail();
     abandon();
     throw;
   }
+  // A thread that came late, beside busy others, would find what memory they have left.
+  ready_->wait();  // acquire; pairs with the count_down of `get_ready`, though there is nothing to see
+}
+
+void RunThreads::get_ready() {
+  be_able_to_throw();
+  ready_->count_down();
+  go_.wait();
+}
+
+void RunThreads::work_beside() {
+  get_ready();
+  if (!abandoned_) plan_.beside();
+  ended();
 }
 
 void RunThreads::work(std::int32_t index) {
   pin_thread(plan_.cores, index);
-  be_able_to_throw();
-  go_.wait();
+  get_ready();
   if (abandoned_) return;
   try {
     plan_.body(index);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <latch>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -53,6 +54,8 @@ class RunThreads {
 
  private:
   void work(std::int32_t index);
+  void work_beside();
+  void get_ready();  // to throw, and waits for `run`
   void ended();
   void wait(const std::function<void()>& look);
   [[noreturn]] void rethrow(std::int32_t index) const;
@@ -64,6 +67,7 @@ class RunThreads {
   bool started_ = false;
   bool abandoned_ = false;  // written before `go_` opens, read behind it
   std::latch go_{1};
+  std::optional<std::latch> ready_;  // counts threads that can throw whatever memory is left
   // By thread, which writes it; made into a message by who joins: where there is no memory the thread has none for it.
   std::vector<std::exception_ptr> errors_;
   std::vector<std::thread> threads_;
