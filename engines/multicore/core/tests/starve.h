@@ -37,6 +37,10 @@ inline void* aligned(std::size_t alignment, std::size_t bytes) noexcept {
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
+// std::stable_sort asks this one, and goes on without.
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return lab::test::none() ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
+}
 [[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
   void* const memory = lab::test::aligned(static_cast<std::size_t>(alignment), bytes);
   if (memory == nullptr) throw std::bad_alloc();
