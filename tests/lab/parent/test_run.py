@@ -362,7 +362,7 @@ def test_rate_above_half_of_the_generators_ceiling_is_warned_of():
             "        runs DGS programs, queries of operators O+, ordered pipelines; not para",
         ),
         ("engines", "pipelines, takes a batch size, default for ordered pipelines\n"),
-        ("engines", "answer, default for DGS programs, queries of operators O+ and ordered pipe"),
+        ("engines", "answer, default for DGS programs, queries of operators O+, ordered pipe"),
         ("figures", "stretch:6"),
         ("runs", "no runs in"),
     ],
