@@ -1,6 +1,7 @@
 """Variant `dataflow`: functions that fail, laws that are broken, and inputs that are refused."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -288,6 +289,14 @@ def test_options_are_refused_in_words():
 
 
 def test_a_run_that_was_never_let_go_ends():
-    DataflowRun(
-        NAMED["ordered"], many_events(NAMED["ordered"], 100), RunSettings(workers=3)
-    ).close()
+    def start():
+        data = many_events(NAMED["ordered"], 100)
+        return DataflowRun(NAMED["ordered"], data, RunSettings(workers=3))
+
+    start().close()  # what compiles the functions may leave a thread of its own
+    tasks = Path("/proc/self/task")
+    before = set(tasks.iterdir())
+    run = start()
+    assert len(set(tasks.iterdir()) - before) == 3
+    run.close()
+    assert not set(tasks.iterdir()) - before
