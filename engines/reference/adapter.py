@@ -62,7 +62,13 @@ class PreparedReference(PreparedStream):
     ) -> None:
         """Hold the input; nothing runs yet; see `PreparedStream`."""
         super().__init__(
-            partial(apply, program, count=data.events, until_ts=data.until_ts),
+            partial(
+                apply,
+                program,
+                count=data.events,
+                until_ts=data.until_ts,
+                keys=data.alphabet.keys,
+            ),
             program,
             data,
             load,

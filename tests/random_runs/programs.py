@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
+from tests import across
 from tests.engines.multicore import test_dgs_programs, test_layers, test_oplus_chains, test_ordered
 from tests.engines.multicore.dataflow import graphs
 from tests.engines.multicore.operator_queries import RANDOM, layouts_of
@@ -152,6 +153,7 @@ _READINGS = st.lists(st.just(("reading",)), min_size=1, max_size=3).map(tuple)
 DGS = _suite(DGSProgram) | {
     "two types": _of_dgs(*test_dgs_programs.TWO_TYPES),
     "two pairs": _of_dgs(*test_dgs_programs.TWO_PAIRS),
+    "plugs": _of_dgs(across.PLUGS, across.OUTPUT),
 }
 OPERATORS = _suite(Query) | {
     name: _of_query(query, layouts_of(query)) for name, query in RANDOM.items()

@@ -120,7 +120,7 @@ def shares(program: Program, streams: int) -> tuple[Share, ...]:
 
 def why_whole(program: Program, kind: int) -> str:
     """Return why events of a kind must be in one stream; "" where they may be in several."""
-    if isinstance(program, DGSProgram) and program.depends(Tag(kind), Tag(kind)):
+    if isinstance(program, DGSProgram) and program.dependent(Tag(kind), Tag(kind)):
         return f"events of kind {program.kinds[kind]} depend on each other"
     if isinstance(program, Query) and program.operators[0].join is not None:
         return "the engines' joins read one stream for each of their inputs"

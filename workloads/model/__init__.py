@@ -1,5 +1,6 @@
 """The programming models: streams, data-trace types, programs with DGS, and the operator O+."""
 
+from workloads.model.across import Across
 from workloads.model.aggregates import aggregate, aggregate_plus, equi_join
 from workloads.model.dataflow import Dataflow
 from workloads.model.errors import ModelError, PlanError, ProgramError
@@ -21,6 +22,7 @@ from workloads.model.workload import (
 )
 
 __all__ = [
+    "Across",
     "Alphabet",
     "Block",
     "Bound",

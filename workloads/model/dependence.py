@@ -1,11 +1,12 @@
 """The dependence graph on implementation tags, and how it falls apart when kinds are taken out."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from workloads.model.across import Across
 from workloads.model.plan import ImplTag
 from workloads.model.program import DGSProgram
 from workloads.model.stream import IntArray
@@ -149,6 +150,8 @@ def independent_parts(program: DGSProgram, alphabet: Alphabet) -> IntArray:
         int64[tags], numbered from 0 by the smallest tag; the index is the tag as in a tag column.
     """
     kinds = len(program.kinds)
+    if program.across:
+        return _parts_across(program, alphabet)
     if program.keyed or alphabet.keys == 1:
         graph = DependenceGraph.of(program, {ImplTag(kind, 0): 0 for kind in range(kinds)})
         found = graph.components(graph.rates)
@@ -168,3 +171,49 @@ def independent_parts(program: DGSProgram, alphabet: Alphabet) -> IntArray:
                 joined = sorted((parts[first], parts[second]))
                 parts[parts == joined[1]] = joined[0]
     return np.unique(parts, return_inverse=True)[1].astype(np.int64)
+
+
+def _parts_across(program: DGSProgram, alphabet: Alphabet) -> IntArray:
+    """Return the parts of a keyed program with events across keys: keys that these connect."""
+    keys = alphabet.keys
+    of_key = connected_keys(program.across, keys)
+    # A tag of a group that no key is in: of the first part, where it is refused.
+    parts = np.zeros((keys, len(program.kinds)), dtype=np.int64)
+    parts[:, sorted(program.key_kinds())] = of_key[:, None]
+    for across in program.across:
+        groups = across.groups(keys)
+        within = groups < keys
+        for kind in program.kind_indices(across.kinds):
+            parts[groups[within], kind] = of_key[within]
+    return parts.ravel()
+
+
+def keys_together(program: DGSProgram, keys: int) -> IntArray:
+    """Return which keys had better be with one worker, as events across keys concern them.
+
+    Where such events connect all keys, workers must meet anyway, and groups that connect fewer are
+    what counts.
+
+    Returns:
+        int64[keys], numbered from 0 by the smallest key.
+    """
+    return connected_keys([one for one in program.across if one.group is not None], keys)
+
+
+def connected_keys(across: Sequence[Across], keys: int) -> IntArray:
+    """Return the number of each key's part: keys that events across keys connect are in one.
+
+    Returns:
+        int64[keys], numbered from 0 by the smallest key.
+    """
+    part = np.arange(keys, dtype=np.int64)
+    grouped = [one.groups(keys) for one in across]
+    while True:
+        # The least key of a group is the part of all its members, until nothing changes.
+        before = part.copy()
+        for group in grouped:
+            least = np.full(int(group.max()) + 1, keys, dtype=np.int64)
+            np.minimum.at(least, group, part)
+            part = least[group]
+        if np.array_equal(before, part):
+            return np.unique(part, return_inverse=True)[1].astype(np.int64)

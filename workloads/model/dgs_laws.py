@@ -127,7 +127,7 @@ def outputs_carry_time(semantics: Semantics, type_name: str, draw: Draw) -> None
 def cut_commutes(semantics: Semantics, draw: Draw) -> None:
     """Cut: the answer for the events before a time is the part of the answer before that time."""
     program = semantics.program
-    kinds = frozenset(range(len(program.kinds)))
+    kinds = program.key_kinds()
     drawn = draw(st.lists(events(program, kinds), max_size=2 * MAX_HISTORY))
     ordered = sorted(drawn, key=lambda event: int(event.ts))
     until = draw(st.integers(0, 10))

@@ -28,7 +28,8 @@ def inferred_output(program: Program, key_field: str | None = None) -> OutputTyp
     - A query's leave in order of time; those of one time come in any order.
     - A typed dataflow graph's have the type of what leaves it: in order for each key, or in none.
     - Of a program with dependency-guided synchronization outputs are in order, for each key of a
-      keyed one, when the kinds that emit depend on each other; else they are in no order.
+      keyed one, when the kinds that emit depend on each other; else, and with events across keys,
+      they are in no order.
 
     Args:
         program: it.
@@ -50,7 +51,9 @@ def inferred_output(program: Program, key_field: str | None = None) -> OutputTyp
     if isinstance(program, Dataflow):
         return _of_dataflow(program)
     emitting = emitting_kinds(program)
-    if not all((a, b) in program.dependent_kinds() for a in emitting for b in emitting):
+    if program.across or not all(
+        (a, b) in program.dependent_kinds() for a in emitting for b in emitting
+    ):
         return OutputType(kinds=(program.name,), depends=never)
     if not program.keyed:
         return OutputType(kinds=(program.name,), depends=always)

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from workloads.model.dependence import DependenceGraph, Split
+from workloads.model.dependence import DependenceGraph, Split, keys_together
 from workloads.model.errors import PlanError
 from workloads.model.placement import Placement, place
 from workloads.model.plan import ImplTag, Plan, PlanNode, Tree
-from workloads.model.profile import StreamProfile
+from workloads.model.profile import StreamProfile, within_keys
 from workloads.model.program import DGSProgram
 from workloads.model.tag import Alphabet
 
@@ -32,8 +32,11 @@ def choose_plan(
         PlanError: fewer than one worker, no streams, or kinds that do not fit the program.
     """
     check_arguments(program, alphabet, streams, workers)
+    streams = within_keys(program, streams)
     reading = reading_streams(program, streams)
-    placement = place(streams, reading, alphabet.keys, workers)
+    placement = place(
+        streams, reading, alphabet.keys, workers, together=keys_together(program, alphabet.keys)
+    )
     return plan_for_placement(program, alphabet, streams, workers, placement)
 
 
@@ -87,13 +90,15 @@ def grow(
         worker_of: where tags are processed that may be a leaf's; a leaf is on its heaviest one's.
         split: takes a set of tags apart.
     """
+    if not graph.rates:  # events across keys only
+        return PlanNode(state=program.states[0].name, tags=frozenset(), worker=0)
     return _Grower(program=program, graph=graph, worker_of=worker_of, split=split).tree()
 
 
 def _graph(program: DGSProgram, streams: Sequence[StreamProfile]) -> DependenceGraph:
     rates = {
         ImplTag(kind, index): int(stream.kind_events[kind])
-        for index, stream in enumerate(streams)
+        for index, stream in enumerate(within_keys(program, streams))
         for kind in stream.kinds
     }
     return DependenceGraph.of(program, rates)

@@ -37,8 +37,20 @@ def lpt(loads: Sequence[int] | IntArray, bins: int) -> npt.NDArray[np.int32]:
     return chosen
 
 
+def lpt_together(loads: IntArray, bins: int, together: IntArray) -> npt.NDArray[np.int32]:
+    """Assign loads to bins as `lpt`, those of one number in `together` to one."""
+    total = np.zeros(int(together.max()) + 1, dtype=np.int64)
+    np.add.at(total, together, loads)
+    return lpt(total, bins)[together]
+
+
 def place(
-    streams: Sequence[StreamProfile], reading: Sequence[int], keys: int, workers: int
+    streams: Sequence[StreamProfile],
+    reading: Sequence[int],
+    keys: int,
+    workers: int,
+    *,
+    together: IntArray | None = None,
 ) -> Placement:
     """Return the worker of every key in every reading stream.
 
@@ -47,8 +59,13 @@ def place(
         reading: indices of the streams that leaves are placed with.
         keys: number of keys; unkeyed programs have 1.
         workers: number of workers, at least 1.
+        together: int64[keys], numbered from 0: keys of one number are spread as one; None: each by
+            itself.
     """
+    together = np.arange(keys) if together is None else together
     placement = np.full((keys, len(streams)), -1, dtype=np.int32)
+    if not reading:
+        return placement
     events = [streams[index].events for index in reading]
     if len(reading) >= workers:
         placement[:, list(reading)] = lpt(events, workers)[None, :]
@@ -58,10 +75,10 @@ def place(
     placement[:, list(reading)] = first[None, :]
     shared = placement.copy()
     for index, share, base in zip(reading, shares, first.tolist(), strict=True):
-        placement[:, index] = base + lpt(streams[index].key_events, share)
+        placement[:, index] = base + lpt_together(streams[index].key_events, share, together)
         alike = [other for other, size in zip(reading, shares, strict=True) if size == share]
         total = np.sum([streams[other].key_events for other in alike], axis=0)
-        shared[:, index] = base + lpt(total, share)
+        shared[:, index] = base + lpt_together(total, share, together)
     return _follow(placement, streams, reading, keep=shared)
 
 

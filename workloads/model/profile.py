@@ -1,10 +1,12 @@
 """Stream profiles: how many events of each tag a stream holds. What the optimizer knows."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from workloads.model.program import DGSProgram
 from workloads.model.stream import Input, IntArray, Stream
 from workloads.model.tag import Alphabet
 from workloads.model.workload import StreamSpec
@@ -42,6 +44,21 @@ class StreamProfile:
     def kind_events(self) -> IntArray:
         """Number of events of each kind, int64[n_kinds]."""
         return np.asarray(self.counts.sum(axis=0))
+
+
+def within_keys(program: DGSProgram, streams: Sequence[StreamProfile]) -> tuple[StreamProfile, ...]:
+    """Return what is known of streams without their events across keys: what trees are made for."""
+    if not program.across:
+        return tuple(streams)
+    own = program.key_kinds()
+    across = sorted(set(range(len(program.kinds))) - own)
+    found = []
+    for stream in streams:
+        counts = stream.counts.copy()
+        counts[:, across] = 0
+        kinds = tuple(kind for kind in stream.kinds if kind in own)
+        found.append(replace(stream, kinds=kinds, counts=counts))
+    return tuple(found)
 
 
 def profile(data: Input) -> tuple[StreamProfile, ...]:

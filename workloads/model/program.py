@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from workloads.model.across import Across
 from workloads.model.errors import ProgramError
 from workloads.model.functions import require_plain
 from workloads.model.tag import Tag
@@ -79,7 +80,8 @@ class DGSProgram:
 
     A *keyed* program describes one key: its state belongs to that key alone, and the whole program
     is the product over all keys (the paper's State_0, a map from keys, whose fork by key is then a
-    projection). Its `depends` must be false between different keys.
+    projection). Its `depends` must be false between different keys; what concerns several keys at
+    once is said by `across`.
 
     Attributes:
         name: how messages call it.
@@ -88,11 +90,13 @@ class DGSProgram:
         output: structured dtype of an output record. Its first field is `ts` (int64), and update
             must emit the timestamp of the event that it handles: outputs that leave an engine in
             several places are put in order by it.
-        depends: symmetric relation on tags.
-        states: state types; the first is that of the initial state and can process every kind.
+        depends: symmetric relation on tags, but those of `across`.
+        states: state types; the first is that of the initial state and can process every kind but
+            those of `across`.
         init: fills the zeroed initial state (of the first type).
         parallel: fork-join pairs; may be empty, then only sequential plans are valid.
         keyed: whether the program is a product over keys.
+        across: of a keyed program, the kinds that concern many keys.
         max_outputs_per_event: the most records one update may emit.
 
     Raises:
@@ -108,6 +112,7 @@ class DGSProgram:
     init: Callable[[Record], None]
     parallel: tuple[ForkJoin, ...] = ()
     keyed: bool = False
+    across: tuple[Across, ...] = ()
     max_outputs_per_event: int = 1
 
     def __post_init__(self) -> None:
@@ -144,11 +149,36 @@ class DGSProgram:
             raise ProgramError(f"{where}: payload fields {sorted(reserved)} are reserved names")
         if self.max_outputs_per_event < 0:
             raise ProgramError(f"{where}: max_outputs_per_event is {self.max_outputs_per_event}")
+        self._check_across(where)
         self._check_dependence(where)
+
+    def _check_across(self, where: str) -> None:
+        if self.across and not self.keyed:
+            raise ProgramError(
+                f"{where} has events across keys ({self.across[0].name}), and is not keyed; it has "
+                "one state, which every event may concern"
+            )
+        names = [*(state.name for state in self.states), *(one.name for one in self.across)]
+        kinds = [kind for one in self.across for kind in one.kinds]
+        for what, listed in (("state types and across", names), ("kinds across keys", kinds)):
+            if len(set(listed)) != len(listed):
+                raise ProgramError(f"{where}: {what} share a name: {listed}")
+        if unknown := set(kinds) - set(self.kinds):
+            raise ProgramError(f"{where}, across: unknown kinds {sorted(unknown)}")
+        if set(kinds) == set(self.kinds):
+            raise ProgramError(
+                f"{where}: every kind is across keys, so that it has no keys' events"
+            )
+        for state in self.states:
+            if both := set(state.kinds or ()) & set(kinds):
+                raise ProgramError(
+                    f"{where}, state type {state.name}: {sorted(both)} are across keys, and "
+                    "processed there"
+                )
 
     def _check_dependence(self, where: str) -> None:
         keys = (0, 1) if self.keyed else (0,)
-        tags = [Tag(kind, key) for key in keys for kind in range(len(self.kinds))]
+        tags = [Tag(kind, key) for key in keys for kind in sorted(self.key_kinds())]
         for first in tags:
             for second in tags:
                 forward, backward = self.depends(first, second), self.depends(second, first)
@@ -177,13 +207,36 @@ class DGSProgram:
     def kinds_of(self, state: StateType) -> frozenset[int]:
         """Return the kind indices that a state type can process."""
         if state.kinds is None:
-            return frozenset(range(len(self.kinds)))
+            return self.key_kinds()
         return frozenset(self.kinds.index(kind) for kind in state.kinds)
 
     def dependent_kinds(self) -> frozenset[tuple[int, int]]:
         """Return all pairs of kinds that depend on each other within one key, in both orders."""
-        n = range(len(self.kinds))
-        return frozenset((a, b) for a in n for b in n if self.depends(Tag(a), Tag(b)))
+        own = self.key_kinds()
+        return frozenset((a, b) for a in own for b in own if self.depends(Tag(a), Tag(b)))
+
+    def key_kinds(self) -> frozenset[int]:
+        """Return the indices of the kinds that concern one key."""
+        across = {kind for one in self.across for kind in one.kinds}
+        return frozenset(index for index, kind in enumerate(self.kinds) if kind not in across)
+
+    def across_of(self, kind: int) -> Across | None:
+        """Return what processes a kind across keys; None: it concerns one key."""
+        return next((one for one in self.across if self.kinds[kind] in one.kinds), None)
+
+    def dependent(self, one: Tag, two: Tag) -> bool:
+        """Return whether events of two tags must stay in order, across keys as well.
+
+        Two groups of different `across` count as dependent: they may have a key in common.
+        """
+        first, second = self.across_of(one.kind), self.across_of(two.kind)
+        if first is None and second is None:
+            return one.key == two.key and self.depends(one, two)
+        if first is None:
+            first, second, one, two = second, first, two, one
+        if second is None:
+            return first is not None and first.group_of(two.key) == one.key
+        return first is not second or one.key == two.key
 
     def kind_indices(self, names: Iterable[str]) -> tuple[int, ...]:
         """Return the indices of kinds given by name."""

@@ -5,10 +5,12 @@ sequential answer under a plan (DGS paper, Theorem 2.4), whatever the interleavi
 """
 
 import random
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from workloads.model.across import Concerned
 from workloads.model.plan import ImplTag, Plan, PlanNode
 from workloads.model.program import DGSProgram, ForkJoin
 from workloads.model.records import Emitter, initial_state, state_records
@@ -30,7 +32,7 @@ def run_plan(plan: Plan, data: Input, rng: random.Random) -> Columns:
     program = plan.program
     out = Emitter(program.output)
     root_of = {key: tree.root for tree in plan.trees for key in tree.keys.tolist()}
-    instances: dict[int, _Instance] = {}
+    forest = _Forest(program, root_of)
     merged = merge(data, program)
     events = list(merged.events(program))
     streams = merged.stream[merged.order].tolist()
@@ -41,18 +43,39 @@ def run_plan(plan: Plan, data: Input, rng: random.Random) -> Columns:
         del waiting[index]
         for before in waiting.values():
             before.discard(index)
-        event = events[index]
-        if event.key not in instances:
-            instances[event.key] = _Instance(program, root_of[event.key])
-        instances[event.key].process(event, ImplTag(event.kind, streams[index]), out)
+        forest.process(events[index], streams[index], out)
     return out.columns(program.output)
 
 
 def _predecessors(program: DGSProgram, events: list[Any]) -> dict[int, set[int]]:
     tags = [Tag(event.kind, event.key) for event in events]
     return {
-        i: {j for j in range(i) if program.depends(tags[j], tags[i])} for i in range(len(events))
+        i: {j for j in range(i) if program.dependent(tags[j], tags[i])} for i in range(len(events))
     }
+
+
+class _Forest:
+    """The trees of a plan, and what is above them."""
+
+    def __init__(self, program: DGSProgram, root_of: Mapping[int, PlanNode]) -> None:
+        self._program = program
+        self._trees = {key: _Instance(program, root) for key, root in sorted(root_of.items())}
+        self._own: dict[tuple[str, int], Any] = {}
+
+    def process(self, event: Any, stream: int, out: Emitter) -> None:
+        """Process an event where it belongs."""
+        across = self._program.across_of(event.kind)
+        if across is None:
+            self._trees[event.key].process(event, ImplTag(event.kind, stream), out)
+            return
+        place = across.name, event.key
+        if place not in self._own:
+            self._own[place] = state_records(self._program)[across.name].zeroed()
+        keys = [key for key in self._trees if across.group_of(key) == event.key]
+        states = [self._trees[key].whole() for key in keys]
+        across.update(self._own[place], Concerned(keys, states), event, out)
+        for key, state in zip(keys, states, strict=True):
+            self._trees[key].divide(state)
 
 
 class _Instance:
@@ -65,7 +88,8 @@ class _Instance:
         self._path: dict[ImplTag, PlanNode] = {
             tag: node for node in root.walk() for tag in node.tags
         }
-        self._scatter(root, initial_state(program))
+        self._root = root
+        self.divide(initial_state(program))
 
     def process(self, event: Any, tag: ImplTag, out: Emitter) -> None:
         """Join up to the tag's node, update, and fork down again."""
@@ -73,6 +97,14 @@ class _Instance:
         state = self._gather(node)
         self._program.state(node.state).update(state, event, out)
         self._scatter(node, state)
+
+    def whole(self) -> Any:
+        """Join all there is."""
+        return self._gather(self._root)
+
+    def divide(self, state: Any) -> None:
+        """Fork a whole state down."""
+        self._scatter(self._root, state)
 
     def _gather(self, node: PlanNode) -> Any:
         if not node.children:

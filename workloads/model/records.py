@@ -246,8 +246,9 @@ def _cached(name: str, dtype: np.dtype[np.void]) -> RecordType:
 
 
 def state_records(program: DGSProgram) -> dict[str, RecordType]:
-    """Return the record type of every state type, by name."""
-    return {state.name: _cached(state.name, state.dtype) for state in program.states}
+    """Return the record type of every state type and `across`, by name."""
+    found = {state.name: _cached(state.name, state.dtype) for state in program.states}
+    return found | {one.name: _cached(one.name, one.dtype) for one in program.across}
 
 
 def initial_state(program: DGSProgram) -> Record:

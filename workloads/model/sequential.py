@@ -9,6 +9,7 @@ from typing import Any
 from workloads.model.dataflow import Dataflow
 from workloads.model.dataflow.run import FlowRun
 from workloads.model.errors import ModelError, place_of
+from workloads.model.keyed_run import KeyedRun
 from workloads.model.operator import Query
 from workloads.model.oplus import QueryRun
 from workloads.model.pipeline import Pipeline
@@ -29,7 +30,8 @@ def answer_of(program: Program, data: Input) -> Columns:
     out = Emitter(program.output)
     events = merge(data, program).events(program)
     try:
-        apply(program, events, out, count=data.events, until_ts=data.until_ts)
+        keys = data.alphabet.keys
+        apply(program, events, out, count=data.events, until_ts=data.until_ts, keys=keys)
     except Exception as error:
         raise ModelError(
             f"program {program.name} raised {type(error).__name__}: {error}, in {place_of(error)}; "
@@ -39,7 +41,13 @@ def answer_of(program: Program, data: Input) -> Columns:
 
 
 def apply(
-    program: Program, events: Iterable[Any], out: Emitter, *, count: int, until_ts: int | None
+    program: Program,
+    events: Iterable[Any],
+    out: Emitter,
+    *,
+    count: int,
+    until_ts: int | None,
+    keys: int,
 ) -> None:
     """Process events in the order in which they come; outputs go to `out`.
 
@@ -49,6 +57,7 @@ def apply(
         out: takes the outputs.
         count: how many events there are.
         until_ts: see `Input.until_ts`; queries and dataflow graphs have use for it.
+        keys: how many keys the input's alphabet has.
     """
     if isinstance(program, Query):
         _apply_timed(QueryRun(program, out.rows.append), events, count, until_ts)
@@ -58,6 +67,10 @@ def apply(
         process = PipelineRun(program, out.rows.append).process
         for t in events:
             process(t)
+    elif program.across:
+        run = KeyedRun(program, keys)
+        for event in events:
+            run.process(event, out)
     elif program.keyed:
         _apply_keyed(program, program.states[0].update, events, out)
     else:

@@ -27,7 +27,7 @@ from workloads.model.pipeline import Pipeline
 from workloads.model.program import DGSProgram
 from workloads.model.records import record_type, tuple_type
 from workloads.model.stream import Input, Stream
-from workloads.model.tag import Alphabet
+from workloads.model.tag import Alphabet, Tag
 from workloads.model.workload import Program
 
 SMALL = st.integers(min_value=-3, max_value=3)
@@ -94,7 +94,7 @@ def _streams(
     n = len(ts)
     tag = None
     if len(kinds) > 1 or alphabet.keys > 1:
-        codes = [kind + len(alphabet.kinds) * key for key in range(alphabet.keys) for kind in kinds]
+        codes = _codes(program, alphabet, kinds)
         drawn = draw(st.lists(st.sampled_from(codes), min_size=n, max_size=n))
         tag = np.array(drawn, dtype=np.int32)
     payload: dict[str, npt.NDArray[np.generic] | ListColumn] = {}
@@ -107,6 +107,17 @@ def _streams(
         for field, dtype in program.operators[0].lists.items():
             payload[field] = ListColumn.of(draw(st.lists(IDS, min_size=n, max_size=n)), dtype)
     return Stream(name=name, kinds=kinds, ts=np.array(ts, dtype=np.int64), tag=tag, payload=payload)
+
+
+def _codes(program: Program, alphabet: Alphabet, kinds: Sequence[int]) -> list[int]:
+    """Return the tags of some kinds; across keys those of groups that have some."""
+    found = []
+    for kind in kinds:
+        across = program.across_of(kind) if isinstance(program, DGSProgram) else None
+        keys = range(alphabet.keys)
+        its = keys if across is None else sorted(set(across.groups(alphabet.keys).tolist()))
+        found += [alphabet.encode(Tag(kind, key)) for key in its if key in keys]
+    return found
 
 
 def tuples(query: Query, *, max_size: int) -> st.SearchStrategy[list[Any]]:

@@ -39,6 +39,7 @@ class _Checker:
         self._plan = plan
         self._where = f"plan for program {plan.program.name}"
         self._graph = DependenceGraph.of(plan.program, {})
+        self._own = plan.program.key_kinds()
 
     def _error(self, rule: str, text: str) -> PlanError:
         return PlanError(f"{self._where} breaks {rule}: {text}")
@@ -84,11 +85,12 @@ class _Checker:
         names = tuple(stream.name for stream in streams)
         if names != self._plan.streams:
             raise self._error("the owner rule", f"it is made for {self._plan.streams}, not {names}")
+        self._check_groups(streams)
         for index, tree in enumerate(self._plan.trees):
             owned = {tag for node in tree.root.walk() for tag in node.tags}
             for stream_index, stream in enumerate(streams):
                 occurs = stream.counts[tree.keys].any(axis=0)
-                for kind in np.flatnonzero(occurs).tolist():
+                for kind in sorted(self._own.intersection(np.flatnonzero(occurs).tolist())):
                     tag = ImplTag(kind, stream_index)
                     if tag not in owned:
                         raise self._error(
@@ -96,6 +98,19 @@ class _Checker:
                             f"{describe(self._plan, tag)} occurs with keys of tree {index}, "
                             "but no node of that tree owns it; add it to one",
                         )
+
+    def _check_groups(self, streams: Sequence[StreamProfile]) -> None:
+        """Every event across keys that occurs concerns a key."""
+        keys = self._plan.alphabet.keys
+        for across in self._plan.program.across:
+            empty = np.ones(keys, dtype=np.bool_)
+            groups = across.groups(keys)
+            empty[groups[groups < keys]] = False
+            for stream, kind in product(streams, self._plan.program.kind_indices(across.kinds)):
+                found = np.flatnonzero(empty & (stream.counts[:, kind] > 0))
+                if len(found):
+                    text = f"stream {stream.name}: {across.no_members(int(found[0]), keys)}"
+                    raise self._error("the group rule", text)
 
     def _check_tags_known(self, node: PlanNode) -> None:
         kinds, streams = len(self._plan.program.kinds), len(self._plan.streams)

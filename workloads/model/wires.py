@@ -165,7 +165,7 @@ def draw_wire(draw: Draw, semantics: Semantics, type_name: str) -> Wire:
     wire = Wire(
         type=first,
         state=state,
-        kinds=frozenset(range(len(program.kinds))),
+        kinds=program.key_kinds(),
         history=(f"init: {semantics.words(first, state)}",),
     )
     for pair, side in _path(program, type_name):

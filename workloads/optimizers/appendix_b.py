@@ -7,6 +7,8 @@ from workloads.model.dependence import DependenceGraph
 from workloads.model.optimizer import grow
 from workloads.model.placement import MAX_SHAPES
 from workloads.model.plan import ImplTag, Plan, Tree
+from workloads.model.profile import within_keys
+from workloads.optimizers.by_stream import by_stream
 from workloads.optimizers.request import Choice, PlanRequest
 
 
@@ -22,9 +24,11 @@ def appendix_b(request: PlanRequest) -> Choice:
     Keys with their tags in the same order of rates have one tree. Where that would be more than 256
     different trees, all keys have the one of all rates together.
     """
-    streams, workers = request.streams, request.workers
+    streams, workers = within_keys(request.program, request.streams), request.workers
     nodes = request.nodes or tuple(index % workers for index in range(len(streams)))
     tags = sorted(ImplTag(kind, i) for i, stream in enumerate(streams) for kind in stream.kinds)
+    if not tags:
+        return by_stream(request)
     rates = np.stack([streams[tag.stream].counts[:, tag.kind] for tag in tags], axis=1)
     shapes, shape_of = _by_rank(rates)
     if len(shapes) > MAX_SHAPES:

@@ -2,8 +2,10 @@
 
 import numpy as np
 
+from workloads.model.dependence import keys_together
 from workloads.model.optimizer import plan_for_placement, reading_streams
-from workloads.model.placement import lpt
+from workloads.model.placement import lpt_together
+from workloads.model.profile import within_keys
 from workloads.optimizers.by_stream import by_stream
 from workloads.optimizers.request import Choice, PlanRequest
 
@@ -12,15 +14,18 @@ def balanced(request: PlanRequest) -> Choice:
     """Place whole keys, the largest first, on the worker with the fewest events.
 
     No two workers synchronize, but each reads all streams and passes over other workers' keys; a
-    key of many events is not divided. Programs with one key are planned by stream.
+    key of many events is not divided. Keys of one group of events across keys are with one worker.
+    Programs with one key are planned by stream.
     """
     keys = request.alphabet.keys
     if keys == 1 or request.workers == 1:
         return by_stream(request)
-    events = np.sum([stream.key_events for stream in request.streams], axis=0)
+    streams = within_keys(request.program, request.streams)
+    events = np.sum([stream.key_events for stream in streams], axis=0)
+    together = keys_together(request.program, keys)
     placement = np.full((keys, len(request.streams)), -1, dtype=np.int32)
     reading = reading_streams(request.program, request.streams)
-    placement[:, reading] = lpt(events, request.workers)[:, None]
+    placement[:, reading] = lpt_together(events, request.workers, together)[:, None]
     return Choice(
         plan=plan_for_placement(
             request.program, request.alphabet, request.streams, request.workers, placement

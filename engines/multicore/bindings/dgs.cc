@@ -62,6 +62,11 @@ void place(DgsRun& run, std::int32_t mailbox, const Array<std::int32_t>& trees, 
   }
 }
 
+std::int32_t add_crossing(DgsRun& run, const Array<std::int32_t>& trees, const Array<std::int32_t>& keys,
+                          std::int64_t own_bytes, std::int64_t most_outputs) {
+  return run.add_crossing({trees.data(), trees.shape(0)}, {keys.data(), keys.shape(0)}, own_bytes, most_outputs);
+}
+
 void initialise(DgsRun& run, std::int32_t first_tree, std::int32_t count, const nb::bytes& initial) {
   const auto* data = reinterpret_cast<const std::byte*>(initial.c_str());
   for (std::int32_t t = first_tree; t < first_tree + count; ++t) run.forest.initialise(t, {data, initial.size()});
@@ -70,7 +75,8 @@ void initialise(DgsRun& run, std::int32_t first_tree, std::int32_t count, const 
 void add_lane(DgsRun& run, std::int32_t mailbox, std::int32_t stream, Address kernel,
               const std::optional<Array<std::int32_t>>& slots, Address state,
               const std::optional<Array<std::int32_t>>& order_tree,
-              const std::optional<Array<std::int32_t>>& order_node, const std::vector<Address>& update) {
+              const std::optional<Array<std::int32_t>>& order_node, const std::vector<Address>& update,
+              const std::vector<Address>& across) {
   if (order_tree.has_value() != order_node.has_value()) throw std::invalid_argument("order_tree goes with order_node");
   Lane lane;
   lane.run = at<RunKernel>(kernel);
@@ -81,6 +87,7 @@ void add_lane(DgsRun& run, std::int32_t mailbox, std::int32_t stream, Address ke
     lane.order_node = kept(run, *order_node);
   }
   for (const Address address : update) lane.update.push_back(at<RunKernel>(address));
+  for (const Address address : across) lane.across.push_back(at<AcrossKernel>(address));
   run.add_lane(mailbox, stream, std::move(lane));
 }
 
@@ -88,19 +95,21 @@ void add_lane(DgsRun& run, std::int32_t mailbox, std::int32_t stream, Address ke
 
 void bind_dgs(nb::module_& m) {
   m.attr("CACHE_LINE") = kCacheLine;
+  m.attr("ACROSS") = kAcross;
   m.attr("STATE_UNIT") = kStateUnit;
   m.attr("HANDOVERS") = list_of(kHandovers);
   nb::class_<DgsRun, Run>(m, "DgsRun")
       .def(
           "__init__",
           [](DgsRun* self, const RunSettings& settings, std::int64_t max_outputs_per_event,
-             std::vector<std::int32_t> itemsizes, bool gather, const std::string& handover) {
+             std::vector<std::int32_t> itemsizes, std::int64_t max_outputs_across, bool gather,
+             const std::string& handover) {
             const auto how = gather ? DgsOptions::Gather::kQuicker : DgsOptions::Gather::kNever;
-            new (self) DgsRun({settings, max_outputs_per_event, std::move(itemsizes), how,
+            new (self) DgsRun({settings, max_outputs_per_event, max_outputs_across, std::move(itemsizes), how,
                               index_of("handover", kHandovers, handover) == 0});
           },
-          "settings"_a, nb::kw_only(), "max_outputs_per_event"_a, "itemsizes"_a, "gather"_a = true,
-          "handover"_a = std::string(kHandovers.front()))
+          "settings"_a, nb::kw_only(), "max_outputs_per_event"_a, "itemsizes"_a,
+          "max_outputs_across"_a = 0, "gather"_a = true, "handover"_a = std::string(kHandovers.front()))
       .def("add_stream", &add_stream, "ts"_a.noconvert(), "tag"_a.none().noconvert(), "payload"_a,
            "heartbeats"_a.noconvert(), "owner"_a, "due"_a.none().noconvert() = nb::none(),
            "heartbeat_due"_a.none().noconvert() = nb::none())
@@ -112,9 +121,11 @@ void bind_dgs(nb::module_& m) {
           }, "shape"_a, "count"_a)
       .def("add_mailbox", &DgsRun::add_mailbox, "worker"_a)
       .def("place", &place, "mailbox"_a, "trees"_a, "leaves"_a, "storage"_a.noconvert(), "stride"_a)
+      .def("add_crossing", &add_crossing, "trees"_a, "keys"_a, "own_bytes"_a, "most_outputs"_a)
+      .def("take_part", &DgsRun::take_part, "mailbox"_a, "crossing"_a)
       .def("initialise", &initialise, "first_tree"_a, "count"_a, "initial"_a)
       .def("add_lane", &add_lane, "mailbox"_a, "stream"_a, "run"_a, "slots"_a.none(), "state"_a,
-           "order_tree"_a.none(), "order_node"_a.none(), "update"_a)
+           "order_tree"_a.none(), "order_node"_a.none(), "update"_a, "across"_a = std::vector<Address>())
       .def("sync", [](const DgsRun& run) { return sparse(run.sync_counts()); });
 }
 

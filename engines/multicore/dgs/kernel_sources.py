@@ -68,6 +68,23 @@ def join(first, second, state):
 """
 
 
+_ACROSS = """\
+open_out, room, close_out = open_emitter(OUTPUT)
+members_of = open_members(MEMBERS)
+
+
+@kernel
+def across(own, states, keys, count, columns, i, out_address):
+{pointers}
+    out = open_out(out_address)
+    event = stack_record(EVENT)
+{fields}
+    user(record_at(own, OWN), members_of(states, keys, count), event, out)
+    close_out(out, out_address)
+    return 1
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventLayout:
     """What a kernel must know of the stream whose events it reads.
@@ -97,6 +114,23 @@ def layout_of(program: DGSProgram, stream: Stream) -> EventLayout:
 
 def run_source(program: DGSProgram, layout: EventLayout, *, keyed: bool) -> str:
     """Return the source of a run kernel; `keyed` looks each event's state up by tag."""
+    pointers, fields = _event_lines(program, layout)
+    loop, depth = (_KEYED_LOOP, 12) if keyed else (_DENSE_LOOP, 8)
+    return _HEADER + _RUN.format(
+        pointers=_indent(pointers, 4),
+        max_outputs=max(1, program.max_outputs_per_event),
+        loop=loop.format(fields=_indent(fields, depth)),
+    )
+
+
+def across_source(program: DGSProgram, layout: EventLayout) -> str:
+    """Return the source of a kernel for one event across keys."""
+    pointers, fields = _event_lines(program, layout)
+    return _ACROSS.format(pointers=_indent(pointers, 4), fields=_indent(fields, 4))
+
+
+def _event_lines(program: DGSProgram, layout: EventLayout) -> tuple[list[str], list[str]]:
+    """Return what finds the columns of a stream, and what fills `event` with row `i` of them."""
     names = program.event.names or ()
     pointers = ["ts = pointer_at(columns, 0)"]
     if layout.tagged:
@@ -109,12 +143,7 @@ def run_source(program: DGSProgram, layout: EventLayout, *, keyed: bool) -> str:
     if layout.tagged:
         fields.append(f"event.key = load(tags, i, int32) // {layout.kinds}")
     fields += [f"event.{n} = load(column_{n}, i, TYPE_{n})" for n in layout.fields]
-    loop, depth = (_KEYED_LOOP, 12) if keyed else (_DENSE_LOOP, 8)
-    return _HEADER + _RUN.format(
-        pointers=_indent(pointers, 4),
-        max_outputs=max(1, program.max_outputs_per_event),
-        loop=loop.format(fields=_indent(fields, depth)),
-    )
+    return pointers, fields
 
 
 def fork_source(program: DGSProgram) -> str:

@@ -6,14 +6,22 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from engines.multicore.dgs.kernel_sources import EventLayout, fork_source, join_source, run_source
+from engines.multicore.dgs.kernel_sources import (
+    EventLayout,
+    across_source,
+    fork_source,
+    join_source,
+    run_source,
+)
 from engines.multicore.kernels import emitter, memory
 from engines.multicore.kernels.compile import compile_kernel
-from workloads.model import DGSProgram, ForkJoin, StateType
+from engines.multicore.kernels.members import MembersType
+from workloads.model import Across, DGSProgram, ForkJoin, StateType
 
 _POINTER = types.voidptr
 _RUN = types.int64(_POINTER, _POINTER, _POINTER, types.int64, types.int64, _POINTER)
 _FORK = types.int64(_POINTER, _POINTER, _POINTER, _POINTER, _POINTER)
+_ACROSS = types.int64(_POINTER, _POINTER, _POINTER, types.int64, _POINTER, types.int64, _POINTER)
 _JOIN = types.int64(_POINTER, _POINTER, _POINTER)
 
 
@@ -36,15 +44,24 @@ class Kernels:
         Raises:
             EngineError: the update function does not compile.
         """
-        fields = self._program.event
-        names: dict[str, object] = {
-            "STATE": memory.record_type(state.dtype),
-            "EVENT": memory.record_type(_event_dtype(self._program)),
-            "OUTPUT": emitter.emitter_type(self._program.output),
-            **{f"TYPE_{name}": fields[name].type for name in layout.fields},
-        }
+        names = {"STATE": memory.record_type(state.dtype), **self._of_event(layout)}
         source = run_source(self._program, layout, keyed=keyed)
         return self._address("update", state.update, source, _RUN, names)
+
+    def across(self, across: Across, layout: EventLayout) -> int:
+        """Return the address of the kernel that processes one event across keys.
+
+        Raises:
+            EngineError: the update function does not compile.
+        """
+        whole = memory.record_type(self._program.states[0].dtype)
+        names = {
+            "OWN": memory.record_type(across.dtype),
+            "MEMBERS": MembersType(whole),
+            **self._of_event(layout),
+        }
+        source = across_source(self._program, layout)
+        return self._address(f"across {across.name}", across.update, source, _ACROSS, names)
 
     def fork(self, pair: ForkJoin) -> int:
         """Return the address of a fork.
@@ -63,6 +80,14 @@ class Kernels:
             EngineError: the function does not compile.
         """
         return self._address("join", pair.join, join_source(), _JOIN, self._states(pair))
+
+    def _of_event(self, layout: EventLayout) -> dict[str, object]:
+        fields = self._program.event
+        return {
+            "EVENT": memory.record_type(_event_dtype(self._program)),
+            "OUTPUT": emitter.emitter_type(self._program.output),
+            **{f"TYPE_{name}": fields[name].type for name in layout.fields},
+        }
 
     def _states(self, pair: ForkJoin) -> dict[str, object]:
         wanted = {"STATE": pair.parent, "FIRST": pair.first, "SECOND": pair.second}

@@ -69,6 +69,7 @@ class DgsRun(CoreRun):
             self._core = _core.DgsRun(
                 settings.for_core(program.output, most_rows=_most_rows(program, data.events)),
                 max_outputs_per_event=program.max_outputs_per_event,
+                max_outputs_across=_most_across(program, data.alphabet.keys),
                 itemsizes=itemsizes(program.output),
                 gather=chosen.gather,
                 handover=chosen.handover,
@@ -165,7 +166,14 @@ def _costs(
 def _most_rows(program: DGSProgram, events: int) -> int:
     """Return how many rows a program can emit, or a bound of what is reserved."""
     most = MOST_RESERVED_BYTES // program.output.itemsize
-    return min(events * program.max_outputs_per_event, most)
+    each = max(program.max_outputs_per_event, *(one.max_outputs for one in program.across), 0)
+    return min(events * each, most)
+
+
+def _most_across(program: DGSProgram, keys: int) -> int:
+    """Return how many records one event across keys can emit."""
+    largest = [one.most_outputs(int(np.bincount(one.groups(keys)).max())) for one in program.across]
+    return max(largest, default=0)
 
 
 def _median(histogram: Histogram) -> int:

@@ -89,8 +89,10 @@ class Wiring:
             group for worker in range(self._plan.workers) for group in _groups(shapes, worker)
         ]
         self._add_streams(groups)
-        for group in groups:
-            self._add_group(group)
+        mailboxes = [self._add_mailbox(group) for group in groups]
+        crossings = self._add_crossings(shapes)
+        for group, mailbox in zip(groups, mailboxes, strict=True):
+            self._add_lanes(group, mailbox, crossings)
         initial = self._initial_state()
         for shape in shapes:
             self.core.initialise(shape.first_tree, len(shape.keys), initial)
@@ -159,7 +161,8 @@ class Wiring:
                 load.heartbeat_due_ns[index],
             )
 
-    def _add_group(self, group: "_Group") -> None:
+    def _add_mailbox(self, group: "_Group") -> "_Mailbox":
+        """Add the mailbox of a group, with the states of its leaves."""
         mailbox = self.core.add_mailbox(group.worker)
         leaf_state = self._leaf_state(group)
         stride = _round_up(leaf_state.dtype.itemsize, _UNIT)
@@ -167,8 +170,47 @@ class Wiring:
         storage = _aligned(stride * max(1, len(trees)))
         base = storage.ctypes.data
         self.core.place(mailbox, trees, leaves, storage, stride)
-        for index in sorted(group.streams()):
-            self._add_lane(mailbox, group, index, leaf_state, base, stride // _UNIT)
+        return _Mailbox(index=mailbox, state=leaf_state, base=base, units=stride // _UNIT)
+
+    def _add_crossings(self, shapes: list[_Shape]) -> "_Crossings":
+        """Add what concerns many keys: one crossing for each group of each `across`."""
+        keys = self._plan.alphabet.keys
+        if not self._program.across:
+            return {}
+        tree_of = np.empty(keys, dtype=np.int32)
+        for shape in shapes:
+            trees = np.arange(shape.first_tree, shape.first_tree + len(shape.keys))
+            tree_of[shape.keys] = trees
+        found: _Crossings = {}
+        for across in self._program.across:
+            groups = across.groups(keys)
+            order = np.argsort(groups, kind="stable").astype(np.int32)
+            numbers, first = np.unique(groups[order], return_index=True)
+            for number, its in zip(numbers.tolist(), np.split(order, first[1:]), strict=True):
+                crossing = self.core.add_crossing(
+                    tree_of[its], its, across.dtype.itemsize, across.most_outputs(len(its))
+                )
+                found.setdefault(across.name, {})[number] = crossing
+        return found
+
+    def _add_lanes(self, group: "_Group", mailbox: "_Mailbox", crossings: "_Crossings") -> None:
+        """Add what a mailbox reads: all events of its leaves, above them and across keys."""
+        parts = {
+            name: {
+                number: part
+                for number, crossing in of_group.items()
+                if (part := self.core.take_part(mailbox.index, crossing)) >= 0
+            }
+            for name, of_group in crossings.items()
+        }
+        across = {
+            index
+            for index, stream in enumerate(self._data.streams)
+            for kind in stream.kinds
+            if (one := self._program.across_of(kind)) is not None and parts[one.name]
+        }
+        for index in sorted(group.streams() | across):
+            self._add_lane(mailbox, group, index, parts)
 
     def _leaf_state(self, group: "_Group") -> StateType:
         names = {shape.nodes[leaf].state for shape, leaf in group.leaves}
@@ -180,15 +222,10 @@ class Wiring:
         return self._program.state(names.pop())
 
     def _add_lane(
-        self,
-        mailbox: int,
-        group: "_Group",
-        index: int,
-        leaf_state: StateType,
-        base: int,
-        units: int,
+        self, mailbox: "_Mailbox", group: "_Group", index: int, parts: "_Crossings"
     ) -> None:
         stream = self._data.streams[index]
+        base, units = mailbox.base, mailbox.units
         n_kinds = len(self._program.kinds)
         tags = n_kinds * self._plan.alphabet.keys
         slots = np.full(tags, -1, dtype=np.int32)
@@ -211,6 +248,18 @@ class Wiring:
                     )
                     order_node[codes] = node
             position += len(shape.keys)
+        layout = layout_of(self._program, stream)
+        across: list[int] = []
+        for kind in stream.kinds:
+            one = self._program.across_of(kind)
+            if one is None:
+                continue
+            for number, part in parts[one.name].items():
+                if number >= self._plan.alphabet.keys:
+                    continue  # no tag says so
+                order_tree[kind + n_kinds * number] = part
+                order_node[kind + n_kinds * number] = _core.ACROSS - len(across)
+            across.append(self._kernels.across(one, layout))
         occurring = _occurring(stream, n_kinds, self._plan.alphabet.keys)
         runs = bool((slots[occurring] >= 0).any())
         orders = bool((order_tree[occurring] >= 0).any())
@@ -220,20 +269,20 @@ class Wiring:
             order_tree, order_node = order_tree[only : only + 1], order_node[only : only + 1]
             base += int(max(0, slots[only])) * _UNIT
             dense = True
-        layout = layout_of(self._program, stream)
         update = [
             self._kernels.run(state, layout, keyed=False) if orders else 0
             for state in self._program.states
         ]
         self.core.add_lane(
-            mailbox,
+            mailbox.index,
             index,
-            self._kernels.run(leaf_state, layout, keyed=not dense) if runs else 0,
+            self._kernels.run(mailbox.state, layout, keyed=not dense) if runs else 0,
             None if dense or not runs else slots,
             base,
             np.ascontiguousarray(order_tree) if orders else None,
             np.ascontiguousarray(order_node) if orders else None,
             update,
+            across,
         )
 
     def _initial_state(self) -> bytes:
@@ -250,6 +299,20 @@ class Wiring:
                 f"program {self._program.name}: init raised: {said}, in {place_of(error)}"
             ) from error
         return storage.tobytes()
+
+
+_Crossings = dict[str, dict[int, int]]
+"""By the name of the `across` and the number of the group: the crossing, or a mailbox's part."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mailbox:
+    """A mailbox of the core: its leaves' type, and where the states lie, so many units apart."""
+
+    index: int
+    state: StateType
+    base: int
+    units: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

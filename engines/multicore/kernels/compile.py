@@ -24,7 +24,7 @@ from numba.core.registry import cpu_target
 
 from engines.errors import EngineError
 from engines.multicore.kernels import bounds as checked
-from engines.multicore.kernels import emitter, memory
+from engines.multicore.kernels import emitter, members, memory
 from engines.multicore.kernels import widths as _widths  # noqa: F401  tells Numba
 from engines.multicore.kernels.sealed_cache import sealed_cfunc
 from workloads.model.fingerprint import UnstableError, fingerprint, names_of
@@ -74,6 +74,7 @@ def compile_kernel(
         "int32": np.int32,
         "int64": np.int64,
         "open_emitter": emitter.open_emitter,
+        "open_members": members.open_members,
         **{name: getattr(memory, name) for name in memory.__all__},
         **names,
     }

@@ -11,6 +11,7 @@ from engines.spark.generic.tables import TAG, Counter, events, followed
 from workloads.model import Alphabet, Dataflow, DGSProgram, Pipeline, Query
 from workloads.model.buckets import bucket_of
 from workloads.model.instance import Row, instance
+from workloads.model.keyed_run import KeyedRun
 from workloads.model.piperun import PipelineRun
 from workloads.model.records import Emitter, initial_state, rows_to_columns
 from workloads.model.stream import IntArray
@@ -61,6 +62,8 @@ class _Parts:
         self._program, self._parts, self._alphabet = segment.program, segment.parts, alphabet
         self._places = segment.places
         self._states: dict[int, Any] = {}
+        # Events across keys have all their keys in one part: one run may do several parts.
+        self._run = KeyedRun(self._program, alphabet.keys) if self._program.across else None
 
     def run(self, table: pa.Table | None, watermark: int) -> pa.Table | None:
         if table is None:
@@ -70,6 +73,10 @@ class _Parts:
         counter = Counter(out.rows)
         parts = self._parts[table[TAG].to_numpy()].tolist()
         for event, part in zip(events(program, self._alphabet, table), parts, strict=True):
+            if self._run is not None:
+                self._run.process(event, out)
+                counter.note()
+                continue
             state = states.get(part)
             if state is None:
                 state = states[part] = initial_state(program)
@@ -78,10 +85,13 @@ class _Parts:
         return followed(out.columns(program.output), counter.behind(table, self._places))
 
     def held(self) -> Any:
-        return self._states
+        return self._states if self._run is None else self._run.held()
 
     def hold(self, held: Any) -> None:
-        self._states = held
+        if self._run is None:
+            self._states = held
+        else:
+            self._run.hold(held)
 
 
 class _Keys:

@@ -87,7 +87,8 @@ def sequential(program, data):
     """Return what a program means."""
     out = Emitter(program.output)
     events = merge(data, program).events(program)
-    apply(program, events, out, count=data.events, until_ts=data.until_ts)
+    keys = data.alphabet.keys
+    apply(program, events, out, count=data.events, until_ts=data.until_ts, keys=keys)
     return out.columns(program.output)
 
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engines.spark.generic.segments import segments
+from tests.across import OUTPUT, PLUGS
 from tests.engines.spark.cut_runs import drawn_cuts, run, sequential
 from tests.engines.spark.programs import keys_apart, kinds_apart, two_counters
 from tests.examples import examples
@@ -32,6 +33,25 @@ def test_any_cut_into_micro_batches_and_groups_gives_the_sequential_answer(name)
         answer = run(found.program, data, draw.draw(st.integers(1, 3)), cuts, seed)
         difference = compare(sequential(found.program, data), answer, found.output)
         assert difference.equal, difference.render()
+
+    holds()
+
+
+def test_events_across_keys_are_where_their_keys_are():
+    cut = segments(PLUGS, Alphabet(kinds=PLUGS.kinds, keys=4), 4)
+    assert [part.groups for part in cut.segments] == [1]
+    houses = replace(PLUGS, kinds=PLUGS.kinds[:3], across=PLUGS.across[:1])
+    alphabet = Alphabet(kinds=houses.kinds, keys=6)
+    assert [part.groups for part in segments(houses, alphabet, 4).segments] == [3]
+
+    @settings(deadline=None, max_examples=examples(60))
+    @given(st.data())
+    def holds(draw):
+        program = draw.draw(st.sampled_from([PLUGS, houses]))
+        data = draw.draw(inputs(program, max_keys=6))
+        cuts, seed = drawn_cuts(draw, data), draw.draw(st.integers(0, 99))
+        answer = run(program, data, draw.draw(st.integers(1, 3)), cuts, seed)
+        assert compare(sequential(program, data), answer, OUTPUT).equal
 
     holds()
 

@@ -26,7 +26,8 @@ DgsOptions checked(DgsOptions options) {
 
 DgsRun::DgsRun(DgsOptions options)
     : options_(checked(std::move(options))),
-      pool_(std::make_shared<OutputPool>(options_.output_itemsizes, options_.max_outputs_per_event)),
+      pool_(std::make_shared<OutputPool>(options_.output_itemsizes,
+                                         std::max(options_.max_outputs_per_event, options_.max_outputs_across))),
       workers_(static_cast<std::size_t>(options_.workers)) {
   make_threads(options_.workers, "worker");
   for (std::int32_t i = 0; i < options_.workers; ++i) {
@@ -58,6 +59,33 @@ std::int32_t DgsRun::add_mailbox(std::int32_t worker_index) {
   worker.mailboxes.push_back(mailbox.get());
   mailboxes_.push_back({std::move(mailbox), worker_index});
   return id;
+}
+
+std::int32_t DgsRun::add_crossing(std::span<const std::int32_t> trees, std::span<const std::int32_t> keys,
+                                  std::int64_t own_bytes, std::int64_t most_outputs) {
+  if (own_bytes < 0 || most_outputs < 0) throw std::invalid_argument("a crossing's sizes cannot be negative");
+  if (most_outputs > options_.max_outputs_across) throw std::invalid_argument("more outputs than max_outputs_across");
+  const auto units = static_cast<std::size_t>((own_bytes + kStateUnit - 1) / kStateUnit);
+  own_states_.push_back(std::make_unique<std::int64_t[]>(std::max<std::size_t>(1, units)));
+  crossings_.push_back(std::make_unique<Crossing>(forest, trees, keys, own_states_.back().get(), most_outputs));
+  return static_cast<std::int32_t>(crossings_.size()) - 1;
+}
+
+std::int32_t DgsRun::take_part(std::int32_t mailbox_index, std::int32_t crossing_index) {
+  Mailbox& mailbox = this->mailbox(mailbox_index);
+  Crossing& crossing = *crossings_.at(static_cast<std::size_t>(crossing_index));
+  bool has_leaves = false;
+  std::vector<CrossingPart::Leaf> inner;  // in trees of one node there is nothing to join
+  for (const std::int32_t tree : crossing.trees()) {
+    const std::int32_t leaf = mailbox.leaf_of_tree[static_cast<std::size_t>(tree)];
+    if (leaf < 0) continue;
+    has_leaves = true;
+    if (leaf != 0) inner.push_back({tree, leaf});
+  }
+  if (!has_leaves) return -1;
+  const std::int32_t worker = mailboxes_[static_cast<std::size_t>(mailbox_index)].worker;
+  mailbox.crossings.emplace_back(crossing, worker, std::move(inner));
+  return static_cast<std::int32_t>(mailbox.crossings.size()) - 1;
 }
 
 void DgsRun::add_lane(std::int32_t mailbox_index, std::int32_t stream, Lane lane) {
@@ -98,7 +126,8 @@ bool DgsRun::is_direct(const Lane& lane, std::int32_t worker) const noexcept {
 }
 
 void DgsRun::reserve() {
-  pool_->reserve(options_.reserved_rows, Mailbox::most_room(options_.max_outputs_per_event, options_.batch, *pool_));
+  const std::int64_t room = Mailbox::most_room(options_.max_outputs_per_event, options_.batch, *pool_);
+  pool_->reserve(options_.reserved_rows, std::max(room, options_.max_outputs_across));
   std::int64_t segments = 0;  // no more than rows, and than there are occasions for one
   for (const Entry& entry : mailboxes_) segments += entry.mailbox->most_segments(options_.batch);
   if (options_.load || segments > options_.reserved_rows) segments = options_.reserved_rows;
@@ -124,7 +153,8 @@ void DgsRun::check_end() const {
   for (const Worker& worker : workers_) refused += worker.out->refused();
   if (refused != 0) {
     throw std::runtime_error("update emitted " + std::to_string(refused) +
-                             " records beyond max_outputs_per_event; raise it in the program");
+                             " records beyond what the program declares (max_outputs_per_event; of across: "
+                             "max_outputs, outputs_per_member); raise it there");
   }
 }
 

@@ -23,6 +23,7 @@ inline constexpr Names<2> kHandovers = {"direct", "ring"};
 
 struct DgsOptions : RunSettings {
   std::int64_t max_outputs_per_event = 1;
+  std::int64_t max_outputs_across = 0;  // of one event across trees
   std::vector<std::int32_t> output_itemsizes;
   // At full speed: the first worker may do the work of all where that is quicker (dgs/gathering.h). `kAlways`,
   // `kInTurn`: for tests.
@@ -44,6 +45,15 @@ class DgsRun final : public Run {
   // Adds an empty mailbox to a worker; returns its index. All trees must have been added.
   std::int32_t add_mailbox(std::int32_t worker);
   Mailbox& mailbox(std::int32_t index) { return *mailboxes_.at(static_cast<std::size_t>(index)).mailbox; }
+
+  // Adds events across trees, one for each of `keys`, with `own_bytes` of a zeroed state of their own. All leaves must
+  // have been placed. Returns its index.
+  std::int32_t add_crossing(std::span<const std::int32_t> trees, std::span<const std::int32_t> keys,
+                            std::int64_t own_bytes, std::int64_t most_outputs);
+
+  // Makes a mailbox with leaves in them take part in events across trees. Returns the number of its part in it; -1: it
+  // has no leaf there.
+  std::int32_t take_part(std::int32_t mailbox, std::int32_t crossing);
 
   // Adds a lane to a mailbox; `lane.source`, `lane.reader` and `lane.owner_worker` are filled in.
   void add_lane(std::int32_t mailbox, std::int32_t stream, Lane lane);
@@ -90,6 +100,8 @@ class DgsRun final : public Run {
   DgsOptions options_;
   std::vector<std::int32_t> owners_;          // by stream
   std::vector<Entry> mailboxes_;
+  std::vector<std::unique_ptr<Crossing>> crossings_;
+  std::vector<std::unique_ptr<std::int64_t[]>> own_states_;  // of crossings
   std::shared_ptr<OutputPool> pool_;
   std::vector<Worker> workers_;
   std::optional<Places> places_;     // none: each worker works at its own place, always

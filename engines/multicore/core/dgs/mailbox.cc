@@ -101,18 +101,11 @@ std::int64_t Mailbox::due_ns(const StreamView& stream, std::int64_t event) const
 }
 
 bool Mailbox::finished() const noexcept {
-  return !parked_ && std::all_of(lanes.begin(), lanes.end(), [](const Lane& lane) { return lane.finished(); });
+  return !parked_ && crossing_ == nullptr && std::all_of(lanes.begin(), lanes.end(), [](const Lane& lane) { return lane.finished(); });
 }
 
 bool Mailbox::step(std::span<Parker> parkers) {
-  if (parked_) {
-    const Tree& tree = forest_.tree(parked_tree_);
-    if (!Forest::released(tree, arrival_)) return false;
-    parked_ = false;
-    const auto& node = tree.shape->nodes[static_cast<std::size_t>(arrival_.node)];
-    const std::int32_t below = arrival_.side == 0 ? node.first : node.second;
-    forest_.descend(tree, below, leaf_of_tree[static_cast<std::size_t>(parked_tree_)], parkers);
-  }
+  if (!go_on(parkers)) return false;
   bool progress = false;
   EventKey horizon = kEndOfStream;
   Lane* first = nullptr;  // the lane of the earliest ordering event; null: the horizon is only a promise
@@ -139,6 +132,23 @@ bool Mailbox::step(std::span<Parker> parkers) {
   }
   if (!progress) unstamped_ = 0;
   return progress;
+}
+
+// Goes on behind the synchronization in which it waits, if any; false: others have not let it yet.
+bool Mailbox::go_on(std::span<Parker> parkers) {
+  if (crossing_ != nullptr) {
+    if (!crossing_->go_on(forest_, parkers)) return false;
+    crossing_ = nullptr;
+  }
+  if (parked_) {
+    const Tree& tree = forest_.tree(parked_tree_);
+    if (!Forest::released(tree, arrival_)) return false;
+    parked_ = false;
+    const auto& node = tree.shape->nodes[static_cast<std::size_t>(arrival_.node)];
+    const std::int32_t below = arrival_.side == 0 ? node.first : node.second;
+    forest_.descend(tree, below, leaf_of_tree[static_cast<std::size_t>(parked_tree_)], parkers);
+  }
+  return true;
 }
 
 // A direct lane's horizon is exact: its next event is there to be looked at.
@@ -297,10 +307,8 @@ void Mailbox::record_each(const StreamView& stream, std::int64_t begin, std::int
 
 void Mailbox::order(Lane& lane, std::span<Parker> parkers) {
   const std::int32_t tag = lane.source->stream().tag == nullptr ? 0 : lane.source->stream().tag[lane.ordering];
-  const std::int32_t tree_index = lane.order_tree[tag];
+  const std::int32_t tree = lane.order_tree[tag];
   const std::int32_t owner = lane.order_node[tag];
-  const Tree& tree = forest_.tree(tree_index);
-  const std::int32_t leaf = leaf_of_tree[static_cast<std::size_t>(tree_index)];
   if (lane.direct == 0) {
     while (lane.ordering >= lane.source->ring.at(lane.block).end) ++lane.block;
   }
@@ -310,7 +318,23 @@ void Mailbox::order(Lane& lane, std::span<Parker> parkers) {
                                           : lane.direct != 0 ? stamp(1)
                                                              : lane.source->ring.at(lane.block).stamp_ns);
   lane.next = lane.ordering;
+  if (owner >= 0) {
+    meet(lane, tree, owner, taken_ns, parkers);
+  } else {
+    const AcrossKernel update = lane.across[static_cast<std::size_t>(kAcross - owner)];
+    cross(lane, crossings[static_cast<std::size_t>(tree)], update, taken_ns, parkers);
+  }
+  fresh_ = true;
+  ++lane.next;
+  lane.ordering = lane.next;
+  give_back(lane, parkers);
+}
 
+// The lane's ordering event, on a state of one tree.
+void Mailbox::meet(Lane& lane, std::int32_t tree_index, std::int32_t owner, std::int64_t taken_ns,
+                   std::span<Parker> parkers) {
+  const Tree& tree = forest_.tree(tree_index);
+  const std::int32_t leaf = leaf_of_tree[static_cast<std::size_t>(tree_index)];
   if (owner == leaf) {
     apply(lane, tree.shape->nodes[static_cast<std::size_t>(leaf)].state_type, tree.states[leaf], latest_stamp_,
           taken_ns);
@@ -332,10 +356,27 @@ void Mailbox::order(Lane& lane, std::span<Parker> parkers) {
       ++counters_.parked;
     }
   }
-  fresh_ = true;
-  ++lane.next;
-  lane.ordering = lane.next;
-  give_back(lane, parkers);
+}
+
+// The lane's ordering event, on the states of many trees.
+void Mailbox::cross(Lane& lane, CrossingPart& part, AcrossKernel update, std::int64_t taken_ns,
+                    std::span<Parker> parkers) {
+  const bool timed = counters_.synchronizations % kSyncSampling == 0;
+  const std::int64_t start = timed ? now_ns() : 0;
+  Crossing& crossing = part.crossing();
+  if (part.arrive(forest_, latest_stamp_)) {
+    Emit* emit = out_.open(crossing.most_outputs());
+    if (!crossing.update(update, lane.source->stream().columns.data(), lane.ordering, emit)) kernel_failed("across");
+    ++counters_.kernel_calls;
+    emitted(lane, crossing.latest_stamp(), taken_ns);
+    crossing.release(parkers);
+    if (timed) sync_.record(now_ns() - start, 1);
+    ++counters_.synchronizations;
+  } else {
+    unstamped_ = 0;  // time passes meanwhile
+    ++counters_.parked;
+  }
+  if (!part.go_on(forest_, parkers)) crossing_ = &part;
 }
 
 void Mailbox::apply(Lane& lane, std::int32_t state_type, void* state, std::int64_t latest_stamp,
@@ -347,6 +388,12 @@ void Mailbox::apply(Lane& lane, std::int32_t state_type, void* state, std::int64
       update(state, nullptr, stream.columns.data(), lane.ordering, lane.ordering + 1, emit);
   if (processed != lane.ordering + 1) kernel_failed("update");
   ++counters_.kernel_calls;
+  emitted(lane, latest_stamp, taken_ns);
+}
+
+// Books what the lane's ordering event emitted.
+void Mailbox::emitted(const Lane& lane, std::int64_t latest_stamp, std::int64_t taken_ns) {
+  const StreamView& stream = lane.source->stream();
   const std::int64_t outputs = out_.close(id_, stream.index, lane.ordering, true);
   if (outputs == 0) return;
   recorder_.tick();

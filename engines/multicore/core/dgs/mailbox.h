@@ -23,6 +23,7 @@
 #include "run/cacheline.h"
 #include "run/counters.h"
 #include "run/event_key.h"
+#include "dgs/crossing.h"
 #include "dgs/forest.h"
 #include "run/histogram.h"
 #include "run/kernel.h"
@@ -32,6 +33,10 @@
 #include "run/source.h"
 
 namespace lab {
+
+// In place of a node: the event is across trees, and in place of the tree is the mailbox's part in the crossing. Lower
+// numbers say which of the lane's kernels `across` processes it: kAcross - 1 the second.
+inline constexpr std::int32_t kAcross = -1;
 
 // One stream as one mailbox reads it.
 struct Lane {
@@ -50,8 +55,9 @@ struct Lane {
   // By tag (one entry when the stream has no tag column): the tree whose ordering event it is, or -1; null:
   // no tag of this lane is an ordering one.
   const std::int32_t* order_tree = nullptr;
-  const std::int32_t* order_node = nullptr;  // by tag: the node of that tree that owns it
+  const std::int32_t* order_node = nullptr;  // by tag: the node of that tree that owns it; kAcross: see there
   std::vector<RunKernel> update;             // by state type: processes one ordering event on one state
+  std::vector<AcrossKernel> across;          // by kind of events across trees: processes one of them
 
   // Progress; the worker's own.
   std::uint64_t block = 0;       // ring index of the block that holds `next`; a direct lane has none
@@ -96,6 +102,7 @@ class alignas(kCacheLine) Mailbox {
 
   std::vector<Lane> lanes;
   std::vector<std::int32_t> leaf_of_tree;           // by tree: this mailbox's leaf in it, or -1
+  std::vector<CrossingPart> crossings;              // its parts in events across trees
   std::int64_t max_outputs_per_event = 1;
 
  private:
@@ -108,6 +115,10 @@ class alignas(kCacheLine) Mailbox {
   void process(Lane& lane, std::int64_t end, std::int64_t stamp_ns);
   [[gnu::noinline]] void process_directly(Lane& lane, std::int64_t end);
   void order(Lane& lane, std::span<Parker> parkers);
+  void meet(Lane& lane, std::int32_t tree, std::int32_t owner, std::int64_t taken_ns, std::span<Parker> parkers);
+  void cross(Lane& lane, CrossingPart& part, AcrossKernel update, std::int64_t taken_ns, std::span<Parker> parkers);
+  bool go_on(std::span<Parker> parkers);
+  void emitted(const Lane& lane, std::int64_t latest_stamp, std::int64_t taken_ns);
   std::int64_t due_ns(const StreamView& stream, std::int64_t event) const noexcept;
   void apply(Lane& lane, std::int32_t state_type, void* state, std::int64_t latest_stamp, std::int64_t taken_ns);
   void record_each(const StreamView& stream, std::int64_t begin, std::int64_t end, const Emit& emit,
@@ -126,6 +137,7 @@ class alignas(kCacheLine) Mailbox {
   bool parked_ = false;
   Arrival arrival_;
   std::int32_t parked_tree_ = -1;
+  CrossingPart* crossing_ = nullptr;  // behind whose event others have not gone on yet
   std::int64_t latest_stamp_ = 0;  // of all events processed so far: when due, or at full speed when published
   bool fresh_ = true;              // an ordering event has passed since the last output; see OutputBuffer::close
   std::int64_t unstamped_ = 0;     // events that direct lanes may take before the clock is read again

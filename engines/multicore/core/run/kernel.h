@@ -34,6 +34,10 @@ using ForkKernel = std::int64_t (*)(const void* state, const std::uint8_t* pred1
 // Fills the state from both parts.
 using JoinKernel = std::int64_t (*)(const void* first, const void* second, void* state);
 
+// Processes one event on many states: `states[i]` is that of key `keys[i]`, `own` that of their group.
+using AcrossKernel = std::int64_t (*)(void* own, void* const* states, const std::int32_t* keys, std::int64_t count,
+                                      const void* const* columns, std::int64_t event, Emit* out);
+
 // States are laid out in units of 8 bytes, so that a slot index reaches 16 GiB.
 inline constexpr std::int64_t kStateUnit = 8;
 

@@ -16,7 +16,8 @@ int main() {
     std::mt19937 random(static_cast<unsigned>(round));
     const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
     const int keys = pick(1, 5);
-    const auto streams = lab::test::random_streams(random, pick(1, 7), keys, 400, pick(0, 1) == 1);
+    const int groups = pick(0, 1) * pick(1, keys);
+    const auto streams = lab::test::random_streams(random, pick(1, 7), keys, 400, pick(0, 1) == 1, groups);
     lab::DgsOptions options;
     options.workers = pick(1, 8);
     options.batch = pick(0, 1) == 1 ? 1 : pick(1, 50);
@@ -32,8 +33,8 @@ int main() {
       when = lab::test::schedule(streams, pick(0, 2000), static_cast<std::size_t>(pick(1, 100)));
       options.load = lab::LoadOptions{0, 0, pick(0, 1) == 1};
     }
-    lab::test::KeyedSumRun run(streams, keys, options, scheduled ? &when : nullptr);
-    const bool right = run.run() == lab::test::oracle(streams, keys);
+    lab::test::KeyedSumRun run(streams, keys, options, scheduled ? &when : nullptr, groups);
+    const bool right = run.run() == lab::test::oracle(streams, keys, groups);
     if (!right) std::fprintf(stderr, "round %d\n", round);
     CHECK(right);
     sleeps += lab::test::counter(run.runtime(), "sleeps");

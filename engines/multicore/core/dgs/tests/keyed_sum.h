@@ -1,5 +1,6 @@
 // A native program for the tests: per key, value events add up and read events emit the sum and reset it.
-// Kind 0 adds, kind 1 reads; tag = kind + 2 * key. It has the dependence relation of the general case.
+// Kind 0 adds, kind 1 reads; tag = kind + 2 * key. It has the dependence relation of the general case. With groups of
+// keys, tag 2 * keys + g reads all keys of group g and changes them: an event across keys.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -36,6 +37,20 @@ struct KeyedSum {
     return begin + n;
   }
 
+  // Emits each sum, and takes half of it.
+  static std::int64_t across(void*, void* const* states, const std::int32_t* keys, std::int64_t count,
+                             const void* const* columns, std::int64_t event, Emit* out) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::int64_t& sum = *static_cast<std::int64_t*>(states[i]);
+      static_cast<std::int64_t*>(out->columns[0])[out->count] = static_cast<const std::int64_t*>(columns[0])[event];
+      static_cast<std::int32_t*>(out->columns[1])[out->count] = keys[i];
+      static_cast<std::int64_t*>(out->columns[2])[out->count] = sum;
+      ++out->count;
+      sum /= 2;
+    }
+    return kDone;
+  }
+
   static std::int64_t fork(const void* state, const std::uint8_t*, const std::uint8_t* pred2, void* first, void* second) {
     const std::int64_t sum = *static_cast<const std::int64_t*>(state);
     *static_cast<std::int64_t*>(first) = pred2[1] != 0 ? 0 : sum;
@@ -59,7 +74,8 @@ struct Events {
 using Output = std::tuple<std::int64_t, std::int32_t, std::int64_t>;  // ts, key, sum
 
 // Streams with ties, gaps and silent stretches; reads are in every stream or in the last one only.
-inline std::vector<Events> random_streams(std::mt19937& random, int streams, int keys, int events, bool mixed) {
+inline std::vector<Events> random_streams(std::mt19937& random, int streams, int keys, int events, bool mixed,
+                                          int groups = 0) {
   std::vector<Events> all(static_cast<std::size_t>(streams));
   for (int s = 0; s < streams; ++s) {
     std::int64_t now = 0;
@@ -72,7 +88,9 @@ inline std::vector<Events> random_streams(std::mt19937& random, int streams, int
       const int key = static_cast<int>(random() % static_cast<unsigned>(keys));
       Events& e = all[static_cast<std::size_t>(s)];
       e.ts.push_back(now);
-      e.tag.push_back((read ? 1 : 0) + 2 * key);
+      const bool across = groups > 0 && random() % 16 == 0;
+      const int group = across ? static_cast<int>(random() % static_cast<unsigned>(groups)) : 0;
+      e.tag.push_back(across ? 2 * keys + group : (read ? 1 : 0) + 2 * key);
       e.value.push_back(static_cast<std::int64_t>(random() % 100));
     }
   }
@@ -80,7 +98,7 @@ inline std::vector<Events> random_streams(std::mt19937& random, int streams, int
 }
 
 // The sequential semantics.
-inline std::vector<Output> oracle(const std::vector<Events>& streams, int keys) {
+inline std::vector<Output> oracle(const std::vector<Events>& streams, int keys, int groups = 0) {
   std::vector<std::tuple<std::int64_t, std::size_t, std::size_t>> order;
   for (std::size_t s = 0; s < streams.size(); ++s) {
     for (std::size_t i = 0; i < streams[s].ts.size(); ++i) order.emplace_back(streams[s].ts[i], s, i);
@@ -90,6 +108,14 @@ inline std::vector<Output> oracle(const std::vector<Events>& streams, int keys) 
   std::vector<Output> out;
   for (const auto& [ts, s, i] : order) {
     const std::int32_t tag = streams[s].tag[i];
+    if (tag >= 2 * keys) {
+      for (std::int32_t key = tag - 2 * keys; key < keys; key += groups) {
+        std::int64_t& sum = sums[static_cast<std::size_t>(key)];
+        out.emplace_back(ts, key, sum);
+        sum /= 2;
+      }
+      continue;
+    }
     std::int64_t& sum = sums[static_cast<std::size_t>(tag / 2)];
     if (tag % 2 == 0) {
       sum += streams[s].value[i];
@@ -131,12 +157,14 @@ inline Schedule schedule(const std::vector<Events>& streams, std::int64_t gap_ns
   return result;
 }
 
-// A run with one tree per key: stream s is read by worker s mod workers, reads belong to the roots.
+// A run with one tree per key: stream s is read by worker s mod workers, reads belong to the roots, and what is across
+// keys to no tree. Group g has the keys g, g + groups, ...
 class KeyedSumRun {
  public:
   // `when`: goes with `options.load`; must outlive the run, as `streams`.
-  KeyedSumRun(const std::vector<Events>& streams, int keys, DgsOptions options, const Schedule* when = nullptr)
-      : streams_(streams), when_(when), keys_(keys), runtime_(with_outputs(std::move(options))) {
+  KeyedSumRun(const std::vector<Events>& streams, int keys, DgsOptions options, const Schedule* when = nullptr,
+              int groups = 0)
+      : streams_(streams), when_(when), keys_(keys), groups_(groups), runtime_(with_outputs(std::move(options))) {
     const auto count = static_cast<std::int32_t>(streams.size());
     leaves_ = std::min(count, workers_);
     runtime_.forest.add_state_type(8);
@@ -144,6 +172,8 @@ class KeyedSumRun {
     runtime_.forest.add_trees(0, keys);
     for (std::int32_t s = 0; s < count; ++s) add_stream(s);
     for (std::int32_t leaf = 0; leaf < leaves_; ++leaf) add_mailbox(leaf);
+    for (std::int32_t group = 0; group < groups; ++group) add_crossing(group);
+    for (std::int32_t leaf = 0; leaf < leaves_; ++leaf) add_lanes(leaf);
     const std::vector<std::byte> zero(8);
     for (std::int32_t key = 0; key < keys; ++key) runtime_.forest.initialise(key, zero);
   }
@@ -167,6 +197,7 @@ class KeyedSumRun {
   DgsOptions with_outputs(DgsOptions options) {
     workers_ = options.workers;
     options.output_itemsizes = {8, 4, 8};
+    options.max_outputs_across = keys_;
     options.grid_steps = 50;  // sanitizers pay for all of it
     return options;
   }
@@ -225,10 +256,21 @@ class KeyedSumRun {
       runtime_.mailbox(index).leaf_of_tree[static_cast<std::size_t>(key)] = node;
       runtime_.forest.place(key, node, states + key);
     }
+  }
+
+  void add_crossing(std::int32_t group) {
+    std::vector<std::int32_t> keys;  // which are the trees' numbers, too
+    for (std::int32_t key = group; key < keys_; key += groups_) keys.push_back(key);
+    const std::int32_t crossing = runtime_.add_crossing(keys, keys, 8, keys_);
+    for (std::int32_t leaf = 0; leaf < leaves_; ++leaf) runtime_.take_part(leaf, crossing);
+  }
+
+  void add_lanes(std::int32_t leaf) {
+    std::int64_t* states = states_[static_cast<std::size_t>(leaf)].get();
     for (std::int32_t s = 0; s < static_cast<std::int32_t>(streams_.size()); ++s) {
       const bool mine = s % leaves_ == leaf;
       const std::vector<std::int32_t>& tags = streams_[static_cast<std::size_t>(s)].tag;
-      const bool reads = std::any_of(tags.begin(), tags.end(), [](std::int32_t tag) { return tag % 2 == 1; });
+      const bool reads = std::any_of(tags.begin(), tags.end(), [this](std::int32_t tag) { return tag % 2 == 1 || tag >= 2 * keys_; });
       if (!mine && !reads) continue;  // nothing for this leaf, nor for a node above it
       slots_.emplace_back();
       order_tree_.emplace_back();
@@ -237,6 +279,11 @@ class KeyedSumRun {
         slots_.back().insert(slots_.back().end(), {mine ? key : -1, -1});
         order_tree_.back().insert(order_tree_.back().end(), {-1, key});
         order_node_.back().insert(order_node_.back().end(), {-1, 0});
+      }
+      for (std::int32_t group = 0; group < groups_; ++group) {
+        slots_.back().push_back(-1);
+        order_tree_.back().push_back(group);
+        order_node_.back().push_back(kAcross);
       }
       Lane lane;
       lane.run = mine ? &KeyedSum::run : nullptr;
@@ -247,13 +294,15 @@ class KeyedSumRun {
         lane.order_node = order_node_.back().data();
       }
       lane.update = {&KeyedSum::run};
-      runtime_.add_lane(index, s, std::move(lane));
+      lane.across = {&KeyedSum::across};
+      runtime_.add_lane(leaf, s, std::move(lane));
     }
   }
 
   const std::vector<Events>& streams_;
   const Schedule* when_;
   std::int32_t keys_;
+  std::int32_t groups_;
   std::int32_t workers_ = 0;
   std::int32_t leaves_ = 0;
   DgsRun runtime_;

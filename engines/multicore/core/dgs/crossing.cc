@@ -1,0 +1,74 @@
+#include "dgs/crossing.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace lab {
+
+Crossing::Crossing(const Forest& forest, std::span<const std::int32_t> trees, std::span<const std::int32_t> keys,
+                   void* own, std::int64_t most_outputs)
+    : trees_(trees.begin(), trees.end()), keys_(keys.begin(), keys.end()), own_(own), most_outputs_(most_outputs) {
+  if (trees.size() != keys.size()) throw std::invalid_argument("a crossing has a tree for each of its keys");
+  for (const std::int32_t tree : trees_) {
+    if (tree < 0 || tree >= forest.size()) throw std::invalid_argument("no such tree");
+    states_.push_back(forest.tree(tree).states[0]);
+    if (states_.back() == nullptr) throw std::invalid_argument("a crossing needs trees whose leaves have been placed");
+  }
+}
+
+std::int32_t Crossing::add_participant(std::int32_t worker) {
+  participants_.push_back({worker});
+  return static_cast<std::int32_t>(participants_.size()) - 1;
+}
+
+bool Crossing::arrive(std::int32_t participant, std::int64_t latest_stamp) noexcept {
+  participants_[static_cast<std::size_t>(participant)].latest_stamp = latest_stamp;
+  // acq_rel: each arrival's release publishes the root states that it won and its stamp to the last one's acquire.
+  if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 != participants_.size()) return false;
+  // relaxed: ordered before the next arrivals by our own program order and the release of `epoch_`.
+  arrived_.store(0, std::memory_order_relaxed);
+  return true;
+}
+
+std::int64_t Crossing::latest_stamp() const noexcept {
+  std::int64_t latest = 0;
+  for (const Participant& one : participants_) latest = std::max(latest, one.latest_stamp);
+  return latest;
+}
+
+void Crossing::release(std::span<Parker> parkers) noexcept {
+  // release: publishes the updated states; seq_cst for those going to sleep. Pairs with `released`.
+  epoch_.store(epoch_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);  // relaxed: its only writer now
+  for (const Participant& one : participants_) parkers[static_cast<std::size_t>(one.worker)].notify();
+}
+
+bool CrossingPart::arrive(Forest& forest, std::int64_t latest_stamp) {
+  epoch_ = crossing_->epoch();
+  for (const Leaf& at : leaves_) {
+    const Arrival arrival = forest.arrive(forest.tree(at.tree), at.leaf, 0, worker_, latest_stamp);
+    if (arrival.won) {
+      latest_stamp = std::max(latest_stamp, arrival.latest_stamp);
+      won_.push_back(at);
+    } else {
+      parked_.push_back({at, arrival});
+    }
+  }
+  return crossing_->arrive(number_, latest_stamp);
+}
+
+bool CrossingPart::go_on(Forest& forest, std::span<Parker> parkers) {
+  if (!crossing_->released(epoch_)) return false;
+  for (const Leaf& at : won_) forest.descend(forest.tree(at.tree), 0, at.leaf, parkers);
+  won_.clear();
+  while (!parked_.empty()) {
+    const auto& [at, arrival] = parked_.back();
+    const Tree& tree = forest.tree(at.tree);
+    if (!Forest::released(tree, arrival)) return false;
+    const auto& node = tree.shape->nodes[static_cast<std::size_t>(arrival.node)];
+    forest.descend(tree, arrival.side == 0 ? node.first : node.second, at.leaf, parkers);
+    parked_.pop_back();
+  }
+  return true;
+}
+
+}  // namespace lab
