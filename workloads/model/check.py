@@ -23,7 +23,7 @@ from hypothesis import seed as seeded
 from hypothesis import strategies as st
 from hypothesis.errors import Unsatisfiable
 
-from workloads.model import pipeline_laws
+from workloads.model import across_laws, pipeline_laws
 from workloads.model.dataflow import Dataflow
 from workloads.model.dataflow import laws as dataflow_laws
 from workloads.model.dgs_laws import (
@@ -58,7 +58,7 @@ class Violation:
     """A condition that does not hold.
 
     Attributes:
-        condition: `C1`, `C2`, `C3`, `wires`, `time` or `cut`; of a query `keys`, `emits`,
+        condition: `C1`, `C2`, `C3`, `wires`, `time`, `plans` or `cut`; of a query `keys`, `emits`,
             `split`, `repeat` or `sorted`; of a pipeline `keys`, `apart`, `order`, `emits` or
             `repeat`; or what `check_also` was given.
         where: the fork-join, the state type, the operator or the program.
@@ -219,6 +219,8 @@ def check_dataflow(flow: Dataflow, *, examples: int = 200, seed: int = 0) -> Con
 def check_program(program: DGSProgram, *, examples: int = 200, seed: int = 0) -> ConsistencyReport:
     """Test C1 and C2 for every fork-join, C3 and time for every state type, wires and cut for all.
 
+    Of events across keys: time and number of their outputs, and plans as a whole.
+
     Args:
         program: the program.
         examples: histories to try for each law.
@@ -238,6 +240,11 @@ def check_program(program: DGSProgram, *, examples: int = 200, seed: int = 0) ->
             laws.append(("time", state.name, partial(outputs_carry_time, semantics, state.name)))
         else:
             skipped.append(f"state type {state.name}: no fork leads to it")
+    for across in program.across:
+        declared = partial(across_laws.outputs_are_declared, semantics, across)
+        laws.append(("time", across.name, declared))
+    if program.across:
+        laws.append(("plans", program.name, partial(across_laws.plans_agree, semantics)))
     laws.append(("wires", program.name, partial(diagrams_agree, semantics)))
     laws.append(("cut", program.name, partial(cut_commutes, semantics)))
     return _report(program.name, laws, tuple(skipped), examples, seed)

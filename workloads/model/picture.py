@@ -8,7 +8,7 @@ from io import StringIO
 from typing import TYPE_CHECKING
 
 from workloads.model.plan import Plan, PlanNode
-from workloads.model.render import heading, node_label, shown
+from workloads.model.render import across_lines, heading, node_label, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,12 +38,16 @@ def plan_svg(plan: Plan) -> str:
     from matplotlib.figure import Figure
 
     trees, rest = shown(plan)
+    head = "\n".join([heading(plan), *across_lines(plan)])
     left, placed = 0.0, []
     for tree in trees:
         placed.append((tree.title, _place(tree.root, left, 0)))
         left += _leaves(tree.root) + GAP
     levels = max(_depth(tree.root) for tree in trees)
-    width, height = max((left - GAP) * SLOT_IN, 5.0), levels * LEVEL_IN + 0.9
+    width, height = (
+        max((left - GAP) * SLOT_IN, 5.0),
+        levels * LEVEL_IN + 0.9 + 0.17 * head.count("\n"),
+    )
     # A fixed salt: matplotlib would otherwise name clip paths at random.
     with mpl.rc_context({"svg.hashsalt": "plan", "svg.fonttype": "none"}):
         figure = Figure(figsize=(width, height))
@@ -54,7 +58,7 @@ def plan_svg(plan: Plan) -> str:
         half = width / SLOT_IN / 2
         axes.set_xlim(middle - half, middle + half)
         axes.set_ylim(-levels + 0.5, 0.5 + 0.9 / LEVEL_IN)
-        figure.text(0.5, 1 - 0.12 / height, heading(plan), ha="center", va="top", fontsize=10)
+        figure.text(0.5, 1 - 0.12 / height, head, ha="center", va="top", fontsize=10)
         if rest:
             figure.text(0.5, 0.05 / height, rest, ha="center", va="bottom", fontsize=8)
         for title, root in placed:

@@ -51,6 +51,18 @@ def heading(plan: Plan) -> str:
     return line
 
 
+def across_lines(plan: Plan) -> list[str]:
+    """Return what is above the trees of many keys, one line for each `across`."""
+    lines = []
+    for across in plan.program.across:
+        which = "every key"
+        if across.group is not None:
+            groups = len(set(across.groups(plan.alphabet.keys).tolist()))
+            which = f"the keys of a group, {groups:,} {_plural(groups, 'group')}"
+        lines.append(f"above the trees: {', '.join(across.kinds)} of {which} ({across.name})")
+    return lines
+
+
 def tag_lines(plan: Plan, tags: Iterable[ImplTag]) -> list[str]:
     """Return tags in words, one line for each kind, e.g. `view: view-0, view-1`."""
     by_kind: dict[int, list[str]] = {}
@@ -66,7 +78,7 @@ def tag_lines(plan: Plan, tags: Iterable[ImplTag]) -> list[str]:
 def plan_text(plan: Plan) -> str:
     """Return the plan as indented text, parents above their children."""
     trees, rest = shown(plan)
-    lines = [heading(plan)]
+    lines = [heading(plan), *across_lines(plan)]
     for tree in trees:
         depth = 0
         if tree.title:
@@ -99,9 +111,10 @@ def plan_dot(plan: Plan) -> str:
     import graphviz
 
     trees, rest = shown(plan)
+    head = "\n".join([heading(plan), *across_lines(plan)])
     graph = graphviz.Digraph(
         plan.program.name,
-        graph_attr={"label": "\n".join(filter(None, [heading(plan), rest])), "labelloc": "t"},
+        graph_attr={"label": "\n".join(filter(None, [head, rest])), "labelloc": "t"},
         node_attr={"shape": "box", "fontname": "sans-serif", "fontsize": "11"},
         edge_attr={"dir": "none"},
     )

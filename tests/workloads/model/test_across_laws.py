@@ -1,0 +1,84 @@
+"""`lab check` on events across keys: what holds, and what it finds."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.across import PLUGS, READ, RESET
+from workloads.model import Alphabet
+from workloads.model.check import check
+from workloads.model.optimizer import choose_plan
+from workloads.model.profile import StreamProfile
+from workloads.model.render import plan_dot, plan_text
+
+
+def with_update(which, update, **change):
+    across = list(PLUGS.across)
+    across[which] = replace(across[which], update=update, **change)
+    return replace(PLUGS, across=tuple(across))
+
+
+def broken(program, condition):
+    report = check(program, examples=40)
+    (found,) = [one for one in report.violations if one.condition == condition]
+    return found
+
+
+def test_a_program_that_keeps_the_laws_passes():
+    report = check(PLUGS, examples=20)
+    assert report.ok
+    assert {"time for house", "time for slice", "plans for plugs"} <= set(report.checked)
+
+
+def test_an_output_at_another_time_is_found():
+    def late(own, members, event, out):
+        out.emit(event.ts + 1, 0, 0, 0, 0)
+
+    found = broken(with_update(0, late), "time")
+    assert found.where == "house"
+    assert found.law == "an output does not carry the timestamp of the event that caused it"
+    assert found.lines == (
+        "event house(ts=0, key=0, value=0)",
+        "outputs of the last: [(1, 0, 0, 0, 0)]",
+    )
+
+
+def test_more_outputs_than_declared_are_found():
+    def twice(own, members, event, out):
+        for i in range(len(members)):
+            out.emit(event.ts, 0, members.key(i), 0, 0)
+            out.emit(event.ts, 0, members.key(i), 0, 0)
+
+    found = broken(with_update(1, twice), "time")
+    assert found.where == "slice"
+    assert found.law == "an event puts out 2 records, 1 are declared"
+
+
+def test_an_output_of_the_wrong_width_is_found():
+    def narrow(own, members, event, out):
+        out.emit(event.ts, 0)
+
+    found = broken(with_update(0, narrow), "time")
+    assert found.law == "an output has another number of fields than 5"
+
+
+def test_a_fork_that_loses_what_an_event_across_keys_reads_is_found():
+    def fork(plug, pred1, pred2, first, second):
+        side = second if pred2[RESET] else first
+        side.count = plug.count
+
+    program = replace(PLUGS, parallel=(replace(PLUGS.parallel[0], fork=fork),))
+    found = broken(program, "plans")
+    assert found.law == "a plan gives another answer than the events in sequence"
+    assert any(line.startswith("in sequence, and not with") for line in found.lines)
+
+
+@pytest.mark.parametrize("shown", [plan_text, plan_dot])
+def test_a_plan_says_what_is_above_its_trees(shown):
+    counts = np.array([[5 * (kind == READ) for kind in range(4)]] * 4)
+    stream = StreamProfile(name="all", kinds=(0, 2, 3), counts=counts)
+    plan = choose_plan(PLUGS, Alphabet(kinds=PLUGS.kinds, keys=4), [stream], 2)
+    text = shown(plan)
+    assert "above the trees: house of the keys of a group, 2 groups (house)" in text
+    assert "above the trees: slice of every key (slice)" in text
