@@ -10,7 +10,9 @@ from lab.cli import EXIT_OK
 from lab.cli.complete import DATASETS, WORKLOADS
 
 if TYPE_CHECKING:
+    from workloads.datasets.dataset import Dataset
     from workloads.model import Dataflow, DGSProgram, Input, Workload
+    from workloads.model.dataflow.deployment import Deployment
     from workloads.optimizers import Choice, Costs
 
 MOST_SAMPLED = 2_000_000
@@ -38,6 +40,14 @@ MOST_EVENTS = 10**15
     metavar="NAME",
     help="Who chooses: by-stream (the default), balanced, appendix-b, cost, or an installed one.",
 )
+@click.option(
+    "--streams",
+    multiple=True,
+    metavar="[KIND=]N",
+    help="Of a graph: how many streams there are of each kind; otherwise those of the input.",
+)
+@click.option("--combine", type=click.Choice(("always", "never")), help="Of a graph: as for a run.")
+@click.option("--soundness", type=click.Choice(("typed", "none")), help="Of a graph: as for a run.")
 @click.option("--dot", type=click.Path(path_type=Path, dir_okay=False), help="Write Graphviz here.")
 @click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), help="Write SVG here.")
 def plan(
@@ -47,51 +57,56 @@ def plan(
     events: int,
     dataset: str | None,
     optimizer: str | None,
+    streams: Sequence[str],
+    combine: str | None,
+    soundness: str | None,
     dot: Path | None,
     svg: Path | None,
 ) -> int:
     """Show how WORKLOAD is parallelized, as text and as a picture.
 
     Of a program with dependency-guided synchronization: the synchronization plan that is chosen. Of
-    a typed dataflow graph: the graph, and its deployment with so many instances of each operator,
-    by rules that keep its meaning; these need no input.
+    a typed dataflow graph: the graph, and its deployment as variant dataflow of multicore runs it,
+    by rules that keep its meaning; of the input it minds how many streams there are of each kind.
 
     The optimizer `cost` measures on this machine what the program's steps cost, for about a second,
     and says in numbers why it chose; with other work on the machine it may choose otherwise.
 
     WORKLOAD is a name, package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE].
     """
+    from workloads.model.dataflow.deployment import deploy
+    from workloads.model.narrow import dgs_program
     from workloads.model.render import plan_dot, plan_text
-    from workloads.registry import workload as find_workload
 
-    flow = _dataflow(workload)
+    found, flow = _meant(workload)
     if flow is not None:
-        for option, given in (
-            ("--param", params),
-            ("--dataset", dataset),
-            ("--optimizer", optimizer),
-        ):
-            if given:
-                raise click.UsageError(
-                    f"{option} is of synchronization plans; {workload} is a typed dataflow graph, "
-                    "whose deployment depends on neither input nor costs"
-                )
-        return _show_deployment(flow, workers, dot, svg)
-    found = find_workload(workload)
-    if dataset is not None and params:
-        raise click.UsageError("--param belongs to generated input; a dataset has its own")
-    if dataset is None and found.source is not None:
-        from lab.cli.progress import announce
-        from workloads.datasets.build import ensure
-        from workloads.model.narrow import dgs_program
-
-        dgs_program(found)  # refused before its input is made
-        with announce(f"dataset of {found.name}") as progress:
-            dataset = ensure(found, _pairs(params), events, 1, progress=progress).id
-    if dataset is not None:
-        choice = plan_for_dataset(found, dataset, workers, optimizer)
-    else:
+        if optimizer is not None:
+            raise click.UsageError(
+                f"--optimizer is of synchronization plans; {workload} is a typed dataflow graph, "
+                "whose deployment depends on no costs"
+            )
+        deployed = deploy(
+            flow,
+            workers,
+            streams=_streams(flow, found, dataset, params, events, streams),
+            partials=combine != "never",
+            sound=soundness != "none",
+        )
+        return _show_deployment(deployed, dot, svg)
+    assert found is not None, "a graph alone is a graph"
+    for option, given in (
+        ("--streams", streams),
+        ("--combine", combine),
+        ("--soundness", soundness),
+    ):
+        if given:
+            raise click.UsageError(f"{option} is of typed dataflow graphs, which {workload} is not")
+    if dataset is None and found.source is None:
         choice = plan_for_parameters(found, _pairs(params), events, workers, optimizer)
+    else:
+        dgs_program(found)  # refused before its input is made
+        read = _input_of(found, dataset, params, events)
+        choice = plan_for_dataset(found, read, workers, optimizer)
     chosen = choice.plan
     click.echo("\n".join([plan_text(chosen), *choice.because]))
     if dot is not None:
@@ -103,25 +118,85 @@ def plan(
     return EXIT_OK
 
 
-def _dataflow(reference: str) -> "Dataflow | None":
-    """Return the typed dataflow graph that is meant, be it a workload's or by itself."""
+def _meant(reference: str) -> "tuple[Workload | None, Dataflow | None]":
+    """Return the workload that is meant, and its typed dataflow graph; a graph may be by itself."""
     from workloads import references
     from workloads.model import Dataflow
     from workloads.registry import workload
 
-    if references.is_name(reference):
-        program: object = workload(reference).program
-    else:
+    if not references.is_name(reference):
         loaded = references.load(reference)
-        program = getattr(loaded, "program", loaded)
-    return program if isinstance(program, Dataflow) else None
+        if isinstance(loaded, Dataflow):
+            return None, loaded
+    found = workload(reference)
+    return found, found.program if isinstance(found.program, Dataflow) else None
 
 
-def _show_deployment(flow: "Dataflow", workers: int, dot: Path | None, svg: Path | None) -> int:
-    from workloads.model.dataflow.deployment import deploy
+def _streams(
+    flow: "Dataflow",
+    workload: "Workload | None",
+    dataset: str | None,
+    params: Sequence[str],
+    events: int,
+    given: Sequence[str],
+) -> list[int]:
+    """Return how many streams a graph has of each kind: those of its input, or as they are given.
+
+    A graph without a workload, which has no input, has one of each.
+    """
+    from workloads.model.dataflow.deployment import streams_of
+
+    if workload is None:
+        for option, value in (("--param", params), ("--dataset", dataset)):
+            if value:
+                raise click.UsageError(
+                    f"{option} is of a workload's input; this is a graph alone. Give --streams"
+                )
+        counts = [1] * len(flow.kinds)
+    elif dataset is None and workload.source is None:
+        specs = workload.streams(workload.params(_pairs(params)), events)
+        counts = streams_of(flow, (flow.kind_indices(spec.kinds) for spec in specs))
+    else:
+        read = _input_of(workload, dataset, params, events)
+        counts = streams_of(flow, (stream.kinds for stream in read.streams))
+    for text in given:
+        kind, equals, count = text.rpartition("=")
+        if not count.isdecimal() or int(count) < 1 or (equals and kind not in flow.kinds):
+            raise click.BadParameter(
+                f"{text!r} is not a number of streams, at least 1, nor KIND=N with a kind of "
+                f"{flow.name}: {', '.join(flow.kinds)}",
+                param_hint="--streams",
+            )
+        for index, name in enumerate(flow.kinds):
+            counts[index] = int(count) if kind in ("", name) else counts[index]
+    return counts
+
+
+def _input_of(
+    workload: "Workload", dataset: str | None, params: Sequence[str], events: int
+) -> "Dataset":
+    """Return the dataset that is meant; None: the one that a workload's own source makes."""
+    from lab.cli.progress import announce
+    from workloads.datasets.build import ensure
+    from workloads.datasets.catalog import Catalog
+
+    if dataset is None:
+        with announce(f"dataset of {workload.name}") as progress:
+            return ensure(workload, _pairs(params), events, 1, progress=progress)
+    if params:
+        raise click.UsageError("--param belongs to generated input; a dataset has its own")
+    found = Catalog.default().get(dataset)
+    if found.workload != workload.input_name:
+        raise click.UsageError(
+            f"dataset {dataset} is input of {found.workload}, not of {workload.input_name}; "
+            "see `lab data list`"
+        )
+    return found
+
+
+def _show_deployment(deployed: "Deployment", dot: Path | None, svg: Path | None) -> int:
     from workloads.model.dataflow.drawing import deployment_dot, deployment_text
 
-    deployed = deploy(flow, workers)
     click.echo(deployment_text(deployed))
     if dot is not None:
         _write(dot, deployment_dot(deployed))
@@ -164,21 +239,14 @@ def plan_for_parameters(
 
 
 def plan_for_dataset(
-    workload: "Workload", dataset_id: str, workers: int, optimizer: str | None = None
+    workload: "Workload", dataset: "Dataset", workers: int, optimizer: str | None = None
 ) -> "Choice":
     """Return the choice for a dataset, whose tags are counted."""
-    from workloads.datasets.catalog import Catalog
     from workloads.model.narrow import dgs_program
     from workloads.model.profile import profile
     from workloads.optimizers import DEFAULT, PlanRequest, choose
 
     program = dgs_program(workload)
-    dataset = Catalog.default().get(dataset_id)
-    if dataset.workload != workload.input_name:
-        raise click.UsageError(
-            f"dataset {dataset_id} is input of {dataset.workload}, not of {workload.input_name}; "
-            "see `lab data list`"
-        )
     data = dataset.load()
     request = PlanRequest(
         program=program,

@@ -15,13 +15,13 @@ from numba import types
 from numba.extending import intrinsic
 
 from engines.multicore.dataflow import kernel_sources as sources
-from engines.multicore.dataflow.placement import FINAL, PARTIAL, Placed
 from engines.multicore.kernels import emitter, memory
 from engines.multicore.kernels.compile import compile_kernel
 from engines.multicore.oplus import window_tables
 from engines.multicore.oplus.keyset import mix_key
 from engines.multicore.stages.kernels import count_of, refuse, store_int32
 from workloads.model.dataflow import OpKeyedOrdered, OpKeyedUnordered, OpStateless, TraceType
+from workloads.model.dataflow.deployment import Part, Unit
 
 _P, _I = types.voidptr, types.int64
 _KERNEL = _I(_P, _I, _I, _P)
@@ -36,30 +36,28 @@ Functions = dict[str, tuple[str, Callable[..., Any]]]
 _Marker = namedtuple("_Marker", ("ts",))
 
 
-class VertexKernels:
-    """The compiled functions of one vertex. Compiles on first use; keeps the code alive.
+class UnitKernels:
+    """The compiled functions of one unit. Compiles on first use; keeps the code alive.
 
     Args:
-        placed: the vertex.
+        unit: the unit.
         bounds: whether its functions check the indices of arrays.
     """
 
-    def __init__(self, placed: Placed, *, bounds: bool = False) -> None:
-        self._placed = placed
+    def __init__(self, unit: Unit, *, bounds: bool = False) -> None:
+        self._unit = unit
+        self._operator = unit.vertex.operator
         self._bounds = bounds
         self._kept: dict[str, Any] = {}
-        operator = placed.operator
+        operator = self._operator
         self._state: np.dtype[np.void] | None = None
         self._aggregate: np.dtype[np.void] | None = None
         if isinstance(operator, OpKeyedOrdered):
             self._state = operator.state
         elif isinstance(operator, OpKeyedUnordered):
             self._aggregate = operator.aggregate
-            self._state = None if placed.kind == PARTIAL else operator.state
-        # Of a partial sum what is read is what the operator reads.
-        reads = operator.reads if operator is not None and placed.kind == PARTIAL else placed.reads
-        self._reads: TraceType = reads
-        self._value = namedtuple("_value", reads.fields)  # type: ignore[misc]
+            self._state = None if unit.part is Part.PARTIAL else operator.state
+        self._value = namedtuple("_value", unit.reads.fields)  # type: ignore[misc]
 
     @property
     def start_bytes(self) -> int:
@@ -81,7 +79,7 @@ class VertexKernels:
         Raises:
             EngineError: a function of the operator does not compile.
         """
-        operator = self._placed.operator
+        operator = self._operator
         if operator is None:
             return 0
         if isinstance(operator, OpStateless):
@@ -93,7 +91,7 @@ class VertexKernels:
         functions = {"combine": ("combine", operator.combine)}
         add_identity(functions, operator)
         on_item = ""
-        if self._placed.form == FINAL:
+        if self._unit.part is Part.COMBINING:
             names = operator.aggregate.names or ()
             taken = "\n".join(f"        taken.{name} = value.sum_{name}" for name in names)
         else:
@@ -113,10 +111,10 @@ class VertexKernels:
         Raises:
             EngineError: see `items`.
         """
-        placed, operator = self._placed, self._placed.operator
+        unit, operator = self._unit, self._operator
         functions: Functions = {}
         if isinstance(operator, OpStateless):
-            if operator.on_marker is None or not placed.marks:
+            if operator.on_marker is None or not unit.marks:
                 return 0
             functions["on_marker"] = ("on_marker", operator.on_marker)
             body = "        on_marker(m, out)"
@@ -127,9 +125,9 @@ class VertexKernels:
             body = sources.ENTRY + self._state_source() + "        on_marker(state, key, m, out)"
         elif isinstance(operator, OpKeyedUnordered):
             body = sources.ENTRY + sources.AGGREGATE
-            if placed.kind == PARTIAL:
+            if unit.part is Part.PARTIAL:
                 parts = [f"aggregate.{name}" for name in operator.aggregate.names or ()]
-                key = [] if placed.gives.key is None else ["key"]
+                key = [] if unit.gives.key is None else ["key"]
                 body += f"        out.emit({', '.join((*key, 'm.ts', *parts))})"
             else:
                 functions["update_state"] = ("update_state", operator.update_state)
@@ -154,7 +152,7 @@ class VertexKernels:
         Raises:
             EngineError: see `items`.
         """
-        operator = self._placed.operator
+        operator = self._operator
         if self._state is None or isinstance(operator, OpStateless) or operator is None:
             return 0
         functions: Functions = {}
@@ -174,8 +172,8 @@ class VertexKernels:
 
     @property
     def _max_outputs(self) -> int:
-        operator = self._placed.operator
-        return 1 if operator is None or self._placed.kind == PARTIAL else operator.max_outputs
+        operator = self._operator
+        return 1 if operator is None or self._unit.part is Part.PARTIAL else operator.max_outputs
 
     def _state_source(self) -> str:
         return "" if self._state is None else sources.STATE
@@ -187,7 +185,7 @@ class VertexKernels:
             lines.append(
                 "copy_record(record_at(offset(entry, HEAD), STATE), record_at(start, STATE))"
             )
-        operator = self._placed.operator
+        operator = self._operator
         if isinstance(operator, OpKeyedUnordered) and operator.identity is not None:
             lines.append("identity(record_at(offset(entry, AGGREGATE_AT), AGGREGATE))")
         return "\n".join(f"            {line}" for line in lines) or "            pass"
@@ -200,8 +198,8 @@ class VertexKernels:
 
     def _loop(self, body: str) -> str:
         """Return the source of a kernel that does something for each item."""
-        fields = self._reads.fields
-        keyed = self._reads.key is not None
+        fields = self._unit.reads.fields
+        keyed = self._unit.reads.key is not None
         at = {name: number + (keyed and number > 0) for number, name in enumerate(fields)}
         pointers = [
             f"    column_{name} = pointer_at(columns, {place})" for name, place in at.items()
@@ -224,7 +222,7 @@ class VertexKernels:
 
     def _compiled(self, role: str, functions: Functions, source: str, signature: Any) -> int:
         if role not in self._kept:
-            reads, gives = self._reads, self._placed.gives
+            reads, gives = self._unit.reads, self._unit.gives
             names: dict[str, Any] = {
                 "Value": self._value,
                 "Marker": _Marker,
@@ -245,7 +243,7 @@ class VertexKernels:
                 names["STATE"] = memory.record_type(self._state)
             if self._aggregate is not None:
                 names["AGGREGATE"] = memory.record_type(self._aggregate)
-            where = f"operator {self._placed.name}"
+            where = f"operator {self._unit.name}"
             self._kept[role] = compile_kernel(
                 where, functions, source, signature, names, bounds=self._bounds
             )

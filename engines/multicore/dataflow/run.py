@@ -4,18 +4,34 @@ import numpy as np
 
 from engines.errors import UnsupportedError
 from engines.multicore import _core
-from engines.multicore.dataflow.kernels import VertexKernels
-from engines.multicore.dataflow.options import NONE, DataflowOptions
-from engines.multicore.dataflow.placement import SORT, Placed, place
+from engines.multicore.dataflow.kernels import UnitKernels
+from engines.multicore.dataflow.options import NEVER, NONE, DataflowOptions
 from engines.multicore.run.core_run import CoreRun, set_up
 from engines.multicore.run.settings import RunSettings, itemsizes
 from engines.multicore.stages.columns import columns_of
 from engines.protocol import Measured
 from workloads.model import Dataflow, Input, ListColumn
+from workloads.model.dataflow.deployment import (
+    Part,
+    Unit,
+    deploy,
+    has_disjoint_keys,
+    is_stateless,
+    streams_of,
+)
+from workloads.model.dataflow.drawing import in_words
+from workloads.model.dataflow.network import Route
 from workloads.model.dataflow.run import MOST_MARKERS, first_marker
 
 _FIELDS = {"i": "signed", "u": "unsigned", "b": "unsigned", "f": "float"}
 """How the core compares fields, by their NumPy kind."""
+_ROUTES = {
+    Route.FORWARD: "forward",
+    Route.ROUND_ROBIN: "deal",
+    Route.HASH: "hash",
+    Route.MERGED: "hash",
+}
+"""What the core calls them; of one instance HASH is MRG."""
 UNSOUND = "soundness = none leaves out what the graph's types ask for; give soundness = typed"
 
 
@@ -47,12 +63,16 @@ class DataflowRun(CoreRun):
         reason = refused(flow, data)
         if reason is not None:
             raise UnsupportedError(reason)
-        kinds = [
-            sum(stream.kinds == (k,) for stream in data.streams) for k in range(len(flow.kinds))
-        ]
-        self._placed, answers = place(flow, kinds, settings.workers, options)
-        self._kernels = [VertexKernels(placed, bounds=settings.bounds) for placed in self._placed]
-        self._unsound = None if options.soundness != NONE else UNSOUND
+        self._deployed = deploy(
+            flow,
+            settings.workers,
+            streams=streams_of(flow, (stream.kinds for stream in data.streams)),
+            partials=options.combine != NEVER,
+            sound=options.soundness != NONE,
+        )
+        units = self._deployed.units
+        self._kernels = [UnitKernels(unit, bounds=settings.bounds) for unit in units]
+        self._unsound = None if self._deployed.sound else UNSOUND
         first, count = _markers(flow, data)
         period = min(flow.markers, np.iinfo(np.int64).max)
         with set_up():
@@ -61,21 +81,16 @@ class DataflowRun(CoreRun):
                 first=first,
                 period=period,
                 count=count,
-                aligned=options.soundness != NONE,
+                aligned=self._deployed.sound,
                 link_rows=options.link_rows,
             )
-            for index, (placed, kernels) in enumerate(
-                zip(self._placed, self._kernels, strict=True)
-            ):
-                self._add_vertex(placed, kernels, gives=index in answers)
+            for index, (unit, kernels) in enumerate(zip(units, self._kernels, strict=True)):
+                self._add_unit(unit, kernels, gives=index in self._deployed.answers)
             for index, stream in enumerate(data.streams):
-                vertex = next(
-                    i for i, p in enumerate(self._placed) if p.kind_index == stream.kinds[0]
-                )
-                value = self._placed[vertex].gives.value
+                source = self._deployed.sources[stream.kinds[0]]
+                value = units[source].gives.value
                 fields = np.dtype([(name, value[name]) for name in (value.names or ())[1:]])
-                columns = columns_of(stream, fields)
-                self._add_stream(index, stream, columns, vertex)
+                self._add_stream(index, stream, columns_of(stream, fields), source)
             self._core.start()
 
     def run(self) -> Measured:
@@ -85,34 +100,41 @@ class DataflowRun(CoreRun):
             EngineCrashError: an operator failed; the message says which and how.
         """
         self._run_core()
-        words = " -> ".join(placed.in_words() for placed in self._placed)
-        plan = f"{words}; {self._settings.workers} workers"
+        plan = f"{in_words(self._deployed)}; {self._settings.workers} workers"
         return self._measured(plan, self._counted(), unsound=self._unsound)
 
-    def _add_vertex(self, placed: Placed, kernels: VertexKernels, *, gives: bool) -> None:
-        row = placed.gives.row
-        fields = (
-            [_FIELDS[row[name].kind] for name in row.names or ()] if placed.kind == SORT else []
-        )
-        operator = placed.operator
+    def _add_unit(self, unit: Unit, kernels: UnitKernels, *, gives: bool) -> None:
+        row = unit.gives.row
+        vertex, keyed = unit.vertex, unit.gives.key is not None
         self._core.add_vertex(
-            name=placed.name,
-            kind=placed.kind,
-            route=placed.route,
-            inputs=placed.inputs,
-            degree=placed.degree,
+            name=unit.name,
+            kind=_kind(unit),
+            route=_ROUTES[unit.route],
+            inputs=unit.inputs,
+            degree=unit.degree,
             items=kernels.items(),
             marks=kernels.marks(),
             start=kernels.start(),
             start_bytes=kernels.start_bytes,
             entry_bytes=kernels.entry_bytes,
-            max_outputs=1 if operator is None else operator.max_outputs,
-            keeps_key=placed.keeps and operator is not None and placed.gives.key is not None,
+            max_outputs=1 if vertex.operator is None else vertex.operator.max_outputs,
+            keeps_key=keyed and not vertex.is_sort and has_disjoint_keys(vertex),
             gives=gives,
-            keyed=placed.gives.key is not None,
+            keyed=keyed,
             itemsizes=itemsizes(row),
-            fields=fields,
+            fields=[_FIELDS[row[name].kind] for name in row.names or ()] if vertex.is_sort else [],
         )
+
+
+def _kind(unit: Unit) -> str:
+    """Return what the core calls what a unit does."""
+    if unit.vertex.is_source:
+        return "source"
+    if unit.vertex.is_sort:
+        return "sort"
+    if unit.part is Part.PARTIAL:
+        return "partial"
+    return "stateless" if is_stateless(unit.vertex) else "keyed"
 
 
 def refused(flow: Dataflow, data: Input) -> str | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from workloads.model.dataflow.deployment import Deployment, Link, Part, Unit
+from workloads.model.dataflow.deployment import Deployment, Part, Unit
 from workloads.model.dataflow.graph import Dataflow, Vertex
 from workloads.model.dataflow.network import Route
 from workloads.model.dataflow.types import TraceType
@@ -14,7 +14,7 @@ MOST_FIELDS = 4
 MEANING = {
     Route.ROUND_ROBIN: "round robin: dealt in turn; a stateless operator may be at any item",
     Route.HASH: "hash: by key; an instance has all items of its keys, from all instances before it",
-    Route.FORWARD: "forward: to the instance of the same number; it may, or has these keys already",
+    Route.FORWARD: "forward: by a call, to the same worker; it may, or has these keys already",
     Route.MERGED: "merged: all to the only instance, aligned by markers",
 }
 PARTIALS = (
@@ -25,9 +25,9 @@ PARTIALS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Box:
-    """A node of a picture: its lines, and how far down it stands, below all that it reads."""
+    """A node of a picture: its name and kind, how far down it stands, below all that it reads."""
 
-    lines: tuple[str, ...]
+    lines: tuple[str, str]
     level: int
     is_source: bool
 
@@ -43,11 +43,12 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """Boxes and arrows; the answer leaves the last box."""
+    """Boxes and arrows; the answer, of a type, leaves some of the boxes, and the last."""
 
     title: str
     boxes: tuple[Box, ...]
     arrows: tuple[Arrow, ...]
+    answers: tuple[int, ...]
     answer: str
 
 
@@ -75,75 +76,64 @@ def before(flow: Dataflow) -> Picture:
         title=f"dataflow {flow.name}: markers every {flow.markers:,}",
         boxes=tuple(boxes),
         arrows=tuple(arrows),
+        answers=(len(boxes) - 1,),
         answer=short(flow.vertices[-1].type),
     )
 
 
 def behind(of: Deployment) -> Picture:
-    """Return the picture of a deployment: units with their instances, links with their routes."""
+    """Return the picture of a deployment: units with their instances, and how pairs reach them."""
     levels: list[int] = []
-    boxes = []
+    boxes, arrows = [], []
     for index, unit in enumerate(of.units):
-        levels.append(1 + max((levels[link.before] for link in of.into(index)), default=-1))
-        lines = (*(unit_words(of, unit).split("; ")), f"x {unit.degree}")
-        is_source = of.vertex(unit.parts[0]).is_source
-        boxes.append(Box(lines=lines, level=levels[-1], is_source=is_source))
-    arrows = [
-        Arrow(
-            before=link.before,
-            behind=link.behind,
-            lines=(link_type(of, link), link.route.value),
-        )
-        for link in of.links
-    ]
+        levels.append(1 + max((levels[i] for i in unit.inputs), default=-1))
+        lines = (unit.name, f"x {unit.degree}")
+        boxes.append(Box(lines=lines, level=levels[-1], is_source=unit.vertex.is_source))
+        arrows += [
+            Arrow(before=i, behind=index, lines=(_given(of.units[i]), unit.route.value))
+            for i in unit.inputs
+        ]
     word = "worker" if of.workers == 1 else "workers"
     return Picture(
-        title=f"{of.workers} {word}",
+        title=f"{of.workers} {word}" + ("" if of.sound else ", as a system without types"),
         boxes=tuple(boxes),
         arrows=tuple(arrows),
+        answers=of.answers,
         answer=short(of.flow.vertices[-1].type),
     )
 
 
-def unit_words(of: Deployment, unit: Unit) -> str:
-    """Return what a unit does, e.g. `SORT; li; avg partial`."""
-    return "; ".join(
-        of.vertex(part).name + ("" if part[1] is Part.WHOLE else f" {part[1].value}")
-        for part in unit.parts
-    )
-
-
-def link_type(of: Deployment, link: Link) -> str:
-    """Return the type of what goes over a link; partial aggregates are of no type of the graph."""
-    part = of.units[link.before].parts[-1]
-    vertex = of.vertex(part)
-    if part[1] is Part.PARTIAL:
-        reads = of.flow.reads(part[0])
-        return f"aggregates of {reads.key or 'unit'}"
-    return short(vertex.type)
+def _given(unit: Unit) -> str:
+    """Return the type of what a unit gives; partial aggregates are of no type of the graph."""
+    if unit.part is Part.PARTIAL:
+        return f"aggregates of {unit.gives.key or 'unit'}"
+    return short(unit.gives)
 
 
 def deployment_text(of: Deployment) -> str:
     """Return a graph before and after it is deployed, as text."""
     graph = before(of.flow)
     lines = [graph.title]
-    lines += _rows(graph, [_kind(vertex) for vertex in of.flow.vertices])
+    lines += _rows(graph)
     deployed = behind(of)
     lines.append(deployed.title)
-    lines += _rows(deployed, [f"x {unit.degree}" for unit in of.units])
-    routes = {link.route for link in of.links}
+    lines += _rows(deployed)
+    routes = {unit.route for unit in of.units if unit.inputs}
     lines += [f"  {meaning}" for route, meaning in MEANING.items() if route in routes]
-    if any(part is Part.PARTIAL for unit in of.units for _, part in unit.parts):
+    if any(unit.part is Part.PARTIAL for unit in of.units):
         lines.append(f"  {PARTIALS}")
     return "\n".join(lines)
 
 
-def _rows(of: Picture, kinds: list[str]) -> Iterator[str]:
+def in_words(of: Deployment) -> str:
+    """Return a deployment in one line: its units, how they are reached, their instances."""
+    hows = {route: f"{route.value} to " for route in Route} | {Route.FORWARD: ""}
+    return " -> ".join(f"{hows[unit.route]}{unit.name} x {unit.degree}" for unit in of.units)
+
+
+def _rows(of: Picture) -> Iterator[str]:
     """Yield a line for each box: what it is, what it reads, and over what."""
-    names = [
-        "; ".join(line for line in box.lines if line != kind)
-        for box, kind in zip(of.boxes, kinds, strict=True)
-    ]
+    names, kinds = zip(*(box.lines for box in of.boxes), strict=True)
     width = max(map(len, names))
     wide = max(map(len, kinds))
     for index, (name, kind) in enumerate(zip(names, kinds, strict=True)):
@@ -154,7 +144,8 @@ def _rows(of: Picture, kinds: list[str]) -> Iterator[str]:
         ]
         line = f"  {name:<{width}}  {kind:<{wide}}"
         yield (f"{line}  <- {', '.join(reads)}" if reads else line).rstrip()
-    yield f"  {'answer':<{width}}  {'':<{wide}}  <- {names[-1]} ({of.answer})"
+    answers = ", ".join(f"{names[box]} ({of.answer})" for box in of.answers)
+    yield f"  {'answer':<{width}}  {'':<{wide}}  <- {answers}"
 
 
 def _kind(vertex: Vertex) -> str:
@@ -181,8 +172,8 @@ def deployment_dot(of: Deployment) -> str:
                 style = "rounded" if box.is_source else ""
                 cluster.node(f"n{number}_{index}", label=label, style=style)
             cluster.node(f"n{number}_answer", label="answer", shape="plaintext")
-            last = Arrow(before=len(picture.boxes) - 1, behind=-1, lines=(picture.answer,))
-            for arrow in (*picture.arrows, last):
+            last = [Arrow(before=i, behind=-1, lines=(picture.answer,)) for i in picture.answers]
+            for arrow in (*picture.arrows, *last):
                 to = "answer" if arrow.behind < 0 else arrow.behind
                 label = graphviz.escape("\n".join(arrow.lines))
                 cluster.edge(f"n{number}_{arrow.before}", f"n{number}_{to}", label=label)

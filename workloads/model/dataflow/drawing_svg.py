@@ -86,9 +86,11 @@ class _Placed:
             ends = self.spots[arrow.before], self.spots[arrow.behind]
             self._arrow(axes, left, ends, arrow.lines, far=far)
         x, y = self.spots[-1]
-        end = (x, y + self._step - self._half + 0.1)
-        self._arrow(axes, left, ((x, y), (x, end[1] + self._half)), (self._of.answer,), far=False)
-        axes.text(left + x, end[1] + 0.12, "answer", ha="center", va="center", fontsize=8)
+        end = y + self._step - self._half + 0.1
+        for answer in self._of.answers:
+            ends = self.spots[answer], (x, end + self._half)
+            self._arrow(axes, left, ends, (self._of.answer,), far=False)
+        axes.text(left + x, end + 0.12, "answer", ha="center", va="center", fontsize=8)
         for (x, y), box in zip(self.spots, self._of.boxes, strict=True):
             axes.text(
                 left + x,

@@ -150,14 +150,15 @@ def deployments_do_not_matter(flow: Dataflow, draw: Draw) -> None:
     workers = draw(st.integers(1, MAX_INSTANCES))
     f = of_graph(flow)
     expected = _run(f, data)
-    chosen = deploy(flow, workers, partials=draw(st.booleans()))
+    streams = [draw(st.integers(1, workers)) for _ in flow.kinds]
+    chosen = deploy(flow, workers, streams=streams, partials=draw(st.booleans()))
     found = outputs(chosen, data, lambda n: draw(st.integers(0, n - 1)) if n > 1 else 0)
     if not close(trace(f.gives, found), trace(f.gives, expected)):
         lines = (
             *_input_words(flow, data),
             "one instance of each:",
             *_words(f, expected),
-            f"{workers} workers:",
+            f"{workers} workers, as many streams as {', '.join(map(str, streams))}:",
             *_words(f, found),
         )
         raise BrokenLawError("the answer depends on the number of instances", lines)

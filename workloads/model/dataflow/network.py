@@ -77,8 +77,8 @@ def run(
         choose: decides the interleaving.
         period: None: markers are those of the feeds, and go with the items. Otherwise the unsound
             form, that of an untyped system (section 2 of the paper): the markers of the feeds are
-            dropped, none go between nodes, and each node takes its own whenever an item that it
-            sees has reached the next multiple of the period.
+            dropped, none go between nodes but by FORWARD, and each node without such an input takes
+            its own whenever an item that it sees has reached the next multiple of the period.
     """
     network = _Network(nodes, feeds, period)
     while ready := network.ready():
@@ -100,6 +100,8 @@ class _Network:
         self._nodes = nodes
         self._period = period
         self._due: list[int | None] = [None] * len(nodes)
+        forwarded = (w.to for node in nodes for w in node.wires if w.route is Route.FORWARD)
+        self._follows = {to for (to,) in forwarded}
         self._markers = [0] * len(nodes)
         self._into: list[list[_Channel]] = [[] for _ in nodes]
         self.left: dict[int, list[Element]] = {}
@@ -119,12 +121,13 @@ class _Network:
             left = self.left.setdefault(index, [])
             return lambda key, value: left.append((key, value)), left.append
         sends: list[Take] = []
-        channels: list[_Channel] = []
+        marked: list[_Channel] = []
         for wire in node.wires:
             made = [_Channel(to, deque()) for to in wire.to]
             for channel in made:
                 self._into[channel.to].append(channel)
-            channels += made
+            if self._period is None or wire.route is Route.FORWARD:
+                marked += made
             sends.append(_splitter(wire.route, made))
 
         def item(key: int, value: object) -> None:
@@ -132,7 +135,7 @@ class _Network:
                 send(key, value)
 
         def marker(m: Marker) -> None:
-            for channel in channels:
+            for channel in marked:
                 channel.waiting.append(m)
 
         return item, marker
@@ -151,7 +154,7 @@ class _Network:
                 self._mark(node, element)
             return
         key, value = element
-        if self._period is not None:
+        if self._period is not None and node not in self._follows:
             self._take_own_markers(node, value.ts, self._period)
         run = self._runs[node]
         (self._out[node][0] if run is None else run.item)(key, value)
@@ -160,7 +163,7 @@ class _Network:
         run = self._runs[node]
         if run is not None:
             run.marker(m)
-        if self._period is None:
+        if self._period is None or self._nodes[node].wires:
             self._out[node][1](m)
 
     def _take_own_markers(self, node: int, ts: int, period: int) -> None:

@@ -7,11 +7,15 @@ aggregate of each key that it has seen in the block; the combining one puts thos
 then does what `op` does at a marker. Both sides combine the same aggregates of items, in other
 groups and another order, so that associativity and commutativity of `combine` make them equal, and
 the identity is neutral where they begin. Fewer pairs cross threads. With `on_item`, which must see
-each item beside its key's state, there is no such form.
+each item beside its key's state, there is no such form; nor where an aggregate has arrays, which no
+pair can hold.
 """
+
+import numpy as np
 
 from workloads.model.dataflow.graph import Vertex
 from workloads.model.dataflow.operators import OpKeyedUnordered
+from workloads.model.dataflow.types import TraceType, U
 from workloads.model.dataflow.vertex_run import Marker, Take, UnorderedRun, VertexRun, filled
 from workloads.model.program import Record
 from workloads.model.records import RecordType
@@ -19,7 +23,18 @@ from workloads.model.records import RecordType
 
 def has_parts(vertex: Vertex) -> bool:
     """Return whether a vertex has this form."""
-    return isinstance(vertex.operator, OpKeyedUnordered) and vertex.operator.on_item is None
+    operator = vertex.operator
+    if not isinstance(operator, OpKeyedUnordered) or operator.on_item is not None:
+        return False
+    return all(field.subdtype is None for field, *_ in (operator.aggregate.fields or {}).values())
+
+
+def aggregates(vertex: Vertex) -> TraceType:
+    """Return the type of what a block's items of a key add up to, timed as the marker behind it."""
+    operator = vertex.operator
+    assert isinstance(operator, OpKeyedUnordered), "see has_parts"
+    sums = [(f"sum_{name}", operator.aggregate[name]) for name in operator.aggregate.names or ()]
+    return U(operator.reads.key, np.dtype([("ts", np.dtype(np.int64)), *sums]))
 
 
 class PartialRun(VertexRun):

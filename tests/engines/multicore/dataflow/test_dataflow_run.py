@@ -14,6 +14,8 @@ from tests.engines.multicore.dataflow.graphs import (
     small_inputs,
 )
 from tests.examples import examples
+from workloads.model.dataflow.deployment import deploy
+from workloads.model.dataflow.drawing import in_words
 
 HOW = st.fixed_dictionaries(
     {
@@ -57,3 +59,13 @@ def test_long_inputs_are_answered_as_by_the_interpreter(name):
         got, measured = run_flow(flow, data, workers=workers, batch=batch, combine=combine)
         check_answer(flow, data, got)
         assert measured.counters["markers"] > 100
+
+
+@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("soundness", ["typed", "none"])
+def test_what_runs_is_the_deployment_that_the_model_makes(name, soundness):
+    flow = NAMED[name]
+    data = many_events(flow, 60, streams=2)
+    deployed = deploy(flow, 3, streams=[2] * len(flow.kinds), sound=soundness == "typed")
+    _, measured = run_flow(flow, data, workers=3, soundness=soundness)
+    assert measured.plan == f"{in_words(deployed)}; 3 workers"

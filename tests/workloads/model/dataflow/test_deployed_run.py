@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.workloads.model.dataflow.drawn import sequences
 from tests.workloads.model.dataflow.graphs import graphs
-from tests.workloads.model.dataflow.parts import AVG, JFM, LI, READING, averages
-from workloads.model import ProgramError
+from tests.workloads.model.dataflow.parts import JFM, LI, READING, averages
 from workloads.model.dataflow import (
     Dataflow,
     Flow,
@@ -22,7 +21,7 @@ from workloads.model.dataflow import (
     network,
 )
 from workloads.model.dataflow.deployed_run import outputs
-from workloads.model.dataflow.deployment import Part, deploy, is_stateless
+from workloads.model.dataflow.deployment import deploy
 from workloads.model.dataflow.traces import Element, of_graph, sources, trace
 from workloads.model.dataflow.vertex_run import Marker
 from workloads.model.records import record_type
@@ -42,17 +41,15 @@ def inputs(flow: Dataflow, **bounds: int) -> st.SearchStrategy[list[Element]]:
     return sequences(sources(flow), min_blocks=2, max_keys=len(flow.kinds), **bounds)
 
 
-def check_equal(data: st.DataObject, *, partials: bool, fusion: bool) -> None:
-    """Draw a graph, degrees, an input and an interleaving, and compare with the sequential run."""
+def check_equal(data: st.DataObject, *, partials: bool) -> None:
+    """Draw a graph, streams, an input and an interleaving, and compare with the sequential run."""
     flow = data.draw(graphs(), label="graph")
-    names = [
-        vertex.name
-        for index, vertex in enumerate(flow.vertices)
-        if vertex.is_source or is_stateless(vertex) or flow.reads(index).key
-    ]
-    degrees = data.draw(st.dictionaries(st.sampled_from(names), st.integers(1, 3), max_size=3))
+    streams = data.draw(st.lists(st.integers(0, 3), min_size=2, max_size=2), label="streams")
     deployed = deploy(
-        flow, data.draw(st.integers(1, 3)), degrees=degrees, partials=partials, fusion=fusion
+        flow,
+        data.draw(st.integers(1, 3), label="workers"),
+        streams=streams[: len(flow.kinds)],
+        partials=partials,
     )
     elements = data.draw(inputs(flow), label="input")
     sequential = of_graph(flow)
@@ -60,22 +57,21 @@ def check_equal(data: st.DataObject, *, partials: bool, fusion: bool) -> None:
     found = outputs(deployed, elements, in_any_order(data.draw))
     assert trace(sequential.gives, found) == expected
     for unit in deployed.units:
-        for vertex, part in unit.parts:
-            event(f"{type(flow.vertices[vertex].operator).__name__} {part.value}")
+        event(f"{type(unit.vertex.operator).__name__} {unit.part.value}, {unit.route.value}")
     event(f"{'some' if any(expected.blocks) else 'no'} output")
 
 
 @SETTINGS
 @given(st.data())
 def test_corollary_4_4_every_deployment_is_the_graph(data: st.DataObject):
-    check_equal(data, partials=data.draw(st.booleans()), fusion=data.draw(st.booleans()))
+    check_equal(data, partials=data.draw(st.booleans()))
 
 
 @pytest.mark.full
 @settings(SETTINGS, max_examples=2000)
 @given(st.data())
 def test_corollary_4_4_on_two_thousand_graphs(data: st.DataObject):
-    check_equal(data, partials=data.draw(st.booleans()), fusion=data.draw(st.booleans()))
+    check_equal(data, partials=data.draw(st.booleans()))
 
 
 def row(ts: int, plug: int, load: int) -> Element:
@@ -101,7 +97,7 @@ def test_the_marker_of_a_stateless_operator_is_processed_once():
     )
     flow = Flow("ticks", markers=10)
     given = flow.gives(flow.add(ticks, flow.source("reading", READING)))
-    found = outputs(deploy(given, 3), [row(1, 7, 1), Marker(10), Marker(20)], last_of)
+    found = outputs(deploy(given, 3, streams=[3]), [row(1, 7, 1), Marker(10), Marker(20)], last_of)
     assert [(key, value.ts) for key, value in items(found)] == [(0, 10), (0, 20)]
 
 
@@ -119,7 +115,7 @@ def test_a_deployment_with_a_fault_is_found(fault: str, monkeypatch: pytest.Monk
     @settings(SETTINGS, max_examples=500, database=None, derandomize=True, phases=[Phase.generate])
     @given(st.data())
     def law(data: st.DataObject) -> None:
-        check_equal(data, partials=True, fusion=True)
+        check_equal(data, partials=True)
 
     with pytest.raises(AssertionError):
         law()
@@ -144,8 +140,8 @@ def plant(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def deployed_means(flow: Dataflow, elements: list[Element], choose: Any, *, sound: bool) -> Any:
-    deployed = deploy(flow, 2, partials=False)
-    return sorted(items(outputs(deployed, elements, choose, sound=sound)))
+    deployed = deploy(flow, 2, sound=sound)
+    return sorted(items(outputs(deployed, elements, choose)))
 
 
 READINGS = [row(ts, 7, load) for ts, load in ((1, 10), (3, 14), (5, 30), (7, 2), (8, 8))]
@@ -168,11 +164,11 @@ def test_section_2_without_types_the_interpolation_is_wrong():
 def test_section_2_one_instance_in_order_is_right_without_types(data: st.DataObject):
     """What is wrong is the interleaving: with one instance of each there is none."""
     flow = averages()
-    deployed = deploy(flow, 1, partials=False)
+    deployed = deploy(flow, 1, sound=False)
     elements = data.draw(st.permutations(READINGS).map(lambda some: sorted(some[:3])))
     block = [*elements, Marker(10), row(11, 7, 5)]
     right = items(of_graph(flow).lifted([*block, Marker(20), row(21, 7, 1)]))
-    found = items(outputs(deployed, [*block, row(21, 7, 1)], first_of, sound=False))
+    found = items(outputs(deployed, [*block, row(21, 7, 1)], first_of))
     assert found[: len(right)] == right
 
 
@@ -187,11 +183,6 @@ def test_the_unsound_form_differs_from_run_to_run():
     assert len(answers) > 3
 
 
-def test_partial_aggregates_need_markers():
-    with pytest.raises(ProgramError, match="avg: partial aggregates need markers"):
-        outputs(deploy(averages(), 2, degrees={"avg": 3}), BLOCKS, first_of, sound=False)
-
-
 def test_a_network_of_several_sources_aligns_their_markers():
     flow = Flow("two", markers=10)
     kinds = [flow.source(kind, READING) for kind in ("first", "second")]
@@ -201,12 +192,4 @@ def test_a_network_of_several_sources_aligns_their_markers():
     elements.append(Marker(20))
     expected = of_graph(given).lifted(elements)
     for choose in (first_of, last_of):
-        assert outputs(deploy(given, 2), elements, choose) == expected
-
-
-def test_partial_aggregates_are_used_where_they_can_be():
-    parts = {
-        part for unit in deploy(averages(), 2, degrees={"avg": 3}).units for _, part in unit.parts
-    }
-    assert parts == set(Part)
-    assert AVG.on_item is None
+        assert outputs(deploy(given, 2, streams=[2, 1]), elements, choose) == expected

@@ -2,83 +2,74 @@
 
 from dataclasses import replace
 
-import pytest
+import numpy as np
 
 from tests.workloads.model.dataflow.parts import AVG, JFM, LI, READING, averages
-from workloads.model import ProgramError
 from workloads.model.dataflow import Dataflow, Flow
 from workloads.model.dataflow.deployment import Deployment, deploy
+from workloads.model.dataflow.network import Route
 
 
 def words(of: Deployment) -> list[str]:
     """Return units in words: what they do, how often, and by which routes they are reached."""
-    lines = []
-    for index, unit in enumerate(of.units):
-        parts = ";".join(
-            of.vertex((vertex, part)).name + ("" if part.value == "whole" else f" {part.value}")
-            for vertex, part in unit.parts
-        )
-        into = ", ".join(f"{link.before} {link.route.value}" for link in of.into(index))
-        lines.append(f"{index} {parts} x{unit.degree}" + (f" <- {into}" if into else ""))
-    return lines
+    return [
+        f"{index} {unit.name} x{unit.degree}"
+        + (f" <- {', '.join(map(str, unit.inputs))} {unit.route.value}" if unit.inputs else "")
+        for index, unit in enumerate(of.units)
+    ]
 
 
 def test_figure_1_of_the_paper():
     flow = Flow("figure 1", markers=10)
     given = flow.gives(flow.add(LI, flow.sort(flow.add(JFM, flow.source("hub", READING)))))
-    assert words(deploy(given, 2)) == [
-        "0 hub x1",
-        "1 jfm x2 <- 0 round robin",
-        "2 SORT;li x2 <- 1 hash",
+    assert words(deploy(given, 2, streams=[2])) == [
+        "0 hub x2",
+        "1 jfm x2 <- 0 forward",
+        "2 SORT x2 <- 1 hash",
+        "3 li x2 <- 2 forward",
     ]
+
+
+def test_a_source_has_as_many_instances_as_streams_but_no_more_than_workers():
+    assert [deploy(averages(), 2, streams=[n]).units[0].degree for n in (0, 1, 2, 3)] == [
+        1,
+        1,
+        2,
+        2,
+    ]
+
+
+def loads(degree: int | None = None) -> Dataflow:
+    flow = Flow("loads", markers=10)
+    return flow.gives(flow.add(AVG, flow.add(JFM, flow.source("reading", READING)), degree=degree))
 
 
 def test_an_unordered_operator_is_split_where_pairs_would_move():
-    flow = Flow("loads", markers=10)
-    given = flow.gives(flow.add(AVG, flow.add(JFM, flow.source("reading", READING))))
-    assert words(deploy(given, 3)) == [
-        "0 reading x1",
-        "1 jfm;avg partial x3 <- 0 round robin",
-        "2 avg combining x3 <- 1 hash",
+    assert words(deploy(loads(), 3, streams=[2])) == [
+        "0 reading x2",
+        "1 jfm x2 <- 0 forward",
+        "2 avg partial x2 <- 1 forward",
+        "3 avg combining x3 <- 2 hash",
     ]
-    assert words(deploy(given, 3, partials=False)) == [
-        "0 reading x1",
-        "1 jfm x3 <- 0 round robin",
+    assert words(deploy(loads(), 3, streams=[2], partials=False)) == [
+        "0 reading x2",
+        "1 jfm x2 <- 0 forward",
         "2 avg x3 <- 1 hash",
     ]
-    assert deploy(given, 3).degree(2) == 3
+    assert words(deploy(loads(degree=1), 2, streams=[2]))[3] == "3 avg combining x1 <- 2 merged"
 
 
 def test_instances_that_have_the_keys_already_forward_to_each_other():
-    assert words(deploy(averages(), 2)) == [
-        "0 reading x1",
-        "1 jfm x2 <- 0 round robin",
-        "2 SORT;li;avg x2 <- 1 hash",
-    ]
-
-
-def test_one_worker_has_one_of_each_and_nothing_moves():
-    assert words(deploy(averages(), 1)) == ["0 reading x1", "1 jfm;SORT;li;avg x1 <- 0 forward"]
-
-
-def test_without_fusion_each_vertex_is_a_unit():
-    assert words(deploy(averages(), 2, fusion=False)) == [
-        "0 reading x1",
-        "1 jfm x2 <- 0 round robin",
+    assert words(deploy(averages(), 2))[2:] == [
         "2 SORT x2 <- 1 hash",
         "3 li x2 <- 2 forward",
         "4 avg x2 <- 3 forward",
     ]
 
 
-def test_degrees_of_vertices_count():
-    given = deploy(averages(), 4, degrees={"jfm": 3, "li": 2, "avg": 1, "reading": 2})
-    assert words(given) == [
-        "0 reading x2",
-        "1 jfm x3 <- 0 round robin",
-        "2 SORT;li;avg partial x2 <- 1 hash",
-        "3 avg combining x1 <- 2 merged",
-    ]
+def test_one_worker_has_one_of_each_and_nothing_moves():
+    deployed = deploy(averages(), 1, streams=[3])
+    assert {(unit.degree, unit.route) for unit in deployed.units} == {(1, Route.FORWARD)}
 
 
 def small(degree: int | None) -> Dataflow:
@@ -86,65 +77,67 @@ def small(degree: int | None) -> Dataflow:
     return flow.gives(flow.add(JFM, flow.source("reading", READING), degree=degree))
 
 
-def test_a_program_may_bound_a_degree():
-    assert deploy(small(2), 8).degree(1) == 2
-    assert deploy(small(9), 8).degree(1) == 8
-    assert deploy(small(2), 8, degrees={"jfm": 5}).degree(1) == 5
-
-
-def of_one_key() -> Dataflow:
-    flow = Flow("all", markers=10)
-    jfm = replace(JFM, gives=replace(JFM.gives, key=None))
-    loads = flow.add(jfm, flow.source("reading", READING))
-    one_key = replace(AVG, reads=replace(AVG.reads, key=None), gives=replace(AVG.gives, key=None))
-    return flow.gives(flow.add(one_key, loads))
+def test_a_program_may_say_a_degree():
+    assert words(deploy(small(2), 8))[1] == "1 jfm x2 <- 0 round robin"
+    assert words(deploy(small(9), 8))[1] == "1 jfm x8 <- 0 round robin"
+    assert words(deploy(small(2), 8, streams=[2]))[1] == "1 jfm x2 <- 0 forward"
 
 
 def test_one_key_is_at_one_instance_and_its_partial_aggregates_at_all():
-    assert words(deploy(of_one_key(), 4)) == [
-        "0 reading x1",
-        "1 jfm;avg partial x4 <- 0 round robin",
-        "2 avg combining x1 <- 1 merged",
-    ]
-    with pytest.raises(
-        ProgramError, match=r"avg has degree 2, and all that it reads, .* has one key"
-    ):
-        deploy(of_one_key(), 4, degrees={"avg": 2})
-
-
-def test_an_operator_behind_a_source_has_its_partial_aggregates_at_all_instances():
-    flow = Flow("direct", markers=10)
-    keyless = replace(
-        AVG,
-        reads=JFM.reads,
-        gives=replace(AVG.gives, key=None),
-    )
+    flow = Flow("all", markers=10)
+    keyless = replace(AVG, reads=JFM.reads, gives=replace(AVG.gives, key=None))
     given = flow.gives(flow.add(keyless, flow.source("reading", READING)))
-    assert words(deploy(given, 2)) == [
-        "0 reading x1",
-        "1 avg partial x2 <- 0 round robin",
+    assert words(deploy(given, 4, streams=[4])) == [
+        "0 reading x4",
+        "1 avg partial x4 <- 0 forward",
         "2 avg combining x1 <- 1 merged",
     ]
 
 
-def test_what_several_read_is_not_fused_with_one_of_them():
+def test_of_several_inputs_a_stateless_operator_has_a_copy_behind_each_and_marks_once():
+    flow = Flow("two", markers=10)
+    kinds = [flow.source(kind, READING) for kind in ("left", "right")]
+    deployed = deploy(flow.gives(flow.add(JFM, *kinds)), 2, streams=[2, 1])
+    assert words(deployed) == [
+        "0 left x2",
+        "1 right x1",
+        "2 jfm x2 <- 0 forward",
+        "3 jfm (2) x1 <- 1 forward",
+    ]
+    assert deployed.answers == (2, 3)
+    assert [unit.marks for unit in deployed.units[2:]] == [True, False]
+
+
+def test_what_several_read_is_made_once():
     flow = Flow("diamond", markers=10)
-    loads = flow.add(JFM, flow.source("reading", READING))
-    left, right = flow.add(AVG, loads), flow.add(replace(AVG, name="right"), loads)
-    given = flow.gives(flow.add(replace(AVG, name="both"), left, right))
-    assert words(deploy(given, 2)) == [
+    given = flow.add(JFM, flow.source("reading", READING))
+    left, right = flow.add(AVG, given), flow.add(replace(AVG, name="right"), given)
+    deployed = deploy(flow.gives(flow.add(replace(AVG, name="both"), left, right)), 2, streams=[2])
+    assert words(deployed) == [
+        "0 reading x2",
+        "1 jfm x2 <- 0 forward",
+        "2 avg partial x2 <- 1 forward",
+        "3 avg combining x2 <- 2 hash",
+        "4 right partial x2 <- 1 forward",
+        "5 right combining x2 <- 4 hash",
+        "6 both partial x2 <- 3 forward",
+        "7 both partial (2) x2 <- 5 forward",
+        "8 both combining x2 <- 6, 7 hash",
+    ]
+
+
+def test_aggregates_with_arrays_are_not_sent():
+    arrays = replace(AVG, aggregate=np.dtype([("total", np.int64, (2,)), ("count", np.int64)]))
+    flow = Flow("loads", markers=10)
+    given = flow.gives(flow.add(arrays, flow.add(JFM, flow.source("reading", READING))))
+    assert words(deploy(given, 2))[2:] == ["2 avg x2 <- 1 hash"]
+
+
+def test_without_types_nothing_is_sorted_and_what_is_stateless_is_dealt():
+    assert words(deploy(averages(), 2, sound=False)) == [
         "0 reading x1",
         "1 jfm x2 <- 0 round robin",
-        "2 avg partial x2 <- 1 forward",
-        "3 right partial x2 <- 1 forward",
-        "4 avg combining;both partial x2 <- 2 hash",
-        "5 right combining;both partial x2 <- 3 hash",
-        "6 both combining x2 <- 4 hash, 5 hash",
+        "2 li x2 <- 1 hash",
+        "3 avg x2 <- 2 forward",
     ]
-
-
-def test_degrees_that_cannot_be_are_refused():
-    with pytest.raises(ProgramError, match="has no vertex map, but reading, jfm, SORT, li, avg"):
-        deploy(averages(), 2, degrees={"map": 2})
-    with pytest.raises(ProgramError, match="jfm has degree 0; at least 1"):
-        deploy(averages(), 2, degrees={"jfm": 0})
+    assert words(deploy(loads(), 2, sound=False))[2] == "2 avg x2 <- 1 hash"

@@ -9,11 +9,20 @@ import pytest
 
 from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from tests.workloads.model.dataflow.parts import AVG, JFM, LI, READING, averages
+from workloads.datasets.build import ensure
 from workloads.model import Dataflow
 from workloads.model.dataflow import Flow, of_events
 from workloads.model.dataflow.deployment import deploy
-from workloads.model.dataflow.drawing import PARTIALS, deployment_dot, deployment_text, short
+from workloads.model.dataflow.drawing import (
+    MEANING,
+    PARTIALS,
+    deployment_dot,
+    deployment_text,
+    short,
+)
 from workloads.model.dataflow.drawing_svg import deployment_svg
+from workloads.model.dataflow.network import Route
+from workloads.registry import workload
 
 PROGRAM = averages()
 HERE = "tests.workloads.model.dataflow.test_drawing"
@@ -27,23 +36,32 @@ def diamond() -> Dataflow:
     return flow.gives(flow.add(replace(AVG, name="both"), left, third))
 
 
+def row() -> Dataflow:
+    flow = Flow("row", markers=10)
+    totals = flow.add(AVG, flow.add(JFM, flow.source("reading", READING)))
+    return flow.gives(flow.add(LI, flow.sort(totals)))
+
+
 def test_the_text_has_the_graph_the_deployment_and_what_its_words_mean():
-    assert deployment_text(deploy(PROGRAM, 2, degrees={"avg": 3})).splitlines() == [
-        "dataflow averages: markers every 10",
+    deployed = deploy(row(), 2, streams=[2])
+    assert deployment_text(deployed).splitlines() == [
+        "dataflow row: markers every 10",
         "  reading  source",
         "  jfm      OpStateless       <- reading (U(unit, ts plug load))",
-        "  SORT     by ts             <- jfm (U(plug, ts load))",
+        "  avg      OpKeyedUnordered  <- jfm (U(plug, ts load))",
+        "  SORT     by ts             <- avg (U(plug, ts load))",
         "  li       OpKeyedOrdered    <- SORT (O(plug, ts load))",
-        "  avg      OpKeyedUnordered  <- li (O(plug, ts load))",
-        "  answer                     <- avg (U(plug, ts load))",
+        "  answer                     <- li (O(plug, ts load))",
         "2 workers",
-        "  reading                x 1",
-        "  jfm                    x 2  <- reading (U(unit, ts plug load), round robin)",
-        "  SORT; li; avg partial  x 2  <- jfm (U(plug, ts load), hash)",
-        "  avg combining          x 3  <- SORT; li; avg partial (aggregates of plug, hash)",
-        "  answer                      <- avg combining (U(plug, ts load))",
-        "  round robin: dealt in turn; a stateless operator may be at any item",
-        "  hash: by key; an instance has all items of its keys, from all instances before it",
+        "  reading        x 2",
+        "  jfm            x 2  <- reading (U(unit, ts plug load), forward)",
+        "  avg partial    x 2  <- jfm (U(plug, ts load), forward)",
+        "  avg combining  x 2  <- avg partial (aggregates of plug, hash)",
+        "  SORT           x 2  <- avg combining (U(plug, ts load), hash)",
+        "  li             x 2  <- SORT (O(plug, ts load), forward)",
+        "  answer              <- li (O(plug, ts load))",
+        f"  {MEANING[Route.HASH]}",
+        f"  {MEANING[Route.FORWARD]}",
         f"  {PARTIALS}",
     ]
 
@@ -59,6 +77,9 @@ def test_a_type_of_many_fields_is_shortened():
     assert short(of_events(fields)) == "U(unit, ts f0 f1 f2 +3)"
 
 
+ROW = row()
+
+
 @pytest.mark.parametrize("flow", [PROGRAM, diamond()], ids=lambda flow: flow.name)
 def test_the_pictures_name_each_unit_type_and_route(flow: Dataflow):
     deployed = deploy(flow, 2)
@@ -67,7 +88,7 @@ def test_the_pictures_name_each_unit_type_and_route(flow: Dataflow):
     for vertex in flow.vertices:
         assert vertex.name in dot
         assert any(vertex.name in text for text in texts)
-    for word in ("x 2", "hash", "round robin", "U(plug, ts load)", "2 workers", "answer"):
+    for word in ("x 2", "hash", "forward", "U(plug, ts load)", "2 workers", "answer"):
         assert word in dot
         assert any(word in text for text in texts), word
     assert svg == deployment_svg(deploy(flow, 2))
@@ -83,14 +104,47 @@ def test_the_command_prints_and_draws(tmp_path: Path, capsys: pytest.CaptureFixt
     assert dot.read_text().startswith("digraph")
 
 
-def test_the_command_shows_the_graph_of_a_workload(capsys: pytest.CaptureFixture[str]):
+def test_the_command_shows_what_runs_with_the_streams_of_a_workload(capsys):
     assert call(["plan", "user_clusters", "--workers", "4"]) == EXIT_OK
-    assert "  locate; features partial  x 4" in capsys.readouterr().out
+    assert "  features partial    x 2" in capsys.readouterr().out
+    assert call(["plan", "user_clusters", "--workers", "4", "--streams", "3"]) == EXIT_OK
+    assert "  features partial    x 3" in capsys.readouterr().out
+
+
+def test_the_command_shows_what_runs_with_a_dataset(capsys):
+    made = ensure(workload("user_clusters"), {"streams": 3}, 60, 1)
+    given = ["plan", "user_clusters", "--workers", "4", "--dataset", made.id]
+    assert call(given) == EXIT_OK
+    assert "  features partial    x 3" in capsys.readouterr().out
+
+
+def test_the_command_shows_the_other_forms(capsys):
+    given = ["plan", f"{HERE}:PROGRAM", "--workers", "2", "--streams", "reading=2"]
+    assert call([*given, "--soundness", "none"]) == EXIT_OK
+    shown = capsys.readouterr().out
+    assert "2 workers, as a system without types" in shown
+    assert "SORT" not in shown.split("2 workers")[1]
+    given[1] = f"{HERE}:ROW"
+    assert call([*given, "--combine", "never"]) == EXIT_OK
+    assert "partial" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    "option", [["--dataset", "x"], ["--param", "a=1"], ["--optimizer", "cost"]], ids=lambda o: o[0]
+    ("given", "said"),
+    [
+        (["--dataset", "x"], "--dataset is of a workload's input; this is a graph alone"),
+        (["--param", "a=1"], "--param is of a workload's input; this is a graph alone"),
+        (["--optimizer", "cost"], "--optimizer is of synchronization plans"),
+        (["--streams", "0"], "'0' is not a number of streams, at least 1, nor KIND=N"),
+        (["--streams", "plug=2"], "with a kind of averages: reading"),
+    ],
+    ids=lambda of: "-".join(of).strip("-") if isinstance(of, list) else "",
 )
-def test_what_a_deployment_does_not_depend_on_is_refused(option, capsys):
-    assert call(["plan", f"{HERE}:PROGRAM", "--workers", "2", *option]) == EXIT_USER_ERROR
-    assert f"{option[0]} is of synchronization plans" in capsys.readouterr().err
+def test_what_is_no_option_of_a_graph_is_refused(given, said, capsys):
+    assert call(["plan", f"{HERE}:PROGRAM", "--workers", "2", *given]) == EXIT_USER_ERROR
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_streams_are_no_option_of_a_synchronization_plan(capsys):
+    assert call(["plan", "event_window", "-w", "2", "--streams", "2"]) == EXIT_USER_ERROR
+    assert "--streams is of typed dataflow graphs" in capsys.readouterr().err
