@@ -19,8 +19,8 @@ FlowLink::FlowLink(std::span<const std::int32_t> itemsizes, std::int64_t rows, b
 FlowLink::Chunk& FlowLink::chunk_for_more() {
   std::unique_ptr<Chunk> chunk;
   if (chunks_.size() > 1) {
-    // acquire (which seq_cst has): the consumer has left the oldest chunk, and read its `next`; pairs with the store in `next`.
-    seen_left_ = left_.load(std::memory_order_seq_cst);
+    // acquire: the consumer has left the oldest chunk, and read its `next`; pairs with the store in `next`.
+    seen_left_ = left_.load(std::memory_order_acquire);
     if (chunks_[1]->first <= seen_left_) {
       chunk = std::move(chunks_.front());
       chunks_.pop_front();

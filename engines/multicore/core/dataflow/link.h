@@ -63,6 +63,8 @@ class FlowLink {
   bool ended() const noexcept { return promised_ == kEndOfTime && row_ == end_; }
 
  private:
+  friend struct FlowLinkProbe;  // tests/model/link_model_test.cc
+
   struct Chunk {
     std::int64_t first = 0;  // its first row
     Chunk* next = nullptr;   // written before a row of that is published
