@@ -1,21 +1,18 @@
+"""Trials: what a row says of the answer, of what an engine does wrong, and of jobs."""
+
 import json
 import os
 
-import numpy as np
 import psutil
 import pyarrow.parquet as pq
 import pytest
 
-from engines.protocol import Progress
 from engines.small_dataset import write_dataset
 from lab.isolate.errors import DiskFullError
 from lab.isolate.process import Outcome
 from lab.load.spec import LoadSpec
 from lab.measure.energy.estimate import Estimate
-from lab.measure.hdr import LATENCY, WARM_UP, read_log
-from lab.measure.series import STEP_NS
 from lab.parent.spawn import classify, run_trial
-from lab.trial.process import run_trial as run_trial_here
 from lab.trial.spec import (
     CeilingJob,
     EngineTrial,
@@ -24,67 +21,17 @@ from lab.trial.spec import (
     workload_of,
     write_job,
 )
-from lab.trial.verdict import rates, steadiness
-from results.schema import NAMES, VERIFIED
+from results.schema import VERIFIED
+from tests.lab.trial.conftest import TIMEOUT_S
 from tests.workloads.suite.streams import generated
 from workloads.datasets.oracle_cache import expected_rows
 from workloads.model import Tag
 from workloads.registry import names, workload
 
-TIMEOUT_S = 60
-
 
 def has_order(of):
     """Return whether some outputs must come before others; what typed graphs give may be a bag."""
     return of.output.sorted or of.output.depends(Tag(0), Tag(0))
-
-
-SPECIFIED = ("load", "planted_slowdown", "estimate", "workers")
-
-
-@pytest.fixture
-def specify(tmp_path, small_dataset):
-    """A function that specifies a trial of the fake engine on a small dataset."""
-
-    def make(variant, *, workload="event_window", engine="fake", events=None, **given):
-        fields = {"workers": 1}
-        fields |= {name: given.pop(name) for name in list(given) if name in SPECIFIED}
-        return EngineTrial(
-            engine=engine,
-            variant=variant,
-            batch=1,
-            options=given,
-            dataset=small_dataset(workload, events=events),
-            series=tmp_path / "series.parquet",
-            histograms=tmp_path / "trial.hlog",
-            outputs=tmp_path / "outputs.parquet",
-            **fields,
-        )
-
-    return make
-
-
-@pytest.fixture
-def trial(tmp_path, specify):
-    """Runs one trial of the fake engine in a real process; returns the columns that it gives."""
-
-    def run(variant, *, timeout_s=TIMEOUT_S, **given):
-        spec = specify(variant, **given)
-        return run_trial(spec, log=tmp_path / "trial.log", timeout_s=timeout_s).result
-
-    return run
-
-
-@pytest.fixture
-def trial_here(specify):
-    """Does in this process what a trial's process does: for what needs no process of its own."""
-
-    def run(variant, **given):
-        result = {}
-        run_trial_here(specify(variant, **given), result)
-        return result
-
-    return run
 
 
 def test_an_expected_answer_that_is_empty_is_said_to_have_compared_nothing(trial_here):
@@ -235,43 +182,6 @@ def test_process_and_thread_left_by_an_engine_are_reported_and_killed(trial):
     assert sleepers() == []
 
 
-def test_rate_of_a_very_short_run_is_called_doubtful():
-    result = {"duration_s": 0.0009, "events": 9, "outputs": 1}
-    (doubt,) = rates(result, offered=False)
-    assert "doubtful rate" in doubt and "use more events" in doubt
-    assert result["throughput_eps"] == pytest.approx(10_000)
-
-
-def counted(per_row):
-    values = np.array(per_row, dtype=np.int64)
-    return Progress(
-        step_ns=STEP_NS,
-        emitted=values,
-        consumed=values,
-        outputs=values,
-        latency_p50_ns=values,
-        latency_p99_ns=values,
-        latency_max_ns=values,
-    )
-
-
-def test_catch_up_run_that_slows_down_is_told_as_unsteady():
-    found = steadiness(counted([1_000] * 30 + [500] * 10), 40 * STEP_NS)
-    assert found["steady"] == "unsteady" and found["steady_reason"]
-    assert steadiness(counted([1_000, 1_001] * 20), 40 * STEP_NS)["steady"] == "steady"
-
-
-def test_catch_up_run_that_is_short_or_uncounted_has_no_verdict_on_its_steadiness():
-    assert steadiness(counted([1_000] * 19), 19 * STEP_NS) == {}
-    assert steadiness(None, 60 * STEP_NS) == {}
-
-
-def test_no_catch_up_rate_exists_under_an_offered_load():
-    result = {"duration_s": 0.0009, "events": 9, "outputs": 1}
-    assert rates(result, offered=True) == []
-    assert "throughput_eps" not in result and result["outputs_eps"] == pytest.approx(1111, rel=0.01)
-
-
 def test_answer_and_series_are_kept(trial, tmp_path):
     row = trial("correct", rate_eps=10_000)
     outputs = pq.read_table(tmp_path / "outputs.parquet")
@@ -282,117 +192,11 @@ def test_answer_and_series_are_kept(trial, tmp_path):
     assert max(rss for rss in series["rss_bytes"] if rss) <= row["peak_rss_bytes"]
 
 
-def offered(rate_eps=1_000.0, window_s=2.0, warm_up_s=0.5, **more):
-    return LoadSpec(rate_eps=rate_eps, warm_up_s=warm_up_s, window_s=window_s, **more)
-
-
-def test_rate_below_the_capacity_is_sustained_and_has_every_column_of_the_load(trial_here):
-    row = trial_here("correct", load=offered(), capacity_eps=2_000)
-    assert (row["status"], row["sustained"]) == ("ok", True)
-    assert row["events"] == pytest.approx(2_500, abs=5)
-    assert row["offered_eps"] == pytest.approx(1_000, rel=0.01)
-    assert row["emitted_share"] == 1.0
-    assert row["emitted_eps"] == row["offered_eps"]
-    assert row["steady"] == "steady"
-    assert row["latency_p50_ns"] == pytest.approx(500_000, rel=0.01)
-    assert row["service_p50_ns"] == pytest.approx(500_000, rel=0.01)
-    assert row.get("throughput_eps") is None and row["outputs_eps"] > 0
-    assert row["planted_slowdown"] == 0.0
-    written = {"latency_p999_ns", "service_max_ns", "backlog_slope_eps", "backlog_max", "drain_s"}
-    assert written <= set(row) <= NAMES
-
-
-def test_rate_above_the_capacity_is_unsustained_and_keeps_its_numbers(trial_here):
-    row = trial_here("correct", load=offered(), capacity_eps=800)
-    assert (row["status"], row["sustained"]) == ("unsustained", False)
-    assert "backlog grows by 200" in row["reason"]
-    assert row["latency_p50_ns"] > 100_000_000
-
-
-def test_generator_that_lags_makes_the_trial_invalid_and_not_unsustained(trial_here):
-    row = trial_here("correct", load=offered(), capacity_eps=800, generator_lag_s=0.005)
-    assert (row["status"], row["sustained"]) == ("invalid", None)
-    assert "send lag p99 5" in row["reason"]
-    assert row["send_lag_p99_ns"] == pytest.approx(5_000_000, rel=0.01)
-
-
-def test_wrong_answer_outranks_what_became_of_the_load(trial_here):
-    row = trial_here("lose", load=offered(), capacity_eps=800)
-    assert row["status"] == "wrong_output"
-    assert "sustained" not in row
-
-
-def test_load_for_which_the_input_is_too_short_is_invalid_with_the_remedy(trial, tmp_path):
-    row = trial("correct", load=offered(rate_eps=1e6))
-    assert row["status"] == "invalid"
-    assert "use more `events`, a rate_eps of at most" in row["reason"]
-    assert row.get("offered_eps") is None
-    assert not (tmp_path / "series.parquet").exists()
-
-
-def test_objective_that_does_not_hold_makes_a_rate_unsustained(trial_here):
-    row = trial_here("correct", load=offered(objective="p50 <= 100us"), capacity_eps=2_000)
-    assert row["status"] == "unsustained"
-    assert "objective" in row["reason"]
-
-
-FIRST_OF_MODEL = {type(workload(name).program): name for name in reversed(names())}
-IN_REAL_TIME = [
-    pytest.param(name, marks=() if name in FIRST_OF_MODEL.values() else pytest.mark.full)
-    for name in names()
-]
-"""Seconds each: `make test` takes one workload of each programming model."""
-
-
-@pytest.mark.parametrize("workload", IN_REAL_TIME)
-def test_reference_engine_keeps_a_low_rate_in_real_time(trial, workload, tmp_path):
-    load = offered(rate_eps=400.0, window_s=1.0, warm_up_s=0.3, arrival="poisson")
-    row = trial("sequential", engine="reference", workload=workload, load=load)
-    # On a machine that is busy with other things it may be late, never early or wrong.
-    assert row["status"] in VERIFIED, row["reason"]
-    assert row["duration_s"] > 0.8
-    series = pq.read_table(tmp_path / "series.parquet").to_pydict()
-    # Preparing may be over before the first sample; measure/test_series.py has all phases.
-    assert set(series["phase"]) >= {"warm_up", "window"}
-    assert sum(n or 0 for n in series["consumed"]) == row["events"]
-    histograms = read_log(tmp_path / "trial.hlog")
-    counted = sum(int(histograms[tag].counts.sum()) for tag in (LATENCY, WARM_UP))
-    assert counted == row["outputs"]
-    assert row["latency_count"] == histograms[LATENCY].counts.sum()
-
-
-def test_stall_shows_in_the_latency_of_all_events_due_meanwhile(trial_here):
-    load = offered(rate_eps=1_000.0, window_s=2.0)
-    row = trial_here("correct", load=load, capacity_eps=100_000, stall_at_s=1.0, stall_s=0.4)
-    assert row["latency_max_ns"] > 300_000_000
-    assert row["service_p99_ns"] is None or row["service_p99_ns"] < 1_000_000
-
-
-def test_planted_slowdown_is_in_the_time_and_in_the_cpu_time(trial):
-    row = trial("correct", rate_eps=10_000, planted_slowdown=0.5)
-    assert row["planted_slowdown"] == 0.5
-    assert row["duration_s"] > 1.45 * row["events"] / 10_000
-    assert row["cpu_s"] > 0.1
-
-
 def test_energy_that_cannot_be_read_is_null_with_the_reason_and_never_0(trial):
     row = trial("correct")
     assert (row["energy_source"], row["energy_reason"]) == ("none", "switched off")
     assert row["energy_gross_j"] is None and row["power_w"] is None
     assert row["estimate_j"] is None
-
-
-def test_estimate_has_columns_of_its_own(trial_here):
-    row = trial_here("correct", estimate=Estimate(watts_per_core=10.0, source="test"))
-    assert row["estimate_j"] == pytest.approx(10 * row["cpu_s"])
-    assert json.loads(row["estimate_parameters"])["source"] == "test"
-    assert row["energy_gross_j"] is None
-
-
-def test_ceiling_of_a_generator_is_measured_without_running_anything(tmp_path):
-    job = CeilingJob(engine="fake", variant="crash", batch=1)
-    result = run_trial(job, log=tmp_path / "c.log", timeout_s=TIMEOUT_S).result
-    assert result["generator_ceiling_eps"] is None and result.get("status") is None
 
 
 def test_second_attempt_is_counted_in_the_log(tmp_path, small_dataset):
@@ -426,7 +230,13 @@ def test_a_job_survives_its_json(tmp_path, small_dataset):
         dataset=small_dataset("page_view_join"),
         spawned_ns=12,
         series=tmp_path / "s",
-        load=offered(arrival="bursts", params={"on_s": 1.0, "off_s": 0.5}),
+        load=LoadSpec(
+            rate_eps=1_000.0,
+            warm_up_s=0.5,
+            window_s=2.0,
+            arrival="bursts",
+            params={"on_s": 1.0, "off_s": 0.5},
+        ),
         estimate=Estimate(watts_per_core=3.0, source="test"),
     )
     oracle = OracleJob(dataset=small_dataset(), query={"k": 3})
