@@ -6,7 +6,6 @@ interpreter its packages are for.
 """
 
 import hashlib
-import os
 import shutil
 import subprocess
 import sys
@@ -17,12 +16,19 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from engines.errors import EngineError
-from workloads.places import user_folder
+from workloads.environments import ROOT_VARIABLE, STAMP, command, folder, not_made
 
-ROOT_VARIABLE = "LAB_ENGINES"
-"""Where environments lie, if not below that of the lab."""
-
-_STAMP = ".made"
+__all__ = [
+    "ROOT_VARIABLE",
+    "Environment",
+    "activate",
+    "command",
+    "folder",
+    "lacking",
+    "make",
+    "versions",
+    "wanted_by",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,35 +54,16 @@ def wanted_by(engine: object) -> Environment | None:
     return found if isinstance(found, Environment) else None
 
 
-def folder(name: str) -> Path:
-    """Return where the environment of an engine lies, made or not."""
-    return _root() / name
-
-
-def _root() -> Path:
-    given = os.environ.get(ROOT_VARIABLE)
-    if given:
-        return Path(given).absolute()
-    if sys.prefix != sys.base_prefix:
-        return Path(sys.prefix) / "engines"
-    # The system's Python: its folders are not the user's.
-    return user_folder() / "engines"
-
-
-def command(name: str) -> str:
-    """Return the command that makes it, for people."""
-    return f"`lab environment {name}` (in a checkout: `make engine NAME={name}`)"
-
-
 def lacking(name: str, environment: Environment) -> str | None:
     """Return why an engine's environment cannot be used, with the command; None: it can."""
     try:
         wanted = _made_from(name, environment)
-        made_from = (folder(name) / _STAMP).read_text(encoding="utf-8")
     except EngineError as error:
         return str(error)
-    except OSError:
-        return f"the environment of engine {name} is not made; {command(name)} makes it"
+    missing = not_made(name)
+    if missing is not None:
+        return missing
+    made_from = (folder(name) / STAMP).read_text(encoding="utf-8")
     if made_from != wanted:
         return (
             f"the environment of engine {name} was made for another Python, or from other files "
@@ -88,13 +75,13 @@ def lacking(name: str, environment: Environment) -> str | None:
 def activate(name: str) -> None:
     """Let this process find the packages of an engine's environment first, if it is made."""
     path = str(folder(name))
-    if path not in sys.path and (folder(name) / _STAMP).exists():
+    if path not in sys.path and (folder(name) / STAMP).exists():
         sys.path.insert(0, path)
 
 
 def versions(name: str, packages: tuple[str, ...]) -> str:
     """Return `package version` of some packages, from the engine's environment if it has them."""
-    own = [str(folder(name))] if (folder(name) / _STAMP).exists() else []
+    own = [str(folder(name))] if (folder(name) / STAMP).exists() else []
     found = (next(iter(distributions(name=one, path=[*own, *sys.path])), None) for one in packages)
     return ", ".join(
         f"{package} {'-' if one is None else one.version}"
@@ -120,7 +107,7 @@ def make(name: str, environment: Environment) -> Path:
         _install(name, environment.lock, partial)
         if environment.build is not None:
             environment.build(partial)
-        (partial / _STAMP).write_text(made_from, encoding="utf-8")
+        (partial / STAMP).write_text(made_from, encoding="utf-8")
         shutil.rmtree(path, ignore_errors=True)
         partial.replace(path)
     finally:

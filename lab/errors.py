@@ -3,6 +3,7 @@
     ModelError      workloads.model     a program, plan, stream or parameter is malformed
       ProgramError                      a DGS program breaks one of its laws
       PlanError                         a plan is not valid for its program
+      DuckdbError   workloads.inputs    DuckDB refused a statement or a file
     DatasetError    workloads.datasets  an input cannot be made, imported, found or read
       DamagedError                      a file of it is not what was written
     EngineError     engines             an engine could not do what was asked

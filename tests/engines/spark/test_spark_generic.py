@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from engines.conformance import CASES, Setting, ordinary_input, run_case
+from engines.duckdb.adapter import DuckdbEngine
 from engines.errors import EngineCrashError, UnsupportedError
 from engines.protocol import OfferedLoad, default_variant
 from engines.registry import engine
 from engines.spark.adapter import SparkEngine
 from engines.spark.refusal import GENERIC, WORKLOADS
+from tests.engines.own_environment import made
 from tests.engines.spark import programs
 from tests.engines.spark.task import assert_right, spark_task
 from workloads.model import Alphabet, Dataflow, DGSProgram, Input, Stream
@@ -211,9 +213,10 @@ def test_results_that_several_processes_would_keep_in_one_database_are_refused(
 
 @pytest.mark.full
 @pytest.mark.spark
-def test_workers_look_up_in_a_database_as_others_do(spark, tmp_path, monkeypatch):
+@pytest.mark.parametrize("system", ["sqlite", pytest.param("duckdb", marks=made(DuckdbEngine))])
+def test_workers_look_up_in_a_database_as_others_do(spark, system, tmp_path, monkeypatch):
     monkeypatch.setenv("LAB_DATA", str(tmp_path / "catalogue"))
-    chosen = workload("ad_enrichment").bound({"lookup": "sqlite"})
+    chosen = workload("ad_enrichment").bound({"lookup": system})
     _, outputs = assert_right(
         spark_task(chosen, ordinary_input(chosen), tmp_path, variant="generic-batch")
     )

@@ -1,19 +1,25 @@
-"""Query II keeps its intermediate results in a SQLite database."""
+"""Query II keeps its intermediate results in a database."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from engines.conformance import CASES, Setting, ordinary_input, run_case
+from engines.duckdb.adapter import DuckdbEngine
 from engines.registry import engine
+from tests.engines.own_environment import made
 from tests.workloads.suite.streams import generated, rows
 from tests.workloads.suite.test_ads import FORMS, answer
-from workloads.inputs.ads.sqlite_store import stored
+from workloads.inputs.ads.databases.duckdb import Database, config
+from workloads.inputs.ads.databases.store import stored
 from workloads.model import Input, ModelError, Workload
 from workloads.model.trace import compare
 from workloads.registry import workload
 from workloads.suite.user_activity.persist import TABLE
+
+SYSTEMS = ["sqlite", pytest.param("duckdb", marks=made(DuckdbEngine))]
 
 
 @pytest.fixture(autouse=True)
@@ -23,19 +29,21 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "data"
 
 
-def persisting(form: str) -> Workload:
-    return workload("user_activity").bound({"form": form, "persist": "sqlite"})
+def persisting(form: str, system: str) -> Workload:
+    return workload("user_activity").bound({"form": form, "persist": system})
 
 
-def kept() -> list[tuple[int, ...]]:
-    database = sqlite3.connect(stored(TABLE))
-    try:
-        found = database.execute(
-            f"SELECT ts, user, views, clicks, purchases FROM {TABLE} ORDER BY user"
-        )
-        return found.fetchall()
-    finally:
-        database.close()
+def kept(system: str) -> list[tuple[int, ...]]:
+    """Return what is kept, by user; of DuckDB one by one, while this process has it open."""
+    path = stored(TABLE, system)
+    columns = '"ts", "user", "views", "clicks", "purchases"'
+    if system == "sqlite":
+        with closing(sqlite3.connect(path)) as database:
+            return database.execute(f'SELECT {columns} FROM {TABLE} ORDER BY "user"').fetchall()
+    with Database(path, config(access_mode="READ_ONLY")) as opened:
+        (count,) = opened.execute(f"SELECT count(*) FROM {TABLE}")
+        by_user = f'SELECT {columns} FROM {TABLE} ORDER BY "user" LIMIT 1 OFFSET '
+        return [opened.execute(by_user + str(row)) for row in range(count)]
 
 
 def last_of_each(found: Workload, data: Input) -> list[tuple[int, ...]]:
@@ -45,43 +53,51 @@ def last_of_each(found: Workload, data: Input) -> list[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_what_is_kept_is_what_was_given_last_of_each_user(form: str):
-    found = persisting(form)
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_what_is_kept_is_what_was_given_last_of_each_user(system: str, form: str):
+    found = persisting(form, system)
     data = generated(found, {"rate": 100, "users": 50}, 2500, seed=5)
     difference = compare(found.oracle(data), answer(found, data), found.output)
     assert difference.equal, difference.render()
-    assert kept() == last_of_each(found, data)
-    assert len(kept()) == 50
+    assert kept(system) == last_of_each(found, data)
+    assert len(kept(system)) == 50
 
 
 @pytest.mark.parametrize(("form", "variant"), [("handcrafted", "vsn"), ("typed", "dataflow")])
-def test_compiled_functions_of_several_workers_keep_it(form: str, variant: str, tmp_path: Path):
-    found = persisting(form)
+@pytest.mark.parametrize(
+    "system", ["sqlite", pytest.param("duckdb", marks=[made(DuckdbEngine), pytest.mark.full])]
+)
+def test_compiled_functions_of_several_workers_keep_it(
+    system: str, form: str, variant: str, tmp_path: Path
+):
+    found = persisting(form, system)
     setting = Setting(variant=variant, workers=3)
     result = run_case(engine("multicore"), found, CASES[0], setting, tmp_path)
     assert (result.unsupported, result.problems) == (None, ())
-    assert kept() == last_of_each(found, ordinary_input(found))
+    assert kept(system) == last_of_each(found, ordinary_input(found))
 
 
-def test_making_a_program_leaves_what_the_last_run_kept(root: Path):
-    path = stored(TABLE)
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_making_a_program_leaves_what_the_last_run_kept(system: str):
+    path = stored(TABLE, system)
     path.parent.mkdir(parents=True)
     path.write_text("what another process has kept")
-    persisting("typed")
+    persisting("typed", system)
     assert path.read_text() == "what another process has kept"
 
 
-def test_counts_that_cannot_be_kept_are_missing_in_the_answer(root: Path):
-    found = persisting("typed")
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_counts_that_cannot_be_kept_are_missing_in_the_answer(system: str):
+    found = persisting("typed", system)
     data = generated(found, {"rate": 100, "users": 50}, 500, seed=5)
-    stored(TABLE).mkdir()  # no file can be there
+    stored(TABLE, system).mkdir()  # no file can be there
     assert len(answer(found, data)["ts"]) == 0
     assert len(found.oracle(data)["ts"]) > 0
 
 
 def test_a_place_that_there_is_not_is_refused(root: Path):
-    with pytest.raises(ModelError, match="persist is 'duckdb'; give none or sqlite"):
-        workload("user_activity").bound({"persist": "duckdb"})
+    with pytest.raises(ModelError, match="persist is 'oracle'; give none, sqlite or duckdb"):
+        workload("user_activity").bound({"persist": "oracle"})
     root.write_text("a file where the catalogue is to be")
     with pytest.raises(ModelError, match=r"cannot be made, .* give query parameter persist=none"):
-        persisting("typed")
+        persisting("typed", "sqlite")

@@ -14,12 +14,16 @@ which would make joins of the look-ups.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from workloads.inputs.ads.schema import NONE
 from workloads.model import ModelError, Parameter, Params
+
+if TYPE_CHECKING:
+    from workloads.inputs.ads.databases.lookup import System
 
 Table = npt.NDArray[np.int32]
 
@@ -32,7 +36,7 @@ ADS, USERS = "ads", "users"
 Find = Callable[[int], int]
 """Looks an id up, in plain Python and compiled; `NONE` for one that is not in the table."""
 
-MEMORY, SQLITE = "memory", "sqlite"
+MEMORY, SQLITE, DUCKDB = "memory", "sqlite", "duckdb"
 
 _WHERE = {
     "tables": Parameter(
@@ -41,7 +45,8 @@ _WHERE = {
     ),
     "lookup": Parameter(
         default=MEMORY,
-        help=f"where tables are: {MEMORY}, or {SQLITE}, a query to a database for each event",
+        help=f"where tables are: {MEMORY}, or a database that is asked for each event: {SQLITE}, "
+        f"{DUCKDB}",
     ),
 }
 
@@ -111,18 +116,31 @@ def find_location(query: Params) -> Find:
 
 
 def _find(name: str, table: Table, where: str) -> Find:
-    if where == SQLITE:
-        from workloads.inputs.ads.sqlite_lookup import sqlite_lookup  # heavy: it compiles
+    if where in (SQLITE, DUCKDB):
+        from workloads.inputs.ads.databases.lookup import look_up
 
-        return sqlite_lookup(name, table)
+        return look_up(_system(where), name, table)
     if where != MEMORY:
-        raise ModelError(f"query parameter lookup is {where!r}; give {MEMORY} or {SQLITE}")
+        raise ModelError(
+            f"query parameter lookup is {where!r}; give {MEMORY}, {SQLITE} or {DUCKDB}"
+        )
     rows = len(table)
 
     def find(of: int) -> int:
         return table[of] if 0 <= of < rows else NONE
 
     return find
+
+
+def _system(name: str) -> "System":
+    # Not from the package: what else of it is loaded is no part of a program's code.
+    if name == SQLITE:
+        from workloads.inputs.ads.databases.sqlite_lookup import SQLITE as SYSTEM_SQLITE
+
+        return SYSTEM_SQLITE
+    from workloads.inputs.ads.databases.duckdb_lookup import DUCKDB as SYSTEM_DUCKDB
+
+    return SYSTEM_DUCKDB
 
 
 @lru_cache(maxsize=8)

@@ -1,16 +1,18 @@
 """Where the counts of query II are kept at each marker."""
 
-from workloads.inputs.ads.sqlite_store import Keep, sqlite_store
+from workloads.inputs.ads.databases.duckdb_store import duckdb_store
+from workloads.inputs.ads.databases.sqlite_store import sqlite_store
+from workloads.inputs.ads.databases.store import Keep
 from workloads.model import ModelError, Parameter, Params
 
 TABLE = "user_activity"
 COLUMNS = ("user", "ts", "views", "clicks", "purchases")
-NOWHERE, SQLITE = "none", "sqlite"
+NOWHERE, SQLITE, DUCKDB = "none", "sqlite", "duckdb"
 
 PERSIST = {
     "persist": Parameter(
         default=NOWHERE,
-        help=f"where counts are kept at each marker: {NOWHERE}, or {SQLITE}, a database",
+        help=f"where counts are kept at each marker: {NOWHERE}, or a database: {SQLITE}, {DUCKDB}",
     )
 }
 
@@ -24,8 +26,12 @@ def keeper(query: Params) -> Keep:
     where = query["persist"]
     if where == SQLITE:
         return sqlite_store(TABLE, COLUMNS)
+    if where == DUCKDB:
+        return duckdb_store(TABLE, COLUMNS)
     if where != NOWHERE:
-        raise ModelError(f"query parameter persist is {where!r}; give {NOWHERE} or {SQLITE}")
+        raise ModelError(
+            f"query parameter persist is {where!r}; give {NOWHERE}, {SQLITE} or {DUCKDB}"
+        )
     return _keep_nothing
 
 

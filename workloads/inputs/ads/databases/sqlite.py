@@ -1,4 +1,4 @@
-"""SQLite's C library, as functions that Numba and Python call alike.
+"""SQLite's C library.
 
 Python's own module holds its lock while it asks, and is ten times slower.
 """
@@ -12,7 +12,6 @@ from urllib.parse import quote
 
 from workloads.model import ModelError
 
-WORD = ctypes.c_ssize_t
 ROW, DONE = 100, 101
 """SQLITE_ROW, SQLITE_DONE."""
 
@@ -36,25 +35,6 @@ def library() -> Any:
     return ctypes.CDLL(name)
 
 
-def called(of: Any, name: str, arguments: int, gives: Any = ctypes.c_int) -> Any:
-    """Return a C function as Numba calls it: of words, which pointers are too."""
-    function = of[name]
-    function.restype = gives
-    function.argtypes = [WORD] * arguments
-    return function
-
-
 def uri(path: Path, how: str) -> str:
     """Return how a database is to be opened."""
     return f"file:{quote(str(path))}?{how}"
-
-
-ALIVE: list[object] = []
-"""What C code points to: it lives as long as the process."""
-
-
-def kept(text: bytes) -> int:
-    """Return the address of a text that stays where it is."""
-    buffer = ctypes.create_string_buffer(text)
-    ALIVE.append(buffer)
-    return ctypes.addressof(buffer)

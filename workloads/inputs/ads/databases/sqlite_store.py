@@ -1,0 +1,75 @@
+"""Rows kept in SQLite; nobody waits for the operating system (`synchronous = OFF`)."""
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from workloads.inputs.ads.databases.native import called, kept, system
+from workloads.inputs.ads.databases.sqlite import (
+    CREATE,
+    DONE,
+    NO_MUTEX,
+    READ_WRITE,
+    URI,
+    library,
+    uri,
+)
+from workloads.inputs.ads.databases.store import Columns, Keep, in_turn, place
+
+
+def sqlite_store(table: str, columns: Columns) -> Keep:
+    """Return what keeps a row in the SQLite database of a table.
+
+    Raises:
+        ModelError: there is no place for the database, or no library of SQLite.
+    """
+    return _keep(place(table, "sqlite"), table, columns)
+
+
+@lru_cache(maxsize=8)
+def _keep(path: Path, table: str, columns: Columns) -> Keep:
+    sqlite = library()
+    open_v2 = called(sqlite, "sqlite3_open_v2", 4)
+    execute = called(sqlite, "sqlite3_exec", 5)
+    prepare = called(sqlite, "sqlite3_prepare_v2", 5)
+    bind = called(sqlite, "sqlite3_bind_int64", 3)
+    step = called(sqlite, "sqlite3_step", 1)
+    reset = called(sqlite, "sqlite3_reset", 1)
+    close = called(sqlite, "sqlite3_close", 1)
+    unlink = called(system(), "unlink", 1)
+
+    key, *rest = columns
+    file, name = kept(bytes(path)), kept(uri(path, "mode=rwc").encode())
+    create = kept(
+        "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; "
+        f"CREATE TABLE {table}({key} INTEGER PRIMARY KEY, {', '.join(rest)})".encode()
+    )
+    replace = kept(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?, ?)".encode())
+    flags = READ_WRITE | CREATE | URI | NO_MUTEX
+
+    def begin() -> int:
+        unlink(file)
+        opened = np.zeros(2, dtype=np.intp)
+        at = opened.ctypes.data
+        failed = open_v2(name, at, flags, 0)
+        if failed == 0:
+            failed = execute(opened[0], create, 0, 0, 0)
+        if failed == 0:
+            failed = prepare(opened[0], replace, -1, at + opened.itemsize, 0)
+        if failed != 0:
+            close(opened[0])
+            return 0
+        return opened[1]  # type: ignore[no-any-return]  # NumPy's gap
+
+    def insert(statement: int, a: int, b: int, c: int, d: int, e: int) -> int:
+        bind(statement, 1, a)
+        bind(statement, 2, b)
+        bind(statement, 3, c)
+        bind(statement, 4, d)
+        bind(statement, 5, e)
+        failed: int = step(statement) - DONE
+        reset(statement)
+        return failed
+
+    return in_turn(begin, insert)
