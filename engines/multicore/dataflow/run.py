@@ -9,7 +9,7 @@ from engines.multicore.dataflow.options import NEVER, NONE, DataflowOptions
 from engines.multicore.run.core_run import CoreRun, set_up
 from engines.multicore.run.settings import RunSettings, itemsizes
 from engines.multicore.stages.columns import columns_of
-from engines.protocol import Measured
+from engines.protocol import Measured, OfferedLoad
 from workloads.model import Dataflow, Input, ListColumn
 from workloads.model.dataflow.deployment import (
     Part,
@@ -73,6 +73,7 @@ class DataflowRun(CoreRun):
         units = self._deployed.units
         self._kernels = [UnitKernels(unit, bounds=settings.bounds) for unit in units]
         self._unsound = None if self._deployed.sound else UNSOUND
+        self._marker_period_ns = _marker_period_ns(flow, data, settings.load)
         first, count = _markers(flow, data)
         period = min(flow.markers, np.iinfo(np.int64).max)
         with set_up():
@@ -101,7 +102,10 @@ class DataflowRun(CoreRun):
         """
         self._run_core()
         plan = f"{in_words(self._deployed)}; {self._settings.workers} workers"
-        return self._measured(plan, self._counted(), unsound=self._unsound)
+        counters = self._counted()
+        if self._marker_period_ns is not None:
+            counters["marker_period_ns"] = self._marker_period_ns
+        return self._measured(plan, counters, unsound=self._unsound)
 
     def _add_unit(self, unit: Unit, kernels: UnitKernels, *, gives: bool) -> None:
         row = unit.gives.row
@@ -160,6 +164,17 @@ def refused(flow: Dataflow, data: Input) -> str | None:
             f"the input has {count:,} markers, one every {flow.markers}: give them a longer period"
         )
     return None
+
+
+def _marker_period_ns(flow: Dataflow, data: Input, load: OfferedLoad | None) -> float | None:
+    """Return how long it is on average from a marker to the next, as a load has its events due."""
+    if load is None:
+        return None
+    there = [(stream.ts, due) for stream, due in zip(data.streams, load.due_ns, strict=True)]
+    first = min((int(ts[0]), int(due[0])) for ts, due in there if len(ts))
+    last = max((int(ts[-1]), int(due[-1])) for ts, due in there if len(ts))
+    span = last[0] - first[0]
+    return flow.markers * (last[1] - first[1]) / span if span else None
 
 
 def _markers(flow: Dataflow, data: Input) -> tuple[int, int]:

@@ -36,6 +36,18 @@ def test_outputs_are_timed_from_when_their_last_input_was_due(name, batching):
     assert measured.sent.lag.counts.sum() == data.events
 
 
+def test_a_load_tells_how_long_it_is_from_a_marker_to_the_next():
+    flow = chain(STATELESS[1], markers=10, kinds=2)
+    data = many_events(flow, 600, span=200)
+    _, measured = run_flow(flow, data, workers=2, load=load_of(data, 10_000))
+    first = min(int(stream.ts[0]) for stream in data.streams)
+    last = max(int(stream.ts[-1]) for stream in data.streams)
+    lasts_ns = (data.events - 1) * 10_000
+    assert measured.counters["marker_period_ns"] == 10 * lasts_ns / (last - first)
+    _, measured = run_flow(flow, data, workers=2)
+    assert "marker_period_ns" not in measured.counters  # event time goes by as fast as it can
+
+
 def test_warm_up_outputs_are_those_of_items_and_markers_due_before_its_end():
     flow = chain(STATELESS[1], markers=10, kinds=2)
     data = many_events(flow, 600, span=200)
