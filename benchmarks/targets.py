@@ -80,10 +80,10 @@ def wanted(target: Target) -> str:
 def in_short(value: float) -> str:
     """Return a number with three digits and k, M or G."""
     for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if value >= size * 10 or (value >= size and unit != "k"):
+        if abs(value) >= size * 10 or (abs(value) >= size and unit != "k"):
             return f"{value / size:.3g} {unit}"
     # Not :.3g, which would write 2000 as 2e+03.
-    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
 
 
 if __name__ == "__main__":

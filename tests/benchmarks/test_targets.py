@@ -230,7 +230,14 @@ def test_percentile_is_the_top_of_the_bucket_in_which_the_share_is_reached():
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(3e8, "300 M"), (2e6, "2 M"), (2000, "2000"), (20_000, "20 k"), (0.9812, "0.981")],
+    [
+        (3e8, "300 M"),
+        (2e6, "2 M"),
+        (2000, "2000"),
+        (20_000, "20 k"),
+        (0.9812, "0.981"),
+        (-142e6, "-142 M"),
+    ],
 )
 def test_numbers_are_shown_with_three_digits(value, text):
     assert in_short(value) == text
