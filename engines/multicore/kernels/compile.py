@@ -2,7 +2,7 @@
 
 The cache key covers the user's function with all it reads and calls, the generated loop, this
 package's own sources and the compiler's version; Numba adds the processor. A kernel from the cache
-loads in some 10 ms where compiling takes half a second.
+loads in some 10 ms where compiling takes half a second. A process keeps what it has loaded.
 """
 
 import hashlib
@@ -32,7 +32,17 @@ from workloads.model.fingerprint import UnstableError, fingerprint, names_of
 # error_model="numpy": division by zero gives NaN or 0 instead of a Python exception, which no
 # thread of the core could raise. forceinline: the user's function must dissolve into the loop (see
 # memory.py).
-_USER_OPTIONS = {"forceinline": True, "error_model": "numpy", "nogil": True}
+# No wrappers: only kernels call it, and neither Python nor C.
+_USER_OPTIONS = {
+    "forceinline": True,
+    "error_model": "numpy",
+    "nogil": True,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
+
+_loaded: dict[tuple[Path, str], Any] = {}
+"""Kernels of this process by their place in the cache, which names their content, and signature."""
 
 
 def compile_kernel(
@@ -61,6 +71,25 @@ def compile_kernel(
     """
     called = (*(function for _, function in functions.values()), *also)
     path = _cached_source(called, source, {**names, "bounds": bounds})
+    if path is None:
+        return _compiled(where, functions, source, signature, names, None, bounds=bounds)
+    key = (path, str(signature))
+    if key not in _loaded:
+        _loaded[key] = _compiled(where, functions, source, signature, names, path, bounds=bounds)
+    return _loaded[key]
+
+
+def _compiled(
+    where: str,
+    functions: Mapping[str, tuple[str, Callable[..., Any]]],
+    source: str,
+    signature: Any,
+    names: Mapping[str, object],
+    path: Path | None,
+    *,
+    bounds: bool,
+) -> Any:
+    """Compile a kernel, or load it from the cache at `path`."""
     decorate = cfunc if path is None else sealed_cfunc
     # A cached kernel names the module that its globals live in, so it needs one that can be found.
     module = ModuleType(f"{__name__}.{path.stem if path else 'uncached'}")

@@ -15,6 +15,7 @@ from numba import njit
 from engines.errors import EngineCrashError, EngineError
 from engines.multicore.adapter import FAMILIES, MulticoreEngine
 from engines.multicore.dgs.kernels import Kernels
+from engines.multicore.kernels import compile as compiling
 from engines.multicore.kernels.raised import noted
 from engines.multicore.run.settings import RunSettings
 from workloads.model import (
@@ -374,6 +375,7 @@ def test_the_cache_tells_kernels_that_check_from_those_that_do_not(tmp_path, mon
     pair = program().parallel[0]
     hits = []
     for bounds in (False, True, False, True):
+        monkeypatch.setattr(compiling, "_loaded", {})  # as another process
         kernels = Kernels(program(), bounds=bounds)
         kernels.fork(pair)
         (made,) = kernels._compiled.values()
@@ -385,6 +387,7 @@ def test_a_kernel_from_the_cache_names_the_index_as_well(tmp_path, monkeypatch):
     monkeypatch.setenv("LAB_CACHE", str(tmp_path))
     asked = program(add_to)
     for _ in range(2):
+        monkeypatch.setattr(compiling, "_loaded", {})  # as another process
         with pytest.raises(EngineCrashError, match=r"state\.items: index 5 is out of bounds"):
             run("dgs", asked, of_values([1, 5], asked))
 

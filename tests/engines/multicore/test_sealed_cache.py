@@ -11,11 +11,18 @@ from typing import Any
 import pytest
 
 from engines.multicore.dgs.kernels import Kernels
+from engines.multicore.kernels import compile as compiling
 from engines.multicore.kernels.vector_bits import vector_bits
 from workloads.suite.event_window.program import PROGRAM
 
 ROOT = Path(__file__).parents[3]
 FORK_JOIN = PROGRAM.parallel[0]
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that has loaded no kernel yet."""
+    monkeypatch.setattr(compiling, "_loaded", {})
 
 
 @pytest.fixture
@@ -29,10 +36,24 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def comes_from_cache() -> bool:
     """Make a kernel; return whether it was read and not compiled."""
+    compiling._loaded.clear()
+    return bool(join_kernel().cache_hits)
+
+
+def join_kernel() -> Any:
     kernels = Kernels(PROGRAM)
     assert kernels.join(FORK_JOIN) != 0
     (made,) = kernels._compiled.values()
-    return bool(made.cache_hits)
+    return made
+
+
+def test_a_process_loads_a_kernel_once_and_another_place_of_the_cache_anew(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+):
+    kept = join_kernel()
+    assert join_kernel() is kept
+    monkeypatch.setenv("LAB_CACHE", str(cache / "another"))
+    assert join_kernel() is not kept
 
 
 def only_kernel(cache: Path) -> Path:
@@ -80,6 +101,7 @@ def test_a_kernel_from_the_cache_has_the_vectors_that_it_was_compiled_with(tmp_p
     kernels = [Kernels(PROGRAM), Kernels(PROGRAM)]
     widths = []
     for made in kernels:
+        compiling._loaded.clear()
         made.fork(FORK_JOIN)
         (kernel,) = made._compiled.values()
         widths.append((bool(kernel.cache_hits), vector_bits(kernel)))
@@ -109,6 +131,7 @@ def test_a_function_that_moved_in_its_file_is_compiled_again(tmp_path: Path, mon
         made: dict[str, Any] = {}
         exec(compile(text, str(tmp_path / "own.py"), "exec"), made)
         pair = replace(FORK_JOIN, join=made["join"])
+        compiling._loaded.clear()
         kernels = Kernels(replace(PROGRAM, parallel=(pair,)))
         assert kernels.join(pair) != 0
         (kernel,) = kernels._compiled.values()
