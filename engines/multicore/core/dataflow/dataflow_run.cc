@@ -155,11 +155,13 @@ void DataflowRun::connect(std::size_t vertex) {
       reader->add(views()[s], options_.batch, options_.load ? &feeds()[s] : nullptr);
     }
   }
-  for (const std::int32_t input : spec.inputs) exchange(static_cast<std::size_t>(input), vertex);
+  std::shared_ptr<KeyOwners> owners;
+  if (spec.route == FlowSpec::Route::kHash && spec.degree > 1) owners = std::make_shared<KeyOwners>(spec.degree);
+  for (const std::int32_t input : spec.inputs) exchange(static_cast<std::size_t>(input), vertex, owners);
 }
 
 // Links each instance of one vertex with each of another.
-void DataflowRun::exchange(std::size_t from, std::size_t to) {
+void DataflowRun::exchange(std::size_t from, std::size_t to, const std::shared_ptr<KeyOwners>& owners) {
   const bool due = options_.load && options_.measure;
   const auto parkers = threads().parkers();
   for (std::size_t w = 0; w < workers_.size(); ++w) {
@@ -171,7 +173,7 @@ void DataflowRun::exchange(std::size_t from, std::size_t to) {
           std::make_unique<FlowLink>(specs_[from].itemsizes, options_.link_rows, due, parkers[w], parkers[r]));
       static_cast<FlowLinkReader&>(*workers_[r].links.back()).add(*links.back());
     }
-    producer->to(std::move(links), specs_[to].route);
+    producer->to(std::move(links), specs_[to].route, owners);
   }
 }
 

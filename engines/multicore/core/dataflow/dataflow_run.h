@@ -58,7 +58,7 @@ class DataflowRun final : public Run {
 
   void tell_when_markers_are_known();
   void connect(std::size_t vertex);
-  void exchange(std::size_t from, std::size_t to);
+  void exchange(std::size_t from, std::size_t to, const std::shared_ptr<KeyOwners>& owners);
   bool turn(Worker& worker);
   static bool over(const Worker& worker);
 

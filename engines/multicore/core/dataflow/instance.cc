@@ -8,14 +8,6 @@
 #include "run/stopped.h"
 
 namespace lab {
-namespace {
-
-// Which of `degree` instances has a key: by the low half of the hash, scaled. Tables go by its high bits (run/key_table.h).
-std::int32_t owner_of(std::int64_t key, std::uint64_t degree) noexcept {
-  return static_cast<std::int32_t>(((mix_key(key) & 0xFFFFFFFFU) * degree) >> 32);
-}
-
-}  // namespace
 
 FlowInstance::FlowInstance(const FlowSpec& spec, const Markers& markers, WorkMeter& meter,
                            const std::atomic<bool>& stop, std::int32_t worker, bool due)
@@ -189,7 +181,7 @@ void FlowInstance::send(Exchange& exchange, const FlowPiece& piece) {
   counts_.assign(degree, 0);
   const auto* keys = static_cast<const std::int64_t*>(piece.columns[1]) + piece.base;
   for (std::int64_t i = 0; i < piece.rows; ++i) {
-    const auto to = static_cast<std::size_t>(owner_of(keys[i], degree));
+    const auto to = static_cast<std::size_t>(exchange.owners->of(keys[i]));
     lists_[to * static_cast<std::size_t>(piece.rows) + static_cast<std::size_t>(counts_[to]++)] =
         static_cast<std::int32_t>(i);
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dataflow/block_sorter.h"
+#include "dataflow/key_owners.h"
 #include "dataflow/link.h"
 #include "dataflow/markers.h"
 #include "dataflow/spec.h"
@@ -33,7 +34,10 @@ class FlowInstance {
 
   // Set-up: where to hand on what it gives.
   void to(FlowInstance& reader) { readers_.push_back(&reader); }
-  void to(FlowLinks links, FlowSpec::Route route) { exchanges_.push_back({std::move(links), route}); }
+  // `owners`: of keys, kHash only.
+  void to(FlowLinks links, FlowSpec::Route route, std::shared_ptr<KeyOwners> owners) {
+    exchanges_.push_back({std::move(links), route, std::move(owners)});
+  }
   // `number`: of its outputs among all, which decides among those of one time.
   void to(std::shared_ptr<OutputPool> pool, std::int32_t number) {
     outputs_ = std::make_unique<OutputBuffer>(std::move(pool));
@@ -59,6 +63,7 @@ class FlowInstance {
   struct Exchange {
     FlowLinks links;
     FlowSpec::Route route;
+    std::shared_ptr<KeyOwners> owners;
     std::size_t next = 0;  // kDeal: whose turn it is
   };
 

@@ -1,0 +1,65 @@
+// HASH: each instance has as many of the small keys, all threads agree on who has a key, large keys go by hash.
+#include <thread>
+#include <vector>
+
+#include "check.h"
+#include "dataflow/key_owners.h"
+
+namespace {
+
+using lab::KeyOwners;
+
+// How many of some keys each instance has.
+std::vector<int> dealt(std::int32_t degree, std::int64_t first, std::int64_t step, int keys) {
+  KeyOwners owners(degree);
+  std::vector<int> count(static_cast<std::size_t>(degree), 0);
+  for (int i = 0; i < keys; ++i) {
+    const std::int32_t owner = owners.of(first + i * step);
+    CHECK(owner >= 0 && owner < degree);
+    CHECK_EQ(owners.of(first + i * step), owner);
+    ++count[static_cast<std::size_t>(owner)];
+  }
+  return count;
+}
+
+void small_keys_are_dealt_in_turn_whatever_they_have_in_common() {
+  for (const std::int64_t step : {1, 2, 3, 64, 1000}) {
+    CHECK(dealt(2, 0, step, 16) == (std::vector<int>{8, 8}));
+    CHECK(dealt(3, 5, step, 16) == (std::vector<int>{6, 5, 5}));
+  }
+}
+
+void other_keys_go_by_hash() {
+  for (const std::int64_t first : {-10'000L, KeyOwners::kDealt + 0L, std::int64_t{1} << 60}) {
+    KeyOwners owners(4);
+    KeyOwners others(4);
+    others.of(3);
+    for (std::int64_t key = first; key < first + 10'000; ++key) CHECK_EQ(owners.of(key), others.of(key));
+    for (const int count : dealt(4, first, 1, 10'000)) CHECK(count > 2'300 && count < 2'700);
+  }
+}
+
+void threads_that_meet_keys_at_once_agree() {
+  for (int round = 0; round < lab::test::stress_rounds(20); ++round) {
+    constexpr std::size_t kThreads = 3;
+    KeyOwners owners(2);
+    std::vector<std::vector<std::int32_t>> found(kThreads);
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&owners, &mine = found[t]] {
+        for (std::int64_t key = 0; key < 2'000; ++key) mine.push_back(owners.of(key));
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    CHECK(found[0] == found[1] && found[0] == found[2]);
+  }
+}
+
+}  // namespace
+
+int main() {
+  small_keys_are_dealt_in_turn_whatever_they_have_in_common();
+  other_keys_go_by_hash();
+  threads_that_meet_keys_at_once_agree();
+  return 0;
+}
