@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <limits>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -12,11 +13,14 @@ namespace {
 
 constexpr std::int64_t kFirstRows = 512;
 constexpr int kWordBits = 64;
+// Below it, comparing words is quicker than counting their digits; from the second on, longer digits are worth their
+// counters.
+constexpr std::size_t kFewRows = 64;
+constexpr std::size_t kManyRows = 2048;
 constexpr int kDigitBits = 8;
-// Below it, comparing words is quicker than counting their digits.
-constexpr std::size_t kFewRows = 128;
+constexpr int kLongDigitBits = 11;
 
-// Calls f with a null pointer to the type of a column; f.template operator()<T>().
+// Calls f.template operator()<T>() with the type of a column.
 template <typename F>
 auto with_type(FlowSpec::Field field, std::int32_t size, F f) {
   using Field = FlowSpec::Field;
@@ -31,12 +35,38 @@ auto with_type(FlowSpec::Field field, std::int32_t size, F f) {
   return size == 4 ? f.template operator()<std::int32_t>() : f.template operator()<std::int64_t>();
 }
 
+std::uint64_t mask_of(int bits) noexcept {
+  return bits == kWordBits ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+}
+
+// The least and the greatest of some values, of which there is one. Four of each, so that none waits for the one before.
+template <typename T>
+std::pair<T, T> least_and_most(std::span<const T> values) noexcept {
+  constexpr std::size_t kWays = 4;
+  std::array<T, kWays> least, most;
+  least.fill(values[0]);
+  most.fill(values[0]);
+  std::size_t i = 0;
+  for (; i + kWays <= values.size(); i += kWays) {
+    for (std::size_t way = 0; way < kWays; ++way) {
+      least[way] = std::min(least[way], values[i + way]);
+      most[way] = std::max(most[way], values[i + way]);
+    }
+  }
+  for (; i < values.size(); ++i) {
+    least[0] = std::min(least[0], values[i]);
+    most[0] = std::max(most[0], values[i]);
+  }
+  return {*std::min_element(least.begin(), least.end()), *std::max_element(most.begin(), most.end())};
+}
+
 }  // namespace
 
 BlockSorter::BlockSorter(const FlowSpec& spec) : spec_(spec), mover_(spec.itemsizes) {
   if (spec.keyed) columns_ = {1, 0};
   else columns_ = {0};
   for (std::size_t c = columns_.size(); c < spec.itemsizes.size(); ++c) columns_.push_back(c);
+  floats_ = std::find(spec.fields.begin(), spec.fields.end(), FlowSpec::Field::kFloat) != spec.fields.end();
   kept_.shape(spec.itemsizes, kFirstRows);
   kept_.touch();
 }
@@ -52,44 +82,113 @@ void BlockSorter::keep(const FlowPiece& piece) {
   rows_ = wanted;
 }
 
-// Adds a column to the words when it fits into `bits_left`; `used`: the bits that it took, -1 when it did not fit.
-void BlockSorter::pack(std::size_t column, int bits_left, int& used) {
-  used = -1;
+BlockSorter::Range BlockSorter::range_of(std::size_t column) const {
+  Range range;
   with_type(spec_.fields[column], spec_.itemsizes[column], [&]<typename T>() {
     if constexpr (std::is_integral_v<T>) {
-      const T* values = static_cast<const T*>(kept_.columns()[column]);
-      const auto [least, most] = std::minmax_element(values, values + rows_);
-      const auto low = static_cast<std::uint64_t>(*least);
-      const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(*most) - low));
-      if (bits > bits_left) return;
-      used = bits;
-      if (bits == 0) return;  // all are equal
-      for (Entry& entry : entries_) {
-        const auto value = static_cast<std::uint64_t>(values[entry.row]) - low;
-        entry.word = (bits == kWordBits ? 0 : entry.word << bits) | value;
-      }
+      const auto [least, most] =
+          least_and_most(std::span(static_cast<const T*>(kept_.columns()[column]), static_cast<std::size_t>(rows_)));
+      range.low = static_cast<std::uint64_t>(least);
+      range.bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(most) - range.low));
     }
   });
+  return range;
 }
 
-void BlockSorter::sort_by_words(int bits) {
-  if (entries_.size() < kFewRows) {
-    std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.word < b.word; });
+// What the words have: all columns where they fit; else as many bits as there is room for beside the row's number.
+void BlockSorter::choose_parts() {
+  parts_.clear();
+  int used = 0;
+  for (const std::size_t column : columns_) {
+    if (spec_.fields[column] == FlowSpec::Field::kFloat) break;
+    const Range range = range_of(column);
+    parts_.push_back({column, range.low, range.bits, 0, 0});
+    used += range.bits;
+    if (used > kWordBits) break;
+  }
+  decided_ = parts_.size();
+  row_bits_ = 0;
+  if (floats_ || used > kWordBits) {
+    row_bits_ = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows_)));
+    int left = kWordBits - row_bits_;
+    for (std::size_t p = 0; p < decided_; ++p) {
+      Part& part = parts_[p];
+      part.dropped = std::max(0, part.bits - left);
+      part.bits -= part.dropped;
+      left -= part.bits;
+      if (part.dropped != 0) decided_ = p;
+    }
+    parts_.resize(std::min(parts_.size(), decided_ + 1));
+  }
+  int shift = row_bits_;
+  for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) {
+    part->shift = shift;
+    shift += part->bits;
+  }
+}
+
+void BlockSorter::make_words() {
+  words_.assign(static_cast<std::size_t>(rows_), 0);
+  for (const Part& part : parts_) {
+    if (part.bits == 0) continue;  // all are equal
+    with_type(spec_.fields[part.column], spec_.itemsizes[part.column], [&]<typename T>() {
+      const T* values = static_cast<const T*>(kept_.columns()[part.column]);
+      for (std::size_t i = 0; i < words_.size(); ++i) {
+        words_[i] |= ((static_cast<std::uint64_t>(values[i]) - part.low) >> part.dropped) << part.shift;
+      }
+    });
+  }
+  for (std::size_t i = 0; row_bits_ != 0 && i < words_.size(); ++i) words_[i] |= i;
+}
+
+void BlockSorter::sort_words() {
+  const std::size_t rows = words_.size();
+  if (rows < kFewRows) {
+    std::sort(words_.begin(), words_.end());
     return;
   }
-  scratch_.resize(entries_.size());
-  for (int shift = 0; shift < bits; shift += kDigitBits) {
-    std::array<std::uint32_t, std::size_t{1} << kDigitBits> place{};
-    for (const Entry& entry : entries_) ++place[(entry.word >> shift) & (place.size() - 1)];
+  int bits = 0;
+  for (const Part& part : parts_) bits += part.bits;
+  const int longest = rows < kManyRows ? kDigitBits : kLongDigitBits;
+  const int digits = (bits + longest - 1) / longest;
+  const int width = digits == 0 ? 0 : (bits + digits - 1) / digits;
+  const std::uint64_t mask = mask_of(width);
+  const std::size_t values = mask + 1;
+  // All digits are counted at once: where one has many equal values, each count waits for the one before it.
+  places_.assign(static_cast<std::size_t>(digits) * values, 0);
+  for (const std::uint64_t word : words_) {
+    std::uint64_t rest = word >> row_bits_;
+    for (std::uint32_t* count = places_.data(); count != places_.data() + places_.size(); count += values) {
+      ++count[rest & mask];
+      rest >>= width;
+    }
+  }
+  scratch_.resize(rows);
+  ends_.resize(values);
+  int shift = row_bits_;
+  for (std::uint32_t* place = places_.data(); place != places_.data() + places_.size(); place += values) {
     std::uint32_t at = 0;
-    for (std::uint32_t& of : place) at += std::exchange(of, at);
-    for (const Entry& entry : entries_) scratch_[place[(entry.word >> shift) & (place.size() - 1)]++] = entry;
-    entries_.swap(scratch_);
+    for (std::size_t value = 0; value < values; ++value) {
+      at += std::exchange(place[value], at);
+      ends_[value] = at;
+    }
+    // From both ends, again so that fewer wait: the first half to where a value's words begin, the second, backwards, to
+    // where they end.
+    const std::uint64_t* const words = words_.data();
+    std::uint64_t* const sorted = scratch_.data();
+    for (std::size_t front = 0, back = rows; front < back;) {
+      const std::uint64_t last = words[--back];
+      sorted[--ends_[(last >> shift) & mask]] = last;
+      if (front == back) break;
+      const std::uint64_t first = words[front++];
+      sorted[place[(first >> shift) & mask]++] = first;
+    }
+    words_.swap(scratch_);
+    shift += width;
   }
 }
 
-int BlockSorter::compared(std::size_t place, std::int32_t a, std::int32_t b) const noexcept {
-  const std::size_t column = columns_[place];
+int BlockSorter::compared(std::size_t column, std::int32_t a, std::int32_t b) const noexcept {
   return with_type(spec_.fields[column], spec_.itemsizes[column], [&]<typename T>() {
     const T x = static_cast<const T*>(kept_.columns()[column])[a];
     const T y = static_cast<const T*>(kept_.columns()[column])[b];
@@ -102,39 +201,53 @@ int BlockSorter::compared(std::size_t place, std::int32_t a, std::int32_t b) con
 }
 
 bool BlockSorter::before(std::int32_t a, std::int32_t b) const noexcept {
-  for (std::size_t place = packed_; place < columns_.size(); ++place) {
-    const int order = compared(place, a, b);
+  for (std::size_t place = decided_; place < columns_.size(); ++place) {
+    const int order = compared(columns_[place], a, b);
     if (order != 0) return order < 0;
   }
   return false;
 }
 
 void BlockSorter::sort_ties() {
-  for (auto begin = entries_.begin(); begin != entries_.end();) {
+  for (auto begin = words_.begin(); begin != words_.end();) {
     auto end = std::next(begin);
-    while (end != entries_.end() && end->word == begin->word) ++end;
+    while (end != words_.end() && *end >> row_bits_ == *begin >> row_bits_) ++end;
     if (end - begin > 1) {
-      std::sort(begin, end, [this](const Entry& a, const Entry& b) { return before(a.row, b.row); });
+      std::sort(begin, end, [this](std::uint64_t a, std::uint64_t b) { return before(row_of(a), row_of(b)); });
     }
     begin = end;
   }
 }
 
-std::span<const std::int32_t> BlockSorter::sort() {
-  entries_.resize(static_cast<std::size_t>(rows_));
-  for (std::int64_t i = 0; i < rows_; ++i) entries_[static_cast<std::size_t>(i)] = {0, static_cast<std::int32_t>(i)};
-  int bits = 0;
-  for (packed_ = 0; rows_ != 0 && packed_ < columns_.size(); ++packed_) {
-    int used = 0;
-    pack(columns_[packed_], kWordBits - bits, used);
-    if (used < 0) break;
-    bits += used;
+void BlockSorter::sort() {
+  if (rows_ == 0) return;
+  choose_parts();
+  make_words();
+  sort_words();
+  if (row_bits_ != 0) sort_ties();
+}
+
+void BlockSorter::give(std::int64_t from, std::int64_t rows, void* const* to) {
+  const auto words = std::span(words_).subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(rows));
+  if (row_bits_ != 0) {
+    order_.resize(words.size());
+    std::transform(words.begin(), words.end(), order_.begin(), [this](std::uint64_t word) { return row_of(word); });
+    mover_.copy(to, 0, kept_.columns(), 0, order_.data(), rows);
+    return;
   }
-  sort_by_words(bits);
-  if (packed_ < columns_.size()) sort_ties();
-  order_.resize(entries_.size());
-  std::transform(entries_.begin(), entries_.end(), order_.begin(), [](const Entry& entry) { return entry.row; });
-  return order_;
+  for (const Part& part : parts_) {
+    with_type(spec_.fields[part.column], spec_.itemsizes[part.column], [&]<typename T>() {
+      T* values = static_cast<T*>(to[part.column]);
+      if (part.bits == 0) {
+        std::fill_n(values, rows, static_cast<T>(part.low));
+        return;
+      }
+      const std::uint64_t mask = mask_of(part.bits);
+      for (std::size_t i = 0; i < words.size(); ++i) {
+        values[i] = static_cast<T>(part.low + ((words[i] >> part.shift) & mask));
+      }
+    });
+  }
 }
 
 }  // namespace lab

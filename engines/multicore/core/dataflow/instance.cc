@@ -219,12 +219,12 @@ void FlowInstance::note(const std::int64_t* due, std::int64_t rows) noexcept {
 }
 
 void FlowInstance::give_in_order() {
-  const std::span<const std::int32_t> order = sorter_->sort();
-  const auto most = static_cast<std::size_t>(made_.capacity());
-  for (std::size_t at = 0; at < order.size(); at += most) {
-    const auto rows = static_cast<std::int64_t>(std::min(most, order.size() - at));
-    mover_.copy(made_.columns(), 0, sorter_->columns(), 0, order.data() + at, rows);
+  sorter_->sort();
+  for (std::int64_t at = 0; at < sorter_->rows();) {
+    const std::int64_t rows = std::min(made_.capacity(), sorter_->rows() - at);
+    sorter_->give(at, rows, made_.columns());
     hand_on({made_.columns(), 0, rows, due_of(rows, nullptr)});
+    at += rows;
   }
   sorter_->clear();
 }

@@ -18,55 +18,74 @@ using lab::FlowSpec;
 using Field = FlowSpec::Field;
 
 struct Rows {
+  Rows() = default;
+  explicit Rows(std::size_t rows) : ts(rows), key(rows), small(rows), wide(rows), real(rows), flag(rows) {}
+
   std::vector<std::int64_t> ts, key;
   std::vector<std::int16_t> small;
   std::vector<std::uint64_t> wide;
   std::vector<double> real;
   std::vector<std::uint8_t> flag;
 
-  std::vector<const void*> columns() const {
-    return {ts.data(), key.data(), small.data(), wide.data(), real.data(), flag.data()};
+  // `floats`: whether they have those of `real`, which comes last.
+  std::vector<const void*> columns(bool floats) const {
+    std::vector<const void*> all{ts.data(), key.data(), small.data(), wide.data(), flag.data()};
+    if (floats) all.push_back(real.data());
+    return all;
+  }
+  std::vector<void*> places(bool floats) {
+    std::vector<void*> all{ts.data(), key.data(), small.data(), wide.data(), flag.data()};
+    if (floats) all.push_back(real.data());
+    return all;
   }
   std::size_t size() const { return ts.size(); }
 };
 
-FlowSpec spec_of() {
+FlowSpec spec_of(bool floats) {
   FlowSpec spec;
   spec.kind = FlowSpec::Kind::kSort;
   spec.keyed = true;
-  spec.itemsizes = {8, 8, 2, 8, 8, 1};
-  spec.fields = {Field::kSigned, Field::kSigned, Field::kSigned, Field::kUnsigned, Field::kFloat, Field::kUnsigned};
+  spec.itemsizes = {8, 8, 2, 8, 1};
+  spec.fields = {Field::kSigned, Field::kSigned, Field::kSigned, Field::kUnsigned, Field::kUnsigned};
+  if (floats) {
+    spec.itemsizes.push_back(8);
+    spec.fields.push_back(Field::kFloat);
+  }
   return spec;
 }
 
 // How a row compares: of what is no number only that it is none.
-using Value = std::tuple<std::int64_t, std::int64_t, std::int16_t, std::uint64_t, bool, double, std::uint8_t>;
+using Value = std::tuple<std::int64_t, std::int64_t, std::int16_t, std::uint64_t, std::uint8_t, bool, double>;
 
 Value value_at(const Rows& rows, std::size_t i) {
   const bool none = std::isnan(rows.real[i]);
-  return {rows.key[i], rows.ts[i], rows.small[i], rows.wide[i], none, none ? 0.0 : rows.real[i], rows.flag[i]};
+  return {rows.key[i], rows.ts[i], rows.small[i], rows.wide[i], rows.flag[i], none, none ? 0.0 : rows.real[i]};
 }
 
-void check_sorted(const Rows& rows) {
-  const FlowSpec spec = spec_of();
+void check_sorted(Rows rows, bool floats) {
+  if (!floats) std::fill(rows.real.begin(), rows.real.end(), 0.0);
+  const FlowSpec spec = spec_of(floats);
   BlockSorter sorter(spec);
   for (int block = 0; block < 2; ++block) {  // memory of the first is used again
-    const auto columns = rows.columns();
+    const auto columns = rows.columns(floats);
     const auto half = static_cast<std::int64_t>(rows.size() / 2);
     sorter.keep({columns.data(), 0, half, nullptr});
     sorter.keep({columns.data(), half, static_cast<std::int64_t>(rows.size()) - half, nullptr});
     std::vector<Value> wanted, got;
     for (std::size_t i = 0; i < rows.size(); ++i) wanted.push_back(value_at(rows, i));
     std::sort(wanted.begin(), wanted.end());
-    std::vector<bool> seen(rows.size(), false);
-    for (const std::int32_t row : sorter.sort()) {
-      CHECK(!seen[static_cast<std::size_t>(row)]);
-      seen[static_cast<std::size_t>(row)] = true;
-      got.push_back(value_at(rows, static_cast<std::size_t>(row)));
+    sorter.sort();
+    CHECK_EQ(sorter.rows(), static_cast<std::int64_t>(rows.size()));
+    for (std::int64_t at = 0; at < sorter.rows(); at += 100) {  // in pieces
+      const std::int64_t count = std::min<std::int64_t>(100, sorter.rows() - at);
+      Rows piece(static_cast<std::size_t>(count));
+      sorter.give(at, count, piece.places(floats).data());
+      for (std::size_t i = 0; i < piece.size(); ++i) got.push_back(value_at(piece, i));
     }
     CHECK(got == wanted);
     sorter.clear();
-    CHECK(sorter.sort().empty());
+    sorter.sort();
+    CHECK_EQ(sorter.rows(), 0);
   }
 }
 
@@ -89,10 +108,11 @@ Rows drawn(std::mt19937_64& random, std::size_t count, std::int64_t span, bool w
 
 void rows_of_any_number_and_width_come_in_order() {
   std::mt19937_64 random(7);
-  for (const std::size_t count : {0U, 1U, 2U, 127U, 128U, 2000U}) {
+  for (const std::size_t count : {0U, 1U, 2U, 63U, 64U, 2000U, 3000U}) {
     for (const std::int64_t span : {std::int64_t{0}, std::int64_t{3}, std::numeric_limits<std::int64_t>::max() / 2}) {
-      check_sorted(drawn(random, count, span, false));
-      check_sorted(drawn(random, count, span, true));
+      for (const bool wide : {false, true}) {
+        for (const bool floats : {false, true}) check_sorted(drawn(random, count, span, wide), floats);
+      }
     }
   }
 }
@@ -108,7 +128,7 @@ void the_ends_of_a_type_are_in_order() {
     rows.real.push_back(0);
     rows.flag.push_back(0);
   }
-  check_sorted(rows);
+  for (const bool floats : {false, true}) check_sorted(rows, floats);
 }
 
 }  // namespace
