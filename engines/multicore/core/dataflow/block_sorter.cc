@@ -8,11 +8,12 @@
 #include <stdexcept>
 #include <utility>
 
+#include "dataflow/field_types.h"
+
 namespace lab {
 namespace {
 
 constexpr std::int64_t kFirstRows = 512;
-constexpr int kWordBits = 64;
 // Below it, comparing words is quicker than counting their digits; from the second on, longer digits are worth their
 // counters.
 constexpr std::size_t kFewRows = 64;
@@ -20,99 +21,66 @@ constexpr std::size_t kManyRows = 2048;
 constexpr int kDigitBits = 8;
 constexpr int kLongDigitBits = 11;
 
-// Calls f.template operator()<T>() with the type of a column.
-template <typename F>
-auto with_type(FlowSpec::Field field, std::int32_t size, F f) {
-  using Field = FlowSpec::Field;
-  if (field == Field::kFloat) return size == 4 ? f.template operator()<float>() : f.template operator()<double>();
-  if (field == Field::kUnsigned) {
-    if (size == 1) return f.template operator()<std::uint8_t>();
-    if (size == 2) return f.template operator()<std::uint16_t>();
-    return size == 4 ? f.template operator()<std::uint32_t>() : f.template operator()<std::uint64_t>();
-  }
-  if (size == 1) return f.template operator()<std::int8_t>();
-  if (size == 2) return f.template operator()<std::int16_t>();
-  return size == 4 ? f.template operator()<std::int32_t>() : f.template operator()<std::int64_t>();
-}
-
-std::uint64_t mask_of(int bits) noexcept {
-  return bits == kWordBits ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
-}
-
-// The least and the greatest of some values, of which there is one. Four of each, so that none waits for the one before.
-template <typename T>
-std::pair<T, T> least_and_most(std::span<const T> values) noexcept {
-  constexpr std::size_t kWays = 4;
-  std::array<T, kWays> least, most;
-  least.fill(values[0]);
-  most.fill(values[0]);
-  std::size_t i = 0;
-  for (; i + kWays <= values.size(); i += kWays) {
-    for (std::size_t way = 0; way < kWays; ++way) {
-      least[way] = std::min(least[way], values[i + way]);
-      most[way] = std::max(most[way], values[i + way]);
-    }
-  }
-  for (; i < values.size(); ++i) {
-    least[0] = std::min(least[0], values[i]);
-    most[0] = std::max(most[0], values[i]);
-  }
-  return {*std::min_element(least.begin(), least.end()), *std::max_element(most.begin(), most.end())};
-}
-
 }  // namespace
 
-BlockSorter::BlockSorter(const FlowSpec& spec) : spec_(spec), mover_(spec.itemsizes) {
-  if (spec.keyed) columns_ = {1, 0};
-  else columns_ = {0};
-  for (std::size_t c = columns_.size(); c < spec.itemsizes.size(); ++c) columns_.push_back(c);
-  floats_ = std::find(spec.fields.begin(), spec.fields.end(), FlowSpec::Field::kFloat) != spec.fields.end();
+BlockSorter::BlockSorter(const FlowSpec& spec)
+    : spec_(spec), mover_(spec.itemsizes), columns_(compared_columns(spec)) {
   kept_.shape(spec.itemsizes, kFirstRows);
   kept_.touch();
 }
 
-void BlockSorter::keep(const FlowPiece& piece) {
-  const std::int64_t wanted = rows_ + piece.rows;
-  if (wanted > std::numeric_limits<std::int32_t>::max()) {
-    throw std::runtime_error(spec_.called() +
-                             "a block of more than 2^31 rows cannot be sorted; give markers a shorter period");
-  }
-  if (wanted > kept_.capacity()) kept_.grow(rows_, std::max(wanted, 2 * kept_.capacity()));
-  mover_.copy(kept_.columns(), rows_, piece.columns, piece.base, piece.rows);
-  rows_ = wanted;
+void BlockSorter::check_room(std::size_t more) const {
+  if (static_cast<std::size_t>(rows()) + more <= std::numeric_limits<std::int32_t>::max()) return;
+  throw std::runtime_error(spec_.called() +
+                           "a block of more than 2^31 rows cannot be sorted; give markers a shorter period");
 }
 
-BlockSorter::Range BlockSorter::range_of(std::size_t column) const {
-  Range range;
-  with_type(spec_.fields[column], spec_.itemsizes[column], [&]<typename T>() {
-    if constexpr (std::is_integral_v<T>) {
-      const auto [least, most] =
-          least_and_most(std::span(static_cast<const T*>(kept_.columns()[column]), static_cast<std::size_t>(rows_)));
-      range.low = static_cast<std::uint64_t>(least);
-      range.bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(most) - range.low));
-    }
-  });
-  return range;
+void BlockSorter::keep(const FlowPiece& piece, std::int64_t block) {
+  if (packs_) {
+    const auto words = packer_->pack(piece, block);
+    if (!words.empty()) return keep(words);
+  }
+  check_room(static_cast<std::size_t>(piece.rows));
+  make_room(rows_ + piece.rows);
+  mover_.copy(kept_.columns(), rows_, piece.columns, piece.base, piece.rows);
+  rows_ += piece.rows;
+}
+
+void BlockSorter::keep(std::span<const std::uint64_t> words) {
+  check_room(words.size());
+  words_.insert(words_.end(), words.begin(), words.end());
+}
+
+void BlockSorter::make_room(std::int64_t rows) {
+  if (rows > kept_.capacity()) kept_.grow(rows_, std::max(rows, 2 * kept_.capacity()));
+}
+
+// Has the words of a block among whose rows are some that do not fit.
+void BlockSorter::unpack_words() {
+  make_room(rows());
+  unpack(spec_, parts_, words_, kept_.columns(), rows_);
+  rows_ = rows();
+  words_.clear();
 }
 
 // What the words have: all columns where they fit; else as many bits as there is room for beside the row's number.
 void BlockSorter::choose_parts() {
   parts_.clear();
   int used = 0;
+  bool all = true;
   for (const std::size_t column : columns_) {
-    if (spec_.fields[column] == FlowSpec::Field::kFloat) break;
-    const Range range = range_of(column);
-    parts_.push_back({column, range.low, range.bits, 0, 0});
-    used += range.bits;
-    if (used > kWordBits) break;
+    all = spec_.fields[column] != FlowSpec::Field::kFloat && used <= kWordBits;
+    if (!all) break;
+    parts_.push_back(part_of(spec_, column, range_of(spec_, column, {kept_.columns(), 0, rows_, nullptr})));
+    used += parts_.back().bits;
   }
   decided_ = parts_.size();
   row_bits_ = 0;
-  if (floats_ || used > kWordBits) {
+  if (!all || used > kWordBits) {
     row_bits_ = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows_)));
     int left = kWordBits - row_bits_;
     for (std::size_t p = 0; p < decided_; ++p) {
-      Part& part = parts_[p];
+      WordPart& part = parts_[p];
       part.dropped = std::max(0, part.bits - left);
       part.bits -= part.dropped;
       left -= part.bits;
@@ -120,25 +88,14 @@ void BlockSorter::choose_parts() {
     }
     parts_.resize(std::min(parts_.size(), decided_ + 1));
   }
-  int shift = row_bits_;
-  for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) {
-    part->shift = shift;
-    shift += part->bits;
-  }
+  place_parts(parts_, row_bits_);
 }
 
 void BlockSorter::make_words() {
-  words_.assign(static_cast<std::size_t>(rows_), 0);
-  for (const Part& part : parts_) {
-    if (part.bits == 0) continue;  // all are equal
-    with_type(spec_.fields[part.column], spec_.itemsizes[part.column], [&]<typename T>() {
-      const T* values = static_cast<const T*>(kept_.columns()[part.column]);
-      for (std::size_t i = 0; i < words_.size(); ++i) {
-        words_[i] |= ((static_cast<std::uint64_t>(values[i]) - part.low) >> part.dropped) << part.shift;
-      }
-    });
-  }
+  words_.resize(static_cast<std::size_t>(rows_));
+  pack(spec_, parts_, {kept_.columns(), 0, rows_, nullptr}, words_.data());
   for (std::size_t i = 0; row_bits_ != 0 && i < words_.size(); ++i) words_[i] |= i;
+  rows_ = 0;  // they are in the words now, or where these say
 }
 
 void BlockSorter::sort_words() {
@@ -148,11 +105,11 @@ void BlockSorter::sort_words() {
     return;
   }
   int bits = 0;
-  for (const Part& part : parts_) bits += part.bits;
+  for (const WordPart& part : parts_) bits += part.bits;
   const int longest = rows < kManyRows ? kDigitBits : kLongDigitBits;
   const int digits = (bits + longest - 1) / longest;
   const int width = digits == 0 ? 0 : (bits + digits - 1) / digits;
-  const std::uint64_t mask = mask_of(width);
+  const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
   const std::size_t values = mask + 1;
   // All digits are counted at once: where one has many equal values, each count waits for the one before it.
   places_.assign(static_cast<std::size_t>(digits) * values, 0);
@@ -219,10 +176,17 @@ void BlockSorter::sort_ties() {
   }
 }
 
-void BlockSorter::sort() {
-  if (rows_ == 0) return;
-  choose_parts();
-  make_words();
+void BlockSorter::sort(std::int64_t block) {
+  row_bits_ = 0;
+  if (!words_.empty()) {
+    const auto parts = packer_->parts(block);
+    parts_.assign(parts.begin(), parts.end());
+    if (rows_ != 0) unpack_words();
+  }
+  if (rows_ != 0) {
+    choose_parts();
+    make_words();
+  }
   sort_words();
   if (row_bits_ != 0) sort_ties();
 }
@@ -235,19 +199,7 @@ void BlockSorter::give(std::int64_t from, std::int64_t rows, void* const* to) {
     mover_.copy(to, 0, kept_.columns(), 0, order_.data(), rows);
     return;
   }
-  for (const Part& part : parts_) {
-    with_type(spec_.fields[part.column], spec_.itemsizes[part.column], [&]<typename T>() {
-      T* values = static_cast<T*>(to[part.column]);
-      if (part.bits == 0) {
-        std::fill_n(values, rows, static_cast<T>(part.low));
-        return;
-      }
-      const std::uint64_t mask = mask_of(part.bits);
-      for (std::size_t i = 0; i < words.size(); ++i) {
-        values[i] = static_cast<T>(part.low + ((words[i] >> part.shift) & mask));
-      }
-    });
-  }
+  unpack(spec_, parts_, words, to, 0);
 }
 
 }  // namespace lab

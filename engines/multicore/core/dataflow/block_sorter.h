@@ -1,13 +1,18 @@
 // SORT: keeps the rows of a block, and puts those of each key in order of time, then of their other fields.
 //
-// What rows are compared by is packed into a word of 64 bits, the key first, integers less the least of their column in
-// the block, and words are sorted by their digits. Where all columns fit, the words are the rows, and no row is fetched
-// from its place. Where they do not, a word ends with the number of its row, and what it leaves equal is compared.
+// Words are sorted by their digits (row_words.h). Where all rows of a block have come as words, or all columns of its rows
+// fit into words, these are the rows, and no row is fetched from its place. Where they do not fit, a word ends with the
+// number of its row, and what it leaves equal is compared.
 #pragma once
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "dataflow/link.h"
+#include "dataflow/row_words.h"
 #include "dataflow/spec.h"
 #include "run/column_ring.h"
 #include "stages/records.h"
@@ -18,33 +23,30 @@ class BlockSorter {
  public:
   explicit BlockSorter(const FlowSpec& spec);
 
-  // Throws std::runtime_error when the block is larger than can be sorted.
-  void keep(const FlowPiece& piece);
+  // Set-up: words that come are packed by these. `packs`: and so are rows.
+  void pack_by(std::shared_ptr<WordLayouts> layouts, bool packs) {
+    packer_.emplace(spec_, std::move(layouts));
+    packs_ = packs;
+  }
 
-  // Puts what was kept in order,
-  void sort();
+  // Rows of a block, and words of some. Throw std::runtime_error when the block is larger than can be sorted.
+  void keep(const FlowPiece& piece, std::int64_t block);
+  void keep(std::span<const std::uint64_t> words);
+
+  // Puts what was kept of a block in order,
+  void sort(std::int64_t block);
   // of which rows [from, from + rows) are then written to the begin of some columns.
   void give(std::int64_t from, std::int64_t rows, void* const* to);
-  std::int64_t rows() const noexcept { return rows_; }
-  void clear() noexcept { rows_ = 0; }
+  std::int64_t rows() const noexcept { return rows_ + static_cast<std::int64_t>(words_.size()); }
+  void clear() noexcept {
+    rows_ = 0;
+    words_.clear();
+  }
 
  private:
-  // What a column has in a block: values from `low` on, whose differences to it take so many bits.
-  struct Range {
-    std::uint64_t low = 0;
-    int bits = 0;
-  };
-
-  // What a word has of a column: the upper `bits` of these differences, without `dropped` ones, from bit `shift` on.
-  struct Part {
-    std::size_t column;
-    std::uint64_t low;
-    int bits;
-    int dropped;
-    int shift;
-  };
-
-  Range range_of(std::size_t column) const;
+  void check_room(std::size_t more) const;
+  void make_room(std::int64_t rows);
+  void unpack_words();
   void choose_parts();
   void make_words();
   void sort_words();
@@ -58,10 +60,11 @@ class BlockSorter {
   const FlowSpec& spec_;
   const RowMover mover_;
   std::vector<std::size_t> columns_;  // in the order in which they are compared
-  bool floats_ = false;               // whether there are columns that words cannot have
   RecordBuffer kept_;
-  std::int64_t rows_ = 0;
-  std::vector<Part> parts_;     // of the block's words, the highest first
+  std::int64_t rows_ = 0;  // in `kept_`
+  std::optional<RowPacker> packer_;
+  bool packs_ = false;
+  std::vector<WordPart> parts_;  // of the block's words, the highest first
   std::size_t decided_ = 0;     // of `columns_`: so many need not be compared where words are equal
   int row_bits_ = 0;            // of the row's number; 0: a word is the row
   std::vector<std::uint64_t> words_, scratch_;

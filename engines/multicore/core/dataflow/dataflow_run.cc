@@ -136,6 +136,7 @@ void DataflowRun::connect(std::size_t vertex) {
       FlowInstance* const from = worker.instances[static_cast<std::size_t>(spec.inputs[0])].get();
       if (from != nullptr) from->to(*worker.instances[vertex]);
     }
+    layouts_for(vertex);
     return;
   }
   for (std::size_t w = 0; w < workers_.size(); ++w) {
@@ -157,23 +158,45 @@ void DataflowRun::connect(std::size_t vertex) {
   }
   std::shared_ptr<KeyOwners> owners;
   if (spec.route == FlowSpec::Route::kHash && spec.degree > 1) owners = std::make_shared<KeyOwners>(spec.degree);
-  for (const std::int32_t input : spec.inputs) exchange(static_cast<std::size_t>(input), vertex, owners);
+  const std::shared_ptr<WordLayouts> layouts = layouts_for(vertex);
+  for (const std::int32_t input : spec.inputs) exchange(static_cast<std::size_t>(input), vertex, owners, layouts);
+}
+
+// How the rows of a SORT are packed, of which its instances know then; null: it is none, or they cannot be.
+std::shared_ptr<WordLayouts> DataflowRun::layouts_for(std::size_t vertex) {
+  const FlowSpec& spec = specs_[vertex];
+  if (spec.kind != FlowSpec::Kind::kSort || !options_.aligned || !WordLayouts::possible(spec)) return nullptr;
+  auto layouts = std::make_shared<WordLayouts>(spec, options_.markers);
+  for (Worker& worker : workers_) {
+    FlowInstance* const instance = worker.instances[vertex].get();
+    if (instance != nullptr) instance->pack_by(layouts, spec.route == FlowSpec::Route::kForward);
+  }
+  return layouts;
 }
 
 // Links each instance of one vertex with each of another.
-void DataflowRun::exchange(std::size_t from, std::size_t to, const std::shared_ptr<KeyOwners>& owners) {
+void DataflowRun::exchange(std::size_t from, std::size_t to, const std::shared_ptr<KeyOwners>& owners,
+                           const std::shared_ptr<WordLayouts>& layouts) {
   const bool due = options_.load && options_.measure;
   const auto parkers = threads().parkers();
   for (std::size_t w = 0; w < workers_.size(); ++w) {
     FlowInstance* const producer = workers_[w].instances[from].get();
     if (producer == nullptr) continue;
-    FlowLinks links;
-    for (std::size_t r = 0; r < static_cast<std::size_t>(specs_[to].degree); ++r) {
-      links.push_back(
-          std::make_unique<FlowLink>(specs_[from].itemsizes, options_.link_rows, due, parkers[w], parkers[r]));
-      static_cast<FlowLinkReader&>(*workers_[r].links.back()).add(*links.back());
+    const auto links_of = [&](std::span<const std::int32_t> itemsizes, bool words) {
+      FlowLinks links;
+      for (std::size_t r = 0; r < static_cast<std::size_t>(specs_[to].degree); ++r) {
+        links.push_back(std::make_unique<FlowLink>(itemsizes, options_.link_rows, due && !words, parkers[w], parkers[r]));
+        static_cast<FlowLinkReader&>(*workers_[r].links.back()).add(*links.back(), words);
+      }
+      return links;
+    };
+    FlowInstance::Exchange exchange{links_of(specs_[from].itemsizes, false), specs_[to].route, owners};
+    if (layouts != nullptr) {
+      static constexpr std::int32_t kWord[] = {sizeof(std::uint64_t)};
+      exchange.words = links_of(kWord, true);
+      exchange.packer.emplace(specs_[to], layouts);
     }
-    producer->to(std::move(links), specs_[to].route, owners);
+    producer->to(std::move(exchange));
   }
 }
 

@@ -58,7 +58,9 @@ class DataflowRun final : public Run {
 
   void tell_when_markers_are_known();
   void connect(std::size_t vertex);
-  void exchange(std::size_t from, std::size_t to, const std::shared_ptr<KeyOwners>& owners);
+  std::shared_ptr<WordLayouts> layouts_for(std::size_t vertex);
+  void exchange(std::size_t from, std::size_t to, const std::shared_ptr<KeyOwners>& owners,
+                const std::shared_ptr<WordLayouts>& layouts);
   bool turn(Worker& worker);
   static bool over(const Worker& worker);
 

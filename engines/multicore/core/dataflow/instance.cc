@@ -33,12 +33,17 @@ FlowInstance::FlowInstance(const FlowSpec& spec, const Markers& markers, WorkMet
 }
 
 void FlowInstance::take(const FlowPiece& piece) {
-  if (sorter_) return sorter_->keep(piece);
+  if (sorter_) return sorter_->keep(piece, block_);
   if (spec_.items == nullptr) return hand_on(piece);
   FlowCall call{};
   call.columns = piece.columns;
   call.base = piece.base;
   process(spec_.items, call, piece.rows, &piece);
+}
+
+void FlowInstance::take_words(const FlowPiece& piece) {
+  const auto* words = static_cast<const std::uint64_t*>(piece.columns[0]) + piece.base;
+  sorter_->keep({words, static_cast<std::size_t>(piece.rows)});
 }
 
 void FlowInstance::mark() {
@@ -65,15 +70,17 @@ void FlowInstance::end() {
 
 void FlowInstance::flush() {
   for (Exchange& exchange : exchanges_) {
-    for (const auto& link : exchange.links) link->flush(ended_ ? kEndOfTime : block_);
+    for (const FlowLinks* links : {&exchange.links, &exchange.words}) {
+      for (const auto& link : *links) link->flush(ended_ ? kEndOfTime : block_);
+    }
   }
   for (FlowInstance* reader : readers_) reader->flush();
 }
 
 bool FlowInstance::full() noexcept {
   for (Exchange& exchange : exchanges_) {
-    for (const auto& link : exchange.links) {
-      if (link->full()) return true;
+    for (const FlowLinks* links : {&exchange.links, &exchange.words}) {
+      if (std::any_of(links->begin(), links->end(), [](const auto& link) { return link->full(); })) return true;
     }
   }
   return std::any_of(readers_.begin(), readers_.end(), [](FlowInstance* reader) { return reader->full(); });
@@ -172,6 +179,10 @@ void FlowInstance::send(Exchange& exchange, const FlowPiece& piece) {
     }
     return;
   }
+  if (exchange.packer) {
+    const auto words = exchange.packer->pack(piece, block_);
+    if (!words.empty()) return send_words(exchange, piece, words);
+  }
   if (links.size() == 1 || !spec_.keyed) {
     links.front()->append(piece, block_);
     return;
@@ -189,6 +200,23 @@ void FlowInstance::send(Exchange& exchange, const FlowPiece& piece) {
     if (counts_[to] == 0) continue;
     links[to]->append(piece, lists_.data() + to * static_cast<std::size_t>(piece.rows), counts_[to], block_);
   }
+}
+
+void FlowInstance::send_words(Exchange& exchange, const FlowPiece& piece, std::span<const std::uint64_t> words) {
+  const std::size_t degree = exchange.words.size();
+  const auto append = [&](std::size_t to, const std::uint64_t* from, std::int64_t rows) {
+    const void* const columns[] = {from};
+    if (rows != 0) exchange.words[to]->append({columns, 0, rows, nullptr}, block_);
+  };
+  if (degree == 1) return append(0, words.data(), piece.rows);
+  dealt_.resize(degree * words.size());
+  counts_.assign(degree, 0);
+  const auto* keys = static_cast<const std::int64_t*>(piece.columns[1]) + piece.base;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto to = static_cast<std::size_t>(exchange.owners->of(keys[i]));
+    dealt_[to * words.size() + static_cast<std::size_t>(counts_[to]++)] = words[i];
+  }
+  for (std::size_t to = 0; to < degree; ++to) append(to, dealt_.data() + to * words.size(), counts_[to]);
 }
 
 void FlowInstance::collect(const FlowPiece& piece) {
@@ -219,7 +247,7 @@ void FlowInstance::note(const std::int64_t* due, std::int64_t rows) noexcept {
 }
 
 void FlowInstance::give_in_order() {
-  sorter_->sort();
+  sorter_->sort(block_);
   for (std::int64_t at = 0; at < sorter_->rows();) {
     const std::int64_t rows = std::min(made_.capacity(), sorter_->rows() - at);
     sorter_->give(at, rows, made_.columns());

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "dataflow/block_sorter.h"
@@ -34,20 +35,29 @@ class FlowInstance {
 
   // Set-up: where to hand on what it gives.
   void to(FlowInstance& reader) { readers_.push_back(&reader); }
-  // `owners`: of keys, kHash only.
-  void to(FlowLinks links, FlowSpec::Route route, std::shared_ptr<KeyOwners> owners) {
-    exchanges_.push_back({std::move(links), route, std::move(owners)});
-  }
+  struct Exchange {
+    FlowLinks links;
+    FlowSpec::Route route;
+    std::shared_ptr<KeyOwners> owners = nullptr;  // of keys, where kHash has several links
+    FlowLinks words = {};                         // to SORT, beside the links: rows that fit into words
+    std::optional<RowPacker> packer = {};         // by which they do
+    std::size_t next = 0;                         // kDeal: whose turn it is
+  };
+  void to(Exchange exchange) { exchanges_.push_back(std::move(exchange)); }
   // `number`: of its outputs among all, which decides among those of one time.
   void to(std::shared_ptr<OutputPool> pool, std::int32_t number) {
     outputs_ = std::make_unique<OutputBuffer>(std::move(pool));
     number_ = number;
   }
 
+  // SORT: how its rows are packed, and whether by it, or by who sends them. Outlives this.
+  void pack_by(std::shared_ptr<WordLayouts> layouts, bool packs) { sorter_->pack_by(std::move(layouts), packs); }
+
   // When each marker is known here, with a load; see Markers. Outlives this.
   void know(const std::vector<std::int64_t>& known) { known_ = &known; }
 
   void take(const FlowPiece& piece);
+  void take_words(const FlowPiece& piece);  // SORT: from who packs
   void mark();   // the end of the block
   void end();    // there will be no more
   void flush();  // shows what was sent, of this one and those that it hands rows to
@@ -60,13 +70,6 @@ class FlowInstance {
   std::int64_t keys() const noexcept { return table_.keys(); }
 
  private:
-  struct Exchange {
-    FlowLinks links;
-    FlowSpec::Route route;
-    std::shared_ptr<KeyOwners> owners;
-    std::size_t next = 0;  // kDeal: whose turn it is
-  };
-
   // Has a kernel process [0, count), and hands on what it makes. `from`: the rows that items are; null at a marker.
   void process(FlowKernel kernel, FlowCall& call, std::int64_t count, const FlowPiece* from);
   void check(std::int64_t next, std::int64_t at, const Emit& emit) const;
@@ -74,6 +77,7 @@ class FlowInstance {
   const std::int64_t* due_of(std::int64_t rows, const FlowPiece* from);
   void hand_on(const FlowPiece& piece);
   void send(Exchange& exchange, const FlowPiece& piece);
+  void send_words(Exchange& exchange, const FlowPiece& piece, std::span<const std::uint64_t> words);
   void collect(const FlowPiece& piece);
   void note(const std::int64_t* due, std::int64_t rows) noexcept;
   void give_in_order();
@@ -101,6 +105,7 @@ class FlowInstance {
   std::vector<std::int64_t> made_due_;
   std::vector<std::int32_t> lists_;   // scratch: which rows go to each instance
   std::vector<std::int64_t> counts_;  // and how many
+  std::vector<std::uint64_t> dealt_;  // scratch: words by instance
   std::int64_t exchanged_ = 0;
 
   const RowMover mover_;

@@ -17,7 +17,7 @@ bool FlowLinkReader::turn_aligned() {
     std::int64_t taken = 0;
     for (const Way& way : links_) {
       const FlowPiece piece = way.link->next(into_.block(), kMostRows);
-      if (piece.rows != 0) into_.take(piece);
+      if (piece.rows != 0) way.words ? into_.take_words(piece) : into_.take(piece);
       taken += piece.rows;
       passed = passed && piece.rows == 0 && way.link->passed(into_.block());
     }

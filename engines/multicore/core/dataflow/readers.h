@@ -47,7 +47,8 @@ class FlowLinkReader final : public FlowReader {
   FlowLinkReader(FlowInstance& into, const Markers& markers, bool aligned)
       : FlowReader(into, markers), aligned_(aligned) {}
 
-  void add(FlowLink& link) { links_.push_back({&link}); }
+  // `words`: whether its rows are words of rows, for SORT.
+  void add(FlowLink& link, bool words) { links_.push_back({&link, words}); }
   bool turn() override { return aligned_ ? turn_aligned() : turn_as_found(); }
 
  private:
@@ -55,6 +56,7 @@ class FlowLinkReader final : public FlowReader {
 
   struct Way {
     FlowLink* link;
+    bool words;
     std::int64_t block = 0;  // unaligned: that the link is in
   };
 

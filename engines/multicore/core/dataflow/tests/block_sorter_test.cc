@@ -62,19 +62,23 @@ Value value_at(const Rows& rows, std::size_t i) {
   return {rows.key[i], rows.ts[i], rows.small[i], rows.wide[i], rows.flag[i], none, none ? 0.0 : rows.real[i]};
 }
 
-void check_sorted(Rows rows, bool floats) {
+void check_sorted(Rows rows, bool floats, bool packs) {
   if (!floats) std::fill(rows.real.begin(), rows.real.end(), 0.0);
   const FlowSpec spec = spec_of(floats);
+  const lab::Markers markers{0, 10, 100};
   BlockSorter sorter(spec);
-  for (int block = 0; block < 2; ++block) {  // memory of the first is used again
+  if (packs && !floats) sorter.pack_by(std::make_shared<lab::WordLayouts>(spec, markers), true);
+  // Memory of the first block is used again. Where rows are packed, it shows how, and the last has one that does not fit.
+  for (std::int64_t block = 0; block < 4; ++block) {
+    if (block == 3 && rows.size() > 0) rows.small.back() = 1000;
     const auto columns = rows.columns(floats);
     const auto half = static_cast<std::int64_t>(rows.size() / 2);
-    sorter.keep({columns.data(), 0, half, nullptr});
-    sorter.keep({columns.data(), half, static_cast<std::int64_t>(rows.size()) - half, nullptr});
+    sorter.keep({columns.data(), 0, half, nullptr}, block);
+    sorter.keep({columns.data(), half, static_cast<std::int64_t>(rows.size()) - half, nullptr}, block);
     std::vector<Value> wanted, got;
     for (std::size_t i = 0; i < rows.size(); ++i) wanted.push_back(value_at(rows, i));
     std::sort(wanted.begin(), wanted.end());
-    sorter.sort();
+    sorter.sort(block);
     CHECK_EQ(sorter.rows(), static_cast<std::int64_t>(rows.size()));
     for (std::int64_t at = 0; at < sorter.rows(); at += 100) {  // in pieces
       const std::int64_t count = std::min<std::int64_t>(100, sorter.rows() - at);
@@ -84,7 +88,7 @@ void check_sorted(Rows rows, bool floats) {
     }
     CHECK(got == wanted);
     sorter.clear();
-    sorter.sort();
+    sorter.sort(block);
     CHECK_EQ(sorter.rows(), 0);
   }
 }
@@ -111,7 +115,8 @@ void rows_of_any_number_and_width_come_in_order() {
   for (const std::size_t count : {0U, 1U, 2U, 63U, 64U, 2000U, 3000U}) {
     for (const std::int64_t span : {std::int64_t{0}, std::int64_t{3}, std::numeric_limits<std::int64_t>::max() / 2}) {
       for (const bool wide : {false, true}) {
-        for (const bool floats : {false, true}) check_sorted(drawn(random, count, span, wide), floats);
+        check_sorted(drawn(random, count, span, wide), true, false);
+        for (const bool packs : {false, true}) check_sorted(drawn(random, count, span, wide), false, packs);
       }
     }
   }
@@ -128,7 +133,8 @@ void the_ends_of_a_type_are_in_order() {
     rows.real.push_back(0);
     rows.flag.push_back(0);
   }
-  for (const bool floats : {false, true}) check_sorted(rows, floats);
+  check_sorted(rows, true, false);
+  for (const bool packs : {false, true}) check_sorted(rows, false, packs);
 }
 
 }  // namespace

@@ -1,0 +1,206 @@
+#include "dataflow/row_words.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "dataflow/field_types.h"
+
+namespace lab {
+namespace {
+
+constexpr std::uint64_t kSign = std::uint64_t{1} << (kWordBits - 1);
+
+// A value of a column to a number that compares without a sign, and back.
+std::uint64_t ordered(const FlowSpec& sort, std::size_t column, std::uint64_t value) noexcept {
+  return sort.fields[column] == FlowSpec::Field::kSigned ? value ^ kSign : value;
+}
+
+// Of some values, of which there is one. Four of each, so that none waits for the one before.
+template <typename T>
+std::pair<T, T> least_and_most(std::span<const T> values) noexcept {
+  constexpr std::size_t kWays = 4;
+  std::array<T, kWays> least, most;
+  least.fill(values[0]);
+  most.fill(values[0]);
+  std::size_t i = 0;
+  for (; i + kWays <= values.size(); i += kWays) {
+    for (std::size_t way = 0; way < kWays; ++way) {
+      least[way] = std::min(least[way], values[i + way]);
+      most[way] = std::max(most[way], values[i + way]);
+    }
+  }
+  for (; i < values.size(); ++i) {
+    least[0] = std::min(least[0], values[i]);
+    most[0] = std::max(most[0], values[i]);
+  }
+  return {*std::min_element(least.begin(), least.end()), *std::max_element(most.begin(), most.end())};
+}
+
+}  // namespace
+
+std::vector<std::size_t> compared_columns(const FlowSpec& sort) {
+  std::vector<std::size_t> columns{0};
+  if (sort.keyed) columns = {1, 0};
+  for (std::size_t c = columns.size(); c < sort.itemsizes.size(); ++c) columns.push_back(c);
+  return columns;
+}
+
+void place_parts(std::span<WordPart> parts, int lowest) noexcept {
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+    part->shift = lowest;
+    lowest += part->bits;
+  }
+}
+
+bool pack(const FlowSpec& sort, std::span<const WordPart> parts, const FlowPiece& piece, std::uint64_t* words) noexcept {
+  const auto rows = static_cast<std::size_t>(piece.rows);
+  std::fill_n(words, rows, 0);
+  std::uint64_t beyond = 0;
+  for (const WordPart& part : parts) {
+    const std::uint64_t low = part.low;
+    const int wanted = part.bits + part.dropped;
+    with_type(sort.fields[part.column], sort.itemsizes[part.column], [&]<typename T>() {
+      if constexpr (std::is_integral_v<T>) {
+        const T* values = static_cast<const T*>(piece.columns[part.column]) + piece.base;
+        if (wanted == kWordBits) {  // all fit
+          for (std::size_t i = 0; i < rows; ++i) {
+            words[i] |= ((static_cast<std::uint64_t>(values[i]) - low) >> part.dropped) << part.shift;
+          }
+          return;
+        }
+        std::uint64_t over = 0;
+        const int dropped = part.dropped;
+        const int shift = part.bits == 0 ? 0 : part.shift;  // which is 64 where all have none
+        for (std::size_t i = 0; i < rows; ++i) {
+          const std::uint64_t value = static_cast<std::uint64_t>(values[i]) - low;
+          over |= value >> wanted;
+          words[i] |= (value >> dropped) << shift;
+        }
+        beyond |= over;
+      }
+    });
+  }
+  return beyond == 0;
+}
+
+void unpack(const FlowSpec& sort, std::span<const WordPart> parts, std::span<const std::uint64_t> words, void* const* to,
+            std::int64_t at) noexcept {
+  for (const WordPart& part : parts) {
+    with_type(sort.fields[part.column], sort.itemsizes[part.column], [&]<typename T>() {
+      T* values = static_cast<T*>(to[part.column]) + at;
+      if (part.bits == 0) {
+        std::fill_n(values, words.size(), static_cast<T>(part.low));
+        return;
+      }
+      const std::uint64_t low = part.low;
+      const std::uint64_t mask = ~std::uint64_t{0} >> (kWordBits - part.bits);
+      const int shift = part.shift;
+      for (std::size_t i = 0; i < words.size(); ++i) values[i] = static_cast<T>(low + ((words[i] >> shift) & mask));
+    });
+  }
+}
+
+int ValueRange::bits() const noexcept { return static_cast<int>(std::bit_width(most - least)); }
+
+ValueRange range_of(const FlowSpec& sort, std::size_t column, const FlowPiece& piece) noexcept {
+  ValueRange range{};
+  with_type(sort.fields[column], sort.itemsizes[column], [&]<typename T>() {
+    if constexpr (std::is_integral_v<T>) {
+      const T* values = static_cast<const T*>(piece.columns[column]) + piece.base;
+      const auto [least, most] = least_and_most(std::span(values, static_cast<std::size_t>(piece.rows)));
+      range.least = ordered(sort, column, static_cast<std::uint64_t>(least));
+      range.most = ordered(sort, column, static_cast<std::uint64_t>(most));
+    }
+  });
+  return range;
+}
+
+WordPart part_of(const FlowSpec& sort, std::size_t column, const ValueRange& range) noexcept {
+  return {column, ordered(sort, column, range.least), range.bits(), 0, 0};
+}
+
+bool WordLayouts::possible(const FlowSpec& sort) noexcept {
+  return std::find(sort.fields.begin(), sort.fields.end(), FlowSpec::Field::kFloat) == sort.fields.end();
+}
+
+std::uint64_t WordLayouts::end_of(std::int64_t block) const noexcept {
+  return static_cast<std::uint64_t>(markers_.first) +
+         static_cast<std::uint64_t>(block) * static_cast<std::uint64_t>(markers_.period);
+}
+
+std::vector<WordPart> WordLayouts::of(std::int64_t block) {
+  const std::scoped_lock lock(mutex_);
+  asked_ = std::max(asked_, block);
+  const auto layout = std::find_if(layouts_.rbegin(), layouts_.rend(),
+                                   [block](const Layout& one) { return one.first <= block; });
+  if (layout == layouts_.rend() || layout->ranges.empty()) return {};
+  const auto columns = compared_columns(sort_);
+  std::vector<WordPart> parts;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    ValueRange range = layout->ranges[c];
+    // Room is for `room` values more than the least: these must be values of the column, or others would seem to fit.
+    const std::uint64_t room = (std::uint64_t{1} << range.bits()) - 1;
+    range.least = std::min(range.least, ~std::uint64_t{0} - room);
+    range.most = range.least + room;
+    parts.push_back(part_of(sort_, columns[c], range));
+    if (columns[c] != 0) continue;
+    std::int64_t first = 0;
+    const bool beyond =
+        __builtin_add_overflow(static_cast<std::int64_t>(parts.back().low), static_cast<std::int64_t>(end_of(block)), &first) ||
+        first > std::numeric_limits<std::int64_t>::max() - static_cast<std::int64_t>(room);
+    if (beyond) return {};
+    parts.back().low = static_cast<std::uint64_t>(first);
+  }
+  place_parts(parts, 0);
+  return parts;
+}
+
+void WordLayouts::widen(const FlowPiece& piece, std::int64_t block) {
+  const auto columns = compared_columns(sort_);
+  const std::scoped_lock lock(mutex_);
+  if (closed_) return;
+  if (layouts_.empty() || layouts_.back().first != asked_ + 1) {
+    layouts_.push_back({asked_ + 1, layouts_.empty() ? std::vector<ValueRange>{} : layouts_.back().ranges});
+  }
+  std::vector<ValueRange>& ranges = layouts_.back().ranges;
+  const bool first = ranges.empty();
+  int bits = 0;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    ValueRange range = range_of(sort_, columns[c], piece);
+    if (columns[c] == 0) {
+      range.least -= end_of(block);
+      range.most -= end_of(block);
+      if (range.least > range.most) closed_ = true;  // so far apart that it overflows
+    }
+    if (first) ranges.push_back(range);
+    ranges[c].least = std::min(ranges[c].least, range.least);
+    ranges[c].most = std::max(ranges[c].most, range.most);
+    bits += ranges[c].bits();
+  }
+  if (closed_ || bits >= kWordBits) {
+    closed_ = true;
+    ranges.clear();
+  }
+}
+
+std::span<const WordPart> RowPacker::parts(std::int64_t block) {
+  if (block != block_) {
+    parts_ = layouts_->of(block);
+    block_ = block;
+  }
+  return parts_;
+}
+
+std::span<const std::uint64_t> RowPacker::pack(const FlowPiece& piece, std::int64_t block) {
+  if (piece.rows == 0) return {};
+  words_.resize(static_cast<std::size_t>(piece.rows));
+  if (!parts(block).empty() && lab::pack(sort_, parts_, piece, words_.data())) return words_;
+  layouts_->widen(piece, block);
+  return {};
+}
+
+}  // namespace lab

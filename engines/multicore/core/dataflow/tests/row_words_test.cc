@@ -1,0 +1,139 @@
+// Words: what comes out is what was put in, they compare as rows do, what does not fit is refused, and each block has one
+// layout for all.
+#include <array>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "check.h"
+#include "dataflow/row_words.h"
+
+namespace {
+
+using lab::FlowPiece;
+using lab::FlowSpec;
+using lab::Markers;
+using lab::RowPacker;
+using lab::WordLayouts;
+using Field = FlowSpec::Field;
+using Limits = std::numeric_limits<std::int64_t>;
+using Row = std::array<std::int64_t, 3>;  // key, time, another
+
+FlowSpec sort_spec() {
+  FlowSpec spec;
+  spec.kind = FlowSpec::Kind::kSort;
+  spec.keyed = true;
+  spec.itemsizes = {8, 8, 8};
+  spec.fields = {Field::kSigned, Field::kSigned, Field::kSigned};
+  return spec;
+}
+const FlowSpec kSpec = sort_spec();
+
+struct Piece {
+  explicit Piece(const std::vector<Row>& rows) {
+    for (const Row& row : rows) {
+      ts.push_back(row[1]);
+      key.push_back(row[0]);
+      other.push_back(row[2]);
+    }
+    columns = {ts.data(), key.data(), other.data()};
+  }
+  operator FlowPiece() const { return {columns.data(), 0, static_cast<std::int64_t>(ts.size()), nullptr}; }
+  std::vector<std::int64_t> ts, key, other;
+  std::vector<const void*> columns;
+};
+
+// Packs rows, and checks the words; false: they do not fit.
+bool packed(RowPacker& packer, std::vector<Row> rows, std::int64_t block) {
+  std::sort(rows.begin(), rows.end());
+  const auto words = packer.pack(Piece(rows), block);
+  if (words.empty()) return false;
+  CHECK_EQ(words.size(), rows.size());
+  for (std::size_t i = 1; i < rows.size(); ++i) CHECK_EQ(words[i - 1] < words[i], rows[i - 1] < rows[i]);
+  const auto parts = packer.parts(block);
+  std::vector<std::int64_t> ts(rows.size() + 1, -7), key(ts), other(ts);
+  void* const columns[] = {ts.data(), key.data(), other.data()};
+  unpack(kSpec, parts, words, columns, 1);
+  CHECK(ts[0] == -7 && key[0] == -7 && other[0] == -7);
+  for (std::size_t i = 0; i < rows.size(); ++i) CHECK((Row{key[i + 1], ts[i + 1], other[i + 1]}) == rows[i]);
+  return true;
+}
+
+void later_blocks_have_room_for_what_did_not_fit() {
+  const Markers markers{1000, 10, 1 << 20};
+  const auto layouts = std::make_shared<WordLayouts>(kSpec, markers);
+  RowPacker one(kSpec, layouts), other(kSpec, layouts);
+  CHECK(!packed(one, {{3, 991, -5}, {4, 999, 100}}, 0));
+  CHECK(packed(one, {{3, 1001, -5}, {4, 1009, 100}}, 1));  // times are relative to the block's end
+  CHECK(packed(other, {{4, 5004, 0}}, 401));
+  CHECK(!packed(other, {{500, 5004, 0}}, 401));
+  CHECK(!packed(one, {{500, 5004, 0}}, 401));  // a block has one layout, for all
+  CHECK(!packed(one, {{3, 5001, -6}}, 401));
+  CHECK(packed(one, {{500, 5011, -6}, {3, 5019, 100}}, 402));
+  CHECK(packed(other, {{500, 5011, -6}}, 402));
+}
+
+void rows_with_too_many_bits_go_as_rows_from_then_on() {
+  const Markers markers{0, 10, 100};
+  const auto layouts = std::make_shared<WordLayouts>(kSpec, markers);
+  RowPacker packer(kSpec, layouts);
+  CHECK(!packed(packer, {{1, 0, 0}}, 0));
+  CHECK(packed(packer, {{1, 10, 0}}, 1));
+  CHECK(!packed(packer, {{1 << 30, 11, std::int64_t{1} << 40}}, 1));
+  CHECK(!packed(packer, {{1, 20, 0}}, 2));
+  FlowSpec floats = kSpec;
+  floats.fields[2] = Field::kFloat;
+  CHECK(WordLayouts::possible(kSpec) && !WordLayouts::possible(floats));
+}
+
+// Near the ends of a type, a difference that wraps around would seem to fit.
+void what_wraps_around_does_not_fit() {
+  const Markers markers{0, 10, 100};
+  for (const std::int64_t end : {Limits::max(), Limits::min()}) {
+    const std::int64_t step = end < 0 ? 1 : -1;
+    const auto layouts = std::make_shared<WordLayouts>(kSpec, markers);
+    RowPacker packer(kSpec, layouts);
+    CHECK(!packed(packer, {{end, 0, 0}, {end + 4 * step, 0, 0}}, 0));
+    CHECK(packed(packer, {{end, 10, 0}, {end + 4 * step, 10, 0}}, 1));
+    for (std::int64_t far = 0; far < 10; ++far) CHECK(!packed(packer, {{~(end + far * step), 10, 0}}, 1));
+  }
+  // Times, whose layout moves with the blocks beyond the end of what there is.
+  const Markers late{Limits::max() - 100, 60, 1};
+  const auto layouts = std::make_shared<WordLayouts>(kSpec, late);
+  RowPacker packer(kSpec, layouts);
+  CHECK(!packed(packer, {{0, Limits::max() - 110, 0}, {0, Limits::max() - 101, 0}}, 0));
+  CHECK(packed(packer, {{0, Limits::max() - 45, 0}}, 1));
+  CHECK(!packed(packer, {{0, Limits::min() + 5, 0}}, 1));
+}
+
+void random_rows_come_out_as_they_were() {
+  std::mt19937_64 random(11);
+  int fitted = 0;
+  for (int round = 0; round < 300; ++round) {
+    const auto any = [&](std::int64_t low, std::int64_t high) {
+      return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+    };
+    const Markers markers{any(-1000, 1000), any(1, 1000), 1000};
+    const auto layouts = std::make_shared<WordLayouts>(kSpec, markers);
+    std::array<RowPacker, 2> packers{RowPacker(kSpec, layouts), RowPacker(kSpec, layouts)};
+    const std::int64_t keys = std::int64_t{1} << any(0, 40), values = std::int64_t{1} << any(0, 30);
+    for (std::int64_t block = 0; block < 20; ++block) {
+      std::vector<Row> rows;
+      for (std::int64_t n = any(1, 50); n > 0; --n) {
+        rows.push_back({any(-keys, keys), markers.end_of(block) - any(0, 2 * markers.period), any(-values, values)});
+      }
+      fitted += packed(packers[static_cast<std::size_t>(any(0, 1))], rows, block) ? 1 : 0;
+    }
+  }
+  CHECK(fitted > 1000);
+}
+
+}  // namespace
+
+int main() {
+  later_blocks_have_room_for_what_did_not_fit();
+  rows_with_too_many_bits_go_as_rows_from_then_on();
+  what_wraps_around_does_not_fit();
+  random_rows_come_out_as_they_were();
+  return 0;
+}
