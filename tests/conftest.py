@@ -49,6 +49,9 @@ def pytest_collection_finish():
     sys.dont_write_bytecode = WRITES_NOTHING
     gc.collect()
     gc.freeze()
+    # The compiler of kernels and Hypothesis make many objects that live a little longer than a few
+    # hundred others: with Python's own threshold looking at them is a tenth of a compilation.
+    gc.set_threshold(20_000, 20, 50)
     gc.enable()
 
 

@@ -2,7 +2,8 @@
 
 `@pytest.mark.pairwise` on a test with several parameters leaves in `make test` so many of its
 combinations that every pair of values is tried; with `strength=1`, that every value is. The others
-are marked `full`.
+are marked `full`. `@pytest.mark.some(3)` leaves three that lie evenly among all, the first with
+them: for parameters that try one law on other examples.
 """
 
 from itertools import combinations
@@ -31,16 +32,26 @@ def value_of(param):
     return param if isinstance(param, str | int | float | None) else id(param)
 
 
+def evenly(number, rows):
+    """Return the indices of so many rows that lie evenly among them, with the first."""
+    return (
+        {index * rows // number for index in range(number)} if number < rows else set(range(rows))
+    )
+
+
 def mark_left_out(items):
-    """Mark `full` what the coverings of marked tests leave out."""
+    """Mark `full` what marked tests leave out of what no other mark has left out."""
     tests = {}
     for item in items:
-        marker = item.get_closest_marker("pairwise")
-        if marker is not None:
-            tests.setdefault((item.fspath, item.originalname), (marker, []))[1].append(item)
+        for marker in (item.get_closest_marker(name) for name in ("pairwise", "some")):
+            if marker is not None and item.get_closest_marker("full") is None:
+                tests.setdefault((item.fspath, item.originalname), (marker, []))[1].append(item)
     for marker, products in tests.values():
-        rows = [tuple(map(value_of, item.callspec.params.values())) for item in products]
-        kept = set(covering(rows, **marker.kwargs))
+        if marker.name == "some":
+            kept = evenly(*marker.args, len(products))
+        else:
+            rows = [tuple(map(value_of, item.callspec.params.values())) for item in products]
+            kept = set(covering(rows, **marker.kwargs))
         for index, item in enumerate(products):
             if index not in kept:
                 item.add_marker(pytest.mark.full)

@@ -2,7 +2,7 @@ from itertools import combinations, product
 
 import pytest
 
-from tests.pairwise import covering
+from tests.pairwise import covering, evenly
 
 pytest_plugins = ["pytester"]
 SQUARE = list(product(range(4), range(4), range(4)))
@@ -25,8 +25,16 @@ def test_few_rows_are_chosen_and_always_the_same():
     assert covering(SQUARE) == covering(SQUARE)
 
 
-@pytest.mark.parametrize(("strength", "kept"), [(1, 4), (2, 16)])
-def test_what_is_left_out_is_marked_and_stays(pytester, strength, kept):
+def test_some_rows_lie_evenly_and_begin_with_the_first():
+    assert evenly(3, 9) == {0, 3, 6}
+    assert evenly(5, 9) == {0, 1, 3, 5, 7}
+    assert evenly(4, 2) == {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("marker", "kept"), [("pairwise(strength=1)", 4), ("pairwise", 16), ("some(3)", 3)]
+)
+def test_what_is_left_out_is_marked_and_stays(pytester, marker, kept):
     pytester.makeconftest(
         """
         import pytest
@@ -41,7 +49,7 @@ def test_what_is_left_out_is_marked_and_stays(pytester, strength, kept):
         f"""
         import pytest
 
-        @pytest.mark.pairwise(strength={strength})
+        @pytest.mark.{marker}
         @pytest.mark.parametrize("a", range(4))
         @pytest.mark.parametrize("b", range(4))
         @pytest.mark.parametrize("c", range(1))

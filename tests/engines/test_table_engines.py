@@ -25,6 +25,7 @@ def test_there_is_a_query_for_every_workload_but_the_one_that_is_none_and_typed_
     assert set(engine.queries) == set(names()) - {"parametric"} - graphs
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     "name",
     [

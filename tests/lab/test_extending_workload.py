@@ -5,6 +5,7 @@ import shlex
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 from lab.cli import EXIT_OK, call
 from tests.examples_folder import EXAMPLES, sensors
@@ -21,6 +22,7 @@ def test_the_tutorial_shows_the_example_as_it_is():
     assert PYTHON[0] == (EXAMPLES / "workload_from_csv" / "sensors.py").read_text()
 
 
+@pytest.mark.full
 def test_every_command_of_the_tutorial_works(tmp_path: Path, monkeypatch, capsys):
     monkeypatch.setenv("LAB_DATA", str(tmp_path / "catalogue"))
     monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))

@@ -102,6 +102,7 @@ def test_the_search_for_a_smaller_case_ends_in_time():
     assert found is tried[-1]
 
 
+@pytest.mark.full
 def test_the_command_runs_a_seed_again_and_ends_with_code_1_when_it_fails():
     with Campaign(PLANTED) as campaign:
         seed = first_finding(campaign, "wrong", shrink=False).seed

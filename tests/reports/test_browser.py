@@ -41,6 +41,7 @@ def test_the_browser_shows_rows_figures_and_reasons(page_of_run, typical, tmp_pa
     assert dom.count("<svg ") == 6
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("width", [360, 1400])
 def test_the_page_fits_the_window_and_no_label_is_cut(page_of_run, typical, width):
     seen = ask(page_of_run(typical), PROBE, width)
@@ -71,6 +72,7 @@ def test_the_address_of_a_row_does_not_run_into_its_status(page_of_run, trial):
     assert min(seen) >= 4, seen
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("width", [360, 1280])
 def test_nothing_of_the_results_is_cut_or_out_of_sight(page_of_run, typical, trial, width):
     remark = "doubtful rate: the timed part took 0.685 ms, below 1 ms; use more events"
@@ -102,6 +104,7 @@ def test_no_table_is_cut_on_a_desktop_whatever_is_unfolded(page_of_run, typical,
     assert ask(page, cut, 1280) == []
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("width", [360, 1400])
 def test_loads_searches_and_energy_fit_the_window_too(page_of_run, trial, offered, a_search, width):
     rows, meta = a_search()

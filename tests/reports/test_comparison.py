@@ -109,6 +109,7 @@ def test_bad_input_is_a_user_error(runs, make_run, trial, monkeypatch, capfd, na
     assert said in err and "Traceback" not in out + err
 
 
+@pytest.mark.some(1)
 @pytest.mark.browser
 @NEEDS_CHROMIUM[1]
 @pytest.mark.parametrize("width", [360, 1280])

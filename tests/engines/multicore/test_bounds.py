@@ -300,6 +300,7 @@ def test_an_index_is_named_as_the_type_that_it_has(update, given, index):
         run("dgs", asked, of_values([1, given], asked))
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("bounds", [False, True])
 @pytest.mark.parametrize("case", ["update", "tuple", "constants", "vsn update", "partitioned"])
 def test_an_index_below_zero_counts_from_the_end_as_in_python(case, bounds):

@@ -62,6 +62,7 @@ def answer_of(found, data, plan=None, handover="direct", **given):
         run.close()
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_it_equals_the_oracle_on_any_small_input(name):
     found = workload(name)

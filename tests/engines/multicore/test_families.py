@@ -79,6 +79,7 @@ def test_a_run_keeps_the_arrays_it_is_given_until_it_goes():
     assert kept() is None
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("variant", ["vsn", "sn", "layers", "ordered"])
 def test_as_many_streams_as_a_log_merges_run_and_more_are_unsupported(variant, tmp_path):
     found = workload("parametric" if variant == "ordered" else "forward")
@@ -106,6 +107,7 @@ def test_as_many_streams_as_a_log_merges_run_and_more_are_unsupported(variant, t
         prepared(most + sides)
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     ("variant", "name", "parameters"),
     [

@@ -171,6 +171,7 @@ def readings(records, streams, seed, span=500):
     )
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", PIPELINES)
 def test_random_inputs_are_answered_as_by_the_interpreter(name):
     asked, output = PIPELINES[name]
@@ -205,7 +206,7 @@ def test_random_inputs_are_answered_as_by_the_interpreter(name):
     check()
 
 
-@pytest.mark.pairwise
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize("batch", [1, 64])
 @pytest.mark.parametrize("instances", [1, 2, 4, 6])
 @pytest.mark.parametrize("injectors", [1, 2, 4, 6])

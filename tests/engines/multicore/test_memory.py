@@ -75,6 +75,7 @@ def run(asked, dataset, variant, scratch, *, workers, expected, batch=4096):
         prepared.close()
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("name", "variant", "events", "query"), CASES, ids=[f"{one[0]}-{one[1]}" for one in CASES]
 )

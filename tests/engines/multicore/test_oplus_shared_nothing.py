@@ -123,6 +123,7 @@ def random_texts(rng: np.random.Generator, tuples: int, streams: int, span: int)
     return texts(*parts)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("instances", [1, 2, 5])
 @pytest.mark.parametrize(("advance", "size"), [(7, 7), (10, 40)])
 def test_random_inputs_give_the_reference_answer(instances, advance, size):

@@ -191,6 +191,7 @@ def load_of(data, gap_ns):
     return small_load(times, gap_ns * np.arange(sum(map(len, times)), dtype=np.int64))
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", PIPELINES)
 def test_random_inputs_are_answered_as_by_the_interpreter(name):
     asked = PIPELINES[name]
@@ -270,7 +271,7 @@ def readings(records, streams, seed):
     )
 
 
-@pytest.mark.pairwise
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize("workers", [1, 2, 4])
 @pytest.mark.parametrize("loaded", [False, True])
 @pytest.mark.parametrize("name", ["a filter, keys, a total", "fifty of each", "keys first"])

@@ -105,6 +105,7 @@ def test_an_empty_input_gives_an_empty_answer(name, variant, spark, tmp_path):
     assert_right(task(name, empty, tmp_path, variant=variant))
 
 
+@pytest.mark.some(1)
 @pytest.mark.spark
 @pytest.mark.parametrize("variant", FORMS)
 def test_bulk_events_without_markers_are_not_lost(variant, spark, tmp_path):

@@ -202,6 +202,7 @@ def test_a_module_of_the_checkout_in_an_arm_is_refused(repo, tmp_path, capsys, m
     assert f"module 'crunch_native' is imported from {native / 'crunch_native.py'}" in err
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     "evidence",
     [
@@ -316,6 +317,7 @@ def test_a_cell_that_only_the_new_revision_has_is_told_and_compares_nothing(repo
     assert "old: no engine 'crunch'" in out and "added" in out
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     "reference",
     [

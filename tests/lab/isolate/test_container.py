@@ -103,6 +103,7 @@ def test_right_answer_is_ok_and_its_files_are_where_they_belong(trial, tmp_path,
     assert "# attempt 1\n# phase: prepare\n" in (tmp_path / "trial.log").read_text()
 
 
+@pytest.mark.full
 def test_error_in_the_engine_is_a_crash_with_its_words(trial, tmp_path):
     row = trial("crash")
     assert row["status"] == "crash"

@@ -67,6 +67,7 @@ def test_a_module_that_the_image_lacks_is_refused_with_the_remedy(own, tmp_path,
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.full
 def test_an_engine_that_the_image_lacks_is_refused(image):
     isolation = Isolation(kind="container", image=image)
     check_holds(isolation, ["event_window"], ["multicore"])

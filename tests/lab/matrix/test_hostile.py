@@ -236,6 +236,7 @@ def damages(meta, odd) -> Iterator[tuple[str, object]]:
             yield f"{key} = {odd!r}", others if odd is MISSING else {**meta, key: odd}
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     "odd",
     [

@@ -208,6 +208,7 @@ def test_missing_container_engine_is_an_error_before_anything_starts(matrix, tmp
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.full
 def test_container_engine_that_dies_ends_the_run_and_records_nothing(
     matrix, tmp_path, monkeypatch, podman_engine
 ):

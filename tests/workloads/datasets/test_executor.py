@@ -157,12 +157,14 @@ def test_every_kind_of_import_is_tried():
     assert sorted(RAW) == sorted(kind.name for kind in KINDS)
 
 
+@pytest.mark.some(5)
 @pytest.mark.spark
 @pytest.mark.parametrize("kind", RAW)
 def test_an_import_on_spark_is_that_in_process(kind: str, spark: SparkSession, tmp_path: Path):
     assert imported(kind, tmp_path, "a", "spark") == imported(kind, tmp_path, "b", "process")
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("kind", RAW)
 def test_the_size_of_blocks_changes_no_import(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -174,6 +176,7 @@ def test_the_size_of_blocks_changes_no_import(
     assert imported(kind, tmp_path, "cut", "process") == whole
 
 
+@pytest.mark.some(5)
 @pytest.mark.spark
 @pytest.mark.parametrize("name", {workload(name).input_name: name for name in names()}.values())
 def test_what_is_generated_on_spark_is_what_is_generated_in_process(
@@ -186,6 +189,7 @@ def test_what_is_generated_on_spark_is_what_is_generated_in_process(
     assert one.id == two.id
 
 
+@pytest.mark.full
 @pytest.mark.spark
 def test_spark_sorts_in_the_same_order(spark: SparkSession, tmp_path: Path):
     times = np.random.default_rng(SEED).integers(-1000, 1000, 2_500_000)

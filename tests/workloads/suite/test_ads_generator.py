@@ -12,6 +12,7 @@ from lab.errors import MatrixError
 from lab.matrix.matrix import WorkloadEntry
 from lab.parent.inputs import find_dataset
 from tests.workloads.suite.streams import generated
+from workloads.datasets.session import DEFAULT_MASTER
 from workloads.inputs.ads.fit import unfit
 from workloads.inputs.ads.schema import FIELDS
 from workloads.inputs.ads.tables import campaign_of_ad, location_of_user
@@ -160,4 +161,4 @@ class TestFit:
             name="campaign_views", events=2000, params={"ads": 5000}, label="wide"
         )
         with pytest.raises(MatrixError, match=r"campaign_views@wide: dataset .* has ad 4\d\d\d"):
-            find_dataset(entry, master="local[1]")
+            find_dataset(entry, master=DEFAULT_MASTER)

@@ -40,6 +40,7 @@ def test_the_program_gives_the_sequence_that_the_oracle_says(query: dict[str, An
     assert rows(chosen, answer(pipeline(chosen), drawn)) == rows(chosen, chosen.oracle(drawn))
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("query", PIPELINES, ids=str)
 def test_they_agree_on_generated_input(query: dict[str, Any]):
     chosen = PARAMETRIC.bound(query)
@@ -49,6 +50,7 @@ def test_they_agree_on_generated_input(query: dict[str, Any]):
     assert len(expected["ts"]) > 500
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("query", PIPELINES, ids=str)
 def test_the_laws_hold(query: dict[str, Any]):
     report = check(pipeline(PARAMETRIC.bound(query)), examples=20)

@@ -19,6 +19,7 @@ def in_turn(cases):
     ]
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(("name", "case"), in_turn(CASES))
 def test_dataflow_conforms(name, case, tmp_path):
     found = run_case(engine("multicore"), workload(name), case, SETTING, tmp_path)
@@ -31,6 +32,7 @@ def test_dataflow_conforms_under(name, case, tmp_path):
     assert (found.unsupported, found.problems) == (None, ())
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_every_graph_gives_the_oracles_answer(name, tmp_path):
     assert len(workload(name).oracle(ordinary_input(workload(name)))["ts"]) > 0

@@ -124,6 +124,7 @@ def crash(flow, data=FEW, **how):
     return str(found.value)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("flow", "operator", "said", "function"),
     [

@@ -18,6 +18,7 @@ from tests.engines.multicore.dataflow.graphs import (
 )
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("name", NAMED)
 @pytest.mark.parametrize("batching", BATCHINGS)
 def test_outputs_are_timed_from_when_their_last_input_was_due(name, batching):

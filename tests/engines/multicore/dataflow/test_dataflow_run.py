@@ -34,6 +34,7 @@ def run_as_drawn(data, flow, given_input):
     check_answer(flow, given_input, got)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", NAMED)
 def test_random_inputs_are_answered_as_by_the_interpreter(name):
     @settings(max_examples=examples(60), deadline=None)
@@ -51,6 +52,7 @@ def test_random_graphs_are_answered_as_by_the_interpreter(data):
     run_as_drawn(data, flow, data.draw(small_inputs(flow)))
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", NAMED)
 def test_long_inputs_are_answered_as_by_the_interpreter(name):
     flow = NAMED[name]

@@ -27,7 +27,7 @@ from workloads.model.dataflow.vertex_run import Marker
 from workloads.model.records import record_type
 
 SETTINGS = settings(
-    max_examples=examples(1200),
+    max_examples=examples(400),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

@@ -75,6 +75,7 @@ def test_the_documented_graph_keeps_the_laws():
     assert report.ok, report.render()
 
 
+@pytest.mark.full
 def test_a_mean_for_a_sum_has_the_documented_counterexample():
     broken = documented(CODE.replace("into.sum = x.sum + y.sum", "into.sum = (x.sum + y.sum) // 2"))
     assert plain(said("associative fails")) in plain(check(broken, examples=30).render())

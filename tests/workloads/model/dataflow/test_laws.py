@@ -49,6 +49,7 @@ def test_the_pipeline_of_the_paper_passes():
     )
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_the_graphs_of_the_suite_pass(name: str):
     program = workload(name).program
@@ -157,6 +158,7 @@ def test_sums_of_floats_are_a_monoid_up_to_rounding():
     assert report.ok, report.render()
 
 
+@pytest.mark.full
 def test_a_mean_of_means_is_no_monoid_in_floats_either():
     def middle(x: Any, y: Any, into: Any) -> None:
         into.sum = (x.sum + y.sum) / 2
@@ -193,6 +195,7 @@ def counting(*_: Any) -> int:
     return CALLS[0]
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     ("operator", "role", "function"),
     [
@@ -246,6 +249,7 @@ def spoiling(name: str) -> Any:
     return locals()[name]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("role", "record"),
     [("on_item", "s"), ("on_marker", "s"), ("combine", "x"), ("update_state", "agg")],
