@@ -1,45 +1,25 @@
-"""The loops into which the functions of dataflow operators are compiled; see `kernels`."""
+"""What the loops of dataflow kernels are made of; see `kernels`, and `loops` of kernels/."""
 
 ITEMS = """\
-open_out, room, close_out = open_emitter(OUTPUT)
-
-@kernel
-def items(call, begin, end, out_address):
     columns = pointer_at(call, 0)
     base = load(call, 1, int64)
     table = pointer_at(call, 2)
     start = pointer_at(call, 3)
     make = pointer_at(call, 4)
     sources = pointer_at(call, 5)
-{pointers}
-    out = open_out(out_address)
-    base_count = count_of(out)
-    i = begin
-    while i < end and room(out) >= {max_outputs}:
+{pointers}"""
+
+ITEM = """\
         row = base + i
         key = {key}
-        value = {value}
-        first = count_of(out)
-        {before}
-{body}
-        {after}
-        if count_of(out) - first > {max_outputs}:
-            refuse(out, count_of(out) - first - {max_outputs})
-        i += 1
-    close_out(out, out_address)
-    return i + 1
-"""
-
-NOTE_SOURCES = """\
-for j in range(first, count_of(out)):
-            store_int32(sources, j - base_count, i)"""
+        value = {value}"""
 
 STATELESS = "        on_item(key, value, out)"
 
 FIND = """\
         entry = find_entry(table, 0, key, mix_key(key), STRIDE)
         if is_null(entry):
-            entry = call_make(make, table, key)
+            entry = call_with_key(make, table, key)
             if is_null(entry):
                 break
 {first}
@@ -64,28 +44,10 @@ UNORDERED = (
 )
 
 MARKS = """\
-open_out, room, close_out = open_emitter(OUTPUT)
-
-@kernel
-def marks(call, begin, end, out_address):
     table = pointer_at(call, 2)
     sources = pointer_at(call, 5)
     entries = pointer_at(table, ENTRIES)
-    m = Marker(load(call, 6, int64))
-    out = open_out(out_address)
-    base_count = count_of(out)
-    i = begin
-    while i < end and room(out) >= {max_outputs}:
-        first = count_of(out)
-        {before}
-{body}
-        {after}
-        if count_of(out) - first > {max_outputs}:
-            refuse(out, count_of(out) - first - {max_outputs})
-        i += 1
-    close_out(out, out_address)
-    return i + 1
-"""
+    m = Marker(load(call, 6, int64))"""
 
 ENTRY = """\
         entry = offset(entries, i * STRIDE)

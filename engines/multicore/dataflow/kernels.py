@@ -10,16 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
 from engines.multicore.dataflow import kernel_sources as sources
 from engines.multicore.kernels import emitter, memory
 from engines.multicore.kernels.compile import compile_kernel
+from engines.multicore.kernels.loops import NAMES, loop
 from engines.multicore.oplus import window_tables
 from engines.multicore.oplus.keyset import mix_key
-from engines.multicore.stages.kernels import count_of, refuse, store_int32
 from workloads.model.dataflow import OpKeyedOrdered, OpKeyedUnordered, OpStateless, TraceType
 from workloads.model.dataflow.deployment import Part, Unit
 
@@ -140,9 +138,13 @@ class UnitKernels:
                     body += "        on_marker(state, key, m, out)"
         else:
             return 0
-        before, after = self._notes() if isinstance(operator, OpKeyedOrdered) else ("pass", "pass")
-        source = sources.MARKS.format(
-            body=body, max_outputs=self._max_outputs, before=before, after=after
+        source = loop(
+            "marks",
+            opened=sources.MARKS,
+            body=body,
+            max_outputs=self._max_outputs,
+            source="i" if isinstance(operator, OpKeyedOrdered) else "",
+            from_begin=True,
         )
         return self._compiled("marks", functions, source, _KERNEL)
 
@@ -190,12 +192,6 @@ class UnitKernels:
             lines.append("identity(record_at(offset(entry, AGGREGATE_AT), AGGREGATE))")
         return "\n".join(f"            {line}" for line in lines) or "            pass"
 
-    def _notes(self) -> tuple[str, str]:
-        """Return what notes where pairs come from: before a function that gives one, or after."""
-        if self._max_outputs == 1:
-            return "store_int32(sources, first - base_count, i)", "pass"
-        return "pass", sources.NOTE_SOURCES
-
     def _loop(self, body: str) -> str:
         """Return the source of a kernel that does something for each item."""
         fields = self._unit.reads.fields
@@ -209,30 +205,29 @@ class UnitKernels:
         values = [f"load(column_{name}, row, TYPE_{name})" for name in fields]
         if "{first}" in body:
             body = body.format(first=self._first_source(), state=self._state_source())
-        before, after = self._notes()
-        return sources.ITEMS.format(
-            pointers="\n".join(pointers),
-            key="load(column_of_keys, row, int64)" if keyed else "int64(0)",
-            value=f"Value({', '.join(values)})",
-            before=before,
-            after=after,
+        return loop(
+            "items",
+            opened=sources.ITEMS.format(pointers="\n".join(pointers)),
+            item=sources.ITEM.format(
+                key="load(column_of_keys, row, int64)" if keyed else "int64(0)",
+                value=f"Value({', '.join(values)})",
+            ),
             body=body,
             max_outputs=self._max_outputs,
+            source="i",
+            from_begin=True,
         )
 
     def _compiled(self, role: str, functions: Functions, source: str, signature: Any) -> int:
         if role not in self._kept:
             reads, gives = self._unit.reads, self._unit.gives
             names: dict[str, Any] = {
+                **NAMES,
                 "Value": self._value,
                 "Marker": _Marker,
                 "OUTPUT": emitter.emitter_type(_as_emitted(gives)),
                 **{f"TYPE_{name}": reads.value[name].type for name in reads.fields},
                 "mix_key": mix_key,
-                "call_make": call_make,
-                "count_of": count_of,
-                "refuse": refuse,
-                "store_int32": store_int32,
                 "find_entry": window_tables.find_entry,
                 "HEAD": HEAD_BYTES,
                 "AGGREGATE_AT": HEAD_BYTES + self._aggregate_at,
@@ -260,15 +255,3 @@ def _as_emitted(of: TraceType) -> np.dtype[np.void]:
     """Return the fields of a pair in the order in which `out.emit` takes them."""
     key = [] if of.key is None else [(of.key, np.dtype(np.int64))]
     return np.dtype([*key, *((name, of.value[name]) for name in of.fields)])
-
-
-@intrinsic
-def call_make(typingctx: Any, function: Any, table: Any, key: Any) -> Any:
-    """`call_make(function, table, key)`: call a C `MakeEntry`."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        byte = ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(byte, [byte, ir.IntType(64)])
-        return builder.call(builder.bitcast(args[0], kind.as_pointer()), list(args[1:]))
-
-    return types.voidptr(_P, _P, _I), codegen

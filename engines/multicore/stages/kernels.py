@@ -10,14 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import njit, types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from engines.multicore import _core
 from engines.multicore.kernels import emitter, memory
 from engines.multicore.kernels.compile import compile_kernel
+from engines.multicore.kernels.loops import NAMES, loop
 from engines.multicore.oplus import window_tables
 from engines.multicore.oplus.keyset import mix_key
 from workloads.model.pipeline import STATELESS, Stage
@@ -68,19 +66,14 @@ class StageKernels:
             argument = "record_at(offset(entry, HEAD), STATE), "
         elif stage.kind != STATELESS:
             argument = "record_at(states, STATE), "
-        one = stage.max_outputs == 1
-        source = _PROCESS_SOURCE.format(
-            bounds=self._bounds_source(),
-            pointers=self._pointers(),
-            opened=opened,
-            ahead=ahead,
-            record=record,
-            tuple=self._tuple_source(),
-            found=found,
+        item = _ITEM.format(ahead=ahead, record=record, tuple=self._tuple_source(), found=found)
+        source = self._bounds_source() + loop(
+            "process",
+            opened=_OPENED.format(pointers=self._pointers(), opened=opened),
+            item=item,
+            body=f"        user({argument}t, out)",
             max_outputs=stage.max_outputs,
-            before="store_int32(sources, first, k)" if one else "pass",
-            call=f"user({argument}t, out)",
-            after="pass" if one else _NOTE_SOURCES,
+            source="k",
         )
         return self._address("process", functions, source, _PROCESS)
 
@@ -114,6 +107,7 @@ class StageKernels:
         if role not in self._kept:
             fields = self._fields
             names: dict[str, Any] = {
+                **NAMES,
                 "Tuple": self._tuple,
                 "OUTPUT": emitter.emitter_type(self._stage.output, stamped=True),
                 **{f"TYPE_{name}": fields[name].type for name in fields.names or ()},
@@ -121,10 +115,7 @@ class StageKernels:
                 "uint64": np.uint64,
                 "set_stamp": emitter.set_stamp,
                 "mix_key": mix_key,
-                "call_find": call_find,
                 "bounds_below": bounds_below,
-                "count_of": count_of,
-                "refuse": refuse,
                 "HEAD": HEAD_BYTES,
                 "KEY_STATES": _core.KEY_STATES_BYTES,
                 "AHEAD": AHEAD,
@@ -133,7 +124,6 @@ class StageKernels:
                 "prefetch_entry": window_tables.prefetch_entry,
                 "prefetch_slot": window_tables.prefetch_slot,
                 "table_bytes": window_tables.table_bytes,
-                "store_int32": store_int32,
             }
             if self._stage.state is not None:
                 names["STATE"] = memory.record_type(self._stage.state)
@@ -163,30 +153,6 @@ class StageKernels:
         return f"Tuple({', '.join(parts)})"
 
 
-@intrinsic
-def call_find(typingctx: Any, function: Any, states: Any, key: Any) -> Any:
-    """`call_find(function, states, key)`: call a C `FindState`."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        byte = ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(byte, [byte, ir.IntType(64)])
-        return builder.call(builder.bitcast(args[0], kind.as_pointer()), list(args[1:]))
-
-    return types.voidptr(_P, _P, _I), codegen
-
-
-@intrinsic
-def store_int32(typingctx: Any, address: Any, index: Any, value: Any) -> Any:
-    """`store_int32(address, index, value)`: set element `index` of an array of int32."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        words = builder.bitcast(args[0], ir.IntType(32).as_pointer())
-        builder.store(builder.trunc(args[2], ir.IntType(32)), builder.gep(words, [args[1]]))
-        return context.get_dummy_value()
-
-    return types.void(_P, types.intp, _I), codegen
-
-
 @njit(forceinline=True, error_model="numpy", nogil=True)
 def bounds_below(bounds: Any, key: Any) -> Any:
     """Return how many of some sorted bounds are at or below a key."""
@@ -200,63 +166,21 @@ def bounds_below(bounds: Any, key: Any) -> Any:
     return low
 
 
-_struct: Any = cgutils.create_struct_proxy
-"""Numba's extension interface is typed in part only, this not."""
-
-
-@intrinsic
-def count_of(typingctx: Any, out: Any) -> Any:
-    """`count_of(out)`: how many records there are in an open emitter."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        proxy = _struct(out)(context, builder, value=args[0])
-        return builder.load(proxy.count)
-
-    return _I(out), codegen
-
-
-@intrinsic
-def refuse(typingctx: Any, out: Any, records: Any) -> Any:
-    """`refuse(out, records)`: count so many records of an open emitter as too many."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        proxy = _struct(out)(context, builder, value=args[0])
-        builder.store(builder.add(builder.load(proxy.refused), args[1]), proxy.refused)
-        return context.get_dummy_value()
-
-    return types.void(out, _I), codegen
-
-
-_PROCESS_SOURCE = """\
-{bounds}open_out, room, close_out = open_emitter(OUTPUT)
-
-@kernel
-def process(call, begin, end, out_address):
+_OPENED = """\
     columns = pointer_at(call, 0)
     base = load(call, 1, int64)
     states = pointer_at(call, 3)
     sources = pointer_at(call, 5)
 {pointers}
-{opened}
-    out = open_out(out_address)
-    i = begin
-    while i < end and room(out) >= {max_outputs}:
+{opened}"""
+
+_ITEM = """\
 {ahead}
         k = int64({record})
         row = base + k
         t = {tuple}
 {found}
-        set_stamp(out, t.ts)
-        first = count_of(out)
-        {before}
-        {call}
-        {after}
-        if count_of(out) - first > {max_outputs}:
-            refuse(out, count_of(out) - first - {max_outputs})
-        i += 1
-    close_out(out, out_address)
-    return i + 1
-"""
+        set_stamp(out, t.ts)"""
 
 _KEYED = """\
     order = pointer_at(call, 2)
@@ -296,14 +220,10 @@ _FIND = """\
         table = offset(states, p * KEY_STATES)
         entry = find_entry(table, 0, key, mixed, STRIDE)
         if is_null(entry):
-            entry = call_find(find, table, key)
+            entry = call_with_key(find, table, key)
             if is_null(entry):  # no memory
                 break
             entry = offset(entry, -HEAD)"""
-
-_NOTE_SOURCES = """\
-for j in range(first, count_of(out)):
-            store_int32(sources, j, k)"""
 
 _PARTITION_SOURCE = """\
 {bounds}
