@@ -1,11 +1,12 @@
 """What the workloads on ads declare alike: their input, and two forms of each program."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 
+from workloads.inputs.ads import generate
 from workloads.inputs.ads.fit import unfit
-from workloads.inputs.ads.generate import PARAMETERS, generate, keys, streams
 from workloads.inputs.ads.schema import INPUT, SECOND_MS
+from workloads.inputs.declare import declared
 from workloads.inputs.forms import form_of
 from workloads.model import (
     Bound,
@@ -15,7 +16,6 @@ from workloads.model import (
     Params,
     Pipeline,
     Query,
-    Workload,
 )
 from workloads.model.inferred import inferred_output
 
@@ -47,31 +47,5 @@ def in_form(
     )
 
 
-def on_ads(
-    *,
-    name: str,
-    title: str,
-    paper: str,
-    query: Mapping[str, Parameter],
-    bind: Callable[[Params], Bound],
-    small: Params | None = None,
-) -> Workload:
-    """Return a workload that takes events of ads; its arguments are as in `Workload`."""
-    default = bind({name: parameter.default for name, parameter in query.items()})
-    return Workload(
-        name=name,
-        title=title,
-        paper=f"Data-Trace Types, section 6, {paper}",
-        program=default.program,
-        output=default.output,
-        parameters=PARAMETERS,
-        keys=keys,
-        streams=streams,
-        generate=generate,
-        oracle=default.oracle,
-        query=query,
-        bind=bind,
-        input=INPUT,
-        unfit=unfit,
-        small=small or {"rate": 50},
-    )
+on_ads = partial(declared, generate, input=INPUT, unfit=unfit, small={"rate": 50})
+"""Declares a workload that takes events of ads."""

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 
+from workloads.inputs.declare import for_each_key
 from workloads.inputs.linear_road.generate import PARAMETERS, generate, keys, streams
 from workloads.inputs.linear_road.schema import INPUT
-from workloads.model import Columns, Input, OutputType, Pipeline, Workload
+from workloads.model import Columns, Input, Pipeline, Workload
 
 
 def on_linear_road(
@@ -20,12 +21,7 @@ def on_linear_road(
         title=title,
         paper=paper,
         program=program,
-        output=OutputType(
-            kinds=("report",),
-            depends=lambda a, b: a.key == b.key,
-            key_field="vid",
-            sorted=True,
-        ),
+        output=for_each_key("report", key_field="vid"),
         parameters=PARAMETERS,
         keys=keys,
         streams=streams,

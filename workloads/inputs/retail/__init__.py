@@ -6,6 +6,6 @@ here: the records, their generators, and the operators and reading that more tha
 """
 
 from workloads.inputs.retail import store_sales, web_clickstreams
-from workloads.inputs.retail.declare import STRICT, on_retail
+from workloads.inputs.retail.declare import STRICT
 
-__all__ = ["STRICT", "on_retail", "store_sales", "web_clickstreams"]
+__all__ = ["STRICT", "store_sales", "web_clickstreams"]

@@ -1,10 +1,11 @@
 """What the workloads on tweets declare alike: an aggregate for each key, over sliding windows."""
 
-from collections.abc import Callable, Mapping
+from functools import partial
 
-from workloads.inputs.tweets.generate import PARAMETERS, generate, keys, streams
+from workloads.inputs.declare import declared
+from workloads.inputs.tweets import generate
 from workloads.inputs.tweets.schema import INPUT
-from workloads.model import Bound, OutputType, Parameter, Params, Workload
+from workloads.model import Parameter
 
 
 def window_parameters(wa_ms: int, ws_ms: int) -> dict[str, Parameter]:
@@ -15,35 +16,5 @@ def window_parameters(wa_ms: int, ws_ms: int) -> dict[str, Parameter]:
     }
 
 
-def for_each_key(kind: str, key_field: str) -> OutputType:
-    """Return the type of outputs that leave by time and depend on those of their key."""
-    return OutputType(
-        kinds=(kind,), depends=lambda a, b: a.key == b.key, key_field=key_field, sorted=True
-    )
-
-
-def on_tweets(
-    *,
-    name: str,
-    title: str,
-    paper: str,
-    query: Mapping[str, Parameter],
-    bind: Callable[[Params], Bound],
-) -> Workload:
-    """Return a workload that takes tweets; its arguments are as in `Workload`."""
-    default = bind({name: parameter.default for name, parameter in query.items()})
-    return Workload(
-        name=name,
-        title=title,
-        paper=paper,
-        program=default.program,
-        output=default.output,
-        parameters=PARAMETERS,
-        keys=keys,
-        streams=streams,
-        generate=generate,
-        oracle=default.oracle,
-        query=query,
-        bind=bind,
-        input=INPUT,
-    )
+on_tweets = partial(declared, generate, input=INPUT)
+"""Declares a workload that takes tweets."""

@@ -18,7 +18,7 @@ def bind(query: Params) -> Bound:
 WORKLOAD = on_ads(
     name="ad_enrichment",
     title="Each event of an ad, with the ad's campaign (stateless, a look-up each)",
-    paper="query I",
+    paper="Data-Trace Types, section 6, query I",
     query=QUERY,
     bind=bind,
 )

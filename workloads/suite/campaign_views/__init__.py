@@ -19,7 +19,7 @@ def bind(query: Params) -> Bound:
 WORKLOAD = on_ads(
     name="campaign_views",
     title="Views of each campaign in the last 10 s, every second (a look-up each)",
-    paper="query IV, figure 3",
+    paper="Data-Trace Types, section 6, query IV, figure 3",
     query=QUERY,
     bind=bind,
 )

@@ -19,7 +19,7 @@ def bind(query: Params) -> Bound:
 WORKLOAD = on_ads(
     name="campaign_views_tumbling",
     title="Views of each campaign every 10 s, without overlap (a look-up each)",
-    paper="query V",
+    paper="Data-Trace Types, section 6, query V",
     query=QUERY,
     bind=bind,
 )

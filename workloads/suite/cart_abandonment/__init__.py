@@ -2,7 +2,8 @@
 
 from functools import partial
 
-from workloads.inputs.retail import STRICT, on_retail, web_clickstreams
+from workloads.inputs.declare import declared
+from workloads.inputs.retail import STRICT, web_clickstreams
 from workloads.inputs.retail.schema import HOUR_MS
 from workloads.model import Bound, Parameter, Params
 from workloads.suite.cart_abandonment.oracle import oracle
@@ -24,8 +25,9 @@ def bind(params: Params) -> Bound:
     return Bound(program=program(gap_ms), output=STRICT, oracle=partial(oracle, gap_ms=gap_ms))
 
 
-WORKLOAD = on_retail(
+WORKLOAD = declared(
     web_clickstreams,
+    input=web_clickstreams.INPUT,
     name="cart_abandonment",
     title="Pages in sessions whose shopping cart was abandoned, on average (TPCx-BB query 4)",
     paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 4",

@@ -2,7 +2,8 @@
 
 from functools import partial
 
-from workloads.inputs.retail import STRICT, on_retail, store_sales
+from workloads.inputs.declare import declared
+from workloads.inputs.retail import STRICT, store_sales
 from workloads.inputs.retail.days import FIRST_DAY, day_number
 from workloads.inputs.retail.ids import parse_ids
 from workloads.model import Bound, Parameter, Params
@@ -31,8 +32,9 @@ def bind(params: Params) -> Bound:
     )
 
 
-WORKLOAD = on_retail(
+WORKLOAD = declared(
     store_sales,
+    input=store_sales.INPUT,
     name="declining_categories",
     title="Categories with flat or declining sales in a store (TPCx-BB query 15)",
     paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 15",

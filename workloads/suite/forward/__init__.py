@@ -1,7 +1,8 @@
 """Forward: each tuple of two streams, once for each key; what sharing and sorting cost."""
 
-from workloads.model import Bound, OutputType, Parameter, Params, Workload
-from workloads.suite.forward.generate import PARAMETERS, generate, keys, streams
+from workloads.inputs.declare import declared
+from workloads.model import Bound, OutputType, Parameter, Params
+from workloads.suite.forward import generate
 from workloads.suite.forward.oracle import oracle
 from workloads.suite.forward.program import program
 
@@ -26,19 +27,11 @@ def bind(params: Params) -> Bound:
     )
 
 
-_DEFAULT = bind({name: parameter.default for name, parameter in QUERY.items()})
-
-WORKLOAD = Workload(
+WORKLOAD = declared(
+    generate,
     name="forward",
     title="Tuples of two streams, forwarded once for each key",
     paper="STRETCH, 8.2, Operator 15",
-    program=_DEFAULT.program,
-    output=_DEFAULT.output,
-    oracle=_DEFAULT.oracle,
-    parameters=PARAMETERS,
-    keys=keys,
-    streams=streams,
-    generate=generate,
     query=QUERY,
     bind=bind,
 )

@@ -2,7 +2,8 @@
 
 from functools import partial
 
-from workloads.inputs.retail import STRICT, on_retail, store_sales
+from workloads.inputs.declare import declared
+from workloads.inputs.retail import STRICT, store_sales
 from workloads.inputs.retail.ids import parse_ids
 from workloads.inputs.retail.schema import HOUR_MS
 from workloads.model import Bound, Parameter, Params
@@ -51,8 +52,9 @@ def bind(params: Params) -> Bound:
     )
 
 
-WORKLOAD = on_retail(
+WORKLOAD = declared(
     store_sales,
+    input=store_sales.INPUT,
     name="items_sold_together",
     title="Pairs of items sold together most often in stores, every hour (TPCx-BB query 1)",
     paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 1",

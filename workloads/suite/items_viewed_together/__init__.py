@@ -2,7 +2,8 @@
 
 from functools import partial
 
-from workloads.inputs.retail import STRICT, on_retail, web_clickstreams
+from workloads.inputs.declare import declared
+from workloads.inputs.retail import STRICT, web_clickstreams
 from workloads.inputs.retail.ranking import LIST_SO_FAR
 from workloads.inputs.retail.schema import HOUR_MS
 from workloads.model import Bound, Parameter, Params
@@ -33,8 +34,9 @@ def bind(params: Params) -> Bound:
     return Bound(program=program(**given), output=STRICT, oracle=partial(oracle, **given))
 
 
-WORKLOAD = on_retail(
+WORKLOAD = declared(
     web_clickstreams,
+    input=web_clickstreams.INPUT,
     name="items_viewed_together",
     title="Items viewed most often in one session with a given one (TPCx-BB query 2)",
     paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 2",

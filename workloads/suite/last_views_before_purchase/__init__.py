@@ -2,7 +2,8 @@
 
 from functools import partial
 
-from workloads.inputs.retail import STRICT, on_retail, web_clickstreams
+from workloads.inputs.declare import declared
+from workloads.inputs.retail import STRICT, web_clickstreams
 from workloads.inputs.retail.ids import parse_ids
 from workloads.inputs.retail.ranking import LIST_SO_FAR
 from workloads.inputs.retail.schema import DAY_MS
@@ -42,8 +43,9 @@ def bind(params: Params) -> Bound:
     )
 
 
-WORKLOAD = on_retail(
+WORKLOAD = declared(
     web_clickstreams,
+    input=web_clickstreams.INPUT,
     name="last_views_before_purchase",
     title="Items viewed last before a given one was bought (TPCx-BB query 3)",
     paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 3",

@@ -18,7 +18,7 @@ def bind(query: Params) -> Bound:
 WORKLOAD = on_ads(
     name="location_history",
     title="Events of each location so far, and the last time, at each marker (a look-up each)",
-    paper="query III",
+    paper="Data-Trace Types, section 6, query III",
     query=QUERY,
     bind=bind,
 )

@@ -1,7 +1,8 @@
 """NYSE hedge: pairs of trades of different companies whose prices moved oppositely."""
 
-from workloads.model import Bound, ModelError, OutputType, Parameter, Params, Workload
-from workloads.suite.nyse_hedge.generate import PARAMETERS, generate, keys, streams
+from workloads.inputs.declare import declared
+from workloads.model import Bound, ModelError, OutputType, Parameter, Params
+from workloads.suite.nyse_hedge import generate
 from workloads.suite.nyse_hedge.oracle import oracle
 from workloads.suite.nyse_hedge.program import program
 
@@ -45,19 +46,11 @@ def bind(params: Params) -> Bound:
     )
 
 
-_DEFAULT = bind({name: parameter.default for name, parameter in QUERY.items()})
-
-WORKLOAD = Workload(
+WORKLOAD = declared(
+    generate,
     name="nyse_hedge",
     title="Trades of different companies that hedge each other, a self-join",
     paper="STRETCH, 8.6",
-    program=_DEFAULT.program,
-    output=_DEFAULT.output,
-    oracle=_DEFAULT.oracle,
-    parameters=PARAMETERS,
-    keys=keys,
-    streams=streams,
-    generate=generate,
     query=QUERY,
     bind=bind,
 )

@@ -2,7 +2,8 @@
 
 from functools import partial
 
-from workloads.inputs.tweets import for_each_key, on_tweets, window_parameters
+from workloads.inputs.declare import for_each_key
+from workloads.inputs.tweets import on_tweets, window_parameters
 from workloads.model import Bound, Parameter, Params
 from workloads.suite.paircount.oracle import oracle
 from workloads.suite.paircount.program import program

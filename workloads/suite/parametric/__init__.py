@@ -1,7 +1,8 @@
 """Parametric: a pipeline of operators whose cost, sizes, selectivity and skew are parameters."""
 
-from workloads.model import Bound, OutputType, Params, Workload
-from workloads.suite.parametric.generate import PARAMETERS, generate, keys, streams
+from workloads.inputs.declare import declared
+from workloads.model import Bound, OutputType, Params
+from workloads.suite.parametric import generate
 from workloads.suite.parametric.oracle import oracle
 from workloads.suite.parametric.program import program
 from workloads.suite.parametric.settings import QUERY, settings_of
@@ -18,19 +19,11 @@ def bind(params: Params) -> Bound:
     )
 
 
-_DEFAULT = bind({name: parameter.default for name, parameter in QUERY.items()})
-
-WORKLOAD = Workload(
+WORKLOAD = declared(
+    generate,
     name="parametric",
     title="Operators of chosen cost, state, selectivity and skew, in a row",
     paper="Scaling Ordered Stream Processing, 7.2 and 7.3",
-    program=_DEFAULT.program,
-    output=_DEFAULT.output,
-    oracle=_DEFAULT.oracle,
-    parameters=PARAMETERS,
-    keys=keys,
-    streams=streams,
-    generate=generate,
     query=QUERY,
     bind=bind,
     small={"keys": 40},

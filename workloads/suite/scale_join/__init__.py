@@ -1,7 +1,8 @@
 """ScaleJoin's benchmark: a band join of two streams, every pair compared."""
 
-from workloads.model import Bound, OutputType, Parameter, Params, Workload
-from workloads.suite.scale_join.generate import PARAMETERS, generate, keys, streams
+from workloads.inputs.declare import declared
+from workloads.model import Bound, OutputType, Parameter, Params
+from workloads.suite.scale_join import generate
 from workloads.suite.scale_join.oracle import oracle
 from workloads.suite.scale_join.program import program
 
@@ -32,19 +33,11 @@ def bind(params: Params) -> Bound:
     )
 
 
-_DEFAULT = bind({name: parameter.default for name, parameter in QUERY.items()})
-
-WORKLOAD = Workload(
+WORKLOAD = declared(
+    generate,
     name="scale_join",
     title="Band join of two streams, every pair compared",
     paper="STRETCH, 8.3, Operator 10",
-    program=_DEFAULT.program,
-    output=_DEFAULT.output,
-    oracle=_DEFAULT.oracle,
-    parameters=PARAMETERS,
-    keys=keys,
-    streams=streams,
-    generate=generate,
     query=QUERY,
     bind=bind,
 )

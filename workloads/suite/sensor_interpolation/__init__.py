@@ -2,12 +2,9 @@
 
 from functools import partial
 
+from workloads.inputs.declare import for_each_key
 from workloads.inputs.forms import form_of
-from workloads.inputs.power_readings.declare import (
-    QUERY,
-    for_each,
-    on_power_readings,
-)
+from workloads.inputs.power_readings.declare import QUERY, on_power_readings
 from workloads.model import Bound, Parameter, Params
 from workloads.suite.sensor_interpolation import handcrafted, typed
 from workloads.suite.sensor_interpolation.oracle import oracle
@@ -20,7 +17,7 @@ PARAMETERS = QUERY | {
     ),
 }
 WANTED = ("markers_s", "longest_gap_s", "most_watts")
-OUTPUT = for_each("average", key_field="plug")
+OUTPUT = for_each_key("average", key_field="plug")
 
 
 def bind(query: Params) -> Bound:

@@ -2,8 +2,9 @@
 
 from functools import partial
 
+from workloads.inputs.declare import for_each_key
 from workloads.inputs.forms import form_of
-from workloads.inputs.power_readings.declare import QUERY, for_each, on_power_readings
+from workloads.inputs.power_readings.declare import QUERY, on_power_readings
 from workloads.model import Bound, Parameter, Params
 from workloads.suite.smart_home_prediction import handcrafted, typed
 from workloads.suite.smart_home_prediction.oracle import oracle
@@ -24,7 +25,7 @@ PARAMETERS = QUERY | {
     ),
 }
 WANTED = ("markers_s", "longest_gap_s", "device_types", "depth")
-OUTPUT = for_each("prediction", key_field="device")
+OUTPUT = for_each_key("prediction", key_field="device")
 
 
 def bind(query: Params) -> Bound:

@@ -18,7 +18,7 @@ def bind(query: Params) -> Bound:
 WORKLOAD = on_ads(
     name="user_activity",
     title="Views, clicks and purchases of each user so far, at each marker",
-    paper="query II",
+    paper="Data-Trace Types, section 6, query II",
     query=QUERY,
     bind=bind,
 )

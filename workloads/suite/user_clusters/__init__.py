@@ -30,7 +30,7 @@ def bind(query: Params) -> Bound:
 WORKLOAD = on_ads(
     name="user_clusters",
     title="Clusters of each location's users by what they have done (a look-up each, k-means)",
-    paper="query VI",
+    paper="Data-Trace Types, section 6, query VI",
     query=QUERY,
     bind=bind,
 )

@@ -2,7 +2,8 @@
 
 from functools import partial
 
-from workloads.inputs.tweets import for_each_key, on_tweets, window_parameters
+from workloads.inputs.declare import for_each_key
+from workloads.inputs.tweets import on_tweets, window_parameters
 from workloads.model import Bound, Params
 from workloads.suite.wordcount.oracle import oracle
 from workloads.suite.wordcount.program import program
