@@ -18,15 +18,12 @@ from typing import Any
 
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.imports.ad_rows import (
-    COLUMNS,
-    DICTIONARIES,
-    alphabet,
     campaign_table,
-    streams,
+    import_of_ads,
     with_lookup,
 )
 from workloads.datasets.imports.json_lines import object_of, text_of
-from workloads.datasets.imports.kind import BadRowError, ImportKind, ImportOptions, Row, Setting
+from workloads.datasets.imports.kind import BadRowError, ImportOptions, Row, Setting
 from workloads.datasets.imports.lines import Line, read_lines
 from workloads.datasets.imports.raw import At
 from workloads.datasets.imports.times import time_ms
@@ -106,17 +103,11 @@ def _pairs(line: Line) -> list[tuple[str, str]]:
     return [(ad, text_of(pairs, ad)) for ad in pairs]
 
 
-AD_EVENTS = ImportKind(
+AD_EVENTS = import_of_ads(
     name="ad-events",
-    workload="ads",
     help="events of the Yahoo streaming benchmark, one JSON object a line",
     read=read,
     parse=parse,
-    columns=COLUMNS,
-    dictionaries=DICTIONARIES,
-    keys=None,
-    streams=streams,
-    alphabet=alphabet,
     settings=(
         Setting(
             name="campaigns",

@@ -15,11 +15,13 @@ from workloads.datasets.imports.kind import (
     BadRowError,
     Dictionary,
     Fields,
+    ImportKind,
     ImportOptions,
     StreamTable,
 )
+from workloads.datasets.imports.numbered import numbered, stamped
 from workloads.datasets.imports.rows import taken, where
-from workloads.inputs.ads.schema import CLICK, EVENT, FIELDS
+from workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, INPUT
 from workloads.inputs.ads.tables import ADS, SEPARATOR, USERS
 from workloads.model import Alphabet, Block
 
@@ -76,17 +78,7 @@ def campaign_table(
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
     """Return as many streams as asked for, to which rows are dealt in turn."""
-    count = options.streams
-    dtypes: dict[str, np.dtype[Any]] = {
-        "ts": np.dtype(np.int64),
-        **{name: FIELDS[name] for name in FIELDS.names or ()},
-    }
-    return tuple(
-        StreamTable(
-            name=f"{EVENT}-{index}", kinds=(0,), dtypes=dtypes, blocks=partial(_of, count, index)
-        )
-        for index in range(count)
-    )
+    return numbered(options.streams, EVENT, stamped(FIELDS), _of)
 
 
 def _of(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
@@ -106,6 +98,17 @@ def _of(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
         }
 
 
-def alphabet(keys: int) -> Alphabet:
-    """Return the alphabet: one kind."""
+def _alphabet(keys: int) -> Alphabet:
     return Alphabet(kinds=(EVENT,), keys=keys)
+
+
+import_of_ads = partial(
+    ImportKind,
+    workload=INPUT,
+    columns=COLUMNS,
+    dictionaries=DICTIONARIES,
+    keys=None,
+    streams=streams,
+    alphabet=_alphabet,
+)
+"""Makes the kind of an import of ads."""

@@ -11,12 +11,12 @@ With several streams, a vehicle's records go to stream vehicle modulo their numb
 """
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 
 import numpy as np
 
 from workloads.datasets.imports.kind import BadRowError, ImportKind, ImportOptions, Row, StreamTable
 from workloads.datasets.imports.lines import Line, read_lines
+from workloads.datasets.imports.numbered import numbered, stamped
 from workloads.datasets.imports.rows import where
 from workloads.inputs.linear_road.schema import (
     EXIT_LANE,
@@ -97,14 +97,7 @@ def _optional(column: str, text: str, limit: int) -> int:
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
     """Return the streams, each with the records of its vehicles."""
-    count = options.streams
-    dtypes = {"ts": np.dtype(np.int64), **{name: FIELDS[name] for name in FIELDS.names or ()}}
-    return tuple(
-        StreamTable(
-            name=f"report-{index}", kinds=(0,), dtypes=dtypes, blocks=partial(_of, count, index)
-        )
-        for index in range(count)
-    )
+    return numbered(options.streams, "report", stamped(FIELDS), _of)
 
 
 def _of(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:

@@ -18,15 +18,12 @@ from pathlib import Path, PurePosixPath
 
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.imports.ad_rows import (
-    COLUMNS,
-    DICTIONARIES,
-    alphabet,
     campaign_table,
-    streams,
+    import_of_ads,
     with_lookup,
 )
 from workloads.datasets.imports.csv_rows import Cells, read_csv
-from workloads.datasets.imports.kind import BadRowError, ImportKind, ImportOptions, Row, Setting
+from workloads.datasets.imports.kind import BadRowError, ImportOptions, Row, Setting
 from workloads.datasets.imports.raw import At, Part
 from workloads.datasets.imports.times import time_ms
 from workloads.inputs.ads.schema import VIEW
@@ -145,17 +142,11 @@ class _Chosen:
             )
 
 
-OPEN_BANDIT = ImportKind(
+OPEN_BANDIT = import_of_ads(
     name="open-bandit",
-    workload="ads",
     help="Open Bandit's impressions and clicks, with its table of items, as published",
     read=read,
     parse=parse,
-    columns=COLUMNS,
-    dictionaries=DICTIONARIES,
-    keys=None,
-    streams=streams,
-    alphabet=alphabet,
     settings=(
         Setting(
             name="folder",

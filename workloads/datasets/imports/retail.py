@@ -14,7 +14,6 @@
 """
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from workloads.datasets.imports.kind import (
     Setting,
     StreamTable,
 )
+from workloads.datasets.imports.numbered import numbered
 from workloads.datasets.imports.parquet_rows import read_table
 from workloads.datasets.imports.products import UNKNOWN, categorised, product_columns
 from workloads.datasets.imports.raw import At
@@ -113,7 +113,6 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
         raise DatasetError(
             f"{found} categories; at most {_MOST_CATEGORIES}: is that column one of items?"
         )
-    count = options.streams
     dtypes: dict[str, np.dtype[Any]] = {
         "ts": np.dtype(np.int64),
         "ticket": np.dtype(np.int64),
@@ -123,12 +122,7 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
         "quantity": np.dtype(np.int32),
         "net_paid": np.dtype(np.int64),
     }
-    return tuple(
-        StreamTable(
-            name=f"sale-{index}", kinds=(0,), dtypes=dtypes, blocks=partial(_of, count, index)
-        )
-        for index in range(count)
-    )
+    return numbered(options.streams, "sale", dtypes, _of)
 
 
 def _of(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:

@@ -1,12 +1,12 @@
 """Texts to words and hashtags, by the rule of `words.py`: what imports of `tweets` share."""
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from workloads.datasets.imports.kind import Blocks, Derive, Dictionary, ImportOptions, StreamTable
+from workloads.datasets.imports.numbered import numbered
 from workloads.datasets.imports.rows import where
 from workloads.datasets.imports.words import tokens
 from workloads.model import Block, ColumnType, ListType
@@ -54,13 +54,7 @@ def _tokenised(batch: "pa.RecordBatch") -> "pa.RecordBatch":
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
     """Return the streams of tweets, dealt out in turn in order of time."""
-    count = options.streams
-    return tuple(
-        StreamTable(
-            name=f"tweet-{index}", kinds=(0,), dtypes=_DTYPES, blocks=partial(_dealt, count, index)
-        )
-        for index in range(count)
-    )
+    return numbered(options.streams, "tweet", _DTYPES, _dealt)
 
 
 def _dealt(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:

@@ -12,9 +12,8 @@ file says where a plug is: units and buildings follow from its number (`schema`)
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +28,7 @@ from workloads.datasets.imports.kind import (
     StreamTable,
 )
 from workloads.datasets.imports.lines import LONGEST_LINE_BYTES, shown_text
+from workloads.datasets.imports.numbered import numbered, stamped
 from workloads.datasets.imports.raw import At, Part, parts, readable
 from workloads.datasets.imports.rows import where
 from workloads.inputs.power_readings.schema import (
@@ -192,17 +192,7 @@ def _shown(line: bytes) -> str:
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
     """Return the streams, each with the readings of its plugs."""
-    count = options.streams
-    dtypes: dict[str, np.dtype[Any]] = {
-        "ts": np.dtype(np.int64),
-        **{name: FIELDS[name] for name in FIELDS.names or ()},
-    }
-    return tuple(
-        StreamTable(
-            name=f"reading-{index}", kinds=(0,), dtypes=dtypes, blocks=partial(_of, count, index)
-        )
-        for index in range(count)
-    )
+    return numbered(options.streams, "reading", stamped(FIELDS), _of)
 
 
 def _of(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:

@@ -29,6 +29,7 @@ from workloads.datasets.imports.kind import (
     StreamTable,
 )
 from workloads.datasets.imports.lines import Line, read_lines
+from workloads.datasets.imports.numbered import numbered
 from workloads.datasets.imports.rows import BLOCK_ROWS, where
 from workloads.datasets.imports.times import iso_ms
 from workloads.model import Alphabet, Block
@@ -63,18 +64,9 @@ def edit_time(edit: dict[str, Any]) -> int:
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
     """Return the streams of increments, and the stream of read-resets."""
-    count = options.streams
     dtypes: dict[str, np.dtype[Any]] = {"ts": np.dtype(np.int64), "tag": np.dtype(np.int32)}
     return (
-        *(
-            StreamTable(
-                name=f"increment-{index}",
-                kinds=(INCREMENT,),
-                dtypes=dtypes,
-                blocks=partial(_increments, count, index),
-            )
-            for index in range(count)
-        ),
+        *numbered(options.streams, "increment", dtypes, _increments, kind=INCREMENT),
         StreamTable(
             name="read_reset",
             kinds=(READ_RESET,),
