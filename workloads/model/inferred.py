@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from textwrap import dedent
 from typing import Any
 
-from workloads.model.dataflow import Dataflow
+from workloads.model.dataflow import Dataflow, Vertex
 from workloads.model.errors import ModelError
 from workloads.model.operator import Query
 from workloads.model.pipeline import Pipeline
@@ -27,6 +27,8 @@ def inferred_output(program: Program, key_field: str | None = None) -> OutputTyp
     - A pipeline's outputs are a sequence.
     - A query's leave in order of time; those of one time come in any order.
     - A typed dataflow graph's have the type of what leaves it: in order for each key, or in none.
+      Where all are given at markers and timed by them they leave in order of time, too: those of a
+      block before those of the next.
     - Of a program with dependency-guided synchronization outputs are in order, for each key of a
       keyed one, when the kinds that emit depend on each other; else, and with events across keys,
       they are in no order.
@@ -103,12 +105,67 @@ def _of_query(query: Query) -> OutputType:
 
 
 def _of_dataflow(flow: Dataflow) -> OutputType:
-    given = flow.vertices[-1].type
+    given, by_marker = flow.vertices[-1].type, _timed_by_markers(flow.vertices[-1])
     if not given.ordered:
-        return OutputType(kinds=(flow.name,), depends=never)
+        return OutputType(kinds=(flow.name,), depends=never, sorted=by_marker)
     if given.key is None:
-        return OutputType(kinds=(flow.name,), depends=always)
-    return OutputType(kinds=(flow.name,), depends=same_key, key_field=given.key)
+        return OutputType(kinds=(flow.name,), depends=always, sorted=by_marker)
+    return OutputType(kinds=(flow.name,), depends=same_key, key_field=given.key, sorted=by_marker)
+
+
+def _timed_by_markers(vertex: Vertex) -> bool:
+    """Return whether a vertex is seen to give pairs at markers only, each with the marker's time.
+
+    It is read from the functions: `on_item` gives nothing, `on_marker` by `out.emit` with `m.ts`.
+    """
+    operator = vertex.operator
+    if operator is None or operator.on_marker is None:
+        return False
+    if operator.on_item is not None and not _gives_nothing(operator.on_item):
+        return False
+    function = _definition(operator.on_marker)
+    if function is None:
+        return False
+    m, out = (argument.arg for argument in function.args.args[-2:])
+    names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    emits = [
+        node
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == f"{out}.emit"
+    ]
+    time = 0 if vertex.type.key is None else 1
+    timed = all(
+        len(emit.args) > time
+        and not any(isinstance(argument, ast.Starred) for argument in emit.args[:time])
+        and ast.unparse(emit.args[time]) == f"{m}.ts"
+        for emit in emits
+    )
+    other = len(emits) != sum(name.id == out for name in names)
+    changed = any(name.id == m and not isinstance(name.ctx, ast.Load) for name in names)
+    return timed and not other and not changed
+
+
+def _gives_nothing(function: Callable[..., Any]) -> bool:
+    found = _definition(function)
+    if found is None:
+        return False
+    out = found.args.args[-1].arg
+    return not any(isinstance(node, ast.Name) and node.id == out for node in ast.walk(found))
+
+
+def _definition(function: Callable[..., Any]) -> ast.FunctionDef | None:
+    """Return a function as it was written; None: that is not known, or it has others in it."""
+    function = getattr(function, "py_func", function)
+    try:
+        found = ast.parse(dedent(inspect.getsource(function))).body[0]
+    except (OSError, SyntaxError, TypeError, ValueError):
+        return None
+    within = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    if not isinstance(found, ast.FunctionDef) or found.args.vararg is not None:
+        return None
+    if sum(isinstance(node, within) for node in ast.walk(found)) > 1:
+        return None
+    return found
 
 
 def emitting_kinds(program: DGSProgram) -> Kinds:
@@ -121,16 +178,15 @@ def emitting_kinds(program: DGSProgram) -> Kinds:
 
 
 def _emitting(update: Callable[..., Any], every: Kinds) -> Kinds:
-    function = getattr(update, "py_func", update)
+    function = _definition(update)
     try:
-        tree = ast.parse(dedent(inspect.getsource(function))).body[0]
-        known = inspect.getclosurevars(function)
-    except (OSError, SyntaxError, TypeError, ValueError):
+        known = inspect.getclosurevars(getattr(update, "py_func", update))
+    except (TypeError, ValueError):
         return every
-    if not isinstance(tree, ast.FunctionDef) or len(tree.args.args) != 3:
+    if function is None or len(function.args.args) != 3:
         return every
-    _, event, out = (argument.arg for argument in tree.args.args)
-    return _Reader(event, out, {**known.globals, **known.nonlocals}).emitting(tree.body, every)
+    _, event, out = (argument.arg for argument in function.args.args)
+    return _Reader(event, out, {**known.globals, **known.nonlocals}).emitting(function.body, every)
 
 
 class _Reader:

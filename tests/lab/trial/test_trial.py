@@ -30,7 +30,7 @@ from workloads.registry import names, workload
 
 
 def has_order(of):
-    """Return whether some outputs must come before others; what typed graphs give may be a bag."""
+    """Return whether some outputs must come before others; what graphs give for items is a bag."""
     return of.output.sorted or of.output.depends(Tag(0), Tag(0))
 
 

@@ -9,7 +9,9 @@ import pytest
 from engines.conformance import CASES, Setting, run_case
 from engines.registry import engine
 from workloads.model import DGSProgram, ModelError, Pipeline, Query, Tag
+from workloads.model.dataflow import Dataflow, Flow, O, OpKeyedOrdered, OpStateless, U, of_events
 from workloads.model.inferred import emitting_kinds, inferred_output
+from workloads.model.trace import compare
 from workloads.registry import names, workload
 
 A, B, C = 0, 1, 2
@@ -144,6 +146,107 @@ def test_right_answers_of_a_parallel_run_are_right_under_it(name: str, tmp_path:
         inferred = replace(subject, output=output)
         found = run_case(engine("multicore"), inferred, case, setting, tmp_path / case.name)
         assert found.problems == ()
+
+
+PAIR = np.dtype([("ts", np.int64), ("n", np.int64)])
+
+
+def by_marker(s, key, m, out):
+    if s.n > 0:
+        out.emit(key, m.ts, s.n)
+
+
+def before_marker(s, key, m, out):
+    out.emit(key, m.ts - 1, s.n)
+
+
+def marker_that_moves(s, key, m, out):
+    m = s
+    out.emit(key, m.ts, s.n)
+
+
+def all_at_once(s, key, m, out):
+    pair = (key, m.ts)
+    out.emit(*pair, s.n)
+
+
+def by_another(s, key, m, out):
+    other = out
+    out.emit(key, m.ts, s.n)
+    other.emit(key, s.n, s.n)
+
+
+def in_a_row(s, key, m, out):
+    give = lambda m: out.emit(key, m.ts, s.n)  # noqa: E731, what is asked is whether it is read
+    give(s)
+
+
+def counts(s, key, value, out):
+    s.n += 1
+
+
+def counts_and_gives(s, key, value, out):
+    s.n += 1
+    out.emit(key, value.ts, s.n)
+
+
+def graph(on_item=counts, on_marker=by_marker) -> Dataflow:
+    flow = Flow("graph", markers=10)
+    keyed = OpStateless(
+        name="keyed",
+        reads=of_events(np.dtype([("n", np.int64)])),
+        gives=U("k", PAIR),
+        on_item=lambda key, value, out: out.emit(value.n, value.ts, value.n),
+    )
+    last = OpKeyedOrdered(
+        name="last",
+        reads=O("k", PAIR),
+        gives=O("k", PAIR),
+        state=np.dtype([("n", np.int64)]),
+        on_item=on_item,
+        on_marker=on_marker,
+    )
+    events = flow.source("event", np.dtype([("n", np.int64)]))
+    return flow.gives(flow.add(last, flow.sort(flow.add(keyed, events))))
+
+
+def test_what_a_graph_times_by_its_markers_leaves_in_order_of_time():
+    found = inferred_output(graph())
+    assert found.sorted and found.key_field == "k"
+    assert found.depends(Tag(0, 1), Tag(0, 1)) and not found.depends(Tag(0, 1), Tag(0, 2))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"on_marker": None, "on_item": counts_and_gives},
+        {"on_item": counts_and_gives},
+        {"on_item": lambda s, key, value, out: None},  # is not read
+        *(
+            {"on_marker": function}
+            for function in (before_marker, marker_that_moves, all_at_once, by_another, in_a_row)
+        ),
+    ],
+)
+def test_of_a_graph_that_may_give_other_times_only_the_type_is_known(given):
+    assert not inferred_output(graph(**given)).sorted
+
+
+@pytest.mark.parametrize("name", family(Dataflow))
+def test_right_answers_of_graphs_are_right_under_it(name: str, tmp_path: Path):
+    subject = workload(name)
+    output = inferred_output(subject.program)
+    assert output.sorted == (name not in ("ad_enrichment", "smart_home_prediction"))
+    setting = Setting(variant="dataflow", workers=3, batch=16)
+    inferred = replace(subject, output=output)
+    found = run_case(engine("multicore"), inferred, CASES[0], setting, tmp_path)
+    assert found.problems == ()
+
+
+def test_rows_of_a_block_behind_those_of_the_next_are_out_of_order():
+    rows = {"ts": np.array([10, 20]), "k": np.array([1, 2]), "n": np.array([5, 5])}
+    swapped = {field: values[::-1].copy() for field, values in rows.items()}
+    assert compare(rows, swapped, inferred_output(graph())).out_of_order > 0
 
 
 @pytest.mark.parametrize("name", family(Query))
