@@ -20,6 +20,9 @@ constexpr std::size_t kFewRows = 64;
 constexpr std::size_t kManyRows = 2048;
 constexpr int kDigitBits = 8;
 constexpr int kLongDigitBits = 11;
+constexpr int kDigitsAtOnce = 4;  // whose counters stay in the first cache
+// Blocks, at most, before it is tried again whether rows of a key come in order.
+constexpr int kLongestWait = 255;
 
 }  // namespace
 
@@ -98,51 +101,85 @@ void BlockSorter::make_words() {
   rows_ = 0;  // they are in the words now, or where these say
 }
 
-void BlockSorter::sort_words() {
-  const std::size_t rows = words_.size();
-  if (rows < kFewRows) {
-    std::sort(words_.begin(), words_.end());
-    return;
+// Sorts by bits [from, from + bits) of the words, which stay as they were where these are equal.
+void BlockSorter::sort_by_bits(int from, int bits) {
+  const bool many = words_.size() >= kManyRows;
+  const int width = many ? kLongDigitBits : kDigitBits;
+  for (int digits = (bits + width - 1) / width; digits > 0;) {
+    const int now = std::min(digits, kDigitsAtOnce);
+    many ? sort_by_digits<kLongDigitBits>(from, now) : sort_by_digits<kDigitBits>(from, now);
+    from += now * width;
+    digits -= now;
   }
-  int bits = 0;
-  for (const WordPart& part : parts_) bits += part.bits;
-  const int longest = rows < kManyRows ? kDigitBits : kLongDigitBits;
-  const int digits = (bits + longest - 1) / longest;
-  const int width = digits == 0 ? 0 : (bits + digits - 1) / digits;
-  const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
-  const std::size_t values = mask + 1;
+}
+
+template <int kBits>
+void BlockSorter::sort_by_digits(int from, int digits) {
+  constexpr std::size_t kValues = std::size_t{1} << kBits;
+  constexpr std::uint64_t kMask = kValues - 1;
   // All digits are counted at once: where one has many equal values, each count waits for the one before it.
-  places_.assign(static_cast<std::size_t>(digits) * values, 0);
+  places_.assign(static_cast<std::size_t>(digits) * kValues, 0);
+  std::uint32_t* const end = places_.data() + places_.size();
   for (const std::uint64_t word : words_) {
-    std::uint64_t rest = word >> row_bits_;
-    for (std::uint32_t* count = places_.data(); count != places_.data() + places_.size(); count += values) {
-      ++count[rest & mask];
-      rest >>= width;
-    }
+    std::uint64_t rest = word >> from;
+    for (std::uint32_t* count = places_.data(); count != end; count += kValues, rest >>= kBits) ++count[rest & kMask];
   }
-  scratch_.resize(rows);
-  ends_.resize(values);
-  int shift = row_bits_;
-  for (std::uint32_t* place = places_.data(); place != places_.data() + places_.size(); place += values) {
+  scratch_.resize(words_.size());
+  ends_.resize(kValues);
+  std::uint32_t* const ends = ends_.data();
+  for (std::uint32_t* place = places_.data(); place != end; place += kValues, from += kBits) {
     std::uint32_t at = 0;
-    for (std::size_t value = 0; value < values; ++value) {
+    for (std::size_t value = 0; value < kValues; ++value) {
       at += std::exchange(place[value], at);
-      ends_[value] = at;
+      ends[value] = at;
     }
     // From both ends, again so that fewer wait: the first half to where a value's words begin, the second, backwards, to
     // where they end.
     const std::uint64_t* const words = words_.data();
     std::uint64_t* const sorted = scratch_.data();
-    for (std::size_t front = 0, back = rows; front < back;) {
+    std::size_t back = words_.size();
+    for (std::size_t front = 0; front < back; ++front) {
       const std::uint64_t last = words[--back];
-      sorted[--ends_[(last >> shift) & mask]] = last;
+      sorted[--ends[(last >> from) & kMask]] = last;
       if (front == back) break;
-      const std::uint64_t first = words[front++];
-      sorted[place[(first >> shift) & mask]++] = first;
+      const std::uint64_t first = words[front];
+      sorted[place[(first >> from) & kMask]++] = first;
     }
     words_.swap(scratch_);
-    shift += width;
   }
+}
+
+// Sorts words of which few are far from their places, each into those before it. False: they are not so few.
+bool BlockSorter::insert_words() noexcept {
+  std::size_t moves = words_.size();
+  for (std::size_t i = 1; i < words_.size(); ++i) {
+    const std::uint64_t word = words_[i];
+    if (words_[i - 1] <= word) continue;
+    std::size_t at = i;
+    for (; at != 0 && words_[at - 1] > word && moves != 0; --at, --moves) words_[at] = words_[at - 1];
+    words_[at] = word;
+    if (moves == 0) return false;
+  }
+  return true;
+}
+
+void BlockSorter::sort_words() {
+  if (words_.size() < kFewRows) {
+    std::sort(words_.begin(), words_.end());
+    return;
+  }
+  const WordPart& first = parts_.front();
+  const int bits = first.shift + first.bits - row_bits_;
+  // Rows of a key mostly come in order of time: then they are in order when keys are.
+  if (first.bits < bits && waits_ == 0) {
+    sort_by_bits(first.shift, first.bits);
+    if (insert_words()) return;
+    wait_ = std::min(2 * wait_ + 1, kLongestWait);
+    waits_ = wait_;
+  } else if (waits_ != 0) {
+    --waits_;
+  }
+  sort_by_bits(row_bits_, bits);
 }
 
 int BlockSorter::compared(std::size_t column, std::int32_t a, std::int32_t b) const noexcept {

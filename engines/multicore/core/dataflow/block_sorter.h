@@ -50,6 +50,10 @@ class BlockSorter {
   void choose_parts();
   void make_words();
   void sort_words();
+  void sort_by_bits(int from, int bits);
+  template <int kBits>
+  void sort_by_digits(int from, int digits);
+  bool insert_words() noexcept;
   void sort_ties();
   int compared(std::size_t column, std::int32_t a, std::int32_t b) const noexcept;
   bool before(std::int32_t a, std::int32_t b) const noexcept;
@@ -70,6 +74,8 @@ class BlockSorter {
   std::vector<std::uint64_t> words_, scratch_;
   std::vector<std::uint32_t> places_, ends_;  // by digit: where the words of each of its values begin, and end
   std::vector<std::int32_t> order_;
+  int wait_ = 0;   // after rows that were not in order but for their keys: for so many blocks they are not taken to be
+  int waits_ = 0;  // of these, still to come
 };
 
 }  // namespace lab
