@@ -252,17 +252,20 @@ std::int64_t DataflowRun::events() const noexcept {
 
 void DataflowRun::count(Counts& into) const {
   std::int64_t exchanged = 0;
+  std::int64_t packed = 0;
   std::int64_t keys = 0;
   for (const Worker& worker : workers_) {
     for (const auto& instance : worker.instances) {
       if (instance == nullptr) continue;
       exchanged += instance->exchanged();
+      packed += instance->packed();
       keys += instance->keys();
     }
   }
   const Counters total = sum_counters();
   into = {{"markers", options_.markers.count},
           {"exchanged_rows", exchanged},
+          {"packed_rows", packed},
           {"keys", keys},
           {"kernel_calls", total.kernel_calls},
           {"room_waits", total.room_waits}};

@@ -203,6 +203,7 @@ void FlowInstance::send(Exchange& exchange, const FlowPiece& piece) {
 }
 
 void FlowInstance::send_words(Exchange& exchange, const FlowPiece& piece, std::span<const std::uint64_t> words) {
+  packed_ += piece.rows;
   const std::size_t degree = exchange.words.size();
   const auto append = [&](std::size_t to, const std::uint64_t* from, std::int64_t rows) {
     const void* const columns[] = {from};

@@ -67,6 +67,7 @@ class FlowInstance {
   const FlowSpec& spec() const noexcept { return spec_; }
   const OutputBuffer* outputs() const noexcept { return outputs_.get(); }
   std::int64_t exchanged() const noexcept { return exchanged_; }  // rows
+  std::int64_t packed() const noexcept { return packed_; }        // of these, as words
   std::int64_t keys() const noexcept { return table_.keys(); }
 
  private:
@@ -107,6 +108,7 @@ class FlowInstance {
   std::vector<std::int64_t> counts_;  // and how many
   std::vector<std::uint64_t> dealt_;  // scratch: words by instance
   std::int64_t exchanged_ = 0;
+  std::int64_t packed_ = 0;
 
   const RowMover mover_;
   std::optional<BlockSorter> sorter_;  // kSort

@@ -18,6 +18,7 @@ std::int64_t records = 0;
 std::int64_t markers = 0;
 std::int64_t sleeps = 0;
 std::int64_t exchanged = 0;
+std::int64_t packed = 0;
 std::int64_t room_waits = 0;
 std::int64_t failures = 0;
 
@@ -173,6 +174,7 @@ void check_run(lab::DataflowRun& run, const FlowInput& input, const lab::Dataflo
   markers += options.markers.count;
   sleeps += lab::test::counter(run, "sleeps");
   exchanged += lab::test::counter(run, "exchanged_rows");
+  packed += lab::test::counter(run, "packed_rows");
   room_waits += lab::test::counter(run, "room_waits");
 }
 
@@ -257,9 +259,11 @@ int main() {
     for (unsigned part = 0; part < 4; ++part) a_graph_answers_as_one_thread_does(4 * seed + part);
     if (round % 5 == 0) a_source_that_is_ahead_does_not_keep_another_from_catching_up(seed);
   }
-  std::printf("%d rounds, %lld records, %lld markers, %lld rows exchanged, %lld sleeps, %lld waits for room, %lld failures\n",
+  std::printf("%d rounds, %lld records, %lld markers, %lld rows exchanged, %lld of them as words, %lld sleeps, "
+              "%lld waits for room, %lld failures\n",
               rounds, static_cast<long long>(records), static_cast<long long>(markers), static_cast<long long>(exchanged),
-              static_cast<long long>(sleeps), static_cast<long long>(room_waits), static_cast<long long>(failures));
-  CHECK(records > 100 * rounds && exchanged > 100 * rounds);
+              static_cast<long long>(packed), static_cast<long long>(sleeps), static_cast<long long>(room_waits),
+              static_cast<long long>(failures));
+  CHECK(records > 100 * rounds && exchanged > 100 * rounds && packed > 10 * rounds);
   CHECK(rounds < 10 || failures > 0);  // whether a worker ever waits for room is the scheduler's business
 }
