@@ -27,6 +27,8 @@ PANEL_WIDTH_IN, PANEL_HEIGHT_IN = 3.1, 1.85
 _TOP_IN, _GAP_IN = 0.54, 0.62
 _TITLE_IN = 0.17
 """Above a row with titles that stands below another, whose axes are labelled there."""
+_HEADING_CHARACTERS_PER_IN = 10.5
+"""Of the figure's title: a figure of one narrow panel is as wide as its title."""
 _LEGEND_TITLE_IN, _LEGEND_LINE_IN = 0.2, 0.16
 _NOTE_CHARACTERS_PER_IN, _NOTE_LINE_IN = 16.5, 0.135
 _MARK_SIZE = 7.0
@@ -129,7 +131,10 @@ class Layout:
 def draw(layout: Layout) -> Figure:
     """Draw the panels, one legend for what was measured and one for what was published."""
     columns = max(len(row) for row in layout.rows)
-    width = columns * (layout.width_in + _GAP_IN) + 0.25
+    width = max(
+        columns * (layout.width_in + _GAP_IN) + 0.25,
+        0.24 + len(layout.title) / _HEADING_CHARACTERS_PER_IN,
+    )
     notes = [fill(note, int(width * _NOTE_CHARACTERS_PER_IN)) for note in layout.notes]
     note_in = _NOTE_LINE_IN * sum(note.count("\n") + 1 for note in notes) + 0.1
     cell_in = layout.height_in + _GAP_IN
@@ -349,9 +354,9 @@ def _legends(figure: Figure, layout: Layout, bottom_in: float) -> None:
             continue
         columns = _in_columns(entries, width)
         legend = figure.legend(
-            handles=entries, title=title, loc="lower left", bbox_to_anchor=(0.0, at / height),
-            ncols=columns, fontsize=7, frameon=False, title_fontsize=7, alignment="left",
-            borderpad=0.2, labelspacing=0.3,
+            handles=entries, title=title, loc="lower left",
+            bbox_to_anchor=(0.05 / width, at / height), ncols=columns, fontsize=7,
+            frameon=False, title_fontsize=7, alignment="left", borderpad=0.2, labelspacing=0.3,
         )  # fmt: skip
         legend.get_title().set_color(MUTED.light)
         at += _LEGEND_TITLE_IN + _LEGEND_LINE_IN * math.ceil(len(entries) / columns)
