@@ -273,7 +273,7 @@ class Measured:
         elasticity: None where the number of instances cannot change.
         plan: the plan in words, where there is one.
         counters: engine-specific figures, by name with unit (`sync_p50_ns`).
-        unsound: why the answer is right by chance only, if it is; then it gives no number.
+        unsound: why the answer is right by chance only, or wrong on purpose; it gives no number.
         notices: what whoever asked for the run should know of how it went, in words.
     """
 

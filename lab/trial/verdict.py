@@ -61,6 +61,10 @@ def conclude(driven: Driven, task: Task, spec: EngineTrial, result: Result) -> N
     wrong = check_answer(task.workload, task.dataset, driven.answer, result)
     if wrong is not None:
         result["status"] = schema.WRONG_OUTPUT
+        if driven.measured.unsound is not None:
+            why = f"{wrong}: {driven.measured.unsound}"
+            result["difference"] = str(result["difference"]).replace(wrong, why, 1)
+            wrong = why
         warnings.insert(0, wrong)
         if task.workload.checked_by == REFERENCE:
             result["warnings"] = json.dumps([NOT_DETERMINISTIC])

@@ -118,6 +118,15 @@ def test_an_answer_that_is_right_by_chance_has_no_number(trial_here):
     assert row.get("throughput_eps") is None and row.get("outputs_eps") is None
 
 
+def test_an_answer_that_is_wrong_on_purpose_says_so(trial_here):
+    row = trial_here(
+        "dataflow", workload="sensor_interpolation", engine="multicore", soundness="none"
+    )
+    assert row["status"] == "wrong_output"
+    assert " wrong: soundness = none leaves out what the graph's types ask for" in row["reason"]
+    assert row["difference"].splitlines()[0] == row["reason"]
+
+
 def test_error_in_the_engine_is_a_crash_with_its_words(trial, tmp_path):
     row = trial("crash")
     assert row["status"] == "crash"
