@@ -62,14 +62,9 @@ def _keep(path: Path, table: str, columns: Columns) -> Keep:
             return 0
         return opened[2]  # type: ignore[no-any-return]  # NumPy's gap
 
-    def insert(statement: int, a: int, b: int, c: int, d: int, e: int) -> int:
-        bind(statement, 1, a)
-        bind(statement, 2, b)
-        bind(statement, 3, c)
-        bind(statement, 4, d)
-        bind(statement, 5, e)
+    def insert(statement: int) -> int:
         failed: int = execute(statement, result)
         destroy_result(result)
         return failed
 
-    return in_turn(begin, insert)
+    return in_turn(begin, bind, insert)

@@ -58,19 +58,18 @@ def place(table: str, name: str) -> Path:
     return path
 
 
-def in_turn(
-    begin: Callable[[], int], insert: Callable[[int, int, int, int, int, int], int]
-) -> Keep:
+def in_turn(begin: Callable[[], int], bind: Any, execute: Callable[[int], int]) -> Keep:
     """Return what keeps a row, compiled: one connection, which threads take in turn.
 
     Args:
         begin: begins a new database and returns the address of its statement, or 0.
-        insert: given the statement and a row, returns 0 when the row is kept.
+        bind: the C function that sets a parameter of a statement: its number, from 1, and value.
+        execute: executes the statement; returns 0 when the row is kept.
     """
     from numba import njit  # heavy
 
     beginning: Any = njit(begin)
-    inserting: Any = njit(insert)
+    executing: Any = njit(execute)
     lock = called(system(), "pthread_mutex_lock", 1)
     unlock = called(system(), "pthread_mutex_unlock", 1)
     copy = called(system(), "memcpy", 3, WORD)
@@ -85,7 +84,12 @@ def in_turn(
             copy(statement_at, held.ctypes.data, word)
         failed = 1
         if held[0] != 0:
-            failed = inserting(held[0], a, b, c, d, e)
+            bind(held[0], 1, a)
+            bind(held[0], 2, b)
+            bind(held[0], 3, c)
+            bind(held[0], 4, d)
+            bind(held[0], 5, e)
+            failed = executing(held[0])
         unlock(mutex)
         return failed
 
