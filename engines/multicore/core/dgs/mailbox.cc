@@ -105,7 +105,7 @@ bool Mailbox::finished() const noexcept {
 }
 
 bool Mailbox::step(std::span<Parker> parkers) {
-  if (!go_on(parkers)) return false;
+  if ((parked_ || crossing_ != nullptr) && !go_on(parkers)) return false;
   bool progress = false;
   EventKey horizon = kEndOfStream;
   Lane* first = nullptr;  // the lane of the earliest ordering event; null: the horizon is only a promise
