@@ -9,6 +9,7 @@ import numpy as np
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.tables.table import FILE, NO_COLUMN, ROW, Table
 from workloads.model import DGSProgram, Program, Query
+from workloads.model.dataflow import Dataflow
 
 SHOWN_COLUMNS = 20
 TS, KEY, KIND = "ts", "key", "kind"
@@ -64,6 +65,10 @@ def wanted_by(program: Program) -> Wanted:
         of_kind = tuple(
             frozenset((*(part.fields.names or ()), *(name for name, _ in part.lists)))
             for part in first.inputs
+        )
+    elif isinstance(program, Dataflow):
+        of_kind = tuple(
+            frozenset(program.vertices[source].type.fields[1:]) for source in program.sources
         )
     for name, dtype in {**fields, **lists}.items():
         if dtype.kind not in "iufb":

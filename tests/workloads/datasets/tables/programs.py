@@ -9,6 +9,7 @@ from workloads.datasets.catalog import Catalog
 from workloads.datasets.dataset import Dataset
 from workloads.datasets.tables import Table, dataset_of
 from workloads.model import Pipeline, stateless
+from workloads.model.dataflow import Dataflow, Flow, OpStateless, U, of_events
 from workloads.registry import workload
 
 COUNTER = workload("keyed_counter").program
@@ -33,6 +34,37 @@ REPORTS = Pipeline(
         stateless(name="give", output=np.dtype([("ts", np.int64), *REPORT.descr]), apply=give),
     ),
 )
+
+WEIGHED = np.dtype([("truck", np.int32), ("kg", np.int32)])
+MOVED = np.dtype([("truck", np.int32), ("place", np.int32)])
+STEP = np.dtype([("ts", np.int64), ("amount", np.int32)])
+
+
+def weighed(key: Any, value: Any, out: Any) -> None:
+    out.emit(value.truck, value.ts, value.kg)
+
+
+def moved(key: Any, value: Any, out: Any) -> None:
+    out.emit(value.truck, value.ts, value.place)
+
+
+def _trucks() -> Dataflow:
+    """Two sources, whose events have different fields."""
+    flow = Flow("trucks", markers=10)
+    steps = [
+        flow.add(
+            OpStateless(name=name, reads=of_events(fields), gives=U("truck", STEP), on_item=give),
+            flow.source(kind, fields),
+        )
+        for name, kind, fields, give in (
+            ("weighed", "weigh", WEIGHED, weighed),
+            ("moved", "move", MOVED, moved),
+        )
+    ]
+    return flow.gives(flow.sort(*steps))
+
+
+TRUCKS = _trucks()
 
 
 def made(table: Table, program: Any, catalog: Catalog) -> Dataset:

@@ -11,6 +11,7 @@ from tests.workloads.datasets.tables.programs import (
     PAIRS,
     REPORTS,
     SUMS,
+    TRUCKS,
     VIEWS,
     WORDS,
     made,
@@ -304,6 +305,30 @@ class TestStreams:
         file = text(tmp_path / "b.csv", *lines, f"3,{kinds['left']},1,,,,,")
         with pytest.raises(DatasetError, match=r"b.csv: row 4, column y: is empty"):
             made(csv(file, ts="t", kind="side"), PAIRS, catalog)
+
+    def test_each_source_of_a_dataflow_graph_has_its_own_fields(
+        self, catalog: Catalog, tmp_path: Path
+    ):
+        file = text(
+            tmp_path / "a.csv",
+            "t,what,truck,kg,place",
+            "1,weigh,7,900,",
+            "2,move,7,,3",
+            "3,weigh,8,,",
+        )
+        table = csv(file, ts="t", kind="what", max_bad=1)
+        dataset = made(table, TRUCKS, catalog)
+        weighings, moves = dataset.load().streams
+        assert {name: weighings.payload[name].tolist() for name in weighings.payload} == {
+            "truck": [7],
+            "kg": [900],
+        }
+        assert {name: moves.payload[name].tolist() for name in moves.payload} == {
+            "truck": [7],
+            "place": [3],
+        }
+        with pytest.raises(DatasetError, match=r"row 4, column kg: is empty"):
+            made(replace(table, max_bad=0), TRUCKS, catalog)
 
 
 class TestContent:
