@@ -43,6 +43,7 @@ class Reading:
         empty: of each kind and field, how many of its rows have nothing there.
         first_empty: of each kind and field, the first of these, in words.
         numberings: dictionaries, by name.
+        no_numbers: fields of whole numbers in which a value is none.
     """
 
     rows: int = 0
@@ -55,6 +56,7 @@ class Reading:
     empty: dict[tuple[int, str], int] = field(default_factory=dict)
     first_empty: dict[tuple[int, str], str] = field(default_factory=dict)
     numberings: dict[str, Numbering] = field(default_factory=dict)
+    no_numbers: list[str] = field(default_factory=list)
 
     def carried(self, kind: int, wanted: Wanted) -> tuple[str, ...]:
         """Return the fields that rows of a kind carry.
@@ -109,7 +111,7 @@ def read(
                 found.rows += len(ts)
                 found.of_lines += chunk.of_lines
                 if not found.rows and found.bad > table.max_bad:
-                    raise DatasetError(_none(found, table, wanted))
+                    raise DatasetError(_none(found))
         rows = writer.rows()
     found.times = clock.words()
     if found.bad > table.max_bad:
@@ -120,17 +122,16 @@ def read(
         )
     if not found.rows:
         raise DatasetError(
-            _none(found, table, wanted)
+            _none(found)
             if found.bad
             else f"{table.source.label} has no rows; there is nothing to import"
         )
     return found, rows
 
 
-def _none(found: Reading, table: Table, wanted: Wanted) -> str:
-    whole = [name for name, dtype in wanted.fields.items() if dtype.kind in "iu"]
-    numbered = [name for name in whole if name not in table.ids]
-    ids = f"; a field of texts is numbered by --ids {numbered[0]} (ids=...)" if numbered else ""
+def _none(found: Reading) -> str:
+    texts = found.no_numbers
+    ids = f"; a field of texts is numbered by --ids {texts[0]} (ids=...)" if texts else ""
     return (
         f"{found.bad_lines[0]}; none of the first {found.bad:,} rows can be read, so the columns "
         f"are not what they are said to be{ids}"
@@ -249,6 +250,8 @@ class _Block:
         cells = numbers(self._cells[role], dtype, self._where(role))
         self._empty[name] = cells.empty
         self._note(role, cells.bad)
+        if cells.bad and dtype.kind in "iu" and name not in self._found.no_numbers:
+            self._found.no_numbers.append(name)
         return cells.values
 
     def _absent(self, name: str, rows: int) -> npt.NDArray[np.bool_]:
