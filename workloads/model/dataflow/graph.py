@@ -78,7 +78,7 @@ class Dataflow:
         where = f"dataflow {self.name}"
         if not _is_count(self.markers):
             raise ProgramError(
-                f"{where}: markers is {self.markers!r}; wanted a period of 1 or more"
+                f"{where}: markers is {self.markers!r}; wanted a whole number, at least 1"
             )
         names = [vertex.name for vertex in self.vertices]
         for name in names:

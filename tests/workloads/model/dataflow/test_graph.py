@@ -136,7 +136,7 @@ def test_sort_takes_one_type():
 def test_the_period_of_markers_is_a_positive_whole_number(period: Any):
     flow = Flow("loads", markers=period)
     jfm = flow.add(JFM, flow.source("reading", READING))
-    with pytest.raises(ProgramError, match=r"markers is .*; wanted a period of 1 or more"):
+    with pytest.raises(ProgramError, match=r"markers is .*; wanted a whole number, at least 1"):
         flow.gives(jfm)
 
 
