@@ -163,9 +163,9 @@ class TestText:
         file = text(tmp_path / "a.csv", "t,value", "1,x", "2,y", "3,30")
         match = r"row 2, column value: 'x' is no int64; 2 of 3 rows are bad; .*--max-bad 2"
         assert_refused(catalog, of(file), match)
-        for column in (",", "later,1"):  # no text of the field's is at fault
-            file = text(tmp_path / "a.csv", "t,value", column)
-            assert_refused(catalog, of(file), "none of the first 1 rows .* said to be$")
+        for row in (",", "later,1"):  # no text of the field's is at fault
+            other = text(tmp_path / "b.csv", "t,value", row)
+            assert_refused(catalog, of(other), "none of the first 1 rows .* said to be$")
         assert read(of(file, max_bad=2), catalog) == WHOLE[2:]
         file = text(tmp_path / "b.csv", "t,value", "1,x", "2,y")
         for most in (0, 1, 2):
