@@ -11,7 +11,7 @@ from lab.trial.drive import Driven
 from lab.trial.spec import EngineTrial
 from results import schema
 from workloads.datasets.dataset import Dataset
-from workloads.model import Columns, Workload
+from workloads.model import Columns, Dataflow, Workload
 from workloads.model.workload import REFERENCE
 
 # Below this, starting and stopping threads weighs more than the work itself.
@@ -77,16 +77,22 @@ def conclude(driven: Driven, task: Task, spec: EngineTrial, result: Result) -> N
     else:
         result["status"] = schema.OK
         if result["expected_outputs"] == 0:
-            warnings.append(
-                f"the expected answer is empty, so that nothing was compared: {due} events are too "
-                "few, or the query's parameters let nothing through"
-            )
+            warnings.append(_nothing_compared(task))
         warnings += rates(result, offered=task.load is not None)
         if task.load is None:
             result |= steadiness(driven.measured.progress, driven.end_ns - driven.start_ns)
         else:
             warnings = [*_judge_load(driven, task, task.load, spec, result), *warnings]
     result["reason"] = "; ".join(warnings) or None
+
+
+def _nothing_compared(task: Task) -> str:
+    why = f"{task.dataset.events} events are too few, or the query's parameters let nothing through"
+    if isinstance(task.workload.program, Dataflow):
+        period = task.workload.program.markers
+        why += f", or no event is behind the first marker (every {period:,}): what is sorted or "
+        why += "aggregated in the last block does not leave"
+    return f"the expected answer is empty, so that nothing was compared: {why}"
 
 
 def _judge_load(

@@ -40,6 +40,12 @@ def test_an_expected_answer_that_is_empty_is_said_to_have_compared_nothing(trial
     assert "the expected answer is empty, so that nothing was compared" in row["reason"]
 
 
+def test_an_empty_answer_of_a_graph_names_markers_as_what_may_be_missing(trial_here):
+    row = trial_here("correct", workload="campaign_views", events=20)  # all in the last block
+    assert (row["status"], row["expected_outputs"]) == ("ok", 0)
+    assert "no event is behind the first marker" in row["reason"]
+
+
 @pytest.mark.parametrize("workload", names())
 def test_right_answer_is_ok_and_has_a_rate(trial_here, workload):
     row = trial_here("correct", workload=workload, rate_eps=10_000)
