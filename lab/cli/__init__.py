@@ -32,7 +32,7 @@ _COMMANDS = {
     "gate": ("lab.cli.gate:gate", "Fail on a confirmed regression against a revision or run."),
     "list": ("lab.cli.list:list_things", "List workloads, engines, figures or runs."),
     "data": ("lab.cli.data:data", "Generate, import, show and verify datasets."),
-    "plan": ("lab.cli.plan:plan", "Show the synchronization plan of a workload."),
+    "plan": ("lab.cli.plan:plan", "Show how a workload is run in parallel."),
     "check": (
         "lab.cli.check:check",
         "Check that a program keeps the laws of its programming model.",
