@@ -15,7 +15,10 @@ SIMPLE, SPARK = "dataframe", "spark"
 """Engines that others are measured by, the first that a class has: what a user would write in a few
 lines with a data-frame library, then what is commonly used."""
 
-ALONE, UNDECLARED = "alone", "undeclared"
+ALONE, UNDECLARED, SHORT = "alone", "undeclared", "short"
+
+SHORTEST_S = 1e-3
+"""A shorter timed part is mostly threads that begin: `lab run` calls its rate doubtful."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,13 +43,15 @@ class Baseline:
 def baselines(cells: Sequence[Cell]) -> Mapping[Conditions, Baseline]:
     """Return the baseline of each class with at least two rates, of one workload and input.
 
+    Rates of timed parts below a millisecond are none to compare.
+
     It is the fastest cell of the data-frame engine where the class has one, since a weak opponent
     proves nothing; else the fastest of Spark; else, among the cells with the fewest workers, the
     slowest.
     """
     classes: dict[Conditions, list[tuple[float, Cell]]] = {}
     for cell in cells:
-        if cell.conditions is not None and cell.throughput_eps is not None:
+        if cell.conditions is not None and cell.throughput_eps and not too_short(cell):
             rated = classes.setdefault(cell.conditions, [])
             rated.append((cell.throughput_eps.median, cell))
     several = {found: rated for found, rated in classes.items() if len(rated) > 1}
@@ -57,10 +62,21 @@ def baselines(cells: Sequence[Cell]) -> Mapping[Conditions, Baseline]:
 
 
 def why_none(cell: Cell, found: Mapping[Conditions, Baseline]) -> str:
-    """Return why a cell with a rate has no ratio: `alone`, `undeclared`, or empty: it has one."""
-    if cell.throughput_eps is None or cell.conditions in found:
+    """Return why a cell with a rate has no ratio, in a word, or empty: it has one."""
+    if cell.throughput_eps is None:
         return ""
-    return UNDECLARED if cell.conditions is None else ALONE
+    if cell.conditions is None:
+        return UNDECLARED
+    if too_short(cell):
+        return SHORT
+    return "" if cell.conditions in found else ALONE
+
+
+def too_short(cell: Cell) -> bool:
+    """Return whether a cell's rate is doubtful, as its timed part took less than a millisecond."""
+    if not cell.events or cell.throughput_eps is None:
+        return False
+    return cell.events / cell.throughput_eps.median < SHORTEST_S
 
 
 def label(cell: Cell) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from reports.baseline import too_short
 from reports.numbers import count, counted_workers, digits, duration, share
 from reports.summary import Cell
 from reports.table import in_groups, title
@@ -25,7 +26,6 @@ _BUSY = "busy beside the lab"
 _STOLEN = "other guests of the hypervisor"
 _QUOTA = "a control group limits"
 _LEVEL = 0.05  # one-sided; three processes a side reach it
-_SHORTEST_S = 1e-3  # `lab run` calls a rate doubtful below it
 _KERNEL = 0.2  # of the CPU time; `lab run` warns above it
 _MORE = 1.2  # a quotient of CPU times that is worth a sentence
 
@@ -121,11 +121,9 @@ def _compared(place: str, fewer: Cell, more: Cell, trials: dict[str, list[Row]])
 
 
 def _too_short(more: Cell) -> str:
-    if not more.events or not more.throughput_eps:
+    if not more.events or not more.throughput_eps or not too_short(more):
         return ""
     took_s = more.events / more.throughput_eps.median
-    if took_s >= _SHORTEST_S:
-        return ""
     return f"the timed part took {duration(took_s * 1e9).text}: starting the workers is in it"
 
 

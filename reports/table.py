@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from reports.baseline import Baseline, baselines, why_none
+from reports.baseline import Baseline, baselines, too_short, why_none
 from reports.conditions import Conditions
 from reports.numbers import Quantity, count, duration, latency, memory, rate, ratio
 from reports.summary import Cell, summarise
@@ -26,7 +26,7 @@ class HeadlineRow:
         ratio: median throughput over that of the baseline of its class: cells of the same workload
             and input under equal conditions.
         base: letter of that class; empty where there is none.
-        no_ratio: why a cell with a rate has none: `alone` in its class, or `undeclared`.
+        no_ratio: why a cell with a rate has none: `alone` in its class, `undeclared`, or `short`.
         is_baseline: whether this cell is that baseline.
         checked_by: `oracle`, or `reference engine` (`reports.summary`).
         status: for example `ok`, or `ok 2 of 3, crash 1` when repetitions disagree.
@@ -122,7 +122,8 @@ def status_text(statuses: Mapping[str, int]) -> str:
 
 def _row(cell: Cell, bases: Mapping[Conditions, Baseline]) -> HeadlineRow:
     eps, told = cell.throughput_eps, cell.conditions
-    base = bases.get(told) if told is not None and eps is not None else None
+    compared = told is not None and eps is not None and not too_short(cell)
+    base = bases.get(told) if told is not None and compared else None
     p50, p99, cpu, rss = (
         cell.latency_p50_ns,
         cell.latency_p99_ns,

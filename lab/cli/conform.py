@@ -53,25 +53,34 @@ def conform(
         for reference in workloads or names():
             one = try_one(name, variant, reference, timeout_s=timeout_s or TIMEOUT_S)
             found.append(one)
-            if not as_json:
+            if not as_json and one.unsupported is None:
                 _show(one)
     if as_json:
         click.echo(json.dumps([asdict(one) for one in found], indent=2))
+    else:
+        _show_unsupported(found)
     return _code(found)
 
 
 def _show(one: "Conformance") -> None:
     from lab.conform.suite import State
 
-    if one.unsupported is not None:
-        click.echo(f"{one.workload:<28}{one.variant:<12}unsupported: {one.unsupported}")
-        return
     click.echo(ROW.format(one.workload, one.variant, *(len(one.of(state)) for state in State)))
     for state in (State.REFUSED, State.WRONG, State.CRASH):
         first, *others = one.of(state) or (None,)
         if first is not None:
             more = f" (and {', '.join(seen.case for seen in others)})" if others else ""
             click.echo(f"    {state}: {first.case}{more}: {first.why}")
+
+
+def _show_unsupported(found: Sequence["Conformance"]) -> None:
+    """Say what is not supported and why, each reason once: it is the same for most."""
+    by_reason: dict[str, list[str]] = {}
+    for one in found:
+        if one.unsupported is not None:
+            by_reason.setdefault(one.unsupported, []).append(f"{one.workload} ({one.variant})")
+    for reason, names in by_reason.items():
+        click.echo(f"unsupported, {len(names)}: {', '.join(names)}\n    {reason}")
 
 
 def _code(found: Sequence["Conformance"]) -> int:

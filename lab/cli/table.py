@@ -10,7 +10,7 @@ from rich.table import Table
 from lab.cli.fit import print_fitting
 from lab.cli.load_table import print_loads, print_searches
 from lab.parent.search.state import State
-from reports.baseline import ALONE, UNDECLARED
+from reports.baseline import ALONE, SHORT, SHORTEST_S, UNDECLARED
 from reports.numbers import Quantity, number_of
 from reports.run_warnings import warnings_of
 from reports.summary import BY_REFERENCE, REFERENCE
@@ -27,6 +27,7 @@ _DROPPED = ("min - max", "RSS", "CPU s/M", "p50", "n", "ratio", "also timed", "f
 _MARKS = {
     ALONE: "no ratio, since no other row has its unit, its origin of input and what else is timed",
     UNDECLARED: "no ratio, since its engine does not say what its rate includes",
+    SHORT: f"no ratio, since the timed part took less than {SHORTEST_S * 1e3:g} ms",
 }
 
 

@@ -151,5 +151,5 @@ def rates(result: Result, *, offered: bool) -> list[str]:
         return []
     return [
         f"doubtful rate: the timed part took {duration_s * 1e3:.3f} ms, below "
-        f"{SHORTEST_S * 1e3:g} ms; use more events"
+        f"{SHORTEST_S * 1e3:g} ms; use more events, or a larger input where it is imported"
     ]

@@ -103,6 +103,15 @@ def test_rows_of_an_older_lab_or_of_an_engine_without_conditions_have_no_ratio(r
     assert [(row.ratio, row.no_ratio) for row in table] == [(None, "undeclared")] * 2
 
 
+def test_a_timed_part_below_a_millisecond_has_no_ratio_and_is_no_base(rows, trial):
+    table = headline_table(
+        rows(trial(events=1_000, eps=2e6), trial(workers=2, eps=1e8), trial(workers=4, eps=2e8))
+    )
+    assert [(row.base, row.no_ratio) for row in table] == [("", "short"), ("A", ""), ("A", "")]
+    assert table[1].is_baseline
+    assert table[2].ratio.exact == "2 times"
+
+
 def test_inputs_of_one_workload_have_their_own_baselines(rows, trial):
     table = headline_table(
         rows(
