@@ -170,9 +170,12 @@ def _marker_period_ns(flow: Dataflow, data: Input, load: OfferedLoad | None) -> 
     """Return how long it is on average from a marker to the next, as a load has its events due."""
     if load is None:
         return None
-    there = [(stream.ts, due) for stream, due in zip(data.streams, load.due_ns, strict=True)]
-    first = min((int(ts[0]), int(due[0])) for ts, due in there if len(ts))
-    last = max((int(ts[-1]), int(due[-1])) for ts, due in there if len(ts))
+    pairs = zip(data.streams, load.due_ns, strict=True)
+    there = [(stream.ts, due) for stream, due in pairs if len(stream)]
+    if not there:
+        return None
+    first = min((int(ts[0]), int(due[0])) for ts, due in there)
+    last = max((int(ts[-1]), int(due[-1])) for ts, due in there)
     span = last[0] - first[0]
     return flow.markers * (last[1] - first[1]) / span if span else None
 
