@@ -1,0 +1,32 @@
+"""The matrix that compares every typed workload's answers on every engine."""
+
+import tomllib
+from fnmatch import fnmatchcase
+
+import pytest
+
+from benchmarks.evidence import HERE
+from lab.figures.datatrace.queries import QUERIES
+
+MATRIX = tomllib.loads((HERE / "verified.toml").read_text(encoding="utf-8"))
+"""As it is written: programs that look real ids up need the datasets to be there."""
+ENGINES = {
+    "typed": {"multicore", "reference", "spark"},
+    "handcrafted": {"multicore", "reference"},
+}
+
+
+@pytest.mark.parametrize("workload", [*QUERIES.values(), "smart_home_prediction"])
+@pytest.mark.parametrize("form", ENGINES)
+@pytest.mark.parametrize("source", ["generated", "real"])
+def test_every_form_is_compared_on_generated_and_real_input(workload: str, form: str, source: str):
+    name = f"{workload}@{source}-{form}"
+    (table,) = [w for w in MATRIX["workload"] if f"{w['name']}@{w['label']}" == name]
+    assert table["query"]["form"] == form
+    assert ("dataset" in table) == (source == "real")
+    on = {
+        engine["name"]
+        for engine in MATRIX["engine"]
+        if any(fnmatchcase(name, pattern) for pattern in engine.get("workloads", ["*"]))
+    }
+    assert on == ENGINES[form]
