@@ -74,13 +74,14 @@ def _show(one: "Conformance") -> None:
 
 
 def _show_unsupported(found: Sequence["Conformance"]) -> None:
-    """Say what is not supported and why, each reason once: it is the same for most."""
-    by_reason: dict[str, list[str]] = {}
+    """Say what is not supported and why; reasons that differ in the workload's name only once."""
+    alike: dict[str, list[Conformance]] = {}
     for one in found:
         if one.unsupported is not None:
-            by_reason.setdefault(one.unsupported, []).append(f"{one.workload} ({one.variant})")
-    for reason, names in by_reason.items():
-        click.echo(f"unsupported, {len(names)}: {', '.join(names)}\n    {reason}")
+            alike.setdefault(one.unsupported.replace(one.workload, "..."), []).append(one)
+    for those in alike.values():
+        names = ", ".join(f"{one.workload} ({one.variant})" for one in those)
+        click.echo(f"unsupported, {len(those)}: {names}\n    {those[0].unsupported}")
 
 
 def _code(found: Sequence["Conformance"]) -> int:

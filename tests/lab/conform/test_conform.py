@@ -58,15 +58,16 @@ def installed(tmp_path, monkeypatch):
 
 
 def test_what_is_right_is_counted_and_what_is_refused_has_its_reason(installed, capsys):
-    asked = ("--workload", "event_window", "--workload", "wordcount")
+    asked = ("--workload", "wordcount", "--workload", "event_window", "--workload", "paircount")
     assert call(["conform", "mine", *asked]) == EXIT_OK
-    head, row, refused, unsupported = capsys.readouterr().out.splitlines()
+    head, row, refused, unsupported, why = capsys.readouterr().out.splitlines()
     assert head.split() == ["workload", "variant", "right", "refused", "wrong", "crash"]
     assert row.split() == ["event_window", "batch", "7", "1", "0", "0"]
     assert refused.strip() == (
         "refused: more workers than streams: mine has at most 1 worker, got 6"
     )
-    assert unsupported.startswith("wordcount") and "nothing written for wordcount" in unsupported
+    assert unsupported == "unsupported, 2: wordcount (batch), paircount (batch)"
+    assert "nothing written for wordcount" in why
 
 
 def test_a_wrong_answer_is_shown_with_its_first_difference(installed, capsys):
