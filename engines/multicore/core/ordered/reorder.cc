@@ -1,15 +1,8 @@
 #include "ordered/reorder.h"
 
-#include <bit>
-
 #include "ordered/worker.h"
 
 namespace lab {
-namespace {
-
-std::uint64_t slots_for(std::int64_t window) { return std::bit_ceil(static_cast<std::uint64_t>(window)); }
-
-}  // namespace
 
 NonBlockingReordering::NonBlockingReordering(std::int64_t window, OrderedExit& exit, std::int64_t most_sends)
     : mask_(slots_for(window) - 1), exit_(exit), most_sends_(most_sends), slots_(slots_for(window)) {

@@ -7,6 +7,7 @@
 #pragma once
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -18,6 +19,9 @@
 namespace lab {
 
 struct Unit;
+
+// Slots of a ring with room for a window of units.
+inline std::uint64_t slots_for(std::int64_t window) { return std::bit_ceil(static_cast<std::uint64_t>(window)); }
 
 // Units that go on together, in the order of their serial numbers unless something else is said.
 using Units = std::span<Unit* const>;

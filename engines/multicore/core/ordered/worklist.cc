@@ -24,8 +24,6 @@ constexpr std::int32_t kMostQueues = 64;
 // How long a worker spins for its turn before it lets others have the core.
 constexpr int kTurnSpins = 100;
 
-std::uint64_t slots_for(std::int64_t window) { return std::bit_ceil(static_cast<std::uint64_t>(window)); }
-
 std::uint64_t all_groups(std::int64_t window, std::int32_t partitions) {
   return slots_for(window) * static_cast<std::uint64_t>(partitions);
 }
