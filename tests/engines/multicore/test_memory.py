@@ -129,7 +129,7 @@ def said_by_starved(*arguments):
 def test_a_dataflow_operator_without_memory_says_how_many_keys_it_has():
     said = said_by_starved("dataflow")
     table = (
-        r"multicore: worker 0: operator distinct \(block\): out of memory: its table of \d+ keys, "
+        r"multicore: worker 0: operator distinct partial: out of memory: its table of \d+ keys, "
     )
     assert re.match(rf"{table}\d+ MiB, cannot grow to \d+ MiB; give fewer keys", said), said
 

@@ -101,11 +101,13 @@ std::int64_t Mailbox::due_ns(const StreamView& stream, std::int64_t event) const
 }
 
 bool Mailbox::finished() const noexcept {
-  return !parked_ && crossing_ == nullptr && std::all_of(lanes.begin(), lanes.end(), [](const Lane& lane) { return lane.finished(); });
+  return !parked_ && std::all_of(lanes.begin(), lanes.end(), [](const Lane& lane) { return lane.finished(); });
 }
 
 bool Mailbox::step(std::span<Parker> parkers) {
-  if ((parked_ || crossing_ != nullptr) && !go_on(parkers)) return false;
+  if (parked_) [[unlikely]] {
+    if (!go_on(parkers)) return false;
+  }
   bool progress = false;
   EventKey horizon = kEndOfStream;
   Lane* first = nullptr;  // the lane of the earliest ordering event; null: the horizon is only a promise
@@ -134,20 +136,19 @@ bool Mailbox::step(std::span<Parker> parkers) {
   return progress;
 }
 
-// Goes on behind the synchronization in which it waits, if any; false: others have not let it yet.
+// Goes on behind the synchronization in which it waits; false: others have not let it yet.
 bool Mailbox::go_on(std::span<Parker> parkers) {
   if (crossing_ != nullptr) {
     if (!crossing_->go_on(forest_, parkers)) return false;
     crossing_ = nullptr;
-  }
-  if (parked_) {
+  } else {
     const Tree& tree = forest_.tree(parked_tree_);
     if (!Forest::released(tree, arrival_)) return false;
-    parked_ = false;
     const auto& node = tree.shape->nodes[static_cast<std::size_t>(arrival_.node)];
     const std::int32_t below = arrival_.side == 0 ? node.first : node.second;
     forest_.descend(tree, below, leaf_of_tree[static_cast<std::size_t>(parked_tree_)], parkers);
   }
+  parked_ = false;
   return true;
 }
 
@@ -318,7 +319,7 @@ void Mailbox::order(Lane& lane, std::span<Parker> parkers) {
                                           : lane.direct != 0 ? stamp(1)
                                                              : lane.source->ring.at(lane.block).stamp_ns);
   lane.next = lane.ordering;
-  if (owner >= 0) {
+  if (owner >= 0) [[likely]] {
     meet(lane, tree, owner, taken_ns, parkers);
   } else {
     const AcrossKernel update = lane.across[static_cast<std::size_t>(kAcross - owner)];
@@ -376,7 +377,9 @@ void Mailbox::cross(Lane& lane, CrossingPart& part, AcrossKernel update, std::in
     unstamped_ = 0;  // time passes meanwhile
     ++counters_.parked;
   }
-  if (!part.go_on(forest_, parkers)) crossing_ = &part;
+  if (part.go_on(forest_, parkers)) return;
+  parked_ = true;
+  crossing_ = &part;
 }
 
 void Mailbox::apply(Lane& lane, std::int32_t state_type, void* state, std::int64_t latest_stamp,

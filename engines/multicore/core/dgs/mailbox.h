@@ -134,10 +134,10 @@ class alignas(kCacheLine) Mailbox {
   Counters& counters_;
   const std::atomic<bool>& stop_;
 
-  bool parked_ = false;
+  bool parked_ = false;  // waits in a synchronization: in `crossing_`, or in a tree
   Arrival arrival_;
   std::int32_t parked_tree_ = -1;
-  CrossingPart* crossing_ = nullptr;  // behind whose event others have not gone on yet
+  CrossingPart* crossing_ = nullptr;
   std::int64_t latest_stamp_ = 0;  // of all events processed so far: when due, or at full speed when published
   bool fresh_ = true;              // an ordering event has passed since the last output; see OutputBuffer::close
   std::int64_t unstamped_ = 0;     // events that direct lanes may take before the clock is read again
