@@ -58,11 +58,11 @@ extern "C" void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcep
 namespace lab::test {
 
 // Runs what `make` returns, which has started, behind a pointer; then another one, with memory for one allocation more
-// (under a sanitizer a sixteenth more), and so on until one needs no more. Returns what the errors said.
+// (under a sanitizer, after the first 64, more each time), and so on until one needs no more. Returns what the errors said.
 template <typename Make>
 std::vector<std::string> starve(Make make) {
   std::vector<std::string> said;
-  for (std::int64_t memory = 0;; memory += kSanitized ? 1 + memory / 16 : 1) {
+  for (std::int64_t memory = 0;; memory += kSanitized ? 1 + memory / 64 : 1) {
     auto run = make();
     bool done = false;
     left.store(memory, std::memory_order_relaxed);
