@@ -37,6 +37,9 @@ AcrossFn = Callable[[Any, Members, Any, Any], None]
 through the states `members[i]`, whose keys are `members.key(i)`.
 """
 
+MOST_GROUP = 2**31 - 1
+"""A tag has 32 bits."""
+
 NOTHING = np.dtype([("_", np.int8)])
 """What an `Across` without a state of its own has: a record has at least one field."""
 
@@ -93,10 +96,10 @@ class Across:
         if self.group is None:
             return 0
         found = self.group(key)
-        if not isinstance(found, int | np.integer) or found < 0:
+        if not isinstance(found, int | np.integer) or not 0 <= found <= MOST_GROUP:
             raise ProgramError(
                 f"across {self.name}: the group of key {key} is {found!r}; groups are integers "
-                "from 0"
+                f"from 0 to {MOST_GROUP}"
             )
         return int(found)
 

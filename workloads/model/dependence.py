@@ -207,7 +207,7 @@ def connected_keys(across: Sequence[Across], keys: int) -> IntArray:
         int64[keys], numbered from 0 by the smallest key.
     """
     part = np.arange(keys, dtype=np.int64)
-    grouped = [one.groups(keys) for one in across]
+    grouped = [np.unique(one.groups(keys), return_inverse=True)[1] for one in across]
     while True:
         # The least key of a group is the part of all its members, until nothing changes.
         before = part.copy()

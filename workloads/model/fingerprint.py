@@ -65,7 +65,8 @@ def fingerprint(function: Callable[..., Any], *, places: bool = False) -> str:
         UnstableError: it reads a global or closure variable of a kind that cannot be fingerprinted.
     """
     walk = _Placed() if places else _Exact()
-    return _digest(walk.function(_plain(function), ""))
+    _plain(function)  # or it is refused
+    return _digest(walk.value("function", function, ""))
 
 
 def code_of(*values: object) -> str:
@@ -153,7 +154,7 @@ class _Exact:
         if isinstance(value, _PLAIN):
             yield repr(value).encode()
         elif isinstance(value, tuple):
-            yield str(len(value)).encode()
+            yield repr((len(value), getattr(value, "_fields", None))).encode()
             for item in value:
                 yield from self.value(name, item, home)
         elif isinstance(value, np.ndarray) and value.dtype != object:

@@ -67,7 +67,7 @@ class DgsRun(CoreRun):
         super().__init__(program.output, settings)
         with set_up():
             self._core = _core.DgsRun(
-                settings.for_core(program.output, most_rows=_most_rows(program, data.events)),
+                settings.for_core(program.output, most_rows=_most_rows(program, data)),
                 max_outputs_per_event=program.max_outputs_per_event,
                 max_outputs_across=_most_across(program, data.alphabet.keys),
                 itemsizes=itemsizes(program.output),
@@ -163,16 +163,21 @@ def _costs(
     return measure_costs(program, data, timed, len(os.sched_getaffinity(0)))
 
 
-def _most_rows(program: DGSProgram, events: int) -> int:
+def _most_rows(program: DGSProgram, data: Input) -> int:
     """Return how many rows a program can emit, or a bound of what is reserved."""
     most = MOST_RESERVED_BYTES // program.output.itemsize
-    each = max(program.max_outputs_per_event, *(one.max_outputs for one in program.across), 0)
-    return min(events * each, most)
+    own = program.key_kinds()
+    across = sum(len(stream) for stream in data.streams if not own.issuperset(stream.kinds))
+    rows = data.events * program.max_outputs_per_event
+    return min(rows + across * _most_across(program, data.alphabet.keys), most)
 
 
 def _most_across(program: DGSProgram, keys: int) -> int:
     """Return how many records one event across keys can emit."""
-    largest = [one.most_outputs(int(np.bincount(one.groups(keys)).max())) for one in program.across]
+    largest = [
+        one.most_outputs(int(np.unique(one.groups(keys), return_counts=True)[1].max()))
+        for one in program.across
+    ]
     return max(largest, default=0)
 
 

@@ -74,9 +74,13 @@ def compile_kernel(
     if path is None:
         return _compiled(where, functions, source, signature, names, None, bounds=bounds)
     key = (path, str(signature))
-    if key not in _loaded:
-        _loaded[key] = _compiled(where, functions, source, signature, names, path, bounds=bounds)
-    return _loaded[key]
+    if key in _loaded:
+        return _loaded[key]
+    kernel = _compiled(where, functions, source, signature, names, path, bounds=bounds)
+    # Of large arrays and of such that are not contiguous Numba takes the address, not the content.
+    if not kernel._library.has_dynamic_globals:
+        _loaded[key] = kernel
+    return kernel
 
 
 def _compiled(

@@ -323,3 +323,41 @@ def test_ties_within_streams_of_several_kinds_keep_their_order():
             answer = answer_of(found, data, workers=2, batch=batch)
             difference = compare(expected, answer, found.output)
             assert difference.equal, difference.render()
+
+
+def _looking_up(table):
+    def update(state, event, out):
+        out.emit(event.ts, table[event.amount])
+
+    return DGSProgram(
+        name="looking_up",
+        kinds=("ask",),
+        event=np.dtype([("amount", np.int64)]),
+        output=np.dtype([("ts", np.int64), ("value", np.int64)]),
+        depends=lambda a, b: True,
+        states=(StateType(name="none", dtype=PART, update=update),),
+        init=lambda state: None,
+    )
+
+
+@pytest.mark.parametrize(
+    "table",
+    [lambda: np.arange(1 << 18), lambda: np.arange(64)[::2]],
+    ids=["large", "not contiguous"],
+)
+def test_a_kernel_of_an_array_that_changes_is_not_one_of_another_array(table):
+    """Numba reads such arrays where they lie; copies of them are of no use to others."""
+    payload = {"amount": np.arange(10)}
+    stream = Stream(name="ask", kinds=(0,), ts=np.arange(10), payload=payload)
+    data = Input(alphabet=Alphabet(kinds=("ask",)), streams=(stream,))
+    first, wanted = table(), table()[:10].tolist()
+    output = OutputType(kinds=("ask",), depends=lambda a, b: True)
+
+    def answer(array):
+        program = _looking_up(array)
+        found = replace(workload("event_window"), program=program, output=output)
+        return answer_of(found, data, workers=1)["value"].tolist()
+
+    assert answer(first) == wanted
+    first *= 2
+    assert answer(table()) == wanted

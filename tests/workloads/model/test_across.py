@@ -222,11 +222,17 @@ def test_an_across_that_makes_no_sense_is_refused(change, message):
         replace(PLUGS.across[0], **change)
 
 
-@pytest.mark.parametrize("group", [-1, 0.5, None])
+@pytest.mark.parametrize("group", [-1, 0.5, None, 2**31])
 def test_a_group_that_is_none_is_refused(group):
     across = replace(PLUGS.across[0], group=lambda key: group)
     with pytest.raises(ProgramError, match=f"the group of key 0 is {group}"):
         across.groups(3)
+
+
+def test_groups_far_apart_take_no_more_memory_than_near_ones():
+    apart = replace(PLUGS.across[0], group=lambda plug: plug // 2 * 10**9)
+    program = replace(PLUGS, across=(apart, PLUGS.across[1]))
+    assert keys_together(program, 4).tolist() == [0, 0, 1, 1]
 
 
 def test_members_end_where_they_end():

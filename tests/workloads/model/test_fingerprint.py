@@ -5,11 +5,13 @@ import os
 import subprocess
 import sys
 import types
+from collections import namedtuple
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numba import njit
 
 from workloads.model.fingerprint import UnstableError, code_of, fingerprint
 from workloads.references import load
@@ -54,6 +56,21 @@ def test_a_changed_constant_changes_it():
 
 def test_a_changed_helper_changes_it():
     assert fingerprint(functions()["update"]) != fingerprint(functions(factor=9)["update"])
+
+
+def test_how_numba_compiles_it_changes_it():
+    plain = functions()["helper"]
+    assert fingerprint(njit(plain)) == fingerprint(njit(plain))
+    assert fingerprint(njit(plain)) != fingerprint(njit(fastmath=True)(plain))
+
+
+def test_names_of_a_tuples_fields_change_it():
+    def reading(pair):
+        return lambda: pair.x
+
+    swapped = [namedtuple("pair", names)(1, 2) for names in ("x y", "y x")]
+    assert fingerprint(reading(swapped[0])) == fingerprint(reading(swapped[0]))
+    assert fingerprint(reading(swapped[0])) != fingerprint(reading(swapped[1]))
 
 
 def test_numpy_and_math_are_stable():

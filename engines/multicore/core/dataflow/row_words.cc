@@ -63,6 +63,7 @@ bool pack(const FlowSpec& sort, std::span<const WordPart> parts, const FlowPiece
   for (const WordPart& part : parts) {
     const std::uint64_t low = part.low;
     const int wanted = part.bits + part.dropped;
+    if (part.bits == 0 && part.dropped == kWordBits) continue;  // no room for any of its bits: they are compared later
     with_type(sort.fields[part.column], sort.itemsizes[part.column], [&]<typename T>() {
       if constexpr (std::is_integral_v<T>) {
         const T* values = static_cast<const T*>(piece.columns[part.column]) + piece.base;

@@ -1,5 +1,6 @@
 // SORT against a comparison sort: few rows and many, values that fit into a word and that do not, ties, every kind of
 // field, what is no number.
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -137,9 +138,30 @@ void the_ends_of_a_type_are_in_order() {
   for (const bool packs : {false, true}) check_sorted(rows, false, packs);
 }
 
+// Key, time and the number of the row take all bits of a word but none, one or two: nothing of what follows fits, a part
+// of it, or one bit of it.
+void words_that_are_full_are_in_order() {
+  std::mt19937_64 random(11);
+  for (const std::size_t count : {65U, 127U, 2001U}) {
+    const int row_bits = static_cast<int>(std::bit_width(count));
+    for (int left = -1; left < 3; ++left) {
+      const int key_bits = 20, time_bits = lab::kWordBits - row_bits - key_bits - left;
+      Rows rows(count);
+      for (std::size_t i = 0; i < count; ++i) {
+        rows.ts[i] = i == 0 ? 0 : i == 1 ? (std::int64_t{1} << time_bits) - 1 : static_cast<std::int64_t>(random() >> (64 - time_bits));
+        rows.key[i] = i == 0 ? 0 : i == 1 ? (1 << key_bits) - 1 : static_cast<std::int64_t>(random() >> (64 - key_bits));
+        rows.wide[i] = i == 0 ? 0 : i == 1 ? ~std::uint64_t{0} : random();
+      }
+      check_sorted(rows, false, false);
+      check_sorted(rows, false, true);
+    }
+  }
+}
+
 }  // namespace
 
 int main() {
+  words_that_are_full_are_in_order();
   rows_of_any_number_and_width_come_in_order();
   the_ends_of_a_type_are_in_order();
   return 0;
