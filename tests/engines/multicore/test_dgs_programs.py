@@ -345,6 +345,7 @@ def _looking_up(table):
     [lambda: np.arange(1 << 18), lambda: np.arange(64)[::2]],
     ids=["large", "not contiguous"],
 )
+@pytest.mark.filterwarnings("ignore:Cannot cache compiled function")
 def test_a_kernel_of_an_array_that_changes_is_not_one_of_another_array(table):
     """Numba reads such arrays where they lie; copies of them are of no use to others."""
     payload = {"amount": np.arange(10)}
