@@ -65,7 +65,7 @@ STATE_UNIT: int = 8
 HANDOVERS: list = ['direct', 'ring']
 
 class DgsRun(Run):
-    def __init__(self, settings: RunSettings, *, max_outputs_per_event: int, itemsizes: Sequence[int], max_outputs_across: int = 0, gather: bool = True, handover: str = 'direct') -> None: ...
+    def __init__(self, settings: RunSettings, *, max_outputs_per_event: int, itemsizes: Sequence[int], max_outputs_across: int = 0, gather: bool = True, handover: str = 'direct', cuts: tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]] | None = None) -> None: ...
 
     def add_stream(self, ts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], tag: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, payload: Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)] | None], heartbeats: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], owner: int, due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, heartbeat_due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> int: ...
 
@@ -79,13 +79,41 @@ class DgsRun(Run):
 
     def place(self, mailbox: int, trees: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], leaves: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], storage: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], stride: int) -> None: ...
 
-    def initialise(self, first_tree: int, count: int, initial: bytes) -> None: ...
-
     def add_crossing(self, trees: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], own_bytes: int, most_outputs: int) -> int: ...
 
     def take_part(self, mailbox: int, crossing: int) -> int: ...
 
-    def add_lane(self, mailbox: int, stream: int, run: int, slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, state: int, order_tree: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, order_node: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, update: Sequence[int], across: Sequence[int] = ...) -> None: ...
+    def initialise(self, first_tree: int, count: int, initial: bytes) -> None: ...
+
+    def add_lane(self, mailbox: int, stream: int, run: int, slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, state: int, order_tree: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, order_node: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, update: Sequence[int], across: Sequence[int] = []) -> None: ...
+
+    def set_own_state(self, crossing: int, state: bytes) -> None: ...
+
+    def wait_snapshot(self) -> bool:
+        """False: none will come any more."""
+
+    def snapshot_cut(self) -> int: ...
+
+    def snapshot_states(self, nbytes: int) -> bytes:
+        """Of all trees' roots, so many bytes each."""
+
+    def snapshot_own(self, crossing: int) -> bytes: ...
+
+    def snapshot_rows(self) -> int:
+        """Outputs since the last snapshot."""
+
+    def snapshot_outputs(self, columns: Sequence[int]) -> None:
+        """Merge them, as `collect`."""
+
+    def free_snapshot(self) -> None: ...
+
+    def close_snapshots(self, now: bool) -> None: ...
+
+    def take_rest(self) -> None:
+        """After the run: the last outputs."""
+
+    def call_off(self) -> None:
+        """Have `run` end before its time; any thread."""
 
     def sync(self) -> tuple[bytes, bytes]: ...
 

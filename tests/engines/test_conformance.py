@@ -13,9 +13,11 @@ import pytest
 from engines import conditions
 from engines.conformance import CASES, Setting, native_threads, ordinary_input, run_case
 from engines.conformance_load import LOAD_CASES, run_load_case
+from engines.dataframe.adapter import DataframeEngine
 from engines.flink.adapter import FlinkEngine
 from engines.registry import engine, names
 from engines.small_dataset import write_dataset
+from engines.spark.refusal import PROGRAMS as WRITTEN_FOR_SPARK
 from lab.parent.spawn import run_trial
 from lab.trial.spec import EngineTrial
 from tests.engines.own_environment import made
@@ -56,13 +58,15 @@ ELSEWHERE = {
 # All are on one session, but for test_spark_teardown.py and, in `make test-all`, once more each.
 PROGRAMS = [name for name in workload_names() if isinstance(workload(name).program, DGSProgram)]
 """Spark takes queries of operators in test_spark_operators_conformance.py."""
+ON_DATAFRAME = [name for name in PROGRAMS if name in DataframeEngine.queries]
+ON_SPARK = [name for name in PROGRAMS if name in WRITTEN_FOR_SPARK]
 ELSE_TRIED = ("an ordinary input", "an empty input", "one event in the last stream")
 """More workers than streams take the ordinary input as well; test_spark.py has empty ones. One
 event is tried in the first stream."""
 SPARK_CASES = [
     pytest.param(
         variant,
-        PROGRAMS[index % len(PROGRAMS)],
+        ON_SPARK[index % len(ON_SPARK)],
         case,
         id=f"{variant}-{case.name}",
         marks=FULL if (case.name in ELSE_TRIED if variant == "streaming" else index) else (),
@@ -74,7 +78,7 @@ SPARK_CASES = [
 # Spark has no batches, and its own tests vary what files hold.
 SPARK_LOADS = ("a load with silence at the end", "a load on a dataset that is cut")
 SPARK_LOAD_CASES = [
-    pytest.param(PROGRAMS[index % len(PROGRAMS)], case, id=case.name)
+    pytest.param(ON_SPARK[index % len(ON_SPARK)], case, id=case.name)
     for index, case in enumerate(LOAD_CASES)
     if case.name in SPARK_LOADS
 ]
@@ -142,7 +146,7 @@ def test_engine_conforms(engine_name, name, case, tmp_path):
 
 @pytest.mark.pairwise
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", ON_DATAFRAME)
 def test_data_frame_lines_conform(name, case, tmp_path):
     found = run_case(engine("dataframe"), workload(name), case, DATAFRAME, tmp_path)
     assert found.problems == ()

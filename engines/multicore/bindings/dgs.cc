@@ -1,10 +1,13 @@
 // The Python face of synchronization plans.
+#include <cstring>
+
 #include "convert.h"
 #include "dgs/dgs_run.h"
 
 namespace lab::python {
 namespace {
 
+using Cuts = std::tuple<Array<std::int64_t>, Array<std::int32_t>, Array<std::int64_t>>;
 using States = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 std::int32_t add_stream(DgsRun& run, const Array<std::int64_t>& ts, const std::optional<Array<std::int32_t>>& tag,
@@ -91,6 +94,44 @@ void add_lane(DgsRun& run, std::int32_t mailbox, std::int32_t stream, Address ke
   run.add_lane(mailbox, stream, std::move(lane));
 }
 
+// Snapshots at cuts, for a thread that writes them while another is in `run`: see dgs/checkpoints.h.
+
+std::vector<Cut> cuts_of(const Array<std::int64_t>& ts, const Array<std::int32_t>& stream,
+                         const Array<std::int64_t>& position) {
+  const std::size_t n = ts.shape(0);
+  if (stream.shape(0) != n || position.shape(0) != n) throw std::invalid_argument("a cut is a time, a stream, a position");
+  std::vector<Cut> cuts;
+  for (std::size_t i = 0; i < n; ++i) cuts.push_back({{ts.data()[i], stream.data()[i]}, position.data()[i]});
+  return cuts;
+}
+
+nb::bytes snapshot_states(DgsRun& run, std::int64_t nbytes) {
+  std::vector<std::byte> roots(static_cast<std::size_t>(run.forest.size() * nbytes));
+  {
+    const nb::gil_scoped_release release;
+    run.checkpoints().join(run.forest, nbytes, roots);
+  }
+  return nb::bytes(roots.data(), roots.size());
+}
+
+nb::bytes snapshot_own(DgsRun& run, std::int32_t crossing) {
+  const auto own = run.checkpoints().own(crossing);
+  return nb::bytes(own.data(), own.size());
+}
+
+void snapshot_outputs(DgsRun& run, const std::vector<Address>& columns) {
+  std::vector<void*> targets;
+  for (const Address address : columns) targets.push_back(at<void*>(address));
+  const nb::gil_scoped_release release;
+  run.checkpoints().collect(targets, run.output_itemsizes());
+}
+
+void set_own_state(DgsRun& run, std::int32_t crossing, const nb::bytes& state) {
+  const auto own = run.own_state(crossing);
+  if (own.size() != state.size()) throw std::invalid_argument("a crossing's state has another size");
+  std::memcpy(own.data(), state.c_str(), own.size());
+}
+
 }  // namespace
 
 void bind_dgs(nb::module_& m) {
@@ -103,13 +144,15 @@ void bind_dgs(nb::module_& m) {
           "__init__",
           [](DgsRun* self, const RunSettings& settings, std::int64_t max_outputs_per_event,
              std::vector<std::int32_t> itemsizes, std::int64_t max_outputs_across, bool gather,
-             const std::string& handover) {
+             const std::string& handover, const std::optional<Cuts>& cuts) {
             const auto how = gather ? DgsOptions::Gather::kQuicker : DgsOptions::Gather::kNever;
             new (self) DgsRun({settings, max_outputs_per_event, max_outputs_across, std::move(itemsizes), how,
-                              index_of("handover", kHandovers, handover) == 0});
+                              index_of("handover", kHandovers, handover) == 0,
+                              cuts ? std::optional(std::apply(cuts_of, *cuts)) : std::nullopt});
           },
           "settings"_a, nb::kw_only(), "max_outputs_per_event"_a, "itemsizes"_a,
-          "max_outputs_across"_a = 0, "gather"_a = true, "handover"_a = std::string(kHandovers.front()))
+          "max_outputs_across"_a = 0, "gather"_a = true, "handover"_a = std::string(kHandovers.front()),
+          "cuts"_a.none() = nb::none())
       .def("add_stream", &add_stream, "ts"_a.noconvert(), "tag"_a.none().noconvert(), "payload"_a,
            "heartbeats"_a.noconvert(), "owner"_a, "due"_a.none().noconvert() = nb::none(),
            "heartbeat_due"_a.none().noconvert() = nb::none())
@@ -126,6 +169,18 @@ void bind_dgs(nb::module_& m) {
       .def("initialise", &initialise, "first_tree"_a, "count"_a, "initial"_a)
       .def("add_lane", &add_lane, "mailbox"_a, "stream"_a, "run"_a, "slots"_a.none(), "state"_a,
            "order_tree"_a.none(), "order_node"_a.none(), "update"_a, "across"_a = std::vector<Address>())
+      .def("set_own_state", &set_own_state, "crossing"_a, "state"_a)
+      .def("wait_snapshot", [](DgsRun& run) { return run.checkpoints().wait(); },
+           nb::call_guard<nb::gil_scoped_release>(), "False: none will come any more.")
+      .def("snapshot_cut", [](DgsRun& run) { return run.checkpoints().cut(); })
+      .def("snapshot_states", &snapshot_states, "nbytes"_a, "Of all trees' roots, so many bytes each.")
+      .def("snapshot_own", &snapshot_own, "crossing"_a)
+      .def("snapshot_rows", [](DgsRun& run) { return run.checkpoints().rows(); }, "Outputs since the last snapshot.")
+      .def("snapshot_outputs", &snapshot_outputs, "columns"_a, "Merge them, as `collect`.")
+      .def("free_snapshot", [](DgsRun& run) { run.checkpoints().free(); })
+      .def("close_snapshots", [](DgsRun& run, bool now) { run.checkpoints().close(now); }, "now"_a)
+      .def("take_rest", [](DgsRun& run) { run.checkpoints().take_rest(); }, "After the run: the last outputs.")
+      .def("call_off", &DgsRun::call_off, "Have `run` end before its time; any thread.")
       .def("sync", [](const DgsRun& run) { return sparse(run.sync_counts()); });
 }
 

@@ -62,6 +62,15 @@ def measure_costs(program: DGSProgram, data: Input, timed: Timed, cores: int) ->
     plans = _Plans.of(program, sample)
     ordering = frozenset().union(*(tree.root.ordering for tree in plans.alone.trees))
     cases = {"alone": (plans.alone, sample), "free": (plans.alone, _without(sample, ordering))}
+    if program.across:
+        across = frozenset(
+            ImplTag(kind, index)
+            for index, stream in enumerate(sample.streams)
+            for kind in stream.kinds
+            if program.across_of(kind)
+        )
+        cases["across"] = cases["free"]
+        cases["free"] = plans.alone, _without(sample, ordering | across)
     cases["start 1"] = plans.alone, _beginning(sample, 1)
     cases["start 2"] = plans.apart, _beginning(sample, 1)
     if any(tree.root.children for tree in plans.apart.trees):
@@ -134,9 +143,12 @@ def _solve(ns: dict[str, float], steps: dict[str, tuple[Steps, ...]], cores: int
         return max(0.0, ns[name] - beyond - known) / times if times else 0.0
 
     costs = replace(costs, update_ns=each("free", "updates"))
+    if "across" in steps:
+        costs = replace(costs, cross_ns=each("across", "crossed"))
     costs = replace(costs, order_ns=each("alone", "ordered"))
     if "joined" in steps:
         costs = replace(costs, fork_join_ns=each("joined", "alone"))
+    if "joined" in steps or "across" in steps:
         costs = replace(costs, handover_ns=each("apart", "met"))
     return replace(costs, skip_ns=each("spread", "skipped")) if "spread" in steps else costs
 

@@ -1,11 +1,28 @@
 """Variant `dgs`."""
 
+from dataclasses import dataclass, replace
+
 from engines.multicore.dgs.options import DgsOptions
 from engines.multicore.dgs.run import DgsRun
 from engines.multicore.run.family import Family, properties
+from engines.multicore.run.settings import settings_of
+from engines.protocol import Prepared, Task
 from workloads.model import DGSProgram
 
-DGS = Family(
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _DgsFamily(Family):
+    """Puts checkpoints that are nobody's to go on from into the trial's own folder."""
+
+    def prepare(self, task: Task) -> Prepared:
+        """Load a task's input and make the run; see `EngineAdapter.prepare`."""
+        options = DgsOptions.of(task.options)
+        if options.checkpoint_every and not options.checkpoint_folder:
+            options = replace(options, checkpoint_folder=str(task.scratch / "checkpoints"))
+        return self.run(task.workload.program, task.dataset.load(), settings_of(task), options)
+
+
+DGS = _DgsFamily(
     name="dgs",
     summary="synchronization plans over shared memory; programs with DGS",
     models=(DGSProgram,),

@@ -9,7 +9,14 @@ A kernel that raises returns 0 to the core, which no kernel that ran to its end 
 
 from dataclasses import dataclass
 
-from workloads.model import DGSProgram, Stream
+from workloads.model import DGSProgram, StateType, Stream
+
+LARGEST_COPIED_BYTES = 4096
+"""Larger states stay where they are while a run of events is processed. Smaller ones are copied to
+the stack and back, so that LLVM keeps their fields in registers: it sees that nothing else points
+there. With 600 kB (`outlier_detection`) the copy took longer than the events, of which a run has as
+many as there is room for their outputs, and the stack of a thread would be full with 8 MB.
+"""
 
 _HEADER = """\
 open_out, room, close_out = open_emitter(OUTPUT)
@@ -35,6 +42,13 @@ _DENSE_LOOP = """\
 {fields}
         user(local, event, out)
     copy_record(state, local)
+"""
+
+_LARGE_LOOP = """\
+    state = record_at(states, STATE)
+    for i in range(begin, begin + n):
+{fields}
+        user(state, event, out)
 """
 
 _KEYED_LOOP = """\
@@ -112,10 +126,11 @@ def layout_of(program: DGSProgram, stream: Stream) -> EventLayout:
     )
 
 
-def run_source(program: DGSProgram, layout: EventLayout, *, keyed: bool) -> str:
+def run_source(program: DGSProgram, state: StateType, layout: EventLayout, *, keyed: bool) -> str:
     """Return the source of a run kernel; `keyed` looks each event's state up by tag."""
     pointers, fields = _event_lines(program, layout)
-    loop, depth = (_KEYED_LOOP, 12) if keyed else (_DENSE_LOOP, 8)
+    small = state.dtype.itemsize <= LARGEST_COPIED_BYTES
+    loop, depth = (_KEYED_LOOP, 12) if keyed else (_DENSE_LOOP if small else _LARGE_LOOP, 8)
     return _HEADER + _RUN.format(
         pointers=_indent(pointers, 4),
         max_outputs=max(1, program.max_outputs_per_event),

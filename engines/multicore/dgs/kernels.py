@@ -45,7 +45,7 @@ class Kernels:
             EngineError: the update function does not compile.
         """
         names = {"STATE": memory.record_type(state.dtype), **self._of_event(layout)}
-        source = run_source(self._program, layout, keyed=keyed)
+        source = run_source(self._program, state, layout, keyed=keyed)
         return self._address("update", state.update, source, _RUN, names)
 
     def across(self, across: Across, layout: EventLayout) -> int:

@@ -11,12 +11,13 @@ from engines.multicore import _core
 from engines.multicore.dgs.costs import measure_costs
 from engines.multicore.dgs.kernels import Kernels
 from engines.multicore.dgs.options import DgsOptions
+from engines.multicore.dgs.recovery.recovery import Recovery
 from engines.multicore.dgs.wiring import Wiring
 from engines.multicore.run.core_run import CoreRun, set_up
 from engines.multicore.run.results import LATENCY, histogram
 from engines.multicore.run.settings import RunSettings, itemsizes
 from engines.protocol import Histogram, Measured
-from workloads.model import DGSProgram, Input, ModelError, PlanError
+from workloads.model import Columns, DGSProgram, Input, ModelError, PlanError
 from workloads.model.plan import Plan
 from workloads.model.profile import profile
 from workloads.model.render import plan_text
@@ -61,10 +62,28 @@ class DgsRun(CoreRun):
         choice = _given(plan, data) if plan else _chosen(program, data, settings, chosen, kernels)
         self.plan = choice.plan
         self._offered = settings.workers
+        self._recovery: Recovery | None = None
         self._plan_text = "\n".join([plan_text(self.plan), *choice.because])
         # Workers that the plan was not made for are not started.
         settings = replace(settings, workers=self.plan.workers)
         super().__init__(program.output, settings)
+        if chosen.checkpoint_every:
+            self._recovery = Recovery(program, data, chosen, settings.load)
+        try:
+            self._set_up(program, data, settings, chosen, kernels)
+        except BaseException:
+            self.close()
+            raise
+
+    def _set_up(
+        self,
+        program: DGSProgram,
+        data: Input,
+        settings: RunSettings,
+        chosen: DgsOptions,
+        kernels: Kernels,
+    ) -> None:
+        recovery = self._recovery
         with set_up():
             self._core = _core.DgsRun(
                 settings.for_core(program.output, most_rows=_most_rows(program, data)),
@@ -73,9 +92,14 @@ class DgsRun(CoreRun):
                 itemsizes=itemsizes(program.output),
                 gather=chosen.gather,
                 handover=chosen.handover,
+                cuts=recovery.cuts.for_core() if recovery else None,
             )
             self._kernels = kernels
-            Wiring(self._core, self.plan, data, self._kernels, settings.load).build()
+            rest = recovery.rest if recovery else data
+            checkpoint = recovery.checkpoint if recovery else None
+            wiring = Wiring(self._core, self.plan, rest, kernels, settings.load, checkpoint)
+            self._layout = wiring.build()
+            self._bytes = wiring.record_bytes()
             self._core.start()
 
     def run(self) -> Measured:
@@ -84,18 +108,45 @@ class DgsRun(CoreRun):
         Raises:
             EngineCrashError: a worker failed; the message says how.
         """
-        self._run_core()
+        self._run_with_checkpoints()
         used = plan_workers(self.plan)
-        counters = {**self._counted(), "workers_used": float(used)}
+        counters = {**self._counted(), **self._bytes, "workers_used": float(used)}
         sync = histogram(self._core.sync(), "from the last leaf's arrival to its going on")
         if len(sync.counts):
             counters["sync_median_ns"] = float(_median(sync))
-        notices: tuple[str, ...] = ()
+        notices = self._recovery.notices() if self._recovery else ()
         if self.plan.workers < self._offered:
             text = f"the plan has work for {self.plan.workers} of {self._offered} workers, and only"
             text += " these run: more were predicted to be no quicker (optimizer 'cost')"
-            notices = (text,)
+            notices = (*notices, text)
         return self._measured(self._plan_text, counters, notices=notices)
+
+    def answer(self) -> Columns:
+        """Return all outputs; with checkpoints, as they are on disk."""
+        return self._recovery.answer() if self._recovery else super().answer()
+
+    def close(self) -> None:
+        """Release the core, its threads, the input, and the folder of checkpoints."""
+        super().close()
+        if self._recovery is not None:
+            self._recovery.close()
+
+    def _run_with_checkpoints(self) -> None:
+        """Process the rest of the input, with a thread beside it that writes checkpoints.
+
+        Raises:
+            EngineError: one could not be written.
+        """
+        if self._recovery is None:
+            self._run_core()
+            return
+        self._recovery.started(self._open(), self._layout)
+        whole = False
+        try:
+            self._run_core()
+            whole = True
+        finally:
+            self._recovery.ended(whole=whole)
 
     def _at_full_speed(self, core: Any) -> dict[str, Any]:
         return {"latency": histogram(core.latency(), LATENCY)}
@@ -145,7 +196,7 @@ def _costs(
     kernels: Kernels,
 ) -> Costs:
     """Measure costs with a run's own settings, at full speed, each worker doing its own work."""
-    apart = replace(options, gather=False)
+    apart = replace(options, gather=False, checkpoint_every=0)
     rows: dict[int, int] = {}
 
     def timed(plan: Plan, part: Input) -> float:

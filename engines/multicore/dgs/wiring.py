@@ -15,6 +15,8 @@ from engines.errors import EngineError, UnsupportedError
 from engines.multicore import _core
 from engines.multicore.dgs.kernel_sources import layout_of
 from engines.multicore.dgs.kernels import Kernels
+from engines.multicore.dgs.recovery.format import Checkpoint
+from engines.multicore.dgs.recovery.writer import Layout
 from engines.protocol import OfferedLoad
 from workloads.model import (
     DGSProgram,
@@ -28,6 +30,7 @@ from workloads.model import (
 from workloads.model.errors import place_of
 from workloads.model.plan import ImplTag, Plan, PlanNode
 from workloads.model.records import initial_state
+from workloads.model.render import plan_text
 
 _LINE, _UNIT = _core.CACHE_LINE, _core.STATE_UNIT  # bytes
 
@@ -66,6 +69,7 @@ class Wiring:
         data: Input,
         kernels: Kernels,
         load: OfferedLoad | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         self.core = core
         self._plan = plan
@@ -73,10 +77,29 @@ class Wiring:
         self._data = data
         self._kernels = kernels
         self._load = load
+        self._checkpoint = checkpoint
         self._states = {state.name: index for index, state in enumerate(self._program.states)}
+        self._owners: list[int] = []
+        self._readers: list[set[int]] = [set() for _ in data.streams]
 
-    def build(self) -> None:
-        """Wire everything up; the core can then be started.
+    def record_bytes(self) -> dict[str, float]:
+        """Return the bytes of all events, and of those that another worker than the owner reads.
+
+        Each is counted once for each such worker; a load's are nobody's, but the generator's.
+        """
+        sizes = [
+            len(stream) * sum(column.itemsize for column in _columns(stream, self._program))
+            for stream in self._data.streams
+        ]
+        moved = sum(
+            size * len(readers - {owner})
+            for size, readers, owner in zip(sizes, self._readers, self._owners, strict=True)
+            if self._load is None
+        )
+        return {"record_bytes": float(sum(sizes)), "record_bytes_moved": float(moved)}
+
+    def build(self) -> Layout:
+        """Wire everything up; the core can then be started. Return where states are.
 
         Raises:
             EngineError: a function of the program does not compile, or `init` raises.
@@ -94,8 +117,44 @@ class Wiring:
         for group, mailbox in zip(groups, mailboxes, strict=True):
             self._add_lanes(group, mailbox, crossings)
         initial = self._initial_state()
+        groups_of = {
+            (name, number): crossing
+            for name, of_group in crossings.items()
+            for number, crossing in of_group.items()
+        }
+        if self._checkpoint is None:
+            for shape in shapes:
+                self.core.initialise(shape.first_tree, len(shape.keys), initial)
+        else:
+            self._restore(self._checkpoint, shapes, groups_of, len(initial))
+        return Layout(
+            tree_of=self._tree_of(shapes),
+            state_bytes=len(initial),
+            crossings=groups_of,
+            plan=plan_text(self._plan),
+        )
+
+    def _restore(
+        self,
+        checkpoint: Checkpoint,
+        shapes: list[_Shape],
+        crossings: dict[tuple[str, int], int],
+        size: int,
+    ) -> None:
+        """Fork a checkpoint's states down the trees, whatever plan they were joined under."""
+        if checkpoint.ended:
+            return  # there is no event that would see them
         for shape in shapes:
-            self.core.initialise(shape.first_tree, len(shape.keys), initial)
+            for tree, key in enumerate(shape.keys.tolist(), start=shape.first_tree):
+                self.core.initialise(tree, 1, checkpoint.states[key * size : (key + 1) * size])
+        for group, state in checkpoint.groups.items():
+            self.core.set_own_state(crossings[group], state)
+
+    def _tree_of(self, shapes: list[_Shape]) -> Int32Array:
+        tree_of = np.zeros(self._plan.alphabet.keys, dtype=np.int32)
+        for shape in shapes:
+            tree_of[shape.keys] = shape.first_tree + np.arange(len(shape.keys), dtype=np.int32)
+        return tree_of
 
     def _add_shape(self, root: PlanNode, keys: Int32Array) -> _Shape:
         nodes = tuple(root.walk())
@@ -146,6 +205,7 @@ class Wiring:
                         f"{self._program.name} declares {wanted}"
                     )
             owner = processing.get(index, reading.get(index, 0))
+            self._owners.append(owner)
             load = self._load
             if load is None:
                 heartbeats = np.ascontiguousarray(stream.heartbeats, dtype=np.int64)
@@ -177,10 +237,7 @@ class Wiring:
         keys = self._plan.alphabet.keys
         if not self._program.across:
             return {}
-        tree_of = np.empty(keys, dtype=np.int32)
-        for shape in shapes:
-            trees = np.arange(shape.first_tree, shape.first_tree + len(shape.keys))
-            tree_of[shape.keys] = trees
+        tree_of = self._tree_of(shapes)
         found: _Crossings = {}
         for across in self._program.across:
             groups = across.groups(keys)
@@ -211,6 +268,7 @@ class Wiring:
         }
         for index in sorted(group.streams() | across):
             self._add_lane(mailbox, group, index, parts)
+            self._readers[index].add(group.worker)
 
     def _leaf_state(self, group: "_Group") -> StateType:
         names = {shape.nodes[leaf].state for shape, leaf in group.leaves}
@@ -339,6 +397,16 @@ class _Group:
         ]
         leaves = [np.full(len(shape.keys), leaf, dtype=np.int32) for shape, leaf in self.leaves]
         return np.concatenate(trees), np.concatenate(leaves)
+
+
+def _columns(stream: Stream, program: DGSProgram) -> Iterator[npt.NDArray[np.generic]]:
+    """Yield the columns of a stream that a program reads."""
+    yield stream.ts
+    if stream.tag is not None:
+        yield stream.tag
+    for name in program.event.names or ():
+        if (column := _scalars(stream, name)) is not None:
+            yield column
 
 
 def _scalars(stream: Stream, name: str) -> npt.NDArray[np.generic] | None:

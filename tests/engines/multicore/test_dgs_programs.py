@@ -106,6 +106,33 @@ def test_several_state_types_and_nested_arrays_work():
     assert np.array_equal(one["value"], two["value"])
 
 
+def _update_large(state, event, out):
+    if event.kind == 0:
+        state.seen[event.value % len(state.seen)] += 1
+    else:
+        out.emit(event.ts, state.seen[event.value % len(state.seen)])
+
+
+def test_a_state_may_be_larger_than_the_stack_of_a_thread():
+    found = workload("event_window")
+    state = replace(
+        found.program.states[0],
+        dtype=np.dtype([("seen", np.int64, (4_000_000,))]),
+        update=_update_large,
+    )
+    program = replace(found.program, states=(state,), init=lambda state: None, parallel=())
+    ts = np.arange(1000, dtype=np.int64)
+    data = Input(
+        alphabet=Alphabet(kinds=program.kinds),
+        streams=(
+            Stream(name="values", kinds=(0,), ts=ts, payload={"value": ts % 10 * 399_999}),
+            Stream(name="barriers", kinds=(1,), ts=ts[-1:], payload={"value": ts[-1:] * 0}),
+        ),
+    )
+    answer = answer_of(replace(found, program=program), data, workers=1, batch=100)
+    assert answer["sum"].tolist() == [100]
+
+
 def test_a_function_that_does_not_compile_is_named_with_its_line():
     program = two_state_types()
     pair = replace(program.parallel[0], fork=_fork_parts)

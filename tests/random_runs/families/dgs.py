@@ -1,5 +1,13 @@
-"""Random runs of DGS programs on synchronization plans."""
+"""Random runs of DGS programs on synchronization plans, with checkpoints and without.
 
+A run with checkpoints is done again from the one before its last, which is its end.
+"""
+
+import shutil
+import tempfile
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,11 +16,12 @@ from hypothesis import strategies as st
 from engines.multicore import _core
 from engines.multicore.dgs.options import DgsOptions
 from engines.multicore.dgs.run import DgsRun
+from engines.multicore.run.settings import RunSettings
 from tests.random_runs.case import Case, Family
 from tests.random_runs.programs import DGS
-from tests.random_runs.settings import repeat, settings
+from tests.random_runs.settings import made, repeat, settings
 from tests.random_runs.shapes import shaped
-from workloads.model import DGSProgram
+from workloads.model import Columns, DGSProgram
 
 OPTIMIZERS = ("by-stream", "by-stream", "balanced", "appendix-b")
 """Not by cost: that plans with one of these, and a run's failure would hang on the minute."""
@@ -28,6 +37,8 @@ def _cases(draw: st.DrawFn) -> Case:
         "gather": draw(st.booleans()),
         "handover": draw(st.sampled_from(_core.HANDOVERS)),
         "optimizer": draw(st.sampled_from(OPTIMIZERS)),
+        "checkpoint_every": draw(st.sampled_from([0, 0, 0, 1, 2, 7])),
+        "checkpoint_ms": draw(st.sampled_from([0, 1])),
     }
     data = draw(shaped(DGS[name].inputs, LOWEST, HIGHEST))
     return Case(family="dgs", program=name, data=data, how=how)
@@ -38,13 +49,29 @@ def _check(case: Case) -> None:
     program = subject.program
     assert isinstance(program, DGSProgram)
     wanted = subject.answer(case.data)
-    options = DgsOptions(**{name: how[name] for name in DgsOptions.KINDS})
-    repeat(
-        how,
-        case.data,
-        lambda settings: DgsRun(program, case.data, settings, options),
-        lambda got: subject.same(wanted, got),
-    )
+    given = {name: how[name] for name in DgsOptions.KINDS if name != "checkpoint_folder"}
+    options = DgsOptions(**given)
+
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "checkpoints"
+        if options.checkpoint_every:
+            options = replace(options, checkpoint_folder=str(folder))
+
+        def prepared(settings: RunSettings) -> DgsRun:
+            shutil.rmtree(folder, ignore_errors=True)
+            return DgsRun(program, case.data, settings, options)
+
+        def judge(got: Columns) -> None:
+            subject.same(wanted, got)
+            if not options.checkpoint_every:
+                return
+            max(folder.glob("checkpoint-*")).unlink()
+            settings = replace(made(how, case.data), load=None)
+            with closing(DgsRun(program, case.data, settings, options)) as run:
+                run.run()
+                subject.same(wanted, run.answer())
+
+        repeat(how, case.data, prepared, judge)
 
 
 FAMILY = Family(name="dgs", cases=_cases(), check=_check)

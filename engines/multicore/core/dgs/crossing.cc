@@ -21,8 +21,10 @@ std::int32_t Crossing::add_participant(std::int32_t worker) {
   return static_cast<std::int32_t>(participants_.size()) - 1;
 }
 
-bool Crossing::arrive(std::int32_t participant, std::int64_t latest_stamp) noexcept {
-  participants_[static_cast<std::size_t>(participant)].latest_stamp = latest_stamp;
+bool Crossing::arrive(std::int32_t participant, std::int64_t latest_stamp, std::int64_t brought_bytes) noexcept {
+  Participant& one = participants_[static_cast<std::size_t>(participant)];
+  one.latest_stamp = latest_stamp;
+  one.brought_bytes = brought_bytes;
   // acq_rel: each arrival's release publishes the root states that it won and its stamp to the last one's acquire.
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 != participants_.size()) return false;
   // relaxed: ordered before the next arrivals by our own program order and the release of `epoch_`.
@@ -36,24 +38,39 @@ std::int64_t Crossing::latest_stamp() const noexcept {
   return latest;
 }
 
+std::int64_t Crossing::moved_bytes(std::int32_t participant) const noexcept {
+  const std::int32_t worker = participants_[static_cast<std::size_t>(participant)].worker;
+  std::int64_t bytes = 0;
+  for (const Participant& one : participants_) {
+    if (one.worker != worker) bytes += 2 * one.brought_bytes;
+  }
+  return bytes;
+}
+
 void Crossing::release(std::span<Parker> parkers) noexcept {
   // release: publishes the updated states; seq_cst for those going to sleep. Pairs with `released`.
   epoch_.store(epoch_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);  // relaxed: its only writer now
   for (const Participant& one : participants_) parkers[static_cast<std::size_t>(one.worker)].notify();
 }
 
-bool CrossingPart::arrive(Forest& forest, std::int64_t latest_stamp) {
+bool CrossingPart::arrive(Forest& forest, std::int64_t latest_stamp, std::int64_t& moved_bytes) {
   epoch_ = crossing_->epoch();
+  std::int64_t brought_bytes = alone_bytes_;
   for (const Leaf& at : leaves_) {
-    const Arrival arrival = forest.arrive(forest.tree(at.tree), at.leaf, 0, worker_, latest_stamp);
+    const Tree& tree = forest.tree(at.tree);
+    const Arrival arrival = forest.arrive(tree, at.leaf, 0, worker_, latest_stamp);
+    moved_bytes += arrival.moved_bytes;
     if (arrival.won) {
       latest_stamp = std::max(latest_stamp, arrival.latest_stamp);
+      brought_bytes += forest.state_bytes(tree.shape->nodes[0].state_type);
       won_.push_back(at);
     } else {
       parked_.push_back({at, arrival});
     }
   }
-  return crossing_->arrive(number_, latest_stamp);
+  if (!crossing_->arrive(number_, latest_stamp, brought_bytes)) return false;
+  moved_bytes += crossing_->moved_bytes(number_);
+  return true;
 }
 
 bool CrossingPart::go_on(Forest& forest, std::span<Parker> parkers) {

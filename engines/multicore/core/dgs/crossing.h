@@ -39,8 +39,11 @@ class Crossing {
   std::int64_t most_outputs() const noexcept { return most_outputs_; }
 
   // Returns whether the caller is the last: it then holds all states, and must `release`. `latest_stamp`: of the events
-  // before this one that the participant knows.
-  bool arrive(std::int32_t participant, std::int64_t latest_stamp) noexcept;
+  // before this one that the participant knows. `brought_bytes`: of the root states that it has or won.
+  bool arrive(std::int32_t participant, std::int64_t latest_stamp, std::int64_t brought_bytes) noexcept;
+
+  // Of the last to arrive: the bytes of root states that come from other workers, and go back.
+  std::int64_t moved_bytes(std::int32_t participant) const noexcept;
 
   // Of the last to arrive: the latest stamp of all.
   std::int64_t latest_stamp() const noexcept;
@@ -66,7 +69,8 @@ class Crossing {
  private:
   struct alignas(kCacheLine) Participant {
     std::int32_t worker;
-    std::int64_t latest_stamp = 0;  // written before it arrives, read by the last to arrive
+    std::int64_t latest_stamp = 0;   // written before it arrives, read by the last to arrive
+    std::int64_t brought_bytes = 0;  // likewise
   };
 
   std::vector<std::int32_t> trees_;
@@ -87,14 +91,19 @@ class CrossingPart {
     std::int32_t tree;
     std::int32_t leaf;
   };
-  CrossingPart(Crossing& crossing, std::int32_t worker, std::vector<Leaf> leaves)
-      : crossing_(&crossing), number_(crossing.add_participant(worker)), worker_(worker), leaves_(std::move(leaves)) {}
+  // `alone_bytes`: of the states of its trees of one node.
+  CrossingPart(Crossing& crossing, std::int32_t worker, std::vector<Leaf> leaves, std::int64_t alone_bytes)
+      : crossing_(&crossing),
+        number_(crossing.add_participant(worker)),
+        worker_(worker),
+        alone_bytes_(alone_bytes),
+        leaves_(std::move(leaves)) {}
 
   Crossing& crossing() const noexcept { return *crossing_; }
 
   // Brings all leaves to their roots, as far as that is the participant's to do, and arrives. Never waits. Returns
-  // whether it is the last. Throws as Forest::arrive.
-  bool arrive(Forest& forest, std::int64_t latest_stamp);
+  // whether it is the last. Adds the bytes of states that it took from other workers. Throws as Forest::arrive.
+  bool arrive(Forest& forest, std::int64_t latest_stamp, std::int64_t& moved_bytes);
 
   // Goes on behind the event as far as can be: false while others have not done their part. Never waits.
   bool go_on(Forest& forest, std::span<Parker> parkers);
@@ -108,6 +117,7 @@ class CrossingPart {
   Crossing* crossing_;
   std::int32_t number_;
   std::int32_t worker_;
+  std::int64_t alone_bytes_;
   std::vector<Leaf> leaves_;
   std::vector<Leaf> won_;
   std::vector<Parked> parked_;

@@ -30,9 +30,10 @@ DgsRun::DgsRun(DgsOptions options)
                                          std::max(options_.max_outputs_per_event, options_.max_outputs_across))),
       workers_(static_cast<std::size_t>(options_.workers)) {
   make_threads(options_.workers, "worker");
+  if (options_.cuts) checkpoints_ = std::make_unique<Checkpoints>(*options_.cuts);
   for (std::int32_t i = 0; i < options_.workers; ++i) {
     Worker& worker = workers_[static_cast<std::size_t>(i)];
-    worker.out = std::make_unique<OutputBuffer>(pool_);
+    if (!checkpoints_) worker.outs.push_back(std::make_unique<OutputBuffer>(pool_));
     worker.meter = &threads().meter(i);
   }
   if (options_.workers == 1 || options_.load || options_.gather == DgsOptions::Gather::kNever) return;
@@ -52,7 +53,9 @@ std::int32_t DgsRun::add_stream(StreamView stream, std::int32_t owner) {
 std::int32_t DgsRun::add_mailbox(std::int32_t worker_index) {
   Worker& worker = workers_.at(static_cast<std::size_t>(worker_index));
   const auto id = static_cast<std::int32_t>(mailboxes_.size());
-  auto mailbox = std::make_unique<Mailbox>(id, worker_index, forest, *worker.out, worker.meter->recorder,
+  // What a snapshot takes of a buffer is one mailbox's, as each comes to a cut at a time of its own.
+  if (checkpoints_) worker.outs.push_back(std::make_unique<OutputBuffer>(pool_));
+  auto mailbox = std::make_unique<Mailbox>(id, worker_index, forest, *worker.outs.back(), worker.meter->recorder,
                                            worker.sync, worker.counters, threads().failure());
   mailbox->leaf_of_tree.assign(static_cast<std::size_t>(forest.size()), -1);
   mailbox->max_outputs_per_event = options_.max_outputs_per_event;
@@ -66,8 +69,9 @@ std::int32_t DgsRun::add_crossing(std::span<const std::int32_t> trees, std::span
   if (own_bytes < 0 || most_outputs < 0) throw std::invalid_argument("a crossing's sizes cannot be negative");
   if (most_outputs > options_.max_outputs_across) throw std::invalid_argument("more outputs than max_outputs_across");
   const auto units = static_cast<std::size_t>((own_bytes + kStateUnit - 1) / kStateUnit);
-  own_states_.push_back(std::make_unique<std::int64_t[]>(std::max<std::size_t>(1, units)));
-  crossings_.push_back(std::make_unique<Crossing>(forest, trees, keys, own_states_.back().get(), most_outputs));
+  own_states_.push_back({std::make_unique<std::int64_t[]>(std::max<std::size_t>(1, units)), own_bytes});
+  void* const own = own_states_.back().memory.get();
+  crossings_.push_back(std::make_unique<Crossing>(forest, trees, keys, own, most_outputs));
   return static_cast<std::int32_t>(crossings_.size()) - 1;
 }
 
@@ -75,16 +79,22 @@ std::int32_t DgsRun::take_part(std::int32_t mailbox_index, std::int32_t crossing
   Mailbox& mailbox = this->mailbox(mailbox_index);
   Crossing& crossing = *crossings_.at(static_cast<std::size_t>(crossing_index));
   bool has_leaves = false;
+  std::int64_t alone_bytes = 0;
   std::vector<CrossingPart::Leaf> inner;  // in trees of one node there is nothing to join
   for (const std::int32_t tree : crossing.trees()) {
     const std::int32_t leaf = mailbox.leaf_of_tree[static_cast<std::size_t>(tree)];
     if (leaf < 0) continue;
     has_leaves = true;
-    if (leaf != 0) inner.push_back({tree, leaf});
+    if (leaf != 0) {
+      inner.push_back({tree, leaf});
+    } else {
+      alone_bytes += forest.state_bytes(forest.tree(tree).shape->nodes[0].state_type);
+    }
   }
   if (!has_leaves) return -1;
+  own_states_[static_cast<std::size_t>(crossing_index)].copied_by = mailbox_index;
   const std::int32_t worker = mailboxes_[static_cast<std::size_t>(mailbox_index)].worker;
-  mailbox.crossings.emplace_back(crossing, worker, std::move(inner));
+  mailbox.crossings.emplace_back(crossing, worker, std::move(inner), alone_bytes);
   return static_cast<std::int32_t>(mailbox.crossings.size()) - 1;
 }
 
@@ -96,7 +106,41 @@ void DgsRun::add_lane(std::int32_t mailbox_index, std::int32_t stream, Lane lane
   mailbox(mailbox_index).lanes.push_back(std::move(lane));
 }
 
+std::span<std::byte> DgsRun::own_state(std::int32_t crossing) {
+  const OwnState& own = own_states_.at(static_cast<std::size_t>(crossing));
+  return {reinterpret_cast<std::byte*>(own.memory.get()), static_cast<std::size_t>(own.bytes)};
+}
+
+Checkpoints& DgsRun::checkpoints() {
+  if (!checkpoints_) throw std::logic_error("this run has no cuts");
+  return *checkpoints_;
+}
+
+void DgsRun::add_parts() {
+  for (std::size_t m = 0; m < mailboxes_.size(); ++m) {
+    Mailbox& mailbox = *mailboxes_[m].mailbox;
+    std::vector<Checkpoints::Leaf> leaves;
+    for (std::int32_t t = 0; t < forest.size(); ++t) {
+      const std::int32_t leaf = mailbox.leaf_of_tree[static_cast<std::size_t>(t)];
+      if (leaf < 0) continue;
+      const Tree& tree = forest.tree(t);
+      const std::int32_t type = tree.shape->nodes[static_cast<std::size_t>(leaf)].state_type;
+      leaves.push_back({t, leaf, tree.states[leaf], forest.state_bytes(type)});
+    }
+    std::vector<Checkpoints::Own> own;
+    for (std::size_t c = 0; c < own_states_.size(); ++c) {
+      const OwnState& one = own_states_[c];
+      if (one.copied_by != static_cast<std::int32_t>(m)) continue;
+      own.push_back({static_cast<std::int32_t>(c), one.memory.get(), one.bytes});
+    }
+    checkpoints_->add_part(mailbox.out(), leaves, own);
+    mailbox.take_part(*checkpoints_, static_cast<std::int32_t>(m));
+  }
+  checkpoints_->complete_parts();
+}
+
 void DgsRun::prepare() {
+  if (checkpoints_) add_parts();
   reserve();
   for (const Entry& entry : mailboxes_) {
     for (Lane& lane : entry.mailbox->lanes) {
@@ -132,7 +176,8 @@ void DgsRun::reserve() {
   for (const Entry& entry : mailboxes_) segments += entry.mailbox->most_segments(options_.batch);
   if (options_.load || segments > options_.reserved_rows) segments = options_.reserved_rows;
   if (segments <= OutputBuffer::kFirstSegments) return;
-  pool_->reserve_bytes(segments * static_cast<std::int64_t>(sizeof(OutputBuffer::Segment)), options_.workers);
+  const auto buffers = static_cast<std::int32_t>(outputs().size());
+  pool_->reserve_bytes(segments * static_cast<std::int64_t>(sizeof(OutputBuffer::Segment)), buffers);
 }
 
 std::vector<std::int32_t> DgsRun::readers_of(std::size_t stream) const {
@@ -150,7 +195,9 @@ std::vector<std::int32_t> DgsRun::readers_of(std::size_t stream) const {
 
 void DgsRun::check_end() const {
   std::int64_t refused = 0;
-  for (const Worker& worker : workers_) refused += worker.out->refused();
+  for (const Worker& worker : workers_) {
+    for (const auto& out : worker.outs) refused += out->refused();
+  }
   if (refused != 0) {
     throw std::runtime_error("update emitted " + std::to_string(refused) +
                              " records beyond what the program declares (max_outputs_per_event; of across: "
@@ -260,7 +307,9 @@ bool DgsRun::done(const Worker& worker) noexcept {
 
 std::vector<const OutputBuffer*> DgsRun::outputs() const {
   std::vector<const OutputBuffer*> buffers;
-  for (const Worker& worker : workers_) buffers.push_back(worker.out.get());
+  for (const Worker& worker : workers_) {
+    for (const auto& out : worker.outs) buffers.push_back(out.get());
+  }
   return buffers;
 }
 
@@ -275,12 +324,17 @@ void DgsRun::count(Counts& into) const {
   for (const Worker& worker : workers_) {
     total.synchronizations += worker.counters.synchronizations;
     total.parked += worker.counters.parked;
+    total.moved_bytes += worker.counters.moved_bytes;
     total.kernel_calls += worker.counters.kernel_calls;
   }
   into = {{"synchronizations", total.synchronizations},
           {"parked", total.parked},
+          {"state_bytes_moved", total.moved_bytes},
           {"kernel_calls", total.kernel_calls},
           {"gatherings", gatherings_}};
+  if (!checkpoints_) return;
+  into.emplace_back("checkpoints", checkpoints_->taken_count());
+  into.emplace_back("checkpoints_skipped", checkpoints_->decided() - checkpoints_->taken_count());
 }
 
 std::int64_t DgsRun::events() const noexcept {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "dgs/checkpoints.h"
 #include "dgs/forest.h"
 #include "dgs/gathering.h"
 #include "dgs/mailbox.h"
@@ -29,6 +30,7 @@ struct DgsOptions : RunSettings {
   // `kInTurn`: for tests.
   enum class Gather { kNever, kQuicker, kAlways, kInTurn } gather = Gather::kQuicker;
   bool direct = true;  // at full speed: lanes without a ring, where nobody else reads the stream (dgs/mailbox.h)
+  std::optional<std::vector<Cut>> cuts;  // at which snapshots may be taken; none: nobody asks for them
 };
 
 class DgsRun final : public Run {
@@ -58,6 +60,15 @@ class DgsRun final : public Run {
   // Adds a lane to a mailbox; `lane.source`, `lane.reader` and `lane.owner_worker` are filled in.
   void add_lane(std::int32_t mailbox, std::int32_t stream, Lane lane);
 
+  // Before `start`, instead of zeroes; see add_crossing.
+  std::span<std::byte> own_state(std::int32_t crossing);
+
+  // Of a run with `cuts`; one thread beside `run` takes the snapshots.
+  Checkpoints& checkpoints();
+  std::span<const std::int32_t> output_itemsizes() const noexcept { return pool_->itemsizes(); }
+  // Has `run` end before its time. Any thread.
+  void call_off() noexcept { threads().fail(); }
+
   std::int64_t events() const noexcept override;  // that every reader has processed
   std::vector<std::int64_t> sync_counts() const;  // from the last leaf's arrival to its going on
 
@@ -70,7 +81,7 @@ class DgsRun final : public Run {
       std::vector<std::int32_t> remote;    // other workers that read it
     };
     std::vector<Owned> sources;
-    std::unique_ptr<OutputBuffer> out;
+    std::vector<std::unique_ptr<OutputBuffer>> outs;  // one; with checkpoints, one for each mailbox
     WorkMeter* meter = nullptr;  // `recorder`: of the place, whoever works there; `counters`: of its thread
     Counters counters;           // of the place
     Histogram sync;
@@ -89,6 +100,7 @@ class DgsRun final : public Run {
   std::vector<std::int32_t> readers_of(std::size_t stream) const override;
   bool is_direct(const Lane& lane, std::int32_t worker) const noexcept;
   void reserve();
+  void add_parts();
   bool step(std::int32_t index);
   bool work_for_all();
   bool ended(std::int32_t index);
@@ -101,7 +113,13 @@ class DgsRun final : public Run {
   std::vector<std::int32_t> owners_;          // by stream
   std::vector<Entry> mailboxes_;
   std::vector<std::unique_ptr<Crossing>> crossings_;
-  std::vector<std::unique_ptr<std::int64_t[]>> own_states_;  // of crossings
+  struct OwnState {  // of a crossing
+    std::unique_ptr<std::int64_t[]> memory;
+    std::int64_t bytes;
+    std::int32_t copied_by = -1;  // for snapshots: a mailbox that takes part
+  };
+  std::vector<OwnState> own_states_;
+  std::unique_ptr<Checkpoints> checkpoints_;
   std::shared_ptr<OutputPool> pool_;
   std::vector<Worker> workers_;
   std::optional<Places> places_;     // none: each worker works at its own place, always

@@ -52,6 +52,13 @@ std::int32_t Forest::add_template(TreeTemplate shape) {
     }
     node.cell = shape.cells++;
   }
+  for (TreeTemplate::Node& node : shape.nodes) {
+    if (node.leaf()) continue;
+    for (const std::int32_t child : {node.first, node.second}) {
+      const std::int32_t type = shape.nodes[static_cast<std::size_t>(child)].state_type;
+      node.there_and_back[child == node.second ? 1 : 0] = 2 * state_bytes_[static_cast<std::size_t>(type)];
+    }
+  }
   shapes_.push_back(std::make_unique<TreeTemplate>(std::move(shape)));
   return static_cast<std::int32_t>(shapes_.size()) - 1;
 }
@@ -104,6 +111,7 @@ Arrival Forest::arrive(const Tree& tree, std::int32_t leaf, std::int32_t owner, 
                        std::int64_t latest_stamp) {
   const auto& nodes = tree.shape->nodes;
   std::int32_t at = leaf;
+  std::int64_t moved_bytes = 0;
   while (at != owner) {
     const std::int32_t up = nodes[static_cast<std::size_t>(at)].parent;
     const auto& node = nodes[static_cast<std::size_t>(up)];
@@ -116,15 +124,18 @@ Arrival Forest::arrive(const Tree& tree, std::int32_t leaf, std::int32_t owner, 
     const std::uint32_t epoch = cell.epoch.load(std::memory_order_relaxed);
     // acq_rel: the first arrival's release publishes its state and its side's fields to the second's acquire.
     if (cell.arrived.fetch_add(1, std::memory_order_acq_rel) == 0) {
-      return {.won = false, .node = up, .side = side, .epoch = epoch, .latest_stamp = latest_stamp};
+      return {.won = false, .node = up, .side = side, .epoch = epoch, .latest_stamp = latest_stamp,
+              .moved_bytes = moved_bytes};
     }
     // relaxed: ordered before the children's next arrivals by our own program order and the release of `epoch`.
     cell.arrived.store(0, std::memory_order_relaxed);
     latest_stamp = std::max(latest_stamp, cell.latest_stamp[1 - side]);
+    moved_bytes += cell.worker[1 - side] != worker ? node.there_and_back[1 - side] : 0;
     if (node.join(tree.states[node.first], tree.states[node.second], tree.states[up]) != kDone) kernel_failed("join");
     at = up;
   }
-  return {.won = true, .node = owner, .side = 0, .epoch = 0, .latest_stamp = latest_stamp};
+  return {.won = true, .node = owner, .side = 0, .epoch = 0, .latest_stamp = latest_stamp,
+          .moved_bytes = moved_bytes};
 }
 
 void Forest::descend(const Tree& tree, std::int32_t top, std::int32_t leaf, std::span<Parker> parkers) {

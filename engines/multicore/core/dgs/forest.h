@@ -31,6 +31,7 @@ struct TreeTemplate {
     std::int32_t second = -1;
     std::int32_t state_type = 0;
     std::int32_t cell = -1;    // inner nodes: index among the inner nodes
+    std::int64_t there_and_back[2] = {0, 0};  // inner nodes: bytes of a child's state, joined and forked elsewhere
     ForkKernel fork = nullptr;
     JoinKernel join = nullptr;
     std::vector<std::uint8_t> pred1, pred2;  // by kind: what the wires to the children may carry
@@ -68,6 +69,7 @@ struct Arrival {
   std::int32_t side = 0;         // parked: which child of `node` the caller is (0 or 1)
   std::uint32_t epoch = 0;       // parked: released once the cell's epoch differs from this
   std::int64_t latest_stamp = 0; // won: latest due time of all events below the owner
+  std::int64_t moved_bytes = 0;  // of states of other workers that it joined on its way; they come back by forks
 };
 
 class Forest {

@@ -101,7 +101,8 @@ std::int64_t Mailbox::due_ns(const StreamView& stream, std::int64_t event) const
 }
 
 bool Mailbox::finished() const noexcept {
-  return !parked_ && std::all_of(lanes.begin(), lanes.end(), [](const Lane& lane) { return lane.finished(); });
+  return !parked_ && cut_ == cuts_end_ &&
+         std::all_of(lanes.begin(), lanes.end(), [](const Lane& lane) { return lane.finished(); });
 }
 
 bool Mailbox::step(std::span<Parker> parkers) {
@@ -122,18 +123,47 @@ bool Mailbox::step(std::span<Parker> parkers) {
       first = found ? &lane : nullptr;
     }
   }
-  bool complete = true;
-  for (Lane& lane : lanes) {
-    progress |= run_lane(lane, horizon, parkers);
-    // Complete: the next event is behind the horizon, or the lane promises that it will be.
-    if (lane.next == lane.end && lane.bound() < horizon) complete = false;
-  }
-  if (first != nullptr && complete) {
-    order(*first, parkers);
-    progress = true;
+  if (cut_ != cuts_end_ && is_next(*cut_, horizon, first)) [[unlikely]] {
+    progress |= go_to_cut(parkers);
+  } else {
+    bool complete = true;
+    for (Lane& lane : lanes) {
+      progress |= run_lane<false>(lane, horizon, parkers);
+      // Complete: the next event is behind the horizon, or the lane promises that it will be.
+      if (lane.next == lane.end && lane.bound() < horizon) complete = false;
+    }
+    if (first != nullptr && complete) {
+      order(*first, parkers);
+      progress = true;
+    }
   }
   if (!progress) unstamped_ = 0;
   return progress;
+}
+
+// A cut is a horizon like an ordering event: whichever of them comes first. At one key they are events of one stream.
+bool Mailbox::is_next(const Cut& cut, const EventKey& horizon, const Lane* first) noexcept {
+  return cut.key < horizon || (cut.key == horizon && (first == nullptr || first->ordering >= cut.position));
+}
+
+bool Mailbox::go_to_cut(std::span<Parker> parkers) {
+  bool progress = false;
+  bool complete = true;
+  for (Lane& lane : lanes) {
+    progress |= run_lane<true>(lane, cut_->key, parkers);
+    // As in `step`; but of the cut's own stream events may have the cut's time on both sides of it.
+    if (lane.index() == cut_->key.stream) {
+      if (lane.next < cut_->position) complete = false;
+    } else if (lane.next == lane.end && lane.bound() < cut_->key) {
+      complete = false;
+    }
+  }
+  if (!complete) return progress;
+  // All before the cut is processed, nothing behind it, and the leaves' states are at rest.
+  if (checkpoints_->taken(*cut_)) checkpoints_->give(part_);
+  ++cut_;
+  fresh_ = true;  // what comes is of another snapshot
+  return true;
 }
 
 // Goes on behind the synchronization in which it waits; false: others have not let it yet.
@@ -213,6 +243,8 @@ void Mailbox::set_limit(Lane& lane, const EventKey& horizon) noexcept {
   lane.limit = search(lane.source->stream().ts, from, lane.end, horizon.ts, lane.index() <= horizon.stream);
 }
 
+// `to_cut`: the horizon is that of the next cut.
+template <bool to_cut>
 bool Mailbox::run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> parkers) {
   if (lane.run == nullptr) {
     // Only ordering events: those that are not ours pass, ours wait for their turn.
@@ -223,7 +255,10 @@ bool Mailbox::run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> pa
     return true;
   }
   set_limit(lane, horizon);
-  const std::int64_t limit = lane.order_tree != nullptr ? std::min(lane.limit, lane.ordering) : lane.limit;
+  std::int64_t limit = lane.order_tree != nullptr ? std::min(lane.limit, lane.ordering) : lane.limit;
+  if constexpr (to_cut) {
+    if (lane.index() == horizon.stream) limit = std::min(limit, cut_->position);
+  }
   if (lane.next >= limit) return false;
   if (lane.direct != 0) process_directly(lane, limit);
   while (lane.together && lane.next < limit) {
@@ -343,6 +378,7 @@ void Mailbox::meet(Lane& lane, std::int32_t tree_index, std::int32_t owner, std:
     const bool timed = counters_.synchronizations % kSyncSampling == 0;
     const std::int64_t start = timed ? now_ns() : 0;
     const Arrival arrival = forest_.arrive(tree, leaf, owner, worker_, latest_stamp_);
+    counters_.moved_bytes += arrival.moved_bytes;
     if (arrival.won) {
       apply(lane, tree.shape->nodes[static_cast<std::size_t>(owner)].state_type, tree.states[owner],
             arrival.latest_stamp, taken_ns);
@@ -365,7 +401,7 @@ void Mailbox::cross(Lane& lane, CrossingPart& part, AcrossKernel update, std::in
   const bool timed = counters_.synchronizations % kSyncSampling == 0;
   const std::int64_t start = timed ? now_ns() : 0;
   Crossing& crossing = part.crossing();
-  if (part.arrive(forest_, latest_stamp_)) {
+  if (part.arrive(forest_, latest_stamp_, counters_.moved_bytes)) {
     Emit* emit = out_.open(crossing.most_outputs());
     if (!crossing.update(update, lane.source->stream().columns.data(), lane.ordering, emit)) kernel_failed("across");
     ++counters_.kernel_calls;

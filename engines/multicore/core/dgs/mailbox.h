@@ -23,6 +23,7 @@
 #include "run/cacheline.h"
 #include "run/counters.h"
 #include "run/event_key.h"
+#include "dgs/checkpoints.h"
 #include "dgs/crossing.h"
 #include "dgs/forest.h"
 #include "run/histogram.h"
@@ -97,7 +98,16 @@ class alignas(kCacheLine) Mailbox {
   // several and the run has ended meanwhile.
   bool step(std::span<Parker> parkers);
 
-  // Whether all lanes are finished and no synchronization is pending.
+  // Before the run: it gives its part, number `part`, of snapshots.
+  void take_part(Checkpoints& checkpoints, std::int32_t part) noexcept {
+    checkpoints_ = &checkpoints;
+    part_ = part;
+    cut_ = checkpoints.begin();
+    cuts_end_ = checkpoints.end();
+  }
+  const OutputBuffer& out() const noexcept { return out_; }
+
+  // Whether all lanes are finished, all cuts behind it, and no synchronization is pending.
   bool finished() const noexcept;
 
   std::vector<Lane> lanes;
@@ -110,6 +120,9 @@ class alignas(kCacheLine) Mailbox {
   [[gnu::noinline]] static bool look_ahead(Lane& lane) noexcept;  // not to burden lanes with rings
   std::int64_t stamp(std::int64_t events) noexcept;
   void find_ordering(Lane& lane) const noexcept;
+  static bool is_next(const Cut& cut, const EventKey& horizon, const Lane* first) noexcept;
+  bool go_to_cut(std::span<Parker> parkers);
+  template <bool to_cut>
   bool run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> parkers);
   static void set_limit(Lane& lane, const EventKey& horizon) noexcept;
   void process(Lane& lane, std::int64_t end, std::int64_t stamp_ns);
@@ -140,6 +153,11 @@ class alignas(kCacheLine) Mailbox {
   CrossingPart* crossing_ = nullptr;
   std::int64_t latest_stamp_ = 0;  // of all events processed so far: when due, or at full speed when published
   bool fresh_ = true;              // an ordering event has passed since the last output; see OutputBuffer::close
+  // The next cut; equal: there is none.
+  const Cut* cut_ = nullptr;
+  const Cut* cuts_end_ = nullptr;
+  Checkpoints* checkpoints_ = nullptr;
+  std::int32_t part_ = -1;
   std::int64_t unstamped_ = 0;     // events that direct lanes may take before the clock is read again
 };
 

@@ -8,6 +8,7 @@ namespace lab {
 struct Counters {
   std::int64_t synchronizations = 0;  // won, i.e. counted once each
   std::int64_t parked = 0;            // arrivals that were not the last
+  std::int64_t moved_bytes = 0;       // of states that went to another worker, and came back
   std::int64_t kernel_calls = 0;
   std::int64_t events = 0;            // of streams, once for each reader
   std::int64_t sleeps = 0;

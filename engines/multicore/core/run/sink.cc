@@ -74,30 +74,55 @@ void OutputBuffer::grow_segments() {
   segments_end_ = segment_ + segments_of_a_chunk();
 }
 
+const OutputBuffer::Segment& OutputBuffer::segment(std::size_t number) const noexcept {
+  if (number < first_segments_.size()) return first_segments_[number];
+  number -= first_segments_.size();
+  const auto* chunk = reinterpret_cast<const Segment*>(more_segments_[number / segments_of_a_chunk()].get());
+  return chunk[number % segments_of_a_chunk()];
+}
+
+void OutputBuffer::since(Mark& mark, std::vector<OutputPiece>& into) const {
+  while (true) {
+    const Chunk& chunk = chunks_[mark.chunk];
+    const bool last = &chunk == &chunks_.back();
+    const std::int64_t rows = last ? emit_.count : chunk.rows;
+    while (mark.row < rows) {
+      const auto starts = [&](std::size_t number) { return segment(number).row - mark.before; };
+      while (mark.segment + 1 < segment_count_ && starts(mark.segment + 1) <= mark.row) ++mark.segment;
+      const std::int64_t end = mark.segment + 1 < segment_count_ ? std::min(rows, starts(mark.segment + 1)) : rows;
+      const Segment& its = segment(mark.segment);
+      into.push_back({chunk.columns.data(), mark.row, end, its.first_event, its.stream, its.mailbox});
+      mark.row = end;
+    }
+    if (last) return;
+    ++mark.chunk;
+    mark.before += rows;
+    mark.row = 0;
+  }
+}
+
+namespace {
+
 // The sequence of one (mailbox, stream) pair while it is merged.
 class OutputMerge {
  public:
-  struct Piece {  // consecutive rows within one chunk
-    const OutputBuffer::Chunk* chunk;
-    std::int64_t begin, end;
-    std::int64_t first_event;
-  };
   struct Sequence {
     std::int32_t stream;
-    std::vector<Piece> pieces;
+    std::vector<const OutputPiece*> pieces;
     std::size_t piece = 0;
     std::int64_t row = 0;
     std::int64_t latest = 0;  // running maximum of ts: the key of a late row
 
-    const Piece& now() const { return pieces[piece]; }
+    const OutputPiece& now() const { return *pieces[piece]; }
     void look() {
-      const std::int64_t ts = static_cast<const std::int64_t*>(now().chunk->columns[0])[row];
+      const std::int64_t ts = static_cast<const std::int64_t*>(now().columns[0])[row];
       latest = std::max(latest, ts);
     }
   };
 
-  explicit OutputMerge(std::span<const OutputBuffer* const> buffers) {
-    for (const OutputBuffer* buffer : buffers) add(*buffer);
+  // The pieces must outlive this.
+  explicit OutputMerge(std::span<const std::vector<OutputPiece>> buffers) {
+    for (const std::vector<OutputPiece>& pieces : buffers) add(pieces);
   }
 
   void run(std::span<void* const> columns, std::span<const std::int32_t> itemsizes) {
@@ -120,14 +145,14 @@ class OutputMerge {
       const Sequence* next = heads.empty() ? nullptr : heads.top();
       bool more = true;
       do {  // a run of rows that precede every other sequence
-        const Piece& piece = head->now();
+        const OutputPiece& piece = head->now();
         const std::int64_t first = head->row;
         do {
           ++head->row;
           if (head->row == piece.end) break;
           head->look();
         } while (next == nullptr || !later(head, next));
-        copy(*piece.chunk, first, head->row, columns, itemsizes, target);
+        copy(piece, first, head->row, columns, itemsizes, target);
         target += head->row - first;
         if (head->row == piece.end) {
           ++head->piece;
@@ -143,50 +168,22 @@ class OutputMerge {
   }
 
  private:
-  static void copy(const OutputBuffer::Chunk& chunk, std::int64_t begin, std::int64_t end,
+  static void copy(const OutputPiece& piece, std::int64_t begin, std::int64_t end,
                    std::span<void* const> columns, std::span<const std::int32_t> itemsizes, std::int64_t target) {
     for (std::size_t c = 0; c < columns.size(); ++c) {
       const auto size = static_cast<std::size_t>(itemsizes[c]);
       std::memcpy(static_cast<std::byte*>(columns[c]) + static_cast<std::size_t>(target) * size,
-                  static_cast<const std::byte*>(chunk.columns[c]) + static_cast<std::size_t>(begin) * size,
+                  static_cast<const std::byte*>(piece.columns[c]) + static_cast<std::size_t>(begin) * size,
                   static_cast<std::size_t>(end - begin) * size);
     }
   }
 
-  void add(const OutputBuffer& buffer) {
+  void add(const std::vector<OutputPiece>& pieces) {
     std::map<std::pair<std::int32_t, std::int32_t>, Sequence> by_origin;
-    std::int64_t chunk_first = 0;
-    // The segments in order: the first ones, then chunk by chunk.
-    std::size_t left = buffer.segment_count_, chunks = 0;
-    const OutputBuffer::Segment* at = buffer.first_segments_.data();
-    const OutputBuffer::Segment* room_end = at + buffer.first_segments_.size();
-    const auto look = [&]() -> const OutputBuffer::Segment* {
-      if (left == 0) return nullptr;
-      if (at == room_end) {
-        at = reinterpret_cast<const OutputBuffer::Segment*>(buffer.more_segments_[chunks++].get());
-        room_end = at + buffer.segments_of_a_chunk();
-      }
-      --left;
-      return at++;
-    };
-    const OutputBuffer::Segment* segment = look();
-    const OutputBuffer::Segment* next = look();
-    for (const OutputBuffer::Chunk& chunk : buffer.chunks_) {
-      const bool last = &chunk == &buffer.chunks_.back();
-      const std::int64_t rows = last ? buffer.emit_.count : chunk.rows;
-      std::int64_t row = 0;
-      while (row < rows) {
-        while (next != nullptr && next->row <= chunk_first + row) {
-          segment = next;
-          next = look();
-        }
-        const std::int64_t end = next == nullptr ? rows : std::min(rows, next->row - chunk_first);
-        Sequence& sequence = by_origin[{segment->mailbox, segment->stream}];
-        sequence.stream = segment->stream;
-        sequence.pieces.push_back({&chunk, row, end, segment->first_event});
-        row = end;
-      }
-      chunk_first += rows;
+    for (const OutputPiece& piece : pieces) {
+      Sequence& sequence = by_origin[{piece.mailbox, piece.stream}];
+      sequence.stream = piece.stream;
+      sequence.pieces.push_back(&piece);
     }
     for (auto& [origin, sequence] : by_origin) sequences_.push_back(std::move(sequence));
   }
@@ -194,9 +191,21 @@ class OutputMerge {
   std::vector<Sequence> sequences_;
 };
 
+}  // namespace
+
+void merge_pieces(std::span<const std::vector<OutputPiece>> buffers, std::span<void* const> columns,
+                  std::span<const std::int32_t> itemsizes) {
+  OutputMerge(buffers).run(columns, itemsizes);
+}
+
 void merge_outputs(std::span<const OutputBuffer* const> buffers, std::span<void* const> columns) {
   if (buffers.empty()) return;
-  OutputMerge(buffers).run(columns, buffers.front()->itemsizes());
+  std::vector<std::vector<OutputPiece>> pieces(buffers.size());
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    OutputBuffer::Mark start;
+    buffers[i]->since(start, pieces[i]);
+  }
+  merge_pieces(pieces, columns, buffers.front()->itemsizes());
 }
 
 }  // namespace lab

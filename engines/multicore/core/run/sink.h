@@ -23,6 +23,16 @@
 
 namespace lab {
 
+// Consecutive rows that one mailbox emitted because of events of one stream. They stay where they are as long as their
+// buffer, and are not written again.
+struct OutputPiece {
+  void* const* columns;      // one array per field
+  std::int64_t begin, end;   // rows of them
+  std::int64_t first_event;  // position in the stream of the first event that may have caused them
+  std::int32_t stream;
+  std::int32_t mailbox;
+};
+
 class alignas(kCacheLine) OutputBuffer {
  public:
   static constexpr std::size_t kChunkBytes = OutputPool::kChunkBytes;
@@ -75,6 +85,17 @@ class alignas(kCacheLine) OutputBuffer {
   std::int64_t chunk_rows() const noexcept { return pool_->chunk_rows(); }
   std::span<const std::int32_t> itemsizes() const noexcept { return pool_->itemsizes(); }
 
+  // How far somebody has looked at the rows.
+  struct Mark {
+    std::size_t chunk = 0;
+    std::int64_t row = 0;      // of the chunk
+    std::int64_t before = 0;   // rows of the chunks before it
+    std::size_t segment = 0;   // of the latest row
+  };
+  // Adds the rows that were booked since the mark to `into`, and moves the mark behind them. Of the writer, between
+  // kernel calls, or of anybody when it has ended; not with `take`.
+  void since(Mark& mark, std::vector<OutputPiece>& into) const;
+
   struct Segment {
     std::int64_t row;          // first row of the segment, counted over all chunks
     std::int64_t first_event;  // position in the stream of the first event that may have caused it
@@ -83,8 +104,6 @@ class alignas(kCacheLine) OutputBuffer {
   };
 
  private:
-  friend class OutputMerge;
-
   struct Chunk {
     OutputPool::Memory memory{nullptr, nullptr};
     std::vector<void*> columns;
@@ -95,6 +114,7 @@ class alignas(kCacheLine) OutputBuffer {
   void grow_segments();
   std::size_t segments_of_a_chunk() const noexcept { return pool_->chunk_bytes() / sizeof(Segment); }
   void note(std::int32_t mailbox, std::int32_t stream, std::int64_t first_event, std::int64_t added, bool fresh);
+  const Segment& segment(std::size_t number) const noexcept;
 
   const std::shared_ptr<OutputPool> pool_;
   std::vector<Chunk> chunks_;
@@ -112,7 +132,12 @@ class alignas(kCacheLine) OutputBuffer {
   std::int64_t before_ = 0;
 };
 
-// Merges all buffers into `columns`: one array per field with room for all rows.
+// Merges pieces, a list for each buffer in the order in which it gave them, into `columns`: one array per field, of
+// items of `itemsizes`, with room for all rows.
+void merge_pieces(std::span<const std::vector<OutputPiece>> buffers, std::span<void* const> columns,
+                  std::span<const std::int32_t> itemsizes);
+
+// Merges all buffers, as they are, likewise.
 void merge_outputs(std::span<const OutputBuffer* const> buffers, std::span<void* const> columns);
 
 }  // namespace lab

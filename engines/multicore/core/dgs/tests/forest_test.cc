@@ -107,6 +107,18 @@ void inner_owner_leaves_the_other_branch_alone() {
   CHECK_EQ(f.leaf[4], 50);
 }
 
+// Of the children's states those that another worker brings go up, and come back.
+void states_of_other_workers_move_both_ways() {
+  Fixture f(100);
+  const lab::Tree& tree = f.forest.tree(0);
+  CHECK_EQ(f.forest.arrive(tree, 2, 0, 0, 0).moved_bytes, 0);
+  CHECK_EQ(f.forest.arrive(tree, 4, 0, 1, 0).moved_bytes, 0);
+  CHECK_EQ(f.forest.arrive(tree, 3, 0, 1, 0).moved_bytes, 2 * 8);
+  Fixture one(100);
+  const lab::Tree& alone = one.forest.tree(0);
+  for (const int leaf : {2, 3, 4}) CHECK_EQ(one.forest.arrive(alone, leaf, 0, 7, 0).moved_bytes, 0);
+}
+
 void malformed_templates_are_refused() {
   lab::Forest forest;
   forest.add_state_type(8);
@@ -179,6 +191,7 @@ int main() {
   last_arrival_wins_and_releases_all({4, 3, 2});
   last_arrival_wins_and_releases_all({3, 4, 2});
   inner_owner_leaves_the_other_branch_alone();
+  states_of_other_workers_move_both_ways();
   malformed_templates_are_refused();
   a_kernel_that_raises_is_an_error();
   threads_meet_at_every_round(lab::test::stress_rounds(20) * 200);

@@ -1,0 +1,171 @@
+#include "dgs/checkpoints.h"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+namespace lab {
+namespace {
+
+constexpr std::uint64_t kTakenMask = 0xFFFF'FFFF;
+
+constexpr std::uint64_t word_of(std::uint64_t decided, std::uint64_t taken) noexcept { return decided << 32 | taken; }
+
+}  // namespace
+
+Checkpoints::Checkpoints(std::vector<Cut> cuts) : cuts_(std::move(cuts)) {
+  const auto not_before = [](const Cut& a, const Cut& b) {
+    return a.key != b.key ? a.key > b.key : a.position >= b.position;
+  };
+  if (std::adjacent_find(cuts_.begin(), cuts_.end(), not_before) != cuts_.end()) {
+    throw std::invalid_argument("cuts are not in the order of events");
+  }
+  if (cuts_.size() >= kTakenMask) throw std::invalid_argument("too many cuts");
+}
+
+void Checkpoints::add_part(const OutputBuffer& out, const std::vector<Leaf>& leaves, const std::vector<Own>& own) {
+  auto part = std::make_unique<Part>(Part{&out, leaves, own, {}, {}});
+  std::int64_t total = 0;
+  for (const Leaf& leaf : leaves) total += units(leaf.bytes);
+  for (const Own& one : own) total += units(one.bytes);
+  part->copies.resize(static_cast<std::size_t>(total));
+  parts_.push_back(std::move(part));
+  outputs_.emplace_back();
+}
+
+void Checkpoints::complete_parts() {
+  for (const auto& part : parts_) {
+    const std::int64_t* at = part->copies.data();
+    for (const Leaf& leaf : part->leaves) {
+      const auto tree = static_cast<std::size_t>(leaf.tree);
+      if (leaf_copies_.size() <= tree) leaf_copies_.resize(tree + 1);
+      leaf_copies_[tree].emplace_back(leaf.node, at);
+      at += units(leaf.bytes);
+    }
+    for (const Own& one : part->own) {
+      const auto crossing = static_cast<std::size_t>(one.crossing);
+      if (own_copies_.size() <= crossing) own_copies_.resize(crossing + 1);
+      own_copies_[crossing] = {reinterpret_cast<const std::byte*>(at), static_cast<std::size_t>(one.bytes)};
+      at += units(one.bytes);
+    }
+  }
+  // relaxed: threads start behind it.
+  left_.store(static_cast<std::int64_t>(parts_.size()), std::memory_order_relaxed);
+}
+
+bool Checkpoints::taken(const Cut& cut) noexcept {
+  const auto index = static_cast<std::uint64_t>(&cut - cuts_.data());
+  // acquire: with a snapshot slot that is free comes the right to write to it; pairs with the release in `free`.
+  std::uint64_t word = word_.load(std::memory_order_acquire);
+  while (word >> 32 <= index) {
+    const std::uint64_t under_way = word & kTakenMask;
+    const std::uint64_t decided = word_of(index + 1, under_way != 0 ? under_way : index + 1);
+    // acq_rel: hands the slot on to those who learn of the decision by their acquire, here or above.
+    if (word_.compare_exchange_weak(word, decided, std::memory_order_acq_rel, std::memory_order_acquire)) {
+      word = decided;
+    }
+  }
+  return (word & kTakenMask) == index + 1;
+}
+
+void Checkpoints::give(std::int32_t number) {
+  const auto index = static_cast<std::size_t>(number);
+  Part& part = *parts_[index];
+  std::int64_t* at = part.copies.data();
+  for (const Leaf& leaf : part.leaves) {
+    std::memcpy(at, leaf.state, static_cast<std::size_t>(leaf.bytes));
+    at += units(leaf.bytes);
+  }
+  for (const Own& one : part.own) {
+    std::memcpy(at, one.state, static_cast<std::size_t>(one.bytes));
+    at += units(one.bytes);
+  }
+  part.out->since(part.mark, outputs_[index]);
+  // acq_rel: every part is seen by who gives the last, and from there by the writer, through the mutex.
+  if (left_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  {
+    const std::scoped_lock lock(mutex_);
+    ready_ = true;
+    // relaxed: stays while the snapshot is under way.
+    current_ = static_cast<std::int64_t>(word_.load(std::memory_order_relaxed) & kTakenMask) - 1;
+  }
+  changed_.notify_one();
+}
+
+bool Checkpoints::wait() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return ready_ || closed_; });
+  return ready_ && !cut_short_;
+}
+
+void Checkpoints::join(const Forest& forest, std::int64_t bytes, std::span<std::byte> roots) const {
+  if (static_cast<std::size_t>(forest.size() * bytes) > roots.size()) throw std::invalid_argument("too little room");
+  std::vector<const void*> states;
+  std::vector<std::vector<std::int64_t>> joined;
+  for (std::int32_t t = 0; t < forest.size(); ++t) {
+    const auto& nodes = forest.tree(t).shape->nodes;
+    states.assign(nodes.size(), nullptr);
+    joined.resize(std::max(joined.size(), nodes.size()));
+    for (const auto& [node, copy] : leaf_copies_.at(static_cast<std::size_t>(t))) {
+      states[static_cast<std::size_t>(node)] = copy;
+    }
+    for (std::size_t i = nodes.size(); i-- > 0;) {  // children come after their parents
+      const TreeTemplate::Node& node = nodes[i];
+      if (node.leaf()) continue;
+      joined[i].resize(static_cast<std::size_t>(units(forest.state_bytes(node.state_type))));
+      const void* const first = states[static_cast<std::size_t>(node.first)];
+      const void* const second = states[static_cast<std::size_t>(node.second)];
+      if (node.join(first, second, joined[i].data()) != kDone) kernel_failed("join");
+      states[i] = joined[i].data();
+    }
+    std::memcpy(roots.data() + t * bytes, states[0], static_cast<std::size_t>(bytes));
+  }
+}
+
+std::span<const std::byte> Checkpoints::own(std::int32_t crossing) const {
+  return own_copies_.at(static_cast<std::size_t>(crossing));
+}
+
+std::int64_t Checkpoints::rows() const noexcept {
+  std::int64_t total = 0;
+  for (const auto& pieces : outputs_) {
+    for (const OutputPiece& piece : pieces) total += piece.end - piece.begin;
+  }
+  return total;
+}
+
+void Checkpoints::collect(std::span<void* const> columns, std::span<const std::int32_t> itemsizes) const {
+  merge_pieces(outputs_, columns, itemsizes);
+}
+
+void Checkpoints::free() {
+  for (auto& pieces : outputs_) pieces.clear();
+  // relaxed: the release below publishes it.
+  left_.store(static_cast<std::int64_t>(parts_.size()), std::memory_order_relaxed);
+  {
+    const std::scoped_lock lock(mutex_);
+    ready_ = false;
+  }
+  ++taken_;
+  // release: the slot goes to who decides the next cut, whose acquire is in `taken`.
+  word_.fetch_and(~kTakenMask, std::memory_order_release);
+}
+
+void Checkpoints::close(bool now) {
+  {
+    const std::scoped_lock lock(mutex_);
+    closed_ = true;
+    cut_short_ |= now;
+  }
+  changed_.notify_all();
+}
+
+void Checkpoints::take_rest() {
+  for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i]->out->since(parts_[i]->mark, outputs_[i]);
+}
+
+std::int64_t Checkpoints::decided() const noexcept {
+  return static_cast<std::int64_t>(word_.load(std::memory_order_relaxed) >> 32);  // relaxed: a count
+}
+
+}  // namespace lab

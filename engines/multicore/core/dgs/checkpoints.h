@@ -1,0 +1,118 @@
+// Consistent snapshots of a run while it runs: at cuts of the total order of all events, which everybody finds alone.
+//
+// Source: DGS paper, appendix D.2: the joined state at a root is a consistent snapshot of all below it.
+// Here nobody joins for it. A cut lies just before an event that all else may depend on. A mailbox that comes to it has
+// processed what is before the cut and nothing behind it, so its leaves' states are at rest: it copies them, and goes
+// on. The states that the trees would have had joined at the cut are joined later, from the copies, by who writes them.
+// It is Chandy and Lamport's snapshot without markers, as the total order tells everybody where they would be.
+//
+// One snapshot is under way at a time. A cut to which the first mailbox comes while one is, is skipped, by all.
+//
+// Laws:
+//  - `word_` = (cuts decided, the cut that is taken plus 1 or 0). Cuts are decided in order, each once, by the first
+//    mailbox that comes to it; all pass all cuts in order. So a mailbox that comes to a decided cut learns all that it
+//    needs from the word: a cut that was taken stays in it until every mailbox has given its part.
+//  - `left_`: mailboxes that have not given their part; whoever gives the last hands the snapshot to the writer.
+//  - The parts belong to their mailboxes from the decision to that, and to the writer until `free`.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "dgs/forest.h"
+#include "run/cacheline.h"
+#include "run/event_key.h"
+#include "run/sink.h"
+
+namespace lab {
+
+// Between the events before position `position` of stream `key.stream`, with all of other streams that precede it in the
+// total order, and that event.
+struct Cut {
+  EventKey key;
+  std::int64_t position;
+};
+
+class Checkpoints {
+ public:
+  // `cuts`: in total order, each once. Throws std::invalid_argument.
+  explicit Checkpoints(std::vector<Cut> cuts);
+
+  // Before the run. A mailbox with its output and the states that it copies.
+  struct Leaf {
+    std::int32_t tree;
+    std::int32_t node;
+    const void* state;
+    std::int64_t bytes;
+  };
+  struct Own {  // the state of a crossing that it takes part in
+    std::int32_t crossing;
+    const void* state;
+    std::int64_t bytes;
+  };
+  void add_part(const OutputBuffer& out, const std::vector<Leaf>& leaves, const std::vector<Own>& own);
+  void complete_parts();  // there will be no more
+
+  const Cut* begin() const noexcept { return cuts_.data(); }
+  const Cut* end() const noexcept { return cuts_.data() + cuts_.size(); }
+
+  // Whether a cut to which a mailbox has come is taken: then it must `give` its part. Any mailbox, cuts in order.
+  bool taken(const Cut& cut) noexcept;
+  void give(std::int32_t part);
+
+  // The writer's. Waits for a snapshot; false: none will come.
+  bool wait();
+  // Of the snapshot that `wait` found.
+  std::int64_t cut() const noexcept { return current_; }  // its number
+  // Joins the copies of each tree into its state at the root: `bytes` each, in the order of the trees. Throws
+  // std::runtime_error when a join raises.
+  void join(const Forest& forest, std::int64_t bytes, std::span<std::byte> roots) const;
+  std::span<const std::byte> own(std::int32_t crossing) const;
+  // Outputs of the events between the last snapshot and this.
+  std::int64_t rows() const noexcept;
+  void collect(std::span<void* const> columns, std::span<const std::int32_t> itemsizes) const;
+  void free();  // another cut may be taken
+
+  // Ends `wait`, at once if `now`, else behind a snapshot that is complete. Any thread.
+  void close(bool now);
+  // After the run, without a snapshot under way: the outputs since the last one are what `rows` and `collect` know.
+  void take_rest();
+
+  std::int64_t decided() const noexcept;
+  std::int64_t taken_count() const noexcept { return taken_; }  // after the run
+
+ private:
+  struct alignas(kCacheLine) Part {
+    const OutputBuffer* out;
+    std::vector<Leaf> leaves;
+    std::vector<Own> own;
+    std::vector<std::int64_t> copies;  // of leaves, then own states, each from a unit of states on
+    OutputBuffer::Mark mark;
+  };
+  static std::int64_t units(std::int64_t bytes) noexcept { return (bytes + kStateUnit - 1) / kStateUnit; }
+
+  const std::vector<Cut> cuts_;
+  std::vector<std::unique_ptr<Part>> parts_;
+  std::vector<std::vector<OutputPiece>> outputs_;  // by part
+  // Where copies lie, made by `complete_parts`.
+  std::vector<std::vector<std::pair<std::int32_t, const std::int64_t*>>> leaf_copies_;  // by tree: (node, its copy)
+  std::vector<std::span<const std::byte>> own_copies_;                                  // by crossing
+
+  alignas(kCacheLine) std::atomic<std::uint64_t> word_{0};
+  alignas(kCacheLine) std::atomic<std::int64_t> left_{0};
+
+  std::mutex mutex_;  // guards the rest; a worker holds it once a snapshot, for a store
+  std::condition_variable changed_;
+  bool ready_ = false;
+  bool closed_ = false;
+  bool cut_short_ = false;
+  std::int64_t current_ = -1;  // written before `ready_`
+  std::int64_t taken_ = 0;     // the writer's
+};
+
+}  // namespace lab

@@ -1,0 +1,1 @@
+"""Checkpoints of DGS programs on disk, and runs that go on from them: docs/recovery.md."""

@@ -1,0 +1,106 @@
+"""Where snapshots of a run may be taken, and what of the input is before one.
+
+A cut lies just before an event of a kind that depends on itself or concerns many keys: the kinds
+that plans put at roots. It divides the total order of all events, so that the position of every
+stream there follows from the input alone, whatever the plan.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.model import DGSProgram, Input, Stream
+
+MOST_CUTS = 1 << 16
+"""Cuts of a run: more are thinned out evenly. With a disk that takes 2 ms for each checkpoint they
+are enough for two minutes, and a run that is so long has fewer checkpoints than cuts anyway."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cuts:
+    """Cuts in the order of events, as parallel arrays.
+
+    Attributes:
+        ts, stream: time and stream of the event behind each.
+        position: its position in the stream.
+    """
+
+    ts: npt.NDArray[np.int64]
+    stream: npt.NDArray[np.int32]
+    position: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.ts)
+
+    def for_core(
+        self,
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """Return the arrays as the core takes them."""
+        return self.ts, self.stream, self.position
+
+    def of(self, chosen: npt.NDArray[np.bool_]) -> "Cuts":
+        """Return those that are marked."""
+        return Cuts(ts=self.ts[chosen], stream=self.stream[chosen], position=self.position[chosen])
+
+    def behind(self, positions: Sequence[int]) -> "Cuts":
+        """Return those behind a cut with these positions, counted from there."""
+        offset = np.asarray(positions, dtype=np.int64)[self.stream]
+        later = self.of(self.position > offset)
+        return replace(later, position=later.position - offset[self.position > offset])
+
+
+def find_cuts(program: DGSProgram, data: Input, every: int) -> Cuts:
+    """Return the cuts of an input: before every n-th event of the kinds that synchronize."""
+    kinds = sorted(synchronizing(program))
+    found = [
+        _events_of(stream, index, kinds, len(program.kinds))
+        for index, stream in enumerate(data.streams)
+    ]
+    ts, stream, position = (np.concatenate(column) for column in zip(*found, strict=True))
+    order = np.lexsort((position, stream, ts))[every - 1 :: every]
+    if len(order) > MOST_CUTS:
+        order = order[np.linspace(0, len(order) - 1, MOST_CUTS).astype(np.int64)]
+    return Cuts(ts=ts[order], stream=stream[order], position=position[order])
+
+
+def synchronizing(program: DGSProgram) -> frozenset[int]:
+    """Return the kinds before whose events cuts lie; all, where none depends on itself."""
+    alike = {a for a, b in program.dependent_kinds() if a == b}
+    across = frozenset(range(len(program.kinds))) - program.key_kinds()
+    return frozenset(alike | across) or program.key_kinds()
+
+
+def positions_at(data: Input, ts: int, stream: int, position: int) -> tuple[int, ...]:
+    """Return how many events of each stream precede an event in the total order."""
+    return tuple(
+        position
+        if index == stream
+        else int(np.searchsorted(one.ts, ts, side="right" if index < stream else "left"))
+        for index, one in enumerate(data.streams)
+    )
+
+
+def behind(data: Input, positions: Sequence[int]) -> Input:
+    """Return the input without the first events of its streams, as views."""
+    streams = tuple(
+        replace(
+            stream,
+            ts=stream.ts[at:],
+            tag=None if stream.tag is None else stream.tag[at:],
+            payload={name: column[at:] for name, column in stream.payload.items()},
+        )
+        for stream, at in zip(data.streams, positions, strict=True)
+    )
+    return replace(data, streams=streams)
+
+
+def _events_of(
+    stream: Stream, index: int, kinds: Sequence[int], n_kinds: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    if stream.tag is None:
+        position = np.arange(len(stream) if stream.kinds[0] in kinds else 0, dtype=np.int64)
+    else:
+        position = np.flatnonzero(np.isin(stream.tag % n_kinds, kinds)).astype(np.int64)
+    return stream.ts[position], np.full(len(position), index, dtype=np.int32), position

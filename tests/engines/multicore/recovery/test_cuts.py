@@ -1,0 +1,66 @@
+"""Cuts divide the total order, whatever the plan."""
+
+import numpy as np
+import pytest
+
+from engines.multicore.dgs.recovery import cuts as module
+from engines.multicore.dgs.recovery.cuts import behind, find_cuts, positions_at, synchronizing
+from tests.engines.multicore.recovery.small_runs import NAMES, input_of, program_of
+
+EVENTS = 600
+
+
+def total_order(data):
+    """Return (time, stream, position, kind) of all events in their order."""
+    n = len(data.alphabet.kinds)
+    return sorted(
+        (int(ts), s, i, stream.kinds[0] if stream.tag is None else int(stream.tag[i]) % n)
+        for s, stream in enumerate(data.streams)
+        for i, ts in enumerate(stream.ts)
+    )
+
+
+def cut_at(cuts, index):
+    return int(cuts.ts[index]), int(cuts.stream[index]), int(cuts.position[index])
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("every", [1, 3])
+def test_cuts_lie_before_every_nth_event_that_synchronizes(name, every):
+    data, kinds = input_of(name, EVENTS), synchronizing(program_of(name))
+    events = [event[:3] for event in total_order(data) if event[3] in kinds]
+    found = find_cuts(program_of(name), data, every)
+    assert [cut_at(found, i) for i in range(len(found))] == events[every - 1 :: every]
+    assert len(found) >= 3
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_positions_count_what_precedes_a_cut(name):
+    data = input_of(name, EVENTS)
+    order = [event[:3] for event in total_order(data)]
+    found = find_cuts(program_of(name), data, 1)
+    for i in range(0, len(found), 7):
+        before = [stream for _, stream, _ in order[: order.index(cut_at(found, i))]]
+        counts = tuple(before.count(stream) for stream in range(len(data.streams)))
+        assert positions_at(data, *cut_at(found, i)) == counts
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_behind_a_cut_has_the_cuts_behind_it(name):
+    data = input_of(name, EVENTS)
+    found = find_cuts(program_of(name), data, 2)
+    at = positions_at(data, *cut_at(found, len(found) // 2))
+    rest, left = behind(data, at), found.behind(at)
+    assert rest.events == data.events - sum(at)
+    assert len(left) == len(found) - len(found) // 2 - 1
+    for i in range(len(left)):
+        ts, stream, position = cut_at(left, i)
+        assert rest.streams[stream].ts[position] == ts
+
+
+def test_more_cuts_than_can_be_of_use_are_thinned_out_evenly(monkeypatch):
+    monkeypatch.setattr(module, "MOST_CUTS", 10)
+    data = input_of("page_view_join", EVENTS)
+    found = find_cuts(program_of("page_view_join"), data, 1)
+    assert len(found) == 10
+    assert (np.diff(found.ts) >= 0).all()

@@ -1,0 +1,67 @@
+"""A checkpoint that is not what was written, or not this run's, is refused with the reason."""
+
+import struct
+import zlib
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engines.multicore.dgs.recovery.format import (
+    VERSION,
+    Checkpoint,
+    Identity,
+    RefusedError,
+    decode,
+    encode,
+)
+
+OURS = Identity(name="event_window", program="p" * 64, data="d" * 32)
+CHECKPOINT = Checkpoint(
+    number=7,
+    positions=(3, 0, 12),
+    rows=5,
+    rows_crc=zlib.crc32(b"rows"),
+    plan="a plan",
+    states=bytes(range(48)),
+    groups={("house", 0): b"12345678", ("house", 3): b"87654321", ("slice", 0): b""},
+)
+DATA = encode(CHECKPOINT, OURS)
+
+
+def test_it_reads_what_it_wrote():
+    assert decode(DATA, OURS) == CHECKPOINT
+    assert CHECKPOINT.events == 15
+
+
+@given(st.integers(0, len(DATA) - 1))
+def test_a_truncated_one_is_refused(length):
+    with pytest.raises(RefusedError, match="cut off") as refused:
+        decode(DATA[:length], OURS)
+    assert not refused.value.foreign
+
+
+@given(st.integers(0, 8 * len(DATA) - 1))
+def test_one_with_a_flipped_bit_is_refused(bit):
+    flipped = bytearray(DATA)
+    flipped[bit // 8] ^= 1 << bit % 8
+    with pytest.raises(RefusedError, match=r"no checkpoint|version|checksum"):
+        decode(bytes(flipped), OURS)
+
+
+def test_one_of_the_future_is_refused():
+    later = DATA[:8] + struct.pack("<I", VERSION + 1) + DATA[12:]
+    with pytest.raises(RefusedError, match=r"has version 2 .* reads version 1") as refused:
+        decode(later, OURS)
+    assert refused.value.foreign
+
+
+@pytest.mark.parametrize("field, noun", [("program", "program"), ("data", "input")])
+def test_one_of_another_run_is_refused(field, noun):
+    theirs = replace(OURS, **{field: "x" * 32})
+    with pytest.raises(
+        RefusedError, match=f"of another {noun} .*xxxx.* this one is event_window"
+    ) as refused:
+        decode(encode(CHECKPOINT, theirs), OURS)
+    assert refused.value.foreign

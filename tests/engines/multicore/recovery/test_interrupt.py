@@ -1,0 +1,43 @@
+"""Ctrl-C while the last checkpoint is written: the folder is let go when nobody writes there."""
+
+import signal
+import threading
+
+import pytest
+
+from engines.multicore.dgs.options import DgsOptions
+from engines.multicore.dgs.recovery.folder import CheckpointFolder
+from engines.multicore.dgs.recovery.writer import CheckpointWriter
+from engines.multicore.dgs.run import DgsRun
+from engines.multicore.run.settings import RunSettings
+from tests.engines.multicore.test_dgs import generated
+from workloads.registry import workload
+
+
+def test_an_interrupted_end_waits_for_what_is_being_written(tmp_path, monkeypatch):
+    ending, left = threading.Event(), threading.Event()
+    early = []
+    end, write = CheckpointWriter.end, CheckpointFolder.write
+
+    def ended(writer, *, whole):
+        ending.set()
+        end(writer, whole=whole)
+
+    def written(folder, *args, **kwargs):
+        ending.wait()
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        early.append(left.wait(0.5))
+        write(folder, *args, **kwargs)
+
+    monkeypatch.setattr(CheckpointWriter, "end", ended)
+    monkeypatch.setattr(CheckpointFolder, "write", written)
+    data = generated("event_window", 2_000, values_per_barrier=100)
+    options = DgsOptions(checkpoint_every=1, checkpoint_folder=str(tmp_path))
+    run = DgsRun(workload("event_window").program, data, RunSettings(workers=2), options)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run.run()
+        left.set()
+    finally:
+        run.close()
+    assert early == [False]

@@ -1,0 +1,80 @@
+"""Predictions for homes on the native core: the oracle's, and what moves between workers."""
+
+import pytest
+
+from engines.multicore.dgs.options import DgsOptions
+from engines.multicore.dgs.run import DgsRun
+from engines.multicore.run.settings import RunSettings
+from tests.engines.multicore.test_dgs import generated
+from workloads.model.trace import compare
+from workloads.registry import workload
+
+SMART_HOME = workload("smart_home")
+PLUGS_OF_A_HOUSE = 16
+RECORD_BYTES = 8 + 4 + 4
+"""Time, tag and load."""
+
+
+def homes(ends, houses=2, events=6_000):
+    return generated("smart_home", events, **SMART_HOME.small | {"houses": houses, "ends": ends})
+
+
+def run(data, *, workers, batch=64, **options):
+    settings = RunSettings(workers=workers, batch=batch)
+    made = DgsRun(SMART_HOME.program, data, settings, DgsOptions(gather=False, **options))
+    try:
+        return made.run().counters, made.answer()
+    finally:
+        made.close()
+
+
+@pytest.mark.parametrize("ends", ["all", "house"])
+def test_the_predictions_are_the_oracles(ends):
+    data = homes(ends, houses=5)
+    expected = SMART_HOME.oracle(data)
+    assert len(expected["ts"]) > 1_000
+    for workers, batch, optimizer in (
+        (1, 64, "by-stream"),
+        (2, 1, "by-stream"),
+        (2, 64, "balanced"),
+        (4, 7, "by-stream"),
+        (2, 64, "cost"),
+    ):
+        _, answer = run(data, workers=workers, batch=batch, optimizer=optimizer)
+        assert compare(expected, answer, SMART_HOME.output).equal
+
+
+def test_slices_that_end_for_all_move_the_states_of_one_worker_to_the_other_and_back():
+    data = homes("all")
+    counters, _ = run(data, workers=2)
+    state_bytes = -(-SMART_HOME.program.states[0].dtype.itemsize // 8) * 8
+    ends = len(data.streams[-1])
+    assert counters["state_bytes_moved"] == 2 * ends * PLUGS_OF_A_HOUSE * state_bytes
+    assert counters["record_bytes_moved"] == ends * (8 + 4)
+    assert counters["record_bytes"] == (data.events - ends) * RECORD_BYTES + ends * (8 + 4)
+
+
+def test_slices_that_end_house_by_house_move_no_states():
+    data = homes("house")
+    counters, _ = run(data, workers=2)
+    assert counters["synchronizations"] == len(data.streams[-1])
+    assert counters["state_bytes_moved"] == 0
+    # Both look at all ends for those of their houses.
+    assert counters["record_bytes_moved"] == len(data.streams[-1]) * (8 + 4)
+
+
+def test_nothing_moves_with_one_worker():
+    counters, _ = run(homes("all"), workers=1)
+    assert (counters["state_bytes_moved"], counters["record_bytes_moved"]) == (0, 0)
+
+
+def test_a_barrier_moves_the_states_of_the_other_worker_and_back():
+    found = workload("event_window")
+    data = generated("event_window", 2_000, values_per_barrier=100)
+    made = DgsRun(found.program, data, RunSettings(workers=2), DgsOptions(gather=False))
+    try:
+        counters = made.run().counters
+    finally:
+        made.close()
+    state_bytes = -(-found.program.states[0].dtype.itemsize // 8) * 8
+    assert counters["state_bytes_moved"] == 2 * len(data.streams[-1]) * state_bytes
