@@ -5,6 +5,7 @@ a program and one that does not never differ without a word, a value that its fi
 an error here, where the function gives it to the field.
 """
 
+from functools import cache
 from operator import attrgetter
 from typing import Any
 
@@ -38,7 +39,7 @@ def keeping(where: str, slot: str, dtype: np.dtype[Any]) -> property:
         slot: the attribute behind it.
         dtype: its declared type.
     """
-    low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    low, high = _limits(dtype)
     names: dict[str, Any] = {"held": held, "where": where, "dtype": dtype}
     # As of this file, so that a mistake is blamed on who set the field: `errors.place_of`.
     exec(compile(_SETTER.format(slot=slot, low=low, high=high), __file__, "exec"), names)
@@ -60,7 +61,7 @@ def held(where: str, dtype: np.dtype[Any], value: Any) -> Any:
     if dtype.kind not in "iu":
         return given
     whole = isinstance(given, int) or (isinstance(given, float) and given.is_integer())
-    low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    low, high = _limits(dtype)
     if whole and low <= given <= high:
         return int(given)
     remedy = "round it, or declare a type that has it"
@@ -69,6 +70,13 @@ def held(where: str, dtype: np.dtype[Any], value: Any) -> Any:
             f"compiled code would wrap it: keep it from {low} to {high}, or declare a wider type"
         )
     raise ProgramError(f"{where} is of type {dtype} and was given {given!r}; {remedy}")
+
+
+@cache
+def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
+    """Return the least and the greatest value of a type of integers; NumPy takes a microsecond."""
+    limits = np.iinfo(dtype)
+    return int(limits.min), int(limits.max)
 
 
 class StateArray(npt.NDArray[Any]):
@@ -95,8 +103,14 @@ class StateArray(npt.NDArray[Any]):
         Raises:
             ProgramError: it is not.
         """
+        dtype = self.dtype
+        if type(value) is int and dtype.kind in "iu":
+            low, high = _limits(dtype)
+            if low <= value <= high:
+                super().__setitem__(index, value)
+                return
         if not isinstance(value, np.ndarray):
-            value = held(f"{self.where}[{index}]", self.dtype, value)
+            value = held(f"{self.where}[{index}]", dtype, value)
         super().__setitem__(index, value)
 
 

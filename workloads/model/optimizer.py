@@ -45,6 +45,13 @@ def reading_streams(program: DGSProgram, streams: Sequence[StreamProfile]) -> li
     return sorted({tag.stream for tag in _free(_graph(program, streams))})
 
 
+def synchronizing_events(program: DGSProgram, streams: Sequence[StreamProfile]) -> int:
+    """Return how many events no leaf can process: an inner node, or one above trees, owns them."""
+    leaves = _free(_graph(program, streams))
+    of_leaves = sum(int(streams[tag.stream].kind_events[tag.kind]) for tag in leaves)
+    return sum(stream.events for stream in streams) - of_leaves
+
+
 def plan_for_placement(
     program: DGSProgram,
     alphabet: Alphabet,
@@ -63,11 +70,20 @@ def plan_for_placement(
     """
     graph = _graph(program, streams)
     free = _free(graph)
-    shapes, shape_of = np.unique(placement, axis=0, return_inverse=True)
+    placement, occurs = _by_occurrence(program, streams, placement)
+    shapes, shape_of = np.unique(np.hstack([placement, occurs]), axis=0, return_inverse=True)
     trees = []
     for index, shape in enumerate(shapes.tolist()):
-        worker_of = {tag: shape[tag.stream] for tag in free}
-        root = grow(program, graph, worker_of, graph.split)
+        own, of_leaves = graph, free
+        if not all(shape[len(streams) :]):
+            rates = {
+                tag: graph.rates[tag] for tag in graph.rates if shape[len(streams) + tag.stream]
+            }
+            own = DependenceGraph.of(program, rates)
+            # What elsewhere waits for other tags may be alone here.
+            of_leaves = free & own.rates.keys() or _free(own)
+        worker_of = {tag: shape[tag.stream] for tag in of_leaves}
+        root = grow(program, own, worker_of, own.split)
         keys = np.flatnonzero(shape_of.reshape(-1) == index).astype(np.int32)
         trees.append(Tree(root=root, keys=keys))
     names = tuple(stream.name for stream in streams)
@@ -102,6 +118,25 @@ def _graph(program: DGSProgram, streams: Sequence[StreamProfile]) -> DependenceG
         for kind in stream.kinds
     }
     return DependenceGraph.of(program, rates)
+
+
+def _by_occurrence(
+    program: DGSProgram, streams: Sequence[StreamProfile], placement: Placement
+) -> tuple[Placement, Placement]:
+    """Return where keys are placed, and in which streams their trees look: 1 for these.
+
+    All, but for programs with events across keys whose keys are parted among streams: there nobody
+    need read a stream for keys that are in others. Who has no events goes with the key before, as
+    the keys of a group are often in a row.
+    """
+    own = within_keys(program, streams)
+    found = np.stack([stream.key_events > 0 for stream in own], axis=1)
+    heard = np.flatnonzero(found.any(axis=1))
+    if not program.across or not len(heard) or len(np.unique(found[heard], axis=0)) > len(streams):
+        return placement, np.ones(found.shape, np.int32)
+    before = np.searchsorted(heard, np.arange(len(found)), side="right") - 1
+    like = heard[np.maximum(before, 0)]
+    return placement[like], found[like].astype(np.int32)
 
 
 def _free(graph: DependenceGraph) -> frozenset[ImplTag]:

@@ -19,6 +19,9 @@ from workloads.model.field_values import keeping, slot_of, zeros
 from workloads.model.program import DGSProgram, Record
 from workloads.model.stream import Columns
 
+_LONGEST_SHOWN, _MOST_SHOWN = 64, 16
+"""Up to how many elements an array is shown whole, and how many of a longer one are."""
+
 Types = tuple[tuple[str, str], ...]
 """Integer fields with the codes of their types."""
 
@@ -64,12 +67,12 @@ class RecordType:
 
     def equal(self, a: Record, b: Record) -> bool:
         """Return whether all fields are equal; floats must be equal exactly."""
-        return self.values(a) == self.values(b)
+        return all(_equal(getattr(a, field), getattr(b, field)) for field in self.fields)
 
     def words(self, record: Record) -> str:
-        """Return the record in words, e.g. `counter(count=3)`."""
-        pairs = zip(self.fields, self.values(record), strict=True)
-        return f"{self.name}({', '.join(f'{field}={value}' for field, value in pairs)})"
+        """Return the record in words, e.g. `counter(count=3)`; of long arrays what is not 0."""
+        parts = (f"{field}={_words(getattr(record, field))}" for field in self.fields)
+        return f"{self.name}({', '.join(parts)})"
 
 
 class _Record:
@@ -265,6 +268,25 @@ def _zero(name: str, field: str, record: np.dtype[np.void]) -> Any:
     if dtype.subdtype is not None:
         return partial(zeros, f"field {field} of {name}", dtype)
     return np.zeros((), dtype=dtype).item()
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if isinstance(one, np.ndarray):  # as arrays: a state may have 100,000 elements
+        return np.array_equal(one, other)
+    return bool(one == other)
+
+
+def _words(value: Any) -> str:
+    if not isinstance(value, np.ndarray) or value.size <= _LONGEST_SHOWN:
+        return str(_plain(value))
+    plain = np.asarray(value)
+    places = np.argwhere(plain)
+    shown = [
+        f"[{', '.join(map(str, place))}]={plain[tuple(place)]}"
+        for place in places[:_MOST_SHOWN].tolist()
+    ]
+    more = [f"and {len(places) - _MOST_SHOWN} more"] if len(places) > _MOST_SHOWN else []
+    return f"{{{', '.join([*shown, *more])}}}"
 
 
 def _plain(value: Any) -> Any:

@@ -70,6 +70,7 @@ def costs_line(costs: Costs) -> str:
         f"costs in ns: update {costs.update_ns:.3g}, in order {costs.order_ns:.3g}, "
         f"fork and join {costs.fork_join_ns:.3g}, hand-over {costs.handover_ns:.3g}, "
         f"pass over {costs.skip_ns:.3g}, a further worker {costs.start_ns:.3g}"
+        + (f", a key of an event across keys {costs.cross_ns:.3g}" if costs.cross_ns else "")
     )
 
 

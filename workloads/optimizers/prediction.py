@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from workloads.model.plan import ImplTag, Plan, PlanNode, Tree
 from workloads.model.profile import StreamProfile
 from workloads.optimizers.request import Costs
@@ -18,6 +20,8 @@ class Steps:
         met: synchronizations that it takes part in, times levels, where other workers do as well.
         alone: likewise, where it has all leaves below.
         skipped: events that it passes over.
+        crossed: states that events across keys change, which one of those that meet there does
+            while the others wait.
     """
 
     updates: int = 0
@@ -25,6 +29,7 @@ class Steps:
     met: int = 0
     alone: int = 0
     skipped: int = 0
+    crossed: int = 0
 
     def work_ns(self, costs: Costs) -> float:
         """Return the time that it computes."""
@@ -37,7 +42,8 @@ class Steps:
 
     def time_ns(self, costs: Costs) -> float:
         """Return the time that it computes or waits for a hand-over."""
-        return self.work_ns(costs) + self.met * costs.handover_ns
+        waiting_ns = self.met * costs.handover_ns + self.crossed * costs.cross_ns
+        return self.work_ns(costs) + waiting_ns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +86,7 @@ def predict(plan: Plan, streams: Sequence[StreamProfile], costs: Costs) -> Predi
     for tree in plan.trees:
         events = _tag_events(tree, streams)
         synchronizations += _count(tree.root, events, workers, reads, above=frozenset())
+    synchronizations += _count_across(plan, streams, workers, reads)
     found = []
     for worker, counted in workers.items():
         read = sum(streams[index].events for index in reads[worker])
@@ -114,7 +121,8 @@ def _count(
     here = sum(events[tag] for tag in node.tags)
     if not node.children:
         counted = workers.setdefault(
-            node.worker, {"updates": 0, "ordered": 0, "met": 0, "alone": 0, "seen": 0}
+            node.worker,
+            {"updates": 0, "ordered": 0, "met": 0, "alone": 0, "seen": 0, "crossed": 0},
         )
         ordered = sum(events[tag] for tag in node.ordering)
         counted["updates"] += here - ordered
@@ -122,12 +130,53 @@ def _count(
         counted["seen"] += here + sum(events[tag] for tag in above)
         reads.setdefault(node.worker, set()).update(tag.stream for tag in node.tags | above)
         return 0
-    below = [child.worker for child in node.walk() if not child.children]
+    below = _workers(node)
     total = sum(_count(child, events, workers, reads, above | node.tags) for child in node.children)
-    met = "met" if len(set(below)) > 1 else "alone"
-    for worker in set(below):
-        workers[worker][met] += here * _height(node)
+    _meet(below, here * _height(node), workers)
     return total + here
+
+
+def _count_across(
+    plan: Plan,
+    streams: Sequence[StreamProfile],
+    workers: dict[int, dict[str, int]],
+    reads: dict[int, set[int]],
+) -> int:
+    """Count the steps of events across keys: in the trees of their keys, and above; return them."""
+    program, keys = plan.program, plan.alphabet.keys
+    tree_of = np.empty(keys, np.int64)
+    for index, tree in enumerate(plan.trees):
+        tree_of[tree.keys] = index
+    below = [_workers(tree.root) for tree in plan.trees]
+    levels = [_height(tree.root) for tree in plan.trees]
+    total = 0
+    for across in program.across:
+        kinds = list(program.kind_indices(across.kinds))
+        group_of = across.groups(keys)
+        counts = np.stack([stream.counts[:, kinds].sum(axis=1) for stream in streams])
+        for group in np.flatnonzero(counts.sum(axis=0)).tolist():
+            events = int(counts[:, group].sum())
+            its, members = np.unique(tree_of[group_of == group], return_counts=True)
+            concerned = set().union(*(below[tree] for tree in its.tolist()))
+            for tree, states in zip(its.tolist(), members.tolist(), strict=True):
+                _meet(below[tree], events * states * levels[tree], workers)
+            if len(concerned) > 1:
+                _meet(concerned, events, workers)
+            for worker in concerned:
+                workers[worker]["crossed"] += events * int(members.sum())
+                workers[worker]["seen"] += events
+                reads[worker].update(np.flatnonzero(counts[:, group]).tolist())
+            total += events
+    return total
+
+
+def _workers(node: PlanNode) -> set[int]:
+    return {leaf.worker for leaf in node.walk() if not leaf.children}
+
+
+def _meet(who: set[int], steps: int, workers: dict[int, dict[str, int]]) -> None:
+    for worker in who:
+        workers[worker]["met" if len(who) > 1 else "alone"] += steps
 
 
 def _height(node: PlanNode) -> int:

@@ -23,6 +23,7 @@ class Costs:
         skip_ns: an event that a worker passes over, as its key is another's.
         start_ns: to start and end each worker beyond the first.
         cores: that workers may use at once.
+        cross_ns: a state that an event across keys concerns.
     """
 
     update_ns: float
@@ -32,6 +33,7 @@ class Costs:
     skip_ns: float
     start_ns: float
     cores: int
+    cross_ns: float = 0
 
 
 def no_costs() -> Costs:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engines.reference.adapter import PreparedReference
+from tests.across import PLUGS
 from tests.examples import examples
 from workloads.model import Alphabet, Columns, DGSProgram, Input, OutputType, PlanError, Stream
 from workloads.model.optimizer import choose_plan
@@ -54,6 +55,31 @@ def sequential(program: DGSProgram, data: Input) -> Columns:
     prepared = PreparedReference(program, data)
     prepared.run()
     return prepared.answer()
+
+
+def test_where_events_are_across_keys_nobody_reads_a_stream_for_keys_of_others():
+    def read(name: str, *counts: int) -> StreamProfile:
+        return stream(PLUGS, name, (0,), [[count, 0, 0, 0] for count in counts])
+
+    slices = stream(PLUGS, "slice", (3,), [[0, 0, 0, 9], *[[0, 0, 0, 0]] * 5])
+    parted = [read("read-0", 5, 0, 5, 0, 0, 0), read("read-1", 0, 0, 0, 0, 7, 0), slices]
+    trees = plan_of(PLUGS, parted, 2).trees
+    # A plug that is never heard of goes with the one before.
+    assert {(*tree.keys.tolist(), *tree.root.tags) for tree in trees} == {
+        (0, 1, 2, 3, ImplTag(0, 0)),
+        (4, 5, ImplTag(0, 1)),
+    }
+    assert {leaf.worker for tree in trees for leaf in leaves(tree.root)} == {0, 1}
+    shared = [read("read-0", 5, 0, 5, 0, 0, 0), read("read-1", 5, 5, 5, 5, 5, 5), slices]
+    for tree in plan_of(PLUGS, shared, 2).trees:
+        tags = frozenset().union(*(node.tags for node in tree.root.walk()))
+        assert ImplTag(0, 1) in tags
+    mixed = [read("read-0", 5, 0, 5, 0, 1, 1), read("read-1", 0, 5, 5, 5, 0, 1), slices]
+    mixed += [read("read-2", 0, 0, 5, 5, 5, 0)]
+    for tree in plan_of(PLUGS, mixed, 2).trees:
+        assert frozenset().union(*(node.tags for node in tree.root.walk())) == {
+            ImplTag(0, index) for index in (0, 1, 3)
+        }
 
 
 def test_values_go_to_leaves_and_barriers_above_them():

@@ -41,6 +41,15 @@ def test_a_copy_shares_nothing_with_its_original():
     assert kind.words(twin) == "nested(n=1, share=0.0, seen=False, grid=((0, 5), (0, 0)))"
 
 
+def test_of_a_long_array_words_are_what_is_not_zero():
+    kind = RecordType("long", np.dtype([("counts", np.int64, (50, 20))]))
+    record = kind.zeroed()
+    record.counts[3, 4] = 7
+    assert kind.words(record) == "long(counts={[3, 4]=7})"
+    record.counts[:] = np.ones((50, 20), dtype=np.int64)
+    assert kind.words(record).endswith("[0, 15]=1, and 984 more})")
+
+
 def test_a_field_that_does_not_exist_cannot_be_set():
     record = RecordType("nested", NESTED).zeroed()
     with pytest.raises(AttributeError):

@@ -49,6 +49,13 @@ def test_shapes_beyond_the_limit_are_counted():
     assert text.splitlines()[-1].startswith("and 10 more shapes for ")
 
 
+@pytest.mark.parametrize("ends", ["all", "house"])
+def test_events_across_keys_are_planned_for_the_keys_that_streams_have(ends):
+    text = plan_text(plan_of("smart_home", 2, ends=ends, slice_s=60, period_s=10))
+    assert "worker 0   plug  load: load-0\n" in text
+    assert text.endswith("worker 1   plug  load: load-1")
+
+
 @pytest.mark.parametrize("name", PLANNED)
 def test_dot_and_svg_name_every_worker_with_work(name):
     plan = plan_of(name, 4)

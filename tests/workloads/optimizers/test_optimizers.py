@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.across import PLUGS
 from tests.examples import examples
 from tests.workloads.model.test_optimizer import BAG, PROGRAMS, leaves, sequential, stream
 from workloads.model import Alphabet, DGSProgram, Input, PlanError
@@ -224,6 +225,26 @@ def test_a_prediction_adds_up_what_the_slowest_worker_does():
     both = predict(choose("by-stream", request(EVENT_WINDOW, streams, 2)).plan, streams, COSTS)
     assert both.duration_ns == 1_000 * 1 + 10 * (50 + 200) + 50_000
     assert both.synchronizations == 10
+
+
+def test_events_across_keys_cost_what_they_concern_and_whom_they_make_wait():
+    costs = replace(COSTS, cross_ns=10)
+    loads = [[100, 0, 0, 0]] * 4
+    nobody = [[0, 0, 0, 0]] * 4
+    houses = [[0, 0, 3, 0], [0, 0, 0, 0], *nobody[2:]]  # of house 0, plugs 0 and 1
+    slices = [[0, 0, 0, 5], *nobody[1:]]
+    streams = [
+        stream(PLUGS, "read", (0,), loads),
+        stream(PLUGS, "house", (2,), houses),
+        stream(PLUGS, "slice", (3,), slices),
+    ]
+    alone = predict(choose("by-stream", request(PLUGS, streams, 1)).plan, streams, costs)
+    assert alone.duration_ns == 400 + 10 * (3 * 2 + 5 * 4)
+    assert alone.synchronizations == 8
+    both = predict(choose("balanced", request(PLUGS, streams, 2)).plan, streams, costs)
+    slowest = 200 + 10 * (3 * 2 + 5 * 4) + 5 * (50 + 200) + 200 * 0.3  # passes over the others'
+    assert both.duration_ns == slowest + 50_000
+    assert both.synchronizations == 8
 
 
 def test_a_deeper_tree_hands_over_at_each_level():

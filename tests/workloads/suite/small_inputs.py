@@ -38,6 +38,6 @@ def small_inputs(
     if found.input_name == WEB_CLICKSTREAMS:
         return click_inputs([0, 1, 2, 9, 10, 11])
     if layouts is None and isinstance(found.program, DGSProgram):
-        bulk, marker = ((kind,) for kind in found.program.kinds)
-        layouts = [[bulk, marker, bulk, marker, bulk], [marker, bulk], [bulk], [marker]]
+        bulk, *markers = ((kind,) for kind in found.program.kinds)
+        layouts = [[bulk, *markers, bulk, *markers, bulk], [*markers, bulk], [bulk], markers]
     return inputs(found.program, max_events=20, values=values(found), layouts=layouts)

@@ -29,7 +29,7 @@ from workloads.datasets.imports.kind import (
     Row,
     StreamTable,
 )
-from workloads.datasets.imports.lines import Line, read_lines
+from workloads.datasets.imports.lines import Line, read_lines, whole_number
 from workloads.datasets.imports.rows import where
 from workloads.model import Alphabet, Block
 
@@ -57,20 +57,12 @@ def parse(line: Line, options: ImportOptions) -> Row | None:
     host, _, time, method, url, response, size, _, _ = fields
     if not host or not url:
         raise BadRowError(f"column {'url' if host else 'host'} is empty")
-    seconds = _number("time", time, _INT64_MAX)
-    status = _number("response", response, 999)
-    size_bytes = None if size in ("", "-") else _number("bytes", size, _INT32_MAX)
+    seconds = whole_number("time", time, _INT64_MAX)
+    status = whole_number("response", response, 999)
+    size_bytes = None if size in ("", "-") else whole_number("bytes", size, _INT32_MAX)
     carries_page = status == 200 and method != "HEAD"
     known = size_bytes if carries_page and size_bytes is not None else NO_SIZE
     return seconds, host, url, known, zlib.crc32(host.encode()) % options.streams
-
-
-def _number(column: str, text: str, limit: int) -> int:
-    if not (text.isascii() and text.isdigit()):
-        raise BadRowError(f"column {column} is {text!r}, not a whole number")
-    if len(text) > 19 or int(text) > limit:
-        raise BadRowError(f"column {column} is {text}, above {limit}")
-    return int(text)
 
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:

@@ -157,7 +157,8 @@ class ImportKind:
             leaves rows out, from `row`, `ts` and the columns of `columns`; `blocks()` yields all
             blocks, where that depends on them. It is pickled. Either None: nothing to derive.
         dictionaries: the columns to be encoded.
-        keys: which dictionary's ids are the keys; None: there is one key.
+        keys: which dictionary's ids are the keys, or how many there are for complete options; None:
+            there is one key.
         streams: `streams(options, entries)` returns the streams, in order of ties; `entries` is
             the number of texts in each dictionary.
         alphabet: kinds and keys for a number of keys.
@@ -175,7 +176,7 @@ class ImportKind:
     read_parsed: Callable[[Path, ImportOptions, At], Iterator[ParsedRows]] | None = None
     columns: tuple[tuple[str, str], ...]
     dictionaries: tuple[Dictionary, ...]
-    keys: str | None
+    keys: str | Callable[[ImportOptions], int] | None
     streams: Callable[[ImportOptions, Mapping[str, int]], tuple[StreamTable, ...]]
     alphabet: Callable[[int], Alphabet]
     prepare: Callable[[Blocks, ImportOptions], Derive | None] | None = None

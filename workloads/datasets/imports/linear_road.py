@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from workloads.datasets.imports.kind import BadRowError, ImportKind, ImportOptions, Row, StreamTable
-from workloads.datasets.imports.lines import Line, read_lines
+from workloads.datasets.imports.lines import Line, read_lines, whole_number
 from workloads.datasets.imports.numbered import numbered, stamped
 from workloads.datasets.imports.rows import where
 from workloads.inputs.linear_road.schema import (
@@ -60,11 +60,11 @@ def parse(line: Line, options: ImportOptions) -> Row | None:
 def _of_blanks(fields: list[str]) -> Row:
     if len(fields) != len(BLANKS):
         raise BadRowError(f"{len(fields)} columns instead of {len(BLANKS)} ({' '.join(BLANKS)})")
-    time = _number("time", fields[0], _LATEST_S)
-    vehicle = _number("vehicle", fields[1], _INT32_MAX)
+    time = whole_number("time", fields[0], _LATEST_S)
+    vehicle = whole_number("vehicle", fields[1], _INT32_MAX)
     highest = (*_HIGHEST[:4], _HIGHEST[5])
     checked = zip(BLANKS[2:], fields[2:], highest, strict=True)
-    speed, xway, lane, direction, position = (_number(*column) for column in checked)
+    speed, xway, lane, direction, position = (whole_number(*column) for column in checked)
     segment = position // MILE_FT
     return time * 1000, REPORT, vehicle, speed, xway, lane, direction, segment, position
 
@@ -72,27 +72,19 @@ def _of_blanks(fields: list[str]) -> Row:
 def _of_commas(fields: list[str]) -> Row:
     if len(fields) < len(COMMAS):
         raise BadRowError(f"{len(fields)} columns instead of {len(COMMAS)} ({','.join(COMMAS)})")
-    kind = _number("Type", fields[0], max(TYPES))
+    kind = whole_number("Type", fields[0], max(TYPES))
     if kind not in TYPES:
         raise BadRowError(f"column Type is {kind}; there are {', '.join(map(str, TYPES))}")
-    time = _number("Time", fields[1], _LATEST_S)
-    vehicle = _number("VID", fields[2], _INT32_MAX)
-    read = _number if kind == REPORT else _optional
+    time = whole_number("Time", fields[1], _LATEST_S)
+    vehicle = whole_number("VID", fields[2], _INT32_MAX)
+    read = whole_number if kind == REPORT else _optional
     checked = zip(COMMAS[3:], fields[3:], _HIGHEST, strict=False)
     speed, xway, lane, direction, segment, position = (read(*column) for column in checked)
     return time * 1000, kind, vehicle, speed, xway, lane, direction, segment, position
 
 
-def _number(column: str, text: str, limit: int) -> int:
-    if not (text.isascii() and text.isdigit()):
-        raise BadRowError(f"column {column} is {text!r}, not a whole number from 0")
-    if len(text) > 19 or int(text) > limit:
-        raise BadRowError(f"column {column} is {text}, above {limit}")
-    return int(text)
-
-
 def _optional(column: str, text: str, limit: int) -> int:
-    return NONE if text in ("", str(NONE)) else _number(column, text, limit)
+    return NONE if text in ("", str(NONE)) else whole_number(column, text, limit)
 
 
 def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:

@@ -58,6 +58,19 @@ class Line(NamedTuple):
         return shown_text(self.raw[: 4 * _SHOWN_CHARACTERS].decode("utf-8", errors="replace"))
 
 
+def whole_number(column: str, text: str, limit: int) -> int:
+    """Return a cell as a whole number from 0 to a limit.
+
+    Raises:
+        BadRowError: it is none.
+    """
+    if not (text.isascii() and text.isdigit()):
+        raise BadRowError(f"column {column} is {text!r}, not a whole number from 0")
+    if len(text) > 19 or int(text) > limit:
+        raise BadRowError(f"column {column} is {text}, above {limit}")
+    return int(text)
+
+
 def shown_text(text: str) -> str:
     """Return the beginning of a text, for messages."""
     cut = text[:_SHOWN_CHARACTERS]

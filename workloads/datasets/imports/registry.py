@@ -3,6 +3,8 @@
 from workloads.datasets.errors import DatasetError
 from workloads.datasets.imports.access_log import ACCESS_LOG
 from workloads.datasets.imports.ad_events import AD_EVENTS
+from workloads.datasets.imports.homes import DEBS_2014, TRACEBASE_HOMES
+from workloads.datasets.imports.kdd_cup import KDD_CUP
 from workloads.datasets.imports.kind import ImportKind
 from workloads.datasets.imports.linear_road import LINEAR_ROAD
 from workloads.datasets.imports.open_bandit import OPEN_BANDIT
@@ -17,12 +19,15 @@ from workloads.meant import meant
 KINDS = (
     ACCESS_LOG,
     AD_EVENTS,
+    DEBS_2014,
+    KDD_CUP,
     LINEAR_ROAD,
     OPEN_BANDIT,
     RETAIL,
     TWEETS,
     WIKIPEDIA_COMMENTS,
     TRACEBASE,
+    TRACEBASE_HOMES,
     TRADES,
     WIKIPEDIA_EDITS,
 )

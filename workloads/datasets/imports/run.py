@@ -90,7 +90,11 @@ def _write(
     rows = Rows(folder=staging / "rows", types=numbered["types"], count=numbered["count"])
     entries = numbered["entries"]
     tables = kind.streams(options, entries)
-    alphabet = kind.alphabet(1 if kind.keys is None else entries[kind.keys])
+    if callable(kind.keys):
+        keys = kind.keys(options)
+    else:
+        keys = 1 if kind.keys is None else entries[kind.keys]
+    alphabet = kind.alphabet(keys)
     if reading.descents:
         on.order(rows.times, rows.order)
     with watch(progress, "writing streams", folder, 0):

@@ -14,6 +14,9 @@ a plug are 0 to 2 periods apart, one on average.
   and 1/2 otherwise. On, it draws its rated power, up to a tenth more or less; off, 0 to 2 W.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -92,23 +95,59 @@ def generate(
     params: Params, seed: int, specs: tuple[StreamSpec, ...], index: int, begin: int, end: int
 ) -> Columns:
     """Return rows [begin, end) of one stream."""
-    count, period = int(params["streams"]), int(params["period_s"])
-    own = rows_of(int(params["plugs"]), index, count)
+    count, own = (
+        int(params["streams"]),
+        rows_of(int(params["plugs"]), index, int(params["streams"])),
+    )
+    drawn = loads(params, seed, index, begin, end, own=own, plug_of=lambda n: n * count + index)
+    unit = drawn.plug // PLUGS_PER_UNIT
+    columns = {
+        "plug": drawn.plug,
+        "device": drawn.device,
+        "unit": unit,
+        "building": unit // UNITS_PER_BUILDING,
+        "watts": drawn.watts,
+    }
+    return {
+        "ts": drawn.ts,
+        **{name: columns[name].astype(FIELDS[name]) for name in FIELDS.names or ()},
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loads:
+    """Some rows of a stream: when, which plug, its type of device, and what that draws."""
+
+    ts: IntArray
+    plug: IntArray
+    device: IntArray
+    watts: IntArray
+
+
+def loads(
+    params: Params,
+    seed: int,
+    index: int,
+    begin: int,
+    end: int,
+    *,
+    own: int,
+    plug_of: Callable[[IntArray], IntArray],
+) -> Loads:
+    """Return rows [begin, end) of stream `index`, which has `own` plugs.
+
+    `plug_of` numbers these among all, given their numbers within the stream.
+    """
+    period = int(params["period_s"])
     turn, slot = np.divmod(np.arange(begin, end, dtype=np.int64), own)
     ts = turn * period + slot * period // own
     first = below(draw_at(seed, index, _FIRST, turn), own)
-    plug = _heard(params, seed, index, (slot + first) % own, ts // int(params["gap_s"]), own)
-    plug = plug * count + index
+    plug = plug_of(
+        _heard(params, seed, index, (slot + first) % own, ts // int(params["gap_s"]), own)
+    )
     device = plug % int(params["device_types"])
-    unit = plug // PLUGS_PER_UNIT
-    columns = {
-        "plug": plug,
-        "device": device,
-        "unit": unit,
-        "building": unit // UNITS_PER_BUILDING,
-        "watts": _watts(seed, index, np.arange(begin, end), ts, plug, device),
-    }
-    return {"ts": ts, **{name: columns[name].astype(FIELDS[name]) for name in FIELDS.names or ()}}
+    watts = _watts(seed, index, np.arange(begin, end), ts, plug, device)
+    return Loads(ts=ts, plug=plug, device=device, watts=watts)
 
 
 def _heard(

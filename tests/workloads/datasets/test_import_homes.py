@@ -1,0 +1,164 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.workloads.datasets.files import real, text_file
+from tests.workloads.datasets.test_import_tracebase import DAY, WEEK, at, day_file
+from workloads.datasets.catalog import Catalog
+from workloads.datasets.dataset import Dataset
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.imports.kind import ImportOptions
+from workloads.datasets.imports.registry import import_kind
+from workloads.datasets.imports.run import import_files
+from workloads.model import Input
+from workloads.registry import workload
+
+HOUR = 1_379_880_000 // 3600
+"""The first whole hour of the challenge's data."""
+
+
+def debs(catalog: Catalog, folder: Path, *lines: str, **options: object) -> Dataset:
+    file = text_file(folder / "sorted.csv", *lines)
+    given = ImportOptions(files=(file,), **options)
+    return import_files(import_kind("debs-2014"), given, catalog=catalog)
+
+
+def line(second: int, value: object, plug: object = 0, household: object = 0, house: object = 0):
+    return f"1,{HOUR * 3600 + second},{value},1,{plug},{household},{house}"
+
+
+def events(data: Input) -> list[list[tuple[int, ...]]]:
+    """Return (second since the first hour, kind, key) and the load, if any, of each stream."""
+    found = []
+    for stream in data.streams:
+        columns = [stream.ts - HOUR * 3600, stream.tag % 3, stream.tag // 3]
+        columns += stream.payload.values()
+        found.append(list(zip(*(column.tolist() for column in columns), strict=True)))
+    return found
+
+
+LAYOUT = {"houses": 3, "households-per-house": 2, "plugs-per-household": 5}
+
+
+def test_loads_are_kept_in_milliwatts_under_the_key_of_their_plug(catalog: Catalog, tmp_path: Path):
+    lines = [
+        line(0, "82.042", plug=4, household=1, house=2),
+        line(1, "1.0005"),
+        line(2, "1e-3", house=1),
+        line(3599, 0, plug=1),
+        line(3601, 7),
+    ]
+    dataset = debs(catalog, tmp_path, *lines, streams=2, settings=LAYOUT)
+    assert events(dataset.load()) == [
+        [(0, 0, 29, 82_042), (1, 0, 0, 1001), (3599, 0, 1, 0), (3601, 0, 0, 7000)],
+        [(2, 0, 10, 1)],
+        [(3599, 2, 0)],
+    ]
+    assert dataset.alphabet.keys == 30
+    assert [stream.name for stream in dataset.streams] == ["load-0", "load-1", "slice_end"]
+    assert dataset.origin["invented"] == {"house_end": 0, "slice_end": 1}
+
+
+def test_work_and_houses_beyond_are_left_out(catalog: Catalog, tmp_path: Path):
+    work = line(0, "1000000").replace(",1,0,0,0", ",0,0,0,0")
+    dataset = debs(catalog, tmp_path, work, line(0, 1, house=3), line(1, 2), settings=LAYOUT)
+    assert events(dataset.load())[0] == [(1, 0, 0, 2000)]
+    assert (dataset.origin["lines"], dataset.origin["bad_rows"]) == (3, 0)
+
+
+def test_only_slices_with_loads_end_and_the_last_one_when_it_is_full(
+    catalog: Catalog, tmp_path: Path
+):
+    lines = [line(0, 1), line(5 * 3600, 1), line(6 * 3600 - 1, 1)]
+    last = events(debs(catalog, tmp_path, *lines, settings=LAYOUT).load())[-1]
+    assert last == [(3599, 2, 0), (6 * 3600 - 1, 2, 0)]
+    short = {**LAYOUT, "slice-s": 1800}
+    last = events(debs(catalog, tmp_path, *lines, settings=short).load())[-1]
+    assert last == [(1799, 2, 0), (5 * 3600 + 1799, 2, 0), (6 * 3600 - 1, 2, 0)]
+
+
+def test_houses_that_have_loads_end_the_slice_each_for_itself(catalog: Catalog, tmp_path: Path):
+    lines = [line(0, 1, house=2), line(9, 1), line(3600, 1, house=1), line(7200, 1)]
+    dataset = debs(catalog, tmp_path, *lines, settings={**LAYOUT, "ends": "house"})
+    assert events(dataset.load())[-1] == [(3599, 1, 0), (3599, 1, 2), (7199, 1, 1)]
+    assert dataset.streams[-1].name == "house_end"
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        ("1,2,3,1,0,0", "6 columns instead of 7"),
+        ("1,x,3,1,0,0,0", "column timestamp is 'x', not a whole number"),
+        (line(0, "-1"), "column value is '-1', not a number from 0"),
+        (line(0, "nan"), "column value is 'nan', not a number"),
+        (line(0, "2147484"), "column value is 2147484, above 2147483"),
+        (line(0, 1).replace(",1,1,", ",1,2,"), "column property is 2, above 1"),
+        (line(0, 1, plug=5), "column plug_id is 5, and --plugs-per-household 5"),
+        (line(0, 1, household=2), "column household_id is 2, and --households-per-house 2"),
+        (line(0, 1, house="h"), "column house_id is 'h', not a whole number"),
+        ("", "empty line"),
+    ],
+)
+def test_a_bad_line_is_told_and_can_be_left_out(
+    bad: str, words: str, catalog: Catalog, tmp_path: Path
+):
+    with pytest.raises(DatasetError, match=f"sorted.csv:2: {words}"):
+        debs(catalog, tmp_path, line(0, 1), bad, settings=LAYOUT)
+    dataset = debs(catalog, tmp_path, line(0, 1), bad, settings=LAYOUT, max_bad=1)
+    assert (dataset.events, dataset.origin["bad_rows"]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"houses": 0}, "--houses is 0; give 1 or more"),
+        ({"plugs-per-household": -1}, "--plugs-per-household is -1; give 1 or more"),
+        ({"slice-s": 7}, "--slice-s: slice_s is 7, which does not divide a day"),
+        ({"ends": "plug"}, "--ends is 'plug'; give all or house"),
+    ],
+)
+def test_a_setting_out_of_range_is_refused(settings, words: str, catalog: Catalog, tmp_path: Path):
+    with pytest.raises(DatasetError, match=words):
+        debs(catalog, tmp_path, line(0, 1), settings=LAYOUT | settings)
+
+
+def tracebase(catalog: Catalog, *files: Path, **options: object) -> Dataset:
+    given = ImportOptions(files=files, **options)
+    return import_files(import_kind("tracebase-homes"), given, catalog=catalog)
+
+
+def test_plugs_of_tracebase_are_dealt_to_homes(catalog: Catalog, tmp_path: Path):
+    files = [
+        day_file(
+            tmp_path, at(plug, plug, 0), at(3600, 1, 1), name=f"Lamp/dev_{plug}_2012.01.21.csv"
+        )
+        for plug in range(3)
+    ]
+    layout = {"households-per-house": 1, "plugs-per-household": 2}
+    dataset = tracebase(catalog, *files, streams=2, settings=layout)
+    one, two, ends = dataset.load().streams
+    assert (one.tag // 3).tolist() == [0, 1, 0, 1]
+    assert (two.tag // 3).tolist() == [2, 2]
+    assert one.payload["load_mw"].tolist() == [0, 1000, 1000, 1000]
+    assert ((ends.ts - DAY).tolist(), ends.tag.tolist()) == ([3599], [2])
+    assert dataset.workload == "smart_home"
+    answer = workload("smart_home").bound({"households_per_house": 1, "plugs_per_household": 2})
+    assert answer.oracle(dataset.load())["level"].tolist() == [0, 0, 0, 1, 1, 2, 2]
+
+
+def test_a_reading_whose_milliwatts_do_not_fit_is_bad(catalog: Catalog, tmp_path: Path):
+    file = day_file(tmp_path, at(0, 1, 2), at(1, 2_147_484, 3), "x", at(2, 2_147_483, 4))
+    with pytest.raises(DatasetError, match=r"csv:2: 2147484 W is above 2147483; 2 of 4 lines"):
+        tracebase(catalog, file)
+    dataset = tracebase(catalog, file, max_bad=2)
+    assert dataset.load().streams[0].payload["load_mw"].tolist() == [1000, 2_147_483_000]
+
+
+@pytest.mark.full
+def test_the_real_week_has_all_its_readings_and_an_end_each_hour(catalog: Catalog):
+    dataset = tracebase(catalog, real(WEEK), streams=2)
+    *loads, ends = dataset.load().streams
+    assert (sum(map(len, loads)), dataset.origin["bad_rows"]) == (9_384_839, 0)  # docs/data.md
+    assert dataset.alphabet.keys == 51
+    assert np.all(np.diff(ends.ts) == 3600)

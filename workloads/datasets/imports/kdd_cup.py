@@ -1,0 +1,156 @@
+"""The connections of the KDD Cup of 1999 to `outlier_detection`.
+
+Lines of 41 features and a label with a full stop, separated by commas, without a header and without
+times: event time is the number of the row, from 0. What becomes of the features is said in
+`workloads.inputs.connections.schema`; words are numbered by first appearance.
+
+- Row r goes to stream r modulo their number: how many there are changes no event.
+- There is a check after every `--check-every` rows, and after the last one.
+- Files with more combinations of categorical values than a model has room for are refused.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from workloads.datasets.errors import DatasetError
+from workloads.datasets.imports.kind import (
+    BadRowError,
+    Dictionary,
+    ImportKind,
+    ImportOptions,
+    Row,
+    Setting,
+    StreamTable,
+)
+from workloads.datasets.imports.lines import Line, read_lines
+from workloads.datasets.imports.numbered import numbered, stamped
+from workloads.datasets.imports.rows import where
+from workloads.inputs.connections.schema import (
+    CATEGORICAL,
+    CHECK,
+    COLUMNS,
+    COMBINATIONS,
+    CONNECTION,
+    FIELDS,
+    INPUT,
+    KINDS,
+    LOGARITHMIC,
+    TEXTS,
+    scaled,
+)
+from workloads.model import Alphabet, Block
+
+NUMBERS = tuple(name for name in COLUMNS if name not in TEXTS)
+_INT16_MAX, _MOST = 2**15 - 1, 2**62
+
+
+def parse(line: Line, options: ImportOptions) -> Row:
+    """Return (0, combination, texts, label, numbers) of one line; its time is its row.
+
+    Raises:
+        BadRowError: wrong number of columns, or one that is not what it must be.
+    """
+    cells = [cell.strip() for cell in line.text.split(",")]
+    if len(cells) != len(COLUMNS) + 1:
+        raise BadRowError(
+            f"{len(cells)} columns instead of {len(COLUMNS) + 1} (41 features and a label)"
+        )
+    label = cells[-1].removesuffix(".")
+    if not label:
+        raise BadRowError("column label is empty")
+    of = dict(zip(COLUMNS, cells, strict=False))
+    for name in TEXTS:
+        if not of[name] or "/" in of[name]:
+            raise BadRowError(f"column {name} is {of[name]!r}, not a word without /")
+    numbers = [_number(name, of[name]) for name in NUMBERS]
+    combination = "/".join(of[name] for name in CATEGORICAL)
+    further: list[Any] = [combination, *(of[name] for name in TEXTS), label, *numbers]
+    return (0, *further)
+
+
+def _number(name: str, text: str) -> int:
+    if name.endswith("_rate"):
+        return _hundredths(name, text)
+    if not (text.isascii() and text.isdigit()):
+        raise BadRowError(f"column {name} is {text!r}, not a whole number from 0")
+    highest = _MOST if name in LOGARITHMIC else 1 if name in CATEGORICAL else _INT16_MAX
+    if len(text) > 19 or int(text) > highest:
+        raise BadRowError(f"column {name} is {text}, above {highest}")
+    return scaled(int(text)) if name in LOGARITHMIC else int(text)
+
+
+def _hundredths(name: str, text: str) -> int:
+    try:
+        rate = float(text)
+    except ValueError:
+        raise BadRowError(f"column {name} is {text!r}, not a number from 0 to 1") from None
+    if not 0 <= rate <= 1:
+        raise BadRowError(f"column {name} is {text}, not from 0 to 1")
+    return round(100 * rate)
+
+
+def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
+    """Return the streams of connections, and that of checks.
+
+    Raises:
+        DatasetError: too many combinations, or --check-every is out of range.
+    """
+    every = options.settings["check-every"]
+    if every < 1:
+        raise DatasetError(f"--check-every is {every}; give 1 or more")
+    if entries["combination"] > COMBINATIONS:
+        raise DatasetError(
+            f"the rows have {entries['combination']} combinations of {', '.join(CATEGORICAL)}; "
+            f"outlier_detection has room for {COMBINATIONS}: import fewer rows"
+        )
+    return (
+        *numbered(options.streams, "connection", stamped(FIELDS), _share, kind=CONNECTION),
+        StreamTable(
+            name="check",
+            kinds=(CHECK,),
+            dtypes={"ts": np.dtype(np.int64)},
+            blocks=partial(_checks, every),
+        ),
+    )
+
+
+def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    for block in blocks:
+        mine = where(block, np.asarray(block["row"]) % count == index)
+        typed = {n: np.asarray(mine[n]).astype(FIELDS[n]) for n in FIELDS.names or ()}
+        yield {"ts": mine["row"], **typed}
+
+
+def _checks(every: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    rows = 0
+    for block in blocks:
+        row = np.asarray(block["row"])
+        rows = int(row[-1]) + 1
+        yield {"ts": row[row % every == every - 1]}
+    if rows % every:
+        yield {"ts": np.array([rows - 1])}
+
+
+def _columns() -> Iterator[tuple[str, str]]:
+    yield "combination", "string"
+    yield from ((name, "string") for name in (*TEXTS, "label"))
+    yield from ((name, "int16") for name in NUMBERS)
+
+
+KDD_CUP = ImportKind(
+    name="kdd-cup",
+    workload=INPUT,
+    help="connections of the KDD Cup of 1999: 41 features and a label, separated by commas",
+    columns=tuple(_columns()),
+    read=read_lines,
+    parse=parse,
+    dictionaries=tuple(Dictionary(name=n, column=n) for n in ("combination", *TEXTS, "label")),
+    keys=None,
+    streams=streams,
+    alphabet=lambda keys: Alphabet(kinds=KINDS, keys=keys),
+    settings=(Setting(name="check-every", default=20_000, help="Rows between two checks."),),
+    invents=("check",),
+)

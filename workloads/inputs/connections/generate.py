@@ -1,0 +1,106 @@
+"""Generates connections of a few profiles, some planted outliers among them, and checks.
+
+A profile is a combination of categorical values and a centre for each continuous feature, drawn
+once; a connection is of a profile (Zipf; with a skew some are rare, and then outliers by
+themselves) and near its centre. A planted outlier has the categorical values of its profile, and
+every second feature far from the centres of all.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.datasets.cadence import rows_per_stream, sync_ticks, ticks
+from workloads.datasets.random import below, draw, draw_at, zipf
+from workloads.inputs.connections.schema import (
+    CATEGORICAL,
+    COMBINATIONS,
+    CONTINUOUS,
+    FIELDS,
+    KINDS,
+    NORMAL,
+)
+from workloads.model import Columns, Parameter, Params, StreamSpec
+
+PLANTED = NORMAL + 1
+"""Label of planted outliers."""
+
+PARAMETERS = {
+    "streams": Parameter(default=2, help="number of connection streams", minimum=1, maximum=1024),
+    "connections_per_check": Parameter(
+        default=10_000,
+        help="connections of each connection stream between two checks",
+        minimum=1,
+        maximum=2**31,
+    ),
+    "profiles": Parameter(default=40, help="kinds of connections", minimum=1, maximum=COMBINATIONS),
+    "skew": Parameter(default=0.0, help="Zipf exponent of profiles", minimum=0.0, maximum=10.0),
+    "outliers": Parameter(
+        default=0.002, help="share of planted outliers", minimum=0.0, maximum=1.0
+    ),
+}
+
+_PROFILE, _PLANTED, _NOISE = 0, 1, 2
+"""Lanes of random numbers; each feature has one of its own from `_NOISE` on."""
+
+_CENTRES, _CODES = 1 << 20, 1 << 21
+"""Streams of random numbers that no stream of events has: of profiles."""
+
+_SHARE_BITS = 32
+_VALUES = (3, 16, 8, 2, 2, 2, 2)
+"""How many values each categorical feature has."""
+_RANGE, _SPREAD, _FAR = 2000, 40, 3000
+"""Centres are below the range, so that what is so far away is outside of every mixture of them."""
+
+
+def keys(params: Params) -> int:
+    """Return the number of keys: this workload has none."""
+    return 1
+
+
+def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
+    """Return the streams of connections, then that of checks."""
+    count, period = int(params["streams"]), int(params["connections_per_check"])
+    rows = rows_per_stream(events, count, period)
+    return (
+        *(
+            StreamSpec(name=f"connection-{index}", kinds=KINDS[:1], fields=FIELDS, events=rows)
+            for index in range(count)
+        ),
+        StreamSpec(name="check", kinds=KINDS[1:], fields=np.dtype([]), events=rows // period),
+    )
+
+
+def generate(
+    params: Params, seed: int, specs: tuple[StreamSpec, ...], index: int, begin: int, end: int
+) -> Columns:
+    """Return rows [begin, end) of one stream."""
+    if specs[index].name == "check":
+        return {"ts": sync_ticks(begin, end, int(params["connections_per_check"]))}
+    ts = ticks(begin, end)
+    profile = zipf(
+        draw(seed, index, _PROFILE, begin, end), int(params["profiles"]), float(params["skew"])
+    )
+    threshold = round(float(params["outliers"]) * (1 << _SHARE_BITS))
+    planted = below(draw(seed, index, _PLANTED, begin, end), 1 << _SHARE_BITS) < threshold
+    columns: Columns = {
+        "ts": ts,
+        "row": ts * int(params["streams"]) + index,
+        "combination": profile.astype(np.int16),
+        "label": np.where(planted, PLANTED, NORMAL).astype(np.int16),
+    }
+    for number, name in enumerate(CATEGORICAL):
+        codes = below(draw_at(seed, _CODES, number, profile), _VALUES[number])
+        columns[name] = codes.astype(np.int16)
+    for number, name in enumerate(CONTINUOUS):
+        centre = below(draw_at(seed, _CENTRES, number, profile), _RANGE)
+        noise = _noise(draw(seed, index, _NOISE + number, begin, end))
+        far = np.where(planted & (number % 2 == 0), _FAR, 0)
+        columns[name] = (centre + noise + far).astype(np.int16)
+    return columns
+
+
+def _noise(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+    """Return sums of four uniform numbers: nearly normal, within four times the spread."""
+    parts = [(bits >> np.uint64(16 * part)) & np.uint64(0xFFFF) for part in range(4)]
+    total = sum(part.astype(np.int64) for part in parts) - 2 * 0xFFFF
+    return np.asarray(total * _SPREAD >> 15)

@@ -1,0 +1,20 @@
+"""Outlier detection: connections unlike the others that share some of their values."""
+
+from workloads.inputs.connections.generate import PARAMETERS, generate, keys, streams
+from workloads.model import OutputType, Workload
+from workloads.suite.outlier_detection.oracle import oracle
+from workloads.suite.outlier_detection.program import PROGRAM
+
+WORKLOAD = Workload(
+    name="outlier_detection",
+    title="Outliers among network connections, by a model that every check brings up to date",
+    paper="Stream Processing with Dependency-Guided Synchronization, appendix A.1",
+    program=PROGRAM,
+    output=OutputType(kinds=("outlier", "summary"), depends=lambda a, b: True, kind_field="kind"),
+    parameters=PARAMETERS,
+    keys=keys,
+    streams=streams,
+    generate=generate,
+    oracle=oracle,
+    small={"connections_per_check": 100},
+)

@@ -1,0 +1,128 @@
+"""The expected outliers: all connections of an interval at once, by arrays of its itemsets.
+
+An interval is what lies between two checks. Itemsets are rows found by `np.unique` of pairs of
+values; the program has tables that it fills one connection after the other.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.datasets.total_order import total_order
+from workloads.inputs.connections.schema import CATEGORICAL, COMBINATIONS, CONTINUOUS, EVENT
+from workloads.model import Columns, Input
+
+Ints = npt.NDArray[np.int64]
+
+OUTLIER, SUMMARY = 0, 1
+TAU, DELTA, FACTOR, WINDOW, SUPPORT, KEPT, ITEMSETS = 1.96, 0.3, 10, 40, 10, 64, 1024
+PAIRS = tuple((a, b) for a in range(len(CATEGORICAL)) for b in range(a, len(CATEGORICAL)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fitted:
+    """What is usual: for each pair of values and combination the number of its itemset, or -1."""
+
+    itemset: Ints
+    low: npt.NDArray[np.float64]
+    high: npt.NDArray[np.float64]
+
+    def scores(self, combination: Ints, x: Ints) -> Ints:
+        """Return the score of each connection, in half points."""
+        total = np.zeros(len(x), dtype=np.int64)
+        for present in np.unique(combination):
+            rows = np.flatnonzero(combination == present)
+            features = x[rows]
+            for slot, (a, b) in enumerate(PAIRS):
+                itemset = self.itemset[slot, present]
+                against = np.ones(len(rows), dtype=np.bool_)
+                if itemset >= 0:
+                    usual = (features >= self.low[itemset]) & (features <= self.high[itemset])
+                    against = (~usual).sum(axis=1) > DELTA * len(CONTINUOUS)
+                total[rows] += against * (2 if a == b else 1)
+        return total
+
+
+def oracle(data: Input) -> Columns:
+    """Return (ts, kind, connection, score) for the outliers of each check, and its summary."""
+    events = total_order(data, EVENT)
+    payload = {name: column.astype(np.int64) for name, column in events.payload.items()}
+    combination = np.clip(payload["combination"], 0, COMBINATIONS - 1)
+    x = np.stack([payload[name] for name in CONTINUOUS], axis=1)
+    codes = np.stack([payload[name] for name in CATEGORICAL], axis=1)
+    rows, checks = payload["row"], np.flatnonzero(events.kind == 1)
+    values = np.zeros((COMBINATIONS, len(CATEGORICAL)), dtype=np.int64)
+    support = np.zeros(COMBINATIONS, dtype=np.int64)
+    sums = np.zeros((COMBINATIONS, len(CONTINUOUS)), dtype=np.int64)
+    squares = np.zeros_like(sums)
+    fitted: _Fitted | None = None
+    means: list[tuple[int, int]] = []
+    found: list[tuple[int, int, int, int]] = []
+    begin = 0
+    for check in checks.tolist():
+        mine = np.arange(begin, check)
+        begin = check + 1
+        potential = mine[:0]
+        of_others = (0, 0)
+        scores = np.zeros(len(mine), dtype=np.int64)
+        if fitted is not None:
+            scores = fitted.scores(combination[mine], x[mine])
+            far = _outliers(scores, means)
+            potential = mine[far]
+            of_others = (int((~far).sum()), int(scores[~far].sum()))
+            order = np.column_stack(
+                [-scores[far], events.ts[potential], rows[potential], combination[potential]]
+            )
+            columns = np.column_stack([order, x[potential]])
+            kept = potential[np.lexsort(columns.T[::-1])][:KEPT]
+        else:
+            kept = potential
+        np.maximum.at(values, combination[mine], codes[mine])
+        np.add.at(support, combination[mine], 1)
+        np.add.at(sums, combination[mine], x[mine])
+        np.add.at(squares, combination[mine], x[mine] * x[mine])
+        fitted = _fit(values, support, sums, squares)
+        means = [*means, of_others][-WINDOW:]
+        again = fitted.scores(combination[kept], x[kept])
+        ts = int(events.ts[check])
+        for place in np.flatnonzero(_outliers(again, means)).tolist():
+            found.append((ts, OUTLIER, int(rows[kept[place]]), int(again[place])))
+        found.append((ts, SUMMARY, len(mine), len(potential)))
+    table = np.array(found, dtype=np.int64).reshape(-1, 4)
+    return {
+        "ts": table[:, 0],
+        "kind": table[:, 1].astype(np.int8),
+        "connection": table[:, 2],
+        "score": table[:, 3],
+    }
+
+
+def _outliers(scores: Ints, means: list[tuple[int, int]]) -> npt.NDArray[np.bool_]:
+    count, total = (sum(part) for part in zip(*means, strict=True)) if means else (0, 0)
+    return (scores * count > FACTOR * total) & (count > 0)
+
+
+def _fit(values: Ints, support: Ints, sums: Ints, squares: Ints) -> _Fitted:
+    seen = np.flatnonzero(support)
+    itemset = np.full((len(PAIRS), COMBINATIONS), -1, dtype=np.int64)
+    low: list[npt.NDArray[np.float64]] = []
+    high: list[npt.NDArray[np.float64]] = []
+    for slot, (a, b) in enumerate(PAIRS):
+        _, first, member = np.unique(
+            values[seen][:, [a, b]], axis=0, return_index=True, return_inverse=True
+        )
+        member = member.reshape(-1)
+        for group in np.argsort(first):  # by their first combination
+            those = seen[member == group]
+            count = support[those].sum()
+            if count < SUPPORT or len(low) == ITEMSETS:
+                continue
+            mean = sums[those].sum(axis=0) / float(count)
+            variance = squares[those].sum(axis=0) / float(count) - mean * mean
+            reach = TAU * np.sqrt(np.maximum(variance, 0.0))
+            itemset[slot, those] = len(low)
+            low.append(np.maximum(np.ceil(mean - reach), -(2**15)))
+            high.append(np.minimum(np.floor(mean + reach), 2**15 - 1))
+    shape = (len(low), len(CONTINUOUS))
+    return _Fitted(itemset=itemset, low=np.reshape(low, shape), high=np.reshape(high, shape))

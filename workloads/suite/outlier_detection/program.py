@@ -1,0 +1,399 @@
+"""Outlier detection in mixed attributes (DGS paper, appendix A.1; Otey et al. 2006, Reloaded).
+
+A connection belongs to the 28 *itemsets* of one or two of its categorical values. The model knows
+of each itemset its support and, for each continuous feature, mean and deviation. An itemset speaks
+against a connection when it is rare, or when more than DELTA of the features lie further than TAU
+deviations from the mean; it then adds 1 / (its size) to the connection's *score*, in half points
+here. A connection is an outlier when its score is above SCORE_FACTOR times the mean score of the
+connections of the last WINDOW checks that were none.
+
+- Connections are judged by the model of the last check, and counted apart from it; those that
+  seem outliers are *potential* ones, of which the KEPT with the highest scores are kept.
+- A check adds what was counted since the last one to the model, judges the kept again by it, and
+  gives those that still are outliers; then how many connections there were, and potential outliers.
+
+All that connections change are sums, maxima and the first of a sorted list, so that it does not
+matter in which order, or at which leaf, they come. Decision 0024 says what differs from the paper.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from workloads.inputs.connections.schema import (
+    CATEGORICAL,
+    CHECK,
+    COMBINATIONS,
+    CONNECTION,
+    CONTINUOUS,
+    EVENT,
+    KINDS,
+)
+from workloads.model import DGSProgram, ForkJoin, StateType, Tag
+from workloads.suite.outlier_detection.features import read_features
+
+OUTLIER, SUMMARY = 0, 1
+
+TAU = 1.96
+DELTA = 0.3
+SCORE_FACTOR = 10
+WINDOW = 40
+SUPPORT = 10
+"""The parameters of Otey et al., as the authors of DGS have them. Less support is rare."""
+
+KEPT = 64
+"""Potential outliers that are kept until the next check."""
+
+VALUES, FEATURES = len(CATEGORICAL), len(CONTINUOUS)
+SLOTS = VALUES * (VALUES + 1) // 2
+"""Itemsets of one connection: of each value, and of each pair of values."""
+
+ITEMSETS = 1024
+"""Itemsets with enough support that a model has room for; the others count as rare. The KDD file
+has 621."""
+
+MOST_FAR = int(DELTA * FEATURES)
+HEAD = 4
+WIDTH = HEAD + FEATURES
+"""Columns of a kept connection: score (negated), time, row, combination, features. The list is in
+their order, from the first column to the last."""
+
+_LOWEST, _HIGHEST = -(2**15), 2**15 - 1
+
+MODEL = np.dtype(
+    [
+        # What connections are judged by: changed by checks alone, and the same in every part.
+        ("checks", np.int64),
+        ("mean_count", np.int64),
+        ("mean_score", np.int64),
+        ("past_count", np.int64, (WINDOW,)),
+        ("past_score", np.int64, (WINDOW,)),
+        ("itemset", np.int16, (COMBINATIONS * SLOTS,)),  # number from 1; 0: rare
+        ("low", np.int32, (ITEMSETS * FEATURES,)),
+        ("high", np.int32, (ITEMSETS * FEATURES,)),
+        # Of every combination seen: a maximum, the same wherever it was seen.
+        ("combinations", np.int64),
+        ("values", np.int16, (COMBINATIONS * VALUES,)),
+        # All connections up to the last check: in one part.
+        ("all_support", np.int64, (COMBINATIONS,)),
+        ("all_sums", np.int64, (COMBINATIONS * FEATURES,)),
+        ("all_squares", np.int64, (COMBINATIONS * FEATURES,)),
+        # Connections since the last check: each in the part that has seen it.
+        ("support", np.int64, (COMBINATIONS,)),
+        ("sums", np.int64, (COMBINATIONS * FEATURES,)),
+        ("squares", np.int64, (COMBINATIONS * FEATURES,)),
+        ("connections", np.int64),
+        ("count", np.int64),
+        ("score", np.int64),
+        ("potential", np.int64),
+        ("kept", np.int64),
+        ("list", np.int64, ((KEPT + 1) * WIDTH,)),  # the last row is for what may be put in
+        # Zero between events.
+        ("x", np.int32, (FEATURES,)),
+        ("itemset_sums", np.int64, (FEATURES,)),
+        ("itemset_squares", np.int64, (FEATURES,)),
+    ]
+)
+
+
+def depends(a: Tag, b: Tag) -> bool:
+    """Everything depends on checks; connections do not depend on each other."""
+    return a.kind == CHECK or b.kind == CHECK
+
+
+def init(state: Any) -> None:
+    """Start without a model: nothing is an outlier before two checks."""
+
+
+def update(state: Any, event: Any, out: Any) -> None:
+    """Judge and count a connection; on a check learn, and emit the outliers."""
+    if event.kind == CONNECTION:
+        combination = min(max(event.combination, 0), COMBINATIONS - 1)
+        read_features(event, state.x)
+        if state.checks > 0:
+            judge(state, event, combination)
+        count(state, event, combination)
+        for i in range(FEATURES):
+            state.x[i] = 0
+    else:
+        learn(state)
+        emit_outliers(state, event, out)
+
+
+def judge(state: Any, event: Any, combination: int) -> None:
+    """Score a connection; keep it when it seems an outlier, or else add to the mean score."""
+    score = score_of(state, combination)
+    if is_outlier(state, score):
+        state.potential += 1
+        last = KEPT * WIDTH
+        state.list[last] = -score
+        state.list[last + 1] = event.ts
+        state.list[last + 2] = event.row
+        state.list[last + 3] = combination
+        for i in range(FEATURES):
+            state.list[last + HEAD + i] = state.x[i]
+        keep(state)
+    else:
+        state.count += 1
+        state.score += score
+
+
+def score_of(state: Any, combination: int) -> int:
+    """Return the score, in half points, of the features in `x` with these categorical values."""
+    score = 0
+    slot = combination * SLOTS
+    for a in range(VALUES):
+        for b in range(a, VALUES):
+            itemset = state.itemset[slot]
+            slot += 1
+            if itemset == 0 or features_far(state, (itemset - 1) * FEATURES) > MOST_FAR:
+                score += 2 if a == b else 1
+    return score
+
+
+def features_far(state: Any, first: int) -> int:
+    """Return how many features lie outside of what is usual in an itemset."""
+    far = 0
+    for i in range(FEATURES):
+        far += (state.x[i] < state.low[first + i]) | (state.x[i] > state.high[first + i])
+    return far
+
+
+def is_outlier(state: Any, score: int) -> bool:
+    """Return whether a score is far above the mean of those that were no outliers."""
+    return bool(state.mean_count > 0 and score * state.mean_count > SCORE_FACTOR * state.mean_score)
+
+
+def count(state: Any, event: Any, combination: int) -> None:
+    """Add a connection to what has come since the last check."""
+    state.connections += 1
+    state.combinations = max(state.combinations, combination + 1)
+    first = combination * VALUES
+    state.values[first] = max(state.values[first], event.protocol_type)
+    state.values[first + 1] = max(state.values[first + 1], event.service)
+    state.values[first + 2] = max(state.values[first + 2], event.flag)
+    state.values[first + 3] = max(state.values[first + 3], event.land)
+    state.values[first + 4] = max(state.values[first + 4], event.logged_in)
+    state.values[first + 5] = max(state.values[first + 5], event.is_host_login)
+    state.values[first + 6] = max(state.values[first + 6], event.is_guest_login)
+    state.support[combination] += 1
+    begin = combination * FEATURES
+    for i in range(FEATURES):
+        state.sums[begin + i] += state.x[i]
+        state.squares[begin + i] += state.x[i] * state.x[i]
+
+
+def keep(state: Any) -> None:
+    """Put the last row of the list where it belongs; what falls off the end is forgotten."""
+    last = KEPT * WIDTH
+    if state.kept < KEPT or before(state.list, last, state.list, last - WIDTH):
+        if state.kept < KEPT:
+            state.kept += 1
+        row = (state.kept - 1) * WIDTH
+        while row > 0 and before(state.list, last, state.list, row - WIDTH):
+            copy_row(state.list, row - WIDTH, state.list, row)
+            row -= WIDTH
+        copy_row(state.list, last, state.list, row)
+    for i in range(WIDTH):
+        state.list[last + i] = 0
+
+
+def before(rows: Any, one: int, others: Any, other: int) -> bool:
+    """Return whether a row of a list comes before one of another list."""
+    for i in range(WIDTH):
+        if rows[one + i] != others[other + i]:
+            return bool(rows[one + i] < others[other + i])
+    return False
+
+
+def copy_row(rows: Any, one: int, others: Any, other: int) -> None:
+    """Copy a row of a list to one of another list."""
+    for i in range(WIDTH):
+        others[other + i] = rows[one + i]
+
+
+def learn(state: Any) -> None:
+    """Add what has come since the last check to the model."""
+    for combination in range(state.combinations):
+        if state.support[combination] > 0:
+            state.all_support[combination] += state.support[combination]
+            state.support[combination] = 0
+            for i in range(combination * FEATURES, (combination + 1) * FEATURES):
+                state.all_sums[i] += state.sums[i]
+                state.all_squares[i] += state.squares[i]
+                state.sums[i] = 0
+                state.squares[i] = 0
+    itemsets = 0
+    slot = 0
+    for a in range(VALUES):
+        for b in range(a, VALUES):
+            for combination in range(state.combinations):
+                itemsets = learn_itemset(state, combination, a, b, slot, itemsets)
+            slot += 1
+    learn_mean(state)
+    state.checks += 1
+
+
+def learn_itemset(state: Any, combination: int, a: int, b: int, slot: int, itemsets: int) -> int:
+    """Find the itemset of two values of a combination; return how many there are so far."""
+    state.itemset[combination * SLOTS + slot] = 0
+    if state.all_support[combination] == 0:
+        return itemsets
+    for earlier in range(combination):
+        if state.all_support[earlier] > 0 and alike(state, earlier, combination, a, b):
+            state.itemset[combination * SLOTS + slot] = state.itemset[earlier * SLOTS + slot]
+            return itemsets
+    support = 0
+    for other in range(combination, state.combinations):
+        if state.all_support[other] > 0 and alike(state, other, combination, a, b):
+            support += state.all_support[other]
+            for i in range(FEATURES):
+                state.itemset_sums[i] += state.all_sums[other * FEATURES + i]
+                state.itemset_squares[i] += state.all_squares[other * FEATURES + i]
+    if support >= SUPPORT and itemsets < ITEMSETS:
+        learn_features(state, support, itemsets * FEATURES)
+        itemsets += 1
+        state.itemset[combination * SLOTS + slot] = itemsets
+    for i in range(FEATURES):
+        state.itemset_sums[i] = 0
+        state.itemset_squares[i] = 0
+    return itemsets
+
+
+def alike(state: Any, one: int, other: int, a: int, b: int) -> bool:
+    """Return whether two combinations have the same values of two categorical features."""
+    first, second = one * VALUES, other * VALUES
+    return bool(
+        state.values[first + a] == state.values[second + a]
+        and state.values[first + b] == state.values[second + b]
+    )
+
+
+def learn_features(state: Any, support: int, first: int) -> None:
+    """Find between which whole numbers each feature of an itemset usually is.
+
+    The sums are exact, and what follows is single operations of IEEE 754: alike on every machine.
+    """
+    for i in range(FEATURES):
+        mean = float(state.itemset_sums[i]) / float(support)
+        variance = float(state.itemset_squares[i]) / float(support) - mean * mean
+        reach = TAU * math.sqrt(max(variance, 0.0))
+        state.low[first + i] = max(_LOWEST, math.ceil(mean - reach))
+        state.high[first + i] = min(_HIGHEST, math.floor(mean + reach))
+
+
+def learn_mean(state: Any) -> None:
+    """Let the scores since the last check into the window, and the oldest out."""
+    place = state.checks % WINDOW
+    state.mean_count += state.count - state.past_count[place]
+    state.mean_score += state.score - state.past_score[place]
+    state.past_count[place] = state.count
+    state.past_score[place] = state.score
+    state.count = 0
+    state.score = 0
+
+
+def emit_outliers(state: Any, event: Any, out: Any) -> None:
+    """Judge the kept connections by the model of now; emit outliers and a summary."""
+    for kept in range(state.kept):
+        row = kept * WIDTH
+        for i in range(FEATURES):
+            state.x[i] = state.list[row + HEAD + i]
+        score = score_of(state, state.list[row + 3])
+        if is_outlier(state, score):
+            out.emit(event.ts, OUTLIER, state.list[row + 2], score)
+        for i in range(WIDTH):
+            state.list[row + i] = 0
+    for i in range(FEATURES):
+        state.x[i] = 0
+    out.emit(event.ts, SUMMARY, state.connections, state.potential)
+    state.connections = 0
+    state.potential = 0
+    state.kept = 0
+
+
+def fork(state: Any, pred1: Any, pred2: Any, first: Any, second: Any) -> None:
+    """Give the model to judge by to both parts, and all that was counted to one of them."""
+    share(state, first)
+    share(state, second)
+    if pred2[CHECK]:
+        hand_over(state, second)
+    else:
+        hand_over(state, first)
+
+
+def share(state: Any, part: Any) -> None:
+    """Copy what connections are judged by."""
+    part.checks = state.checks
+    part.mean_count = state.mean_count
+    part.mean_score = state.mean_score
+    part.past_count[:] = state.past_count
+    part.past_score[:] = state.past_score
+    part.itemset[:] = state.itemset
+    part.low[:] = state.low
+    part.high[:] = state.high
+    part.combinations = state.combinations
+    part.values[:] = state.values
+
+
+def hand_over(state: Any, part: Any) -> None:
+    """Copy what must be counted once."""
+    part.all_support[:] = state.all_support
+    part.all_sums[:] = state.all_sums
+    part.all_squares[:] = state.all_squares
+    part.support[:] = state.support
+    part.sums[:] = state.sums
+    part.squares[:] = state.squares
+    part.connections = state.connections
+    part.count = state.count
+    part.score = state.score
+    part.potential = state.potential
+    part.kept = state.kept
+    part.list[:] = state.list
+
+
+def join(first: Any, second: Any, state: Any) -> None:
+    """Keep the newer model, add what was counted, and merge the potential outliers."""
+    if second.checks > first.checks:
+        share(second, state)
+    else:
+        share(first, state)
+    hand_over(first, state)
+    state.combinations = max(first.combinations, second.combinations)
+    for i in range(state.combinations * VALUES):
+        state.values[i] = max(first.values[i], second.values[i])
+    for combination in range(second.combinations):
+        begin, end = combination * FEATURES, (combination + 1) * FEATURES
+        if second.all_support[combination] > 0:
+            state.all_support[combination] += second.all_support[combination]
+            for i in range(begin, end):
+                state.all_sums[i] += second.all_sums[i]
+                state.all_squares[i] += second.all_squares[i]
+        if second.support[combination] > 0:
+            state.support[combination] += second.support[combination]
+            for i in range(begin, end):
+                state.sums[i] += second.sums[i]
+                state.squares[i] += second.squares[i]
+    state.connections += second.connections
+    state.count += second.count
+    state.score += second.score
+    state.potential += second.potential
+    for kept in range(second.kept):
+        copy_row(second.list, kept * WIDTH, state.list, KEPT * WIDTH)
+        keep(state)
+
+
+PROGRAM = DGSProgram(
+    name="outlier_detection",
+    kinds=KINDS,
+    event=EVENT,
+    output=np.dtype(
+        [("ts", np.int64), ("kind", np.int8), ("connection", np.int64), ("score", np.int64)]
+    ),
+    depends=depends,
+    states=(StateType(name="model", dtype=MODEL, update=update),),
+    init=init,
+    parallel=(ForkJoin(parent="model", first="model", second="model", fork=fork, join=join),),
+    max_outputs_per_event=KEPT + 1,
+)
