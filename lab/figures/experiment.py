@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from lab.figures.figure import FigureStage, Plan, Runs
 from lab.figures.judge import PublishedClaim
 from lab.figures.measured import Series
 from lab.figures.options import Options
@@ -33,6 +34,22 @@ def engine(variant: str, options: Options, /, **more: Any) -> dict[str, Any]:
         "workers": list(options.instances),
         "batch": [BATCH],
     } | more
+
+
+def stage(name: str, about: str, tree: Any) -> FigureStage:
+    """Return a figure's only stage, whose matrix is `tree` of the options."""
+
+    def plan(options: Options, runs: Runs) -> Plan:
+        return Plan(tree=tree(options))
+
+    return FigureStage(name=name, about=about, plan=plan)
+
+
+def events(options: Options, usual: int, quick: int) -> int:
+    """Return how many input records a trial has: `usual`, or `quick`, or a share of `usual`."""
+    if options.scale is not None:
+        return max(500, round(usual * options.scale))
+    return quick if options.quick else usual
 
 
 def points(found: Series, options: Options, factor: float = 1.0) -> tuple[Point, ...]:

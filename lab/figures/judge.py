@@ -86,12 +86,9 @@ class PublishedClaim:
         )
 
     def shape(self, measured: Estimate | None, low: float, high: float, unit: str = "") -> Posed:
-        """Pose a claim on order or growth: the measured number lies in [low, high]."""
-        parts = [
-            f"{word} {_written(bound, unit)}"
-            for word, bound in (("at least", low), ("at most", high))
-            if math.isfinite(bound)
-        ]
+        """Pose a claim on order or growth: the measured number, at least 0, is in [low, high]."""
+        parts = [f"at least {_written(low, unit)}"] if low > 0 or high == math.inf else []
+        parts += [f"at most {_written(high, unit)}"] if high < math.inf else []
         return self._pose(SHAPE, measured, (low, high), " and ".join(parts), unit)
 
     def _pose(

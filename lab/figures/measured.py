@@ -1,6 +1,7 @@
 """Takes a figure's numbers out of runs: verified ones only, repetitions kept apart."""
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import shorten
@@ -130,13 +131,16 @@ def all_of(
 
 
 def troubles(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return a sentence for every cell without a verified number, and every doubtful one."""
-    found = []
+    """Return a sentence for every reason why cells have no verified number."""
+    cells = defaultdict[str, list[str]](list)
     for run in runs:
         for cell in by_cell(run.rows):
             if cell.status not in VERIFIED:
-                found.append(f"{cell.cell} has no number: {cell.status}: {_first(cell.reason)}")
-    return tuple(found)
+                cells[f"{cell.status}: {_first(cell.reason)}"].append(cell.cell)
+    return tuple(
+        f"{first} has no number: {why}" + (f"; nor have {len(more)} more, likewise" if more else "")
+        for why, (first, *more) in cells.items()
+    )
 
 
 def machine(runs: Sequence[Run]) -> tuple[str, ...]:

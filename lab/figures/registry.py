@@ -21,8 +21,11 @@ PAPERS: dict[str, str] = {
     "ordered": "lab.figures.ordered",
     "viper": "lab.figures.viper",
     "datatrace": "lab.figures.datatrace",
+    "flumina": "lab.figures.flumina",
+    "lab": "lab.figures.own",
 }
-"""Module by paper, of ours: it gives `FIGURES`, and its published numbers by `facts()`."""
+"""Module by paper, of ours: it gives `FIGURES`, and its published numbers by `facts()`. `lab` is
+of no paper."""
 
 
 def figures() -> tuple[Figure, ...]:

@@ -24,13 +24,19 @@ from lab.load.arrivals import (
     replay_times,
 )
 from lab.load.errors import LoadError
-from lab.load.spec import REPLAY, LoadSpec
+from lab.load.spec import REPLAY, SHORTEST_HEARTBEAT_MS, LoadSpec
 from workloads.datasets.cut import before, event_times
 from workloads.datasets.dataset import Dataset
+from workloads.model import DGSProgram
+from workloads.model.optimizer import synchronizing_events
+from workloads.model.profile import profile
 
 IntArray = npt.NDArray[np.int64]
 
 _NEVER = np.iinfo(np.int64).max
+
+_ROUNDING = 0.01
+"""Of the shortest period: a load ends a little before its last whole gap."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,20 +47,22 @@ class Offered:
     load: OfferedLoad
 
 
-def offer(spec: LoadSpec, dataset: Dataset, *, grid: int = 1) -> Offered:
+def offer(spec: LoadSpec, dataset: Dataset, *, grid: int = 1, program: object = None) -> Offered:
     """Return the load that a specification gives on a dataset.
 
-    Reads the timestamps of the dataset and nothing else. The same specification and dataset give
-    the same load on every machine.
+    Reads the timestamps of the dataset and, but for heartbeats per barrier, nothing else. The same
+    specification and dataset give the same load on every machine.
 
     Args:
         spec: what to offer.
         dataset: a whole one.
         grid: the input is cut at a multiple of this event time, which `OutputType.grid` asks for;
             the load may then end earlier.
+        program: the workload's, which says what heartbeats per barrier are counted from.
 
     Raises:
-        LoadError: the input is too short for the load, or no event is due in it.
+        LoadError: the input is too short for the load, no event is due in it, or none of them
+            synchronizes though heartbeats are counted from one to the next.
         DatasetError: a file is missing or damaged.
     """
     times = event_times(dataset)
@@ -65,9 +73,10 @@ def offer(spec: LoadSpec, dataset: Dataset, *, grid: int = 1) -> Offered:
         schedule = _aligned(schedule, grid)
     due = schedule.due_ns
     last_ns = max(int(stream[-1]) for stream in due if len(stream))
-    beats = _heartbeats(schedule.ts, due, last_ns, max(1, round(spec.heartbeat_ms * 1e6)))
+    cut = before(dataset, times, schedule.until_ts)
+    beats = _heartbeats(schedule.ts, due, last_ns, _period_ns(spec, cut, program, last_ns))
     return Offered(
-        dataset=before(dataset, times, schedule.until_ts),
+        dataset=cut,
         load=OfferedLoad(
             due_ns=due,
             heartbeat_ts=tuple(ts for ts, _ in beats),
@@ -193,6 +202,34 @@ def _spread(times: Sequence[IntArray], due: IntArray) -> tuple[IntArray, ...]:
         np.ascontiguousarray(part)
         for part in np.split(by_row, np.cumsum([len(ts) for ts in times])[:-1])
     )
+
+
+def _period_ns(spec: LoadSpec, cut: Dataset, program: object, last_ns: int) -> int:
+    """Return the period of heartbeats on a dataset that is cut to the load."""
+    wanted = spec.heartbeats_per_barrier
+    if wanted is None:
+        return max(1, round(spec.heartbeat_ms * 1e6))
+    if not isinstance(program, DGSProgram):
+        raise LoadError(
+            f"heartbeats_per_barrier = {wanted:g} counts from one synchronizing event to the next, "
+            "and this workload is no DGS program: none of its events synchronizes; give "
+            "heartbeat_ms"
+        )
+    barriers = synchronizing_events(program, profile(cut.load()))
+    if barriers == 0:
+        raise LoadError(
+            f"heartbeats_per_barrier = {wanted:g} counts from one synchronizing event to the next, "
+            f"and none of the {cut.events:,} events of this load synchronizes; offer more events, "
+            "or give heartbeat_ms"
+        )
+    period_ms = last_ns / barriers / wanted / 1e6
+    if period_ms < SHORTEST_HEARTBEAT_MS * (1 - _ROUNDING):
+        raise LoadError(
+            f"heartbeats_per_barrier = {wanted:g} is a heartbeat each {period_ms:.3g} ms with "
+            f"{barriers:,} synchronizing events in {last_ns / NS_PER_S:.3g} s; at least "
+            f"{SHORTEST_HEARTBEAT_MS:g} ms are wanted: fewer of them, or a lower rate_eps"
+        )
+    return max(1, round(period_ms * 1e6))
 
 
 def _heartbeats(

@@ -13,6 +13,9 @@ REPLAY = "replay"
 PHASES = "phases"
 STEP = "step"
 
+SHORTEST_HEARTBEAT_MS = 0.01
+"""A hundred thousand heartbeats a second on each stream: more would be the load."""
+
 SEND_LAG_MS = 1.0
 """What a generator with a core of its own keeps; see docs/method.md."""
 
@@ -45,6 +48,8 @@ class LoadSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         seed: of random arrivals.
         batching: see `engines.protocol.OfferedLoad`.
         heartbeat_ms: period of the heartbeats that every stream gets while others go on.
+        heartbeats_per_barrier: how many of them come, on the mean, from one synchronizing event to
+            the next, whatever the rate; None: their period is `heartbeat_ms`.
         params: of the arrival process, complete.
         objective: further condition on a sustained rate, e.g. `p99 <= 10ms`; None: none.
         send_lag_ms: most send lag, as the 99th percentile, of a valid trial. More than the default
@@ -58,6 +63,7 @@ class LoadSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     seed: int = 1
     batching: str = ADAPTIVE
     heartbeat_ms: float = 1.0
+    heartbeats_per_barrier: float | None = None
     params: Mapping[str, float] = {}
     objective: str | None = None
     send_lag_ms: float = SEND_LAG_MS

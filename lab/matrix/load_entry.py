@@ -36,6 +36,7 @@ class LoadEntry:
     seed: int = 1
     batching: str = ADAPTIVE
     heartbeat_ms: float = 1.0
+    heartbeats_per_barrier: float | None = None
     params: Mapping[str, float] = field(default_factory=dict)
     objective: str | None = None
     send_lag_ms: float = SEND_LAG_MS
@@ -77,6 +78,7 @@ def _spec(entry: LoadEntry, rate_eps: float | None) -> LoadSpec:
         seed=entry.seed,
         batching=entry.batching,
         heartbeat_ms=entry.heartbeat_ms,
+        heartbeats_per_barrier=entry.heartbeats_per_barrier,
         params={**ARRIVALS[entry.arrival], **entry.params},
         objective=entry.objective,
         send_lag_ms=entry.send_lag_ms,

@@ -9,6 +9,7 @@ window_s = 60                  # the steady window
 seed = 1                       # of poisson and phases
 batching = "adaptive"          # or "full"
 heartbeat_ms = 1
+heartbeats_per_barrier = 100   # instead: so many from one synchronizing event to the next
 objective = "p99 <= 10ms"      # p50 p90 p99 p99.9 max; ns us ms s
 send_lag_ms = 1                # most p99 of the generator's lag; not with search
 label = "day"                  # last part of the cells' ids
@@ -43,14 +44,11 @@ from typing import Any
 
 from engines.protocol import ADAPTIVE, BATCHINGS
 from lab.errors import MatrixError
-from lab.load.spec import ARRIVALS, CONSTANT, REPLAY, SEND_LAG_MS
+from lab.load.spec import ARRIVALS, CONSTANT, REPLAY, SEND_LAG_MS, SHORTEST_HEARTBEAT_MS
 from lab.matrix.load_entry import CATCH_UP, OPEN, SEARCH, LoadEntry
 from lab.matrix.search import SearchSettings
 from lab.matrix.toml_table import LONGEST_S, REQUIRED, TomlTable, is_finite
 from lab.measure.objective import EXPECTED, parse_objective
-
-SHORTEST_HEARTBEAT_MS = 0.01
-"""A hundred thousand heartbeats a second on each stream: more would be the load."""
 
 MOST_VOTES = 999
 MOST = 1e15
@@ -61,7 +59,8 @@ _ALWAYS = frozenset({"mode", "search", "label", "engines", "workloads"})
 _SEARCH_KEYS = tuple(field.name for field in fields(SearchSettings))
 _KEYS = (
     *("search", "mode", "label", "engines", "workloads", "arrival", "rate_eps", "warm_up_s"),
-    *("window_s", "seed", "batching", "heartbeat_ms", "objective", "send_lag_ms"),
+    *("window_s", "seed", "batching", "heartbeat_ms", "heartbeats_per_barrier", "objective"),
+    "send_lag_ms",
     *dict.fromkeys(name for names in ARRIVALS.values() for name in names),
     *_SEARCH_KEYS,
 )
@@ -116,6 +115,10 @@ def _entry(table: TomlTable, content: Mapping[str, Any]) -> LoadEntry:
         _refuse(table, content, set(content) - _ALWAYS, f'mode = "{OPEN}"')
         table.done()
         return LoadEntry(mode=CATCH_UP, **entry)
+    if "heartbeats_per_barrier" in content:
+        _refuse(
+            table, content, {"heartbeat_ms"}, "no heartbeats_per_barrier: either gives a period"
+        )
     arrival = table.take("arrival", f"one of {', '.join(ARRIVALS)}", _arrival, CONSTANT)
     if search and arrival == REPLAY:
         raise table.error("arrival", f"is {arrival!r}", "one that has a rate to search for")
@@ -137,6 +140,7 @@ def _entry(table: TomlTable, content: Mapping[str, Any]) -> LoadEntry:
             "batching", f"one of {', '.join(BATCHINGS)}", lambda v: v in BATCHINGS, ADAPTIVE
         ),
         "heartbeat_ms": _number(table, "heartbeat_ms", 1.0, least=SHORTEST_HEARTBEAT_MS),
+        "heartbeats_per_barrier": _number(table, "heartbeats_per_barrier", None),
         "send_lag_ms": _number(table, "send_lag_ms", SEND_LAG_MS),
         "params": _params(table, content, arrival),
         "objective": table.take("objective", EXPECTED, _objective, None),

@@ -26,21 +26,23 @@ def percentiles(histogram: Histogram) -> Percentiles:
     10,000. A value is the upper end of its bucket and so errs on the slow side, by less than the
     bucket's width.
     """
-    cumulative = np.cumsum(histogram.counts, dtype=np.int64)
-    count = int(cumulative[-1]) if len(cumulative) else 0
-
-    def at(permille: int) -> int | None:
-        if count * (1000 - permille) < 10_000:
-            return None
-        # The smallest rank with at least that share of the samples at or below it, unrounded.
-        rank = -(-count * permille // 1000)
-        return int(histogram.values_ns[np.searchsorted(cumulative, rank)])
-
+    count = int(histogram.counts.sum())
     return Percentiles(
         count=count,
-        p50_ns=at(500),
-        p90_ns=at(900),
-        p99_ns=at(990),
-        p999_ns=at(999),
+        p50_ns=percentile(histogram, 500),
+        p90_ns=percentile(histogram, 900),
+        p99_ns=percentile(histogram, 990),
+        p999_ns=percentile(histogram, 999),
         max_ns=int(histogram.values_ns[-1]) if count else None,
     )
+
+
+def percentile(histogram: Histogram, permille: int) -> int | None:
+    """Return one percentile; None where fewer than ten samples lie above it, or below it."""
+    cumulative = np.cumsum(histogram.counts, dtype=np.int64)
+    count = int(cumulative[-1]) if len(cumulative) else 0
+    if count * min(permille, 1000 - permille) < 10_000:
+        return None
+    # The smallest rank with at least that share of the samples at or below it, unrounded.
+    rank = -(-count * permille // 1000)
+    return int(histogram.values_ns[np.searchsorted(cumulative, rank)])

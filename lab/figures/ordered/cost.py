@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from lab.figures.experiment import asked, engine, plain, run_table
+from lab.figures.experiment import asked, engine, events, plain, run_table, stage
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import judge
 from lab.figures.measured import Measured, all_of, counter, of_cell, quotient, series
@@ -13,7 +13,6 @@ from lab.figures.ordered.shared import (
     ORDERED,
     TUPLE,
     WORKERS,
-    events,
     facts,
     iterations,
     notes,
@@ -21,7 +20,6 @@ from lab.figures.ordered.shared import (
     several,
     spot,
     spread_numbers,
-    stage,
 )
 from lab.figures.ordered.skew import shares
 from reports.figures.paper import Layout, Line, Mark, Panel, Point, draw

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lab.figures.experiment import asked, engine, lone, numbers, plain, points, run_table
+from lab.figures.experiment import asked, engine, lone, numbers, plain, points, run_table, stage
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import Posed, judge
 from lab.figures.measured import Measured, Series, all_of, quotient, series
@@ -22,7 +22,6 @@ from lab.figures.ordered.shared import (
     notes,
     said,
     several,
-    stage,
     with_one,
 )
 from reports.figures.paper import Layout, Line, Mark, Panel, Point, draw

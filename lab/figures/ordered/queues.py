@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
-from lab.figures.experiment import asked, run_table
+from lab.figures.experiment import asked, run_table, stage
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import Posed, judge
 from lab.figures.measured import all_of
@@ -20,7 +20,7 @@ from lab.figures.ordered.peaks import (
     tables,
 )
 from lab.figures.ordered.queries import NEEDS, QUERIES, workload_tables
-from lab.figures.ordered.shared import ORDERED, facts, said, several, stage
+from lab.figures.ordered.shared import ORDERED, facts, said, several
 from reports.figures.paper import Layout, draw
 from results.stats.estimates import Combined, Estimate
 

@@ -7,7 +7,7 @@ core.
 from collections.abc import Mapping
 from typing import Any
 
-from lab.figures.experiment import engine, lone, numbers, plain, points, run_table
+from lab.figures.experiment import engine, events, lone, numbers, plain, points, run_table, stage
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import Posed, judge
 from lab.figures.measured import Series, counter, quotient, scaled, series
@@ -21,12 +21,10 @@ from lab.figures.ordered.shared import (
     TUPLE,
     WORKERS,
     crowded,
-    events,
     facts,
     iterations,
     notes,
     said,
-    stage,
 )
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lab.figures.experiment import beyond_note, quick_note, scale_note
-from lab.figures.figure import FigureStage, Plan, Runs
+from lab.figures.figure import Runs
 from lab.figures.judge import PublishedClaim
 from lab.figures.measured import column, counter, machine, troubles
 from lab.figures.options import Options
@@ -35,22 +35,6 @@ FULL_LATENCY_NOTE = (
 def facts() -> Facts:
     """Return what the paper published."""
     return published("ordered")
-
-
-def stage(name: str, about: str, tree: Any) -> FigureStage:
-    """Return a figure's only stage, whose matrix is `tree` of the options."""
-
-    def plan(options: Options, runs: Runs) -> Plan:
-        return Plan(tree=tree(options))
-
-    return FigureStage(name=name, about=about, plan=plan)
-
-
-def events(options: Options, usual: int, quick: int) -> int:
-    """Return how many input records a trial has: `usual`, or `quick`, or a share of `usual`."""
-    if options.scale is not None:
-        return max(500, round(usual * options.scale))
-    return quick if options.quick else usual
 
 
 def iterations(cost_us: float) -> int:

@@ -9,7 +9,7 @@ middle one has nearly everything when sigma is small.
 from itertools import permutations
 from typing import Any
 
-from lab.figures.experiment import engine, plain, run_table
+from lab.figures.experiment import engine, events, plain, run_table, stage
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import Posed, judge
 from lab.figures.measured import Measured, all_of, of_cell, quotient, scaled, series
@@ -20,7 +20,6 @@ from lab.figures.ordered.shared import (
     RATE,
     TUPLE,
     WORKERS,
-    events,
     facts,
     iterations,
     notes,
@@ -28,7 +27,6 @@ from lab.figures.ordered.shared import (
     several,
     spot,
     spread_numbers,
-    stage,
     with_one,
 )
 from reports.figures.paper import Layout, Line, Panel, Point, draw

@@ -8,6 +8,7 @@ import numpy as np
 from lab.figures.experiment import asked
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import Posed, PublishedClaim, judge
+from lab.figures.offered import LAG_NOTE
 from lab.figures.options import Options
 from lab.figures.stretch.phases import (
     SEEDS_11,
@@ -19,7 +20,7 @@ from lab.figures.stretch.phases import (
     scale,
     top_eps,
 )
-from lab.figures.stretch.shared import ALONE, LAG_NOTE, VSN, facts, longest_reconfiguration, notes
+from lab.figures.stretch.shared import ALONE, VSN, facts, longest_reconfiguration, notes
 from lab.figures.stretch.steps import highest_eps, window_ms
 from lab.figures.stretch.timelines import (
     NO_SERIES,

@@ -11,8 +11,9 @@ from lab.figures.measured import (
     quotient,
     series,
 )
+from lab.figures.offered import LAG_NOTE
 from lab.figures.options import Options
-from lab.figures.stretch.shared import LAG_NOTE, SN, VSN, facts, notes
+from lab.figures.stretch.shared import SN, VSN, facts, notes
 from lab.figures.stretch.static import INSTANCES, LATENCY, RATE, stages
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
 from results.query import Spread

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from lab.figures.figure import Runs
+from lab.figures.offered import LAG_NOTE
 from lab.figures.options import Options
-from lab.figures.stretch.shared import LAG_NOTE, VSN, notes
+from lab.figures.stretch.shared import VSN, notes
 from lab.figures.stretch.steps import (
     ADHOC,
     DECOMMISSION,

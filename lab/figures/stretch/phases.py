@@ -12,8 +12,9 @@ from math import ceil
 
 from lab.figures.experiment import REPETITIONS, engine, run_table
 from lab.figures.figure import FigureStage, Plan, Runs
+from lab.figures.offered import SEND_LAG_MS
 from lab.figures.options import Options
-from lab.figures.stretch.shared import SEND_LAG_MS, VSN, facts
+from lab.figures.stretch.shared import VSN, facts
 from lab.figures.stretch.steps import controller, highest_eps, horizons, rates_tree, window_ms
 from workloads.datasets.rate_script import parse_rates
 

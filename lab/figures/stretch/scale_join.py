@@ -14,8 +14,9 @@ from lab.figures.measured import (
     quotient,
     series,
 )
+from lab.figures.offered import LAG_NOTE
 from lab.figures.options import Options
-from lab.figures.stretch.shared import LAG_NOTE, PAPER_CORES, VSN, facts, notes
+from lab.figures.stretch.shared import PAPER_CORES, VSN, facts, notes
 from lab.figures.stretch.static import INSTANCES, LATENCY, stages
 from lab.figures.stretch.steps import ADHOC, SIDE_EPS, coherent_eps, window_ms
 from reports.figures.paper import Layout, Line, Mark, Panel, draw

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from lab.figures.figure import FigureStage, Plan, Runs
 from lab.figures.measured import column
+from lab.figures.offered import latency_plan
 from lab.figures.options import Options
-from lab.figures.stretch.shared import latency_plan
 
 MS = 1e-6
 """Nanoseconds to milliseconds."""

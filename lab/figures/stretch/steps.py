@@ -13,8 +13,9 @@ from lab.figures.errors import FigureError
 from lab.figures.experiment import engine, run_table
 from lab.figures.figure import FigureStage, Plan, Runs
 from lab.figures.measured import comparisons_per_s, per_row, series, troubles
+from lab.figures.offered import SEND_LAG_MS
 from lab.figures.options import Options
-from lab.figures.stretch.shared import SEND_LAG_MS, VSN
+from lab.figures.stretch.shared import VSN
 from lab.figures.timeline import ElasticTimeline, read_timeline
 from results.query import CellSummary, Spread, by_cell
 from results.schema import VERIFIED

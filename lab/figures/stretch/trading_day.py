@@ -7,8 +7,9 @@ import numpy as np
 from lab.figures.experiment import asked, engine, run_table
 from lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
 from lab.figures.judge import PublishedClaim, judge
+from lab.figures.offered import LAG_NOTE, SEND_LAG_MS
 from lab.figures.options import Options
-from lab.figures.stretch.shared import ALONE, LAG_NOTE, SEND_LAG_MS, VSN, facts, notes
+from lab.figures.stretch.shared import ALONE, VSN, facts, notes
 from lab.figures.stretch.steps import controller, horizons, window_ms
 from lab.figures.stretch.timelines import NO_SERIES, each, panels, part, side_by_side, timelines
 from lab.figures.timeline import ElasticTimeline, longest_above, mean

@@ -84,6 +84,11 @@ def test_one_repetition_decides_nothing_and_says_what_it_indicates():
     assert found.reason.startswith("at least 1 x; 1 repetition: no interval; 3 give a first one")
 
 
+def test_a_ratio_with_an_upper_bound_alone_is_not_said_to_be_at_least_0():
+    assert judged(asked.shape(one([1.3]), 0.0, 2.0, "x")).reason.startswith("at most 2 x; ")
+    assert judged(asked.shape(one([1.3]), 1.0, 2.0, "x")).reason.startswith("at least 1 x and at ")
+
+
 def test_an_inconclusive_claim_says_its_interval_and_how_many_repetitions_would_tell():
     noisy = one([0.9, 1.3, 1.0, 1.2, 1.1])
     found = judged(asked.shape(noisy, 1.0, UP, "x"))

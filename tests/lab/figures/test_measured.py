@@ -2,7 +2,7 @@
 
 import json
 
-from lab.figures.measured import machine
+from lab.figures.measured import machine, troubles
 
 
 def test_the_load_and_every_kind_of_warning_stand_beside_a_figure(make_run, row):
@@ -32,3 +32,15 @@ def test_the_load_and_every_kind_of_warning_stand_beside_a_figure(make_run, row)
 
 def test_nothing_is_said_where_no_load_was_stored(make_run, row):
     assert machine([make_run([row("event_window", "multicore/dgs", 1, rate=1e6)])]) == ()
+
+
+def test_cells_without_a_number_for_the_same_reason_have_one_sentence(make_run, row):
+    absent = {"rate": 0.0, "status": "unsupported", "reason": "flink has no environment"}
+    run = make_run(
+        [row("event_window", "flink/manual", n, **absent) for n in (1, 2, 3)]
+        + [row("event_window", "multicore/dgs", 1, rate=1e6)]
+        + [row("event_window", "multicore/dgs", 2, rate=0.0, status="crash", reason="a fault")]
+    )
+    many, alone = troubles([run])
+    assert "/w1/b64 has no number: unsupported: flink has no environment; nor have 2" in many
+    assert alone.endswith("/w2/b64 has no number: crash: a fault")

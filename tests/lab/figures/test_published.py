@@ -33,6 +33,7 @@ def test_every_number_of_stretch_has_a_place_a_unit_and_a_source():
         ("ordered", {"8", "9", "10", "11", "12", "13", "14"}),
         ("viper", {"4a", "4b"}),
         ("datatrace", {"4", "6"}),
+        ("flumina", {"4", "6", "8", "10", "T1", "A1", "A2"}),
     ],
 )
 def test_the_other_papers_numbers_have_a_place_and_a_section(paper, figures):

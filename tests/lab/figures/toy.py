@@ -5,7 +5,8 @@ from lab.figures.experiment import numbers, points, run_table
 from lab.figures.figure import Figure, FigureStage, Outcome, Plan
 from lab.figures.judge import PublishedClaim, judge
 from lab.figures.measured import column, quotient, series
-from lab.figures.stretch.shared import latency_plan, notes
+from lab.figures.offered import latency_plan
+from lab.figures.stretch.shared import notes
 from reports.figures.paper import Layout, Line, Panel, draw
 from reports.published import Fact, Facts
 

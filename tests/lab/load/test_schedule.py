@@ -93,6 +93,40 @@ def test_batching_and_heartbeat_period_are_passed_on(tmp_path):
     assert load.heartbeat_due_ns[1].tolist() == [k * 1_000_000 for k in (20, 40, 60, 80, 99)]
 
 
+@pytest.fixture
+def windows(tmp_path):
+    """Two streams of values, and a barrier after each 10 values of a stream: a tick, 2 events."""
+    data = generated(EVENT_WINDOW, {"values_per_barrier": 10}, 2_000, 1)
+    return write_dataset(data, "event_window", tmp_path / "data")
+
+
+@pytest.mark.parametrize("per_barrier", [1, 2, 5])
+def test_heartbeats_per_barrier_come_as_often_at_any_rate(windows, per_barrier):
+    for rate_eps in (500.0, 5_000.0):
+        load = offer(
+            spec(rate_eps=rate_eps, window_s=1_000 / rate_eps, heartbeats_per_barrier=per_barrier),
+            windows,
+            program=EVENT_WINDOW.program,
+        ).load
+        barriers = len(load.due_ns[2])
+        assert barriers > 40
+        # A beat that says no more than the one before is not sent, such as the last of all.
+        assert len(load.heartbeat_ts[2]) == pytest.approx(barriers * per_barrier, abs=2)
+
+
+def test_heartbeats_per_barrier_want_something_that_synchronizes(windows, tmp_path):
+    wanted = spec(heartbeats_per_barrier=10.0)
+    with pytest.raises(LoadError, match="no DGS program: none of its events synchronizes; give h"):
+        offer(wanted, windows, program=workload("scale_join").program)
+    values = dataset_of(tmp_path / "values", range(200), [])
+    with pytest.raises(LoadError, match="none of the 100 events of this load synchronizes; offer"):
+        offer(wanted, values, program=EVENT_WINDOW.program)
+    with pytest.raises(
+        LoadError, match=r"= 1e\+06 is a heartbeat each 2.*e-05 ms with .* fewer of"
+    ):
+        offer(spec(heartbeats_per_barrier=1e6), windows, program=EVENT_WINDOW.program)
+
+
 @pytest.mark.parametrize("arrival", [CONSTANT, POISSON, BURSTS, PHASES, STEP])
 def test_too_few_events_are_an_error_that_names_a_rate_that_works(tmp_path, arrival):
     data = generated(EVENT_WINDOW, {"values_per_barrier": 5}, 1_000, 1)

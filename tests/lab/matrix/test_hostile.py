@@ -72,6 +72,7 @@ WHOLE = {
         {
             "search": "sustainable",
             "start_eps": 10_000,
+            "heartbeats_per_barrier": 100,
             "tolerance": 0.02,
             "votes": 3,
             "confirmations": 5,

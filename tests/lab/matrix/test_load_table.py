@@ -51,6 +51,13 @@ def test_all_that_is_said_of_a_load_is_in_its_specification():
     assert spec.params == {"on_s": 1.0, "off_s": 0.0}
 
 
+def test_heartbeats_per_barrier_stand_instead_of_a_period():
+    ((_, spec),) = specs(one("rate_eps = 5\nheartbeats_per_barrier = 1_000"))
+    assert spec.heartbeats_per_barrier == 1_000.0
+    ((_, spec),) = specs(one("rate_eps = 5"))
+    assert spec.heartbeats_per_barrier is None
+
+
 @pytest.mark.parametrize("arrival", ARRIVALS)
 def test_specifications_carry_every_parameter_of_their_arrivals(arrival):
     rate = "" if arrival == REPLAY else "rate_eps = 1"
@@ -144,6 +151,14 @@ def test_several_tables_are_several_entries():
         ),
         ("rate_eps = 5\nwindow_s = 0", "key window_s is 0; expected a finite number above 0"),
         ("rate_eps = 5\nheartbeat_ms = 1e-3", r"heartbeat_ms is 0\.001; expected .* least 0\.01"),
+        (
+            "rate_eps = 5\nheartbeats_per_barrier = 0",
+            "key heartbeats_per_barrier is 0; expected a finite number above 0",
+        ),
+        (
+            "rate_eps = 5\nheartbeats_per_barrier = 10\nheartbeat_ms = 1",
+            r"key heartbeat_ms \(= 1\) is out of place here; expected no heartbeats_per_barrier",
+        ),
         ("rate_eps = 5\nseed = -1", "key seed is -1"),
         ('rate_eps = 5\nbatching = "some"', "key batching is 'some'; expected one of adaptive, fu"),
         (

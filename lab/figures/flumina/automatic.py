@@ -1,0 +1,129 @@
+"""Figure 4 of DGS: what Flink and Timely scale to by themselves; Timely is not run here."""
+
+from typing import Any
+
+from lab.figures.experiment import asked, lone, numbers, points, stage
+from lab.figures.figure import Figure, Outcome, Runs
+from lab.figures.flumina.forms import ABSENT, EVEN, NAMES, VARIANTS, degrees, lacking, rate, tree
+from lab.figures.flumina.shared import (
+    FRAUD,
+    JOIN,
+    NODES,
+    PROGRAMS,
+    WORKERS,
+    Program,
+    facts,
+    growth,
+    growth_words,
+    notes,
+    said_workers,
+    scaling,
+)
+from lab.figures.judge import Posed, judge
+from lab.figures.measured import Series, quotient
+from lab.figures.options import Options
+from reports.figures.paper import Layout, Line, Mark, Panel, draw
+
+FLAT = 1.2
+"""Of one worker: what does not scale may be so much faster with more, for noise and pipelining."""
+
+
+def _tree(options: Options) -> dict[str, Any]:
+    return tree(options, PROGRAMS, ("F",), (EVEN,))
+
+
+def _claims(options: Options, program: Program, found: Series) -> list[Posed]:
+    inf = float("inf")
+    absent = [
+        asked(f"{program.panel}: {NAMES[form]}, {NODES} workers by 1", fact, ABSENT).shape(
+            None, 0.0, inf, "x"
+        )
+        for form in ("TD", "TDM")
+        for fact in facts().of(figure="T1", panel=program.panel, series=form, quantity="scaling")
+    ]
+    if program is FRAUD:
+        within = found.workers(options.within)
+        few, many = (within[0], within[-1]) if within else (1, 1)
+        return [
+            asked(
+                f"{program.panel}: Flink does not scale, {said_workers(few, many)} by {few}",
+                scaling(program, "F"),
+                lone(options, within),
+            ).shape(quotient(found.at(many), found.at(few)), 0.0, FLAT, "x"),
+            *absent,
+        ]
+    posed = growth(options, program, "F", found)
+    if program is JOIN:
+        limit = facts().one(figure="4", quantity="nodes to which it scales")
+        more = [n for n in found.workers(options.within) if n >= limit.high]
+        beyond = quotient(found.at(more[-1]), found.at(more[0])) if len(more) > 1 else None
+        why = None if len(more) > 1 else f"it needs more than {limit.high:g} workers' cores"
+        posed.append(
+            asked(
+                f"{program.panel}: throughput with the most workers by that with {limit.high:g}",
+                limit,
+                why,
+            ).shape(beyond, 0.0, FLAT, "x")
+        )
+    return [*posed, *absent]
+
+
+def _outcome(options: Options, runs: Runs) -> Outcome:
+    found = {program: rate(runs, program, "F") for program in PROGRAMS}
+    mentioned = notes(
+        options,
+        runs,
+        degrees(options),
+        *lacking(runs, ("F",)),
+        "Flink 2.3 in one Java process here, events one by one; Timely Dataflow is no engine of "
+        "this lab: not comparable (opponent absent).",
+    )
+    return Outcome(
+        claims=judge([claim for p in PROGRAMS for claim in _claims(options, p, found[p])]),
+        notes=mentioned,
+        numbers={p.panel: numbers(flink_eps=rates) for p, rates in found.items()},
+        draw=lambda: draw(
+            Layout(
+                title="DGS, figure 4: what scales by itself",
+                rows=[[_panel(options, p, found[p]) for p in PROGRAMS]],
+                notes=mentioned,
+            )
+        ),
+    )
+
+
+def _panel(options: Options, program: Program, found: Series) -> Panel:
+    timely = facts().of(figure="T1", panel=program.panel, series="TD", quantity="scaling")
+    return Panel(
+        title=program.panel,
+        y_label="events/s",
+        x_label=WORKERS,
+        lines=[Line(name=NAMES["F"], points=points(found, options), colour=1)],
+        marks=_marks(options, program, found),
+        words=[
+            *growth_words(options, {"Flink": found}, scaling(program, "F")),
+            *(f"Timely, published: {fact.text} at {NODES} nodes" for fact in timely),
+        ],
+        ticks=degrees(options),
+    )
+
+
+def _marks(options: Options, program: Program, found: Series) -> tuple[Mark, ...]:
+    """Return where Flink would be at its published share of linear growth, with the most cores."""
+    within = found.workers(options.within)
+    one = found.at(1)
+    if one is None or len(within) < 2:
+        return ()
+    share = max(1.0, scaling(program, "F").low / NODES * within[-1])
+    at = one.value * share
+    return (Mark(name="at the published share of linear", low=at, high=at, x=float(within[-1])),)
+
+
+FIGURE = Figure(
+    id="flumina:4",
+    title="what Flink scales to by itself (Timely: absent)",
+    shows="throughput of the three programs on Flink against workers",
+    needs=(*(program.workload for program in PROGRAMS), VARIANTS["F"]),
+    stages=(stage("rates", "Flink at full speed", _tree),),
+    outcome=_outcome,
+)

@@ -1,0 +1,90 @@
+"""The forms of the paper's three programs, by table 1, and what figures 4 and 6 and the table run.
+
+F is Flink by itself, FM Flink with synchronization by hand, DGS this lab's engine. TD and TDM are
+Timely Dataflow, by itself and with a partition that the program knows: no engine of this lab.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from lab.figures.experiment import events, run_table
+from lab.figures.figure import Runs
+from lab.figures.flumina.shared import DGS, RATE, SINGLE, Program, streams
+from lab.figures.measured import Series, cells, series
+from lab.figures.options import Options
+
+VARIANTS = {"F": "flink/automatic", "FM": "flink/manual", "DGS": DGS}
+"""What runs a form here."""
+NAMES = {
+    "F": "Flink by itself",
+    "FM": "Flink, manual synchronization",
+    "TD": "Timely by itself",
+    "TDM": "Timely, manual partition",
+    "DGS": "DGS",
+}
+ABSENT = "opponent absent: Timely Dataflow is no engine of this lab"
+EVEN, UNEVEN = "even", "uneven"
+"""Inputs: a stream for each of the most workers, and one more, so that a worker has two."""
+_EVENTS = (16_000_000, 4_000_000)
+
+
+def degrees(options: Options) -> tuple[int, ...]:
+    """Return the numbers of workers; by default also one more than the cores, an uneven share."""
+    if options.workers is not None:
+        return options.instances
+    return tuple(sorted({*options.instances, options.cores + 1}))
+
+
+def tree(
+    options: Options, programs: Collection[Program], forms: Collection[str], inputs: Collection[str]
+) -> dict[str, Any]:
+    """Return a matrix: on even input all numbers of workers, on uneven input the most."""
+    labels = {EVEN: degrees(options), UNEVEN: (max(degrees(options)),)}
+    return {
+        "run": run_table(options, timeout_s=300),
+        "workload": [
+            program.table(events(options, *_EVENTS), streams(options) + (label == UNEVEN))
+            | {"label": label}
+            for program in programs
+            for label in inputs
+        ],
+        "engine": [
+            _engine(form) | {"workers": list(labels[label]), "workloads": [f"*@{label}"]}
+            for form in forms
+            for label in inputs
+        ],
+    }
+
+
+def rate(runs: Runs, program: Program, form: str, label: str = EVEN) -> Series:
+    """Return the throughput of a form by workers."""
+    return series(runs[0], f"{program.workload}@{label}", VARIANTS[form], RATE)
+
+
+def lacking(runs: Runs, forms: Collection[str]) -> tuple[str, ...]:
+    """Return a sentence for each form that nothing came of, with why, and what to do about it."""
+    found: Mapping[str, set[str]] = {form: set() for form in forms}
+    done = set()
+    for form in forms:
+        for row in runs[0].rows:
+            if f"{row['engine']}/{row['variant']}" == VARIANTS[form]:
+                if row["status"] == "unsupported":
+                    found[form].add(str(row["reason"]).splitlines()[0])
+                else:
+                    done.add(form)
+    return tuple(
+        f"{NAMES[form]} did not run: {min(reasons)}"
+        for form, reasons in found.items()
+        if reasons and form not in done
+    )
+
+
+def of_key(runs: Runs, program: Program, form: str, label: str) -> list[Any]:
+    """Return the cells of a form on an input, whatever came of them."""
+    return cells(runs[0], f"{program.workload}@{label}", VARIANTS[form])
+
+
+def _engine(form: str) -> dict[str, Any]:
+    name, _, variant = VARIANTS[form].partition("/")
+    table: dict[str, Any] = {"name": name, "variants": [variant]}
+    return table | ({"batch": [SINGLE]} if form == "DGS" else {})

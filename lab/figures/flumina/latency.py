@@ -1,0 +1,371 @@
+"""Figure 10 of DGS: latency of event windows against workers, and against heartbeats a barrier.
+
+Latency is from when a barrier is due until its window is out. A tenth of all windows are out sooner
+than the lower end of what is drawn, a tenth later than the upper end.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from lab.figures.experiment import asked, engine, lone, plain, run_table, stage
+from lab.figures.figure import Figure, Outcome, Runs
+from lab.figures.flumina.shared import DGS, WINDOW, WORKERS, facts, notes, said_workers
+from lab.figures.judge import Posed, PublishedClaim, judge
+from lab.figures.measured import (
+    Measured,
+    Value,
+    all_of,
+    cells,
+    column,
+    of_cell,
+    per_row,
+    quotient,
+)
+from lab.figures.offered import SEND_LAG_MS
+from lab.figures.options import Options
+from lab.measure.hdr import LATENCY, read_log
+from lab.measure.latency import percentile
+from reports.figures.paper import Layout, Line, Panel, Point, draw
+from results.query import Spread
+from results.stats.estimates import Extreme, lowest
+from results.store import Row, Run
+
+RATIOS = (100, 1_000, 10_000)
+"""Values of each stream between two barriers."""
+HEARTBEATS = (1, 10, 20, 50, 100, 200, 500, 1_000)
+"""A barrier: the paper's, and 1, which is too low for it."""
+QUICK_HEARTBEATS = (1, 10, 100, 1_000)
+USUAL_HEARTBEATS = 10
+"""Where workers are varied: at 100 values a barrier there are no more than 100 to be told of."""
+RATE_EPS = 100_000
+"""Values a second on each stream, ten times the paper's: at 10,000 values a barrier, 120 windows in
+12 s, of which a 90th percentile can be told (`lab.measure.latency`)."""
+STABLE = 2.0
+"""Of the lowest median: what the highest may be, to be called stable with minor variance."""
+_BATCH = 64
+_LENGTHS_S = (2.0, 12.0)
+_QUICK_LENGTHS_S = (0.5, 3.0)
+_PERMILLE = {"p10": 100, "p50": 500, "p90": 900}
+
+
+def degrees(options: Options) -> tuple[int, ...]:
+    """Return the numbers of workers: those chosen, or up to twice the cores."""
+    if options.workers is not None:
+        return options.instances
+    return tuple(sorted({*options.instances, 2 * options.cores}))
+
+
+def heartbeats(options: Options) -> tuple[int, ...]:
+    """Return the numbers of heartbeats from one barrier to the next."""
+    return QUICK_HEARTBEATS if options.quick else HEARTBEATS
+
+
+def most_workers(options: Options) -> int:
+    """Return the number of workers with which heartbeats are varied: the most within the cores."""
+    return max(options.within, default=min(options.instances))
+
+
+def _lengths_s(options: Options) -> tuple[float, float]:
+    """Return the lengths of warm-up and window."""
+    usual = _QUICK_LENGTHS_S if options.quick else _LENGTHS_S
+    if options.scale is None:
+        return usual
+    warm_up_s, window_s = _LENGTHS_S
+    return max(0.2, warm_up_s * options.scale), max(0.5, window_s * options.scale)
+
+
+def workers_key(ratio: int, workers: int) -> str:
+    """Return the key of a workload in which each worker has a stream."""
+    return f"{WINDOW.workload}@{_workers_label(ratio, workers)}"
+
+
+def heartbeats_key(options: Options) -> str:
+    """Return the key of the workload on which heartbeats are varied."""
+    return f"{WINDOW.workload}@{_heartbeats_label(options)}"
+
+
+def _workers_label(ratio: int, workers: int) -> str:
+    return f"vb{ratio}-of-{workers}"
+
+
+def _heartbeats_label(options: Options) -> str:
+    return f"beats-of-{most_workers(options)}"
+
+
+def _tree(options: Options) -> dict[str, Any]:
+    warm_up_s, window_s = _lengths_s(options)
+
+    def workload(label: str, ratio: int, workers: int) -> dict[str, Any]:
+        rate_eps = workers * RATE_EPS + RATE_EPS / ratio
+        return {
+            "name": WINDOW.workload,
+            "label": label,
+            # A period more than is offered: the load ends between two event times.
+            "events": round(rate_eps * (warm_up_s + window_s)) + 2 * workers * ratio,
+            "params": {"streams": workers, WINDOW.per_barrier: ratio},
+        }
+
+    def load(label: str, key: str, ratio: int, workers: int, beats: int) -> dict[str, Any]:
+        return {
+            "label": label,
+            "arrival": "constant",
+            "rate_eps": workers * RATE_EPS + RATE_EPS / ratio,
+            "warm_up_s": warm_up_s,
+            "window_s": window_s,
+            "heartbeats_per_barrier": beats,
+            "workloads": [key],
+            # Where workers take every core, nothing is left for the generator.
+            "send_lag_ms": SEND_LAG_MS,
+        }
+
+    sweep = [(ratio, n) for ratio in RATIOS for n in degrees(options)]
+    most = most_workers(options)
+    return {
+        "run": run_table(options, timeout_s=120),
+        "workload": [workload(_workers_label(ratio, n), ratio, n) for ratio, n in sweep]
+        + [workload(_heartbeats_label(options), max(RATIOS), most)],
+        "engine": [
+            engine(DGS, options, workers=[n], batch=[_BATCH], workloads=[f"*-of-{n}"])
+            for n in degrees(options)
+        ],
+        "load": [
+            load(f"beats-{USUAL_HEARTBEATS}", workers_key(ratio, n), ratio, n, USUAL_HEARTBEATS)
+            for ratio, n in sweep
+        ]
+        + [
+            load(f"beats-{beats}", heartbeats_key(options), max(RATIOS), most, beats)
+            for beats in heartbeats(options)
+        ],
+    }
+
+
+def tenth_ns(run: Run) -> Value:
+    """Return what takes the 10th percentile of the latency from a cell's histograms on disk."""
+
+    def of(row: Row) -> float | None:
+        if not row.get("histograms"):
+            return None
+        found = read_log(run.path / row["histograms"]).get(LATENCY)
+        tenth = None if found is None else percentile(found, _PERMILLE["p10"])
+        return None if tenth is None else float(tenth)
+
+    return lambda cell: per_row(cell, of)
+
+
+def _of_cell(run: Run, key: str, workers: int, beats: int) -> dict[str, Spread]:
+    """Return the latency of a cell in ns, by percentile; those that cannot be told are left out."""
+    values = {
+        "p10": tenth_ns(run),
+        "p50": column("latency_p50_ns"),
+        "p90": column("latency_p90_ns"),
+    }
+    return {
+        name: found
+        for cell in cells(run, key, DGS)
+        if cell.workers == workers and cell.cell.endswith(f"/beats-{beats}")
+        for name, value in values.items()
+        if (found := value(cell)) is not None
+    }
+
+
+class _Found:
+    """All latencies of a run: by ratio and workers, and by heartbeats."""
+
+    def __init__(self, options: Options, run: Run) -> None:
+        self.by_workers = {
+            (ratio, n): _of_cell(run, workers_key(ratio, n), n, USUAL_HEARTBEATS)
+            for ratio in RATIOS
+            for n in degrees(options)
+        }
+        self.by_heartbeats = {
+            beats: _of_cell(run, heartbeats_key(options), most_workers(options), beats)
+            for beats in heartbeats(options)
+        }
+
+    def median(self, ratio: int, workers: int) -> Measured | None:
+        """Return the median of a ratio and a number of workers."""
+        return _median(self.by_workers.get((ratio, workers), {}))
+
+
+def _median(found: dict[str, Spread]) -> Measured | None:
+    return of_cell(found.get("p50"))
+
+
+def _spreads_by(parts: Sequence[Measured | None]) -> Measured | None:
+    """Return the highest by the lowest of several; None unless all are there."""
+    known = tuple(part for part in parts if part is not None)
+    if not known or len(known) < len(parts):
+        return None
+    return quotient(Extreme(known, highest=True), Extreme(known, highest=False))
+
+
+def _claims(options: Options, found: _Found) -> list[Posed]:
+    within = [
+        n for n in degrees(options) if n <= options.cores and found.by_workers[100, n].get("p50")
+    ]
+    few, many = (within[0], within[-1]) if within else (1, 1)
+    grown = [quotient(found.median(ratio, many), found.median(ratio, few)) for ratio in RATIOS]
+    stable = facts().one(
+        figure="10", quantity="heartbeats per synchronizing event, stable", panel="heartbeats"
+    )
+    medians = [_median(found.by_heartbeats[n]) for n in heartbeats(options) if n >= stable.low]
+    said = "section D.1"
+    blocked = (
+        None
+        if most_workers(options) <= options.cores
+        else "no number of workers is within the cores"
+    )
+    inf = float("inf")
+    few_beats, usual_beats = found.by_heartbeats[1], found.by_heartbeats[100]
+    return [
+        PublishedClaim(
+            text=f"p50 latency with {said_workers(few, many)} by that with {few}, "
+            "lowest of all ratios",
+            published="increases linearly",
+            source=said,
+            blocked=lone(options, within),
+        ).shape(all_of(grown, lowest), 1.0, inf, "x"),
+        PublishedClaim(
+            text=f"p50 latency at {min(RATIOS):,} values a barrier by that at {max(RATIOS):,}, "
+            f"{many} workers",
+            published="higher for lower ratios",
+            source=said,
+            blocked=blocked,
+        ).shape(
+            quotient(found.median(min(RATIOS), many), found.median(max(RATIOS), many)),
+            1.0,
+            inf,
+            "x",
+        ),
+        asked(
+            f"p50 latency, highest by lowest of {stable.low:g} to {stable.high:g} heartbeats a "
+            "barrier",
+            stable,
+            blocked,
+        ).shape(_spreads_by(medians), 0.0, STABLE, "x"),
+        PublishedClaim(
+            text="p50 latency at 1 heartbeat a barrier by that at 100",
+            published="increases if the heartbeat rate is too low",
+            source=said,
+            blocked=blocked,
+        ).shape(quotient(_median(few_beats), _median(usual_beats)), 1.0, inf, "x"),
+    ]
+
+
+def _outcome(options: Options, runs: Runs) -> Outcome:
+    found = _Found(options, runs[0])
+    limit = facts().one(figure="10", quantity="workers that keep up")
+    mentioned = notes(
+        options,
+        runs,
+        degrees(options),
+        f"{RATE_EPS:,} values a second on each stream, ten times the paper's; a stream for each "
+        f"worker; {USUAL_HEARTBEATS} heartbeats a barrier where workers are varied.",
+        f"Lines: medians; bands: 10th to 90th percentile, where {_needed()} windows tell them.",
+        f"The paper's plans of more than {limit.high:g} workers cannot keep up at 100 values a "
+        "barrier: that many cores are not looked at here.",
+        f"The generator may lag by {SEND_LAG_MS:g} ms (p99); latency, from due times, has it.",
+    )
+    return Outcome(
+        claims=judge(_claims(options, found)),
+        notes=mentioned,
+        numbers={
+            **{
+                f"{ratio} values a barrier, {n} workers": _json(cell)
+                for (ratio, n), cell in found.by_workers.items()
+            },
+            **{
+                f"{beats} heartbeats a barrier": _json(cell)
+                for beats, cell in found.by_heartbeats.items()
+            },
+        },
+        draw=lambda: draw(
+            Layout(
+                title="DGS, figure 10: latency of event windows",
+                rows=[
+                    [_workers_panel(options, found, ratio) for ratio in RATIOS]
+                    + [_heartbeats_panel(options, found)]
+                ],
+                notes=mentioned,
+                width_in=2.6,
+                height_in=2.2,
+            )
+        ),
+    )
+
+
+def _needed() -> int:
+    """Return of how many windows a 10th or 90th percentile can be told."""
+    return 10_000 // _PERMILLE["p10"]
+
+
+def _json(found: dict[str, Spread]) -> dict[str, Any]:
+    return {
+        f"{name}_ns": {"n": s.n, "median": s.median, "min": s.low, "max": s.high}
+        for name, s in found.items()
+    }
+
+
+def _point(x: float, found: dict[str, Spread], is_open: bool) -> list[Point]:
+    """Return a point from the 10th to the 90th percentile, in ms; nothing without a median."""
+    if "p50" not in found:
+        return []
+    low, mid, high = (found.get(name, found["p50"]).median * 1e-6 for name in _PERMILLE)
+    return [Point(x, mid, low, high, is_open)]
+
+
+def _workers_panel(options: Options, found: _Found, ratio: int) -> Panel:
+    return Panel(
+        title=f"{ratio:,} values a barrier",
+        y_label="latency, ms",
+        x_label=WORKERS,
+        lines=[
+            Line(
+                name="p50, and p10 to p90",
+                points=[
+                    point
+                    for n in degrees(options)
+                    for point in _point(n, found.by_workers[ratio, n], n > options.cores)
+                ],
+                band=True,
+            )
+        ],
+        log_y=True,
+        span=[s.median * 1e-6 for cell in found.by_workers.values() for s in cell.values()],
+        ticks=degrees(options),
+        write=plain,
+    )
+
+
+def _heartbeats_panel(options: Options, found: _Found) -> Panel:
+    most = most_workers(options)
+    return Panel(
+        title=f"{max(RATIOS):,} values a barrier, {most} worker{'s' * (most > 1)}",
+        y_label="latency, ms",
+        x_label="heartbeats a barrier",
+        lines=[
+            Line(
+                name="p50, and p10 to p90",
+                points=[
+                    point
+                    for place, beats in enumerate(heartbeats(options))
+                    for point in _point(place, found.by_heartbeats[beats], most > options.cores)
+                ],
+                band=True,
+            )
+        ],
+        log_y=True,
+        ticks=range(len(heartbeats(options))),
+        tick_names=[f"{beats:,}" for beats in heartbeats(options)],
+        write=plain,
+    )
+
+
+FIGURE = Figure(
+    id="flumina:10",
+    title="latency of synchronization plans",
+    shows="latency percentiles of event windows against workers and against heartbeats a barrier",
+    needs=(WINDOW.workload, DGS),
+    stages=(stage("latency", "offered loads, of three ratios and of heartbeats", _tree),),
+    outcome=_outcome,
+)

@@ -1,0 +1,150 @@
+"""Figure 6 of DGS: synchronization plans by hand in Flink, beside what Flink does by itself."""
+
+from lab.figures.experiment import numbers, points, stage
+from lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs, Tree
+from lab.figures.flumina.forms import EVEN, NAMES, VARIANTS, degrees, lacking, rate, tree
+from lab.figures.flumina.shared import (
+    FRAUD,
+    JOIN,
+    WORKERS,
+    Program,
+    facts,
+    growth,
+    growth_words,
+    notes,
+    scaling,
+)
+from lab.figures.judge import Posed, PublishedClaim, judge
+from lab.figures.measured import Series, column, quotient, series
+from lab.figures.offered import LAG_NOTE, LATENCY_SHARE, latency_plan
+from lab.figures.options import Options
+from reports.figures.paper import Layout, Line, Panel, draw
+from results.query import CellSummary
+
+_PROGRAMS = (JOIN, FRAUD)
+_FORMS = ("F", "FM")
+_LATENCY = column("latency_p50_ns", 1e-6)
+_SOURCE = "section 4.3, figure 6"
+
+
+def _tree(options: Options) -> Tree:
+    return tree(options, _PROGRAMS, _FORMS, (EVEN,))
+
+
+def _latency(options: Options, runs: Runs) -> Plan:
+    keys = {(p.workload, EVEN, *VARIANTS[form].split("/")) for p in _PROGRAMS for form in _FORMS}
+
+    def wanted(cell: CellSummary) -> bool:
+        return (cell.workload, cell.label, cell.engine, cell.variant) in keys
+
+    return latency_plan(options, _tree(options), runs, wanted)
+
+
+def _late(runs: Runs, program: Program, form: str) -> Series:
+    return series(runs[1], f"{program.workload}@{EVEN}", VARIANTS[form], _LATENCY)
+
+
+def _tasks(program: Program) -> int:
+    """Return how many workers Flink keeps busy by itself: pages, or one task for all rules."""
+    pages = facts().one(figure="4", quantity="pages that all views are of")
+    return int(pages.low) if program is JOIN else 1
+
+
+def _claims(
+    options: Options, program: Program, rates: dict[str, Series], late: dict[str, Series]
+) -> list[Posed]:
+    within = options.within
+    tasks = _tasks(program)
+    blocked = (
+        None
+        if max(within, default=1) > tasks
+        else f"Flink by itself keeps {tasks} workers busy: it needs more within the cores"
+    )
+
+    def words(text: str, published: str) -> PublishedClaim:
+        return PublishedClaim(
+            text=f"{program.panel}: {text}", published=published, source=_SOURCE, blocked=blocked
+        )
+
+    return [
+        *growth(options, program, "FM", rates["FM"]),
+        words("manual throughput by automatic, best of all workers", "higher").shape(
+            quotient(rates["FM"].highest(within), rates["F"].highest(within)),
+            1.0,
+            float("inf"),
+            "x",
+        ),
+        words(
+            f"manual latency by automatic at {LATENCY_SHARE:g} of their rates, lowest", "lower"
+        ).shape(quotient(late["FM"].lowest(within), late["F"].lowest(within)), 0.0, 1.0, "x"),
+    ]
+
+
+def _outcome(options: Options, runs: Runs) -> Outcome:
+    rates = {p: {form: rate(runs, p, form) for form in _FORMS} for p in _PROGRAMS}
+    late = {p: {form: _late(runs, p, form) for form in _FORMS} for p in _PROGRAMS}
+    mentioned = notes(
+        options,
+        runs,
+        degrees(options),
+        *lacking(runs, _FORMS),
+        "Manual: a service beside Flink, by RMI over the loopback interface; the paper's nodes had "
+        "a network between them, and raised the input rate until Flink fell behind.",
+        f"Latency is the median at {LATENCY_SHARE:g} of each cell's own rate.",
+        LAG_NOTE,
+    )
+    return Outcome(
+        claims=judge(
+            [claim for p in _PROGRAMS for claim in _claims(options, p, rates[p], late[p])]
+        ),
+        notes=mentioned,
+        numbers={
+            f"{p.panel}, {NAMES[form]}": numbers(
+                throughput_eps=rates[p][form], latency_ms=late[p][form]
+            )
+            for p in _PROGRAMS
+            for form in _FORMS
+        },
+        draw=lambda: draw(
+            Layout(
+                title="DGS, figure 6: synchronization by hand in Flink",
+                rows=[
+                    [_panel(options, p, rates[p], "events/s") for p in _PROGRAMS],
+                    [_panel(options, p, late[p], "latency p50, ms") for p in _PROGRAMS],
+                ],
+                notes=mentioned,
+            )
+        ),
+    )
+
+
+def _panel(options: Options, program: Program, found: dict[str, Series], y_label: str) -> Panel:
+    is_rate = y_label == "events/s"
+    words = growth_words(options, {"manual": found["FM"]}, scaling(program, "FM"))
+    return Panel(
+        title=program.panel if is_rate else "",
+        y_label=y_label,
+        x_label=WORKERS,
+        lines=[
+            Line(name=NAMES[form], points=points(found[form], options), colour=colour)
+            for colour, form in enumerate(_FORMS, 1)
+        ],
+        words=words if is_rate else (),
+        log_y=not is_rate,
+        ticks=degrees(options),
+    )
+
+
+FIGURE = Figure(
+    id="flumina:6",
+    title="synchronization by hand in Flink, against what it does by itself",
+    shows="throughput and latency of page-view join and fraud detection against workers",
+    needs=(*(program.workload for program in _PROGRAMS), *(VARIANTS[form] for form in _FORMS)),
+    stages=(
+        stage("rates", "both forms at full speed", _tree),
+        FigureStage(
+            name="latency", about=f"at {LATENCY_SHARE:g} of each cell's own rate", plan=_latency
+        ),
+    ),
+    outcome=_outcome,
+)

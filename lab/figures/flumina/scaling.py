@@ -1,0 +1,97 @@
+"""Figure 8 of DGS: maximum throughput of its three programs against parallelism."""
+
+from typing import Any
+
+from lab.figures.experiment import engine, events, numbers, points, run_table, stage
+from lab.figures.figure import Figure, Outcome, Runs
+from lab.figures.flumina.shared import (
+    BLOCK,
+    DGS,
+    PROGRAMS,
+    RATE,
+    SINGLE,
+    WORKERS,
+    Program,
+    growth,
+    growth_words,
+    notes,
+    per_barrier,
+    scaling,
+    streams,
+)
+from lab.figures.judge import judge
+from lab.figures.measured import Series, series
+from lab.figures.options import Options
+from reports.figures.paper import Layout, Line, Panel, draw
+
+_EVENTS = (20_000_000, 2_000_000)
+UNITS = {SINGLE: "event by event", BLOCK: f"in blocks of {BLOCK:,}"}
+"""What is handed over at a time, by batch; a row of panels each, as their rates are far apart."""
+
+
+def _tree(options: Options) -> dict[str, Any]:
+    return {
+        "run": run_table(options, timeout_s=300),
+        "workload": [
+            program.table(events(options, *_EVENTS), streams(options)) for program in PROGRAMS
+        ],
+        "engine": [engine(DGS, options, batch=list(UNITS))],
+    }
+
+
+def rate_of(runs: Runs, program: Program, batch: int) -> Series:
+    """Return the throughput of a program by workers."""
+    return series(runs[0], program.workload, DGS, RATE, options=f"/b{batch}")
+
+
+def _outcome(options: Options, runs: Runs) -> Outcome:
+    found = {(p, batch): rate_of(runs, p, batch) for p in PROGRAMS for batch in UNITS}
+    mentioned = notes(
+        options,
+        runs,
+        options.instances,
+        f"Every input has {streams(options)} streams and one of synchronizing events, one each "
+        f"{per_barrier():,} events of a stream; the paper adds a stream with each node.",
+        "Claims are about single events, as the paper hands them over. From memory, at full speed.",
+    )
+    return Outcome(
+        claims=judge(
+            [claim for p in PROGRAMS for claim in growth(options, p, "DGS", found[p, SINGLE])]
+        ),
+        notes=mentioned,
+        numbers={
+            f"{p.panel}, {UNITS[batch]}": numbers(throughput_eps=rate)
+            for (p, batch), rate in found.items()
+        },
+        draw=lambda: draw(
+            Layout(
+                title="DGS, figure 8: maximum throughput against parallelism",
+                rows=[
+                    [_panel(options, p, batch, found[p, batch]) for p in PROGRAMS]
+                    for batch in UNITS
+                ],
+                notes=mentioned,
+            )
+        ),
+    )
+
+
+def _panel(options: Options, program: Program, batch: int, found: Series) -> Panel:
+    return Panel(
+        title=f"{program.panel}, {UNITS[batch]}",
+        y_label="events/s",
+        x_label=WORKERS,
+        lines=[Line(name="DGS, native engine", points=points(found, options))],
+        words=growth_words(options, {"measured": found}, scaling(program, "DGS")),
+        ticks=options.instances,
+    )
+
+
+FIGURE = Figure(
+    id="flumina:8",
+    title="maximum throughput of synchronization plans",
+    shows="throughput of event windows, page-view join, fraud detection against workers",
+    needs=(*(program.workload for program in PROGRAMS), DGS),
+    stages=(stage("rates", "three programs at full speed", _tree),),
+    outcome=_outcome,
+)

@@ -1,0 +1,139 @@
+"""What the figures of DGS share: its three programs, their published scaling, notes.
+
+The paper hands over single events, and takes rates at 12 nodes of a core each. So claims are about
+single events here, and growth is judged by the share of linear growth that was published: what 12
+nodes keep of it, fewer keep as well.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from lab.figures.experiment import asked, beyond_note, lone, quick_note, scale_note
+from lab.figures.figure import Runs
+from lab.figures.judge import Posed
+from lab.figures.measured import Series, column, machine, quotient, troubles
+from lab.figures.options import Options
+from reports.published import Fact, Facts, published
+
+DGS = "multicore/dgs"
+SINGLE, BLOCK = 1, 4096
+"""Batches: the paper's event at a time, and this lab's usual block at full speed."""
+RATE = column("throughput_eps")
+WORKERS = "workers"
+NODES = 12
+"""Of the paper's, at which table 1 has its scaling."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """One of the paper's three programs.
+
+    Attributes:
+        workload: its name here.
+        panel: its name in the published numbers.
+        per_barrier: parameter with the events of a stream between two synchronizing ones.
+    """
+
+    workload: str
+    panel: str
+    per_barrier: str
+
+    def table(self, events: int, streams: int) -> dict[str, Any]:
+        """Return its `[[workload]]` table, with the paper's events between synchronizing ones."""
+        return {
+            "name": self.workload,
+            "events": events,
+            "params": {"streams": streams, self.per_barrier: per_barrier()},
+        }
+
+
+WINDOW = Program(
+    workload="event_window", panel="event window", per_barrier="values_per_barrier"
+)  # fmt: skip
+JOIN = Program(
+    workload="page_view_join", panel="page-view join", per_barrier="views_per_update"
+)  # fmt: skip
+FRAUD = Program(
+    workload="fraud_detection", panel="fraud detection", per_barrier="transactions_per_rule"
+)
+PROGRAMS = (WINDOW, JOIN, FRAUD)
+
+
+def facts() -> Facts:
+    """Return what the paper published."""
+    return published("flumina")
+
+
+def scaling(program: Program, series: str) -> Fact:
+    """Return a program's published growth at 12 nodes; series as in table 1: F, FM, TD, ..."""
+    return facts().one(figure="T1", panel=program.panel, series=series, quantity="scaling")
+
+
+def per_barrier() -> int:
+    """Return the paper's events of a stream between two synchronizing ones."""
+    return int(facts().one(figure="8", panel=WINDOW.panel).low)
+
+
+def streams(options: Options) -> int:
+    """Return the streams of every input: as many as the most workers, so that each has one."""
+    return max(options.instances)
+
+
+def said_workers(few: int, many: int) -> str:
+    """Return how many workers are compared with `few`; where there are none, that it takes more."""
+    return f"{many} workers" if many > few else "more workers"
+
+
+def growth(options: Options, program: Program, series: str, rate: Series) -> list[Posed]:
+    """Pose the claims on a program's growth: its published share of linear, and its value at 12.
+
+    Args:
+        options: of the figure.
+        program: which.
+        series: of table 1.
+        rate: what was measured, by workers.
+    """
+    said = scaling(program, series)
+    within = rate.workers(options.within)
+    few, many = (within[0], within[-1]) if within else (1, 1)
+    grown = quotient(rate.at(many), rate.at(few))
+    share = said.low / NODES
+    nodes = f"{program.panel}, {series}: throughput with {NODES} workers by that with 1"
+    beyond = None if {1, NODES} <= set(within) else f"it needs {NODES} workers within the cores"
+    return [
+        asked(
+            f"{program.panel}, {series}: throughput with {said_workers(few, many)} by that "
+            f"with {few} ({share:.2f} of linear, as published at {NODES} nodes)",
+            said,
+            lone(options, within),
+        ).shape(grown, max(1.0, share * many / few), float("inf"), "x"),
+        asked(nodes, said, beyond).near(
+            None if beyond else quotient(rate.at(NODES), rate.at(1)), said.low, said.high, 0.3, "x"
+        ),
+    ]
+
+
+def growth_words(options: Options, found: dict[str, Series], said: Fact | None) -> list[str]:
+    """Return what a panel says of growth: as published, and of what was measured."""
+    words = [] if said is None else [f"published: {said.text} at {NODES} nodes"]
+    for name, rate in found.items():
+        within = rate.workers(options.within)
+        grown = quotient(rate.at(within[-1]), rate.at(within[0])) if len(within) > 1 else None
+        if grown is not None:
+            words.append(f"{name}: {grown.value:.3g} \N{MULTIPLICATION SIGN} at {within[-1]}")
+    return words
+
+
+def notes(options: Options, runs: Runs, degrees: Iterable[int], *more: str) -> tuple[str, ...]:
+    """Return what sets the experiment apart from the paper's."""
+    return (
+        f"{options.cores} cores here; the paper's machines: up to 20 nodes of a core each (AWS "
+        "m6g.medium), Erlang; Flink 1.10 and Timely beside it.",
+        *quick_note(options),
+        *scale_note(options),
+        *beyond_note(options, degrees),
+        *more,
+        *machine(runs),
+        *troubles(runs)[:6],
+    )

@@ -1,0 +1,227 @@
+"""Table 1 of DGS: what parallelism costs a program, and how it scales.
+
+A tick wants more than an engine's word: that every number of workers (PIP1), and an input with
+another partition into streams (PIP2), gave the right answer, and that no trial gave a wrong one
+(PIP3). What runs cannot show is that a program mentions neither: a cross may be the engine's word.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from lab.figures.experiment import asked, numbers, stage
+from lab.figures.figure import Figure, Outcome, Runs
+from lab.figures.flumina.forms import (
+    ABSENT,
+    EVEN,
+    NAMES,
+    UNEVEN,
+    VARIANTS,
+    degrees,
+    lacking,
+    of_key,
+    rate,
+    tree,
+)
+from lab.figures.flumina.shared import NODES, PROGRAMS, Program, facts, growth, notes
+from lab.figures.judge import Posed, PublishedClaim, judge
+from lab.figures.measured import quotient
+from lab.figures.options import Options
+from reports.figures.paper import Layout, Line, Mark, Panel, Point, draw
+from reports.published import Fact
+from results.schema import VERIFIED
+from results.stats.estimates import Level
+from results.store import Row
+
+PIPS = ("PIP1", "PIP2", "PIP3")
+_WRONG = "wrong_output"
+
+
+def _tree(options: Options) -> dict[str, Any]:
+    return tree(options, PROGRAMS, VARIANTS, (EVEN, UNEVEN))
+
+
+def properties(runs: Runs, program: Program, form: str) -> tuple[Mapping[str, bool], ...]:
+    """Return PIP1 to PIP3 of a form, once for each repetition in which all its cells were judged.
+
+    PIP1 is by the even input, whose cells differ in workers; PIP2 by both inputs.
+    """
+    if form not in VARIANTS:
+        return ()
+    of = {label: _by_repetition(runs, program, form, label) for label in (EVEN, UNEVEN)}
+    found = []
+    for number, even in of[EVEN].items():
+        uneven = of[UNEVEN].get(number, [])
+        rows = [*even, *uneven]
+        if not even or not uneven or not all(_judged(row) for row in rows):
+            continue
+        right = {
+            "PIP1": all(row["status"] in VERIFIED for row in even),
+            "PIP2": all(row["status"] in VERIFIED for row in rows),
+            "PIP3": all(row["status"] in VERIFIED for row in rows),
+        }
+        found.append({pip: right[pip] and all(_says(row, pip) for row in rows) for pip in PIPS})
+    return tuple(found)
+
+
+def _by_repetition(runs: Runs, program: Program, form: str, label: str) -> dict[int, list[Row]]:
+    found: dict[int, list[Row]] = {}
+    for cell in of_key(runs, program, form, label):
+        for row in cell.rows:
+            found.setdefault(row["repetition"], []).append(row)
+    return found
+
+
+def _judged(row: Row) -> bool:
+    """Return whether the trial's answer was compared."""
+    return row["status"] in VERIFIED or row["status"] == _WRONG
+
+
+def _says(row: Row, pip: str) -> bool:
+    """Return whether the engine says that a property holds."""
+    said = json.loads(row.get("properties") or "{}").get(pip)
+    return bool(said and said["holds"])
+
+
+def _published(program: Program, form: str) -> dict[str, bool]:
+    return {
+        pip: bool(facts().one(figure="T1", panel=program.panel, series=form, quantity=pip).low)
+        for pip in PIPS
+    }
+
+
+def _forms(program: Program) -> dict[str, Fact]:
+    """Return the forms that table 1 has of a program, with their scaling."""
+    return {
+        fact.series: fact for fact in facts().of(figure="T1", panel=program.panel)
+        if fact.quantity == "scaling"
+    }  # fmt: skip
+
+
+def _claims(options: Options, runs: Runs, program: Program) -> list[Posed]:
+    posed: list[Posed] = []
+    for form, scales in _forms(program).items():
+        if form not in VARIANTS:
+            posed.append(
+                asked(f"{program.panel}: {NAMES[form]}, PIP1 to PIP3 and scaling", scales, ABSENT)
+                .shape(None, 0.0, float("inf"))
+            )  # fmt: skip
+            continue
+        wanted = _published(program, form)
+        agree = tuple(
+            float(sum(held[pip] == wanted[pip] for pip in PIPS))
+            for held in properties(runs, program, form)
+        )
+        posed.append(
+            PublishedClaim(
+                text=f"{program.panel}: {NAMES[form]}, how many of PIP1 to PIP3 are as published",
+                published=_written(wanted),
+                source="section 4.5, table 1",
+            ).shape(Level(agree) if agree else None, len(PIPS), len(PIPS))
+        )
+        if scales.low > 1:
+            # Figure 4 asks whether what does not scale does not.
+            posed.append(growth(options, program, form, rate(runs, program, form))[0])
+    return posed
+
+
+def _written(held: Mapping[str, bool]) -> str:
+    return ", ".join(f"{pip} {'yes' if held[pip] else 'no'}" for pip in PIPS)
+
+
+def _shown(runs: Runs, program: Program, form: str) -> str:
+    """Return PIP1 to PIP3 of a form in words; a property holds where it did in all repetitions."""
+    found = properties(runs, program, form)
+    if not found:
+        return "no verified answers" if form in VARIANTS else "not run here"
+    return _written({pip: all(held[pip] for held in found) for pip in PIPS})
+
+
+def _outcome(options: Options, runs: Runs) -> Outcome:
+    table = {
+        f"{p.panel}, {NAMES[form]}": _shown(runs, p, form) for p in PROGRAMS for form in _forms(p)
+    }
+    mentioned = notes(
+        options,
+        runs,
+        degrees(options),
+        *lacking(runs, VARIANTS),
+        *(
+            f"{p.panel}, PIP1 to PIP3: "
+            + "; ".join(f"{NAMES[form]} {_ticks(runs, p, form)}" for form in _forms(p))
+            + "."
+            for p in PROGRAMS
+        ),
+        f"y: the engine says so, and {', '.join(map(str, degrees(options)))} workers (PIP1), an "
+        "input with another number of streams (PIP2) and every trial (PIP3) gave the right answer. "
+        "n: an answer was wrong, or the engine says so. ?: no answer was judged.",
+        "Timely Dataflow is no engine of this lab: not comparable (opponent absent).",
+    )
+    return Outcome(
+        claims=judge([claim for p in PROGRAMS for claim in _claims(options, runs, p)]),
+        notes=mentioned,
+        numbers={
+            name: {"properties": shown} for name, shown in table.items()
+        } | {
+            f"{p.panel}, {NAMES[form]}, scaling": numbers(throughput_eps=rate(runs, p, form))
+            for p in PROGRAMS
+            for form in VARIANTS
+            if form in _forms(p)
+        },
+        draw=lambda: draw(
+            Layout(
+                title="DGS, table 1: what parallelism costs, and how it scales",
+                rows=[[_panel(options, runs, p) for p in PROGRAMS]],
+                notes=mentioned,
+                height_in=2.4,
+            )
+        ),
+    )  # fmt: skip
+
+
+def _panel(options: Options, runs: Runs, program: Program) -> Panel:
+    forms = _forms(program)
+    points = []
+    for place, form in enumerate(forms):
+        if form not in VARIANTS:
+            continue
+        found = rate(runs, program, form)
+        within = found.workers(options.within)
+        grown = quotient(found.at(within[-1]), found.at(within[0])) if len(within) > 1 else None
+        if grown is not None:
+            points.append(Point(place, grown.value, grown.value, grown.value))
+    return Panel(
+        title=program.panel,
+        y_label="throughput by that of one worker",
+        lines=[
+            Line(
+                name=f"with {max(options.within, default=1)} workers",
+                points=points,
+                style="marks",
+            )
+        ],
+        marks=[
+            Mark(name=f"published, {NODES} nodes", low=fact.low, high=fact.low, x=float(place))
+            for place, fact in enumerate(forms.values())
+        ],
+        ticks=range(len(forms)),
+        tick_names=[f"{form}\n{_ticks(runs, program, form)}" for form in forms],
+    )
+
+
+def _ticks(runs: Runs, program: Program, form: str) -> str:
+    """Return a letter for each property: y, n, or ? where nothing was judged."""
+    found = properties(runs, program, form)
+    if not found:
+        return "???" if form in VARIANTS else "absent"
+    return "".join("y" if all(held[pip] for held in found) else "n" for pip in PIPS)
+
+
+FIGURE = Figure(
+    id="flumina:T1",
+    title="what parallelism costs a program (PIP1 to PIP3), and how it scales",
+    shows="properties shown by runs, and growth, of the three programs in Flink and DGS",
+    needs=(*(program.workload for program in PROGRAMS), *VARIANTS.values()),
+    stages=(stage("forms", "every form, with other workers and another partition", _tree),),
+    outcome=_outcome,
+)

@@ -1,0 +1,13 @@
+"""The lab's own figures: what no paper has, and its targets speak of."""
+
+from lab.figures.own import barriers
+from reports.published import Facts
+
+__all__ = ["FIGURES", "facts"]
+
+FIGURES = (barriers.FIGURE,)
+
+
+def facts() -> Facts:
+    """Return what was published: nothing."""
+    return Facts(())

@@ -1,0 +1,97 @@
+"""The figures of DGS: their experiments, and their verdicts on known numbers."""
+
+import pytest
+
+from lab.figures.flumina.scaling import UNITS
+from lab.figures.flumina.shared import DGS, PROGRAMS, facts, scaling
+from lab.figures.options import Options
+from lab.figures.registry import find
+from lab.figures.verdict import (
+    CONTRADICTED,
+    MET,
+    MISSED,
+    NOT_COMPARABLE,
+    REPRODUCED,
+    SHAPE_ONLY,
+    conclude,
+)
+from lab.matrix.cells import expand
+from lab.matrix.matrix import parse_matrix
+
+TWO = Options(cores=2)
+TWELVE = Options(cores=12, workers=(1, 12))
+
+
+def outcomes(outcome, part):
+    found = {claim.outcome for claim in outcome.claims if part in claim.text}
+    assert found, f"no claim speaks of {part!r}"
+    return found
+
+
+def cells_of(figure_id, options, runs=()):
+    figure = find(figure_id)
+    stage = figure.stages[len(runs)]
+    return expand(parse_matrix(figure.text(stage, stage.plan(options, runs), options), figure_id))
+
+
+@pytest.fixture
+def scaled(row, make_run):
+    """The run of figure 8, in which all programs grow so much from one worker to the most."""
+
+    def make(grown, many=2, status="ok"):
+        rows = [
+            row(program.workload, DGS, n, rate=1e7 * (grown if n > 1 else 1.0), batch=batch,
+                status=status)
+            for program in PROGRAMS
+            for batch in UNITS
+            for n in (1, many)
+        ]  # fmt: skip
+        return (make_run(rows),)
+
+    return make
+
+
+def test_the_published_growth_reproduces_figure_8_with_as_many_cores(scaled):
+    outcome = find("flumina:8").outcome(TWELVE, scaled(8.0, many=12))
+    assert conclude(outcome.claims).verdict == REPRODUCED, outcome.claims
+    assert len(outcome.draw().axes) == len(PROGRAMS) * len(UNITS)
+
+
+@pytest.mark.parametrize(
+    ("grown", "verdict"), [(1.9, SHAPE_ONLY), (1.2, CONTRADICTED), (0.7, CONTRADICTED)]
+)
+def test_fewer_cores_are_judged_by_the_share_of_linear_growth(scaled, grown, verdict):
+    outcome = find("flumina:8").outcome(TWO, scaled(grown))
+    assert conclude(outcome.claims).verdict == verdict
+    assert outcomes(outcome, "with 12 workers") == {NOT_COMPARABLE}
+    assert outcomes(outcome, "with 2 workers by that with 1") == {MET if grown > 1.34 else MISSED}
+
+
+def test_wrong_answers_are_named(scaled):
+    outcome = find("flumina:8").outcome(TWO, scaled(1.9, status="wrong_output"))
+    assert {claim.outcome for claim in outcome.claims} == {NOT_COMPARABLE}
+    assert any("has no number: wrong_output" in note for note in outcome.notes)
+    assert outcome.draw().axes
+
+
+def test_every_program_has_the_papers_events_between_barriers_and_a_stream_for_each_worker():
+    cells = cells_of("flumina:8", TWO)
+    assert [cell.id for cell in cells if cell.refusal] == []
+    assert {cell.batch for cell in cells} == set(UNITS)
+    for program in PROGRAMS:
+        (params,) = {
+            tuple(sorted(c.entry.params.items())) for c in cells if c.entry.name == program.workload
+        }
+        assert dict(params) == {"streams": 2, program.per_barrier: 10_000}
+
+
+def test_table_1_has_a_tick_or_a_cross_for_every_form_of_every_program():
+    found = facts().of(figure="T1")
+    forms = [(fact.panel, fact.series) for fact in found if fact.quantity == "scaling"]
+    assert len(forms) == 12
+    crosses = {(f.panel, f.series, f.quantity) for f in found if f.unit == "1" and f.low == 0}
+    assert crosses == {
+        ("page-view join", "TDM", "PIP2"),
+        *((p, "FM", f"PIP{n}") for p in ("page-view join", "fraud detection") for n in (1, 2, 3)),
+    }
+    assert [scaling(program, "DGS").low for program in PROGRAMS] == [8, 8, 8]

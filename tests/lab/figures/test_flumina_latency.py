@@ -1,0 +1,123 @@
+"""Figure 10 of DGS: its offered loads, and its verdicts on known latencies."""
+
+import numpy as np
+import pytest
+
+from engines.protocol import Histogram
+from lab.figures.flumina import latency
+from lab.figures.flumina.shared import DGS
+from lab.figures.measured import cells
+from lab.figures.options import Options
+from lab.figures.registry import find
+from lab.figures.verdict import (
+    CONTRADICTED,
+    MISSED,
+    NOT_COMPARABLE,
+    REPRODUCED,
+    conclude,
+)
+from lab.matrix.cells import expand
+from lab.matrix.matrix import parse_matrix
+from lab.measure.hdr import write_log
+from lab.measure.latency import percentile
+
+TWO = Options(cores=2)
+FIGURE = find("flumina:10")
+US = 1_000
+
+
+@pytest.fixture
+def late(row, make_run):
+    """A run whose medians grow with workers, fall with the ratio, and with more heartbeats."""
+
+    def make(grown=1.5, frequent=4.0, unsteady=1.2, rare=3.0, status="ok"):
+        rows = []
+
+        def cell(key, n, beats, p50_us):
+            rows.append(
+                row(key, DGS, n, load=f"beats-{beats}", rate=1e5, status=status,
+                    latency_p50_ns=round(p50_us * US), latency_p90_ns=round(2 * p50_us * US))
+            )  # fmt: skip
+
+        for place, ratio in enumerate(latency.RATIOS):
+            for n in latency.degrees(TWO):
+                times = frequent ** ((2 - place) / 2)
+                p50_us = 100 * times * (grown if n > 1 else 1.0)
+                cell(latency.workers_key(ratio, n), n, latency.USUAL_HEARTBEATS, p50_us)
+        for beats in latency.HEARTBEATS:
+            times = rare if beats == 1 else unsteady if beats == 10 else 1.0
+            cell(latency.heartbeats_key(TWO), 2, beats, 100 * times)
+        return (make_run(rows),)
+
+    return make
+
+
+def test_latencies_as_the_appendix_describes_them_reproduce_the_figure(late):
+    outcome = FIGURE.outcome(TWO, late())
+    assert conclude(outcome.claims).verdict == REPRODUCED, outcome.claims
+    assert len(outcome.draw().axes) == len(latency.RATIOS) + 1
+    assert outcome.numbers["10000 values a barrier, 1 workers"]["p50_ns"]["median"] == 100 * US
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        ({"grown": 0.8}, "2 workers by that with 1"),
+        ({"frequent": 0.5}, "100 values a barrier by that at 10,000"),
+        ({"unsteady": 2.5}, "10 to 1000 heartbeats"),
+        ({"rare": 0.7}, "at 1 heartbeat"),
+    ],
+)
+def test_other_latencies_miss_their_claim(late, change, part):
+    outcome = FIGURE.outcome(TWO, late(**change))
+    assert {c.outcome for c in outcome.claims if part in c.text} == {MISSED}
+    assert conclude(outcome.claims).verdict == CONTRADICTED
+
+
+def test_one_core_tells_nothing_of_growth_and_wrong_answers_of_nothing(late):
+    outcome = FIGURE.outcome(Options(cores=1, workers=(1,)), late())
+    assert outcome.claims[0].outcome == NOT_COMPARABLE
+    outcome = FIGURE.outcome(TWO, late(status="wrong_output"))
+    assert {claim.outcome for claim in outcome.claims} == {NOT_COMPARABLE}
+    assert outcome.draw().axes
+
+
+def test_workers_beyond_the_cores_alone_are_drawn_and_not_judged(late):
+    outcome = FIGURE.outcome(Options(cores=2, workers=(4,)), late())
+    assert {claim.outcome for claim in outcome.claims} == {NOT_COMPARABLE}
+    assert outcome.draw().axes
+
+
+def test_a_tenth_is_taken_from_the_histogram_that_was_kept(late, row, make_run, tmp_path):
+    values = np.arange(1, 201, dtype=np.int64) * US
+    made = Histogram(values_ns=values, counts=np.ones(200, dtype=np.int64), definition="due to out")
+    assert percentile(made, 100) == 20 * US
+    few = Histogram(values_ns=values[:99], counts=made.counts[:99], definition="due to out")
+    assert percentile(few, 100) is percentile(few, 900) is None  # not ten below, or above
+    key = latency.workers_key(100, 1)
+    kept = row(key, DGS, 1, load="beats-10", rate=1e5, histograms="one.hlog")
+    run = make_run([kept], repetitions=1)
+    write_log({"latency": made}, 1.0, run.path / "one.hlog")
+    (cell,) = cells(run, key, DGS)
+    found = latency.tenth_ns(run)(cell)
+    assert found is not None and found.median == pytest.approx(20 * US, rel=2e-3)
+
+
+@pytest.mark.parametrize("options", [TWO, Options(cores=2, quick=True), Options(cores=4)])
+def test_every_cell_has_the_load_of_its_streams_and_can_be_run(options):
+    stage = FIGURE.stages[0]
+    cells = expand(parse_matrix(FIGURE.text(stage, stage.plan(options, ()), options), FIGURE.id))
+    sweep = len(latency.RATIOS) * len(latency.degrees(options))
+    assert len(cells) == sweep + len(latency.heartbeats(options))
+    assert [cell.id for cell in cells if cell.refusal] == []
+    for cell in cells:
+        ratio = cell.entry.params["values_per_barrier"]
+        assert cell.entry.params["streams"] == cell.workers
+        assert cell.load.rate_eps == pytest.approx(latency.RATE_EPS * (cell.workers + 1 / ratio))
+        seconds = cell.load.warm_up_s + cell.load.window_s
+        assert cell.entry.events > seconds * cell.load.rate_eps
+        # Windows for a 90th percentile, but for quick runs of the highest ratio.
+        windows = latency.RATE_EPS / ratio * cell.load.window_s
+        assert windows >= (100 if not options.quick else 20)
+    given = {cell.load.heartbeats_per_barrier for cell in cells}
+    assert given == {latency.USUAL_HEARTBEATS, *latency.heartbeats(options)}
