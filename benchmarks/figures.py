@@ -18,7 +18,7 @@ from lab.figures.measured import quotient
 from lab.figures.verdict import Claim
 from lab.matrix.cells import CELL
 from reports.searches import LEVEL
-from results.schema import NAMES, VERIFIED
+from results.schema import INVALID, NAMES, VERIFIED
 from results.stats.estimates import Combined, Estimate, Product, one
 from results.store import Row
 
@@ -160,12 +160,14 @@ def _measured(quantity: Quantity, evidence: Evidence) -> Product | None:
 def _of_cell(quantity: Quantity, evidence: Evidence) -> list[float | None]:
     """Return the value of each process; of a search, at the levels of the rate that it found.
 
-    One answer that was not verified leaves none.
+    One answer that was not verified leaves none. A level's invalid probe is left out: its events
+    did not come when due, and the search asked for another one.
     """
     rows = [
         row
         for row in evidence.rows
-        if row["cell"] == quantity.source and row["purpose"] in (CELL, LEVEL)
+        if row["cell"] == quantity.source
+        and (row["purpose"] == CELL or (row["purpose"] == LEVEL and row["status"] != INVALID))
     ]
     if any(row["status"] not in VERIFIED for row in rows):
         return []

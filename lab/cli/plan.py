@@ -102,7 +102,7 @@ def plan(
         if given:
             raise click.UsageError(f"{option} is of typed dataflow graphs, which {workload} is not")
     if dataset is None and found.source is None:
-        choice = plan_for_parameters(found, _pairs(params), events, workers, optimizer)
+        choice = plan_for_parameters(found, pairs(params), events, workers, optimizer)
     else:
         dgs_program(found)  # refused before its input is made
         read = _input_of(found, dataset, params, events)
@@ -154,7 +154,7 @@ def _streams(
                 )
         counts = [1] * len(flow.kinds)
     elif dataset is None and workload.source is None:
-        specs = workload.streams(workload.params(_pairs(params)), events)
+        specs = workload.streams(workload.params(pairs(params)), events)
         counts = streams_of(flow, (flow.kind_indices(spec.kinds) for spec in specs))
     else:
         read = _input_of(workload, dataset, params, events)
@@ -182,7 +182,7 @@ def _input_of(
 
     if dataset is None:
         with announce(f"dataset of {workload.name}") as progress:
-            return ensure(workload, _pairs(params), events, 1, progress=progress)
+            return ensure(workload, pairs(params), events, 1, progress=progress)
     if params:
         raise click.UsageError("--param belongs to generated input; a dataset has its own")
     found = Catalog.default().get(dataset)
@@ -214,11 +214,15 @@ def plan_for_parameters(
     workers: int,
     optimizer: str | None = None,
 ) -> "Choice":
-    """Return the choice for generated input, from the sizes of its streams alone."""
+    """Return the choice for generated input, from the sizes of its streams alone.
+
+    Of a program with events across keys, from its beginning: sizes do not say which keys a stream
+    has, nor how many groups there are.
+    """
     from workloads.datasets.generated import generated
     from workloads.model import Alphabet
     from workloads.model.narrow import dgs_program
-    from workloads.model.profile import profile_of_specs
+    from workloads.model.profile import profile, profile_of_specs
     from workloads.optimizers import DEFAULT, PlanRequest, choose
 
     program = dgs_program(workload)
@@ -231,7 +235,9 @@ def plan_for_parameters(
     request = PlanRequest(
         program=program,
         alphabet=alphabet,
-        streams=profile_of_specs(workload.streams(params, events), alphabet),
+        streams=profile(sample())
+        if program.across
+        else profile_of_specs(workload.streams(params, events), alphabet),
         workers=workers,
         costs=lambda: _costs(program, sample(), workers),
     )
@@ -264,16 +270,17 @@ def _costs(program: "DGSProgram", data: "Input", workers: int) -> "Costs":
     return plan_costs(program, data, workers)
 
 
-def _pairs(params: Sequence[str]) -> dict[str, object]:
-    pairs: dict[str, object] = {}
+def pairs(params: Sequence[str]) -> dict[str, object]:
+    """Return parameters by name; those given last count."""
+    found: dict[str, object] = {}
     for text in params:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise click.BadParameter(
                 f"{text!r} is not of the form name=value", param_hint="--param"
             )
-        pairs[name] = value
-    return pairs
+        found[name] = value
+    return found
 
 
 def _write(path: Path, text: str) -> None:

@@ -20,11 +20,14 @@ def writing(what: str, place: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        where = error.filename or place
-        raise LabError(
-            f"{where}: {what} cannot be written: {error.strerror or error}; "
-            "make room there, or name a folder that can be written"
-        ) from error
+        raise _refused(what, error.filename or place, error) from error
+
+
+def _refused(what: str, where: str | Path, error: OSError) -> LabError:
+    return LabError(
+        f"{where}: {what} cannot be written: {error.strerror or error}; "
+        "make room there, or name a folder that can be written"
+    )
 
 
 def check_file(path: Path | None, what: str) -> None:
@@ -48,9 +51,11 @@ def check_folder(folder: Path, what: str) -> None:
     Raises:
         LabError: they cannot: it is a file, read-only or full.
     """
-    with writing(what, folder):
-        there = folder.absolute()
+    there = folder.absolute()
+    try:
         while not there.exists():
             there = there.parent
         with tempfile.TemporaryFile(dir=there) as file:
             file.write(_BLOCK)
+    except OSError as error:  # which names the file that was tried
+        raise _refused(what, there, error) from error

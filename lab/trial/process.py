@@ -145,7 +145,7 @@ def _offered(spec: EngineTrial, workload: Workload) -> tuple[Dataset, OfferedLoa
     from lab.load.schedule import offer
 
     phase("offer")
-    offered = offer(spec.load, dataset, grid=workload.output.grid)
+    offered = offer(spec.load, dataset, grid=workload.output.grid, program=workload.program)
     return offered.dataset, offered.load
 
 

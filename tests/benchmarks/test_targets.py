@@ -129,6 +129,10 @@ def test_latency_is_that_of_the_searchs_level_and_of_no_other_probe():
         [],
         [row(purpose="level", latency_p99_ns=None)],
         [row(purpose="level", status="invalid", latency_p99_ns=5)],
+        [
+            row(purpose="level", latency_p99_ns=5),
+            row(purpose="level", status="wrong_output", latency_p99_ns=5),
+        ],
     ],
 )
 def test_a_latency_that_was_not_verified_is_no_number(rows):

@@ -183,10 +183,10 @@ def test_process_that_the_kernel_kills_for_memory_is_oom(matrix, memory_group):
     assert "was killed by SIGKILL in phase run" in row["reason"]
 
 
-@pytest.mark.full  # half a minute; each of them is in isolate/test_container.py
+@pytest.mark.full  # a minute; each of them is in isolate/test_container.py
 def test_the_same_faults_in_containers_have_the_same_statuses(matrix, image, podman_engine):
     run = f'isolate = "container"\ncontainer = {{ image = "{image}", memory = "600m" }}'
-    path = matrix(["correct", "hoard", "die", "hang"], timeout_s=10, run=run)
+    path = matrix(["correct", "hoard", "die", "hang"], timeout_s=40, run=run)
     code, run_dir, err = run_lab(path)
     assert code == EXIT_ENGINE_FAILURE, err
     assert statuses(run_dir) == {
