@@ -29,6 +29,16 @@ from workloads.registry import names, workload
 PROGRAMS = [name for name in names() if isinstance(workload(name).program, DGSProgram)]
 """Queries of operators are in test_oplus.py."""
 
+SLOW_TO_COMPILE = {"outlier_detection"}
+"""Programs whose kernels take half a minute to compile anew, because of their many fields."""
+
+BY_COST = [
+    pytest.param(name, marks=pytest.mark.full) if name in SLOW_TO_COMPILE else name
+    for name in PROGRAMS
+]
+"""Programs, of which `make test` leaves the slow to compile to `make test-all`. It runs them on
+this engine in tests/engines/test_conformance.py."""
+
 
 def generated(name, events, seed=3, **given):
     found = workload(name)
@@ -63,7 +73,7 @@ def answer_of(found, data, plan=None, handover="direct", **given):
 
 
 @pytest.mark.some(2)
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", BY_COST)
 def test_it_equals_the_oracle_on_any_small_input(name):
     found = workload(name)
 
@@ -85,7 +95,7 @@ def test_it_equals_the_oracle_on_any_small_input(name):
 
 
 @pytest.mark.pairwise(strength=1)
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", BY_COST)
 @pytest.mark.parametrize("workers", [1, 2, 3, 8, 64])
 def test_generated_input_gives_one_answer_at_any_parallelism(name, workers):
     found = workload(name)
