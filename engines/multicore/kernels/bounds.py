@@ -13,17 +13,16 @@ from typing import Any
 from numba.core import cgutils as _cgutils
 from numba.core import ir as _ir
 from numba.core import types
-from numba.core.compiler import CompilerBase
-from numba.core.compiler import DefaultPassBuilder as _DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.errors import TypingError
 from numba.core.untyped_passes import IRProcessing
 from numba.extending import intrinsic
 
+from engines.multicore.kernels.parts import PartCompiler
+
 # Numba's extension interface is typed in part only, these not.
 cgutils: Any = _cgutils
 ir: Any = _ir
-DefaultPassBuilder: Any = _DefaultPassBuilder
 
 
 class OutOfBoundsError(IndexError):
@@ -154,10 +153,10 @@ def _words(code: Any, variable: Any) -> str:
     return "array" if variable.name.startswith("$") else str(variable.unversioned_name)
 
 
-class _CheckingCompiler(CompilerBase):
+class _CheckingCompiler(PartCompiler):
     def define_pipelines(self) -> list[Any]:
-        """Return Numba's own passes, and ours once there is code to look at."""
-        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        """Return the passes, with the checks once there is code to look at."""
+        (passes,) = super().define_pipelines()
         passes.add_pass_after(_CheckIndices, IRProcessing)
         passes.finalize()
         return [passes]

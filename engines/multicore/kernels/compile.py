@@ -17,29 +17,17 @@ from typing import Any
 import llvmlite
 import numba
 import numpy as np
-from numba import carray, cfunc, njit
+from numba import carray, njit
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
 
 from engines.errors import EngineError
 from engines.multicore.kernels import bounds as checked
-from engines.multicore.kernels import emitter, members, memory
+from engines.multicore.kernels import emitter, members, memory, parts
 from engines.multicore.kernels import widths as _widths  # noqa: F401  tells Numba
 from engines.multicore.kernels.sealed_cache import sealed_cfunc
 from workloads.model.fingerprint import UnstableError, fingerprint, names_of
-
-# error_model="numpy": division by zero gives NaN or 0 instead of a Python exception, which no
-# thread of the core could raise. forceinline: the user's function must dissolve into the loop (see
-# memory.py).
-# No wrappers: only kernels call it, and neither Python nor C.
-_USER_OPTIONS = {
-    "forceinline": True,
-    "error_model": "numpy",
-    "nogil": True,
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-}
 
 _loaded: dict[tuple[Path, str], Any] = {}
 """Kernels of this process by their place in the cache, which names their content, and signature."""
@@ -94,13 +82,12 @@ def _compiled(
     bounds: bool,
 ) -> Any:
     """Compile a kernel, or load it from the cache at `path`."""
-    decorate = cfunc if path is None else sealed_cfunc
     # A cached kernel names the module that its globals live in, so it needs one that can be found.
     module = ModuleType(f"{__name__}.{path.stem if path else 'uncached'}")
     sys.modules[module.__name__] = module
     namespace = module.__dict__
     namespace |= {
-        "kernel": decorate(signature, error_model="numpy"),
+        "kernel": sealed_cfunc(signature, keep=path is not None, error_model="numpy"),
         **{name: inlined(function, bounds=bounds) for name, (_, function) in functions.items()},
         "carray": carray,
         "boolean": np.bool_,
@@ -131,7 +118,7 @@ def inlined(function: Callable[..., Any], *, bounds: bool) -> Any:
         function: the function; one that Numba has compiled is compiled again to be checked.
         bounds: whether it and what it calls check the indices of arrays.
     """
-    options = _USER_OPTIONS | (checked.OPTIONS if bounds else {})
+    options = parts.OPTIONS | (checked.OPTIONS if bounds else {})
     plain = _plain(function, bounds=bounds)
     if plain is not None:
         return _inlined(plain, options, {})

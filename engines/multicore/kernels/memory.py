@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
+
+from engines.multicore.kernels.parts import part
 
 __all__ = [
     "copy_record",
@@ -151,7 +152,7 @@ def is_null(typingctx: Any, address: Any) -> Any:
     return types.boolean(types.voidptr), codegen
 
 
-@njit(forceinline=True, error_model="numpy", nogil=True)
+@part
 def floor(a: Any, b: Any) -> Any:
     """Return the largest whole number at or below a / b; b > 0."""
     return a // b

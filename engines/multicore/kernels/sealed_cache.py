@@ -28,13 +28,16 @@ from engines.multicore.kernels.vector_bits import note_vector_bits, vector_bits_
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
 
-def sealed_cfunc(signature: Any, **options: Any) -> Callable[[Callable[..., Any]], CFunc]:
-    """Return a decorator as `numba.cfunc(..., cache=True)`, with the cache of this module."""
+def sealed_cfunc(
+    signature: Any, *, keep: bool, **options: Any
+) -> Callable[[Callable[..., Any]], CFunc]:
+    """Return a decorator as `numba.cfunc`, with the cache of this module where `keep` is set."""
     wanted = sigutils.normalize_signature(signature)  # type: ignore[no-untyped-call]  # Numba's gap
 
     def decorate(function: Callable[..., Any]) -> CFunc:
         made = _SealedCFunc(function, wanted, locals={}, options=options)
-        made.enable_caching()
+        if keep:
+            made.enable_caching()
         made.compile()
         return made
 
@@ -44,6 +47,16 @@ def sealed_cfunc(signature: Any, **options: Any) -> Callable[[Callable[..., Any]
 class _SealedCFunc(CFunc):
     def enable_caching(self) -> None:
         self._cache = _SealedCache(self.__wrapped__)  # type: ignore[no-untyped-call]  # Numba's gap
+
+    def _compile_uncached(self) -> Any:
+        # What is raised makes its arguments Python objects with the environment of the function
+        # that raises. Numba sets it beside the machine code of that function, of which the kernel's
+        # parts have none, and for what is loaded from a cache; so this does as loading does.
+        made: Any = super()._compile_uncached()  # type: ignore[misc]  # Numba's gap
+        made.library._ensure_finalized()  # no function stands anywhere before
+        for environment in made._find_referenced_environments():
+            made.library.codegen.set_env(environment.env_name, environment)
+        return made
 
 
 class _SealedCache(FunctionCache):

@@ -10,16 +10,17 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit
 from numba.core import cgutils, types
 from numba.core.extending import models, overload_method, register_model
 from numba.extending import intrinsic
+
+from engines.multicore.kernels.parts import part
 
 COLUMNS, COUNT, CAPACITY, REFUSED, OWNER, ME = 0, 8, 16, 24, 32, 40
 _COLUMNS = (("keys", types.int64), ("buckets", types.int32), ("hashes", types.uint64))
 
 
-@njit(forceinline=True, error_model="numpy", nogil=True)
+@part
 def mix_key(key: Any) -> Any:
     """Return the hash of a key; core/run/key_table.h has it too."""
     x = np.uint64(key) + np.uint64(0x9E3779B97F4A7C15)
@@ -39,13 +40,13 @@ def bucket_function(buckets: int, bucket: Any | None) -> Any:
     signed = np.int64(buckets)
     if bucket is None:
 
-        @njit(forceinline=True, error_model="numpy", nogil=True)
+        @part
         def hashed(key: Any, mixed: Any) -> Any:
             return np.int64(mixed % count)
 
         return hashed
 
-    @njit(forceinline=True, error_model="numpy", nogil=True)
+    @part
     def given(key: Any, mixed: Any) -> Any:
         return np.int64(bucket(key)) % signed
 

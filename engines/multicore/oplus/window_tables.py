@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
 from engines.multicore import _core
 from engines.multicore.kernels import memory
+from engines.multicore.kernels.parts import part
 
 TABLE_BYTES = _core.WINDOW_TABLE_BYTES
 """Of a `WindowTable`, which begins with its `WindowIndex`."""
@@ -52,12 +53,12 @@ no_entry: Any = _no_entry
 _prefetch: Any = _prefetch_line
 
 
-@njit(forceinline=True, error_model="numpy", nogil=True)
+@part
 def _first_slot(table: Any, mixed: Any) -> Any:
     return np.int64(mixed >> load(table, SHIFT, np.uint64))
 
 
-@njit(forceinline=True, error_model="numpy", nogil=True)
+@part
 def find_entry(tables: Any, number: Any, key: Any, mixed: Any, stride: Any) -> Any:
     """Return the entry of a key in table `number`, null when there is none.
 
@@ -83,21 +84,21 @@ def find_entry(tables: Any, number: Any, key: Any, mixed: Any, stride: Any) -> A
         at = (at + 1) & mask
 
 
-@njit(forceinline=True, error_model="numpy", nogil=True)
+@part
 def table_bytes(table: Any, stride: Any) -> Any:
     """Return how many bytes a table takes, its slots and the entries that it has room for."""
     slots = load(table, MASK, np.int64) + 1
     return slots * (4 + stride // 2)
 
 
-@njit(forceinline=True, error_model="numpy", nogil=True)
+@part
 def prefetch_slot(tables: Any, number: Any, mixed: Any) -> None:
     """Ask for the slot where the search of a key begins."""
     table = offset(tables, number * TABLE_BYTES)
     _prefetch(offset(pointer_at(table, SLOTS), 4 * _first_slot(table, mixed)))
 
 
-@njit(forceinline=True, error_model="numpy", nogil=True)
+@part
 def prefetch_entry(tables: Any, number: Any, mixed: Any, stride: Any) -> None:
     """Ask for the entry that the search of a key meets first, or for where the next one is made."""
     table = offset(tables, number * TABLE_BYTES)

@@ -10,12 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
 from engines.multicore import _core
 from engines.multicore.kernels import emitter, memory
 from engines.multicore.kernels.compile import compile_kernel
 from engines.multicore.kernels.loops import NAMES, loop
+from engines.multicore.kernels.parts import part
 from engines.multicore.oplus import window_tables
 from engines.multicore.oplus.keyset import mix_key
 from workloads.model.pipeline import STATELESS, Stage
@@ -153,7 +154,7 @@ class StageKernels:
         return f"Tuple({', '.join(parts)})"
 
 
-@njit(forceinline=True, error_model="numpy", nogil=True)
+@part
 def bounds_below(bounds: Any, key: Any) -> Any:
     """Return how many of some sorted bounds are at or below a key."""
     low, high = np.int64(0), np.int64(len(bounds))

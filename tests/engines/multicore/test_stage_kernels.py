@@ -56,7 +56,8 @@ def run_beside_a_table_that_cannot_be_read():
         return ctypes.addressof(entry) + HEAD_BYTES
 
     candidates = np.arange(4 * RECORDS, dtype=np.int64)
-    of_the_second = [key for key in candidates if (int(mix_key(key)) & 0xFFFFFFFF) * 2 >> 32 == 1]
+    low = [int(mix_key.py_func(key)) & 0xFFFFFFFF for key in candidates]
+    of_the_second = [key for key, word in zip(candidates, low, strict=True) if word * 2 >> 32 == 1]
     keys = np.array(of_the_second[:RECORDS])
     out_ts, out_key = (np.zeros(RECORDS, dtype=np.int64) for _ in range(2))
     sources, ts = np.zeros(RECORDS, dtype=np.int32), np.zeros(RECORDS, dtype=np.int64)

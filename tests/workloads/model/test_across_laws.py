@@ -1,13 +1,15 @@
 """`lab check` on events across keys: what holds, and what it finds."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from tests.across import PLUGS, READ, RESET
 from workloads.model import Alphabet
-from workloads.model.check import check
+from workloads.model.across_laws import plans_agree
+from workloads.model.check import _search, check
 from workloads.model.optimizer import choose_plan
 from workloads.model.profile import StreamProfile
 from workloads.model.render import plan_dot, plan_text
@@ -69,7 +71,10 @@ def test_a_fork_that_loses_what_an_event_across_keys_reads_is_found():
         side.count = plug.count
 
     program = replace(PLUGS, parallel=(replace(PLUGS.parallel[0], fork=fork),))
-    found = broken(program, "plans")
+    # This law alone: the others do not hold either, and to shrink what they find takes longer.
+    law = partial(plans_agree, Semantics(program=program))
+    found = _search("plans", program.name, law, examples=40, seed=0)
+    assert found is not None
     assert found.law == "a plan gives another answer than the events in sequence"
     assert any(line.startswith("in sequence, and not with") for line in found.lines)
 

@@ -124,10 +124,13 @@ void any_selectivity_is_in_order() {
   }
 }
 
-// Where all keys are in one partition, nobody asks in which.
 // An operator with keys that takes all the time is split, once for two workers of even keys; one that does not is not.
+// Who holds others up is measured while they wait: on a busy machine the second worker may come when all is done.
 void only_an_operator_that_holds_others_up_comes_apart() {
-  for (const bool heavy : {false, true}) {
+  constexpr int kMostTries = 20;
+  int tries = 0;
+  for (bool heavy = false, split = false; !split; ++tries) {
+    CHECK(tries <= kMostTries);
     behaviours = {Behaviour{.spins = heavy ? 0 : 2000},
                   Behaviour{.kind = Kind::kPartitioned, .keys = 40, .partitions = 4, .spins = heavy ? 2000 : 0}};
     OrderedOptions options = options_of(2, 16);
@@ -136,10 +139,13 @@ void only_an_operator_that_holds_others_up_comes_apart() {
     const auto runtime = lab::test::pipeline_of(options, streams, 2);
     runtime->run();
     CHECK(lab::test::collected(*runtime) == lab::test::oracle(streams, 2));
-    CHECK_EQ(runtime->counts().splits > 0, heavy);
+    split = runtime->counts().splits > 0;
+    CHECK(heavy || !split);
+    heavy = true;
   }
 }
 
+// Where all keys are in one partition, nobody asks in which.
 void a_single_partition_is_not_looked_for() {
   behaviours = {Behaviour{.kind = Kind::kPartitioned, .partitions = 1}, Behaviour{},
                 Behaviour{.kind = Kind::kPartitioned, .partitions = 1}};
