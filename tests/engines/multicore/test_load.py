@@ -43,7 +43,7 @@ def run_under(found, data, load, **options):
 
 
 @pytest.mark.pairwise
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", BY_COST)
 @pytest.mark.parametrize("workers, batch", [(1, 64), (2, 1), (3, 64)])
 @pytest.mark.parametrize("batching", ["adaptive", "full"])
 def test_an_offered_load_gives_the_oracles_answer_and_loses_nothing(
