@@ -125,23 +125,24 @@ void any_selectivity_is_in_order() {
 }
 
 // An operator with keys that takes all the time is split, once for two workers of even keys; one that does not is not.
-// Who holds others up is measured while they wait: on a busy machine the second worker may come when all is done.
+// Who holds others up is measured by the clock: on a busy machine the second worker may come when all is done, or the
+// one who has the light operator may be off its core. So each must be seen in one of several runs.
 void only_an_operator_that_holds_others_up_comes_apart() {
   constexpr int kMostTries = 20;
-  int tries = 0;
-  for (bool heavy = false, split = false; !split; ++tries) {
-    CHECK(tries <= kMostTries);
+  const auto streams = input(8, 3, 4000, 40);
+  OrderedOptions options = options_of(2, 16);
+  options.window_ns = 200'000;
+  for (const bool heavy : {false, true}) {
     behaviours = {Behaviour{.spins = heavy ? 0 : 2000},
                   Behaviour{.kind = Kind::kPartitioned, .keys = 40, .partitions = 4, .spins = heavy ? 2000 : 0}};
-    OrderedOptions options = options_of(2, 16);
-    options.window_ns = 200'000;
-    const auto streams = input(8, 3, 4000, 40);
-    const auto runtime = lab::test::pipeline_of(options, streams, 2);
-    runtime->run();
-    CHECK(lab::test::collected(*runtime) == lab::test::oracle(streams, 2));
-    split = runtime->counts().splits > 0;
-    CHECK(heavy || !split);
-    heavy = true;
+    bool seen = false;
+    for (int tries = 0; !seen; ++tries) {
+      CHECK(tries < kMostTries);
+      const auto runtime = lab::test::pipeline_of(options, streams, 2);
+      runtime->run();
+      CHECK(lab::test::collected(*runtime) == lab::test::oracle(streams, 2));
+      seen = (runtime->counts().splits > 0) == heavy;
+    }
   }
 }
 
