@@ -139,10 +139,9 @@ class PerfCounters:
         with self._lock:
             unread, self._unread = self._unread, []
             offset_ns = self._offset_ns or 0
-        if not unread and not self._closed and self._process.poll() is not None:
-            ended = f"perf ended with code {self._process.returncode}"
-            failed = {domain.name: ended for domain in self.domains}
-            return (Reading(time_ns=time.monotonic_ns(), counters_uj={}, failed=failed),)
+            ended = self._ended
+        if ended and not unread and not self._closed and self._process.poll() is not None:
+            return (self._end(),)
         readings: list[Reading] = []
         for since_start_ns, reading in unread:
             # A better estimate of perf's start may lie before the one that was used so far.
@@ -157,6 +156,12 @@ class PerfCounters:
             )
         return tuple(readings)
 
+    def _end(self) -> Reading:
+        """Return that perf ended by itself, which loses what comes after its last interval."""
+        ended = f"perf ended with code {self._process.returncode}"
+        failed = {domain.name: ended for domain in self.domains}
+        return Reading(time_ns=time.monotonic_ns(), counters_uj={}, failed=failed)
+
     def close(self) -> tuple[Reading, ...]:
         """Wait for the interval that covers this moment (100 ms at most), and end perf.
 
@@ -170,8 +175,10 @@ class PerfCounters:
             self._lock.wait_for(
                 lambda: self._ended or self._printed_ns >= now_ns, timeout=3 * PERIOD_MS / 1000
             )
-        with suppress(ProcessLookupError):
-            self._process.send_signal(signal.SIGINT)
+            by_itself = self._ended
+        if not by_itself:
+            with suppress(ProcessLookupError):
+                self._process.send_signal(signal.SIGINT)
         try:
             self._process.wait(2.0)
         except subprocess.TimeoutExpired:
@@ -182,7 +189,7 @@ class PerfCounters:
         for pipe in (self._process.stdout, self._process.stderr):
             if pipe is not None:
                 pipe.close()
-        return self.read()
+        return (*self.read(), self._end()) if by_itself else self.read()
 
     def _follow(self) -> None:
         assert self._process.stdout is not None

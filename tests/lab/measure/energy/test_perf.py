@@ -164,11 +164,12 @@ time.sleep(60)
 
 def test_an_interval_that_was_not_counted_is_a_gap(tmp_path):
     body = """
-signal.signal(signal.SIGINT, signal.SIG_IGN)
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 for i in range(1, 6):
     time.sleep(0.1)
     value = '<not counted>' if i == 3 else 2.0
     line(i / 10, value, 'Joules', 'energy-pkg')
+signal.sigwait({signal.SIGINT})
 """
     counters = opened(tmp_path, body, events=("energy-pkg",))
     readings = [*counters.read(), *counters.close()]
@@ -228,6 +229,19 @@ sys.exit(7)
     assert row["energy_gross_j"] is None
     assert row["energy_dropped_s"] == pytest.approx(9.7, abs=0.1)
     assert "s of 10 s lost (perf ended with code 7)" in row["energy_reason"]
+
+
+def test_a_perf_that_is_still_ending_when_it_is_closed_says_its_code(tmp_path):
+    """Its lines have ended, and the kernel has not its exit code yet."""
+    body = """
+for i in range(1, 4): line(i / 10, 2.0, 'Joules', 'energy-pkg')
+os.close(1)
+time.sleep(0.3)
+os._exit(7)
+"""
+    counters = opened(tmp_path, body, events=("energy-pkg",))
+    readings = [*counters.read(), *counters.close()]
+    assert readings[-1].failed == {"package-0": "perf ended with code 7"}
 
 
 def test_absent_events_an_absent_program_and_a_broken_one_are_reasons(tmp_path):
