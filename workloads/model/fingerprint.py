@@ -35,6 +35,7 @@ from typing import Any
 
 import numpy as np
 
+from workloads.model.shown import shown_file
 from workloads.model.written import compiled, written
 
 STABLE_MODULES = frozenset({"math", "numpy"})
@@ -177,7 +178,7 @@ class _Placed(_Exact):
 
     def code(self, code: CodeType) -> Iterator[bytes]:
         yield from super().code(code)
-        yield f"{code.co_filename}:{code.co_firstlineno}".encode()
+        yield f"{shown_file(code.co_filename)}:{code.co_firstlineno}".encode()
         yield code.co_linetable
 
 

@@ -19,6 +19,7 @@ from numba.core.untyped_passes import IRProcessing
 from numba.extending import intrinsic
 
 from engines.multicore.kernels.parts import PartCompiler
+from workloads.model.shown import shown_file
 
 # Numba's extension interface is typed in part only, these not.
 cgutils: Any = _cgutils
@@ -105,7 +106,7 @@ class _CheckIndices(FunctionPass):
                 if found is not None:
                     array, index = found
                     loc = statement.loc
-                    place = f"{name} ({loc.filename}:{loc.line})"
+                    place = f"{name} ({shown_file(loc.filename)}:{loc.line})"
                     body += _call(block.scope, array, index, _words(code, array), place, loc)
                 body.append(statement)
             block.body = body

@@ -258,7 +258,7 @@ def run(variant, asked, data, *, workers=2, bounds=True):
 def place(function):
     lines, first = inspect.getsourcelines(function)
     (at_line,) = (n for n, line in enumerate(lines, first) if "# HERE of" in line)
-    return f"{function.__name__} ({__file__}:{at_line})"
+    return f"{function.__name__} (tests/engines/multicore/test_bounds.py:{at_line})"
 
 
 BY_MOST = {"fork", "join", "vsn expire", "vsn slide"}

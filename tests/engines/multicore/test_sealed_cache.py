@@ -2,8 +2,10 @@
 
 import os
 import random
+import shutil
 import subprocess
 import sys
+import sysconfig
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -120,6 +122,34 @@ def test_another_process_finds_the_kernels_of_every_family(tmp_path: Path):
     made = kernels_after_a_run_of_each()
     assert len(made) > 5
     assert kernels_after_a_run_of_each() == made
+
+
+def test_another_clone_finds_the_kernels_of_this_one(tmp_path: Path):
+    other = tmp_path / "clone"
+    for package in ("engines", "tests", "workloads"):
+        shutil.copytree(ROOT / package, other / package)
+    script = (
+        "from tests.engines.multicore import test_sealed_cache as test;"
+        "print(test.__file__, bool(test.join_kernel().cache_hits))"
+    )
+    packages = sysconfig.get_path("purelib")
+
+    def file_and_hit(root: Path) -> list[str]:
+        """Run without the editable install (-S), which would find the packages of this clone."""
+        environment = {
+            **os.environ,
+            "LAB_CACHE": str(tmp_path / "cache"),
+            "PYTHONPATH": f"{root}:{packages}",
+        }
+        command = [sys.executable, "-S", "-c", script]
+        ran = subprocess.run(
+            command, check=True, stdout=subprocess.PIPE, text=True, env=environment, cwd=tmp_path
+        )
+        return ran.stdout.split()
+
+    test = Path(__file__).relative_to(ROOT)
+    assert file_and_hit(ROOT) == [str(ROOT / test), "False"]
+    assert file_and_hit(other) == [str(other / test), "True"]
 
 
 def test_a_function_that_moved_in_its_file_is_compiled_again(tmp_path: Path, monkeypatch):
