@@ -204,6 +204,7 @@ def test_a_variant_takes_a_load_or_refuses_it(tmp_path):
                 assert found.unsupported, (name, variant.name)
 
 
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize("batch", [1, 7, 100_000])
 @pytest.mark.parametrize("workers", [1, 3, 8])
 def test_multicore_gives_the_same_answer_for_any_workers_and_batch(workers, batch, tmp_path):

@@ -29,7 +29,8 @@ def test_spark(number):
 
 
 @pytest.mark.parametrize(
-    ("processes", "ending"), [pytest.param(1, 0, marks=pytest.mark.full), (2, 5), (1, 11)]
+    ("processes", "ending"),
+    [(2, 5), *(pytest.param(1, at, marks=pytest.mark.full) for at in (0, 11))],
 )
 def test_the_session_goes_on_when_one_of_its_processes_is_gone(
     pytester, monkeypatch, processes, ending

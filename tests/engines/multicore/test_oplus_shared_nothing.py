@@ -123,8 +123,8 @@ def random_texts(rng: np.random.Generator, tuples: int, streams: int, span: int)
     return texts(*parts)
 
 
-@pytest.mark.some(3)
-@pytest.mark.parametrize("instances", [1, 2, 5])
+@pytest.mark.some(2)
+@pytest.mark.parametrize("instances", [5, 1, 2])
 @pytest.mark.parametrize(("advance", "size"), [(7, 7), (10, 40)])
 def test_random_inputs_give_the_reference_answer(instances, advance, size):
     rng = np.random.default_rng(instances * 100 + size)

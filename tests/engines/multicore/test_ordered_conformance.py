@@ -19,6 +19,7 @@ def in_turn(cases):
     ]
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(("name", "case"), in_turn(CASES))
 def test_ordered_conforms(name, case, tmp_path):
     found = run_case(engine("multicore"), workload(name), case, SETTING, tmp_path)

@@ -112,6 +112,7 @@ def test_a_kernel_from_the_cache_has_the_vectors_that_it_was_compiled_with(tmp_p
     assert loaded == compiled
 
 
+@pytest.mark.full
 def test_another_process_finds_the_kernels_of_every_family(tmp_path: Path):
     def kernels_after_a_run_of_each() -> set[str]:
         command = [sys.executable, "-m", "tests.random_runs", "--runs", "5", "--seed", "5"]

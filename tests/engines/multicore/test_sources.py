@@ -88,6 +88,7 @@ def test_at_full_speed_any_source_may_be_silent_whenever_it_likes(name, how, whi
 
 
 @pytest.mark.usefixtures("one_core")
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize("which", [0, STREAMS], ids=["ordinary", "synchronizing"])
 @pytest.mark.parametrize("how", SHARES)
 def test_under_a_load_heartbeats_say_that_a_silent_source_has_nothing(how, which, tmp_path):

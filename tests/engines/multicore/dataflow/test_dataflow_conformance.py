@@ -26,6 +26,7 @@ def test_dataflow_conforms(name, case, tmp_path):
     assert (found.unsupported, found.problems) == (None, ())
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(("name", "case"), in_turn(LOAD_CASES))
 def test_dataflow_conforms_under(name, case, tmp_path):
     found = run_load_case(engine("multicore"), workload(name), case, SETTING, tmp_path)
