@@ -21,6 +21,7 @@ from lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
 from lab.figures.judge import PublishedClaim, judge
 from lab.figures.measured import Series, column, counter, machine, quotient, series, troubles
 from lab.figures.options import Options
+from lab.figures.systems import System
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
 from reports.published import Fact, Facts
 
@@ -40,6 +41,7 @@ __all__ = [
     "PublishedClaim",
     "Runs",
     "Series",
+    "System",
     "asked",
     "beyond_note",
     "column",

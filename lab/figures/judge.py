@@ -10,8 +10,9 @@ takes no share.
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from lab.figures.systems import System, absent
 from lab.figures.verdict import INCONCLUSIVE, MET, MISSED, NOT_COMPARABLE, SHAPE, VALUE, Claim
 from reports.numbers import number_of
 from results.stats.estimates import FEWEST, UNKNOWN, Ends, Estimate
@@ -47,6 +48,9 @@ class Posed:
     @property
     def blocked(self) -> str | None:
         """Why it cannot be judged; None if it can."""
+        missing = absent((self.asked.system, self.asked.opponent))
+        if missing is not None:
+            return missing
         if self.asked.blocked is not None:
             return self.asked.blocked
         if self.measured is None or math.isnan(self.measured.value):
@@ -56,12 +60,25 @@ class Posed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedClaim:
-    """A claim before it is judged; `blocked` says why it cannot be, None if it can."""
+    """A claim before it is judged; `blocked` says why it cannot be, None if it can.
+
+    `between` or `of` say whose systems it is about; see `lab.figures.systems`.
+    """
 
     text: str
     published: str
     source: str
     blocked: str | None = None
+    system: System | None = None
+    opponent: System | None = None
+
+    def between(self, system: System, opponent: System) -> "PublishedClaim":
+        """Return the claim as one of a system against another."""
+        return replace(self, system=system, opponent=opponent)
+
+    def of(self, system: System) -> "PublishedClaim":
+        """Return the claim as one of a system alone."""
+        return replace(self, system=system)
 
     def near(
         self, measured: Estimate | None, low: float, high: float, tolerance: float, unit: str = ""
@@ -155,6 +172,8 @@ def _judged(posed: Posed, alpha: float) -> Claim:
         high=high,
         repetitions=0 if known is None else known.n,
         reason=reason,
+        system=posed.asked.system,
+        opponent=posed.asked.opponent,
     )
 
 

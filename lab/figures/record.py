@@ -9,7 +9,8 @@ from typing import Any
 
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.options import Options
-from lab.figures.verdict import INCONCLUSIVE, INDICATION, Claim, FigureVerdict
+from lab.figures.systems import System, absent, named
+from lab.figures.verdict import INCONCLUSIVE, INDICATION, NOT_COMPARABLE, Claim, FigureVerdict
 from reports.published import Facts
 from results.stats.intervals import CONFIDENCE
 
@@ -36,12 +37,13 @@ def write(made: Made, folder: Path, formats: Sequence[str]) -> tuple[Path, ...]:
         folder: made if need be.
         formats: among FORMATS; the record is always written.
     """
-    from reports.figures.paper import save_as, subtitle
+    from reports.figures.paper import add_notes, save_as, subtitle
 
     folder.mkdir(parents=True, exist_ok=True)
     stem = folder / made.figure.slug
     canvas = made.outcome.draw()
     subtitle(canvas, made.verdict.text)
+    add_notes(canvas, _systems(made))
     drawings = save_as(canvas, stem, formats)
     content = as_json(made)
     record, page = stem.with_suffix(".json"), stem.with_suffix(".md")
@@ -64,7 +66,7 @@ def as_json(made: Made) -> dict[str, Any]:
         "confidence": CONFIDENCE,
         "reason": made.verdict.reason,
         "claims": [asdict(claim) for claim in made.outcome.claims],
-        "notes": list(made.outcome.notes),
+        "notes": [*made.outcome.notes, *_systems(made)],
         "options": asdict(made.options),
         "runs": [_run(run.path, run.meta) for run in made.runs],
         "published": [
@@ -86,9 +88,18 @@ def as_markdown(record: Mapping[str, Any], drawings: Sequence[str]) -> str:
         "interval is within the bounds, missed when the whole interval is outside, else "
         "inconclusive.",
         _table(
-            ("claim", "kind", "published", "measured", "outcome", "why"),
+            ("claim", "of", "against", "kind", "published", "measured", "outcome", "why"),
             [
-                (c["text"], c["kind"], c["published"], c["measured"], _outcome(c), c["reason"])
+                (
+                    c["text"],
+                    _name(c["system"]),
+                    _name(c["opponent"]),
+                    c["kind"],
+                    c["published"],
+                    c["measured"],
+                    _outcome(c),
+                    c["reason"],
+                )
                 for c in record["claims"]
             ],
         ),
@@ -148,7 +159,19 @@ def _heading(record: Mapping[str, Any]) -> str:
 def _outcome(claim: Mapping[str, Any]) -> str:
     if claim["outcome"] == INCONCLUSIVE:
         return f"{INCONCLUSIVE} (indicates {claim['indicates']})"
+    sides = [System(**side) for side in (claim["system"], claim["opponent"]) if side is not None]
+    if claim["outcome"] == NOT_COMPARABLE and absent(sides):
+        return f"{NOT_COMPARABLE} (opponent absent)"
     return str(claim["outcome"])
+
+
+def _name(side: Mapping[str, Any] | None) -> str:
+    return "" if side is None else str(side["name"])
+
+
+def _systems(made: Made) -> tuple[str, ...]:
+    """Return notes on the systems that the claims are about."""
+    return named((claim.system, claim.opponent) for claim in made.outcome.claims)
 
 
 def _number(fact: Mapping[str, Any]) -> str:

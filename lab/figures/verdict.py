@@ -23,6 +23,8 @@ quick run has shorter inputs than the figure's own, so that it only ever indicat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from lab.figures.systems import System
+
 VALUE, SHAPE = "value", "shape"
 MET, MISSED, INCONCLUSIVE, NOT_COMPARABLE = "met", "missed", "inconclusive", "not comparable"
 
@@ -49,6 +51,8 @@ class Claim:
             other claims holds at 95 %; None: there is no such end.
         repetitions: fewest of any cell that was used.
         reason: by which bound it was judged, or why it could not be.
+        system: whose it is; None: the figure does not say.
+        opponent: with whom it is compared; None: with nobody.
     """
 
     text: str
@@ -62,6 +66,8 @@ class Claim:
     high: float | None
     repetitions: int
     reason: str
+    system: System | None = None
+    opponent: System | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -179,6 +179,38 @@ def subtitle(figure: Figure, text: str) -> None:
     )
 
 
+def add_notes(figure: Figure, notes: Sequence[str]) -> None:
+    """Write further notes below those that a drawing has; it grows by as much as they need."""
+    width, height = figure.get_size_inches()
+    text = "\n".join(fill(note, int(width * _NOTE_CHARACTERS_PER_IN)) for note in notes)
+    if not text:
+        return
+    more_in = _NOTE_LINE_IN * (text.count("\n") + 1)
+    to_figure = figure.transFigure.inverted()
+    anchors = [
+        to_figure.transform(legend.get_bbox_to_anchor().get_points()[0])
+        for legend in figure.legends
+    ]
+    taller = height + more_in
+    figure.set_size_inches(width, taller)
+
+    def raised(y: float) -> float:
+        return float((y * height + more_in) / taller)
+
+    for axes in figure.axes:
+        x, y, wide, high = axes.get_position().bounds
+        axes.set_position((x, raised(y), wide, high * height / taller))
+    for written in figure.texts:
+        x, y = written.get_position()
+        written.set_position((x, raised(y)))
+    for legend, (x, y) in zip(figure.legends, anchors, strict=True):
+        legend.set_bbox_to_anchor((x, raised(y)))
+    figure.text(
+        0.12 / width, 0.06 / taller, text, size=7, color=MUTED.light, va="bottom",
+        parse_math=False, linespacing=1.25,
+    )  # fmt: skip
+
+
 def save_as(figure: Figure, stem: Path, formats: Sequence[str]) -> tuple[Path, ...]:
     """Write the figure; the same figure gives the same bytes."""
     unsaid: dict[str, dict[str, None]] = {

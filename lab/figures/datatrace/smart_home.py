@@ -1,5 +1,6 @@
 """Figure 6 of Data-Trace Types: how the prediction of power usage scales."""
 
+from lab.figures.datatrace import systems
 from lab.figures.datatrace.shared import (
     FORMS,
     NEEDS,
@@ -56,7 +57,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         published="scales up linearly",
         source="section 6, figure 6",
         blocked=lone(options, within),
-    )
+    ).of(systems.TYPED)
     return Outcome(
         claims=judge([claim.shape(grown, _LINEAR * many / few, float("inf"), "x")]),
         notes=mentioned,

@@ -4,7 +4,7 @@ from typing import Any
 
 from lab.figures.experiment import asked, lone, numbers, points, stage
 from lab.figures.figure import Figure, Outcome, Runs
-from lab.figures.flumina.forms import ABSENT, EVEN, NAMES, VARIANTS, degrees, lacking, rate, tree
+from lab.figures.flumina.forms import EVEN, NAMES, VARIANTS, degrees, lacking, rate, tree
 from lab.figures.flumina.shared import (
     FRAUD,
     JOIN,
@@ -19,6 +19,7 @@ from lab.figures.flumina.shared import (
     said_workers,
     scaling,
 )
+from lab.figures.flumina.systems import SYSTEMS
 from lab.figures.judge import Posed, judge
 from lab.figures.measured import Series, quotient
 from lab.figures.options import Options
@@ -35,9 +36,9 @@ def _tree(options: Options) -> dict[str, Any]:
 def _claims(options: Options, program: Program, found: Series) -> list[Posed]:
     inf = float("inf")
     absent = [
-        asked(f"{program.panel}: {NAMES[form]}, {NODES} workers by 1", fact, ABSENT).shape(
-            None, 0.0, inf, "x"
-        )
+        asked(f"{program.panel}: {NAMES[form]}, {NODES} workers by 1", fact)
+        .of(SYSTEMS[form])
+        .shape(None, 0.0, inf, "x")
         for form in ("TD", "TDM")
         for fact in facts().of(figure="T1", panel=program.panel, series=form, quantity="scaling")
     ]
@@ -49,7 +50,9 @@ def _claims(options: Options, program: Program, found: Series) -> list[Posed]:
                 f"{program.panel}: Flink does not scale, {said_workers(few, many)} by {few}",
                 scaling(program, "F"),
                 lone(options, within),
-            ).shape(quotient(found.at(many), found.at(few)), 0.0, FLAT, "x"),
+            )
+            .of(SYSTEMS["F"])
+            .shape(quotient(found.at(many), found.at(few)), 0.0, FLAT, "x"),
             *absent,
         ]
     posed = growth(options, program, "F", found)
@@ -63,7 +66,9 @@ def _claims(options: Options, program: Program, found: Series) -> list[Posed]:
                 f"{program.panel}: throughput with the most workers by that with {limit.high:g}",
                 limit,
                 why,
-            ).shape(beyond, 0.0, FLAT, "x")
+            )
+            .of(SYSTEMS["F"])
+            .shape(beyond, 0.0, FLAT, "x")
         )
     return [*posed, *absent]
 

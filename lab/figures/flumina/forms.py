@@ -22,7 +22,6 @@ NAMES = {
     "TDM": "Timely, manual partition",
     "DGS": "DGS",
 }
-ABSENT = "opponent absent: Timely Dataflow is no engine of this lab"
 EVEN, UNEVEN = "even", "uneven"
 """Inputs: a stream for each of the most workers, and one more, so that a worker has two."""
 _EVENTS = (16_000_000, 4_000_000)

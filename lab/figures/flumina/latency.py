@@ -10,6 +10,7 @@ from typing import Any
 from lab.figures.experiment import asked, engine, lone, plain, run_table, stage
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.flumina.shared import DGS, WINDOW, WORKERS, facts, notes, said_workers
+from lab.figures.flumina.systems import SYSTEMS
 from lab.figures.judge import Posed, PublishedClaim, judge
 from lab.figures.measured import (
     Measured,
@@ -224,14 +225,18 @@ def _claims(options: Options, found: _Found) -> list[Posed]:
             published="increases linearly",
             source=said,
             blocked=lone(options, within),
-        ).shape(all_of(grown, lowest), 1.0, inf, "x"),
+        )
+        .of(SYSTEMS["DGS"])
+        .shape(all_of(grown, lowest), 1.0, inf, "x"),
         PublishedClaim(
             text=f"p50 latency at {min(RATIOS):,} values a barrier by that at {max(RATIOS):,}, "
             f"{many} workers",
             published="higher for lower ratios",
             source=said,
             blocked=blocked,
-        ).shape(
+        )
+        .of(SYSTEMS["DGS"])
+        .shape(
             quotient(found.median(min(RATIOS), many), found.median(max(RATIOS), many)),
             1.0,
             inf,
@@ -242,13 +247,17 @@ def _claims(options: Options, found: _Found) -> list[Posed]:
             "barrier",
             stable,
             blocked,
-        ).shape(_spreads_by(medians), 0.0, STABLE, "x"),
+        )
+        .of(SYSTEMS["DGS"])
+        .shape(_spreads_by(medians), 0.0, STABLE, "x"),
         PublishedClaim(
             text="p50 latency at 1 heartbeat a barrier by that at 100",
             published="increases if the heartbeat rate is too low",
             source=said,
             blocked=blocked,
-        ).shape(quotient(_median(few_beats), _median(usual_beats)), 1.0, inf, "x"),
+        )
+        .of(SYSTEMS["DGS"])
+        .shape(quotient(_median(few_beats), _median(usual_beats)), 1.0, inf, "x"),
     ]
 
 

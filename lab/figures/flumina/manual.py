@@ -14,6 +14,7 @@ from lab.figures.flumina.shared import (
     notes,
     scaling,
 )
+from lab.figures.flumina.systems import SYSTEMS
 from lab.figures.judge import Posed, PublishedClaim, judge
 from lab.figures.measured import Series, column, quotient, series
 from lab.figures.offered import LAG_NOTE, LATENCY_SHARE, latency_plan
@@ -64,7 +65,7 @@ def _claims(
     def words(text: str, published: str) -> PublishedClaim:
         return PublishedClaim(
             text=f"{program.panel}: {text}", published=published, source=_SOURCE, blocked=blocked
-        )
+        ).between(SYSTEMS["FM"], SYSTEMS["F"])
 
     return [
         *growth(options, program, "FM", rates["FM"]),

@@ -11,6 +11,7 @@ from typing import Any
 
 from lab.figures.experiment import asked, beyond_note, lone, quick_note, scale_note
 from lab.figures.figure import Runs
+from lab.figures.flumina.systems import SYSTEMS
 from lab.figures.judge import Posed
 from lab.figures.measured import Series, column, machine, quotient, troubles
 from lab.figures.options import Options
@@ -107,8 +108,12 @@ def growth(options: Options, program: Program, series: str, rate: Series) -> lis
             f"with {few} ({share:.2f} of linear, as published at {NODES} nodes)",
             said,
             lone(options, within),
-        ).shape(grown, max(1.0, share * many / few), float("inf"), "x"),
-        asked(nodes, said, beyond).near(
+        )
+        .of(SYSTEMS[series])
+        .shape(grown, max(1.0, share * many / few), float("inf"), "x"),
+        asked(nodes, said, beyond)
+        .of(SYSTEMS[series])
+        .near(
             None if beyond else quotient(rate.at(NODES), rate.at(1)), said.low, said.high, 0.3, "x"
         ),
     ]

@@ -12,7 +12,6 @@ from typing import Any
 from lab.figures.experiment import asked, numbers, stage
 from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.flumina.forms import (
-    ABSENT,
     EVEN,
     NAMES,
     UNEVEN,
@@ -24,6 +23,7 @@ from lab.figures.flumina.forms import (
     tree,
 )
 from lab.figures.flumina.shared import NODES, PROGRAMS, Program, facts, growth, notes
+from lab.figures.flumina.systems import SYSTEMS
 from lab.figures.judge import Posed, PublishedClaim, judge
 from lab.figures.measured import quotient
 from lab.figures.options import Options
@@ -103,8 +103,8 @@ def _claims(options: Options, runs: Runs, program: Program) -> list[Posed]:
     for form, scales in _forms(program).items():
         if form not in VARIANTS:
             posed.append(
-                asked(f"{program.panel}: {NAMES[form]}, PIP1 to PIP3 and scaling", scales, ABSENT)
-                .shape(None, 0.0, float("inf"))
+                asked(f"{program.panel}: {NAMES[form]}, PIP1 to PIP3 and scaling", scales)
+                .of(SYSTEMS[form]).shape(None, 0.0, float("inf"))
             )  # fmt: skip
             continue
         wanted = _published(program, form)
@@ -117,7 +117,9 @@ def _claims(options: Options, runs: Runs, program: Program) -> list[Posed]:
                 text=f"{program.panel}: {NAMES[form]}, how many of PIP1 to PIP3 are as published",
                 published=_written(wanted),
                 source="section 4.5, table 1",
-            ).shape(Level(agree) if agree else None, len(PIPS), len(PIPS))
+            )
+            .of(SYSTEMS[form])
+            .shape(Level(agree) if agree else None, len(PIPS), len(PIPS))
         )
         if scales.low > 1:
             # Figure 4 asks whether what does not scale does not.

@@ -7,6 +7,7 @@ from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import judge
 from lab.figures.measured import all_of
 from lab.figures.options import Options
+from lab.figures.ordered import systems
 from lab.figures.ordered.peaks import (
     BATCHES,
     NUMBERS,
@@ -51,12 +52,14 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                 f"{query.panel}: non-blocking/lock-based ratio of throughput (3 % for noise)",
                 "consistently better",
                 "section 7.3.3",
-            ).shape(ratio(peaks, tuple(_BUFFERS), query.number, "rate"), NOISE, float("inf"), "x")
+            )
+            .between(systems.NON_BLOCKING_SERIAL, systems.LOCK_SERIAL)
+            .shape(ratio(peaks, tuple(_BUFFERS), query.number, "rate"), NOISE, float("inf"), "x")
             for query in QUERIES
         ),
-        asked("ratio of latency, whichever buffer's is higher by the other's, highest", same).near(
-            all_of([*lates, *back], highest), same.low, same.high, 0.5, "x"
-        ),
+        asked("ratio of latency, whichever buffer's is higher by the other's, highest", same)
+        .between(systems.NON_BLOCKING_SERIAL, systems.LOCK_SERIAL)
+        .near(all_of([*lates, *back], highest), same.low, same.high, 0.5, "x"),
     )
     mentioned = peak_notes(options, runs, "Hybrid queue.")
     return Outcome(

@@ -8,6 +8,7 @@ from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import judge
 from lab.figures.measured import Measured, all_of, counter, of_cell, quotient, series
 from lab.figures.options import Options
+from lab.figures.ordered import systems
 from lab.figures.ordered.shared import (
     LATENCY,
     ORDERED,
@@ -120,12 +121,16 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             "much lower",
             _SOURCE,
             blocked,
-        ).shape(all_of(waits, highest), 0.0, 1.0, "x"),
+        )
+        .between(systems.HYBRID, systems.PARTITIONED)
+        .shape(all_of(waits, highest), 0.0, 1.0, "x"),
         asked(
             f"{n} workers: the hybrid queue's latency by the operator's cost, highest of the costs",
             near,
             blocked,
-        ).near(all_of(close, highest), near.low, near.high, _FROM_COST, "x"),
+        )
+        .of(systems.HYBRID)
+        .near(all_of(close, highest), near.low, near.high, _FROM_COST, "x"),
     )
     mentioned = notes(
         options,

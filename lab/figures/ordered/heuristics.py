@@ -9,6 +9,7 @@ from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import Posed, judge
 from lab.figures.measured import Measured, Series, all_of, quotient, series
 from lab.figures.options import Options
+from lab.figures.ordered import systems
 from lab.figures.ordered.queries import DESCRIPTION, NEEDS, QUERIES, key, workload_tables
 from lab.figures.ordered.shared import (
     FULL_LATENCY_NOTE,
@@ -173,7 +174,9 @@ def _growth(options: Options, rates: Found) -> list[Posed]:
                 f"{query.panel}: CT grows almost linearly from {first} to {last} workers",
                 fact,
                 lone(options, counted),
-            ).shape(linear, 0.8, 1.25, "of linear")
+            )
+            .of(systems.CT)
+            .shape(linear, 0.8, 1.25, "of linear")
         )
     return claims
 
@@ -195,8 +198,12 @@ def _orders(options: Options, rates: Found, late: Found) -> list[Posed]:
             "the best",
             _SOURCE,
             blocked,
-        ).shape(least(_ratios(rates, ["CT"], ["ET", "LP", "QST"], within)), 0.95, inf, "x"),
-        asked("LP/CT ratio of throughput, least of queries 1 and 15", same, blocked).near(
+        )
+        .between(systems.CT, systems.OTHERS_THAN_CT)
+        .shape(least(_ratios(rates, ["CT"], ["ET", "LP", "QST"], within)), 0.95, inf, "x"),
+        asked("LP/CT ratio of throughput, least of queries 1 and 15", same, blocked)
+        .between(systems.LP, systems.CT)
+        .near(
             least(_ratios(rates, ["LP"], ["CT"], within, numbers_of=(1, 15))),
             same.low,
             same.high,
@@ -208,22 +215,28 @@ def _orders(options: Options, rates: Found, late: Found) -> list[Posed]:
             "below",
             _SOURCE,
             blocked,
-        ).shape(no_faster, 0.0, 1 / NOISE, "x"),
+        )
+        .between(systems.ET_QST, systems.CT_LP)
+        .shape(no_faster, 0.0, 1 / NOISE, "x"),
         said(
             "LP has the lowest latency on every query: LP by the best other",
             "the lowest",
             _SOURCE,
             blocked,
-        ).shape(no_later, 0.0, 1.1, "x"),
+        )
+        .between(systems.LP, systems.OTHERS_THAN_LP)
+        .shape(no_later, 0.0, 1.1, "x"),
         said(
             "ET and QST have higher latencies than LP on every query: the better of them by LP",
             "quite high",
             _SOURCE,
             blocked,
-        ).shape(least(_ratios(late, ["ET", "QST"], ["LP"], within, late=True)), 1.0, inf, "x"),
-        asked("LP's latency, lowest of the queries", few, blocked).at_most(
-            lowest(lp) if lp else None, few.high, "ms"
-        ),
+        )
+        .between(systems.ET_QST, systems.LP)
+        .shape(least(_ratios(late, ["ET", "QST"], ["LP"], within, late=True)), 1.0, inf, "x"),
+        asked("LP's latency, lowest of the queries", few, blocked)
+        .of(systems.LP)
+        .at_most(lowest(lp) if lp else None, few.high, "ms"),
     ]
 
 

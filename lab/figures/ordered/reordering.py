@@ -12,6 +12,7 @@ from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import Posed, judge
 from lab.figures.measured import Series, counter, quotient, scaled, series
 from lab.figures.options import Options
+from lab.figures.ordered import systems
 from lab.figures.ordered.setups import LIGHT, LIGHT_US, MANY, Question, Setup
 from lab.figures.ordered.shared import (
     BLOCK,
@@ -191,19 +192,29 @@ def _claims(
         quotient(lock_us.at(last), lock_us.at(1)), quotient(free_us.at(last), free_us.at(1))
     )
     where = f"{setup.title}, {last} workers: "
+    # One operator has one serial number, whoever gives it.
+    sides = (
+        (systems.NON_BLOCKING_SERIAL, systems.LOCK_SERIAL)
+        if question is MANY
+        else (systems.NON_BLOCKING, systems.LOCK)
+    )
     return [
         said(
             f"{where}non-blocking/lock-based ratio of speedup (3 % for noise)",
             "scales better",
             question.source,
             blocked,
-        ).shape(quotient(free.at(last), lock.at(last)), NOISE, float("inf"), "x"),
+        )
+        .between(*sides)
+        .shape(quotient(free.at(last), lock.at(last)), NOISE, float("inf"), "x"),
         said(
             f"{where}the cost of a tuple grows by as much more with the lock (3 % for noise)",
             "more steeply",
             question.source,
             blocked,
-        ).shape(steeper, NOISE, float("inf"), "x"),
+        )
+        .between(*sides)
+        .shape(steeper, NOISE, float("inf"), "x"),
     ]
 
 

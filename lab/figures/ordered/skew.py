@@ -14,6 +14,7 @@ from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import Posed, judge
 from lab.figures.measured import Measured, all_of, of_cell, quotient, scaled, series
 from lab.figures.options import Options
+from lab.figures.ordered import systems
 from lab.figures.ordered.shared import (
     NOISE,
     ORDERED,
@@ -207,33 +208,43 @@ def _claims(
             "similarly",
             _SOURCE,
             blocked,
-        ).shape(quotient(hybrid.get(UNIFORM), others[0].get(UNIFORM)), 0.85, 1.18, "x"),
+        )
+        .between(systems.HYBRID, systems.PARTITIONED)
+        .shape(quotient(hybrid.get(UNIFORM), others[0].get(UNIFORM)), 0.85, 1.18, "x"),
         said(
             f"{workers} workers: the hybrid queue performs consistently, slowest by fastest sigma",
             "consistently",
             _SOURCE,
             blocked,
-        ).shape(all_of(slowest, lowest), 0.85, float("inf"), "x"),
+        )
+        .of(systems.HYBRID)
+        .shape(all_of(slowest, lowest), 0.85, float("inf"), "x"),
         said(
             f"{workers} workers: the partitioned queue{uneven} loses speedup, sigma {first:g} by "
             "uniform",
             "drops heavily",
             _SOURCE,
             blocked,
-        ).shape(drop, 0.0, 0.75, "x"),
+        )
+        .of(systems.PARTITIONED)
+        .shape(drop, 0.0, 0.75, "x"),
         said(
             f"{workers} workers: hybrid/partitioned queue{uneven} at sigma {first:g}",
             "better",
             _SOURCE,
             blocked,
-        ).shape(quotient(hybrid.get(first), skewed.get(first)), 1.15, float("inf"), "x"),
+        )
+        .between(systems.HYBRID, systems.PARTITIONED)
+        .shape(quotient(hybrid.get(first), skewed.get(first)), 1.15, float("inf"), "x"),
         said(
             f"{workers} workers: hybrid is not slower at any sigma than as many partitions as "
             "workers (3 % for noise)",
             "better or similar",
             _SOURCE,
             blocked,
-        ).shape(all_of(ratios, lowest), NOISE, float("inf"), "x"),
+        )
+        .between(systems.HYBRID, systems.PARTITIONED)
+        .shape(all_of(ratios, lowest), NOISE, float("inf"), "x"),
     )
 
 

@@ -28,6 +28,7 @@ from lab.figures.measured import (
     troubles,
 )
 from lab.figures.options import Options
+from lab.figures.systems import OWN, System
 from reports.figures.paper import Layout, Line, Panel, Point, draw
 from results.stats.estimates import lowest
 
@@ -42,6 +43,16 @@ NOT_SLOWER = 0.95
 """Of one worker: what the plan by cost has to keep with more, at every ratio."""
 _EVENTS = (40_000_000, 2_000_000)
 _STREAMS = 2
+
+BY_COST = System(
+    name="by cost",
+    source=f"{OWN}: the optimizer by cost",
+    algorithm="several workers in the plan that is chosen by cost",
+    variant=DGS,
+)
+ONE_WORKER = System(
+    name="one worker", source=OWN, algorithm="one worker, which nobody waits for", variant=DGS
+)
 
 Found = Mapping[tuple[int, str, int], Series]
 """Rates by workers, of a ratio, a plan and a batch."""
@@ -113,7 +124,9 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             published=f"nowhere: a target of this lab, at least {NOT_SLOWER}",
             source="benchmarks/targets.toml: by cost",
             blocked=None if n <= options.cores else f"{n} workers are more than the cores",
-        ).at_least(all_of(_kept(found, batch, n), lowest), NOT_SLOWER, "x")
+        )
+        .between(BY_COST, ONE_WORKER)
+        .at_least(all_of(_kept(found, batch, n), lowest), NOT_SLOWER, "x")
         for batch in UNITS
         for n in degrees(options)
         if n > 1

@@ -22,6 +22,7 @@ from lab.figures.stretch.phases import (
 )
 from lab.figures.stretch.shared import ALONE, VSN, facts, longest_reconfiguration, notes
 from lab.figures.stretch.steps import highest_eps, window_ms
+from lab.figures.stretch.systems import STRETCH
 from lab.figures.stretch.timelines import (
     NO_SERIES,
     each,
@@ -62,14 +63,20 @@ def _posed(
             published="added and removed accordingly",
             source="section 8.5",
             blocked=blocked or few,
-        ).shape(each(found, follows, Level), 0.5, inf),
+        )
+        .of(STRETCH)
+        .shape(each(found, follows, Level), 0.5, inf),
         PublishedClaim(
             text=f"{before}processed share of what was offered",
             published="throughput is not affected",
             source="section 8.5",
             blocked=blocked,
-        ).shape(each(found, _kept, Level), 0.99, inf),
-        asked(f"{before}mean latency", late, blocked).at_most(
+        )
+        .of(STRETCH)
+        .shape(each(found, _kept, Level), 0.99, inf),
+        asked(f"{before}mean latency", late, blocked)
+        .of(STRETCH)
+        .at_most(
             each(found, lambda timeline: mean(timeline.latency_ms), one), late.high * 1.5, "ms"
         ),
         PublishedClaim(
@@ -77,7 +84,9 @@ def _posed(
             published=f"{spike.text} at full length",
             source=spike.source,
             blocked=blocked,
-        ).at_most(each(found, lasted, Middle), limit_s, "s"),
+        )
+        .of(STRETCH)
+        .at_most(each(found, lasted, Middle), limit_s, "s"),
         longest_reconfiguration(
             f"{before}longest reconfiguration", each(found, slowest, one), blocked or few
         ),

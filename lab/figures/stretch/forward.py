@@ -15,6 +15,7 @@ from lab.figures.offered import LAG_NOTE
 from lab.figures.options import Options
 from lab.figures.stretch.shared import SN, VSN, facts, notes
 from lab.figures.stretch.static import INSTANCES, LATENCY, RATE, stages
+from lab.figures.stretch.systems import FLINK_FORWARD, STRETCH
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
 from results.query import Spread
 from results.stats.estimates import lowest
@@ -69,30 +70,34 @@ def _outcome_7(options: Options, runs: Runs) -> Outcome:
     gain_fact = facts().one(figure="7", series="VSN/SN")
     late = {s: facts().one(figure="7", panel="latency", series=s) for s in ("VSN", "SN")}
     posed = (
-        asked("VSN forwards more than SN at every number of instances", gain_fact).shape(
-            all_of(gain, lowest), 1.0, float("inf"), "x"
-        ),
-        asked("VSN/SN ratio of throughput, at its least", gain_fact).near(
-            all_of(gain, lowest), gain_fact.low, gain_fact.high, 0.2, "x"
-        ),
+        asked("VSN forwards more than SN at every number of instances", gain_fact)
+        .between(STRETCH, FLINK_FORWARD)
+        .shape(all_of(gain, lowest), 1.0, float("inf"), "x"),
+        asked("VSN/SN ratio of throughput, at its least", gain_fact)
+        .between(STRETCH, FLINK_FORWARD)
+        .near(all_of(gain, lowest), gain_fact.low, gain_fact.high, 0.2, "x"),
         PublishedClaim(
             text=f"VSN's input rate does not grow with instances ({least} to {most})",
             published="120,000 to 100,000 t/s",
             source="section 8.2",
             blocked=blocked,
-        ).shape(vsn_change, 0.0, 1.1, "x"),
+        )
+        .of(STRETCH)
+        .shape(vsn_change, 0.0, 1.1, "x"),
         PublishedClaim(
             text=f"SN's input rate falls faster than VSN's ({least} to {most})",
             published="40,000 to 2,000 t/s",
             source="section 8.2",
             blocked=blocked,
-        ).shape(quotient(vsn_change, sn_change), 1.0, float("inf"), "x"),
-        asked("VSN's latency", late["VSN"]).at_most(
-            vsn_ms.highest(options.within), late["VSN"].high, "ms"
-        ),
-        asked("SN's latency", late["SN"]).at_least(
-            sn_ms.lowest(options.within), late["SN"].low, "ms"
-        ),
+        )
+        .between(STRETCH, FLINK_FORWARD)
+        .shape(quotient(vsn_change, sn_change), 1.0, float("inf"), "x"),
+        asked("VSN's latency", late["VSN"])
+        .of(STRETCH)
+        .at_most(vsn_ms.highest(options.within), late["VSN"].high, "ms"),
+        asked("SN's latency", late["SN"])
+        .of(FLINK_FORWARD)
+        .at_least(sn_ms.lowest(options.within), late["SN"].low, "ms"),
     )
     said = notes(
         options,

@@ -9,6 +9,7 @@ from lab.figures.stretch.abrupt import per_instance, said, slowest
 from lab.figures.stretch.phases import SEEDS_11, STAGES_11, UPPER, WS_MS, phases, scale, top_eps
 from lab.figures.stretch.shared import ALONE, VSN, facts, longest_reconfiguration
 from lab.figures.stretch.steps import window_ms
+from lab.figures.stretch.systems import STRETCH
 from lab.figures.stretch.timelines import (
     NO_SERIES,
     each,
@@ -59,13 +60,17 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             published="more",
             source="section 8.5",
             blocked=blocked,
-        ).shape(each(found, grown, Level), 0.5, inf),
+        )
+        .of(STRETCH)
+        .shape(each(found, grown, Level), 0.5, inf),
         PublishedClaim(
             text="reconfigurations within the transition",
             published="the number changes gradually",
             source="section 8.5",
             blocked=blocked,
-        ).shape(each(inside, lambda timeline: float(len(timeline.changes)), Middle), 1, inf),
+        )
+        .of(STRETCH)
+        .shape(each(inside, lambda timeline: float(len(timeline.changes)), Middle), 1, inf),
         longest_reconfiguration(
             "longest reconfiguration within it",
             each(inside, slowest, one),

@@ -11,6 +11,7 @@ from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.judge import Posed, PublishedClaim, judge
 from lab.figures.measured import quotient
 from lab.figures.options import Options
+from lab.figures.stretch import systems
 from lab.figures.stretch.one_step import BOTH, NEEDS, said, too_many
 from lab.figures.stretch.shared import facts
 from lab.figures.stretch.steps import DECOMMISSION, PROVISION, STAGES, Step, steps
@@ -33,7 +34,9 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     published="",
                     source="section 8.4",
                     blocked="there is no verified pair of trials",
-                ).near(None, 1, 1, 0.1)
+                )
+                .between(systems.STRETCH, systems.SCALE_JOIN)
+                .near(None, 1, 1, 0.1)
             )
             continue
         posed += _posed(direction, *both, options)
@@ -89,25 +92,31 @@ def _posed(
                 published="higher rates are sustained",
                 source="section 8.4",
                 blocked=blocked,
-            ).shape(rate, 1.02, inf, "x"),
+            )
+            .between(systems.STRETCH, systems.SCALE_JOIN)
+            .shape(rate, 1.02, inf, "x"),
             PublishedClaim(
                 text="provision: latency afterwards, against without new instances",
                 published="without affecting the latency",
                 source="section 8.4",
                 blocked=blocked,
-            ).shape(late, 0.0, 1.0, "x"),
+            )
+            .between(systems.STRETCH, systems.SCALE_JOIN)
+            .shape(late, 0.0, 1.0, "x"),
         )
     fact = facts().one(figure="10", series=DECOMMISSION, quantity="elastic/static")
     return (
-        asked("decommission: throughput of elastic/static", fact, blocked).near(
-            rate, fact.low, fact.high, 0.05, "x"
-        ),
+        asked("decommission: throughput of elastic/static", fact, blocked)
+        .between(systems.STRETCH, systems.SCALE_JOIN)
+        .near(rate, fact.low, fact.high, 0.05, "x"),
         PublishedClaim(
             text="decommission: latency of elastic/static is lower",
             published="lower latency",
             source="section 8.4",
             blocked=blocked,
-        ).shape(late, 0.0, 1.0, "x"),
+        )
+        .between(systems.STRETCH, systems.SCALE_JOIN)
+        .shape(late, 0.0, 1.0, "x"),
     )
 
 

@@ -9,6 +9,7 @@ from lab.figures.options import Options
 from lab.figures.stretch.one_step import BOTH, COLOURS, NEEDS, by_start, elastic, said
 from lab.figures.stretch.shared import facts, longest_reconfiguration
 from lab.figures.stretch.steps import PROVISION, STAGES, Step
+from lab.figures.stretch.systems import STRETCH
 from lab.figures.timeline import mean
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
 from results.stats.estimates import Level, highest, one
@@ -40,12 +41,16 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             if several
             else f"{options.cores} cores: one instance alone has no imbalance, and with one on "
             "every core the generator takes a part of one",
-        ).at_most(highest(several) if several else None, spread.high, "%"),
+        )
+        .of(STRETCH)
+        .at_most(highest(several) if several else None, spread.high, "%"),
         asked(
             "provisioning from 30 instances",
             at_30,
             None if options.cores >= _LARGE else f"{options.cores} cores",
-        ).at_most(one(at_start) if at_start else None, at_30.high * 1.5, "ms"),
+        )
+        .of(STRETCH)
+        .at_most(one(at_start) if at_start else None, at_30.high * 1.5, "ms"),
     )
     told = said(options, runs, "Imbalance: of the instances' busy time, between 80 % of the time "
                  "before the step and the step.")  # fmt: skip

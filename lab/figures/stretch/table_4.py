@@ -9,6 +9,7 @@ from lab.figures.options import Options
 from lab.figures.stretch.one_step import BOTH, NEEDS, by_start, elastic, said, too_many
 from lab.figures.stretch.shared import facts
 from lab.figures.stretch.steps import PROVISION, STAGES, Step, expected_after
+from lab.figures.stretch.systems import STRETCH
 from lab.figures.verdict import SHAPE
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
 from results.stats.estimates import Middle
@@ -33,7 +34,9 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     published=f"{fact.low:g}" if fact else f"{expected} by the paper's rule",
                     source=fact.source if fact else "section 8.4",
                     blocked=too_many(options, max(start, expected)) if beyond else None,
-                ).near(got, expected, expected, 0.0)
+                )
+                .of(STRETCH)
+                .near(got, expected, expected, 0.0)
             )
             posed.append(
                 PublishedClaim(
@@ -41,7 +44,9 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     published=_direction(direction),
                     source="section 8.4",
                     blocked=too_many(options, start) if start > options.cores else None,
-                ).at_least(more, 1, kind=SHAPE)
+                )
+                .of(STRETCH)
+                .at_least(more, 1, kind=SHAPE)
             )
         left = [n for n in published if n not in afters]
         if left:
@@ -51,7 +56,9 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     published=", ".join(f"{published[n].low:g}" for n in left),
                     source="table IV",
                     blocked=f"there were no such starts on {options.cores} cores",
-                ).near(None, 1, 1, 0.0)
+                )
+                .of(STRETCH)
+                .near(None, 1, 1, 0.0)
             )
         panels.append(
             Panel(

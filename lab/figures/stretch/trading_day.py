@@ -11,6 +11,7 @@ from lab.figures.offered import LAG_NOTE, SEND_LAG_MS
 from lab.figures.options import Options
 from lab.figures.stretch.shared import ALONE, VSN, facts, notes
 from lab.figures.stretch.steps import controller, horizons, window_ms
+from lab.figures.stretch.systems import STRETCH
 from lab.figures.stretch.timelines import NO_SERIES, each, panels, part, side_by_side, timelines
 from lab.figures.timeline import ElasticTimeline, longest_above, mean
 from lab.figures.verdict import SHAPE
@@ -88,7 +89,9 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     views = [_zoom(timeline, share) for timeline in found]
     few = ALONE if max(options.instances) == 1 else None
     posed = (
-        asked("trades in the peak second", peak, blocked).near(
+        asked("trades in the peak second", peak, blocked)
+        .of(STRETCH)
+        .near(
             each(found, lambda timeline: _peak_eps(timeline) / 2, Level),
             peak.low,
             peak.high,
@@ -100,11 +103,17 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             published="most of the time",
             source="section 8.6",
             blocked=blocked or few,
-        ).at_least(each(found, _at_fewest, Level), 0.5, kind=SHAPE),
-        asked("mean latency around the peak", in_peak, blocked).at_most(
+        )
+        .of(STRETCH)
+        .at_least(each(found, _at_fewest, Level), 0.5, kind=SHAPE),
+        asked("mean latency around the peak", in_peak, blocked)
+        .of(STRETCH)
+        .at_most(
             each(views, lambda timeline: mean(timeline.latency_ms), one), in_peak.high * 1.5, "ms"
         ),
-        asked("mean latency of the day", of_day, blocked).at_most(
+        asked("mean latency of the day", of_day, blocked)
+        .of(STRETCH)
+        .at_most(
             each(found, lambda timeline: mean(timeline.latency_ms), one), of_day.high * 1.5, "ms"
         ),
     )

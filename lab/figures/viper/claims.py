@@ -19,8 +19,11 @@ from lab.figures.viper.grid import (
     degrees,
     facts,
 )
+from lab.figures.viper.systems import OWN_CL, OWN_OL
 from reports.published import Fact
 from results.stats.estimates import Combined, Estimate, Extreme, highest, lowest
+
+SIDES = (OWN_CL, OWN_OL)
 
 
 def _pairs(
@@ -89,7 +92,7 @@ def claims_of(
     def words(text: str, published_as: str) -> PublishedClaim:
         return PublishedClaim(
             text=text, published=published_as, source=question.source, blocked=blocked
-        )
+        ).between(*SIDES)
 
     def fact(quantity: str, x: str = "several") -> Fact:
         return facts().one(figure=question.number, series="CL/OL", quantity=quantity, x=x)
@@ -102,18 +105,18 @@ def claims_of(
         words(
             "CL's throughput by OL's, lowest of what merges at all (3 % for noise)", "higher"
         ).shape(all_of(_pairs(options, grid.rate, _merged), lowest), 0.97, inf, "x"),
-        asked("CL's throughput by OL's, highest of all", most, blocked).near(
-            all_of(_pairs(options, grid.rate, _merged), highest), most.low, most.high, 0.3, "x"
-        ),
+        asked("CL's throughput by OL's, highest of all", most, blocked)
+        .between(*SIDES)
+        .near(all_of(_pairs(options, grid.rate, _merged), highest), most.low, most.high, 0.3, "x"),
         words("CL's latency by OL's with several injectors, median", "lower").shape(
             late, 0.0, 1.0, "x"
         ),
         words(f"CL's {energy.name} by OL's with several injectors, median", "lower").shape(
             used, 0.0, 1.0, "x"
         ),
-        asked("CL's power by OL's with several injectors, median", fact("power"), unread).at_most(
-            used, fact("power").high * 1.1, "x"
-        ),
+        asked("CL's power by OL's with several injectors, median", fact("power"), unread)
+        .between(*SIDES)
+        .at_most(used, fact("power").high * 1.1, "x"),
     ]
     if question is POS_REP:
         for x, text, wanted in (
@@ -122,8 +125,8 @@ def claims_of(
         ):
             rate = fact("throughput", x)
             claims.append(
-                asked(f"CL's best throughput by OL's with {text}", rate, blocked).at_least(
-                    _best(options, grid.rate, wanted), rate.low, "x"
-                )
+                asked(f"CL's best throughput by OL's with {text}", rate, blocked)
+                .between(*SIDES)
+                .at_least(_best(options, grid.rate, wanted), rate.low, "x")
             )
     return tuple(claims)

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+import lab.figures.judge
 from engines.protocol import Elasticity, Progress, Reconfiguration
 from lab.measure.elastic import write_reconfigurations
 from lab.measure.series import STEP_NS, Phases, Recorded, write_series
@@ -137,3 +138,9 @@ def write_timeline(folder, trial, *, seconds, rate, instances, latency_ms, chang
 @pytest.fixture(name="write_timeline")
 def write_timeline_fixture():
     return write_timeline
+
+
+@pytest.fixture
+def opponents_are_here(monkeypatch):
+    """How claims are judged once the opponents that they lack are here."""
+    monkeypatch.setattr(lab.figures.judge, "absent", lambda _: None)

@@ -214,6 +214,7 @@ def on_queries(row, make_run, figure_id, numbers):
     return (make_run(trials(row, figure_id, TWO, numbers)),)
 
 
+@pytest.mark.usefixtures("opponents_are_here")
 def test_a_hybrid_queue_that_gains_with_partitioned_operators_reproduces_figure_11(row, make_run):
     more = {query.workload: query.partitioned for query in queries.QUERIES}
 
@@ -227,6 +228,7 @@ def test_a_hybrid_queue_that_gains_with_partitioned_operators_reproduces_figure_
     assert outcome.draw().axes
 
 
+@pytest.mark.usefixtures("opponents_are_here")
 def test_figure_11_judges_tuples_and_not_blocks(row, make_run):
     def numbers(cell, label):
         faster = (label == "hybrid") == (cell.batch == 64)
@@ -237,6 +239,7 @@ def test_figure_11_judges_tuples_and_not_blocks(row, make_run):
     assert outcome.numbers["query 1, hybrid, batch 64"]["throughput_eps"]["median"] == 2e6
 
 
+@pytest.mark.usefixtures("opponents_are_here")
 @pytest.mark.parametrize(("gain", "outcome"), [(1.3, MET), (0.98, MET), (0.9, MISSED)])
 def test_figure_14_judges_every_query(row, make_run, gain, outcome):
     def numbers(cell, label):
@@ -255,6 +258,7 @@ def test_peaks_beyond_the_cores_are_drawn_and_not_judged(row, make_run):
     assert any("more than the cores" in note for note in outcome.notes)
 
 
+@pytest.mark.usefixtures("opponents_are_here")
 @pytest.mark.parametrize("number", ["12", "13"])
 @pytest.mark.parametrize(
     ("lock_speed", "lock_us", "expected"),

@@ -13,6 +13,7 @@ from lab.figures.stretch import phases, steps
 from lab.figures.verdict import CONTRADICTED, MET, MISSED, NOT_COMPARABLE, SHAPE_ONLY, conclude
 from lab.matrix.cells import expand
 from lab.matrix.matrix import parse_matrix
+from tests.lab.figures.hollow import hollow_claims
 
 TWO = Options(cores=2)
 COUNTS = {"wordcount": 1.17, "paircount@L": 2.37, "paircount@M": 3.37, "paircount@H": 3.83}
@@ -26,6 +27,7 @@ def parsed(figure, number, options, runs):
 
 
 def judged(outcome):
+    assert not hollow_claims(outcome)
     return {claim.text: claim.outcome for claim in outcome.claims}
 
 
@@ -51,11 +53,13 @@ def counts(row, make_run):
     return make
 
 
+@pytest.mark.usefixtures("opponents_are_here")
 def test_the_published_quotients_reproduce_figure_6(counts):
     outcome = find("stretch:6").outcome(TWO, counts())
     assert set(judged(outcome).values()) == {MET}
 
 
+@pytest.mark.usefixtures("opponents_are_here")
 def test_figure_6_is_its_shape_alone_when_sharing_gains_less(counts):
     less = {key: 1 + (gain - 1) / 3 for key, gain in COUNTS.items()}
     outcome = find("stretch:6").outcome(TWO, counts(less))
@@ -64,6 +68,7 @@ def test_figure_6_is_its_shape_alone_when_sharing_gains_less(counts):
     assert judged(outcome)["paircount H: VSN is not slower than SN"] == MET
 
 
+@pytest.mark.usefixtures("opponents_are_here")
 def test_figure_6_is_contradicted_when_sn_is_faster(counts):
     outcome = find("stretch:6").outcome(TWO, counts(dict.fromkeys(COUNTS, 0.5)))
     assert conclude(outcome.claims).verdict == CONTRADICTED
@@ -187,6 +192,7 @@ def test_table_4_counts_the_first_change_after_the_step(stepped):
 
 def test_table_4_is_contradicted_when_nothing_is_provisioned(stepped):
     outcome = find("stretch:T4").outcome(TWO, stepped(up=1))
+    assert not hollow_claims(outcome)
     assert conclude(outcome.claims).verdict == CONTRADICTED
 
 

@@ -1,0 +1,38 @@
+"""Whose systems the claims of DGS are about, by the series of its table 1."""
+
+from lab.figures.systems import System
+
+_TIMELY = "Timely Dataflow is no engine of this lab"
+SYSTEMS = {
+    "F": System(
+        name="Flink by itself",
+        source="DGS, section 4.1, Flink",
+        algorithm="keyed and broadcast streams of Flink",
+        variant="flink/automatic",
+    ),
+    "FM": System(
+        name="Flink, manual synchronization",
+        source="DGS, section 4.2, Flink",
+        algorithm="Flink's instances with a service that joins and forks their states",
+        variant="flink/manual",
+    ),
+    "TD": System(
+        name="Timely by itself",
+        source="DGS, section 4.1, Timely Dataflow",
+        algorithm="exchange and broadcast of Timely Dataflow",
+        absent=_TIMELY,
+    ),
+    "TDM": System(
+        name="Timely, manual partition",
+        source="DGS, section 4.2, Timely Dataflow",
+        algorithm="Timely Dataflow with a partition that the program knows",
+        absent=_TIMELY,
+    ),
+    "DGS": System(
+        name="DGS",
+        source="DGS, section 3",
+        algorithm="workers in a synchronization plan, whose states fork and join",
+        variant="multicore/dgs",
+    ),
+}
+DGS, FLINK, FLINK_MANUAL = SYSTEMS["DGS"], SYSTEMS["F"], SYSTEMS["FM"]

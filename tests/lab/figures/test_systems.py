@@ -1,0 +1,133 @@
+"""Whose systems claims compare: no claim of any figure is hollow, and none pretends an opponent."""
+
+from dataclasses import asdict, replace
+
+import pytest
+
+from lab.figures.errors import FigureError
+from lab.figures.judge import PublishedClaim, judge
+from lab.figures.options import Options
+from lab.figures.record import as_markdown, claim_line
+from lab.figures.registry import PAPERS, figures
+from lab.figures.systems import System, absent, hollow, named
+from lab.figures.verdict import MET, NOT_COMPARABLE, conclude
+from results.stats.estimates import Level
+from tests.lab.figures.hollow import hollow_claims
+
+ONE = System(name="CL", source="paper, section 3", algorithm="ordered channels", variant="a/b")
+OTHER = System(name="OL", source="paper, section 3", algorithm="merge operators", variant="a/c")
+MISSING = System(name="OL", source="paper", algorithm="queues in turn", absent="nobody built it")
+CLAIM = PublishedClaim(text="CL by OL", published="higher", source="section 4")
+OF_OTHERS = {"stretch:11", "stretch:12", "stretch:16"}
+"""Cannot be judged without a rate that an earlier run found; test_stretch looks at their claims."""
+
+
+def told(figure, run, cores):
+    try:
+        return figure.outcome(Options(cores=cores), [run] * len(figure.stages))
+    except FigureError:
+        assert figure.id in OF_OTHERS
+        return None
+
+
+@pytest.mark.parametrize("cores", [2, 40])
+def test_every_claim_of_every_figure_says_whose_systems_it_compares(make_run, cores):
+    seen, nothing_measured = 0, make_run([])
+    for figure in figures():
+        if figure.id.partition(":")[0] not in PAPERS:
+            continue  # of whoever installed it
+        outcome = told(figure, nothing_measured, cores)
+        if outcome is None:
+            continue
+        assert not hollow_claims(outcome), figure.id
+        sides = [s for claim in outcome.claims for s in (claim.system, claim.opponent) if s]
+        run_by = {side.variant for side in sides if not side.absent}
+        assert run_by <= set(figure.needs), f"{figure.id} does not run {run_by}"
+        seen += len(outcome.claims)
+    assert seen > 100
+
+
+def test_two_names_of_one_algorithm_compare_nothing():
+    again = replace(ONE, name="OL")
+    assert "it compares nothing" in hollow("CL by OL", ONE, again)
+    assert hollow("CL by OL", ONE, OTHER) is None
+    assert hollow("CL's growth", ONE, None) is None
+
+
+def test_a_claim_that_does_not_say_whose_it_is_is_refused():
+    (claim,) = judge([CLAIM.at_least(Level((2.0, 2.0, 2.0)), 1.0)])
+    assert ".between(one, other)" in hollow(claim.text, claim.system, claim.opponent)
+
+
+def test_a_system_either_runs_here_or_is_absent():
+    with pytest.raises(ValueError, match="one of the two"):
+        replace(ONE, absent="and yet it runs")
+    with pytest.raises(ValueError, match="one of the two"):
+        replace(ONE, variant="")
+    with pytest.raises(ValueError, match="lacks one"):
+        replace(ONE, algorithm="")
+
+
+@pytest.mark.parametrize("sides", [(ONE, MISSING), (MISSING, ONE)])
+def test_what_another_algorithm_does_says_nothing_of_an_absent_opponent(sides):
+    values = Level((2.0,) * 8)
+    (here,) = judge([CLAIM.between(ONE, OTHER).at_least(values, 1.0, "x")])
+    (claim,) = judge([CLAIM.between(*sides).at_least(values, 1.0, "x")])
+    assert here.outcome == MET
+    assert claim.outcome == claim.indicates == NOT_COMPARABLE
+    assert claim.reason == "opponent absent: OL: nobody built it"
+    assert claim.measured == "2 x"  # is shown nevertheless
+    assert claim_line(claim).startswith("not comparable (opponent absent): CL by OL")
+    assert conclude([claim]).verdict == NOT_COMPARABLE
+
+
+def test_an_absent_opponent_says_more_than_a_lack_of_cores():
+    blocked = replace(CLAIM, blocked="2 cores").between(ONE, MISSING)
+    (claim,) = judge([blocked.at_least(None, 1.0)])
+    assert "nobody built it" in claim.reason
+    (claim,) = judge([replace(CLAIM, blocked="2 cores").of(ONE).at_least(None, 1.0)])
+    assert claim.reason == "2 cores" and claim_line(claim).startswith("not comparable: ")
+
+
+def test_the_record_names_both_sides_and_notes_say_what_they_are():
+    (claim,) = judge([CLAIM.between(ONE, MISSING).at_least(None, 1.0)])
+    notes = named([(claim.system, claim.opponent), (ONE, None)])
+    assert notes == (
+        "CL: ordered channels (paper, section 3).",
+        "OL: queues in turn (paper); absent: nobody built it.",
+    )
+    record = {
+        "figure": "p:1", "title": "t", "verdict": "not comparable", "text": "not comparable",
+        "reason": "", "confidence": 0.95, "claims": [asdict(claim)], "notes": notes,
+        "published": [], "runs": [],
+    }  # fmt: skip
+    page = as_markdown(record, [])
+    assert "| claim | of | against |" in page
+    assert "| CL by OL | CL | OL | value | higher |  | not comparable (opponent absent) |" in page
+    assert absent([ONE, None]) is None
+
+
+def test_notes_on_systems_stand_below_the_others_and_cover_nothing():
+    from reports.figures.paper import Layout, Line, Panel, Point, add_notes, draw
+
+    panel = Panel(title="t", y_label="y", lines=[Line(name="l", points=[Point(1, 1, 1, 1)])])
+    canvas = draw(Layout(title="title", rows=[[panel]], notes=["first note"]))
+    axes_in = canvas.axes[0].get_position().height * canvas.get_size_inches()[1]
+    height_in = canvas.get_size_inches()[1]
+    add_notes(canvas, ["CL: ordered channels (paper).", "OL: merge operators (paper)."])
+    assert canvas.get_size_inches()[1] > height_in
+    assert canvas.axes[0].get_position().height * canvas.get_size_inches()[1] == pytest.approx(
+        axes_in
+    )
+    canvas.canvas.draw()
+    boxes = [text.get_window_extent() for text in canvas.texts]
+    boxes += [legend.get_window_extent() for legend in canvas.legends]
+    boxes += [canvas.axes[0].get_window_extent()]
+    assert min(box.y0 for box in boxes) >= 0
+    overlaps = [
+        (a, b)
+        for i, a in enumerate(boxes)
+        for b in boxes[i + 1 :]
+        if a.y0 < b.y1 - 1 and b.y0 < a.y1 - 1 and a.x0 < b.x1 and b.x0 < a.x1
+    ]
+    assert not overlaps
