@@ -27,6 +27,7 @@ from tests.lab.figures.test_ordered import AS_PUBLISHED, LATE, pace, trials
 from tests.lab.figures.test_stretch import joins
 from tests.results.stats.noise import factors
 
+pytestmark = pytest.mark.usefixtures("opponents_are_here")
 TWO = Options(cores=2)
 WRONG = 0.05
 POWER = 0.8
