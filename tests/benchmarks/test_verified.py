@@ -16,6 +16,15 @@ ENGINES = {
 }
 
 
+def engines_of(name: str) -> set[str]:
+    """Return the engines on which a workload of the matrix is run."""
+    return {
+        engine["name"]
+        for engine in MATRIX["engine"]
+        if any(fnmatchcase(name, pattern) for pattern in engine.get("workloads", ["*"]))
+    }
+
+
 @pytest.mark.parametrize("workload", [*QUERIES.values(), "smart_home_prediction"])
 @pytest.mark.parametrize("form", ENGINES)
 @pytest.mark.parametrize("source", ["generated", "real"])
@@ -24,9 +33,13 @@ def test_every_form_is_compared_on_generated_and_real_input(workload: str, form:
     (table,) = [w for w in MATRIX["workload"] if f"{w['name']}@{w['label']}" == name]
     assert table["query"]["form"] == form
     assert ("dataset" in table) == (source == "real")
-    on = {
-        engine["name"]
-        for engine in MATRIX["engine"]
-        if any(fnmatchcase(name, pattern) for pattern in engine.get("workloads", ["*"]))
-    }
-    assert on == ENGINES[form]
+    assert engines_of(name) == ENGINES[form]
+
+
+@pytest.mark.parametrize("workload", ["outlier_detection", "smart_home"])
+@pytest.mark.parametrize("source", ["generated", "real"])
+def test_the_case_studies_of_dgs_are_compared_on_three_engines(workload: str, source: str):
+    name = f"{workload}@{source}"
+    (table,) = [w for w in MATRIX["workload"] if f"{w['name']}@{w['label']}" == name]
+    assert ("dataset" in table) == (source == "real")
+    assert engines_of(name) == ENGINES["typed"]

@@ -1,13 +1,12 @@
 """What the figures of Data-Trace Types share: two forms of a program, their rates, their lines."""
 
-import ast
-import inspect
 from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
 from lab.figures.experiment import BATCH, beyond_note, quick_note, scale_note
 from lab.figures.figure import Runs
+from lab.figures.lines import lines_of
 from lab.figures.measured import Series, Value, column, machine, per_row, series, troubles
 from lab.figures.options import Options
 from reports.published import Facts, published
@@ -73,20 +72,8 @@ def of_form(runs: Runs, workload: str, form: str, value: Value) -> Series:
 
 
 def lines_of_code(workload: str, form: str) -> int:
-    """Return how many lines of a form's module hold code: no blanks, comments or docstrings."""
-    module = import_module(f"workloads.suite.{workload}.{form}")
-    source = inspect.getsource(module)
-    tree = ast.parse(source)
-    told: set[int] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef):
-            first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                told |= set(range(first.lineno, (first.end_lineno or first.lineno) + 1))
-    return sum(
-        bool(line.strip()) and not line.lstrip().startswith("#") and number not in told
-        for number, line in enumerate(source.splitlines(), start=1)
-    )
+    """Return how many lines of a form's module hold code."""
+    return lines_of(import_module(f"workloads.suite.{workload}.{form}"))
 
 
 def notes(options: Options, runs: Runs, degrees: Iterable[int], *more: str) -> tuple[str, ...]:

@@ -1,9 +1,9 @@
-"""The figures of Stream Processing with Dependency-Guided Synchronization (section 4, appendix D).
+"""The figures of Stream Processing with Dependency-Guided Synchronization (4, appendices A, D).
 
 Each figure is a module; what they share is in `shared`.
 """
 
-from lab.figures.flumina import automatic, latency, manual, scaling, tradeoffs
+from lab.figures.flumina import automatic, homes, latency, manual, outliers, scaling, tradeoffs
 from lab.figures.flumina.shared import facts
 
 __all__ = ["FIGURES", "facts"]
@@ -14,4 +14,6 @@ FIGURES = (
     scaling.FIGURE,
     latency.FIGURE,
     tradeoffs.FIGURE,
+    outliers.FIGURE,
+    homes.FIGURE,
 )

@@ -1,4 +1,4 @@
-"""Figure 10 of DGS: latency of event windows against workers, and against heartbeats a barrier.
+"""Figure 10 of DGS: latency of event windows against workers, heartbeats a barrier, and depth.
 
 Latency is from when a barrier is due until its window is out. A tenth of all windows are out sooner
 than the lower end of what is drawn, a tenth later than the upper end.
@@ -9,27 +9,24 @@ from typing import Any
 
 from lab.figures.experiment import asked, engine, lone, plain, run_table, stage
 from lab.figures.figure import Figure, Outcome, Runs
+from lab.figures.flumina import depth
+from lab.figures.flumina.percentiles import (
+    MEDIAN,
+    Percentiles,
+    as_json,
+    band,
+    needed,
+    percentiles,
+)
 from lab.figures.flumina.shared import DGS, WINDOW, WORKERS, facts, notes, said_workers
 from lab.figures.flumina.systems import SYSTEMS
 from lab.figures.judge import Posed, PublishedClaim, judge
-from lab.figures.measured import (
-    Measured,
-    Value,
-    all_of,
-    cells,
-    column,
-    of_cell,
-    per_row,
-    quotient,
-)
+from lab.figures.measured import Measured, all_of, of_cell, quotient
 from lab.figures.offered import SEND_LAG_MS
 from lab.figures.options import Options
-from lab.measure.hdr import LATENCY, read_log
-from lab.measure.latency import percentile
-from reports.figures.paper import Layout, Line, Panel, Point, draw
-from results.query import Spread
+from reports.figures.paper import Layout, Line, Panel, draw
 from results.stats.estimates import Extreme, lowest
-from results.store import Row, Run
+from results.store import Run
 
 RATIOS = (100, 1_000, 10_000)
 """Values of each stream between two barriers."""
@@ -46,7 +43,14 @@ STABLE = 2.0
 _BATCH = 64
 _LENGTHS_S = (2.0, 12.0)
 _QUICK_LENGTHS_S = (0.5, 3.0)
-_PERMILLE = {"p10": 100, "p50": 500, "p90": 900}
+
+
+def _beats(heartbeats: int) -> str:
+    """Return the label of a load with so many heartbeats a barrier."""
+    return f"beats-{heartbeats}"
+
+
+_USUAL = _beats(USUAL_HEARTBEATS)
 
 
 def degrees(options: Options) -> tuple[int, ...]:
@@ -96,21 +100,21 @@ def _heartbeats_label(options: Options) -> str:
 def _tree(options: Options) -> dict[str, Any]:
     warm_up_s, window_s = _lengths_s(options)
 
-    def workload(label: str, ratio: int, workers: int) -> dict[str, Any]:
-        rate_eps = workers * RATE_EPS + RATE_EPS / ratio
+    def workload(label: str, ratio: int, streams: int) -> dict[str, Any]:
+        rate_eps = streams * RATE_EPS + RATE_EPS / ratio
         return {
             "name": WINDOW.workload,
             "label": label,
             # A period more than is offered: the load ends between two event times.
-            "events": round(rate_eps * (warm_up_s + window_s)) + 2 * workers * ratio,
-            "params": {"streams": workers, WINDOW.per_barrier: ratio},
+            "events": round(rate_eps * (warm_up_s + window_s)) + 2 * streams * ratio,
+            "params": {"streams": streams, WINDOW.per_barrier: ratio},
         }
 
-    def load(label: str, key: str, ratio: int, workers: int, beats: int) -> dict[str, Any]:
+    def load(key: str, ratio: int, streams: int, beats: int) -> dict[str, Any]:
         return {
-            "label": label,
+            "label": _beats(beats),
             "arrival": "constant",
-            "rate_eps": workers * RATE_EPS + RATE_EPS / ratio,
+            "rate_eps": streams * RATE_EPS + RATE_EPS / ratio,
             "warm_up_s": warm_up_s,
             "window_s": window_s,
             "heartbeats_per_barrier": beats,
@@ -124,48 +128,19 @@ def _tree(options: Options) -> dict[str, Any]:
     return {
         "run": run_table(options, timeout_s=120),
         "workload": [workload(_workers_label(ratio, n), ratio, n) for ratio, n in sweep]
-        + [workload(_heartbeats_label(options), max(RATIOS), most)],
+        + [workload(_heartbeats_label(options), max(RATIOS), most)]
+        + [workload(depth.label(n), depth.RATIO, n) for n in depth.streams(options)],
         "engine": [
             engine(DGS, options, workers=[n], batch=[_BATCH], workloads=[f"*-of-{n}"])
             for n in degrees(options)
-        ],
-        "load": [
-            load(f"beats-{USUAL_HEARTBEATS}", workers_key(ratio, n), ratio, n, USUAL_HEARTBEATS)
-            for ratio, n in sweep
         ]
+        + depth.engines(options, most, _BATCH),
+        "load": [load(workers_key(ratio, n), ratio, n, USUAL_HEARTBEATS) for ratio, n in sweep]
+        + [load(heartbeats_key(options), max(RATIOS), most, beats) for beats in heartbeats(options)]
         + [
-            load(f"beats-{beats}", heartbeats_key(options), max(RATIOS), most, beats)
-            for beats in heartbeats(options)
+            load(f"{WINDOW.workload}@{depth.label(n)}", depth.RATIO, n, USUAL_HEARTBEATS)
+            for n in depth.streams(options)
         ],
-    }
-
-
-def tenth_ns(run: Run) -> Value:
-    """Return what takes the 10th percentile of the latency from a cell's histograms on disk."""
-
-    def of(row: Row) -> float | None:
-        if not row.get("histograms"):
-            return None
-        found = read_log(run.path / row["histograms"]).get(LATENCY)
-        tenth = None if found is None else percentile(found, _PERMILLE["p10"])
-        return None if tenth is None else float(tenth)
-
-    return lambda cell: per_row(cell, of)
-
-
-def _of_cell(run: Run, key: str, workers: int, beats: int) -> dict[str, Spread]:
-    """Return the latency of a cell in ns, by percentile; those that cannot be told are left out."""
-    values = {
-        "p10": tenth_ns(run),
-        "p50": column("latency_p50_ns"),
-        "p90": column("latency_p90_ns"),
-    }
-    return {
-        name: found
-        for cell in cells(run, key, DGS)
-        if cell.workers == workers and cell.cell.endswith(f"/beats-{beats}")
-        for name, value in values.items()
-        if (found := value(cell)) is not None
     }
 
 
@@ -174,22 +149,23 @@ class _Found:
 
     def __init__(self, options: Options, run: Run) -> None:
         self.by_workers = {
-            (ratio, n): _of_cell(run, workers_key(ratio, n), n, USUAL_HEARTBEATS)
+            (ratio, n): percentiles(run, workers_key(ratio, n), n, _USUAL)
             for ratio in RATIOS
             for n in degrees(options)
         }
         self.by_heartbeats = {
-            beats: _of_cell(run, heartbeats_key(options), most_workers(options), beats)
+            beats: percentiles(run, heartbeats_key(options), most_workers(options), _beats(beats))
             for beats in heartbeats(options)
         }
+        self.by_depth = depth.found_in(options, run, most_workers(options), _USUAL)
 
     def median(self, ratio: int, workers: int) -> Measured | None:
         """Return the median of a ratio and a number of workers."""
         return _median(self.by_workers.get((ratio, workers), {}))
 
 
-def _median(found: dict[str, Spread]) -> Measured | None:
-    return of_cell(found.get("p50"))
+def _median(found: Percentiles) -> Measured | None:
+    return of_cell(found.get(MEDIAN))
 
 
 def _spreads_by(parts: Sequence[Measured | None]) -> Measured | None:
@@ -258,6 +234,7 @@ def _claims(options: Options, found: _Found) -> list[Posed]:
         )
         .of(SYSTEMS["DGS"])
         .shape(quotient(_median(few_beats), _median(usual_beats)), 1.0, inf, "x"),
+        depth.claim(options, found.by_depth, blocked),
     ]
 
 
@@ -270,7 +247,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         degrees(options),
         f"{RATE_EPS:,} values a second on each stream, ten times the paper's; a stream for each "
         f"worker; {USUAL_HEARTBEATS} heartbeats a barrier where workers are varied.",
-        f"Lines: medians; bands: 10th to 90th percentile, where {_needed()} windows tell them.",
+        f"Lines: medians; bands: 10th to 90th percentile, where {needed()} windows tell them.",
         f"The paper's plans of more than {limit.high:g} workers cannot keep up at 100 values a "
         "barrier: that many cores are not looked at here.",
         f"The generator may lag by {SEND_LAG_MS:g} ms (p99); latency, from due times, has it.",
@@ -280,12 +257,16 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         notes=mentioned,
         numbers={
             **{
-                f"{ratio} values a barrier, {n} workers": _json(cell)
+                f"{ratio} values a barrier, {n} workers": as_json(cell)
                 for (ratio, n), cell in found.by_workers.items()
             },
             **{
-                f"{beats} heartbeats a barrier": _json(cell)
+                f"{beats} heartbeats a barrier": as_json(cell)
                 for beats, cell in found.by_heartbeats.items()
+            },
+            **{
+                f"{n} streams, {depth.PLANS[plan]}": as_json(cell)
+                for (plan, n), cell in found.by_depth.items()
             },
         },
         draw=lambda: draw(
@@ -293,7 +274,10 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                 title="DGS, figure 10: latency of event windows",
                 rows=[
                     [_workers_panel(options, found, ratio) for ratio in RATIOS]
-                    + [_heartbeats_panel(options, found)]
+                    + [
+                        _heartbeats_panel(options, found),
+                        depth.panel(options, found.by_depth, most_workers(options)),
+                    ]
                 ],
                 notes=mentioned,
                 width_in=2.6,
@@ -301,26 +285,6 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             )
         ),
     )
-
-
-def _needed() -> int:
-    """Return of how many windows a 10th or 90th percentile can be told."""
-    return 10_000 // _PERMILLE["p10"]
-
-
-def _json(found: dict[str, Spread]) -> dict[str, Any]:
-    return {
-        f"{name}_ns": {"n": s.n, "median": s.median, "min": s.low, "max": s.high}
-        for name, s in found.items()
-    }
-
-
-def _point(x: float, found: dict[str, Spread], is_open: bool) -> list[Point]:
-    """Return a point from the 10th to the 90th percentile, in ms; nothing without a median."""
-    if "p50" not in found:
-        return []
-    low, mid, high = (found.get(name, found["p50"]).median * 1e-6 for name in _PERMILLE)
-    return [Point(x, mid, low, high, is_open)]
 
 
 def _workers_panel(options: Options, found: _Found, ratio: int) -> Panel:
@@ -334,7 +298,7 @@ def _workers_panel(options: Options, found: _Found, ratio: int) -> Panel:
                 points=[
                     point
                     for n in degrees(options)
-                    for point in _point(n, found.by_workers[ratio, n], n > options.cores)
+                    for point in band(n, found.by_workers[ratio, n], n > options.cores)
                 ],
                 band=True,
             )
@@ -358,7 +322,7 @@ def _heartbeats_panel(options: Options, found: _Found) -> Panel:
                 points=[
                     point
                     for place, beats in enumerate(heartbeats(options))
-                    for point in _point(place, found.by_heartbeats[beats], most > options.cores)
+                    for point in band(place, found.by_heartbeats[beats], most > options.cores)
                 ],
                 band=True,
             )
@@ -373,8 +337,8 @@ def _heartbeats_panel(options: Options, found: _Found) -> Panel:
 FIGURE = Figure(
     id="flumina:10",
     title="latency of synchronization plans",
-    shows="latency percentiles of event windows against workers and against heartbeats a barrier",
+    shows="latency percentiles of event windows against workers, heartbeats a barrier, and depth",
     needs=(WINDOW.workload, DGS),
-    stages=(stage("latency", "offered loads, of three ratios and of heartbeats", _tree),),
+    stages=(stage("latency", "offered loads, of three ratios, of heartbeats, of depth", _tree),),
     outcome=_outcome,
 )

@@ -13,6 +13,7 @@ from lab.figures.experiment import asked, beyond_note, lone, quick_note, scale_n
 from lab.figures.figure import Runs
 from lab.figures.flumina.systems import SYSTEMS
 from lab.figures.judge import Posed
+from lab.figures.lines import parts_of
 from lab.figures.measured import Series, column, machine, quotient, troubles
 from lab.figures.options import Options
 from reports.published import Fact, Facts, published
@@ -87,47 +88,63 @@ def said_workers(few: int, many: int) -> str:
 
 
 def growth(options: Options, program: Program, series: str, rate: Series) -> list[Posed]:
-    """Pose the claims on a program's growth: its published share of linear, and its value at 12.
+    """Pose the claims on a program's growth by table 1, whose series it is; see `growth_by`."""
+    return growth_by(options, scaling(program, series), rate)
+
+
+def growth_by(options: Options, said: Fact, rate: Series) -> list[Posed]:
+    """Pose the claims on growth: its published share of linear, and its value at as many nodes.
 
     Args:
         options: of the figure.
-        program: which.
-        series: of table 1.
+        said: what was published, at so many nodes.
         rate: what was measured, by workers.
     """
-    said = scaling(program, series)
+    nodes = int(said.x)
+    of = f"{said.panel}, {said.series}"
     within = rate.workers(options.within)
     few, many = (within[0], within[-1]) if within else (1, 1)
     grown = quotient(rate.at(many), rate.at(few))
-    share = said.low / NODES
-    nodes = f"{program.panel}, {series}: throughput with {NODES} workers by that with 1"
-    beyond = None if {1, NODES} <= set(within) else f"it needs {NODES} workers within the cores"
+    share = said.low / nodes
+    beyond = None if {1, nodes} <= set(within) else f"it needs {nodes} workers within the cores"
     return [
         asked(
-            f"{program.panel}, {series}: throughput with {said_workers(few, many)} by that "
-            f"with {few} ({share:.2f} of linear, as published at {NODES} nodes)",
+            f"{of}: throughput with {said_workers(few, many)} by that "
+            f"with {few} ({share:.2f} of linear, as published at {nodes} nodes)",
             said,
             lone(options, within),
         )
-        .of(SYSTEMS[series])
+        .of(SYSTEMS[said.series])
         .shape(grown, max(1.0, share * many / few), float("inf"), "x"),
-        asked(nodes, said, beyond)
-        .of(SYSTEMS[series])
+        asked(f"{of}: throughput with {nodes} workers by that with 1", said, beyond)
+        .of(SYSTEMS[said.series])
         .near(
-            None if beyond else quotient(rate.at(NODES), rate.at(1)), said.low, said.high, 0.3, "x"
+            None if beyond else quotient(rate.at(nodes), rate.at(1)), said.low, said.high, 0.3, "x"
         ),
     ]
 
 
 def growth_words(options: Options, found: dict[str, Series], said: Fact | None) -> list[str]:
     """Return what a panel says of growth: as published, and of what was measured."""
-    words = [] if said is None else [f"published: {said.text} at {NODES} nodes"]
+    words = [] if said is None else [f"published: {said.text} at {said.x} nodes"]
     for name, rate in found.items():
         within = rate.workers(options.within)
         grown = quotient(rate.at(within[-1]), rate.at(within[0])) if len(within) > 1 else None
         if grown is not None:
             words.append(f"{name}: {grown.value:.3g} \N{MULTIPLICATION SIGN} at {within[-1]}")
     return words
+
+
+def lines_note(*workloads: str) -> str:
+    """Return how many lines of code programs have, by `lab.figures.lines`."""
+    counted = ((name, parts_of(name)) for name in workloads)
+    return (
+        "Lines of code, sequential and parallelization (fork, join, dependence): "
+        + "; ".join(
+            f"{name} {parts.sequential} and {parts.parallelization}" for name, parts in counted
+        )
+        + "."
+    )
 
 
 def notes(options: Options, runs: Runs, degrees: Iterable[int], *more: str) -> tuple[str, ...]:

@@ -22,7 +22,15 @@ from lab.figures.flumina.forms import (
     rate,
     tree,
 )
-from lab.figures.flumina.shared import NODES, PROGRAMS, Program, facts, growth, notes
+from lab.figures.flumina.shared import (
+    NODES,
+    PROGRAMS,
+    Program,
+    facts,
+    growth,
+    lines_note,
+    notes,
+)
 from lab.figures.flumina.systems import SYSTEMS
 from lab.figures.judge import Posed, PublishedClaim, judge
 from lab.figures.measured import quotient
@@ -158,6 +166,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         "input with another number of streams (PIP2) and every trial (PIP3) gave the right answer. "
         "n: an answer was wrong, or the engine says so. ?: no answer was judged.",
         "Timely Dataflow is no engine of this lab: not comparable (opponent absent).",
+        lines_note(*(program.workload for program in PROGRAMS)),
     )
     return Outcome(
         claims=judge([claim for p in PROGRAMS for claim in _claims(options, runs, p)]),

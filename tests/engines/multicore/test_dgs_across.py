@@ -91,6 +91,19 @@ def test_too_many_outputs_are_an_error_that_says_what_to_raise():
         run(program, plugs(200), workers=1)
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_one_output_too_many_is_an_error_though_there_is_room_for_it(workers):
+    def twice(own, members, event, out):
+        for _ in range(5):
+            out.emit(event.ts, 0, 0, 0, 0)
+
+    across = replace(PLUGS.across[1], update=twice, max_outputs=4, outputs_per_member=0)
+    program = replace(PLUGS, across=(PLUGS.across[0], across))
+    ends = len(plugs(200).streams[3])
+    with pytest.raises(EngineCrashError, match=f"update emitted {ends} records beyond"):
+        run(program, plugs(200), workers=workers)
+
+
 def test_a_function_that_does_not_compile_is_named():
     def first(own, members, event, out):
         out.emit(event.ts, 0, 0, members.first, 0)

@@ -202,6 +202,10 @@ def test_emitting_more_than_declared_is_an_error_not_a_loss():
     data = Input(alphabet=Alphabet(kinds=("event",)), streams=(stream,))
     with pytest.raises(EngineError, match="max_outputs_per_event"):
         answer_of(found, data, workers=1, batch=1 << 20)
+    few = replace(data, streams=(replace(stream, ts=stream.ts[:7]),))  # there is room for all
+    for batch in (1, 64):
+        with pytest.raises(EngineError, match="emitted 7 records beyond"):
+            answer_of(found, few, workers=1, batch=batch)
     allowed = replace(found, program=replace(program, max_outputs_per_event=2))
     assert len(answer_of(allowed, data, workers=1, batch=1 << 20)["ts"]) == 2 * n
 

@@ -13,7 +13,7 @@ from workloads.datasets.imports.run import import_files
 from workloads.inputs.connections.schema import COLUMNS, COMBINATIONS, TEXTS
 from workloads.model.sequential import answer_of
 from workloads.registry import workload
-from workloads.suite.outlier_detection.quality import quality_of
+from workloads.suite.outlier_detection.quality import main, quality_of
 
 KIND = import_kind("kdd-cup")
 # The first line of the file, as published.
@@ -69,6 +69,26 @@ def test_the_number_of_streams_changes_no_answer(catalog: Catalog, tmp_path: Pat
         answers.append(answer)
     assert answers[0] == answers[1]
     assert 150 in answers[0][2]
+
+
+def test_precision_and_recall_of_an_imported_file_are_a_command(
+    catalog: Catalog, tmp_path: Path, monkeypatch, capsys
+):
+    rows = [line(count=n % 5, duration=n % 3, service=f"s{n % 2}") for n in range(160)]
+    rows[150] = line("odd.", flag="REJ")
+    file = text_file(tmp_path / "kdd", *rows)
+    dataset = imported(catalog, file, settings={"check-every": 40})
+    monkeypatch.setenv("LAB_DATA", str(catalog.root))
+    assert main([dataset.id[:16]]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "precision 1.0000, recall 1.0000",
+        "normal: 0 of 159 found",
+        "odd: 1 of 1 found",
+    ]
+    assert main([]) == main(["0" * 16]) == 2
+    said = capsys.readouterr().err
+    assert "usage: python -m workloads.suite.outlier_detection.quality DATASET" in said
+    assert "0" * 16 in said
 
 
 @pytest.mark.parametrize(

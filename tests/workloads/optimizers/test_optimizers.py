@@ -34,7 +34,7 @@ COSTS = Costs(
     start_ns=50_000,
     cores=64,
 )
-OURS = ("appendix-b", "balanced", "by-stream", "cost")
+OURS = ("appendix-b", "balanced", "by-stream", "cost", "leaf-per-stream")
 
 
 def request(
@@ -251,3 +251,30 @@ def test_a_deeper_tree_hands_over_at_each_level():
     streams = window(1_000, 100, 4)
     found = predict(choose("by-stream", request(EVENT_WINDOW, streams, 4)).plan, streams, COSTS)
     assert found.duration_ns == 1_000 + 10 * 2 * (50 + 200) + 3 * 50_000
+
+
+def test_a_leaf_for_each_stream_is_a_deeper_tree_on_the_same_workers():
+    streams = window(1_000, 100, 8)
+    found = choose("leaf-per-stream", request(EVENT_WINDOW, streams, 2)).plan
+    (tree,) = found.trees
+    assert found.workers == 2
+    assert [node.worker for node in leaves(tree.root)] == [0, 1] * 4
+    assert {len(node.tags) for node in leaves(tree.root)} == {1}
+    # A barrier climbs three levels, at each of which both workers meet.
+    shallow = choose("by-stream", request(EVENT_WINDOW, streams, 2)).plan
+    times = [predict(plan, streams, COSTS).steps[0].met for plan in (shallow, found)]
+    assert times == [10, 30]
+
+
+def test_a_leaf_for_each_stream_spreads_no_keys_and_with_more_workers_is_by_stream():
+    streams = [
+        stream(PAGE_VIEW_JOIN, "view-0", (0,), [[50, 0], [60, 0]]),
+        stream(PAGE_VIEW_JOIN, "view-1", (0,), [[70, 0], [80, 0]]),
+        stream(PAGE_VIEW_JOIN, "update", (1,), [[0, 3], [0, 4]]),
+    ]
+    found = choose("leaf-per-stream", request(PAGE_VIEW_JOIN, streams, 1)).plan
+    assert [node.worker for tree in found.trees for node in leaves(tree.root)] == [0, 0]
+    for workers in (2, 4):
+        asked = request(PAGE_VIEW_JOIN, streams, workers)
+        deep, usual = (choose(name, asked).plan for name in ("leaf-per-stream", "by-stream"))
+        assert [tree.root for tree in deep.trees] == [tree.root for tree in usual.trees]

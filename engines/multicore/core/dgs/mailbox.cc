@@ -291,6 +291,7 @@ void Mailbox::process(Lane& lane, std::int64_t end, std::int64_t stamp_ns) {
     if (lane.next <= begin || lane.next > end) kernel_failed("update");
     ++counters_.kernel_calls;
     const std::int64_t outputs = out_.close(id_, stream.index, begin, fresh_);
+    refuse_beyond((lane.next - begin) * max_outputs_per_event, outputs);
     if (outputs == 0) continue;
     fresh_ = false;
     recorder_.tick();
@@ -315,6 +316,7 @@ void Mailbox::process_directly(Lane& lane, std::int64_t end) {
     if (lane.next <= begin || lane.next > call_end) kernel_failed("update");
     ++counters_.kernel_calls;
     const std::int64_t outputs = out_.close(id_, stream.index, begin, fresh_);
+    refuse_beyond((lane.next - begin) * max_outputs_per_event, outputs);
     if (outputs == 0) continue;
     fresh_ = false;
     recorder_.tick();
@@ -405,7 +407,7 @@ void Mailbox::cross(Lane& lane, CrossingPart& part, AcrossKernel update, std::in
     Emit* emit = out_.open(crossing.most_outputs());
     if (!crossing.update(update, lane.source->stream().columns.data(), lane.ordering, emit)) kernel_failed("across");
     ++counters_.kernel_calls;
-    emitted(lane, crossing.latest_stamp(), taken_ns);
+    emitted(lane, crossing.most_outputs(), crossing.latest_stamp(), taken_ns);
     crossing.release(parkers);
     if (timed) sync_.record(now_ns() - start, 1);
     ++counters_.synchronizations;
@@ -427,13 +429,14 @@ void Mailbox::apply(Lane& lane, std::int32_t state_type, void* state, std::int64
       update(state, nullptr, stream.columns.data(), lane.ordering, lane.ordering + 1, emit);
   if (processed != lane.ordering + 1) kernel_failed("update");
   ++counters_.kernel_calls;
-  emitted(lane, latest_stamp, taken_ns);
+  emitted(lane, max_outputs_per_event, latest_stamp, taken_ns);
 }
 
-// Books what the lane's ordering event emitted.
-void Mailbox::emitted(const Lane& lane, std::int64_t latest_stamp, std::int64_t taken_ns) {
+// Books what the lane's ordering event emitted, which may be `most`.
+void Mailbox::emitted(const Lane& lane, std::int64_t most, std::int64_t latest_stamp, std::int64_t taken_ns) {
   const StreamView& stream = lane.source->stream();
   const std::int64_t outputs = out_.close(id_, stream.index, lane.ordering, true);
+  refuse_beyond(most, outputs);
   if (outputs == 0) return;
   recorder_.tick();
   recorder_.output(latest_stamp, outputs);

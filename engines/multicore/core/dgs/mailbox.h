@@ -131,7 +131,12 @@ class alignas(kCacheLine) Mailbox {
   [[gnu::always_inline]] inline void meet(Lane& lane, std::int32_t tree, std::int32_t owner, std::int64_t taken_ns, std::span<Parker> parkers);
   [[gnu::noinline]] void cross(Lane& lane, CrossingPart& part, AcrossKernel update, std::int64_t taken_ns, std::span<Parker> parkers);
   bool go_on(std::span<Parker> parkers);
-  [[gnu::always_inline]] inline void emitted(const Lane& lane, std::int64_t latest_stamp, std::int64_t taken_ns);
+  [[gnu::always_inline]] inline void emitted(const Lane& lane, std::int64_t most, std::int64_t latest_stamp,
+                                             std::int64_t taken_ns);
+  // Whether a chunk had room for more than was declared must not decide whether that is an error.
+  void refuse_beyond(std::int64_t most, std::int64_t outputs) {
+    if (outputs > most) [[unlikely]] out_.refuse(outputs - most);
+  }
   std::int64_t due_ns(const StreamView& stream, std::int64_t event) const noexcept;
   void apply(Lane& lane, std::int32_t state_type, void* state, std::int64_t latest_stamp, std::int64_t taken_ns);
   void record_each(const StreamView& stream, std::int64_t begin, std::int64_t end, const Emit& emit,

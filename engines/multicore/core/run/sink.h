@@ -62,6 +62,9 @@ class alignas(kCacheLine) OutputBuffer {
     return added;
   }
 
+  // Counts records that were booked beyond what the program declares, though there was room for them.
+  void refuse(std::int64_t records) noexcept { emit_.refused += records; }
+
   // Instead of `merge_outputs`: another takes the outputs while more come, oldest first, between kernel calls. Memory
   // of what was taken is used again.
   struct Piece {

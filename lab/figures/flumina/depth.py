@@ -1,0 +1,104 @@
+"""Of figure 10 of DGS: latency against the depth of the plan, on one input and number of workers.
+
+Both plans of an input have the same workers. One has a leaf for each of them; the other a leaf for
+each stream, as appendix B has it, so that a barrier climbs as many levels as streams double.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from lab.figures.experiment import engine, plain
+from lab.figures.flumina.percentiles import MEDIAN, Percentiles, band, percentiles
+from lab.figures.flumina.shared import DGS, WINDOW
+from lab.figures.flumina.systems import SYSTEMS
+from lab.figures.judge import Posed, PublishedClaim
+from lab.figures.measured import of_cell, quotient
+from lab.figures.options import Options
+from reports.figures.paper import Line, Panel
+from results.store import Run
+
+STREAMS = (2, 4, 8, 16)
+"""A leaf each: 1 to 4 levels above the leaves."""
+QUICK_STREAMS = (2, 8)
+RATIO = 1_000
+"""Values of each stream between two barriers."""
+SHALLOW, DEEP = "shallow", "deep"
+PLANS = {SHALLOW: "a leaf for each worker", DEEP: "a leaf for each stream"}
+_OPTIMIZERS = {SHALLOW: "by-stream", DEEP: "leaf-per-stream"}
+
+Found = Mapping[tuple[str, int], Percentiles]
+"""By plan and number of streams."""
+
+
+def streams(options: Options) -> tuple[int, ...]:
+    """Return the numbers of streams; with a leaf each, a barrier climbs their binary logarithm."""
+    return QUICK_STREAMS if options.quick else STREAMS
+
+
+def label(streams: int) -> str:
+    """Return the label of the workload with so many streams."""
+    return f"deep-{streams}"
+
+
+def engines(options: Options, workers: int, batch: int) -> list[dict[str, Any]]:
+    """Return the `[[engine]]` tables of both plans."""
+    return [
+        engine(
+            DGS,
+            options,
+            workers=[workers],
+            batch=[batch],
+            label=plan,
+            options={"optimizer": optimizer},
+            workloads=["*@deep-*"],
+        )
+        for plan, optimizer in _OPTIMIZERS.items()
+    ]
+
+
+def found_in(options: Options, run: Run, workers: int, load: str) -> Found:
+    """Return the latencies of both plans."""
+    return {
+        (plan, n): percentiles(run, f"{WINDOW.workload}@{label(n)}", workers, f"{plan}/{load}")
+        for plan in PLANS
+        for n in streams(options)
+    }
+
+
+def claim(options: Options, found: Found, blocked: str | None) -> Posed:
+    """Pose the claim on depth: of the text, that it is one of three factors."""
+    most = max(streams(options))
+    deep, shallow = (of_cell(found[plan, most].get(MEDIAN)) for plan in (DEEP, SHALLOW))
+    return PublishedClaim(
+        text=f"p50 latency with a leaf for each of {most} streams by that with one for each "
+        "worker, same input and workers",
+        published="the depth of the plan affects latency",
+        source="section D.1",
+        blocked=blocked,
+    ).of(SYSTEMS["DGS"]).shape(quotient(deep, shallow), 1.0, float("inf"), "x")
+
+
+def panel(options: Options, found: Found, workers: int) -> Panel:
+    """Return the panel: latency against streams, by both plans."""
+    return Panel(
+        title=f"{RATIO:,} values a barrier, {workers} worker{'s' * (workers > 1)}",
+        y_label="latency, ms",
+        x_label="streams (levels with a leaf each)",
+        lines=[
+            Line(
+                name=f"p50, and p10 to p90, {said}",
+                points=[
+                    point
+                    for place, n in enumerate(streams(options))
+                    for point in band(place, found[plan, n], workers > options.cores)
+                ],
+                colour=colour,
+                band=True,
+            )
+            for colour, (plan, said) in enumerate(PLANS.items(), 1)
+        ],
+        log_y=True,
+        ticks=range(len(streams(options))),
+        tick_names=[f"{n} ({n.bit_length() - 1})" for n in streams(options)],
+        write=plain,
+    )

@@ -1,0 +1,305 @@
+"""Figure A2 of DGS (appendix A.2): smart homes: latency, throughput, bytes between workers.
+
+Slices end for all, as in the paper, or house by house, which is this lab's own. Throughput and
+bytes are at full speed, with a load of each plug every two seconds of event time, as in the
+challenge. Latency is under an offered load with one a minute, so that slices end soon enough, one
+after the other, for percentiles of them.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from lab.figures.experiment import asked, engine, events, numbers, plain, points, run_table, stage
+from lab.figures.figure import Figure, Outcome, Runs
+from lab.figures.flumina.percentiles import Percentiles, as_json, band, percentiles
+from lab.figures.flumina.shared import BLOCK, DGS, RATE, WORKERS, facts, lines_note, notes
+from lab.figures.judge import Posed, PublishedClaim, judge
+from lab.figures.measured import Series, per_row, series
+from lab.figures.offered import SEND_LAG_MS
+from lab.figures.options import Options
+from reports.figures.paper import Layout, Line, Mark, Panel, draw
+from reports.published import Fact
+from results.query import CellSummary, Spread
+from results.store import Row
+
+WORKLOAD = "smart_home"
+NUMBER = "A2"
+ALL, HOUSE = "all", "house"
+ENDS = {ALL: "slices end for all", HOUSE: "slices end house by house"}
+"""By parameter `ends`; the first is the paper's."""
+FULL, OFFERED = "full", "offered"
+HOUSEHOLDS, PLUGS = 4, 13
+"""Of a house, and of a household: 52 plugs a house, where the challenge has 2,125 in 40."""
+PERIOD_S = {FULL: 2, OFFERED: 60}
+"""Between two loads of a plug."""
+SLICE_S = 3600
+SLICES_PER_S = 10
+"""That end under the load: 120 in 12 s, of which a 90th percentile can be told."""
+ABSENT = "opponent absent: the winner of the challenge of 2014 is no engine of this lab"
+_EVENTS = (16_000_000, 4_000_000)
+_BATCH = 64
+_LENGTHS_S = (2.0, 12.0)
+_QUICK_LENGTHS_S = (0.5, 3.0)
+
+
+def houses() -> int:
+    """Return the number of houses that the paper ran."""
+    return int(facts().one(figure=NUMBER, quantity="houses that were run").low)
+
+
+def degrees(options: Options) -> tuple[int, ...]:
+    """Return the numbers of workers: those chosen, or up to twice the cores."""
+    if options.workers is not None:
+        return options.instances
+    return tuple(sorted({*options.instances, 2 * options.cores}))
+
+
+def lengths_s(options: Options) -> tuple[float, float]:
+    """Return the lengths of warm-up and window of the load."""
+    if options.scale is None:
+        return _QUICK_LENGTHS_S if options.quick else _LENGTHS_S
+    warm_up_s, window_s = _LENGTHS_S
+    return max(0.2, warm_up_s * options.scale), max(0.5, window_s * options.scale)
+
+
+def rate_eps() -> float:
+    """Return the offered rate, at which event time runs `SLICES_PER_S` slices in a second."""
+    return SLICES_PER_S * SLICE_S / PERIOD_S[OFFERED] * houses() * HOUSEHOLDS * PLUGS
+
+
+def key(ends: str, how: str) -> str:
+    """Return the key of a workload."""
+    return f"{WORKLOAD}@{ends}-{how}"
+
+
+def _tree(options: Options) -> dict[str, Any]:
+    warm_up_s, window_s = lengths_s(options)
+    many = {
+        FULL: events(options, *_EVENTS),
+        OFFERED: round(rate_eps() * (warm_up_s + window_s + 1 / SLICES_PER_S)),
+    }
+    layout = {"households_per_house": HOUSEHOLDS, "plugs_per_household": PLUGS}
+    return {
+        "run": run_table(options, timeout_s=300),
+        "workload": [
+            {
+                "name": WORKLOAD,
+                "label": f"{ends}-{how}",
+                "events": many[how],
+                "params": {
+                    "houses": houses(),
+                    "streams": min(houses(), max(degrees(options))),
+                    "ends": ends,
+                    "period_s": PERIOD_S[how],
+                    "slice_s": SLICE_S,
+                    **layout,
+                },
+                "query": {"slice_s": SLICE_S, **layout},
+            }
+            for ends in ENDS
+            for how in (FULL, OFFERED)
+        ],
+        "engine": [
+            engine(DGS, options, workers=list(degrees(options)), batch=[batch], workloads=[of])
+            for batch, of in ((BLOCK, f"*-{FULL}"), (_BATCH, f"*-{OFFERED}"))
+        ],
+        "load": [
+            {"mode": "catch-up", "label": FULL, "workloads": [f"*-{FULL}"]},
+            {
+                "label": OFFERED,
+                "arrival": "constant",
+                "rate_eps": rate_eps(),
+                "warm_up_s": warm_up_s,
+                "window_s": window_s,
+                "workloads": [f"*-{OFFERED}"],
+                # Where workers take every core, nothing is left for the generator.
+                "send_lag_ms": SEND_LAG_MS,
+            },
+        ],
+    }
+
+
+def moved_share(row: Row) -> float | None:
+    """Return the bytes that went between workers by those that were processed."""
+    counted = json.loads(row["counters"] or "{}")
+    processed = counted.get("record_bytes")
+    if not processed:
+        return None
+    return float(counted["state_bytes_moved"] + counted["record_bytes_moved"]) / float(processed)
+
+
+def _moved(cell: CellSummary) -> Spread | None:
+    return per_row(cell, moved_share)
+
+
+def _fact(quantity: str) -> Fact:
+    return facts().one(figure=NUMBER, quantity=quantity)
+
+
+def published_share() -> float:
+    """Return the published bytes moved by those processed."""
+    return _fact("bytes moved").low / _fact("bytes processed").low
+
+
+def _claims(options: Options, share: Series) -> list[Posed]:
+    moved, processed = _fact("bytes moved"), _fact("bytes processed")
+    many = [n for n in share.by_workers if 1 < n <= max((2, *options.within))]
+    blocked = None if many else "nothing moves with one worker; give --workers 2 or more"
+    highest = share.highest(many)
+
+    def posed(text: str) -> PublishedClaim:
+        return PublishedClaim(
+            text=text,
+            published=f"{moved.low / 1e6:g} MB moved, {processed.low / 1e9:g} GB processed",
+            source=moved.source,
+            blocked=blocked,
+        )
+
+    winner = _fact("latency p90")
+    return [
+        posed("smart home, DGS: less is moved between workers than is processed").shape(
+            highest, 0.0, 1.0, "x"
+        ),
+        posed("smart home, DGS: bytes moved by bytes processed").at_most(
+            highest, published_share(), "x"
+        ),
+        asked("smart home: latency, DGS on a par with the challenge's winner", winner, ABSENT)
+        .shape(None, 0.0, float("inf"), "ms"),
+        asked("smart home: throughput, DGS on a par with the challenge's winner", winner, ABSENT)
+        .shape(None, 0.0, float("inf"), "events/s"),
+    ]  # fmt: skip
+
+
+def _outcome(options: Options, runs: Runs) -> Outcome:
+    rates = {ends: series(runs[0], key(ends, FULL), DGS, RATE) for ends in ENDS}
+    shares = {ends: series(runs[0], key(ends, FULL), DGS, _moved) for ends in ENDS}
+    late = {
+        (ends, n): percentiles(runs[0], key(ends, OFFERED), n, OFFERED)
+        for ends in ENDS
+        for n in degrees(options)
+    }
+    winner = _fact("latency p90")
+    speed_up = rate_eps() * PERIOD_S[OFFERED] / houses() / HOUSEHOLDS / PLUGS
+    mentioned = notes(
+        options,
+        runs,
+        degrees(options),
+        f"{houses()} houses of {HOUSEHOLDS * PLUGS} plugs each, generated; the paper: as many of "
+        "the challenge's, with its work readings.",
+        f"Throughput and bytes: a load of each plug every {PERIOD_S[FULL]} s, as in the challenge, "
+        f"at full speed, in blocks of {BLOCK:,}. Latency: one every {PERIOD_S[OFFERED]} s, event "
+        f"time sped up {speed_up:,.0f} times (the paper: {_fact('speed-up of event time').low:g}), "
+        f"{rate_eps():,.0f} loads a second; bands are the 10th to 90th percentile of predictions.",
+        "Bytes moved: whole states of plugs, with 31 days of averages, there and back, as a "
+        "network would carry them, and ends of slices; workers here share memory. The paper's "
+        "maps have what is known so far.",
+        "House by house, nobody needs another's states: this lab's own.",
+        f"{ABSENT} (published: {winner.text}, 90th percentile); the text as it is kept here has "
+        "neither the latencies of DGS nor any throughput.",
+        f"The generator may lag by {SEND_LAG_MS:g} ms (p99); latency, from due times, has it.",
+        lines_note(WORKLOAD),
+    )
+    return Outcome(
+        claims=judge(_claims(options, shares[ALL])),
+        notes=mentioned,
+        numbers={
+            **{
+                said: numbers(throughput_eps=rates[ends], moved_by_processed=shares[ends])
+                for ends, said in ENDS.items()
+            },
+            **{
+                f"{ENDS[ends]}, {n} worker{'s' * (n > 1)}": as_json(found)
+                for (ends, n), found in late.items()
+            },
+        },
+        draw=lambda: draw(
+            Layout(
+                title="DGS, appendix A.2: smart homes",
+                rows=[
+                    [
+                        _rates(options, rates),
+                        _latency(options, late),
+                        _shares(options, shares),
+                    ]
+                ],
+                notes=mentioned,
+                height_in=2.2,
+            )
+        ),
+    )
+
+
+def _rates(options: Options, found: Mapping[str, Series]) -> Panel:
+    return Panel(
+        title="throughput",
+        y_label="loads/s",
+        x_label=WORKERS,
+        lines=[
+            Line(name=said, points=points(found[ends], options), colour=colour)
+            for colour, (ends, said) in enumerate(ENDS.items())
+        ],
+        ticks=degrees(options),
+    )
+
+
+def _latency(options: Options, found: Mapping[tuple[str, int], Percentiles]) -> Panel:
+    return Panel(
+        title="latency of predictions",
+        y_label="latency, ms",
+        x_label=WORKERS,
+        lines=[
+            Line(
+                name=f"p50, and p10 to p90, {said}",
+                points=[
+                    point
+                    for n in degrees(options)
+                    for point in band(n, found[ends, n], n > options.cores)
+                ],
+                colour=colour,
+                band=True,
+            )
+            for colour, (ends, said) in enumerate(ENDS.items())
+        ],
+        words=[f"challenge's winner, published: p90 {_fact('latency p90').text}"],
+        log_y=True,
+        ticks=degrees(options),
+        write=plain,
+    )
+
+
+def _shares(options: Options, found: Mapping[str, Series]) -> Panel:
+    """Return the panel of bytes; with one worker nothing moves, which has no logarithm."""
+    return Panel(
+        title="bytes moved by bytes processed",
+        y_label="%",
+        x_label=WORKERS,
+        lines=[
+            Line(
+                name=said,
+                points=[point for point in points(found[ends], options, 100.0) if point.mid > 0],
+                colour=colour,
+            )
+            for colour, (ends, said) in enumerate(ENDS.items())
+        ],
+        marks=[
+            Mark(
+                name="DGS, published",
+                low=100 * published_share(),
+                high=100 * published_share(),
+            )
+        ],
+        log_y=True,
+        ticks=[n for n in degrees(options) if n > 1],
+        write=plain,
+    )
+
+
+FIGURE = Figure(
+    id=f"flumina:{NUMBER}",
+    title="smart homes: latency, throughput, bytes between workers",
+    shows="percentiles, throughput and bytes of the case study A.2 against workers; lines of code",
+    needs=(WORKLOAD, DGS),
+    stages=(stage("homes", "at full speed, and under a load", _tree),),
+    outcome=_outcome,
+)

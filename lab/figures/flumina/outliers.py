@@ -1,0 +1,160 @@
+"""Figure A1 of DGS (appendix A.1): how outlier detection grows with workers.
+
+The paper's input is the KDD Cup's; here connections are generated, as many as its 10 % file has.
+"""
+
+from typing import Any
+
+from lab.figures.experiment import asked, engine, events, numbers, points, run_table, stage
+from lab.figures.figure import Figure, Outcome, Runs
+from lab.figures.flumina.scaling import UNITS
+from lab.figures.flumina.shared import (
+    DGS,
+    RATE,
+    SINGLE,
+    WORKERS,
+    facts,
+    growth_by,
+    growth_words,
+    lines_note,
+    notes,
+    streams,
+)
+from lab.figures.judge import Posed, judge
+from lab.figures.measured import Series, quotient, series
+from lab.figures.options import Options
+from reports.figures.paper import Layout, Line, Mark, Panel, Point, draw
+from reports.published import Fact
+
+WORKLOAD = "outlier_detection"
+NUMBER = "A1"
+HANDCRAFTED = "handcrafted"
+ABSENT = "opponent absent: the C++ program of Otey et al. is no engine of this lab"
+CONNECTIONS_PER_CHECK = 20_000
+"""Of all streams together: 25 checks in as many connections as the file has. The public code has a
+check each 1,000 s, of an input without times."""
+_EVENTS = (494_021, 100_000)
+"""The rows of the KDD Cup's 10 % file."""
+
+
+def _tree(options: Options) -> dict[str, Any]:
+    many = streams(options)
+    return {
+        "run": run_table(options, timeout_s=300),
+        "workload": [
+            {
+                "name": WORKLOAD,
+                "events": events(options, *_EVENTS),
+                "params": {
+                    "streams": many,
+                    "connections_per_check": CONNECTIONS_PER_CHECK // many,
+                },
+            }
+        ],
+        "engine": [engine(DGS, options, batch=list(UNITS))],
+    }
+
+
+def _speedup(by: str) -> Fact:
+    return facts().one(figure=NUMBER, series=by, quantity="speedup")
+
+
+def _claims(options: Options, single: Series) -> list[Posed]:
+    by_hand = _speedup(HANDCRAFTED)
+    return [
+        *growth_by(options, _speedup("DGS"), single),
+        asked(
+            f"{by_hand.panel}: growth at {by_hand.x} nodes, DGS by the handcrafted program",
+            by_hand,
+            ABSENT,
+        ).shape(None, 0.0, float("inf"), "x"),
+    ]
+
+
+def _outcome(options: Options, runs: Runs) -> Outcome:
+    found = {batch: series(runs[0], WORKLOAD, DGS, RATE, options=f"/b{batch}") for batch in UNITS}
+    mentioned = notes(
+        options,
+        runs,
+        options.instances,
+        f"Generated connections in {streams(options)} streams, a check each "
+        f"{CONNECTIONS_PER_CHECK:,} of all; the paper: the KDD Cup's, on 1 to 8 nodes of a "
+        "simulated network. From memory, at full speed; claims are about single events.",
+        f"{ABSENT}.",
+        lines_note(WORKLOAD),
+    )
+    return Outcome(
+        claims=judge(_claims(options, found[SINGLE])),
+        notes=mentioned,
+        numbers={UNITS[batch]: numbers(throughput_eps=rate) for batch, rate in found.items()},
+        draw=lambda: draw(
+            Layout(
+                title="DGS, appendix A.1: outlier detection by workers",
+                rows=[[_rates(options, found), _growth(options, found)]],
+                notes=mentioned,
+                height_in=2.2,
+            )
+        ),
+    )
+
+
+def _rates(options: Options, found: dict[int, Series]) -> Panel:
+    return Panel(
+        title="throughput",
+        y_label="connections/s",
+        x_label=WORKERS,
+        lines=[
+            Line(
+                name=f"DGS, {UNITS[batch]}",
+                points=points(rate, options),
+                colour=colour,
+            )
+            for colour, (batch, rate) in enumerate(found.items())
+        ],
+        ticks=options.instances,
+    )
+
+
+def _growth(options: Options, found: dict[int, Series]) -> Panel:
+    lines = []
+    for colour, (batch, rate) in enumerate(found.items()):
+        grown = [(n, quotient(rate.at(n), rate.at(1))) for n in rate.by_workers]
+        lines.append(
+            Line(
+                name=f"DGS, {UNITS[batch]}",
+                points=[
+                    Point(n, by.value, by.value, by.value, n > options.cores)
+                    for n, by in grown
+                    if by is not None
+                ],
+                colour=colour,
+            )
+        )
+    said = {by: _speedup(by) for by in ("DGS", HANDCRAFTED)}
+    share = [fact for fact in said.values() if int(fact.x) in options.instances]
+    measured = {UNITS[batch]: rate for batch, rate in found.items()}
+    return Panel(
+        title="growth",
+        y_label="throughput by that of one worker",
+        x_label=WORKERS,
+        lines=lines,
+        marks=[
+            Mark(name=f"{fact.series}, published", low=fact.low, high=fact.low, x=float(fact.x))
+            for fact in share
+        ],
+        words=[
+            *growth_words(options, measured, said["DGS"]),
+            f"by hand in C++, published: {said[HANDCRAFTED].text} at {said[HANDCRAFTED].x} nodes",
+        ],
+        ticks=options.instances,
+    )
+
+
+FIGURE = Figure(
+    id=f"flumina:{NUMBER}",
+    title="how outlier detection grows with workers",
+    shows="throughput and growth of the case study A.1 against workers; lines of code",
+    needs=(WORKLOAD, DGS),
+    stages=(stage("rates", "outlier detection at full speed", _tree),),
+    outcome=_outcome,
+)

@@ -1,0 +1,170 @@
+"""Figures A1 and A2 of DGS: the case studies, and their verdicts on known numbers."""
+
+import pytest
+
+from lab.figures.flumina import homes, outliers
+from lab.figures.flumina.scaling import UNITS
+from lab.figures.flumina.shared import BLOCK, DGS
+from lab.figures.options import Options
+from lab.figures.registry import find
+from lab.figures.verdict import (
+    CONTRADICTED,
+    MET,
+    MISSED,
+    NOT_COMPARABLE,
+    SHAPE_ONLY,
+    conclude,
+)
+from lab.matrix.cells import expand
+from lab.matrix.matrix import parse_matrix
+
+TWO = Options(cores=2)
+EIGHT = Options(cores=8, workers=(1, 8))
+A1, A2 = find("flumina:A1"), find("flumina:A2")
+
+
+def of(outcome, part):
+    found = {claim.outcome for claim in outcome.claims if part in claim.text}
+    assert found, f"no claim speaks of {part!r}"
+    return found
+
+
+def cells_of(figure, options):
+    stage = figure.stages[0]
+    return expand(parse_matrix(figure.text(stage, stage.plan(options, ()), options), figure.id))
+
+
+@pytest.fixture
+def grown(row, make_run):
+    """The run of A1, in which outlier detection grows so much from one worker to `many`."""
+
+    def make(times, many=2, status="ok"):
+        return (
+            make_run(
+                [
+                    row(outliers.WORKLOAD, DGS, n, rate=1e6 * (times if n > 1 else 1), batch=batch,
+                        status=status)
+                    for batch in UNITS
+                    for n in (1, many)
+                ]
+            ),
+        )  # fmt: skip
+
+    return make
+
+
+def test_the_published_growth_has_the_shape_and_the_program_by_hand_is_absent(grown):
+    outcome = A1.outcome(EIGHT, grown(7.3, many=8))
+    assert of(outcome, "outlier detection, DGS") == {MET}
+    assert of(outcome, "by the handcrafted program") == {NOT_COMPARABLE}
+    assert any("opponent absent" in claim.reason for claim in outcome.claims)
+    assert conclude(outcome.claims).verdict == SHAPE_ONLY, outcome.claims
+    assert outcome.numbers["event by event"]["throughput_eps"]["8"][0]["median"] == 7.3e6
+    assert len(outcome.draw().axes) == 2
+
+
+@pytest.mark.parametrize(("times", "came"), [(1.9, MET), (1.7, MISSED)])
+def test_two_cores_are_judged_by_the_share_of_linear_growth(grown, times, came):
+    outcome = A1.outcome(TWO, grown(times))
+    assert of(outcome, "with 2 workers by that with 1 (0.91 of linear") == {came}
+    assert of(outcome, "with 8 workers") == {NOT_COMPARABLE}
+    assert conclude(outcome.claims).verdict == (SHAPE_ONLY if came == MET else CONTRADICTED)
+
+
+def test_wrong_outliers_have_no_numbers(grown):
+    outcome = A1.outcome(TWO, grown(1.9, status="wrong_output"))
+    assert {claim.outcome for claim in outcome.claims} == {NOT_COMPARABLE}
+    assert any("has no number: wrong_output" in note for note in outcome.notes)
+    assert outcome.draw().axes
+
+
+def test_outlier_detection_has_as_many_connections_as_the_kdd_file_and_checks_as_often():
+    cells = cells_of(A1, TWO)
+    assert [cell.id for cell in cells if cell.refusal] == []
+    assert {(cell.workers, cell.batch) for cell in cells} == {(n, b) for n in (1, 2) for b in UNITS}
+    (entry,) = {cell.entry.key: cell.entry for cell in cells}.values()
+    assert entry.events == 494_021
+    per_check = entry.params["streams"] * entry.params["connections_per_check"]
+    assert per_check == outliers.CONNECTIONS_PER_CHECK
+
+
+@pytest.fixture
+def homely(row, make_run):
+    """The run of A2, in which two workers move so much of what is processed where slices end for
+    all."""
+
+    def make(share, status="ok"):
+        rows = []
+        for ends in homes.ENDS:
+            for n in homes.degrees(TWO):
+                moved = 0 if n == 1 else round(share * 1e6) if ends == homes.ALL else 0
+                counters = {
+                    "state_bytes_moved": moved,
+                    "record_bytes_moved": 0 if n == 1 else 50,
+                    "record_bytes": 1_000_000,
+                }
+                rows += [
+                    row(homes.key(ends, homes.FULL), DGS, n, rate=1e7 * n, batch=BLOCK,
+                        status=status, counters=counters),
+                    row(homes.key(ends, homes.OFFERED), DGS, n, load=homes.OFFERED, rate=1e5,
+                        status=status, latency_p50_ns=90_000 * n, latency_p90_ns=200_000 * n),
+                ]  # fmt: skip
+        return (make_run(rows),)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("share", "shape", "value", "verdict"),
+    [
+        (0.01, MET, MET, SHAPE_ONLY),
+        (0.3, MET, MISSED, SHAPE_ONLY),
+        (3.0, MISSED, MISSED, CONTRADICTED),
+    ],
+)
+def test_bytes_are_judged_by_those_processed_where_slices_end_for_all(
+    homely, share, shape, value, verdict
+):
+    outcome = A2.outcome(TWO, homely(share))
+    assert of(outcome, "less is moved") == {shape}
+    assert of(outcome, "bytes moved by bytes processed") == {value}
+    assert of(outcome, "challenge's winner") == {NOT_COMPARABLE}
+    assert conclude(outcome.claims).verdict == verdict
+    assert len(outcome.draw().axes) == 3
+    two = outcome.numbers[homes.ENDS[homes.ALL]]["moved_by_processed"]["2"][0]
+    assert two["median"] == pytest.approx(share + 5e-5)
+
+
+def test_latency_has_its_percentiles_by_ends_and_workers(homely):
+    outcome = A2.outcome(TWO, homely(0.3))
+    found = outcome.numbers["slices end house by house, 2 workers"]
+    assert {name: found[name]["median"] for name in found} == {"p50_ns": 180_000, "p90_ns": 400_000}
+    assert any("has neither the latencies" in note for note in outcome.notes)
+
+
+def test_one_worker_moves_nothing_and_wrong_predictions_are_not_judged(homely):
+    one = A2.outcome(Options(cores=2, workers=(1,)), homely(0.3))
+    assert one.draw().axes
+    wrong = A2.outcome(TWO, homely(0.3, status="wrong_output"))
+    assert {claim.outcome for claim in wrong.claims} == {NOT_COMPARABLE}
+    assert wrong.draw().axes
+
+
+@pytest.mark.parametrize("options", [TWO, Options(cores=2, quick=True)])
+def test_homes_are_the_papers_at_full_speed_and_under_a_load_that_ends_slices_soon(options):
+    cells = cells_of(A2, options)
+    assert [cell.id for cell in cells if cell.refusal] == []
+    assert {cell.workers for cell in cells} == {1, 2, 4}
+    for cell in cells:
+        params = cell.entry.params
+        plugs = params["households_per_house"] * params["plugs_per_household"]
+        assert (params["houses"], plugs) == (20, 52)
+        assert cell.entry.query["plugs_per_household"] == params["plugs_per_household"]
+        slice_events = params["houses"] * plugs * params["slice_s"] / params["period_s"]
+        if cell.load is None:
+            assert params["period_s"] == 2 and cell.entry.events > 2 * slice_events
+        else:
+            ends = cell.load.rate_eps * cell.load.window_s / slice_events
+            assert ends == pytest.approx(30 if options.quick else 120)
+            length_s = cell.load.warm_up_s + cell.load.window_s
+            assert cell.entry.events > length_s * cell.load.rate_eps
