@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from engines.protocol import Histogram
-from lab.figures.flumina import latency
+from lab.figures.flumina import depth, latency
+from lab.figures.flumina.percentiles import tenth_ns
 from lab.figures.flumina.shared import DGS
 from lab.figures.measured import cells
 from lab.figures.options import Options
@@ -30,12 +31,12 @@ US = 1_000
 def late(row, make_run):
     """A run whose medians grow with workers, fall with the ratio, and with more heartbeats."""
 
-    def make(grown=1.5, frequent=4.0, unsteady=1.2, rare=3.0, status="ok"):
+    def make(grown=1.5, frequent=4.0, unsteady=1.2, rare=3.0, deeper=1.5, status="ok"):
         rows = []
 
-        def cell(key, n, beats, p50_us):
+        def cell(key, n, beats, p50_us, plan=None):
             rows.append(
-                row(key, DGS, n, load=f"beats-{beats}", rate=1e5, status=status,
+                row(key, DGS, n, load=f"beats-{beats}", rate=1e5, status=status, label=plan,
                     latency_p50_ns=round(p50_us * US), latency_p90_ns=round(2 * p50_us * US))
             )  # fmt: skip
 
@@ -47,6 +48,11 @@ def late(row, make_run):
         for beats in latency.HEARTBEATS:
             times = rare if beats == 1 else unsteady if beats == 10 else 1.0
             cell(latency.heartbeats_key(TWO), 2, beats, 100 * times)
+        for streams in depth.STREAMS:
+            levels = streams.bit_length() - 1
+            for plan, times in ((depth.SHALLOW, 1.0), (depth.DEEP, deeper ** (levels - 1))):
+                key = f"event_window@{depth.label(streams)}"
+                cell(key, 2, latency.USUAL_HEARTBEATS, 100 * times, plan)
         return (make_run(rows),)
 
     return make
@@ -55,8 +61,10 @@ def late(row, make_run):
 def test_latencies_as_the_appendix_describes_them_reproduce_the_figure(late):
     outcome = FIGURE.outcome(TWO, late())
     assert conclude(outcome.claims).verdict == REPRODUCED, outcome.claims
-    assert len(outcome.draw().axes) == len(latency.RATIOS) + 1
+    assert len(outcome.draw().axes) == len(latency.RATIOS) + 2
     assert outcome.numbers["10000 values a barrier, 1 workers"]["p50_ns"]["median"] == 100 * US
+    deep = outcome.numbers["16 streams, a leaf for each stream"]["p50_ns"]["median"]
+    assert deep == pytest.approx(1.5**3 * 100 * US, rel=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -66,6 +74,7 @@ def test_latencies_as_the_appendix_describes_them_reproduce_the_figure(late):
         ({"frequent": 0.5}, "100 values a barrier by that at 10,000"),
         ({"unsteady": 2.5}, "10 to 1000 heartbeats"),
         ({"rare": 0.7}, "at 1 heartbeat"),
+        ({"deeper": 0.8}, "a leaf for each of 16 streams"),
     ],
 )
 def test_other_latencies_miss_their_claim(late, change, part):
@@ -99,7 +108,7 @@ def test_a_tenth_is_taken_from_the_histogram_that_was_kept(late, row, make_run, 
     run = make_run([kept], repetitions=1)
     write_log({"latency": made}, 1.0, run.path / "one.hlog")
     (cell,) = cells(run, key, DGS)
-    found = latency.tenth_ns(run)(cell)
+    found = tenth_ns(run)(cell)
     assert found is not None and found.median == pytest.approx(20 * US, rel=2e-3)
 
 
@@ -108,12 +117,13 @@ def test_every_cell_has_the_load_of_its_streams_and_can_be_run(options):
     stage = FIGURE.stages[0]
     cells = expand(parse_matrix(FIGURE.text(stage, stage.plan(options, ()), options), FIGURE.id))
     sweep = len(latency.RATIOS) * len(latency.degrees(options))
-    assert len(cells) == sweep + len(latency.heartbeats(options))
+    deep = len(depth.streams(options)) * len(depth.PLANS)
+    assert len(cells) == sweep + len(latency.heartbeats(options)) + deep
     assert [cell.id for cell in cells if cell.refusal] == []
     for cell in cells:
-        ratio = cell.entry.params["values_per_barrier"]
-        assert cell.entry.params["streams"] == cell.workers
-        assert cell.load.rate_eps == pytest.approx(latency.RATE_EPS * (cell.workers + 1 / ratio))
+        ratio, streams = (cell.entry.params[name] for name in ("values_per_barrier", "streams"))
+        assert streams == cell.workers or cell.entry.label.startswith("deep-")
+        assert cell.load.rate_eps == pytest.approx(latency.RATE_EPS * (streams + 1 / ratio))
         seconds = cell.load.warm_up_s + cell.load.window_s
         assert cell.entry.events > seconds * cell.load.rate_eps
         # Windows for a 90th percentile, but for quick runs of the highest ratio.
