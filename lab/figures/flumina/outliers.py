@@ -10,6 +10,7 @@ from lab.figures.figure import Figure, Outcome, Runs
 from lab.figures.flumina.scaling import UNITS
 from lab.figures.flumina.shared import (
     DGS,
+    ONE_SERVER,
     RATE,
     SINGLE,
     WORKERS,
@@ -78,10 +79,11 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         runs,
         options.instances,
         f"Generated connections in {streams(options)} streams, a check each "
-        f"{CONNECTIONS_PER_CHECK:,} of all; the paper: the KDD Cup's, on 1 to 8 nodes of a "
-        "simulated network. From memory, at full speed; claims are about single events.",
-        f"{ABSENT}.",
+        f"{CONNECTIONS_PER_CHECK:,} of all; the paper: the KDD Cup's, on 1 to 8 nodes. From "
+        "memory, at full speed; claims are about single events.",
+        f"O{ABSENT[1:]}.",
         lines_note(WORKLOAD),
+        machines=ONE_SERVER,
     )
     return Outcome(
         claims=judge(_claims(options, found[SINGLE])),

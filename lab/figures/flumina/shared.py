@@ -147,11 +147,23 @@ def lines_note(*workloads: str) -> str:
     )
 
 
-def notes(options: Options, runs: Runs, degrees: Iterable[int], *more: str) -> tuple[str, ...]:
+NODES_OF_A_CORE = (
+    "up to 20 nodes of a core each (AWS m6g.medium), Erlang; Flink 1.10 and Timely beside it"
+)
+ONE_SERVER = "one server (of A.1: 18 cores, Xeon Gold 6154), Erlang, a simulated network"
+"""On what the paper ran its programs, and its case studies."""
+
+
+def notes(
+    options: Options,
+    runs: Runs,
+    degrees: Iterable[int],
+    *more: str,
+    machines: str = NODES_OF_A_CORE,
+) -> tuple[str, ...]:
     """Return what sets the experiment apart from the paper's."""
     return (
-        f"{options.cores} cores here; the paper's machines: up to 20 nodes of a core each (AWS "
-        "m6g.medium), Erlang; Flink 1.10 and Timely beside it.",
+        f"{options.cores} cores here; the paper's machines: {machines}.",
         *quick_note(options),
         *scale_note(options),
         *beyond_note(options, degrees),
