@@ -119,7 +119,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Panels in rows, each row of the same number, and how large."""
+    """Panels in rows, of the same number or fewer, and how large."""
 
     title: str
     rows: Sequence[Sequence[Panel]]

@@ -248,6 +248,8 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         f"{RATE_EPS:,} values a second on each stream, ten times the paper's; a stream for each "
         f"worker; {USUAL_HEARTBEATS} heartbeats a barrier where workers are varied.",
         f"Lines: medians; bands: 10th to 90th percentile, where {needed()} windows tell them.",
+        "Depth: the same input and workers, with a leaf for each worker or for each stream; in the "
+        "paper depth grows with the workers.",
         f"The paper's plans of more than {limit.high:g} workers cannot keep up at 100 values a "
         "barrier: that many cores are not looked at here.",
         f"The generator may lag by {SEND_LAG_MS:g} ms (p99); latency, from due times, has it.",
@@ -273,11 +275,11 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             Layout(
                 title="DGS, figure 10: latency of event windows",
                 rows=[
-                    [_workers_panel(options, found, ratio) for ratio in RATIOS]
-                    + [
+                    [_workers_panel(options, found, ratio) for ratio in RATIOS],
+                    [
                         _heartbeats_panel(options, found),
                         depth.panel(options, found.by_depth, most_workers(options)),
-                    ]
+                    ],
                 ],
                 notes=mentioned,
                 width_in=2.6,
