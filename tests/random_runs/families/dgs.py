@@ -23,7 +23,7 @@ from tests.random_runs.settings import made, repeat, settings
 from tests.random_runs.shapes import shaped
 from workloads.model import Columns, DGSProgram
 
-OPTIMIZERS = ("by-stream", "by-stream", "balanced", "appendix-b")
+OPTIMIZERS = ("by-stream", "by-stream", "balanced", "appendix-b", "leaf-per-stream")
 """Not by cost: that plans with one of these, and a run's failure would hang on the minute."""
 LOWEST, HIGHEST = np.iinfo(np.int64).min + 1, np.iinfo(np.int64).max - 1
 """The ends of time themselves are refused."""
