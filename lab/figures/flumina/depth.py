@@ -69,13 +69,17 @@ def claim(options: Options, found: Found, blocked: str | None) -> Posed:
     """Pose the claim on depth: of the text, that it is one of three factors."""
     most = max(streams(options))
     deep, shallow = (of_cell(found[plan, most].get(MEDIAN)) for plan in (DEEP, SHALLOW))
-    return PublishedClaim(
-        text=f"p50 latency with a leaf for each of {most} streams by that with one for each "
-        "worker, same input and workers",
-        published="the depth of the plan affects latency",
-        source="section D.1",
-        blocked=blocked,
-    ).of(SYSTEMS["DGS"]).shape(quotient(deep, shallow), 1.0, float("inf"), "x")
+    return (
+        PublishedClaim(
+            text=f"p50 latency with a leaf for each of {most} streams by that with one for each "
+            "worker, same input and workers",
+            published="the depth of the plan affects latency",
+            source="section D.1",
+            blocked=blocked,
+        )
+        .of(SYSTEMS["DGS"])
+        .shape(quotient(deep, shallow), 1.0, float("inf"), "x")
+    )
 
 
 def panel(options: Options, found: Found, workers: int) -> Panel:

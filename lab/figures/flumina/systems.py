@@ -36,3 +36,16 @@ SYSTEMS = {
     ),
 }
 DGS, FLINK, FLINK_MANUAL = SYSTEMS["DGS"], SYSTEMS["F"], SYSTEMS["FM"]
+
+HANDCRAFTED = System(
+    name="handcrafted outlier detection",
+    source="Otey, Ghoting, Parthasarathy 2006; DGS, appendix A.1",
+    algorithm="C++ processes of a cluster, that merge models when asked",
+    absent="the program of Otey et al. is no engine of this lab",
+)
+WINNER = System(
+    name="winner of the DEBS challenge of 2014",
+    source="Mutschler et al. 2014; DGS, appendix A.2",
+    algorithm="what won the challenge",
+    absent="the winner's program is no engine of this lab",
+)

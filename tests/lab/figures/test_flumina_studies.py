@@ -139,7 +139,7 @@ def test_latency_has_its_percentiles_by_ends_and_workers(homely):
     outcome = A2.outcome(TWO, homely(0.3))
     found = outcome.numbers["slices end house by house, 2 workers"]
     assert {name: found[name]["median"] for name in found} == {"p50_ns": 180_000, "p90_ns": 400_000}
-    assert any("has neither the latencies" in note for note in outcome.notes)
+    assert any("neither the latencies of DGS" in note for note in outcome.notes)
 
 
 def test_one_worker_moves_nothing_and_wrong_predictions_are_not_judged(homely):
