@@ -2,7 +2,8 @@
 
 import pytest
 
-from lab.figures.flumina import homes, outliers
+from lab.figures.flumina import homes_runs as homes
+from lab.figures.flumina import outliers
 from lab.figures.flumina.scaling import UNITS
 from lab.figures.flumina.shared import BLOCK, DGS
 from lab.figures.options import Options
