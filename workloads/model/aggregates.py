@@ -9,7 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from workloads.model.operator import EmitFn, InputType, KeysFn, MatchFn, Operator, Window, join
+from workloads.model.operator import (
+    SINGLE,
+    EmitFn,
+    InputType,
+    Join,
+    KeysFn,
+    MatchFn,
+    Operator,
+    Window,
+    keep,
+    meeting,
+)
 
 KeyFn = Callable[[Any], int]
 """`key(t)`, the paper's f_SK: the one key of a tuple."""
@@ -114,9 +125,10 @@ def equi_join(
 ) -> Operator:
     """Return the J: tuples of equal key, at most `size` apart in time, that match.
 
-    It is the J+ of `workloads.model.join`, whose predicate asks for equal keys first: parallel by
-    shares of tuples, so that a frequent key does not load one instance, at the price of comparing
-    the keys of all pairs.
+    It has a state for each key: f_U compares a tuple with the stored ones of its key alone, and a
+    frequent key is the work of one instance. To engines that run joins without f_U it is the J+
+    of `workloads.model.join` whose predicate asks for equal keys first: parallel by shares of
+    tuples, at the price of comparing the keys of all pairs.
 
     Args:
         name: of the operator.
@@ -128,20 +140,32 @@ def equi_join(
         emit: f_J's result.
         output: S, with `ts` first.
         advance: WA.
-        shares: see `workloads.model.join`.
+        shares: see `workloads.model.join`; also the buckets of its keys.
     """
+
+    def keys(t: Any, out: Any) -> None:
+        out.add(key(t))
+
+    meet = meeting(size, match, emit)
+
+    def update(w: Any, t: Any, out: Any) -> None:
+        meet(w[1 - t.input], t, out)
+        w[t.input].tuples.append(t)
 
     def agree(first: Any, second: Any) -> bool:
         return key(first) == key(second) and match(first, second)
 
-    return join(
+    return Operator(
         name=name,
-        left=left,
-        right=right,
-        size=size,
+        inputs=(left, right),
+        window=Window(advance=advance, size=size, type=SINGLE),
         output=output,
-        match=agree,
-        emit=emit,
-        advance=advance,
-        shares=shares,
+        state=np.dtype([]),
+        keys=keys,
+        update=update,
+        slide=keep,
+        stores=True,
+        emits_on_update=True,
+        buckets=shares,
+        join=Join(match=agree, emit=emit, keys=shares),
     )

@@ -124,7 +124,7 @@ class _Keying:
         return [key for key in found if self._owns(key)]
 
 
-def _store(w: Any, t: Any, out: Any) -> None:
+def store(w: Any, t: Any, out: Any) -> None:
     """Keep the tuple with its sender: the default f_U."""
     w[t.input].tuples.append(t)
 
@@ -141,7 +141,7 @@ class MultiInstance:
         self._window = operator.window
         self._keying = _Keying(operator, owns)
         self._make = window_maker(operator)
-        self._update = operator.update or _store
+        self._update = operator.update or store
         self._expire = operator.expire
         self._out = WindowOutput(operator, forward)
         self._update_out = _update_output(operator, self._out)
@@ -214,7 +214,7 @@ class SingleInstance:
         self._stores = operator.stores
         self._keying = _Keying(operator, owns)
         self._make = window_maker(operator)
-        self._update = operator.update or _store
+        self._update = operator.update or store
         self._expire = operator.expire
         self._slide = operator.slide
         self._out = WindowOutput(operator, forward)

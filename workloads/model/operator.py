@@ -93,12 +93,16 @@ class Window:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Join:
-    """What makes an operator a join of all pairs: known to engines, so that they need not call f_U.
+    """What makes an operator a join: known to engines, so that they need not call f_U.
+
+    An f_U of such an operator compares a tuple with stored ones of the other input, and purges them
+    by itself (`meeting`); the pairs are those of all tuples in the window that match.
 
     Attributes:
-        match: the predicate.
+        match: the predicate, asked of any two tuples.
         emit: the result of a pair.
-        keys: number of round-robin shares in which tuples are kept (1,000 in the paper).
+        keys: number of round-robin shares in which tuples are kept (1,000 in the paper) where all
+            pairs are compared.
     """
 
     match: MatchFn
@@ -128,7 +132,7 @@ class Operator:
         max_outputs: most records that one call of `update`, `expire` or a join's `emit` forwards.
         buckets: into how many buckets keys are hashed; f_mu maps buckets to instances.
         bucket: `bucket(key)`, reduced modulo `buckets`; None: a hash of the key.
-        join: set by `join`; None for other operators.
+        join: set by `join` and `equi_join`; None for other operators.
     """
 
     name: str
@@ -292,16 +296,13 @@ def join(
         for key in range(shares):
             out.add(key)
 
+    meet = meeting(size, match, emit)
+
     def update(w: Any, t: Any, out: Any) -> None:
         w[0].count += 1
         w[1].count += 1
-        this, opposite = w[t.input], w[1 - t.input]
-        while opposite.tuples and opposite.tuples[0].ts + size < t.ts:
-            opposite.tuples.popleft()
-        for other in opposite.tuples:
-            first, second = (t, other) if t.input == 0 else (other, t)
-            if match(first, second):
-                emit(first, second, out)
+        this = w[t.input]
+        meet(w[1 - t.input], t, out)
         if this.count % shares == this.key:
             this.tuples.append(t)
 
@@ -320,6 +321,26 @@ def join(
         bucket=_same,
         join=Join(match=match, emit=emit, keys=shares),
     )
+
+
+def meeting(size: int, match: MatchFn, emit: EmitFn) -> Callable[[Any, Any, Any], None]:
+    """Return what f_U of a join does with the window opposite to a tuple: purge, then compare.
+
+    Args:
+        size: WS.
+        match: the predicate.
+        emit: the result of a pair.
+    """
+
+    def meet(opposite: Any, t: Any, out: Any) -> None:
+        while opposite.tuples and opposite.tuples[0].ts + size < t.ts:
+            opposite.tuples.popleft()
+        for other in opposite.tuples:
+            first, second = (t, other) if t.input == 0 else (other, t)
+            if match(first, second):
+                emit(first, second, out)
+
+    return meet
 
 
 def _same(key: int) -> int:

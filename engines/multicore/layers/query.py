@@ -38,21 +38,27 @@ class LayersQueryRun(GraphRun):
     ) -> None:
         super().__init__(query.output, settings, options)
         workers = settings.workers
+        compares = query.operators[0].join is not None
         reason = no_graph(query, workers, self._options.determinism) or refusal(
-            query, data, states=workers
+            query, data, fused=compares, states=workers
         )
+        if query.operators[0].stores and not compares:
+            reason = reason or (
+                f"operator {query.operators[0].name} stores tuples with its keys, which variant "
+                "layers does not; use vsn"
+            )
         if reason is not None:
             raise UnsupportedError(reason)
         operator = query.operators[0]
         self._operator = operator
-        self._compares = operator.join is not None
+        self._compares = compares
         self._kernels = OperatorKernels(operator, bounds=settings.bounds)
         layouts = [layout_of(operator, stream) for stream in data.streams]
         owner = balanced_mapping(operator.buckets, workers).astype(np.int32)
         with set_up():
             self._core = self._make_core([8])
             self._core.set_operator(
-                spec=spec_of(operator, self._kernels, layouts),
+                spec=spec_of(operator, self._kernels, layouts, fused=self._compares),
                 owner=owner.tolist(),
                 itemsizes=itemsizes(operator.output),
                 end_watermark=None if data.until_ts is None else data.until_ts - 1,

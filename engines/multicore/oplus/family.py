@@ -16,10 +16,10 @@ def _unsupported(task: Task, options: OplusOptions) -> str | None:
 
 def _unshared(task: Task, options: OplusOptions) -> str | None:
     query = task.workload.program
-    if isinstance(query, Query) and query.operators[0].join is not None:
+    if isinstance(query, Query) and options.fuses(query.operators[0]):
         return (
-            f"{task.workload.name} is a join of all pairs, whose window is the shared log; "
-            "shared-nothing instances run keyed operators"
+            f"{task.workload.name} is a join of all pairs over the columns of a shared log, of "
+            'which shared-nothing instances have none; give join_form = "operator10"'
         )
     return _unsupported(task, options)
 

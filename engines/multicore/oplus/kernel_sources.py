@@ -22,6 +22,7 @@ def process(view, begin, end, out_address):
     sources = pointer_at(view, 7)
     own = pointer_at(view, 8)
     tables = pointer_at(view, 9)
+{open_stored}
     keys = open_keys(keys_address)
     known = begin
     tuples = 0
@@ -68,6 +69,7 @@ def process(view, begin, end, out_address):
     close_keys(keys, keys_address)
     if p < tuples:
         known = load(own, 2 * p, int64)
+{close_stored}
     return known + 1
 """
 
@@ -85,11 +87,51 @@ UPDATE = """\
             elif load(found, 0, int64) == stamp + i - begin:
                 found = no_entry()
             else:
+{at_known}
                 store_word(found, 0, stamp + i - begin)
                 found = offset(found, HEAD)
+{at_stored}
             if not is_null(found):
 {at_touch}
                 user({windows}, t, out)
+{behind}
+{behind_all}
+"""
+
+# Of operators that store tuples: the core makes room for one more in each deque beforehand.
+OPEN_STORED = """\
+    reserve = pointer_at(view, 13)
+    compared = 0
+    lacking = 0
+"""
+
+CLOSE_STORED = """\
+    store_word(view, 14, compared)
+    store_word(view, 15, lacking)
+"""
+
+AT_STORED = """\
+            if not is_null(found):
+                if not ({rooms}):
+                    found = call_reserve(reserve, instance, found)
+"""
+
+# An update of a join may emit for each stored tuple of the other input. Where there is no room for
+# that, the tuple is taken up again, and the keys that have been done are known by their stamps.
+AT_KNOWN_OF_JOIN = """\
+                wanted = len(deque_at(offset(found, HEAD + {other}), DEQUE)) * {max_outputs}
+                if room(out) < wanted:
+                    lacking = wanted
+                    break
+"""
+
+BEHIND_OF_JOIN = """\
+                compared += len(deque_at(offset(found, {other}), DEQUE))
+"""
+
+BEHIND_ALL_OF_JOIN = """\
+        if lacking > 0:
+            break
 """
 
 ROOM = """\

@@ -19,11 +19,13 @@ from engines.multicore.kernels import emitter, memory
 from engines.multicore.kernels.compile import compile_kernel, inlined
 from engines.multicore.kernels.vector_bits import vector_bits
 from engines.multicore.oplus import kernel_sources as operator_sources
-from engines.multicore.oplus import keyset, window_tables
+from engines.multicore.oplus import keyset, stored, window_tables
 from engines.multicore.oplus.tables import windows_alive
 from workloads.model import ListColumn, Operator, Stream
 from workloads.model.fingerprint import UnstableError, fingerprint
-from workloads.model.operator import SINGLE
+from workloads.model.instance import store
+from workloads.model.operator import SINGLE, keep
+from workloads.model.windows import purge
 
 _P, _I = types.voidptr, types.int64
 _PROCESS = _I(_P, _I, _I, _P)
@@ -34,6 +36,9 @@ _PAIRS = _I(_P, _P, _P, _P, _I, _I, _P)
 
 _Functions = dict[str, tuple[str, Callable[..., Any]]]
 """Roles and functions, by the name that a kernel's source calls them."""
+
+_DEQUE_FIELD = "stored tuples"
+"""No name that a function could write."""
 
 HEAD_BYTES = 8
 """Of an entry of a window table: its stamp (core/run/key_table.h)."""
@@ -89,8 +94,13 @@ def shapes_of(operator: Operator) -> list[tuple[int, bool]]:
 
 
 def window_dtype(operator: Operator) -> np.dtype[np.void]:
-    """Return the record of one window instance: key, left boundary, state; padded to 8 bytes."""
+    """Return the record of one window instance, padded to 8 bytes.
+
+    Key, left boundary, the deque of stored tuples if there is one, and the state.
+    """
     fields: list[tuple[str, Any]] = [("key", np.int64), ("left", np.int64)]
+    if operator.stores:
+        fields.append((_DEQUE_FIELD, np.dtype((np.int64, stored.TUPLES_WORDS))))
     fields += [(name, operator.state[name]) for name in operator.state.names or ()]
     plain: Any = np.dtype(fields, align=True)
     size = -(-plain.itemsize // 8) * 8
@@ -138,6 +148,7 @@ class OperatorKernels:
         to_bucket = keyset.bucket_function(operator.buckets, bucket)
         self._keys = keyset.KeySetType(name, to_bucket)
         self._owners = keyset.OwnersType(name, to_bucket)
+        self._deque = stored.DequeType(stored.stored_dtype(operator), self._tuple)
 
     def process(self, layout: TupleLayout) -> int:
         """Return the address of the kernel that updates window instances with tuples.
@@ -146,16 +157,17 @@ class OperatorKernels:
             EngineError: f_MK or f_U does not compile.
         """
         operator = self._operator
-        assert operator.update is not None
         source = operator_sources.PROCESS.format(
+            open_stored=operator_sources.OPEN_STORED if operator.stores else "",
+            close_stored=operator_sources.CLOSE_STORED if operator.stores else "",
             pointers=textwrap.indent(self._pointers("columns", "", layout), "    "),
             tuple=self._tuple_source("row", "", layout),
             slots=windows_alive(operator),
-            in_windows=self._in_windows(),
+            in_windows=self._in_windows(layout),
         )
         functions: _Functions = {
             "user_keys": ("keys", operator.keys),
-            "user": ("update", operator.update),
+            "user": ("update", operator.update or store),
         }
         return self._address("process", functions, source, _PROCESS, (layout,))
 
@@ -179,7 +191,7 @@ class OperatorKernels:
             EngineError: f_O or f_S does not compile.
         """
         operator = self._operator
-        if operator.expire is None and operator.slide is None:
+        if _traceless(operator):
             return 0
         functions: _Functions = {}
         calls = []
@@ -191,8 +203,9 @@ class OperatorKernels:
                 f"w[{i}].left = left + {operator.window.advance}"
                 for i in range(len(operator.inputs))
             ]
-            if operator.slide is not None:  # of windows that have advanced
-                functions["user_slide"] = ("slide", operator.slide)
+            slide = operator.slide or (purge if operator.stores else None)
+            if slide is not None:  # of windows that have advanced
+                functions["user_slide"] = ("slide", slide)
                 calls.append("user_slide(w)")
             calls += _zero_source(operator)
         source = operator_sources.EXPIRE.format(
@@ -263,7 +276,11 @@ class OperatorKernels:
             fields = self._operator.fields
             names: dict[str, Any] = {
                 "Tuple": self._tuple,
-                "WINDOW": memory.record_type(window_dtype(self._operator)),
+                "WINDOW": self._window_type(),
+                "DEQUE": self._deque,
+                "deque_at": stored.deque_at,
+                "has_room": stored.has_room,
+                "call_reserve": stored.call_reserve,
                 "OUTPUT": emitter.emitter_type(self._operator.output, stamped=True),
                 "KEYS": self._keys,
                 "OWNERS": self._owners,
@@ -314,7 +331,7 @@ class OperatorKernels:
         return "\n".join(f"    {line}" for line in lines)
 
     def _tuple_source(self, row: str, prefix: str, layout: TupleLayout) -> str:
-        parts = [f"load({prefix}ts_column, {row}, int64)", str(layout.input)]
+        parts = [f"load({prefix}ts_column, {row}, int64)", f"int64({layout.input})"]
         for name in self._operator.fields.names or ():
             if name in layout.fields:
                 parts.append(f"load({prefix}column_{name}, {row}, TYPE_{name})")
@@ -332,7 +349,7 @@ class OperatorKernels:
                 parts.append(f"carray({prefix}ts_column, (0,), TYPE_{name})")
         return f"Tuple({', '.join(parts)})"
 
-    def _in_windows(self) -> str:
+    def _in_windows(self, layout: TupleLayout) -> str:
         """Return the lines that update the windows of a tuple."""
         operator = self._operator
         slots = windows_alive(operator)
@@ -342,11 +359,13 @@ class OperatorKernels:
             touch += [f"w[{i}].left = window" for i in range(len(operator.inputs))]
         update = operator_sources.UPDATE.format(
             slots=slots,
+            **self._stored_source(layout),
             at_touch=textwrap.indent("\n".join(touch), " " * 16),
             windows=self._windows_source("found"),
         )
         room = ""
-        if operator.emits_on_update:  # in one window: operators with overlapping ones do not
+        # In one window: operators with overlapping ones do not. Joins look for room key by key.
+        if operator.emits_on_update and operator.join is None:
             room = operator_sources.ROOM.format(room=operator.max_outputs)
         if _lazy(operator):
             return room + operator_sources.LAZY_WINDOW.format(update=update)
@@ -355,6 +374,31 @@ class OperatorKernels:
         return operator_sources.OVERLAPPING_WINDOWS.format(
             slots=slots, update=textwrap.indent(update, "    ")
         )
+
+    def _stored_source(self, layout: TupleLayout) -> dict[str, str]:
+        """Return what is around an update: room for stored tuples, and of a join its pairs."""
+        operator = self._operator
+        made = dict.fromkeys(("at_known", "at_stored", "behind", "behind_all"), "")
+        if not operator.stores:
+            return made
+        width = window_dtype(operator).itemsize
+        rooms = [
+            f"has_room(deque_at(offset(found, {i * width}), DEQUE))"
+            for i in range(len(operator.inputs))
+        ]
+        made["at_stored"] = operator_sources.AT_STORED.format(rooms=" and ".join(rooms))
+        if operator.join is not None:
+            other = (1 - layout.input) * width
+            made["at_known"] = operator_sources.AT_KNOWN_OF_JOIN.format(
+                other=other, max_outputs=operator.max_outputs
+            )
+            made["behind"] = operator_sources.BEHIND_OF_JOIN.format(other=other)
+            made["behind_all"] = operator_sources.BEHIND_ALL_OF_JOIN
+        return made
+
+    def _window_type(self) -> Any:
+        plain = memory.record_type(window_dtype(self._operator))
+        return stored.StoringRecord(plain, self._deque) if self._operator.stores else plain
 
     def _windows_source(self, address: str) -> str:
         width = window_dtype(self._operator).itemsize
@@ -367,8 +411,15 @@ class OperatorKernels:
 
 def _lazy(operator: Operator) -> bool:
     """Whether windows are single and expire without a trace: each is moved when it is touched."""
-    traceless = operator.expire is None and operator.slide is None
-    return traceless and operator.window.type == SINGLE
+    return _traceless(operator) and operator.window.type == SINGLE
+
+
+def _traceless(operator: Operator) -> bool:
+    """Whether windows expire without a trace: nothing is forwarded, and no f_S is to be called."""
+    slides = operator.slide not in (None, keep) or (
+        operator.slide is None and operator.stores and operator.window.type == SINGLE
+    )
+    return operator.expire is None and not slides
 
 
 def _zero_source(operator: Operator) -> list[str]:

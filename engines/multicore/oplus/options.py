@@ -8,6 +8,9 @@ from engines.errors import UnsupportedError
 from engines.multicore import _core
 from engines.multicore.oplus.elastic.controller import Settings, make
 from engines.multicore.run.settings import OwnOptions, wrong_name, wrong_spill
+from workloads.model import Operator
+
+FUSED, OPERATOR10 = JOIN_FORMS = ("fused", "operator10")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +27,9 @@ class OplusOptions(OwnOptions):
         link_rows: rows that an instance may be ahead in the log between two operators, a power of
             two; what is beyond waits in memory. None: the core's default.
         spill_rows: rows of an instance that may wait there; more are an error.
+        join_form: how joins run. `operator10`: by their f_MK, f_U and f_S, with stored tuples by
+            key, as STRETCH's Operator 10 does. `fused`: the predicate alone, in a loop over the
+            columns of all pairs, with nothing stored.
     """
 
     KINDS: ClassVar[Mapping[str, type[object]]] = {
@@ -31,6 +37,7 @@ class OplusOptions(OwnOptions):
         "max_instances": int,
         "controller": dict,
         "spill_rows": int,
+        "join_form": str,
     }
 
     shared_nothing: bool = False
@@ -39,6 +46,11 @@ class OplusOptions(OwnOptions):
     controller: Mapping[str, object] | None = None
     link_rows: int | None = None
     spill_rows: int = _core.MOST_SPILL_ROWS
+    join_form: str = FUSED
+
+    def fuses(self, operator: Operator) -> bool:
+        """Return whether an operator is a join that runs over columns; others run by key."""
+        return operator.join is not None and self.join_form == FUSED
 
     def settings(self) -> Settings | None:
         """Return what the controller's options say of the loop; None without a controller.
@@ -63,8 +75,10 @@ class OplusOptions(OwnOptions):
             self.settings()
         except UnsupportedError as error:
             return str(error)
-        return wrong_spill(self.spill_rows) or wrong_name(
-            "tuple_buffer", _core.TUPLE_BUFFERS, self.tuple_buffer
+        return (
+            wrong_spill(self.spill_rows)
+            or wrong_name("tuple_buffer", _core.TUPLE_BUFFERS, self.tuple_buffer)
+            or wrong_name("join_form", JOIN_FORMS, self.join_form)
         )
 
 

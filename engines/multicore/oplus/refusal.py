@@ -23,23 +23,26 @@ def wrong_streams(data: Input | Dataset) -> str | None:
     return None
 
 
-def refusal(query: Query, data: Input, *, states: int = 1) -> str | None:
+def refusal(query: Query, data: Input, *, fused: bool, states: int = 1) -> str | None:
     """Return why the core cannot run a query on an input, or None.
 
     Args:
         query: what to run.
         data: on which input.
+        fused: whether its first operator is a join that runs over columns.
         states: of each operator, as `too_many_tables` counts them.
     """
     for operator in query.operators:
-        if operator.join is None and (operator.stores or operator.update is None):
+        if operator.stores and operator.lists and not (fused and operator.join is not None):
             return (
-                f"operator {operator.name} stores tuples with its keys; the core does that for "
-                "joins of all pairs only; use the reference engine"
+                f"operator {operator.name} stores tuples that have the lists "
+                f"{sorted(operator.lists)}; the core stores scalar fields only: take what is "
+                "needed of a list into fields, or use the reference engine"
             )
     operator = query.operators[0]
     reach = sum(each.window.size for each in query.operators)
-    reason = too_many_tables(query.operators, states) or wrong_streams(data)
+    keyed = query.operators[1:] if fused else query.operators
+    reason = too_many_tables(keyed, states) or wrong_streams(data)
     if reason is not None:
         return reason
     for stream in data.streams:
@@ -48,12 +51,13 @@ def refusal(query: Query, data: Input, *, states: int = 1) -> str | None:
         reason = _mistyped(operator, stream.name, stream.payload)
         if reason is not None:
             return reason
-    if operator.join is not None:
+    if fused:
         kinds = [stream.kinds[0] for stream in data.streams]
         if kinds != [0, 1]:
             return (
-                f"operator {operator.name}: a join reads one stream for each of its two inputs, in "
-                f"their order; this input has streams of the inputs {kinds}"
+                f"operator {operator.name}: a join over columns reads one stream for each of its "
+                f"two inputs, in their order; this input has streams of the inputs {kinds}; "
+                'join_form = "operator10" reads any'
             )
     return None
 

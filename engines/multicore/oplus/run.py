@@ -60,7 +60,8 @@ class OplusRun(CoreRun):
         instances, most = settings.workers, options.threads(settings.workers)
         controller = options.controller
         states = most if options.shared_nothing else 1
-        reason = refusal(query, data, states=states) or fixed_only(
+        self._fused = options.fuses(query.operators[0])
+        reason = refusal(query, data, fused=self._fused, states=states) or fixed_only(
             query,
             instances=instances,
             most=most,
@@ -83,7 +84,9 @@ class OplusRun(CoreRun):
         with set_up():
             self._core = _core.OplusRun(
                 settings.for_core(query.output, threads=most),
-                spec=spec_of(self._operator, self._kernels[0], self._layouts()),
+                spec=spec_of(
+                    self._operator, self._kernels[0], self._layouts(), fused=self._fused
+                ),
                 most_instances=most,
                 tuple_buffer=options.tuple_buffer,
                 shared_nothing=options.shared_nothing,
@@ -158,7 +161,8 @@ class OplusRun(CoreRun):
             busy_ns=tuple(busy_ns),
             processed=tuple(processed),
             arrived=self._arrived(time_ns),
-            windows=tuple(windows) if join else None,
+            # Of its queues an instance with a state of its own does not know the windows.
+            windows=tuple(windows) if join and not self._shared_nothing else None,
             comparisons=compared if join else None,
         )
 
@@ -174,7 +178,7 @@ class OplusRun(CoreRun):
         for operator, kernels in zip(self._operators[1:], self._kernels[1:], strict=True):
             layout = TupleLayout(input=0, fields=operator.fields.names or (), lists=())
             self._core.add_operator(
-                spec=spec_of(operator, kernels, [layout]),
+                spec=spec_of(operator, kernels, [layout], fused=False),
                 process=kernels.process(layout),
                 itemsizes=itemsizes(operator.output),
             )
@@ -182,10 +186,10 @@ class OplusRun(CoreRun):
     def _add_streams(self) -> None:
         operator, kernels = self._operator, self._kernels[0]
         # Of several instances that read one log each is spared the tuples without a key of its own.
-        routed = self._shared_nothing or (operator.join is None and self._most > 1)
+        routed = self._shared_nothing or (not self._fused and self._most > 1)
         for index, stream in enumerate(self._data.streams):
             layout = layout_of(operator, stream)
-            process = 0 if operator.join is not None else kernels.process(layout)
+            process = 0 if self._fused else kernels.process(layout)
             columns = columns_of(operator, stream)
             route = kernels.route(layout) if routed else 0
             shapes = shapes_of(operator)

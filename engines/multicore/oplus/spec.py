@@ -4,22 +4,28 @@ from collections.abc import Sequence
 
 from engines.multicore import _core
 from engines.multicore.oplus.kernels import OperatorKernels, TupleLayout, entry_bytes
+from engines.multicore.oplus.stored import stored_dtype
 from workloads.model import Operator
 from workloads.model.operator import SINGLE
 
 
 def spec_of(
-    operator: Operator, kernels: OperatorKernels, layouts: Sequence[TupleLayout]
+    operator: Operator,
+    kernels: OperatorKernels,
+    layouts: Sequence[TupleLayout],
+    *,
+    fused: bool,
 ) -> _core.OperatorSpec:
     """Return what the core must know of an operator.
 
     Args:
         operator: the operator.
         kernels: its compiled functions.
-        layouts: of its streams; two for joins.
+        layouts: of its streams; two for fused joins.
+        fused: whether it is a join that runs over columns.
     """
     join: dict[str, int] = {}
-    if operator.join is not None:
+    if fused:
         left, right = layouts
         join = {
             "match_by_left": kernels.match(left, right, by_left=True),
@@ -34,8 +40,10 @@ def spec_of(
         inputs=len(operator.inputs),
         entry_bytes=entry_bytes(operator),
         buckets=operator.buckets,
-        expire=0 if operator.join is not None else kernels.expire(),
+        expire=0 if fused else kernels.expire(),
         max_outputs=operator.max_outputs,
         emits_on_update=operator.emits_on_update,
+        stored_bytes=stored_dtype(operator).itemsize if operator.stores and not fused else 0,
+        matches_stored=operator.join is not None and not fused,
         **join,
     )

@@ -26,10 +26,10 @@ def too_many_tables(operators: Sequence[Operator], states: int = 1) -> str | Non
     The core keeps a table for each bucket of keys and each window of a key that may be open.
 
     Args:
-        operators: of the run.
+        operators: of the run, those that have window tables.
         states: that each of them has: 1 where its instances share it, else as many as instances.
     """
-    keyed = [operator for operator in operators if operator.join is None]
+    keyed = list(operators)
     tables = [windows_alive(operator) * operator.buckets for operator in keyed]
     total = sum(tables) * states
     if total <= MOST_TABLES:

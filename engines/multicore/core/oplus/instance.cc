@@ -12,6 +12,13 @@ OperatorSpec checked(OperatorSpec spec) {
     throw std::invalid_argument("a window advances by at least 1 and at most its size");
   }
   if (spec.buckets < 1) throw std::invalid_argument("buckets must be at least 1");
+  if (spec.stored_bytes < 0 || spec.stored_bytes % 8 != 0) {
+    throw std::invalid_argument("a stored tuple takes a multiple of 8 bytes, not " + std::to_string(spec.stored_bytes));
+  }
+  const bool keeps = spec.stored_bytes != 0 && spec.window.single && spec.expire == nullptr;
+  if (spec.matches_stored && (spec.inputs != 2 || !keeps)) {
+    throw std::invalid_argument("a join by key stores tuples of two inputs in single windows that leave no trace");
+  }
   spec.max_outputs = std::max<std::int64_t>(1, spec.max_outputs);
   return spec;
 }

@@ -17,6 +17,7 @@
 #include "run/cacheline.h"
 #include "oplus/causes.h"
 #include "oplus/kernel.h"
+#include "oplus/stored_tuples.h"
 #include "run/recorder.h"
 #include "run/sink.h"
 #include "run/source.h"
@@ -56,12 +57,23 @@ struct OperatorSpec {
   ExpireKernel expire = nullptr;     // null: windows expire without a trace
   std::int64_t max_outputs = 1;      // of one call of a user function
   bool emits_on_update = false;
-  // Joins of all pairs; null for keyed operators.
+  // Of a tuple as windows keep it (oplus/stored_tuples.h); 0: they keep none. Keyed operators.
+  std::int64_t stored_bytes = 0;
+  // A join of two inputs whose f_U compares a tuple with the stored ones of the other input: its pairs are counted, and
+  // what has left the window of all tuples to come is purged also where no tuple comes (Operator 10).
+  bool matches_stored = false;
+  // Joins of all pairs by columns; null for keyed operators.
   MatchKernel match_by_left = nullptr;   // probe: rows of the first input
   MatchKernel match_by_right = nullptr;
   PairKernel emit_pairs = nullptr;
 
   bool is_join() const noexcept { return match_by_left != nullptr; }
+  // Whether tuples meet those of another input within a window: pairs and the tuples of windows are counted.
+  bool counts_pairs() const noexcept { return is_join() || matches_stored; }
+  StoredPlaces stored() const noexcept {
+    return {static_cast<std::size_t>(entry_bytes), static_cast<std::size_t>(inputs),
+            static_cast<std::size_t>(stored_bytes)};
+  }
   // How errors begin.
   std::string called() const { return name.empty() ? "" : "operator " + name + ": "; }
 };
@@ -105,10 +117,16 @@ inline std::int64_t due_of_watermark(std::span<const OperatorStream> streams, st
 // The window instances of all keys: a table for each bucket and each window that may be alive.
 class WindowState {
  public:
-  WindowState(const WindowShape& window, std::int32_t buckets)
-      : slots_(window.single ? 1 : window.alive()),
-        window_(window),
-        tables_(static_cast<std::size_t>(slots_) * static_cast<std::size_t>(buckets)) {}
+  explicit WindowState(const OperatorSpec& spec)
+      : slots_(spec.window.single ? 1 : spec.window.alive()),
+        window_(spec.window),
+        stored_(spec.stored()),
+        tables_(static_cast<std::size_t>(slots_) * static_cast<std::size_t>(spec.buckets)) {}
+  ~WindowState() {
+    for (WindowTable& table : tables_) release_stored(table);
+  }
+  WindowState(const WindowState&) = delete;
+  WindowState& operator=(const WindowState&) = delete;
 
   std::int64_t slots() const noexcept { return slots_; }
   // Which of a bucket's tables holds the window that begins at `left`.
@@ -123,10 +141,21 @@ class WindowState {
   std::span<WindowTable> of(std::int64_t bucket) noexcept {
     return {tables_.data() + bucket * slots_, static_cast<std::size_t>(slots_)};
   }
+  // Gives the memory of stored tuples back, before a table forgets its entries.
+  void release_stored(WindowTable& table) const noexcept {
+    stored_.each(table.entries(stored_.stride), [](StoredTuples& tuples) { tuples.release(); });
+  }
+  // Likewise of deques without tuples, before it removes the keys whose states are zero.
+  void release_empty(WindowTable& table) const noexcept {
+    stored_.each(table.entries(stored_.stride), [](StoredTuples& tuples) {
+      if (tuples.first == tuples.last) tuples.release();
+    });
+  }
 
  private:
   std::int64_t slots_;
   WindowShape window_;
+  StoredPlaces stored_;
   std::vector<WindowTable> tables_;
 };
 
@@ -235,11 +264,13 @@ class KeyedInstance final : public OperatorInstance {
   void adopt(const std::int32_t* owner) override;
   void stand_like(const OperatorInstance& other) override;
   void settle(std::int64_t watermark, std::int64_t due_ns) override;
+  std::int64_t in_window(std::int32_t input) const noexcept override;
 
  private:
   static constexpr std::size_t kPlaces = 128;  // of the log that a kernel is given at once, at most
 
   static void* find(void* self, std::int64_t key, std::int64_t bucket, std::int64_t left, std::int64_t stamp);
+  static void* reserve(void* self, void* windows);
   void add_places(const std::uint8_t* sources, std::int64_t count);
   bool add_own_places(const std::uint8_t* sources, std::int64_t count);
   void run_places();
@@ -254,6 +285,7 @@ class KeyedInstance final : public OperatorInstance {
   }
   void expire(std::int64_t left);
   std::int64_t expire_table(WindowTable& table, std::int64_t left);
+  void sweep(std::int64_t watermark);
   void account_each(std::int64_t begin, std::int64_t end, const Emit& emit, std::int64_t added);
   void count_live();
   std::uint64_t& filled(std::int64_t slot, std::int64_t word) noexcept {
@@ -261,6 +293,7 @@ class KeyedInstance final : public OperatorInstance {
   }
   void grow_keys(std::int64_t wanted);
   [[noreturn]] void fail_for_memory();
+  [[noreturn]] void fail_for_room(std::int64_t wanted) const;
   void set_expiry() noexcept;
 
   WindowState& state_;
@@ -295,6 +328,8 @@ class KeyedInstance final : public OperatorInstance {
   // through compiled code.
   std::int64_t lacking_ = -1;
   std::int64_t lacking_left_ = 0;
+  bool lacking_stored_ = false;     // likewise for stored tuples
+  std::int64_t sweep_at_ = 0;       // watermark at which stored tuples are purged that no tuple has met; joins
   std::int64_t cause_due_ns_ = -1;  // when it was due that windows expire now
 };
 

@@ -27,6 +27,10 @@ static_assert(offsetof(KeySet, refused) == 24 && offsetof(KeySet, owner) == 32 &
 using FindWindows = void* (*)(void* instance, std::int64_t key, std::int64_t bucket, std::int64_t left,
                               std::int64_t stamp);
 
+// Makes room for a tuple more in the deques of a key's window instances, the first of which is at `windows`; returns
+// `windows`, or null without memory.
+using ReserveStored = void* (*)(void* instance, void* windows);
+
 // What a kernel processes is the tuples at places [begin, end) of the log, in its order: of place i, row rows[i] of
 // stream sources[i].
 struct InstanceView {
@@ -44,7 +48,13 @@ struct InstanceView {
   std::int64_t left;       // of the earliest window that is alive; unless windows expire without a trace and are single
   std::int64_t slot;       // of that window
   std::int64_t prefetch;   // not 0: tables are larger than the caches
+  // Operators that store tuples.
+  ReserveStored reserve;
+  std::int64_t compared;   // out: pairs, of joins
+  std::int64_t wanted;     // out: 0, or the room for output that the next update of a join wants and did not find
 };
+static_assert(offsetof(InstanceView, reserve) == 104 && offsetof(InstanceView, compared) == 112);
+static_assert(offsetof(InstanceView, wanted) == 120);
 static_assert(offsetof(InstanceView, expire_at) == 8 && offsetof(InstanceView, stamp) == 16);
 static_assert(offsetof(InstanceView, instance) == 24 && offsetof(InstanceView, find) == 32);
 static_assert(offsetof(InstanceView, streams) == 40 && offsetof(InstanceView, rows) == 48);

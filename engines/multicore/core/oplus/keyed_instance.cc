@@ -42,6 +42,7 @@ KeyedInstance::KeyedInstance(std::int32_t index, const OperatorSpec& spec, std::
   view_.keys = &keys_;
   view_.instance = this;
   view_.find = &KeyedInstance::find;
+  view_.reserve = &KeyedInstance::reserve;
   view_.expire_at = kNever;
   view_.streams = columns_.data();
   view_.rows = rows_.data();
@@ -76,6 +77,7 @@ void KeyedInstance::stand_like(const OperatorInstance& other) {
   OperatorInstance::stand_like(other);
   const auto& like = static_cast<const KeyedInstance&>(other);
   left_ = like.left_;
+  sweep_at_ = like.sweep_at_;
   set_expiry();
 }
 
@@ -83,6 +85,7 @@ void KeyedInstance::settle(std::int64_t watermark, std::int64_t due_ns) {
   advance(watermark, due_ns);
   const std::int64_t earliest = spec_.window.earliest(watermark);
   left_ = started_ ? std::max(left_, earliest) : earliest;
+  if (!started_) sweep_at_ = watermark + spec_.window.size;
   watermark_ = started_ ? std::max(watermark_, watermark) : watermark;
   started_ = true;
   set_expiry();
@@ -106,7 +109,7 @@ void KeyedInstance::set_expiry() noexcept {
   // Windows that leave no trace need not expire: a single one is moved when it is touched. Several of a key have to
   // leave their slots before others take them.
   const bool never = !started_ || (lazy_ && spec_.window.single);
-  view_.expire_at = never ? kNever : left_ + spec_.window.size;
+  view_.expire_at = !never ? left_ + spec_.window.size : started_ && spec_.matches_stored ? sweep_at_ : kNever;
   view_.left = left_;
   view_.slot = state_.slot(left_);
 }
@@ -140,7 +143,32 @@ void* KeyedInstance::find(void* self, std::int64_t key, std::int64_t bucket, std
   }
 }
 
+void* KeyedInstance::reserve(void* self, void* windows) {
+  auto& me = *static_cast<KeyedInstance*>(self);
+  const auto size = static_cast<std::size_t>(me.spec_.stored_bytes);
+  const StoredPlaces places = me.spec_.stored();
+  std::byte* const entry = static_cast<std::byte*>(windows) - StoredPlaces::kHead;
+  places.each({entry, places.stride}, [&](StoredTuples& tuples) { me.lacking_stored_ |= !tuples.reserve(size); });
+  return me.lacking_stored_ ? nullptr : windows;  // `run` fails behind the kernel
+}
+
+std::int64_t KeyedInstance::in_window(std::int32_t input) const noexcept {
+  if (!spec_.matches_stored || !started_) return 0;
+  std::int64_t total = 0;
+  for (std::size_t s = 0; s < streams_.size(); ++s) {
+    if (streams_[s].input != input) continue;
+    if (streams_[s].mask != ~std::uint64_t{0}) return 0;  // of a queue only the last rows are there
+    const std::int64_t* const ts = streams_[s].view->ts.data();
+    total += ts + seen_[s] - std::lower_bound(ts, ts + seen_[s], watermark_ - spec_.window.size);
+  }
+  return total;
+}
+
 void KeyedInstance::fail_for_memory() {
+  if (lacking_stored_) {
+    throw NoMemory("out of memory: the tuples that instance %d keeps cannot grow; give a smaller window or more memory",
+                   index_);
+  }
   constexpr std::size_t kMiB = std::size_t{1} << 20;
   const auto stride = static_cast<std::size_t>(spec_.entry_bytes);
   std::size_t held = 0;
@@ -153,6 +181,11 @@ void KeyedInstance::fail_for_memory() {
       ", with %zu keys cannot grow to %zu bytes; the window tables of instance %d hold %zu MiB; give fewer keys at a "
       "time, a smaller window or state, or more memory",
       lacking_, lacking_left_, table.count(), table.wanted(stride), index_, held / kMiB);
+}
+
+void KeyedInstance::fail_for_room(std::int64_t wanted) const {
+  throw std::runtime_error("one tuple may emit " + std::to_string(wanted) + " records, a chunk holds " +
+                           std::to_string(out_.chunk_rows()));
 }
 
 void KeyedInstance::process(std::span<const LogRun> runs, const LogOrder& order) {
@@ -238,6 +271,7 @@ void KeyedInstance::run(std::int64_t begin, std::int64_t end) {
   if (!started_) {
     started_ = true;
     left_ = spec_.window.earliest(ts_at(begin));
+    sweep_at_ = ts_at(begin) + spec_.window.size;
     set_expiry();
   }
   const ProcessKernel kernel = streams_[sources_[static_cast<std::size_t>(begin)]].process;
@@ -246,26 +280,30 @@ void KeyedInstance::run(std::int64_t begin, std::int64_t end) {
     if (ts_at(begin) >= view_.expire_at) advance(ts_at(begin), due_at(begin));
     view_.stamp = stamp_;
     view_.prefetch = live_ * spec_.entry_bytes > kCachedBytes && state_.slots() <= kPrefetchedSlots ? 1 : 0;
+    view_.compared = view_.wanted = 0;
     own_keys_[0] = -1;
     Emit* emit = out_.open(std::min(room, out_.chunk_rows()));
     const std::int64_t next = kernel(&view_, begin, end, emit) - 1;
     ++kernel_calls_;
-    if (lacking_ >= 0) fail_for_memory();
+    if (lacking_ >= 0 || lacking_stored_) fail_for_memory();
+    compared_ += view_.compared;
     if (next < begin) throw std::runtime_error("keys or update raised an exception");
     account_each(begin, next, *emit, out_.close(index_, index_, 0, false));
     stamp_ += next - begin;
     const bool stopped = next == begin && ts_at(begin) < view_.expire_at;
-    const bool no_room = stopped && own_keys_[0] == begin;  // its keys are noted; a later tuple's may have been refused
-    if (keys_.refused != 0 && ((stopped && !no_room) || keys_.capacity < kKeysAtOnce)) {
+    // Its keys are noted; a later tuple's may have been refused.
+    const bool no_room = stopped && own_keys_[0] == begin && view_.wanted == 0;
+    if (view_.wanted != 0) {  // some of the tuple's keys have been done: its stamp in their entries tells
+      if (view_.wanted > out_.chunk_rows()) fail_for_room(view_.wanted);
+      room = std::max(room, view_.wanted);
+    }
+    if (view_.wanted == 0 && keys_.refused != 0 && ((stopped && !no_room) || keys_.capacity < kKeysAtOnce)) {
       grow_keys(2 * (keys_.count + keys_.refused));
     }
     if (no_room) {
       const std::int64_t windows = spec_.window.single ? 1 : spec_.window.alive();
       const std::int64_t wanted = own_keys_[1] * windows * spec_.max_outputs;
-      if (wanted <= room || wanted > out_.chunk_rows()) {
-        throw std::runtime_error("one tuple may emit " + std::to_string(wanted) + " records, a chunk holds " +
-                                 std::to_string(out_.chunk_rows()));
-      }
+      if (wanted <= room || wanted > out_.chunk_rows()) fail_for_room(wanted);
       room = wanted;
     }
     begin = next;
@@ -296,7 +334,10 @@ void KeyedInstance::advance(std::int64_t watermark, std::int64_t due_ns) {
   if (!started_) return;
   cause_due_ns_ = due_ns;
   watermark_ = std::max(watermark_, watermark);
-  if (lazy_ && spec_.window.single) return;
+  if (lazy_ && spec_.window.single) {
+    if (spec_.matches_stored && watermark >= sweep_at_) sweep(watermark);
+    return;
+  }
   while (left_ + spec_.window.size <= watermark) {
     if (live_ == 0) {
       left_ = std::max(left_, spec_.window.earliest(watermark));
@@ -305,6 +346,30 @@ void KeyedInstance::advance(std::int64_t watermark, std::int64_t due_ns) {
     expire(left_);
     left_ += spec_.window.advance;
   }
+  set_expiry();
+}
+
+// What tuples purge when they come, for keys whose tuples do not come: once in a window's size, so that memory holds the
+// tuples of two windows at most, and keys that nothing is stored with are forgotten.
+void KeyedInstance::sweep(std::int64_t watermark) {
+  const auto size = static_cast<std::size_t>(spec_.stored_bytes);
+  for (std::int64_t word = 0; word < words_; ++word) {
+    std::uint64_t kept = 0;
+    for (std::uint64_t rest = filled(0, word); rest != 0; rest &= rest - 1) {
+      go_on_unless(stop_);
+      WindowTable& table = state_.table(word * 64 + std::countr_zero(rest), 0);
+      const auto before = static_cast<std::int64_t>(table.count());
+      spec_.stored().each(table.entries(static_cast<std::size_t>(spec_.entry_bytes)), [&](StoredTuples& tuples) {
+        tuples.purge(watermark - spec_.window.size, size);
+      });
+      state_.release_empty(table);
+      table.remove_zero(static_cast<std::size_t>(spec_.entry_bytes), static_cast<std::size_t>(spec_.inputs));
+      live_ -= before - static_cast<std::int64_t>(table.count());
+      if (table.count() != 0) kept |= rest & -rest;
+    }
+    filled(0, word) = kept;
+  }
+  sweep_at_ = watermark + spec_.window.size;
   set_expiry();
 }
 
@@ -337,8 +402,10 @@ std::int64_t KeyedInstance::expire_table(WindowTable& table, std::int64_t left) 
     }
   }
   if (spec_.window.single) {
+    state_.release_empty(table);
     table.remove_zero(static_cast<std::size_t>(spec_.entry_bytes), static_cast<std::size_t>(spec_.inputs));
   } else {
+    state_.release_stored(table);
     table.clear();
   }
   return before - static_cast<std::int64_t>(table.count());

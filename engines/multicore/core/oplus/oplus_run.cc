@@ -78,7 +78,7 @@ void OplusRun::prepare() {
   input.streams = streams_;
   if (any_) input.end = std::max(last_ts_, options_.end_watermark.value_or(last_ts_));
   const auto state_of = [](const OperatorSpec& spec) {
-    return spec.is_join() ? nullptr : std::make_unique<WindowState>(spec.window, spec.buckets);
+    return spec.is_join() ? nullptr : std::make_unique<WindowState>(spec);
   };
   OperatorStage& first = *stages_.front();
   // Joins of all pairs only count the rows.

@@ -163,7 +163,7 @@ Queues::Queues(const OperatorSpec& spec, std::string tuple_buffer, LogOptions op
       streams_(streams),
       shapes_(shapes),
       feeds_(feeds) {
-  if (spec.is_join()) throw std::invalid_argument("shared-nothing instances run keyed operators");
+  if (spec.is_join()) throw std::invalid_argument("shared-nothing instances run keyed operators, no joins by columns");
 }
 
 void Queues::start(std::int32_t most, std::int32_t) {
@@ -174,7 +174,7 @@ void Queues::start(std::int32_t most, std::int32_t) {
   for (std::int32_t i = 0; i < most; ++i) {
     Receiver& receiver = receivers_.emplace_back();
     receiver.log = make_tuple_buffer(tuple_buffer_, options_);
-    receiver.state = std::make_unique<WindowState>(spec_.window, spec_.buckets);
+    receiver.state = std::make_unique<WindowState>(spec_);
     for (std::size_t s = 0; s < streams_.size(); ++s) {
       TupleQueue& queue = receiver.queues.emplace_back(streams_[s], shapes_[s], kRows);
       receiver.streams.push_back(queue.stream());
@@ -328,6 +328,11 @@ std::int64_t Queues::change(const Change& change, std::span<OperatorInstance* co
       if (bytes.empty()) continue;
       wire.assign(bytes.begin(), bytes.end());
       moved += static_cast<std::int64_t>(bytes.size());
+      spec_.stored().each(wire, [&](StoredTuples& tuples) {
+        moved += static_cast<std::int64_t>(tuples.bytes());
+        if (!tuples.detach()) throw std::bad_alloc();
+      });
+      receivers_[static_cast<std::size_t>(from)].state->release_stored(given[t]);
       given[t].clear();
       // Stamps count the tuples of one instance: another's mean nothing here.
       for (std::size_t at = 0; at < wire.size(); at += stride) {

@@ -124,7 +124,7 @@ void OperatorStage::look(Snapshot& into) const {
   for (std::size_t s = 0; queues && s < input_.streams.size(); ++s) {
     into.processed[static_cast<std::size_t>(input_.streams[s].input)] += handover_->delivered_of(s);
   }
-  if (spec_.is_join()) into.windows.assign(static_cast<std::size_t>(spec_.inputs), 0);
+  if (spec_.counts_pairs()) into.windows.assign(static_cast<std::size_t>(spec_.inputs), 0);
   for (std::int32_t w = 0; w < options_.most_instances; ++w) {
     const Worker& worker = at(w);
     into.compared += worker.compared.load(std::memory_order_relaxed);
@@ -132,7 +132,7 @@ void OperatorStage::look(Snapshot& into) const {
     for (std::size_t i = 0; i < into.processed.size(); ++i) {
       const std::int64_t processed = worker.processed[i].load(std::memory_order_relaxed);
       into.processed[i] = w == 0 ? processed : std::min(into.processed[i], processed);
-      if (w == 0 && spec_.is_join()) into.windows[i] = worker.windows[i].load(std::memory_order_relaxed);
+      if (w == 0 && spec_.counts_pairs()) into.windows[i] = worker.windows[i].load(std::memory_order_relaxed);
     }
   }
 }

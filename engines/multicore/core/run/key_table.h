@@ -80,6 +80,7 @@ class alignas(64) WindowTable {
   std::size_t allocated(std::size_t stride) const noexcept { return limit_ == 0 ? 0 : bytes_of(size(), stride); }
   std::size_t wanted(std::size_t stride) const noexcept { return bytes_of(grown(), stride); }  // to grow
   std::byte* entries() noexcept { return index_.entries; }
+  std::span<std::byte> entries(std::size_t stride) noexcept { return {index_.entries, count_ * stride}; }
 
   // Forgets all entries; keeps the memory when it was well used, gives it back when it was not.
   void clear() noexcept {
