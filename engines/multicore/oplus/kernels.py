@@ -148,7 +148,10 @@ class OperatorKernels:
         to_bucket = keyset.bucket_function(operator.buckets, bucket)
         self._keys = keyset.KeySetType(name, to_bucket)
         self._owners = keyset.OwnersType(name, to_bucket)
-        self._deque = stored.DequeType(stored.stored_dtype(operator), self._tuple)
+        # Tuples with lists are stored by nobody; a join over columns may have some all the same.
+        self._deque = None
+        if operator.stores and not operator.lists:
+            self._deque = stored.DequeType(stored.stored_dtype(operator), self._tuple)
 
     def process(self, layout: TupleLayout) -> int:
         """Return the address of the kernel that updates window instances with tuples.
@@ -398,7 +401,7 @@ class OperatorKernels:
 
     def _window_type(self) -> Any:
         plain = memory.record_type(window_dtype(self._operator))
-        return stored.StoringRecord(plain, self._deque) if self._operator.stores else plain
+        return plain if self._deque is None else stored.StoringRecord(plain, self._deque)
 
     def _windows_source(self, address: str) -> str:
         width = window_dtype(self._operator).itemsize

@@ -57,7 +57,7 @@ class DequeType(types.IterableType):
     @property
     def key(self) -> Any:
         """What makes two of them one type."""
-        return self.record.descr, self.record.itemsize, self.tuple_type
+        return str(self.record), self.tuple_type
 
     @property
     def iterator_type(self) -> Any:
@@ -223,14 +223,22 @@ def _drop_first(typingctx: Any, deque: Any) -> Any:
 def _len(deque: Any) -> Any:
     if not isinstance(deque, DequeType):
         return None
-    return lambda deque: _count(deque)
+
+    def count(deque: Any) -> Any:
+        return _count(deque)
+
+    return count
 
 
 @overload(bool)
 def _bool(deque: Any) -> Any:
     if not isinstance(deque, DequeType):
         return None
-    return lambda deque: _some(deque)
+
+    def some(deque: Any) -> Any:
+        return _some(deque)
+
+    return some
 
 
 @overload(python.getitem)
