@@ -1,14 +1,14 @@
 """The programs that are run: the suite's, with windows of a few events, and the tests' own."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
 from tests import across
 from tests.engines.multicore import test_dgs_programs, test_layers, test_oplus_chains, test_ordered
 from tests.engines.multicore.dataflow import graphs
-from tests.engines.multicore.operator_queries import RANDOM, layouts_of
+from tests.engines.multicore.operator_queries import RANDOM, STORED, layouts_of
 from tests.random_runs.answers import Same, rows_in_time_order, sequence, trace
 from tests.workloads.suite.small_inputs import small_inputs
 from workloads.model import Columns, Dataflow, DGSProgram, Input, OutputType, Pipeline, Query
@@ -64,6 +64,8 @@ class Subject:
     answer: Callable[[Input], Columns]
     same: Same
     output: OutputType | None = None
+    by_key: bool = False
+    """Of a join, whether its streams are such that only one by Operator 10 reads them."""
 
     @property
     def longest(self) -> int:
@@ -75,13 +77,13 @@ class Subject:
         return MOST_STEPS if steps else 1 << 62
 
 
-def _of_suite(name: str) -> Subject:
+def _of_suite(name: str, sides: Sequence[Sequence[str]] = ()) -> Subject:
     found = workload(name)
     if name in BOUND:
         found = found.bound(BOUND[name])
     layouts = None
     if isinstance(found.program, Query):
-        layouts = _layouts(found.program)
+        layouts = [[(side,) for side in one] for one in sides] or _layouts(found.program)
     return Subject(
         program=found.program,
         inputs=small_inputs(found, layouts) if layouts else small_inputs(found),
@@ -157,6 +159,12 @@ DGS = _suite(DGSProgram) | {
 }
 OPERATORS = _suite(Query) | {
     name: _of_query(query, layouts_of(query)) for name, query in RANDOM.items()
+}
+BY_KEY = {name: _of_query(query, layouts_of(query)) for name, query in STORED.items()} | {
+    f"{name}, several streams": replace(
+        _of_suite(name, [["left", "right", "left"], ["right", "right", "left"]]), by_key=True
+    )
+    for name in ("scale_join", "nyse_hedge")
 }
 CHAINS = {
     name: _of_query(query, _layouts_of_chain(query))

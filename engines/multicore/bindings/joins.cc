@@ -29,15 +29,17 @@ void add_stream(JoinsRun& run, const Array<std::int64_t>& ts, const std::vector<
 
 void bind_joins(nb::module_& m) {
   m.attr("JOIN_KINDS") = list_of(kJoinKinds);
+  m.attr("JOIN_FORMS") = list_of(kJoinForms);
   nb::class_<JoinsRun, Run>(m, "JoinsRun")
       .def(
           "__init__",
           [](JoinsRun* self, const RunSettings& settings, const std::string& kind, std::int64_t window,
-             std::int32_t band) {
+             std::int32_t band, const std::string& form) {
             const auto join = static_cast<JoinKind>(index_of("a join", kJoinKinds, kind));
-            new (self) JoinsRun({settings, join, window, band, {}});
+            const auto how = static_cast<JoinForm>(index_of("a form of joins", kJoinForms, form));
+            new (self) JoinsRun({settings, join, window, band, {}, how});
           },
-          "settings"_a, nb::kw_only(), "kind"_a, "window"_a, "band"_a)
+          "settings"_a, nb::kw_only(), "kind"_a, "window"_a, "band"_a, "form"_a)
       .def("add_stream", &add_stream, "ts"_a.noconvert(), "columns"_a, "heartbeats"_a.noconvert(),
            "due"_a.none().noconvert() = nb::none(), "heartbeat_due"_a.none().noconvert() = nb::none(),
            "First x, y of the left input, then a, b, c, d of the right one.");

@@ -1,7 +1,7 @@
 """Variants `adhoc`, `1t` and `indexed`."""
 
 from engines.multicore import _core
-from engines.multicore.joins.run import ADHOC, SUMMARIES, JoinsRun, no_join
+from engines.multicore.joins.run import ADHOC, SUMMARIES, JoinsOptions, JoinsRun, no_join
 from engines.multicore.run.family import Family, properties
 from workloads.model import Query
 
@@ -19,9 +19,12 @@ def _family(kind: str) -> Family:
         name=kind,
         summary=SUMMARIES[kind],
         models=(Query,),
-        run=lambda query, data, settings, _: JoinsRun(kind, query, data, settings),
+        run=lambda query, data, settings, options: JoinsRun(
+            kind, query, data, settings, options.join_form
+        ),
         compiles=False,
-        unsupported=lambda task, _: no_join(task.workload, kind, task.workers),
+        unsupported=lambda task, options: no_join(task.workload, kind, task.workers, options),
+        own=JoinsOptions,
         properties=_GIVEN_UP if kind == ADHOC else properties(_ONE, _ONE, _ONE),
     )
 

@@ -7,18 +7,23 @@ from the workload. `comparisons` counts what the O+ counts: pairs in the window,
 `indexed` does not compare them; what it looks at is counted as `candidates`.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 
 from engines.errors import UnsupportedError
 from engines.multicore import _core
 from engines.multicore.run.core_run import CoreRun, set_up
-from engines.multicore.run.settings import RunSettings
+from engines.multicore.run.settings import OwnOptions, RunSettings, wrong_name
 from engines.protocol import Measured
 from workloads.model import Input, Query, Workload
 from workloads.suite.scale_join.generate import LEFT, RIGHT
 from workloads.suite.scale_join.program import BAND
 
 ADHOC, SINGLE, INDEXED = _core.JOIN_KINDS
+TILES, TUPLES = _core.JOIN_FORMS
 SUMMARIES = {
     ADHOC: "ScaleJoin written on the ordered log, every pair compared; scale_join only",
     SINGLE: "one thread without a log, every pair compared; scale_join only",
@@ -26,6 +31,7 @@ SUMMARIES = {
 }
 
 WORKLOAD = "scale_join"
+_BY_TUPLES = ", a tuple at a time, as published"
 _PLANS = {
     ADHOC: "{threads} threads over the ordered log, tuples kept round-robin",
     SINGLE: "one thread, streams merged without a log",
@@ -33,8 +39,10 @@ _PLANS = {
 }
 
 
-def no_join(workload: Workload, variant: str, workers: int) -> str | None:
-    """Return why a variant cannot run a workload with so many workers, or None."""
+def no_join(
+    workload: Workload, variant: str, workers: int, options: "JoinsOptions"
+) -> str | None:
+    """Return why a variant cannot run a workload with so many workers and options, or None."""
     if workload.name != WORKLOAD or not isinstance(workload.program, Query):
         return (
             f"variant {variant} is hand-written for workload {WORKLOAD}; {workload.name} has no "
@@ -42,7 +50,27 @@ def no_join(workload: Workload, variant: str, workers: int) -> str | None:
         )
     if variant != ADHOC and workers != 1:
         return f"variant {variant} has one thread; give workers = 1, not {workers}"
+    if variant == INDEXED and options.join_form != TILES:
+        return f"variant {variant} compares candidates; leave out join_form"
     return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinsOptions(OwnOptions):
+    """Options of a run.
+
+    Attributes:
+        join_form: how all pairs are compared: `tiles`, many new tuples with many stored rows at
+            once, or `tuples`, one with one, as the published ScaleJoin and 1T do.
+    """
+
+    KINDS: ClassVar[Mapping[str, type[object]]] = {"join_form": str}
+
+    join_form: str = TILES
+
+    def wrong(self) -> str | None:
+        """Return what is wrong with the values, or None."""
+        return wrong_name("join_form", _core.JOIN_FORMS, self.join_form)
 
 
 class JoinsRun(CoreRun):
@@ -53,6 +81,7 @@ class JoinsRun(CoreRun):
         query: of `scale_join`, with its parameters bound.
         data: on which input: one left and one right stream.
         settings: how the run goes; workers are 1 but for `adhoc`.
+        form: how pairs are compared, see `JoinsOptions`; not with `indexed`.
 
     Raises:
         UnsupportedError: other streams, or times beyond 2^61.
@@ -61,16 +90,19 @@ class JoinsRun(CoreRun):
 
     SERVICE_KNOWN = False
 
-    def __init__(self, kind: str, query: Query, data: Input, settings: RunSettings) -> None:
+    def __init__(
+        self, kind: str, query: Query, data: Input, settings: RunSettings, form: str = TILES
+    ) -> None:
         window = query.operators[0].window.size
         reason = _not_two_streams(data, window)
         if reason is not None:
             raise UnsupportedError(reason)
         super().__init__(query.output, settings)
         self._plan = _PLANS[kind].format(threads=settings.workers)
+        self._plan += _BY_TUPLES if form == TUPLES else ""
         with set_up():
             self._core = _core.JoinsRun(
-                settings.for_core(self._output), kind=kind, window=window, band=BAND
+                settings.for_core(self._output), kind=kind, window=window, band=BAND, form=form
             )
             self._add_streams(data)
             self._core.start()

@@ -27,7 +27,7 @@ OPERATOR_10 = System(
     name="VSN",
     source="STRETCH, operator 10",
     algorithm="a join of stored tuples by f_MK, f_U and f_S, in a deque for each of 1,000 keys",
-    absent="the VSN that is drawn runs the ad-hoc join's loop over columns",
+    variant=_VSN,
 )
 FUSED = System(
     name="VSN, fused",
@@ -38,12 +38,12 @@ FUSED = System(
 SCALE_JOIN = System(
     name="ad-hoc",
     source="STRETCH, section 8.3: ScaleJoin",
-    algorithm="a hand-written band join whose number of threads is fixed",
+    algorithm="a hand-written band join, a tuple at a time, whose number of threads is fixed",
     variant="multicore/adhoc",
 )
 ONE_THREAD = System(
     name="1T",
     source="STRETCH, section 8.3",
-    algorithm="a hand-written band join on one thread",
+    algorithm="a hand-written band join, a tuple at a time, on one thread without a log",
     variant="multicore/1t",
 )

@@ -75,6 +75,49 @@ def both(left, right, out):
     out.emit(left.x, right.y)
 
 
+def emit_kept(w, out):
+    for part in w:
+        if part.tuples:
+            out.emit(part.key, part.tuples[0].x, part.tuples[-1].x + 10 * len(part.tuples))
+
+
+def by_remainders(t, out):
+    out.add(t.x % 2)
+    out.add(t.x % 3)
+
+
+def meet_by_key(w, t, out):
+    this, others = w[t.input], w[1 - t.input]
+    while len(others.tuples) > 3:
+        others.tuples.popleft()
+    for other in others.tuples:
+        out.emit(this.key, other.x, other.ts + 10 * other.input)
+    this.count += 1
+    if this.count % 3:
+        this.tuples.append(t)
+
+
+PLAIN = InputType(name="first", fields=np.dtype([("x", np.int64), ("y", np.float32)]))
+OTHERS = replace(PLAIN, name="second")
+
+
+def keeping(name, window, **functions):
+    """Return a query of one operator that stores tuples, by default as Table I has it."""
+    operator = Operator(
+        name=name,
+        inputs=(PLAIN, OTHERS),
+        window=window,
+        output=OUTPUT,
+        state=np.dtype([("count", np.int64)]),
+        keys=by_remainders,
+        stores=True,
+        buckets=7,
+        max_outputs=8,
+        **functions,
+    )
+    return Query(name=name, operators=(operator,))
+
+
 PAIRS = np.dtype([("ts", np.int64), ("x", np.int32), ("y", np.int32)])
 JOIN = Query(
     name="pairs",
@@ -110,6 +153,16 @@ RANDOM = {
         "left", Window(advance=3, size=5, type=SINGLE), expire=emit_sums, slide=move_by_left
     ),
     "pairs": JOIN,
+}
+STORED = {
+    "kept": keeping("kept", Window(advance=2, size=5, type=SINGLE), expire=emit_kept),
+    "met": keeping(
+        "met",
+        Window(advance=1, size=9, type=SINGLE),
+        update=meet_by_key,
+        emits_on_update=True,
+    ),
+    "kept in several": keeping("kept in several", Window(advance=2, size=5), expire=emit_kept),
 }
 
 

@@ -118,12 +118,12 @@ def rows(answered):
     return sorted(zip(*(answered[name].tolist() for name in answered), strict=True))
 
 
-def native(query, data, *, instances=1, batch=1, shared_nothing=False):
+def native(query, data, *, instances=1, batch=1, shared_nothing=False, join_form="fused"):
     run = OplusRun(
         query,
         data,
         RunSettings(workers=instances, batch=batch, ring_blocks=16, pin=False),
-        OplusOptions(shared_nothing=shared_nothing),
+        OplusOptions(shared_nothing=shared_nothing, join_form=join_form),
     )
     try:
         assert run.run().events == data.events
@@ -147,10 +147,14 @@ def test_constructions_compile_and_answer_as_the_interpreter(name):
     def check(data):
         drawn = data.draw(inputs(query, layouts=[layout]))
         wanted = rows(answer(query, drawn))
-        for shared_nothing in (False, True) if operator.join is None else (False,):
+        forms = [("operator10", False), ("operator10", True)]
+        if operator.join is not None:
+            forms.append(("fused", False))
+        for join_form, shared_nothing in forms:
             instances = data.draw(st.sampled_from([1, 2, 5]))
             batch = data.draw(st.sampled_from([1, 64]))
             how = {"instances": instances, "batch": batch, "shared_nothing": shared_nothing}
+            how["join_form"] = join_form
             assert native(query, drawn, **how) == wanted
 
     check()

@@ -32,12 +32,13 @@ NEAR = st.integers(-11, 11)
 """Differences within the band of 10, on its edges and just outside."""
 
 
-def run_of(variant, found, data, workers=1, batch=64, ring_blocks=64, **options):
+def run_of(variant, found, data, workers=1, batch=64, ring_blocks=64, form="tiles", **options):
     run = JoinsRun(
         variant,
         found.program,
         data,
         RunSettings(workers=workers, batch=batch, ring_blocks=ring_blocks, **options),
+        form,
     )
     try:
         measured = run.run()
@@ -99,6 +100,18 @@ def dense():
     params = {"highest": 300, "left_eps": 3000, "right_eps": 2000, "fraction_bits": 2}
     data = generated(found, params, 5_000, 3)
     return found, data, found.oracle(data)
+
+
+@pytest.mark.parametrize(("variant", "workers"), [(ADHOC, 1), (ADHOC, 2), (ADHOC, 4), (SINGLE, 1)])
+@pytest.mark.parametrize("batch", [1, 64, 4096])
+def test_a_tuple_at_a_time_gives_the_same_pairs_by_as_many_comparisons(
+    variant, workers, batch, dense
+):
+    found, data, expected = dense
+    measured, answer = run_of(variant, found, data, workers, batch, form="tuples")
+    assert compare(expected, answer, found.output).equal
+    assert measured.counters["comparisons"] == in_window(data, 250)
+    assert "vector_bits" not in measured.counters
 
 
 @pytest.mark.pairwise(strength=1)
@@ -210,6 +223,10 @@ def test_the_adapter_runs_them_and_says_what_it_cannot(tmp_path):
     for other in ("nyse_hedge", "wordcount"):
         reason = engine.unsupported(replace(task, workload=workload(other)))
         assert f"hand-written for workload scale_join; {other} has no" in str(reason)
+    single = replace(task, variant=INDEXED, workers=1, options={"join_form": "tuples"})
+    assert "leave out join_form" in str(engine.unsupported(single))
+    wrong = replace(task, options={"join_form": "fused"})
+    assert "join_form" in str(engine.unsupported(wrong))
     reason = engine.unsupported(replace(task, options={"max_instances": 4}))
     assert "has no option 'max_instances'" in str(reason)
     assert set(JOINS) <= {variant.name for variant in engine.variants()}

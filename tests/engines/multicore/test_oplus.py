@@ -1,5 +1,7 @@
 """Operators O+ on the multicore engine: the conformance suite, random windows, and determinism."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from engines.conformance import CASES, Setting, ordinary_input, run_case
 from engines.conformance_load import LOAD_CASES, run_load_case
+from engines.errors import EngineCrashError
 from engines.multicore.oplus.options import OplusOptions
 from engines.multicore.oplus.refusal import refusal
 from engines.multicore.oplus.run import OplusRun
@@ -17,20 +20,25 @@ from tests.engines.multicore.operator_queries import (
     OUTPUT,
     RANDOM,
     STATE,
+    STORED,
     ids_of,
     layouts_of,
 )
 from tests.examples import examples
-from workloads.model import Alphabet, Input, Operator, Query, Window
+from tests.workloads.suite.streams import generated
+from workloads.model import Alphabet, Input, Operator, Query, Stream, Window
 from workloads.model.operator import SINGLE
 from workloads.model.oplus import answer
 from workloads.model.strategies import inputs
+from workloads.model.trace import compare
 from workloads.registry import names, workload
 
 QUERIES = [name for name in names() if isinstance(workload(name).program, Query)]
 VSN = Setting(variant="vsn", workers=2, batch=64)
 SCALEGATE = Setting(variant="vsn", workers=3, batch=1, options={"tuple_buffer": "scalegate"})
 SN = Setting(variant="sn", workers=3, batch=7)
+BY_KEY = {"join_form": "operator10"}
+JOINS = ["scale_join", "nyse_hedge"]
 SEVERAL = "carries several inputs; give each input streams of its own"
 
 
@@ -59,6 +67,29 @@ def test_shared_nothing_conforms(name, case, tmp_path):
         assert several or program.operators[0].join is not None
 
 
+@pytest.mark.pairwise(strength=1)
+@pytest.mark.parametrize("variant", ["vsn", "sn"])
+@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("name", JOINS)
+def test_joins_by_operator_10_conform(name, case, workers, variant, tmp_path):
+    batch = {1: 1, 2: 64, 4: 4096}[workers]
+    setting = Setting(variant=variant, workers=workers, batch=batch, options=BY_KEY)
+    found = run_case(engine("multicore"), workload(name), case, setting, tmp_path)
+    assert found.problems == ()
+    assert found.unsupported is None or SEVERAL in found.unsupported
+
+
+@pytest.mark.some(2)
+@pytest.mark.parametrize("variant", ["vsn", "sn"])
+@pytest.mark.parametrize("case", LOAD_CASES[:3], ids=lambda case: case.name)
+@pytest.mark.parametrize("name", JOINS)
+def test_joins_by_operator_10_conform_under(name, case, variant, tmp_path):
+    setting = Setting(variant=variant, workers=2, batch=64, options=BY_KEY)
+    found = run_load_case(engine("multicore"), workload(name), case, setting, tmp_path)
+    assert (found.unsupported, found.problems) == (None, ())
+
+
 @pytest.mark.parametrize("case", LOAD_CASES[:3], ids=lambda case: case.name)
 @pytest.mark.parametrize("name", ["wordcount", "forward"])
 def test_shared_nothing_conforms_under(name, case, tmp_path):
@@ -74,12 +105,12 @@ def test_queries_conform_under(name, case, tmp_path):
     assert (found.unsupported, found.problems) == (None, ())
 
 
-def columns(query, data, *, instances=1, batch=1, tuple_buffer="order"):
+def columns(query, data, *, instances=1, batch=1, **options):
     run = OplusRun(
         query,
         data,
         RunSettings(workers=instances, batch=batch, ring_blocks=16, pin=False),
-        OplusOptions(tuple_buffer=tuple_buffer),
+        OplusOptions(**options),
     )
     try:
         assert run.run().events == data.events
@@ -92,11 +123,12 @@ def rows(answered):
     return sorted(zip(*(answered[name].tolist() for name in answered), strict=True))
 
 
-@pytest.mark.some(3)
-@pytest.mark.parametrize("name", RANDOM)
+@pytest.mark.some(4)
+@pytest.mark.parametrize("name", RANDOM | STORED)
 def test_random_inputs_are_answered_as_by_the_interpreter(name):
-    asked = RANDOM[name]
+    asked = (RANDOM | STORED)[name]
     drawn = layouts_of(asked)
+    shares = [False, True] if name in STORED else [False]
 
     @settings(
         max_examples=examples(15),
@@ -110,7 +142,15 @@ def test_random_inputs_are_answered_as_by_the_interpreter(name):
         instances = data.draw(st.sampled_from([1, 2, 5]))
         buffer = data.draw(st.sampled_from(["order", "scalegate"]))
         batch = data.draw(st.sampled_from([1, 64]))
-        got = columns(asked, given_input, instances=instances, batch=batch, tuple_buffer=buffer)
+        alone = data.draw(st.sampled_from(shares))
+        got = columns(
+            asked,
+            given_input,
+            instances=instances,
+            batch=batch,
+            tuple_buffer=buffer,
+            shared_nothing=alone,
+        )
         assert (np.diff(got["ts"]) >= 0).all()
         assert rows(got) == wanted
 
@@ -138,6 +178,52 @@ def test_one_number_of_instances_gives_one_sequence(name, instances):
     assert len(seen) == 1
 
 
+def twice(w, t, out):
+    w[0].tuples.append(t)
+    w[0].tuples.append(t)
+
+
+def drop(w, t, out):
+    w[0].tuples.popleft()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("update", "said"), [(twice, "appends more than one tuple"), (drop, "pop from an empty deque")]
+)
+def test_a_misused_deque_ends_the_run_with_its_name(update, said):
+    (operator,) = STORED["kept"].operators
+    asked = Query(name="kept", operators=(replace(operator, update=update),))
+    stream = Stream(
+        name="s",
+        kinds=(0,),
+        ts=np.arange(20),
+        payload={"x": np.arange(20), "y": np.zeros(20, np.float32)},
+    )
+    data = Input(alphabet=Alphabet(kinds=asked.kinds), streams=(stream,))
+    with pytest.raises(EngineCrashError, match=said):
+        columns(asked, data)
+
+
+def test_joins_by_key_read_any_number_of_streams_of_each_side():
+    found = workload("scale_join").bound({"ws_ms": 200, "shares": 7})
+    data = generated(found, {"highest": 300, "streams": 3, "right_eps": 500}, 1_500, 2)
+    wanted = found.oracle(data)
+    assert len(wanted["ts"]) > 100
+    for shared_nothing in (False, True):
+        got = columns(
+            found.program,
+            data,
+            instances=3,
+            batch=64,
+            join_form="operator10",
+            shared_nothing=shared_nothing,
+        )
+        assert compare(wanted, got, found.output).equal
+    reason = refusal(found.program, data, fused=True)
+    assert reason is not None and 'join_form = "operator10" reads any' in reason
+
+
 def test_what_the_core_cannot_run_is_refused_with_a_reason():
     stored = Query(
         name="stored",
@@ -153,8 +239,8 @@ def test_what_the_core_cannot_run_is_refused_with_a_reason():
             ),
         ),
     )
-    reason = refusal(stored, _nothing(stored))
-    assert reason is not None and "use the reference engine" in reason
+    reason = refusal(stored, _nothing(stored), fused=False)
+    assert reason is not None and "stores tuples that have the lists ['ids']" in reason
 
 
 def _nothing(query):

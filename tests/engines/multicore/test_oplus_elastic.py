@@ -21,7 +21,7 @@ SPAN_NS = 400 * MS
 SCRIPT = {"kind": "script", "period_ms": 10.0, "steps": [[0.05, 4], [0.15, 1], [0.25, 3]]}
 
 
-def run_under(name, controller, *, instances):
+def run_under(name, controller, *, instances, **options):
     found = workload(name)
     data = ordinary_input(found)
     times = tuple(stream.ts for stream in data.streams)
@@ -32,7 +32,7 @@ def run_under(name, controller, *, instances):
         found.program,
         data,
         RunSettings(workers=instances, batch=16, ring_blocks=1 << 14, load=load),
-        OplusOptions(max_instances=4, controller=controller),
+        OplusOptions(max_instances=4, controller=controller, **options),
     )
     try:
         measured = run.run()
@@ -43,9 +43,12 @@ def run_under(name, controller, *, instances):
         run.close()
 
 
-@pytest.mark.parametrize("name", ["wordcount", "scale_join"])
-def test_a_script_is_followed_and_changes_no_answer(name):
-    measured, switches = run_under(name, SCRIPT, instances=2)
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("wordcount", {}), ("scale_join", {}), ("scale_join", {"join_form": "operator10"})],
+)
+def test_a_script_is_followed_and_changes_no_answer(name, options):
+    measured, switches = run_under(name, SCRIPT, instances=2, **options)
     done = measured.elasticity.reconfigurations
     assert [(one.before, one.after) for one in done] == [(2, 4), (4, 1), (1, 3)]
     assert [(before, after) for _, _, before, after, _, _ in switches] == [(2, 4), (4, 1), (1, 3)]

@@ -106,9 +106,13 @@ def test_a_latency_stage_without_any_rate_says_why(row, make_run):
 
 def joins(row, make_run, per_core=4e9, growth=2.0, name="joins"):
     rates = [
-        row("scale_join", variant, n, rate=1e5, outputs=70_485,
+        row("scale_join", variant, n, rate=1e5, outputs=70_485, label=form,
             comparisons=round(2 * per_core * (growth if n == 2 else 1)))
-        for variant in ("multicore/vsn", "multicore/adhoc", "multicore/1t")
+        for variant, form in (
+            ("multicore/vsn", "operator10"),
+            ("multicore/adhoc", "tuples"),
+            ("multicore/1t", "tuples"),
+        )
         for n in (1, 2)
         if n == 1 or not variant.endswith("1t")
     ]  # fmt: skip

@@ -4,8 +4,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from engines.multicore._core import FARTHEST, JOIN_KINDS
-from engines.multicore.joins.run import ADHOC, JoinsRun
+from engines.multicore._core import FARTHEST, JOIN_FORMS, JOIN_KINDS
+from engines.multicore.joins.run import ADHOC, INDEXED, TILES, JoinsRun
 from tests.random_runs.case import Case, Family
 from tests.random_runs.families.oplus import REACH
 from tests.random_runs.programs import OPERATORS
@@ -20,7 +20,8 @@ SUBJECT = OPERATORS[NAME]
 @st.composite
 def _cases(draw: st.DrawFn) -> Case:
     kind = draw(st.sampled_from(JOIN_KINDS))
-    how: dict[str, Any] = {**draw(settings()), "kind": kind}
+    form = TILES if kind == INDEXED else draw(st.sampled_from(JOIN_FORMS))
+    how: dict[str, Any] = {**draw(settings()), "kind": kind, "form": form}
     if kind != ADHOC:
         how["workers"] = 1
     data = draw(shaped(SUBJECT.inputs, REACH - FARTHEST, FARTHEST - REACH))
@@ -34,7 +35,9 @@ def _check(case: Case) -> None:
     repeat(
         case.how,
         case.data,
-        lambda settings: JoinsRun(case.how["kind"], query, case.data, settings),
+        lambda settings: JoinsRun(
+            case.how["kind"], query, case.data, settings, case.how["form"]
+        ),
         lambda got: SUBJECT.same(wanted, got),
     )
 

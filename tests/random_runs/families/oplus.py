@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 
 from engines.errors import UnsupportedError
 from engines.multicore._core import FARTHEST, TUPLE_BUFFERS
-from engines.multicore.oplus.options import OplusOptions
+from engines.multicore.oplus.options import FUSED, JOIN_FORMS, OPERATOR10, OplusOptions
 from engines.multicore.oplus.run import OplusRun
 from engines.protocol import Measured
 from tests.random_runs.case import Case, Family
-from tests.random_runs.programs import CHAINS, OPERATORS
+from tests.random_runs.programs import BY_KEY, CHAINS, OPERATORS
 from tests.random_runs.settings import repeat, settings
 from tests.random_runs.shapes import shaped
 from workloads.model import Query
 
-SUBJECTS = OPERATORS | CHAINS
+SUBJECTS = OPERATORS | CHAINS | BY_KEY
 MOST_INSTANCES = 6
 REACH = 100
 """More than the windows of any chain together."""
@@ -40,21 +40,26 @@ THRESHOLDS = st.just({"kind": "thresholds", "period_ms": 1.0, "min": 1, "max": M
 @st.composite
 def _cases(draw: st.DrawFn) -> Case:
     # As often one operator as several.
-    name = draw(st.sampled_from(sorted(OPERATORS)) | st.sampled_from(sorted(CHAINS)))
+    single = sorted(OPERATORS | BY_KEY)
+    name = draw(st.sampled_from(single) | st.sampled_from(sorted(CHAINS)))
     query = SUBJECTS[name].program
     assert isinstance(query, Query)
     how: dict[str, Any] = {
         **draw(settings(workers=(1, 2, 3, 5))),
         "tuple_buffer": draw(st.sampled_from(TUPLE_BUFFERS)),
         "shared_nothing": False,
+        "join_form": FUSED,
         "link_rows": None,
         "moves": (),
         "controller": None,
     }
+    subject = SUBJECTS[name]
+    if query.operators[0].join is not None:
+        how["join_form"] = OPERATOR10 if subject.by_key else draw(st.sampled_from(JOIN_FORMS))
     if len(query.operators) > 1:
         how["link_rows"] = draw(st.sampled_from([None, 2, 8]))
     else:
-        if query.operators[0].join is None:
+        if query.operators[0].join is None or how["join_form"] == OPERATOR10:
             how["shared_nothing"] = draw(st.booleans())
         change = draw(st.sampled_from(["", "moves", "controller"]))
         if change == "moves":
@@ -63,7 +68,6 @@ def _cases(draw: st.DrawFn) -> Case:
         elif change == "controller":
             how["controller"] = draw(SCRIPTS | THRESHOLDS)
             how["measure"] = True
-    subject = SUBJECTS[name]
     data = draw(shaped(subject.inputs, REACH - FARTHEST, FARTHEST - REACH, subject.longest))
     return Case(family="oplus", program=name, data=data, how=how)
 
@@ -76,6 +80,7 @@ def _check(case: Case) -> str | None:
     changes = bool(how["moves"] or how["controller"])
     options = OplusOptions(
         shared_nothing=how["shared_nothing"],
+        join_form=how["join_form"],
         tuple_buffer=how["tuple_buffer"],
         link_rows=how["link_rows"],
         max_instances=MOST_INSTANCES if changes else None,

@@ -7,6 +7,7 @@
 
 #include "joins/band_join.h"
 #include "joins/indexed_join.h"
+#include "joins/tuple_join.h"
 
 namespace lab {
 namespace {
@@ -22,6 +23,9 @@ JoinsOptions checked(JoinsOptions options) {
   check(options);
   if (options.kind != JoinKind::kAdHoc && options.workers != 1) {
     throw std::invalid_argument("a join without a log has one thread");
+  }
+  if (options.kind == JoinKind::kIndexed && options.form != JoinForm::kTiles) {
+    throw std::invalid_argument("the index compares candidates; it has no other form");
   }
   if (options.window < 0) throw std::invalid_argument("window must not be negative");
   if (options.band < 0 || options.band > kWidestBand) {
@@ -66,6 +70,9 @@ void JoinsRun::prepare() {
     Recorder& recorder = threads().meter(i).recorder;
     if (options_.kind == JoinKind::kIndexed) {
       worker.consumer = std::make_unique<IndexedJoin>(inputs_, *worker.out, recorder, threads().failure());
+    } else if (options_.form == JoinForm::kTuples) {
+      worker.consumer = std::make_unique<TupleJoin>(i, options_.workers, inputs_, *worker.out, recorder,
+                                                    threads().failure());
     } else {
       worker.consumer = std::make_unique<BandJoin>(i, options_.workers, inputs_, *worker.out, recorder,
                                                    threads().failure());
@@ -128,7 +135,7 @@ void JoinsRun::count(Counts& into) const {
   const bool indexed = options_.kind == JoinKind::kIndexed;
   into.emplace_back(indexed ? "candidates" : "comparisons", looked_at());
   // The index looks at single rows, without vectors.
-  if (!indexed) into.emplace_back("vector_bits", band_match().vector_bits);
+  if (!indexed && options_.form == JoinForm::kTiles) into.emplace_back("vector_bits", band_match().vector_bits);
 }
 
 }  // namespace lab

@@ -25,12 +25,20 @@ enum class JoinKind {
 // Their names, in this order.
 inline constexpr Names<3> kJoinKinds = {"adhoc", "1t", "indexed"};
 
+// How all pairs are compared; not with kIndexed.
+enum class JoinForm {
+  kTiles,   // many new tuples with many stored rows at once
+  kTuples,  // a tuple with one stored tuple after the other, as published
+};
+inline constexpr Names<2> kJoinForms = {"tiles", "tuples"};
+
 // More than one worker with kAdHoc only.
 struct JoinsOptions : RunSettings {
   JoinKind kind = JoinKind::kAdHoc;
   std::int64_t window = 1;           // pairs are at most so far apart
   std::int32_t band = 0;             // between 0 and kWidestBand
   LogOptions log;
+  JoinForm form = JoinForm::kTiles;
 };
 
 class JoinsRun final : public Run {

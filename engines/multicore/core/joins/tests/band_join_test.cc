@@ -12,6 +12,7 @@
 
 namespace {
 
+using lab::JoinForm;
 using lab::JoinKind;
 using lab::JoinsOptions;
 using lab::JoinsRun;
@@ -162,6 +163,9 @@ std::vector<JoinsOptions> all_kinds(std::int64_t batch) {
       options.batch = batch;
       options.ring_blocks = 4;
       options.core_count = 2;
+      result.push_back(options);
+      if (kind == JoinKind::kIndexed) continue;
+      options.form = JoinForm::kTuples;
       result.push_back(options);
     }
   }

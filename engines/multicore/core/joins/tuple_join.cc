@@ -1,0 +1,57 @@
+#include "joins/tuple_join.h"
+
+#include <cmath>
+
+#include "run/stopped.h"
+
+namespace lab {
+namespace {
+
+// `band_matches` without a branch: whether x lies above or below a band is a coin's toss.
+bool close(std::int32_t x, float y, std::int32_t a, float b, std::int32_t band) noexcept {
+  const auto reach = static_cast<std::uint64_t>(std::int64_t{x} - a + band);
+  const bool near_first = reach <= 2 * static_cast<std::uint64_t>(band);
+  const bool near_second = std::fabs(y - b) <= static_cast<float>(band);
+  return near_first & near_second;
+}
+
+}  // namespace
+
+TupleJoin::TupleJoin(std::int32_t index, std::int32_t threads, const BandInputs& inputs, OutputBuffer& out,
+                     Recorder& recorder, const std::atomic<bool>& stop)
+    : PairConsumer(index, inputs, out, recorder, stop), threads_(threads) {}
+
+void TupleJoin::process(std::span<const LogRun> runs) {
+  for (const LogRun& run : runs) {
+    const auto input = static_cast<std::size_t>(run.source);
+    for (std::int64_t row = run.begin; row < run.end; ++row) {
+      go_on_unless(stop_);
+      one(input, row);
+    }
+    seen_[input] = run.end;
+  }
+  emit(pairs_);
+}
+
+void TupleJoin::one(std::size_t input, std::int64_t row) {
+  Queue& others = kept_[1 - input];
+  const std::int64_t ts = inputs_.ts(input, row), earliest = ts - inputs_.window;
+  while (others.begin != others.tuples.size() && others.tuples[others.begin].ts < earliest) ++others.begin;
+  if (2 * others.begin > others.tuples.size()) {  // as seldom as tuples double: each is moved once on average
+    others.tuples.erase(others.tuples.begin(), others.tuples.begin() + static_cast<std::ptrdiff_t>(others.begin));
+    others.begin = 0;
+  }
+  const BandColumns columns = inputs_.band_columns(input);
+  const std::int32_t first = columns.first[row];
+  const float second = columns.second[row];
+  const Kept* const end = others.tuples.data() + others.tuples.size();
+  for (const Kept* other = others.tuples.data() + others.begin; other != end; ++other) {
+    if (close(first, second, other->first, other->second, inputs_.band)) {
+      pairs_.push_back(input == 0 ? Pair{row, other->row} : Pair{other->row, row});
+    }
+  }
+  looked_at_ += static_cast<std::int64_t>(others.tuples.size() - others.begin);
+  if (row % threads_ == index_) kept_[input].tuples.push_back({ts, row, first, second});
+}
+
+}  // namespace lab
