@@ -124,7 +124,7 @@ WINDOW_TABLE_BYTES: int = 64
 TUPLE_BUFFERS: list = ['order', 'scalegate']
 
 class OperatorSpec:
-    def __init__(self, *, name: str, advance: int, size: int, single: bool, inputs: int, entry_bytes: int, buckets: int, expire: int, max_outputs: int, emits_on_update: bool, match_by_left: int = 0, match_by_right: int = 0, emit_pairs: int = 0) -> None: ...
+    def __init__(self, *, name: str, advance: int, size: int, single: bool, inputs: int, entry_bytes: int, buckets: int, expire: int, max_outputs: int, emits_on_update: bool, stored_bytes: int = 0, matches_stored: bool = False, match_by_left: int = 0, match_by_right: int = 0, emit_pairs: int = 0) -> None: ...
 
 class OplusRun(Run):
     def __init__(self, settings: RunSettings, *, spec: OperatorSpec, most_instances: int, tuple_buffer: str, shared_nothing: bool, itemsizes: Sequence[int], end_watermark: int | None, link_rows: int | None = None, spill_rows: int = 67108864) -> None: ...
@@ -196,8 +196,10 @@ class LayersRun(Run):
 
 JOIN_KINDS: list = ['adhoc', '1t', 'indexed']
 
+JOIN_FORMS: list = ['tiles', 'tuples']
+
 class JoinsRun(Run):
-    def __init__(self, settings: RunSettings, *, kind: str, window: int, band: int) -> None: ...
+    def __init__(self, settings: RunSettings, *, kind: str, window: int, band: int, form: str) -> None: ...
 
     def add_stream(self, ts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Sequence[object], heartbeats: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, heartbeat_due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None:
         """First x, y of the left input, then a, b, c, d of the right one."""

@@ -39,9 +39,7 @@ _PLANS = {
 }
 
 
-def no_join(
-    workload: Workload, variant: str, workers: int, options: "JoinsOptions"
-) -> str | None:
+def no_join(workload: Workload, variant: str, workers: int, options: "JoinsOptions") -> str | None:
     """Return why a variant cannot run a workload with so many workers and options, or None."""
     if workload.name != WORKLOAD or not isinstance(workload.program, Query):
         return (

@@ -84,9 +84,7 @@ class OplusRun(CoreRun):
         with set_up():
             self._core = _core.OplusRun(
                 settings.for_core(query.output, threads=most),
-                spec=spec_of(
-                    self._operator, self._kernels[0], self._layouts(), fused=self._fused
-                ),
+                spec=spec_of(self._operator, self._kernels[0], self._layouts(), fused=self._fused),
                 most_instances=most,
                 tuple_buffer=options.tuple_buffer,
                 shared_nothing=options.shared_nothing,

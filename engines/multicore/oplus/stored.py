@@ -12,16 +12,20 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils as _cgutils
+from numba.core import imputils as _imputils
 from numba.core.extending import models, overload, overload_method, register_model
-from numba.core.imputils import impl_ret_untracked as _plain
-from numba.core.imputils import iternext_impl, lower_builtin, lower_getattr
-from numba.core.imputils import RefType
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
 
 from workloads.model import Operator
+
+# Numba's extension interface is typed in part only, these not.
+cgutils: Any = _cgutils
+imputils: Any = _imputils
+_kinds: Any = types
+_SimpleIterator: Any = _kinds.SimpleIteratorType
 
 TUPLES_OFFSET = 16
 """Of the deque in a window instance: its key and left boundary come first."""
@@ -51,7 +55,7 @@ class DequeType(types.IterableType):
         names: tuple[str, ...] = made._fields  # type: ignore[attr-defined]
         self.order = tuple((name, from_dtype(record[name])) for name in names if name != "input")
         kinds = [kind for _, kind in self.order]
-        self.tuple_type = types.BaseTuple.from_types([kinds[0], types.int64, *kinds[1:]], made)
+        self.tuple_type = _kinds.BaseTuple.from_types([kinds[0], types.int64, *kinds[1:]], made)
         super().__init__(name=f"StoredTuples({record}, {self.tuple_type})")
 
     @property
@@ -65,7 +69,7 @@ class DequeType(types.IterableType):
         return _DequeIterator(self)
 
 
-class _DequeIterator(types.SimpleIteratorType):
+class _DequeIterator(_SimpleIterator):  # type: ignore[misc]  # Numba's gap
     def __init__(self, deque: DequeType) -> None:
         self.deque = deque
         super().__init__(f"iter({deque.name})", deque.tuple_type)
@@ -79,7 +83,7 @@ class StoringRecord(types.Record):
     """A window instance's record that also has `tuples`."""
 
     def __init__(self, record: types.Record, deque: DequeType) -> None:
-        fields = [(name, field._asdict()) for name, field in record.fields.items()]
+        fields: Any = [(name, field._asdict()) for name, field in record.fields.items()]
         super().__init__(fields, record.size, record.aligned)
         self.deque = deque
 
@@ -97,14 +101,14 @@ class _DequeModel(models.PrimitiveModel):
     """A pointer to the struct."""
 
     def __init__(self, dmm: Any, fe_type: Any) -> None:
-        super().__init__(dmm, fe_type, _WORD.as_pointer())
+        super().__init__(dmm, fe_type, _WORD.as_pointer())  # type: ignore[no-untyped-call]  # Numba's gap
 
 
 @register_model(_DequeIterator)
 class _DequeIteratorModel(models.StructModel):
     def __init__(self, dmm: Any, fe_type: Any) -> None:
-        members = [("at", types.CPointer(types.voidptr)), ("end", types.voidptr)]
-        super().__init__(dmm, fe_type, members)
+        members = [("at", _kinds.CPointer(types.voidptr)), ("end", types.voidptr)]
+        super().__init__(dmm, fe_type, members)  # type: ignore[no-untyped-call]  # Numba's gap
 
 
 @infer_getattr
@@ -115,7 +119,7 @@ class _TuplesOfRecord(AttributeTemplate):
         return record.deque
 
 
-@lower_getattr(StoringRecord, "tuples")
+@imputils.lower_getattr(StoringRecord, "tuples")  # type: ignore[untyped-decorator]  # Numba's gap
 def _tuples_of_record(context: Any, builder: Any, typ: Any, value: Any) -> Any:
     at = builder.gep(builder.bitcast(value, _BYTES), [_WORD(TUPLES_OFFSET)])
     return builder.bitcast(at, _WORD.as_pointer())
@@ -152,7 +156,7 @@ def _read(context: Any, builder: Any, kind: DequeType, at: Any) -> Any:
 
 
 @intrinsic
-def _count(typingctx: Any, deque: Any) -> Any:
+def _count_of(typingctx: Any, deque: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         size = _WORD(deque.record.itemsize)
         return builder.sdiv(_size(builder, args[0]), size, flags=["exact"])
@@ -161,7 +165,7 @@ def _count(typingctx: Any, deque: Any) -> Any:
 
 
 @intrinsic
-def _some(typingctx: Any, deque: Any) -> Any:
+def _some_of(typingctx: Any, deque: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.icmp_signed("!=", _size(builder, args[0]), _WORD(0))
 
@@ -169,7 +173,7 @@ def _some(typingctx: Any, deque: Any) -> Any:
 
 
 @intrinsic
-def _item(typingctx: Any, deque: Any, index: Any) -> Any:
+def _item_of(typingctx: Any, deque: Any, index: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         first = builder.load(_pointer(builder, args[0], _FIRST))
         away = builder.mul(args[1], _WORD(deque.record.itemsize))
@@ -179,7 +183,7 @@ def _item(typingctx: Any, deque: Any, index: Any) -> Any:
 
 
 @intrinsic
-def _has_room(typingctx: Any, deque: Any) -> Any:
+def _has_room_of(typingctx: Any, deque: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         last = builder.load(builder.gep(args[0], [_WORD(_LAST)]))
         limit = builder.load(builder.gep(args[0], [_WORD(_LIMIT)]))
@@ -190,7 +194,7 @@ def _has_room(typingctx: Any, deque: Any) -> Any:
 
 
 @intrinsic
-def _append(typingctx: Any, deque: Any, item: Any) -> Any:
+def _append_of(typingctx: Any, deque: Any, item: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         place = _pointer(builder, args[0], _LAST)
         at = builder.load(place)
@@ -209,7 +213,7 @@ def _append(typingctx: Any, deque: Any, item: Any) -> Any:
 
 
 @intrinsic
-def _drop_first(typingctx: Any, deque: Any) -> Any:
+def _drop_first_of(typingctx: Any, deque: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         place = _pointer(builder, args[0], _FIRST)
         size = _WORD(deque.record.itemsize)
@@ -217,6 +221,15 @@ def _drop_first(typingctx: Any, deque: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(deque), codegen
+
+
+# To the compiler they have a parameter less, which is its own.
+_count: Any = _count_of
+_some: Any = _some_of
+_item: Any = _item_of
+_has_room: Any = _has_room_of
+_append: Any = _append_of
+_drop_first: Any = _drop_first_of
 
 
 @overload(len)
@@ -280,18 +293,18 @@ def _popleft(deque: Any) -> Any:
     return popleft
 
 
-@lower_builtin("getiter", DequeType)
+@imputils.lower_builtin("getiter", DequeType)  # type: ignore[untyped-decorator]  # Numba's gap
 def _getiter(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     made = context.make_helper(builder, signature.return_type)
     slot = cgutils.alloca_once(builder, _BYTES)
     builder.store(builder.load(_pointer(builder, args[0], _FIRST)), slot)
     made.at = slot
     made.end = builder.load(_pointer(builder, args[0], _LAST))
-    return _plain(context, builder, signature.return_type, made._getvalue())
+    return imputils.impl_ret_untracked(context, builder, signature.return_type, made._getvalue())
 
 
-@lower_builtin("iternext", _DequeIterator)
-@iternext_impl(RefType.UNTRACKED)
+@imputils.lower_builtin("iternext", _DequeIterator)  # type: ignore[untyped-decorator]  # likewise
+@imputils.iternext_impl(imputils.RefType.UNTRACKED)  # type: ignore[untyped-decorator]  # likewise
 def _iternext(context: Any, builder: Any, signature: Any, args: Any, result: Any) -> None:
     (kind,) = signature.args
     walk = context.make_helper(builder, kind, value=args[0])
@@ -301,7 +314,6 @@ def _iternext(context: Any, builder: Any, signature: Any, args: Any, result: Any
     with builder.if_then(more):
         result.yield_(_read(context, builder, kind.deque, at))
         builder.store(builder.gep(at, [_WORD(kind.deque.record.itemsize)]), walk.at)
-
 
 
 @intrinsic
@@ -316,7 +328,7 @@ def deque_at(typingctx: Any, address: Any, like: Any) -> Any:
     return kind(types.voidptr, like), codegen
 
 
-has_room = _has_room
+has_room = _has_room_of
 
 
 @intrinsic

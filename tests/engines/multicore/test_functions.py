@@ -88,7 +88,11 @@ def asked(operator):
 
 
 REDUCED = {"reduce": work_in, "state": TOTAL, "output": TOTALS, "source": FIRST}
-JOINED = {"left": FIRST, "right": SECOND, "size": 4, "match": near, "emit": both, "output": PAIRS}
+SIDES = {
+    "left": replace(FIRST, lists=()),
+    "right": replace(SECOND, lists=()),
+}  # lists are not stored
+JOINED = {**SIDES, "size": 4, "match": near, "emit": both, "output": PAIRS}
 MADE = {
     "a": aggregate(
         name="a", window=Window(advance=2, size=5), key=remainder, result=forward, **REDUCED

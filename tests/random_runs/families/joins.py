@@ -35,9 +35,7 @@ def _check(case: Case) -> None:
     repeat(
         case.how,
         case.data,
-        lambda settings: JoinsRun(
-            case.how["kind"], query, case.data, settings, case.how["form"]
-        ),
+        lambda settings: JoinsRun(case.how["kind"], query, case.data, settings, case.how["form"]),
         lambda got: SUBJECT.same(wanted, got),
     )
 
