@@ -240,7 +240,8 @@ def _per_output(runs: Runs) -> Combined | None:
         made, outputs = row["comparisons"], row["outputs"]
         return made / outputs if made and outputs else None
 
-    found = [spread for cell in by_cell(runs[0].rows) if (spread := per_row(cell, of)) is not None]
+    cells = [cell for cell in by_cell(runs[0].rows) if f"/{OPERATOR10}" in cell.cell]
+    found = [spread for cell in cells if (spread := per_row(cell, of)) is not None]
     return Combined(fmean, tuple(Level(spread.values) for spread in found)) if found else None
 
 

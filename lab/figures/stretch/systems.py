@@ -1,6 +1,6 @@
 """Whose systems the claims of STRETCH are about."""
 
-from lab.figures.systems import OWN, System
+from lab.figures.systems import System
 
 _VSN = "multicore/vsn"
 
@@ -27,12 +27,6 @@ OPERATOR_10 = System(
     name="VSN",
     source="STRETCH, operator 10",
     algorithm="a join of stored tuples by f_MK, f_U and f_S, in a deque for each of 1,000 keys",
-    variant=_VSN,
-)
-FUSED = System(
-    name="VSN, fused",
-    source=OWN,
-    algorithm="the band join's loop over columns, within instances of an operator O+",
     variant=_VSN,
 )
 SCALE_JOIN = System(
