@@ -175,6 +175,12 @@ class OrderedRun(Run):
 
 DETERMINISMS: list = ['communication', 'operator', 'none']
 
+CHANNELS: list = ['log', 'scalegate']
+
+MERGE_UNITS: list = ['run', 'tuple']
+
+DEALINGS: list = ['time', 'turn']
+
 LEAST_CHANNEL_ROWS: int = 2
 
 MOST_CHANNEL_ROWS: int = 1048576
@@ -182,7 +188,7 @@ MOST_CHANNEL_ROWS: int = 1048576
 MOST_LAYER_INSTANCES: int = 63
 
 class LayersRun(Run):
-    def __init__(self, settings: RunSettings, *, determinism: str, channel_rows: int, spill_rows: int, itemsizes: Sequence[int]) -> None: ...
+    def __init__(self, settings: RunSettings, *, determinism: str, channels: str, merge_unit: str, dealing: str, channel_rows: int, spill_rows: int, itemsizes: Sequence[int]) -> None: ...
 
     def add_stage(self, *, name: str, kind: str, process: int, partition: int, partitions: int, state_bytes: int, max_outputs: int, itemsizes: Sequence[int]) -> None: ...
 

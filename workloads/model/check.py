@@ -162,6 +162,9 @@ def check_pipeline(pipeline: Pipeline, *, examples: int = 200, seed: int = 0) ->
             keys = partial(pipeline_laws.keys_are_pure, pipeline, index)
             apart = partial(pipeline_laws.keys_are_apart, pipeline, index)
             laws += [("keys", stage.name, keys), ("apart", stage.name, apart)]
+            if stage.ties_commute:
+                ties = partial(pipeline_laws.ties_commute, pipeline, index)
+                laws.append(("ties", stage.name, ties))
         elif stage.kind == STATELESS:
             order = partial(pipeline_laws.order_does_not_matter, pipeline, index)
             laws.append(("order", stage.name, order))

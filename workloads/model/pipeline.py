@@ -53,6 +53,8 @@ class Stage:
             number is the count of bounds at or below it, so there is one more than bounds. None: by
             hash.
         max_outputs: most records that one call of `apply` forwards.
+        ties_commute: with a state: what it forwards for a record, and how it goes on at later
+            times, is the same in whatever order it takes the records of one time.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Stage:
     partitions: int = 100
     bounds: tuple[int, ...] | None = None
     max_outputs: int = 1
+    ties_commute: bool = False
 
     def __post_init__(self) -> None:
         where = f"operator {self.name}"
@@ -108,6 +111,7 @@ def partitioned(
     partitions: int = 100,
     bounds: tuple[int, ...] | None = None,
     max_outputs: int = 1,
+    ties_commute: bool = False,
 ) -> Stage:
     """Return an operator with a state for each key: one worker at a time for each partition."""
     return Stage(
@@ -119,6 +123,7 @@ def partitioned(
         partitions=partitions,
         bounds=bounds,
         max_outputs=max_outputs,
+        ties_commute=ties_commute,
     )
 
 

@@ -126,6 +126,30 @@ def keys_are_apart(pipeline: Pipeline, index: int, draw: Draw) -> None:
                 raise BrokenLawError("a key's answer depends on other keys", tuple(lines))
 
 
+def ties_commute(pipeline: Pipeline, index: int, draw: Draw) -> None:
+    """Ties: an operator that says so forwards the same whatever the order of one time's records.
+
+    Engines then give it records of one time in an order of theirs.
+    """
+    seen = sorted(_records_of(pipeline, index, draw), key=lambda t: int(t.ts))
+    order: list[int] = draw(st.permutations(range(len(seen))))
+    order.sort(key=lambda place: seen[place].ts)  # stable: ties stay as they were drawn
+    alone = _alone(pipeline, index)
+    straight = _by_record(alone, seen)
+    mixed = _by_record(alone, [seen[place] for place in order])
+    for turn, place in enumerate(order):
+        if mixed[turn] != straight[place]:
+            lines = [
+                *(_words(pipeline, index, t) for t in seen),
+                f"for {_words(pipeline, index, seen[place])}",
+                f"  in order: {straight[place]}",
+                f"  in the order {order}: {mixed[turn]}",
+            ]
+            raise BrokenLawError(
+                "what is forwarded for a record depends on the order of ties", tuple(lines)
+            )
+
+
 def _run(pipeline: Pipeline, data: list[Any]) -> list[Row]:
     rows: list[Row] = []
     run = PipelineRun(pipeline, rows.append)

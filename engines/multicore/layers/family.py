@@ -20,7 +20,7 @@ def _run(program: Pipeline | Query, *given: Any) -> Prepared:
 def _unsupported(task: Task, options: LayersOptions) -> str | None:
     program, workers = task.workload.program, task.workers
     if isinstance(program, Pipeline):
-        return depends_on_ties(program, task.workload.output, workers)
+        return depends_on_ties(program, task.workload.output, workers, options.dealing)
     assert isinstance(program, Query), "the adapter checks"
     return no_graph(program, workers, options.determinism) or wrong_streams(task.dataset)
 

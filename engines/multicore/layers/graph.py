@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from engines.multicore import _core
-from engines.multicore.layers.options import IN_WORDS, LayersOptions
+from engines.multicore.layers.options import TIME, LayersOptions
 from engines.multicore.run.core_run import CoreRun
 from engines.multicore.run.results import histogram
 from engines.multicore.run.settings import RunSettings
@@ -62,6 +62,9 @@ class GraphRun(CoreRun, ABC):
         return _core.LayersRun(
             self._settings.for_core(self._output, threads=0),
             determinism=self._options.determinism,
+            channels=self._options.channels,
+            merge_unit=self._options.merge_unit,
+            dealing=self._options.dealing,
             channel_rows=self._options.channel_rows,
             spill_rows=self._options.spill_rows,
             itemsizes=itemsizes,
@@ -80,10 +83,11 @@ class GraphRun(CoreRun, ABC):
             *self._operators_in_words(),
             of(counters["sinks"], "sink"),
         ]
+        turn = "" if self._options.dealing == TIME else "; dealt in turn"
         channels = f"{of(counters['queues'], 'queue')} and {of(counters['logs'], 'ordered log')}"
         return (
             f"{' -> '.join(parts)}; determinism: {self._options.determinism} "
-            f"({IN_WORDS[self._options.determinism]}); {of(counters['threads'], 'thread')}, "
+            f"({self._options.in_words}{turn}); {of(counters['threads'], 'thread')}, "
             f"{of(counters['mergers'], 'merge-sorting operator')} among them; {channels} of "
             f"{self._options.channel_rows} records a producer"
         )

@@ -8,13 +8,10 @@ from engines.multicore import _core
 from engines.multicore.run.settings import OwnOptions, wrong_name, wrong_spill
 
 COMMUNICATION, OPERATOR, NONE = _core.DETERMINISMS
+LOG, SCALEGATE = _core.CHANNELS
+RUN, TUPLE = _core.MERGE_UNITS
+TIME, TURN = _core.DEALINGS
 CHANNEL_ROWS = 4096
-
-IN_WORDS = {
-    OPERATOR: "merge-sorting operators",
-    COMMUNICATION: "ordered logs as channels",
-    NONE: "no order",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +21,12 @@ class LayersOptions(OwnOptions):
     Attributes:
         determinism: where what comes from several producers is put in order: by `communication`,
             the channels, or `operator`, operators of their own; or `none`, nowhere.
+        channels: of layer communication: `log`, merged in runs, or, as Viper publishes them,
+            `scalegate`, a skip list of tuples with flow control by watermark tuples.
+        merge_unit: of layer operator: a merge-sorting operator takes and hands over a `run` of
+            tuples at once, or, as Viper publishes it, a `tuple`.
+        dealing: how records without a key find an instance: by `time`, so that ties stay
+            together, or in `turn`, as in Viper's evaluation.
         channel_rows: records between two threads, rounded up to a power of two.
         spill_rows: records of one time that may wait in memory for room in one channel of one
             producer; more are an error.
@@ -31,11 +34,17 @@ class LayersOptions(OwnOptions):
 
     KINDS: ClassVar[Mapping[str, type[object]]] = {
         "determinism": str,
+        "channels": str,
+        "merge_unit": str,
+        "dealing": str,
         "channel_rows": int,
         "spill_rows": int,
     }
 
     determinism: str = COMMUNICATION
+    channels: str = LOG
+    merge_unit: str = RUN
+    dealing: str = TIME
     channel_rows: int = CHANNEL_ROWS
     spill_rows: int = _core.MOST_SPILL_ROWS
 
@@ -44,6 +53,20 @@ class LayersOptions(OwnOptions):
         least, most = _core.LEAST_CHANNEL_ROWS, _core.MOST_CHANNEL_ROWS
         if not least <= self.channel_rows <= most:
             return f"channel_rows must be between {least} and {most}, got {self.channel_rows}"
-        return wrong_spill(self.spill_rows) or wrong_name(
-            "determinism", _core.DETERMINISMS, self.determinism
+        return (
+            wrong_spill(self.spill_rows)
+            or wrong_name("determinism", _core.DETERMINISMS, self.determinism)
+            or wrong_name("channels", _core.CHANNELS, self.channels)
+            or wrong_name("merge_unit", _core.MERGE_UNITS, self.merge_unit)
+            or wrong_name("dealing", _core.DEALINGS, self.dealing)
         )
+
+    @property
+    def in_words(self) -> str:
+        """Who puts in order, in a few words."""
+        if self.determinism == COMMUNICATION:
+            return "ordered logs as channels" if self.channels == LOG else "ScaleGate as channels"
+        if self.determinism == OPERATOR:
+            unit = "" if self.merge_unit == RUN else ", a tuple at a time"
+            return f"merge-sorting operators{unit}"
+        return "no order"

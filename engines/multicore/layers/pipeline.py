@@ -2,7 +2,7 @@
 
 from engines.errors import UnsupportedError
 from engines.multicore.layers.graph import GraphRun
-from engines.multicore.layers.options import LayersOptions
+from engines.multicore.layers.options import TIME, TURN, LayersOptions
 from engines.multicore.run.core_run import set_up
 from engines.multicore.run.settings import RunSettings, itemsizes
 from engines.multicore.stages.columns import add_stage, columns_of, partitions_of, refused_fields
@@ -57,19 +57,25 @@ class LayersRun(GraphRun):
         return parts
 
 
-def depends_on_ties(pipeline: Pipeline, output: OutputType, workers: int) -> str | None:
+def depends_on_ties(
+    pipeline: Pipeline, output: OutputType, workers: int, dealing: str = TIME
+) -> str | None:
     """Return why an answer would depend on which instance is first among ties, or None.
 
     Instances of a partitioned operator have keys of their own; what they forward at one time leaves
-    in the order of the instances. Of operators without keys one instance has all records of a time
-    (core/layers/route.h), so that their order stays.
+    in the order of the instances. Of operators without keys, where records are dealt by time, one
+    instance has all records of a time (core/layers/route.h), so that their order stays; dealt in
+    turn, it does not either. Whether an input has two records of one key at one time, nobody asks
+    it: then the answer is compared, and wrong.
     """
-    keyed = [stage for stage in pipeline.stages if stage.kind == PARTITIONED]
-    if workers == 1 or not keyed:
+    parted = [stage for stage in pipeline.stages if stage.kind == PARTITIONED or dealing == TURN]
+    if workers == 1 or not parted:
         return None
-    first = keyed[0]
+    first = parted[0]
     behind = pipeline.stages[pipeline.stages.index(first) + 1 :]
-    remembers = [stage.name for stage in behind if stage.kind != STATELESS]
+    remembers = [
+        stage.name for stage in behind if stage.kind != STATELESS and not stage.ties_commute
+    ]
     remedy = "give workers = 1, or run variant 'ordered'"
     if remembers:
         return (

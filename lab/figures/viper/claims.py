@@ -19,11 +19,11 @@ from lab.figures.viper.grid import (
     degrees,
     facts,
 )
-from lab.figures.viper.systems import OWN_CL, OWN_OL
+from lab.figures.viper.systems import STORM, VIPER
 from reports.published import Fact
 from results.stats.estimates import Combined, Estimate, Extreme, highest, lowest
 
-SIDES = (OWN_CL, OWN_OL)
+SIDES = (VIPER, STORM)
 
 
 def _pairs(

@@ -1,17 +1,17 @@
 """Whose systems the claims of Viper are about."""
 
-from lab.figures.systems import OWN, System
+from lab.figures.systems import System
 from lab.figures.viper.grid import LAYERS
 
-OWN_CL = System(
+VIPER = System(
     name="CL",
-    source=f"{OWN}, after Viper, section 3",
-    algorithm="channels that are ordered logs, merged by runs",
+    source="Viper, section 3.3",
+    algorithm="ScaleGate as channels, watermark tuples for flow control, instances dealt in turn",
     variant=LAYERS,
 )
-OWN_OL = System(
+STORM = System(
     name="OL",
-    source=f"{OWN}, after Viper, section 3",
-    algorithm="merge operators that merge by runs",
+    source="Viper, sections 3.1 and 4; there in Storm",
+    algorithm="operators that merge and hand over a tuple at a time, instances dealt in turn",
     variant=LAYERS,
 )

@@ -50,6 +50,9 @@ def test_options_are_refused_in_the_same_words(variant):
         ("ordered", "worklist", _core.WORKLISTS),
         ("ordered", "reordering", _core.REORDERINGS),
         ("layers", "determinism", _core.DETERMINISMS),
+        ("layers", "channels", _core.CHANNELS),
+        ("layers", "merge_unit", _core.MERGE_UNITS),
+        ("layers", "dealing", _core.DEALINGS),
     ],
 )
 def test_names_are_those_of_the_core(variant, option, names):

@@ -12,7 +12,7 @@ from engines.conformance import CASES, Setting, run_case
 from engines.conformance_load import LOAD_CASES, run_load_case
 from engines.errors import EngineCrashError, EngineError, UnsupportedError
 from engines.multicore.adapter import MulticoreEngine
-from engines.multicore.layers.options import COMMUNICATION, NONE, OPERATOR
+from engines.multicore.layers.options import COMMUNICATION, NONE, OPERATOR, TIME, TURN
 from engines.multicore.layers.pipeline import LayersRun, depends_on_ties
 from engines.protocol import Task, default_variant
 from engines.small_dataset import write_dataset
@@ -42,6 +42,13 @@ SCALED = np.dtype([("ts", np.int64), ("x", np.int32), ("half", np.float32), ("od
 COUNTED = np.dtype([("ts", np.int64), ("key", np.int64), ("count", np.int64), ("last", np.int64)])
 SEEN = np.dtype([("count", np.int64), ("last", np.int64, (3,))])
 LAYERS = (COMMUNICATION, OPERATOR)
+FORMS = (
+    {"determinism": COMMUNICATION},
+    {"determinism": OPERATOR},
+    {"determinism": COMMUNICATION, "channels": "scalegate"},
+    {"determinism": OPERATOR, "merge_unit": "tuple"},
+)
+PUBLISHED = tuple(form | {"dealing": TURN} for form in FORMS[2:])
 
 
 def scale(t, out):
@@ -198,8 +205,8 @@ def test_random_inputs_are_answered_as_by_the_interpreter(name):
             workers=data.draw(st.sampled_from([1, 2, 5])),
             batch=data.draw(st.sampled_from([1, 3, 64])),
             load=load_of(given_input, 1000) if data.draw(st.booleans()) else None,
-            determinism=data.draw(st.sampled_from(LAYERS)),
             channel_rows=data.draw(st.sampled_from([2, 4, 4096])),
+            **data.draw(st.sampled_from(FORMS)),
         )
         assert_same_trace(got, asked, given_input, output)
 
@@ -220,8 +227,8 @@ def test_repeats_give_one_answer_in_either_layer(injectors, instances, batch):
             data,
             workers=instances,
             batch=batch,
-            determinism=LAYERS[repeat % 2],
             channel_rows=(4096, 16)[repeat // 4],
+            **FORMS[repeat % 4],
         )
         rows = {name: column.tolist() for name, column in got.items()}
         if first is None:
@@ -366,10 +373,10 @@ def task(tmp_path):
 
 @pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize("determinism", LAYERS)
-@pytest.mark.parametrize("name", ["linear_road_pos_rep", "linear_road_new_seg"])
-def test_linear_road_conforms(name, determinism, case, tmp_path):
-    setting = Setting(variant="layers", options={"determinism": determinism})
+@pytest.mark.parametrize("form", [*FORMS[:2], *PUBLISHED], ids=lambda form: "-".join(form.values()))
+@pytest.mark.parametrize("name", ["linear_road_pos_rep", "linear_road_new_seg", "linear_road_toll"])
+def test_linear_road_conforms(name, form, case, tmp_path):
+    setting = Setting(variant="layers", options=form)
     finding = run_case(MulticoreEngine(), workload(name), case, setting, tmp_path)
     assert finding.unsupported is None
     assert not finding.problems, "\n".join(finding.problems)
@@ -377,9 +384,9 @@ def test_linear_road_conforms(name, determinism, case, tmp_path):
 
 @pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize("case", LOAD_CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize("determinism", LAYERS)
-def test_linear_road_conforms_under_a_load(determinism, case, tmp_path):
-    setting = Setting(variant="layers", options={"determinism": determinism})
+@pytest.mark.parametrize("form", [*FORMS[:2], *PUBLISHED], ids=lambda form: "-".join(form.values()))
+def test_linear_road_conforms_under_a_load(form, case, tmp_path):
+    setting = Setting(variant="layers", options=form)
     finding = run_load_case(
         MulticoreEngine(), workload("linear_road_new_seg"), case, setting, tmp_path
     )
@@ -404,6 +411,9 @@ def test_it_is_a_variant_for_pipelines_and_queries_but_not_their_default(task):
     ("options", "reason"),
     [
         ({"determinism": "both"}, "determinism is one of communication, operator, none"),
+        ({"channels": "heap"}, "channels is one of log, scalegate"),
+        ({"merge_unit": "row"}, "merge_unit is one of run, tuple"),
+        ({"dealing": "random"}, "dealing is one of time, turn"),
         ({"channel_rows": 1}, "channel_rows must be between 2 and 1048576, got 1"),
         ({"spill_rows": 0}, "spill_rows must be at least 1, got 0"),
         ({"channel_rows": 2.5}, "option channel_rows takes int, got 2.5"),
@@ -441,3 +451,39 @@ def test_answers_that_depend_on_ties_between_instances_are_refused(task):
     assert depends_on_ties(PIPELINES["keys first"][0], STRICT, 2) is not None
     for asked, output in PIPELINES.values():
         assert depends_on_ties(asked, output, 4) is None
+
+
+def test_plan_and_counters_tell_the_published_forms():
+    asked, _ = PIPELINES["stateless"]
+    data = readings(2000, 2, 1)
+    for form, threads, logs, said in (
+        (PUBLISHED[0], 6, 4, "communication (ScaleGate as channels; dealt in turn)"),
+        (
+            PUBLISHED[1],
+            10,
+            0,
+            "operator (merge-sorting operators, a tuple at a time; dealt in turn)",
+        ),
+    ):
+        got, measured = run(asked, data, workers=2, batch=8, **form)
+        assert len(got["ts"]) == data.events
+        assert (measured.counters["threads"], measured.counters["logs"]) == (threads, logs)
+        assert measured.counters["merges_by_producers"] == 0
+        assert said in measured.plan
+
+
+def test_dealing_in_turn_is_refused_where_an_answer_hangs_on_ties():
+    def refused(name, dealing):
+        return depends_on_ties(*PIPELINES[name], 2, dealing)
+
+    assert refused("stateless", TIME) is None  # of strict output
+    assert "outputs of different keys depend on each other" in refused("stateless", TURN)
+    assert "operator running keeps a state" in refused("a total of some", TURN)
+    assert depends_on_ties(*PIPELINES["stateless"], 1, TURN) is None
+    toll = workload("linear_road_toll")
+    assert depends_on_ties(toll.program, toll.output, 4, TURN) is None
+    assert depends_on_ties(toll.program, toll.output, 4, TIME) is None
+    remembers = replace(toll.program.stages[2], ties_commute=False)
+    stages = (*toll.program.stages[:2], remembers, toll.program.stages[3])
+    reason = depends_on_ties(replace(toll.program, stages=stages), toll.output, 2)
+    assert reason is not None and "operator count keeps a state" in reason

@@ -28,7 +28,8 @@ def test_the_pipelines_of_the_suite_pass(name: str):
     report = check(program, examples=examples(40))
     assert report.ok, report.render()
     laws = {STATELESS: 1, PARTITIONED: 2}
-    assert len(report.checked) == 2 + sum(laws.get(stage.kind, 0) for stage in program.stages)
+    expected = sum(laws.get(stage.kind, 0) + stage.ties_commute for stage in program.stages)
+    assert len(report.checked) == 2 + expected
 
 
 def test_a_pipeline_of_all_kinds_passes():
@@ -86,6 +87,16 @@ def test_a_partitioned_operator_that_reads_another_key_is_caught():
     report = check(pipeline(replace(BY_KEY, apply=apply)), examples=200)
     assert ("apart", "by_key") in conditions(report)
     assert "a key's answer depends on other keys" in report.render()
+
+
+def test_an_operator_whose_ties_do_not_commute_is_caught():
+    def apply(s: Any, t: Any, out: Any) -> None:
+        out.emit(t.k, s.sum)
+        s.sum += 1
+
+    report = check(pipeline(replace(BY_KEY, apply=apply, ties_commute=True)), examples=200)
+    assert ("ties", "by_key") in conditions(report)
+    assert "what is forwarded for a record depends on the order of ties" in report.render()
 
 
 def test_the_laws_hold_for_what_reaches_an_operator_behind_others():

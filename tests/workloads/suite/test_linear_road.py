@@ -1,5 +1,8 @@
 """Linear Road: oracles against loops, the program against oracles, and what the generator makes."""
 
+from collections import Counter
+from itertools import groupby
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -26,7 +29,8 @@ from workloads.registry import workload
 
 POS_REP = workload("linear_road_pos_rep")
 NEW_SEG = workload("linear_road_new_seg")
-BOTH = [POS_REP, NEW_SEG]
+TOLL = workload("linear_road_toll")
+ALL = [POS_REP, NEW_SEG, TOLL]
 FEW = st.integers(0, 2)
 MILLION = 1_000_000
 
@@ -52,7 +56,36 @@ def test_new_seg_forwards_reports_from_elsewhere_than_the_vehicles_last(data: In
     assert rows(NEW_SEG, NEW_SEG.oracle(data)) == expected
 
 
-@pytest.mark.parametrize("chosen", BOTH, ids=lambda chosen: chosen.name)
+@settings(deadline=None, max_examples=examples(200))
+@given(inputs(pipeline(TOLL), values=FEW, max_events=20))
+def test_toll_counts_who_was_in_the_segment_before(data: Input):
+    where, counted, expected = {}, Counter(), []
+    events = list(in_order(data))
+    for ts, tied in groupby(events, key=lambda event: event[0]):
+        before = counted.copy()
+        for _, _, _, payload in tied:
+            place = payload["xway"], payload["dir"], payload["seg"]
+            last = where.get(payload["vid"])
+            if payload["type"] != REPORT or last == place:
+                continue
+            if last is not None:
+                counted[last] -= 1
+            counted[place] += 1
+            where[payload["vid"]] = place
+            expected.append((ts, payload["vid"], *place, before[place], 0))
+    assert rows(TOLL, TOLL.oracle(data)) == expected
+
+
+def test_who_enters_a_crowded_segment_pays():
+    params = {"vehicles": 20_000, "expressways": 1}
+    tolls = TOLL.oracle(generated(TOLL, params, 60_000, seed=3))
+    beyond = tolls["vehicles"].astype(int) - 50
+    crowded = beyond > 0
+    assert 0.1 < crowded.mean() < 0.9
+    assert (tolls["toll"] == np.where(crowded, 2 * beyond**2, 0)).all()
+
+
+@pytest.mark.parametrize("chosen", ALL, ids=lambda chosen: chosen.name)
 @settings(deadline=None)
 @given(data=st.data())
 def test_the_program_gives_the_sequence_that_the_oracle_says(chosen: Workload, data):
@@ -60,7 +93,7 @@ def test_the_program_gives_the_sequence_that_the_oracle_says(chosen: Workload, d
     assert rows(chosen, answer(pipeline(chosen), drawn)) == rows(chosen, chosen.oracle(drawn))
 
 
-@pytest.mark.parametrize("chosen", BOTH, ids=lambda chosen: chosen.name)
+@pytest.mark.parametrize("chosen", ALL, ids=lambda chosen: chosen.name)
 def test_programs_and_oracles_agree_on_generated_input(chosen: Workload):
     data = generated(chosen, {"vehicles": 50, "streams": 3, "requests": 0.1}, 20_000, seed=5)
     expected = chosen.oracle(data)

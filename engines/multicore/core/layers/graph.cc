@@ -137,6 +137,10 @@ std::vector<std::int32_t> LayersRun::add_level(const std::vector<Level>& levels,
   if (options_.determinism == Determinism::kNone) kind = Kind::kUnordered;
   if (options_.determinism == Determinism::kOperator && several) kind = Kind::kMerged;
 
+  const std::int64_t acknowledged = options_.channels == Channels::kLog
+                                        ? 0
+                                        : std::max<std::int64_t>(1, options_.channel_rows / LayersOptions::kWatermarksAChannel);
+
   std::vector<std::int32_t> ids;
   std::vector<std::vector<std::unique_ptr<LayerLink>>> links(producers.size());  // by producer, then consumer
   for (std::int32_t number = 0; number < level.consumers; ++number) {
@@ -153,7 +157,8 @@ std::vector<std::int32_t> LayersRun::add_level(const std::vector<Level>& levels,
       LogOptions options;
       options.entries = kLogEntries;
       options.rows_in_flight = options_.channel_rows;
-      logs_.push_back(make_tuple_buffer("order", options));
+      options.acknowledged_rows = acknowledged;
+      logs_.push_back(make_tuple_buffer(kTupleBuffers[static_cast<std::size_t>(options_.channels)], options));
       log = logs_.back().get();
     } else {
       queues_ += static_cast<std::int64_t>(producers.size());
@@ -162,13 +167,18 @@ std::vector<std::int32_t> LayersRun::add_level(const std::vector<Level>& levels,
     for (std::size_t p = 0; p < producers.size(); ++p) {
       Spill spill(options_.spill_rows, index == 0 ? "stream " + std::to_string(p) + ": " : called(levels[index - 1]));
       links[p].push_back(std::make_unique<LayerLink>(kind, itemsizes, options_.channel_rows, log,
-                                                     parker(producers[p]), parker(reader), std::move(spill)));
+                                                     parker(producers[p]), parker(reader), std::move(spill),
+                                                     kind == Kind::kLogged ? acknowledged : 0));
       read_by.push_back(links[p].back().get());
     }
     if (kind == Kind::kLogged) {
       read(reader, std::make_unique<LogIn>(std::move(read_by), *log));
     } else if (kind == Kind::kMerged) {
-      read(reader, std::make_unique<MergeIn>(std::move(read_by)));
+      if (options_.merge_unit == MergeUnit::kTuple) {
+        read(reader, std::make_unique<TupleMergeIn>(std::move(read_by)));
+      } else {
+        read(reader, std::make_unique<MergeIn>(std::move(read_by)));
+      }
       std::vector<std::unique_ptr<LayerLink>> only;
       only.push_back(std::make_unique<LayerLink>(Kind::kQueue, itemsizes, options_.channel_rows, nullptr,
                                                  parker(reader), parker(id)));
@@ -187,8 +197,10 @@ void LayersRun::connect(std::int32_t producer, std::vector<std::unique_ptr<Layer
                             std::size_t index) {
   auto& node = static_cast<LayerProducer&>(*places_[static_cast<std::size_t>(producer)].node);
   std::unique_ptr<LayerRoute> by = route_of(producer, links.size(), level, index);
+  const bool by_tuple = options_.merge_unit == MergeUnit::kTuple &&
+                        places_[static_cast<std::size_t>(producer)].part == Part::kMerger;
   node.connect(std::make_unique<LayerOut>(parker(producer), threads(), threads().meter(producer).counters, std::move(links), unit_,
-                                          options_.load.has_value()),
+                                          options_.load.has_value() || by_tuple),
                std::move(by));
 }
 
@@ -204,6 +216,7 @@ std::unique_ptr<LayerRoute> LayersRun::route_of(std::int32_t producer, std::size
   if (level.stage != nullptr && level.stage->kind == StageSpec::Kind::kPartitioned) {
     return std::make_unique<RouteByKey>(*level.stage, consumers);
   }
+  if (options_.dealing == Dealing::kTurn) return std::make_unique<RouteInTurn>(consumers);
   // Each level deals otherwise, or an instance's outputs would all go to one of the next.
   return std::make_unique<RouteByTime>(slice_width_, static_cast<std::int64_t>(index), consumers);
 }

@@ -153,4 +153,39 @@ void MergeIn::pass() {
   skip_ = 0;
 }
 
+TupleMergeIn::TupleMergeIn(std::vector<LayerLink*> links) : LayerIn(std::move(links)), heads_(links_.size()) {}
+
+LayerPiece TupleMergeIn::next(std::int64_t) {
+  std::size_t least = 0;
+  for (std::size_t l = 0; l < links_.size(); ++l) {
+    Head& head = heads_[l];
+    if (head.at == head.end) {
+      // As in QueueIn: seq_cst, since the thread may sleep after it; acquires the rows.
+      head.ts = links_[l]->line().frontier.load(std::memory_order_seq_cst);
+      head.end = links_[l]->line().end.load(std::memory_order_acquire);
+      if (head.at != head.end) head.ts = links_[l]->rows().ts[static_cast<std::uint64_t>(head.at) & links_[l]->rows().mask];
+    }
+    if (head.ts < heads_[least].ts) least = l;  // ties go by producer
+  }
+  const Head& first = heads_[least];
+  if (first.at == first.end) return {};  // it may still send something earlier than all others have, or nobody has any
+  least_ = least;
+  return piece_of(*links_[least], first.at, first.end, 1);
+}
+
+void TupleMergeIn::pass() {
+  Head& head = heads_[least_];
+  links_[least_]->release(++head.at);
+  if (head.at != head.end) head.ts = links_[least_]->rows().ts[static_cast<std::uint64_t>(head.at) & links_[least_]->rows().mask];
+}
+
+std::int64_t TupleMergeIn::frontier() const noexcept {
+  return std::min_element(heads_.begin(), heads_.end(), [](const Head& a, const Head& b) { return a.ts < b.ts; })->ts;
+}
+
+bool TupleMergeIn::ended() noexcept {
+  return std::all_of(heads_.begin(), heads_.end(),
+                     [](const Head& head) { return head.ts == kEndOfTime && head.at == head.end; });
+}
+
 }  // namespace lab

@@ -127,4 +127,26 @@ class MergeIn final : public LayerIn {
   bool ended_ = false;
 };
 
+// Likewise a tuple at a time, as the operator of Viper's section 3: for each a comparison with every queue's first, and a
+// queue operation that gives its room back.
+class TupleMergeIn final : public LayerIn {
+ public:
+  explicit TupleMergeIn(std::vector<LayerLink*> links);
+
+  LayerPiece next(std::int64_t most) override;
+  void pass() override;
+  std::int64_t frontier() const noexcept override;
+  bool ended() noexcept override;
+
+ private:
+  struct Head {
+    std::int64_t at = 0;   // first row not passed
+    std::int64_t end = 0;  // first row not seen
+    std::int64_t ts = LayerLink::kNothingPromised;  // of row `at`; of an empty queue: of later rows, at least
+  };
+
+  std::vector<Head> heads_;
+  std::size_t least_ = 0;  // the link of the last `next`
+};
+
 }  // namespace lab

@@ -129,8 +129,10 @@ LayersTotals LayersRun::totals() const noexcept {
     LayerNode& node = *place.node;
     total.spilled_rows += node.spilled();
     total.spilled_rows_peak = std::max(total.spilled_rows_peak, node.spilled_peak());
-    total.merges_by_producers += node.merges_as_producer();
-    total.merges_by_readers += node.merges_as_reader();
+    if (options_.channels == Channels::kLog) {  // ScaleGate is merged by every insertion
+      total.merges_by_producers += node.merges_as_producer();
+      total.merges_by_readers += node.merges_as_reader();
+    }
     total.use += place.use;
     if (place.part == Part::kMerger) total.use_of_mergers += place.use;
   }

@@ -3,8 +3,9 @@
 //
 // What comes from several producers is put in the order (timestamp, producer, row) in one of two places, or nowhere:
 //   operator        a merge-sorting operator, a thread of its own, stands before each consumer, between queues;
-//   communication   the channel is an ordered log (log/tuple_buffer.h), merged by the threads that are there: the producers
-//                   when its reader sleeps or is behind, else the reader;
+//   communication   the channel is an ordered log (log/tuple_buffer.h), merged by the threads that are there: as runs, by the
+//                   producers when its reader sleeps or is behind, else by the reader; or, as published, as ScaleGate,
+//                   into which producers put their tuples, with flow control by watermark tuples;
 //   none            the consumer takes what it finds.
 // With one producer a channel is a queue in all of them.
 #pragma once
@@ -26,15 +27,33 @@ namespace lab {
 
 enum class Determinism { kCommunication, kOperator, kNone };
 
+// What the channels of layer communication are: OrderLog and ScaleGate.
+enum class Channels { kLog, kScaleGate };
+
+// How a merge-sorting operator takes and hands over: all that is ready at once, in runs; or, as published, a tuple at a time.
+enum class MergeUnit { kRun, kTuple };
+
+// How records without a key are dealt to consumers: see layers/route.h.
+enum class Dealing { kTime, kTurn };
+
 // Their names, in this order.
 inline constexpr Names<3> kDeterminisms = {"communication", "operator", "none"};
+inline constexpr Names<2> kChannels = {"log", "scalegate"};
+inline constexpr Names<2> kMergeUnits = {"run", "tuple"};
+inline constexpr Names<2> kDealings = {"time", "turn"};
 
 // `workers`: instances of each operator, but of stateful ones, which have one. `ring_blocks`: with a load.
 struct LayersOptions : RunSettings {
   static constexpr std::int64_t kLeastChannelRows = 2;
   static constexpr std::int64_t kMostChannelRows = std::int64_t{1} << 20;
 
+  // Watermark tuples of a channel of ScaleGate, each of which gives back so much of its producer's room.
+  static constexpr std::int64_t kWatermarksAChannel = 4;
+
   Determinism determinism = Determinism::kCommunication;
+  Channels channels = Channels::kLog;
+  MergeUnit merge_unit = MergeUnit::kRun;
+  Dealing dealing = Dealing::kTime;
   std::int64_t channel_rows = 4096;           // records between two threads; rounded up to a power of two
   std::int64_t spill_rows = Spill::kMostRows;  // that may wait for room in one channel of one producer
   std::vector<std::int32_t> input_itemsizes;  // of a pipeline's input, the int64 timestamp first

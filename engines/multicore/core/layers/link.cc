@@ -12,10 +12,11 @@ constexpr std::size_t kSpillBytes = std::size_t{64} << 10;  // memory for spille
 }  // namespace
 
 LayerLink::LayerLink(Kind kind, std::vector<std::int32_t> itemsizes, std::int64_t rows, TupleBuffer* log,
-                     Parker& producer, Parker& consumer, Spill spill)
+                     Parker& producer, Parker& consumer, Spill spill, std::int64_t acknowledged_rows)
     : kind_(kind),
       itemsizes_(std::move(itemsizes)),
       log_(log),
+      given_back_(std::max<std::int64_t>(1, acknowledged_rows)),
       producer_(producer),
       consumer_(consumer),
       ring_(itemsizes_, rows, "channel_rows"),
@@ -101,7 +102,9 @@ void LayerLink::wake(std::int64_t promised, bool help) noexcept {
 bool LayerLink::may_wait(std::int64_t ts) noexcept {
   if (kind_ == Kind::kQueue || kind_ == Kind::kUnordered) return true;
   const std::int64_t oldest = released();
-  return oldest == end_ || ts_at(oldest) < ts;  // the slot is this thread's to overwrite, and it does not
+  if (oldest == end_) return true;
+  // The slot is this thread's to overwrite, and it does not.
+  return ts_at(std::min(oldest + given_back_, end_) - 1) < ts;
 }
 
 void LayerLink::spill(const void* const* columns, std::int64_t from, std::int64_t rows) {

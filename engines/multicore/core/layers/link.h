@@ -42,9 +42,9 @@ class LayerLink {
   static constexpr std::int64_t kNothingPromised = std::numeric_limits<std::int64_t>::min();
 
   // `log`: of kLogged, null else; the link becomes its next source. `rows`: a power of two, at least 2.
-  // Throws std::invalid_argument. `spill`: how many rows may be kept back.
+  // Throws std::invalid_argument. `spill`: how many rows may be kept back. `acknowledged_rows`: of the log's options.
   LayerLink(Kind kind, std::vector<std::int32_t> itemsizes, std::int64_t rows, TupleBuffer* log, Parker& producer,
-            Parker& consumer, Spill spill = Spill());
+            Parker& consumer, Spill spill = Spill(), std::int64_t acknowledged_rows = 0);
   LayerLink(const LayerLink&) = delete;
   LayerLink& operator=(const LayerLink&) = delete;
 
@@ -73,8 +73,9 @@ class LayerLink {
   void wake(std::int64_t promised, bool help) noexcept;
   bool closed() const noexcept { return closed_; }
 
-  // Whether the thread may wait for room for a row of this time. False where all rows in the ring have that time: they
-  // may be waiting for a promise that only this very thread could make possible, by going on. Then rows are spilled.
+  // Whether the thread may wait, with a full ring, for room for a row of this time. False where the row that must go
+  // before there is any has that time: it may be waiting for a promise that only this very thread could make possible, by
+  // going on. Then rows are spilled. It is the oldest; where rows are acknowledged together, the last of the first of them.
   bool may_wait(std::int64_t ts) noexcept;
 
   // Keeps rows back, in memory that grows; `drain` appends them, as far as there is room, and returns how many. Throws
@@ -124,6 +125,7 @@ class LayerLink {
   const Kind kind_;
   const std::vector<std::int32_t> itemsizes_;
   TupleBuffer* const log_;
+  const std::int64_t given_back_;  // rows at a time
   int source_ = -1;
   Parker& producer_;
   Parker& consumer_;

@@ -38,6 +38,15 @@ void RouteByTime::send(LayerOut& out, const void* const* columns, std::int64_t f
   out.deal(columns, from, rows, to_.data());
 }
 
+void RouteInTurn::send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) {
+  to_.resize(static_cast<std::size_t>(rows));
+  for (std::int32_t& to : to_) {
+    to = next_;
+    if (++next_ == consumers_) next_ = 0;
+  }
+  out.deal(columns, from, rows, to_.data());
+}
+
 void RouteByKey::send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) {
   to_.resize(static_cast<std::size_t>(rows));
   spec_.divide(columns, from, rows, to_.data());

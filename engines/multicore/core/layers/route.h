@@ -2,7 +2,7 @@
 //
 // Rows without a key are dealt by event time: time is cut into slices, and each slice goes, as a whole, to one of the
 // consumers, by a hash. Rows of one time thus stay together whatever producer they come from, and keep their order;
-// dealing them in turn would leave ties in the order of the consumers.
+// dealing them in turn, as Storm does and Viper's evaluation has it, leaves ties in the order of the consumers.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -51,6 +51,19 @@ class RouteByTime final : public LayerRoute {
   std::uint64_t first_ = 1;
   std::uint64_t last_ = 0;
   std::size_t consumer_ = 0;
+  std::vector<std::int32_t> to_;
+};
+
+// Rows in turn, the producer's row i to consumer i mod `consumers`.
+class RouteInTurn final : public LayerRoute {
+ public:
+  explicit RouteInTurn(std::size_t consumers) : consumers_(static_cast<std::int32_t>(consumers)) {}
+
+  void send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) override;
+
+ private:
+  const std::int32_t consumers_;
+  std::int32_t next_ = 0;
   std::vector<std::int32_t> to_;
 };
 

@@ -93,6 +93,17 @@ class LogReaders {
     mine.next.store(next, std::memory_order_seq_cst);
   }
 
+  // Likewise, where rows count as released when the entry behind them is (LogOptions::acknowledged_rows).
+  void acknowledge(int reader, std::span<const LogRun> runs, std::uint64_t next) noexcept {
+    Slot& mine = slot(reader);
+    for (const LogRun& run : runs) {
+      if (run.source != kAcknowledgedEntry) continue;
+      // release: as in `release`
+      mine.released[static_cast<std::size_t>(run.kind)].store(run.begin, std::memory_order_release);
+    }
+    mine.next.store(next, std::memory_order_seq_cst);  // as in `release`
+  }
+
   // Places of the order that all have released, at most `none`.
   std::int64_t places(std::int64_t none) const noexcept {
     return lowest(none, [](const Slot& s) {

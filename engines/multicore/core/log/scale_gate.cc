@@ -12,7 +12,7 @@ namespace lab {
 namespace {
 
 constexpr std::int32_t kFrontier = std::numeric_limits<std::int32_t>::min() / 2;  // sequence of a frontier node
-constexpr std::size_t kGrowth = 64;             // nodes
+constexpr std::int32_t kAcknowledged = kFrontier / 2;  // of a watermark tuple: behind a frontier and its control entries
 
 }  // namespace
 
@@ -23,6 +23,13 @@ ScaleGate::ScaleGate(const LogOptions& options)
       cursors_(static_cast<std::size_t>(kMaxLogReaders)) {
   if (options.rows_in_flight < 1) {
     throw std::invalid_argument("rows_in_flight is " + std::to_string(options.rows_in_flight) + ", wanted at least 1");
+  }
+  // More than half: a source would wait for the first of them with none in the list.
+  if (options.acknowledged_rows < 0 ||
+      (options.acknowledged_rows > 1 && options.acknowledged_rows > options.rows_in_flight / 2)) {
+    throw std::invalid_argument("acknowledged_rows is " + std::to_string(options.acknowledged_rows) +
+                                ", wanted from 0 to half of rows_in_flight, " +
+                                std::to_string(options.rows_in_flight / 2));
   }
 }
 
@@ -132,12 +139,25 @@ void ScaleGate::insert_frontier(int source, std::int64_t frontier) {
   mine.written.store(node, std::memory_order_seq_cst);  // pairs with the load in `walk` (run/parker.h)
 }
 
+void ScaleGate::insert_acknowledged(int source) {
+  Writer& mine = writer(source);
+  Node* node = allocate(mine);
+  node->ts = mine.last_ts;
+  node->source = source;
+  node->row = mine.end;
+  node->order = mine.base + mine.end;
+  node->sequence = kAcknowledged;
+  insert(mine, node);
+  mine.acknowledged = mine.end;
+  mine.written.store(node, std::memory_order_seq_cst);  // pairs with the load in `walk` (run/parker.h)
+}
+
 void ScaleGate::publish(int source, std::int64_t end_row, std::int64_t frontier) {
   Writer& mine = writer(source);
   const LogColumns& rows = rows_[static_cast<std::size_t>(source)];
   assert(frontier < kEndOfTime && end_row >= mine.end);
   const bool any = mine.end < end_row;
-  for (; mine.end < end_row; ++mine.end) {
+  while (mine.end < end_row) {
     Node* node = allocate(mine);
     node->ts = rows.ts[static_cast<std::uint64_t>(mine.end) & rows.mask];
     node->source = source;
@@ -145,8 +165,12 @@ void ScaleGate::publish(int source, std::int64_t end_row, std::int64_t frontier)
     node->order = mine.base + mine.end;
     node->sequence = 0;
     insert(mine, node);
+    ++mine.end;
     // release: a reader that goes past the node before sees this one. Pairs with the load in `walk`.
-    mine.written.store(node, mine.end + 1 < end_row ? std::memory_order_release : std::memory_order_seq_cst);
+    mine.written.store(node, mine.end < end_row ? std::memory_order_release : std::memory_order_seq_cst);
+    if (options_.acknowledged_rows != 0 && mine.end - mine.acknowledged >= options_.acknowledged_rows) {
+      insert_acknowledged(source);
+    }
   }
   if (frontier > mine.last_ts) {
     insert_frontier(source, frontier);
@@ -158,6 +182,7 @@ void ScaleGate::publish(int source, std::int64_t end_row, std::int64_t frontier)
 
 void ScaleGate::close(int source) {
   Writer& mine = writer(source);
+  if (options_.acknowledged_rows != 0 && mine.acknowledged < mine.end) insert_acknowledged(source);
   insert_frontier(source, kEndOfTime);
   mine.open.store(false, std::memory_order_seq_cst);  // pairs with the loads in `all_closed` and add_source
   news_.store(true, std::memory_order_seq_cst);
@@ -209,6 +234,11 @@ int ScaleGate::add_source(const LogColumns& rows, std::int64_t from_ts) {
     throw std::invalid_argument("the mask of a source is " + std::to_string(rows.mask) +
                                 ", wanted a power of two, at least 2, less one");
   }
+  if (options_.acknowledged_rows > 1 && rows.mask / 2 < static_cast<std::uint64_t>(options_.acknowledged_rows) - 1) {
+    throw std::invalid_argument("a source has room for " + std::to_string(rows.mask + 1) +
+                                " rows, wanted twice acknowledged_rows, " +
+                                std::to_string(2 * options_.acknowledged_rows));
+  }
   flag_.enter_waiting();
   while (!stand_still()) std::this_thread::yield();
   int chosen = -1;
@@ -238,6 +268,7 @@ int ScaleGate::add_source(const LogColumns& rows, std::int64_t from_ts) {
       if (!w.used.empty()) w.used.pop_back();  // the end of the former owner, which nobody passes
       w.base += w.end;
       w.end = 0;
+      w.acknowledged = 0;
       w.room_end = 0;
       w.random = 0x9e3779b9U * static_cast<std::uint32_t>(chosen + 1);
       w.last_ts = from_ts;
@@ -409,6 +440,8 @@ void ScaleGate::walk(Cursor& at) noexcept {
       at.bound = next->ts;
       const std::int32_t kind = rows_[static_cast<std::size_t>(next->source)].kind;
       at.runs[at.end] = {next->row, next->row + 1, next->source, kind};
+    } else if (next->sequence == kAcknowledged) {
+      at.runs[at.end] = {next->row, at.bound, kAcknowledgedEntry, next->source};
     } else if (next->anchor != next) {
       at.runs[at.end] = {next->row, at.bound, kControlEntry, 0};
     } else if (options_.watermarks && next->ts > at.bound) {
@@ -444,7 +477,12 @@ void ScaleGate::release(int reader, std::size_t runs) {
   assert(runs <= at.end - at.begin);
   const std::span<const LogRun> done{at.runs.data() + at.begin, runs};
   at.begin += runs;
-  readers_.release(reader, done, at.begin == at.end ? at.position : at.positions[at.begin - 1], {});
+  const std::uint64_t next = at.begin == at.end ? at.position : at.positions[at.begin - 1];
+  if (options_.acknowledged_rows != 0) {
+    readers_.acknowledge(reader, done, next);
+  } else {
+    readers_.release(reader, done, next, {});
+  }
 }
 
 bool ScaleGate::ended(int reader) {

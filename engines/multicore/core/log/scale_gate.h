@@ -7,6 +7,8 @@
 // - ties: nodes are sorted by (ts, source, row), not by ts alone with ties in order of arrival;
 // - readiness: a reader may stand on a source's latest node, but not go past it; so no tuple is lost (the elastic
 //   Java variant skips such nodes), and the last row of a source is delivered without another one behind it;
+// - a watermark tuple for flow control (LogOptions::acknowledged_rows) is a node behind its row, which a reader
+//   acknowledges as it releases what it has read;
 // - a frontier past the last row is a node of its own (a dummy tuple, as there), until the readers have passed it;
 // - nodes are used again by their source: node x iff every reader stands past x and no source's `update` is at or
 //   before x. The order of that is the node's position, which the first reader to pass it writes.
@@ -51,8 +53,12 @@ class ScaleGate final : public TupleBuffer {
   std::int64_t next_row(int reader, int source) const override { return readers_.rows(reader, source); }
   const LogColumns& columns(std::int32_t source) const override { return rows_[static_cast<std::size_t>(source)]; }
 
+  // Returns how many nodes a source has memory for; they are used again. Owner only.
+  std::size_t nodes(int source) noexcept { return writer(source).nodes.size() * kGrowth; }
+
  private:
   static constexpr int kLevels = 4;
+  static constexpr std::size_t kGrowth = 64;  // nodes
   static constexpr std::size_t kReadAtOnce = 64;
 
   // The order: (ts, source, order, sequence). `order` is the row, counted over all owners of the slot.
@@ -61,7 +67,8 @@ class ScaleGate final : public TupleBuffer {
     std::int64_t order = -1;
     std::int64_t row = 0;         // or the id of a control entry
     std::int32_t source = -1;
-    std::int32_t sequence = 0;    // below 0: a frontier, before the row of the same order; above 0: control entries
+    // Below 0: a frontier or a watermark tuple, before the row of the same order; above 0: control entries.
+    std::int32_t sequence = 0;
     std::int32_t height = 1;
     const Node* anchor = this;    // of a control entry: the node that it stands behind
     std::atomic<std::uint64_t> position{0};  // in the total order, from 1; 0: no reader was there, or a control entry
@@ -78,6 +85,7 @@ class ScaleGate final : public TupleBuffer {
     alignas(kCacheLine) std::array<Node*, kLevels> update{};
     std::int64_t base = 0;       // rows of the former owners of the slot
     std::int64_t end = 0;        // first row not published
+    std::int64_t acknowledged = 0;  // rows before the last watermark tuple
     std::int64_t last_ts = 0;    // of the last node
     std::int64_t room_end = 0;
     std::uint32_t random = 0;
@@ -107,6 +115,7 @@ class ScaleGate final : public TupleBuffer {
   void reclaim(Writer& mine);
   void insert(Writer& mine, Node* node) noexcept;
   void insert_frontier(int source, std::int64_t frontier);
+  void insert_acknowledged(int source);
   void grow(Writer& mine);
   void walk(Cursor& at) noexcept;
   const Node* furthest() noexcept;

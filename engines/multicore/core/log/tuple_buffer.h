@@ -35,6 +35,7 @@ inline constexpr int kMaxLogReaders = 64;
 inline constexpr std::int32_t kControlEntry = -1;    // begin = the id given to `control`
 inline constexpr std::int32_t kWatermarkEntry = -2;  // begin = end: see below
 inline constexpr std::int32_t kInterleavedEntry = -3;  // see `LogOrder`
+inline constexpr std::int32_t kAcknowledgedEntry = -4;  // `begin` rows of source `kind` are before it: see LogOptions
 
 // One entry of the log. source >= 0: rows [begin, end) of `columns(source)`, consecutive in the total order.
 // source < 0: `end` bounds event time, at this very place for all readers: every row before has ts <= end, every
@@ -73,6 +74,9 @@ struct LogOptions {
   bool watermarks = true;
   // Short runs may come as interleaved entries: a twentieth of the memory traffic, but for readers that count rows.
   bool interleaved = false;
+  // ScaleGate's flow control as Viper (section 3.3) has it: a source adds a watermark tuple after so many rows, and before it
+  // closes; a reader that releases one acknowledges the rows before it, all at once. 0: rows count as they are released.
+  std::int64_t acknowledged_rows = 0;
 };
 
 class TupleBuffer {

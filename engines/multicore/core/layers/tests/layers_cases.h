@@ -36,6 +36,51 @@ inline std::vector<Record> layered_oracle(const std::vector<Rows>& streams, std:
   return rows;
 }
 
+// Likewise where records without a key are dealt in turn: level by level, from each producer to each consumer.
+inline std::vector<Record> dealt_oracle(const std::vector<Rows>& streams, std::size_t operators, std::int32_t workers) {
+  using Producers = std::vector<std::vector<Record>>;
+  const auto by_time = [](const Record& a, const Record& b) { return a.ts < b.ts; };
+  Producers producers;
+  for (const Rows& stream : streams) {
+    producers.emplace_back();
+    for (std::size_t row = 0; row < stream.ts.size(); ++row) producers.back().push_back(stream.at(row));
+  }
+  const auto arrived = [&](std::size_t consumers, const auto& consumer_of) {
+    Producers result(consumers);
+    for (const std::vector<Record>& from : producers) {
+      for (std::size_t i = 0; i < from.size(); ++i) result[consumer_of(from[i], i)].push_back(from[i]);
+    }
+    for (std::vector<Record>& each : result) std::stable_sort(each.begin(), each.end(), by_time);
+    return result;
+  };
+  std::size_t consumers = 1;
+  const auto in_turn = [&](const Record&, std::size_t i) { return i % consumers; };
+  for (std::size_t at = 0; at < operators; ++at) {
+    const Behaviour& how = behaviours[at];
+    consumers = how.kind == StageSpec::Kind::kStateful ? 1 : static_cast<std::size_t>(workers);
+    const bool keyed = how.kind == StageSpec::Kind::kPartitioned;
+    const auto by_key = [&](const Record& record, std::size_t) {
+      return mixed(key_in(how, record)) % static_cast<std::uint64_t>(how.partitions) % consumers;
+    };
+    Producers made;
+    for (const std::vector<Record>& read : keyed ? arrived(consumers, by_key) : arrived(consumers, in_turn)) {
+      std::map<std::int64_t, Kept> states;
+      made.emplace_back();
+      for (const Record& record : read) {
+        Kept* kept = how.kind == StageSpec::Kind::kStateless ? nullptr : &states[keyed ? key_in(how, record) : 0];
+        apply(how, record, kept, [&](const Record& one) { made.back().push_back(one); });
+      }
+    }
+    producers = std::move(made);
+  }
+  std::vector<Record> answer;
+  for (const std::vector<Record>& sink : arrived(consumers, in_turn)) {
+    answer.insert(answer.end(), sink.begin(), sink.end());
+  }
+  std::stable_sort(answer.begin(), answer.end(), by_time);
+  return answer;
+}
+
 // Adds operators and streams, whose columns must stay.
 inline std::unique_ptr<LayersRun> graph_of(LayersOptions options, const std::vector<Rows>& streams,
                                            std::size_t operators) {

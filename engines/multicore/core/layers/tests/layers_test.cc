@@ -86,19 +86,24 @@ void of_several_queues_the_one_that_promised_least_counts() {
   CHECK(in.ended());
 }
 
-// The three ways of taking what two producers send.
+// The ways of taking what two producers send.
 void what_is_ready_comes_in_order_and_promises_count() {
-  for (const bool logged : {false, true}) {
+  for (const std::string how : {"order", "scalegate", "acknowledged", "run", "tuple"}) {
+    const bool logged = how != "run" && how != "tuple";
     lab::Parker producers[2], consumer;
-    const auto log = lab::make_tuple_buffer("order", {});
+    lab::LogOptions log_options;
+    if (how == "acknowledged") log_options.acknowledged_rows = 2;
+    const auto log = lab::make_tuple_buffer(how == "order" ? "order" : "scalegate", log_options);
     const auto kind = logged ? LayerLink::Kind::kLogged : LayerLink::Kind::kMerged;
     LayerLink first(kind, kTwo, 8, logged ? log.get() : nullptr, producers[0], consumer);
     LayerLink second(kind, kTwo, 8, logged ? log.get() : nullptr, producers[1], consumer);
     std::unique_ptr<lab::LayerIn> in;
     if (logged) {
       in = std::make_unique<lab::LogIn>(std::vector<LayerLink*>{&first, &second}, *log);
-    } else {
+    } else if (how == "run") {
       in = std::make_unique<lab::MergeIn>(std::vector<LayerLink*>{&first, &second});
+    } else {
+      in = std::make_unique<lab::TupleMergeIn>(std::vector<LayerLink*>{&first, &second});
     }
     Two one({1, 3, 3, 6}), two({3, 5});
     put(first, one, 0, 4);
@@ -143,6 +148,37 @@ void rows_of_one_time_are_spilled_where_waiting_would_be_for_ever() {
   LayerLink queue(LayerLink::Kind::kQueue, kTwo, 4, nullptr, producer, consumer);
   put(queue, rows, 0, 4);
   CHECK(queue.may_wait(7));  // its consumer waits for nobody else
+}
+
+// A channel of ScaleGate: its producer waits until a watermark tuple was acknowledged, and only where one can be.
+void a_producer_waits_for_acknowledgements_and_no_longer_than_they_take() {
+  lab::Parker producers[2], consumer;
+  lab::LogOptions options;
+  options.rows_in_flight = 8;
+  options.acknowledged_rows = 4;
+  const auto gate = lab::make_tuple_buffer("scalegate", options);
+  LayerLink first(LayerLink::Kind::kLogged, kTwo, 8, gate.get(), producers[0], consumer, lab::Spill(), 4);
+  LayerLink second(LayerLink::Kind::kLogged, kTwo, 8, gate.get(), producers[1], consumer, lab::Spill(), 4);
+  lab::LogIn in({&first, &second}, *gate);
+  Two rows({1, 1, 7, 7, 7, 7, 7, 8, 9, 9, 9, 9});
+  put(second, rows, 0, 7);
+  CHECK_EQ(second.room(1), 1);
+  put(second, rows, 7, 1);
+  CHECK_EQ(second.room(1), 0);
+  first.wake(7, false);  // its rows at 7 come before the other's
+  CHECK(times_of(in, 9) == (std::vector<std::int64_t>{1, 1}));
+  // Two rows are done with, and no acknowledgement comes before the fourth is, at 7: who sends at 7 must not wait for it.
+  CHECK_EQ(second.room(1), 0);
+  CHECK(!second.may_wait(7));
+  CHECK(second.may_wait(8));
+  first.wake(8, false);
+  CHECK(times_of(in, 9) == (std::vector<std::int64_t>{7, 7, 7, 7, 7}));
+  CHECK_EQ(second.room(1), 4);  // three more are done with, and not acknowledged
+  put(second, rows, 8, 4);
+  CHECK_EQ(second.room(1), 0);
+  first.wake(lab::kEndOfTime, false);
+  CHECK(times_of(in, 9) == (std::vector<std::int64_t>{8, 9, 9, 9, 9}));
+  CHECK_EQ(second.room(8), 8);
 }
 
 void more_rows_than_may_be_spilled_are_an_error_that_says_from_where() {
@@ -274,6 +310,12 @@ void a_stateful_operator_has_one_instance_and_one_sink() {
   CHECK(lab::test::collected(*runtime) == lab::test::oracle(streams, 2));
 }
 
+void as_published(LayersOptions& options) {
+  options.channels = lab::Channels::kScaleGate;
+  options.merge_unit = lab::MergeUnit::kTuple;
+  options.dealing = lab::Dealing::kTurn;
+}
+
 void one_answer_whatever_the_layer_the_batch_and_the_channels() {
   behaviours[0] = {};
   behaviours[0].kind = Kind::kPartitioned;
@@ -284,15 +326,19 @@ void one_answer_whatever_the_layer_the_batch_and_the_channels() {
     const auto streams = input(injectors, 1000, 5);
     for (const std::int32_t workers : {1, 2, 4}) {
       const auto expected = lab::test::layered_oracle(streams, 2, workers);
-      for (const char* determinism : {"operator", "communication"}) {
-        for (const std::int64_t batch : {1, 64}) {
-          for (const std::int64_t channel_rows : {2, 4096}) {
-            LayersOptions options = options_of(determinism, workers);
-            options.batch = batch;
-            options.channel_rows = channel_rows;
-            const auto runtime = lab::test::graph_of(options, streams, 2);
-            runtime->run();
-            CHECK(lab::test::collected(*runtime) == expected);
+      const auto dealt = lab::test::dealt_oracle(streams, 2, workers);
+      for (const bool published : {false, true}) {
+        for (const char* determinism : {"operator", "communication"}) {
+          for (const std::int64_t batch : {1, 64, 4096}) {
+            for (const std::int64_t channel_rows : {2, 4096}) {
+              LayersOptions options = options_of(determinism, workers);
+              options.batch = batch;
+              options.channel_rows = channel_rows;
+              if (published) as_published(options);
+              const auto runtime = lab::test::graph_of(options, streams, 2);
+              runtime->run();
+              CHECK(lab::test::collected(*runtime) == (published ? dealt : expected));
+            }
           }
         }
       }
@@ -304,25 +350,29 @@ void more_ties_than_channels_hold_are_no_deadlock() {
   behaviours[0] = {};
   behaviours[0].kind = Kind::kPartitioned;
   auto streams = input(3, 2000, 5000);  // one time
-  for (const char* determinism : {"operator", "communication"}) {
-    LayersOptions options = options_of(determinism, 3);
-    options.channel_rows = 4;
-    options.batch = 16;
-    const auto runtime = lab::test::graph_of(options, streams, 1);
-    runtime->run();
-    CHECK(lab::test::collected(*runtime) == lab::test::layered_oracle(streams, 1, 3));
-    const std::int64_t peak = runtime->totals().spilled_rows_peak;
-    CHECK(runtime->totals().spilled_rows > 1000 && peak > 100);
-    options.spill_rows = 100;
-    const auto capped = lab::test::graph_of(options, streams, 1);
-    std::string said;
-    try {
-      capped->run();
-    } catch (const std::runtime_error& error) {
-      said = error.what();
+  for (const bool published : {false, true}) {
+    for (const char* determinism : {"operator", "communication"}) {
+      LayersOptions options = options_of(determinism, 3);
+      if (published) as_published(options);
+      options.channel_rows = published ? 16 : 4;  // 16: a watermark tuple behind every fourth row
+      options.batch = 16;
+      const auto runtime = lab::test::graph_of(options, streams, 1);
+      runtime->run();
+      CHECK(lab::test::collected(*runtime) == (published ? lab::test::dealt_oracle(streams, 1, 3)
+                                                         : lab::test::layered_oracle(streams, 1, 3)));
+      const std::int64_t peak = runtime->totals().spilled_rows_peak;
+      CHECK(runtime->totals().spilled_rows > 1000 && peak > 100);
+      options.spill_rows = 100;
+      const auto capped = lab::test::graph_of(options, streams, 1);
+      std::string said;
+      try {
+        capped->run();
+      } catch (const std::runtime_error& error) {
+        said = error.what();
+      }
+      CHECK(said.find(": stream ") != std::string::npos || said.find(": operator ") != std::string::npos);
+      CHECK(said.find("spill_rows = 100 lets") != std::string::npos);
     }
-    CHECK(said.find(": stream ") != std::string::npos || said.find(": operator ") != std::string::npos);
-    CHECK(said.find("spill_rows = 100 lets") != std::string::npos);
   }
 }
 
@@ -424,6 +474,7 @@ int main() {
   of_several_queues_the_one_that_promised_least_counts();
   what_is_ready_comes_in_order_and_promises_count();
   rows_of_one_time_are_spilled_where_waiting_would_be_for_ever();
+  a_producer_waits_for_acknowledgements_and_no_longer_than_they_take();
   more_rows_than_may_be_spilled_are_an_error_that_says_from_where();
   what_was_spilled_moves_while_another_link_is_full();
   slices_of_time_go_to_one_consumer_each_and_to_all_in_sum();

@@ -9,14 +9,19 @@
 
 namespace lab::test {
 
-inline const std::string kForms[] = {"order", "interleaved", "scalegate"};
+// "acknowledged": ScaleGate with a watermark tuple behind each row.
+inline const std::string kForms[] = {"order", "interleaved", "scalegate", "acknowledged"};
+
+inline bool is_skip_list(const std::string& form) { return form == "scalegate" || form == "acknowledged"; }
 
 inline std::unique_ptr<TupleBuffer> make_form(const std::string& form, LogOptions options) {
   options.interleaved = form == "interleaved";
-  return make_tuple_buffer(options.interleaved ? "order" : form, options);
+  if (form == "acknowledged") options.acknowledged_rows = 1;
+  return make_tuple_buffer(is_skip_list(form) ? "scalegate" : "order", options);
 }
 
-// Calls `row(source, row)` for all rows of `runs`, what `read` gave the reader last, and `entry(run)` for what is none.
+// Calls `row(source, row)` for all rows of `runs`, what `read` gave the reader last, and `entry(run)` for what is none,
+// but for watermark tuples of flow control.
 template <typename OnRow, typename OnEntry>
 void each_row(const TupleBuffer& log, int reader, std::span<const LogRun> runs, OnRow row, OnEntry entry) {
   std::array<std::int64_t, static_cast<std::size_t>(kMaxLogSources)> next;
@@ -26,7 +31,7 @@ void each_row(const TupleBuffer& log, int reader, std::span<const LogRun> runs, 
       const std::uint8_t* const sources = log.order().of(run.begin);
       for (std::int64_t i = 0; i < run.end - run.begin; ++i) row(std::int32_t{sources[i]}, next[sources[i]]++);
     } else if (run.source < 0) {
-      entry(run);
+      if (run.source != kAcknowledgedEntry) entry(run);
     } else {
       for (std::int64_t r = run.begin; r < run.end; ++r) row(run.source, r);
       next[static_cast<std::size_t>(run.source)] = run.end;
