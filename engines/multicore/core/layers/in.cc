@@ -67,7 +67,7 @@ LogIn::LogIn(std::vector<LayerLink*> links, TupleBuffer& log)
 void LogIn::release(std::size_t runs) {
   log_.release(reader_, runs);
   passed_ = 0;
-  for (LayerLink* link : links_) link->released_in_log();
+  for (LayerLink* link : links_) link->released_in_log(log_.next_row(reader_, link->source()));
 }
 
 LayerPiece LogIn::next(std::int64_t most) {

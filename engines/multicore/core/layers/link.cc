@@ -135,15 +135,9 @@ std::int64_t LayerLink::drain() {
   return moved;
 }
 
-void LayerLink::released_in_log() noexcept {
-  // The release was sequentially consistent. Pairs with the store in `want_room`.
-  if (full_at_.load(std::memory_order_seq_cst) == kNobodyWaits) return;
-  released_to(released(), size() / 2);
-}
-
 void LayerLink::relieve() noexcept {
-  if (full_at_.load(std::memory_order_seq_cst) == kNobodyWaits) return;  // pairs with the store in `want_room`
-  released_to(released(), 1);
+  // relaxed: own store
+  released_to(log_ != nullptr ? released_in_log_ : released_.load(std::memory_order_relaxed), 1);
 }
 
 }  // namespace lab

@@ -105,8 +105,11 @@ class LayerLink {
     released_.store(row, std::memory_order_seq_cst);
     released_to(row, size() / 2);
   }
-  // Logs: rows were released.
-  void released_in_log() noexcept;
+  // Logs: rows before `row` were released.
+  void released_in_log(std::int64_t row) noexcept {
+    released_in_log_ = row;
+    released_to(row, size() / 2);  // that release was sequentially consistent; pairs with the store in `want_room`
+  }
   // The consumer is about to sleep: wakes a producer that waits for more room than there is, if there is any.
   void relieve() noexcept;
 
@@ -147,6 +150,7 @@ class LayerLink {
 
   // Queues: first row not released. Written by the consumer, read by the producer; never decreases.
   alignas(kCacheLine) std::atomic<std::int64_t> released_{0};
+  std::int64_t released_in_log_ = 0;  // likewise of logs; the consumer's own: what the log says is for producers
   // The producer waits for room: the value of `released` at which the ring is full. Written by it, read by the
   // consumer.
   alignas(kCacheLine) std::atomic<std::int64_t> full_at_{kNobodyWaits};
