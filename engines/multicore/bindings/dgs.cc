@@ -84,8 +84,11 @@ void add_lane(DgsRun& run, std::int32_t mailbox, std::int32_t stream, Address ke
   Lane lane;
   lane.run = at<RunKernel>(kernel);
   lane.state = at<void*>(state);
+  lane.tags = slots ? static_cast<std::int32_t>(slots->shape(0)) : 0;
   if (slots) lane.slots = kept(run, *slots);
   if (order_tree) {
+    if (slots && slots->shape(0) != order_tree->shape(0)) throw std::invalid_argument("slots and order_tree go by tag");
+    lane.tags = static_cast<std::int32_t>(order_tree->shape(0));
     lane.order_tree = kept(run, *order_tree);
     lane.order_node = kept(run, *order_node);
   }
@@ -139,20 +142,24 @@ void bind_dgs(nb::module_& m) {
   m.attr("ACROSS") = kAcross;
   m.attr("STATE_UNIT") = kStateUnit;
   m.attr("HANDOVERS") = list_of(kHandovers);
+  m.attr("MAILBOXES") = list_of(kMailboxes);
+  m.attr("MOST_BUFFER_RUNS") = DgsOptions::kMostRuns;
   nb::class_<DgsRun, Run>(m, "DgsRun")
       .def(
           "__init__",
           [](DgsRun* self, const RunSettings& settings, std::int64_t max_outputs_per_event,
              std::vector<std::int32_t> itemsizes, std::int64_t max_outputs_across, bool gather,
-             const std::string& handover, const std::optional<Cuts>& cuts) {
+             const std::string& handover, const std::string& mailbox, std::int64_t buffer_runs,
+             const std::optional<Cuts>& cuts) {
             const auto how = gather ? DgsOptions::Gather::kQuicker : DgsOptions::Gather::kNever;
             new (self) DgsRun({settings, max_outputs_per_event, max_outputs_across, std::move(itemsizes), how,
                               index_of("handover", kHandovers, handover) == 0,
+                              index_of("mailbox", kMailboxes, mailbox) == 1, buffer_runs,
                               cuts ? std::optional(std::apply(cuts_of, *cuts)) : std::nullopt});
           },
           "settings"_a, nb::kw_only(), "max_outputs_per_event"_a, "itemsizes"_a,
           "max_outputs_across"_a = 0, "gather"_a = true, "handover"_a = std::string(kHandovers.front()),
-          "cuts"_a.none() = nb::none())
+          "mailbox"_a = std::string(kMailboxes.front()), "buffer_runs"_a = 1 << 16, "cuts"_a.none() = nb::none())
       .def("add_stream", &add_stream, "ts"_a.noconvert(), "tag"_a.none().noconvert(), "payload"_a,
            "heartbeats"_a.noconvert(), "owner"_a, "due"_a.none().noconvert() = nb::none(),
            "heartbeat_due"_a.none().noconvert() = nb::none())

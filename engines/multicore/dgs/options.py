@@ -20,6 +20,11 @@ class DgsOptions(OwnOptions):
         handover: without a load, of streams that only their own worker reads: `direct` takes
             events from the columns, `ring` puts each block through a ring and stamps it:
             docs/decisions/0018-direct-handover.md.
+        mailbox: `horizon` or `tags`: whether keys that share a stream wait for each other where one
+            synchronizes, or the mailbox puts the events of that one aside and goes on:
+            docs/decisions/0029-mailboxes-by-tag.md.
+        buffer_runs: by `tags`, how many runs of events a mailbox may have put aside, of 24 bytes
+            each; where they are used up, keys wait for each other again.
         optimizer: who chooses the synchronization plan (`workloads.optimizers`).
         checkpoint_every: a checkpoint may be written at every n-th event of the kinds that plans
             put at roots; 0: none is. One is not while another is being written: docs/recovery.md.
@@ -32,6 +37,8 @@ class DgsOptions(OwnOptions):
     KINDS: ClassVar[Mapping[str, type[object]]] = {
         "gather": bool,
         "handover": str,
+        "mailbox": str,
+        "buffer_runs": int,
         "optimizer": str,
         "checkpoint_every": int,
         "checkpoint_ms": int,
@@ -40,6 +47,8 @@ class DgsOptions(OwnOptions):
 
     gather: bool = True
     handover: str = _core.HANDOVERS[0]
+    mailbox: str = _core.MAILBOXES[0]
+    buffer_runs: int = 1 << 16
     optimizer: str = DEFAULT
     checkpoint_every: int = 0
     checkpoint_ms: int = 100
@@ -49,9 +58,19 @@ class DgsOptions(OwnOptions):
         """Return what is wrong with the values, or None."""
         return (
             wrong_name("handover", _core.HANDOVERS, self.handover)
+            or wrong_name("mailbox", _core.MAILBOXES, self.mailbox)
+            or self._wrong_buffers()
             or wrong_name("optimizer", names(), self.optimizer)
             or self._wrong_checkpoints()
         )
+
+    def _wrong_buffers(self) -> str | None:
+        if not 0 <= self.buffer_runs <= _core.MOST_BUFFER_RUNS:
+            return (
+                f"option buffer_runs is {self.buffer_runs}; it is between 0 and "
+                f"{_core.MOST_BUFFER_RUNS}"
+            )
+        return None
 
     def _wrong_checkpoints(self) -> str | None:
         for name in ("checkpoint_every", "checkpoint_ms"):

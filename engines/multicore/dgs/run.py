@@ -92,6 +92,8 @@ class DgsRun(CoreRun):
                 itemsizes=itemsizes(program.output),
                 gather=chosen.gather,
                 handover=chosen.handover,
+                mailbox=chosen.mailbox,
+                buffer_runs=chosen.buffer_runs,
                 cuts=recovery.cuts.for_core() if recovery else None,
             )
             self._kernels = kernels

@@ -36,6 +36,8 @@ def _cases(draw: st.DrawFn) -> Case:
         **draw(settings()),
         "gather": draw(st.booleans()),
         "handover": draw(st.sampled_from(_core.HANDOVERS)),
+        "mailbox": draw(st.sampled_from(_core.MAILBOXES)),
+        "buffer_runs": draw(st.sampled_from([1 << 16, 0, 1, 5])),
         "optimizer": draw(st.sampled_from(OPTIMIZERS)),
         "checkpoint_every": draw(st.sampled_from([0, 0, 0, 1, 2, 7])),
         "checkpoint_ms": draw(st.sampled_from([0, 1])),

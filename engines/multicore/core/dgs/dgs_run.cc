@@ -19,6 +19,10 @@ DgsOptions checked(DgsOptions options) {
   check(options);
   check_output(options.output_itemsizes);
   options.max_outputs_per_event = std::max<std::int64_t>(1, options.max_outputs_per_event);
+  if (options.buffer_runs < 0 || options.buffer_runs > DgsOptions::kMostRuns) {
+    throw std::invalid_argument("buffer_runs is " + std::to_string(options.buffer_runs) + "; it is 0 to " +
+                                std::to_string(DgsOptions::kMostRuns));
+  }
   return options;
 }
 
@@ -141,6 +145,10 @@ void DgsRun::add_parts() {
 
 void DgsRun::prepare() {
   if (checkpoints_) add_parts();
+  if (options_.by_tag) {
+    auto number = static_cast<std::int32_t>(mailboxes_.size());
+    for (const Entry& entry : mailboxes_) number += entry.mailbox->work_by_tag(options_.buffer_runs, number);
+  }
   reserve();
   for (const Entry& entry : mailboxes_) {
     for (Lane& lane : entry.mailbox->lanes) {
@@ -332,6 +340,17 @@ void DgsRun::count(Counts& into) const {
           {"state_bytes_moved", total.moved_bytes},
           {"kernel_calls", total.kernel_calls},
           {"gatherings", gatherings_}};
+  if (options_.by_tag) {
+    std::int64_t events = 0;
+    std::int64_t most = 0;
+    for (const Entry& entry : mailboxes_) {
+      if (entry.mailbox->buffers() == nullptr) continue;
+      events += entry.mailbox->buffers()->events();
+      most = std::max(most, entry.mailbox->buffers()->peak_runs());
+    }
+    into.emplace_back("buffered_events", events);
+    into.emplace_back("most_buffered_runs", most);
+  }
   if (!checkpoints_) return;
   into.emplace_back("checkpoints", checkpoints_->taken_count());
   into.emplace_back("checkpoints_skipped", checkpoints_->decided() - checkpoints_->taken_count());

@@ -22,6 +22,9 @@ namespace lab {
 // By `DgsOptions::direct`, false last.
 inline constexpr Names<2> kHandovers = {"direct", "ring"};
 
+// By `DgsOptions::by_tag`, false first.
+inline constexpr Names<2> kMailboxes = {"horizon", "tags"};
+
 struct DgsOptions : RunSettings {
   std::int64_t max_outputs_per_event = 1;
   std::int64_t max_outputs_across = 0;  // of one event across trees
@@ -30,6 +33,9 @@ struct DgsOptions : RunSettings {
   // `kInTurn`: for tests.
   enum class Gather { kNever, kQuicker, kAlways, kInTurn } gather = Gather::kQuicker;
   bool direct = true;  // at full speed: lanes without a ring, where nobody else reads the stream (dgs/mailbox.h)
+  bool by_tag = false;  // mailboxes: keys do not wait for each other (dgs/tag_buffers.h)
+  static constexpr std::int64_t kMostRuns = std::int64_t{1} << 24;  // 24 bytes each
+  std::int64_t buffer_runs = std::int64_t{1} << 16;  // by tag: what a mailbox may put aside
   std::optional<std::vector<Cut>> cuts;  // at which snapshots may be taken; none: nobody asks for them
 };
 

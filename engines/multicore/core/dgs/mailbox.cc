@@ -101,17 +101,13 @@ std::int64_t Mailbox::due_ns(const StreamView& stream, std::int64_t event) const
 }
 
 bool Mailbox::finished() const noexcept {
-  return !parked_ && cut_ == cuts_end_ &&
+  return !parked_ && (!buffers_ || buffers_->empty()) && cut_ == cuts_end_ &&
          std::all_of(lanes.begin(), lanes.end(), [](const Lane& lane) { return lane.finished(); });
 }
 
-bool Mailbox::step(std::span<Parker> parkers) {
-  if (parked_) [[unlikely]] {
-    if (!go_on(parkers)) return false;
-  }
-  bool progress = false;
+// The earliest ordering event that is seen, and its lane; or up to where all promise that there is none.
+EventKey Mailbox::find_horizon(Lane*& first, bool& progress, std::span<Parker> parkers) {
   EventKey horizon = kEndOfStream;
-  Lane* first = nullptr;  // the lane of the earliest ordering event; null: the horizon is only a promise
   for (Lane& lane : lanes) {
     progress |= refresh(lane, parkers);
     if (lane.order_tree == nullptr) continue;
@@ -123,6 +119,17 @@ bool Mailbox::step(std::span<Parker> parkers) {
       first = found ? &lane : nullptr;
     }
   }
+  return horizon;
+}
+
+bool Mailbox::step(std::span<Parker> parkers) {
+  if (buffers_) return step_by_tag(parkers);
+  if (parked_) [[unlikely]] {
+    if (!go_on(parkers)) return false;
+  }
+  bool progress = false;
+  Lane* first = nullptr;  // null: the horizon is only a promise
+  const EventKey horizon = find_horizon(first, progress, parkers);
   if (cut_ != cuts_end_ && is_next(*cut_, horizon, first)) [[unlikely]] {
     progress |= go_to_cut(parkers);
   } else {
@@ -158,7 +165,7 @@ bool Mailbox::go_to_cut(std::span<Parker> parkers) {
       complete = false;
     }
   }
-  if (!complete) return progress;
+  if (!complete || (buffers_ && !buffers_->empty())) return progress;
   // All before the cut is processed, nothing behind it, and the leaves' states are at rest.
   if (checkpoints_->taken(*cut_)) checkpoints_->give(part_);
   ++cut_;
@@ -172,14 +179,19 @@ bool Mailbox::go_on(std::span<Parker> parkers) {
     if (!crossing_->go_on(forest_, parkers)) return false;
     crossing_ = nullptr;
   } else {
-    const Tree& tree = forest_.tree(parked_tree_);
-    if (!Forest::released(tree, arrival_)) return false;
-    const auto& node = tree.shape->nodes[static_cast<std::size_t>(arrival_.node)];
-    const std::int32_t below = arrival_.side == 0 ? node.first : node.second;
-    forest_.descend(tree, below, leaf_of_tree[static_cast<std::size_t>(parked_tree_)], parkers);
+    if (!Forest::released(forest_.tree(parked_tree_), arrival_)) return false;
+    leave(arrival_, parked_tree_, parkers);
   }
   parked_ = false;
   return true;
+}
+
+// Takes what it has been released with at the node where it was parked down to its leaf.
+void Mailbox::leave(const Arrival& arrival, std::int32_t tree_index, std::span<Parker> parkers) {
+  const Tree& tree = forest_.tree(tree_index);
+  const auto& node = tree.shape->nodes[static_cast<std::size_t>(arrival.node)];
+  const std::int32_t below = arrival.side == 0 ? node.first : node.second;
+  forest_.descend(tree, below, leaf_of_tree[static_cast<std::size_t>(tree_index)], parkers);
 }
 
 // A direct lane's horizon is exact: its next event is there to be looked at.
@@ -238,9 +250,13 @@ void Mailbox::set_limit(Lane& lane, const EventKey& horizon) noexcept {
     lane.limit = lane.end;
     return;
   }
-  // At equal timestamps the stream index decides. A lane's own events at its own horizon all come before it:
-  // what is not seen yet follows what is, and `ordering` bounds the run where the horizon is an event.
-  lane.limit = search(lane.source->stream().ts, from, lane.end, horizon.ts, lane.index() <= horizon.stream);
+  lane.limit = first_behind(lane, from, lane.end, horizon);
+}
+
+// At equal timestamps the stream index decides. A lane's own events at its own horizon all come before it: what is not
+// seen yet follows what is, and `ordering` bounds the run where the horizon is an event.
+std::int64_t Mailbox::first_behind(const Lane& lane, std::int64_t from, std::int64_t to, const EventKey& horizon) noexcept {
+  return search(lane.source->stream().ts, from, to, horizon.ts, lane.index() <= horizon.stream);
 }
 
 // `to_cut`: the horizon is that of the next cut.
@@ -260,6 +276,7 @@ bool Mailbox::run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> pa
     if (lane.index() == horizon.stream) limit = std::min(limit, cut_->position);
   }
   if (lane.next >= limit) return false;
+  if (buffers_ && !buffers_->empty()) [[unlikely]] return run_beside(lane, limit, parkers);
   if (lane.direct != 0) process_directly(lane, limit);
   while (lane.together && lane.next < limit) {
     go_on_unless(stop_);
@@ -357,7 +374,7 @@ void Mailbox::order(Lane& lane, std::span<Parker> parkers) {
                                                              : lane.source->ring.at(lane.block).stamp_ns);
   lane.next = lane.ordering;
   if (owner >= 0) [[likely]] {
-    meet(lane, tree, owner, taken_ns, parkers);
+    if (!meet(lane, tree, owner, {lane.ordering, id_, latest_stamp_, taken_ns}, parkers)) park(tree);
   } else {
     const AcrossKernel update = lane.across[static_cast<std::size_t>(kAcross - owner)];
     cross(lane, crossings[static_cast<std::size_t>(tree)], update, taken_ns, parkers);
@@ -368,33 +385,44 @@ void Mailbox::order(Lane& lane, std::span<Parker> parkers) {
   give_back(lane, parkers);
 }
 
-// The lane's ordering event, on a state of one tree.
-void Mailbox::meet(Lane& lane, std::int32_t tree_index, std::int32_t owner, std::int64_t taken_ns,
+// An ordering event of the lane, on a state of one tree. Returns false where it waits for others: `arrival_` says where.
+bool Mailbox::meet(Lane& lane, std::int32_t tree_index, std::int32_t owner, const Taken& taken,
                    std::span<Parker> parkers) {
   const Tree& tree = forest_.tree(tree_index);
   const std::int32_t leaf = leaf_of_tree[static_cast<std::size_t>(tree_index)];
   if (owner == leaf) {
-    apply(lane, tree.shape->nodes[static_cast<std::size_t>(leaf)].state_type, tree.states[leaf], latest_stamp_,
-          taken_ns);
-  } else {
-    const bool timed = counters_.synchronizations % kSyncSampling == 0;
-    const std::int64_t start = timed ? now_ns() : 0;
-    const Arrival arrival = forest_.arrive(tree, leaf, owner, worker_, latest_stamp_);
-    counters_.moved_bytes += arrival.moved_bytes;
-    if (arrival.won) {
-      apply(lane, tree.shape->nodes[static_cast<std::size_t>(owner)].state_type, tree.states[owner],
-            arrival.latest_stamp, taken_ns);
-      forest_.descend(tree, owner, leaf, parkers);
-      if (timed) sync_.record(now_ns() - start, 1);
-      ++counters_.synchronizations;
-    } else {
-      parked_ = true;
-      unstamped_ = 0;  // time passes meanwhile
-      arrival_ = arrival;
-      parked_tree_ = tree_index;
-      ++counters_.parked;
-    }
+    apply(lane, tree.shape->nodes[static_cast<std::size_t>(leaf)].state_type, tree.states[leaf], taken);
+    return true;
   }
+  const bool timed = counters_.synchronizations % kSyncSampling == 0;
+  const std::int64_t start = timed ? now_ns() : 0;
+  const Arrival arrival = forest_.arrive(tree, leaf, owner, worker_, taken.latest_stamp);
+  counters_.moved_bytes += arrival.moved_bytes;
+  if (!arrival.won) {
+    unstamped_ = 0;  // time passes meanwhile
+    arrival_ = arrival;
+    ++counters_.parked;
+    return false;
+  }
+  apply(lane, tree.shape->nodes[static_cast<std::size_t>(owner)].state_type, tree.states[owner],
+        {taken.event, taken.number, arrival.latest_stamp, taken.taken_ns});
+  forest_.descend(tree, owner, leaf, parkers);
+  if (timed) sync_.record(now_ns() - start, 1);
+  ++counters_.synchronizations;
+  return true;
+}
+
+// What else calls what is inlined above.
+bool Mailbox::meet_late(Lane& lane, std::int32_t tree, std::int32_t owner, const Taken& taken, std::span<Parker> parkers) {
+  return meet(lane, tree, owner, taken, parkers);
+}
+
+EventKey Mailbox::horizon_by_tag(Lane*& first, bool& progress, std::span<Parker> parkers) {
+  return find_horizon(first, progress, parkers);
+}
+
+bool Mailbox::run_by_tag(Lane& lane, const EventKey& horizon, std::span<Parker> parkers) {
+  return run_lane<false>(lane, horizon, parkers);
 }
 
 // The lane's ordering event, on the states of many trees.
@@ -407,7 +435,7 @@ void Mailbox::cross(Lane& lane, CrossingPart& part, AcrossKernel update, std::in
     Emit* emit = out_.open(crossing.most_outputs());
     if (!crossing.update(update, lane.source->stream().columns.data(), lane.ordering, emit)) kernel_failed("across");
     ++counters_.kernel_calls;
-    emitted(lane, crossing.most_outputs(), crossing.latest_stamp(), taken_ns);
+    emitted(lane, crossing.most_outputs(), {lane.ordering, id_, crossing.latest_stamp(), taken_ns});
     crossing.release(parkers);
     if (timed) sync_.record(now_ns() - start, 1);
     ++counters_.synchronizations;
@@ -420,27 +448,26 @@ void Mailbox::cross(Lane& lane, CrossingPart& part, AcrossKernel update, std::in
   crossing_ = &part;
 }
 
-void Mailbox::apply(Lane& lane, std::int32_t state_type, void* state, std::int64_t latest_stamp,
-                    std::int64_t taken_ns) {
+void Mailbox::apply(Lane& lane, std::int32_t state_type, void* state, const Taken& taken) {
   const StreamView& stream = lane.source->stream();
   Emit* emit = out_.open(max_outputs_per_event);
   const RunKernel update = lane.update[static_cast<std::size_t>(state_type)];
   const std::int64_t processed =
-      update(state, nullptr, stream.columns.data(), lane.ordering, lane.ordering + 1, emit);
-  if (processed != lane.ordering + 1) kernel_failed("update");
+      update(state, nullptr, stream.columns.data(), taken.event, taken.event + 1, emit);
+  if (processed != taken.event + 1) kernel_failed("update");
   ++counters_.kernel_calls;
-  emitted(lane, max_outputs_per_event, latest_stamp, taken_ns);
+  emitted(lane, max_outputs_per_event, taken);
 }
 
-// Books what the lane's ordering event emitted, which may be `most`.
-void Mailbox::emitted(const Lane& lane, std::int64_t most, std::int64_t latest_stamp, std::int64_t taken_ns) {
+// Books what an ordering event of the lane emitted, which may be `most`.
+void Mailbox::emitted(const Lane& lane, std::int64_t most, const Taken& taken) {
   const StreamView& stream = lane.source->stream();
-  const std::int64_t outputs = out_.close(id_, stream.index, lane.ordering, true);
+  const std::int64_t outputs = out_.close(taken.number, stream.index, taken.event, true);
   refuse_beyond(most, outputs);
   if (outputs == 0) return;
   recorder_.tick();
-  recorder_.output(latest_stamp, outputs);
-  if (!stream.due.empty()) recorder_.served(latest_stamp, taken_ns, outputs);
+  recorder_.output(taken.latest_stamp, outputs);
+  if (!stream.due.empty()) recorder_.served(taken.latest_stamp, taken.taken_ns, outputs);
 }
 
 void Mailbox::give_back(Lane& lane, std::span<Parker> parkers) {

@@ -10,6 +10,9 @@
 // copied. A mailbox that waits for others in a synchronization processes nothing, so trees that must not delay
 // each other belong in different mailboxes.
 //
+// That is so by *horizon*. By *tag* (dgs/tag_buffers.h), a mailbox goes on with its other trees while one waits, and puts
+// the events of that one aside: dgs/mailbox_by_tag.cc.
+//
 // A lane is *direct* where nobody else reads its stream and its own worker would publish it: it has no ring, and takes
 // events from the columns, a burst at a time, with one reading of the clock a burst. What that promises of single events:
 // docs/decisions/0018-direct-handover.md.
@@ -26,6 +29,7 @@
 #include "dgs/checkpoints.h"
 #include "dgs/crossing.h"
 #include "dgs/forest.h"
+#include "dgs/tag_buffers.h"
 #include "run/histogram.h"
 #include "run/kernel.h"
 #include "run/parker.h"
@@ -50,6 +54,7 @@ struct Lane {
 
   // Kernel for runs; null when the lane has ordering events only.
   RunKernel run = nullptr;
+  std::int32_t tags = 0;                // entries of `slots` and `order_tree`; for a mailbox by tag
   const std::int32_t* slots = nullptr;  // by tag; null: all events belong to `state`
   void* state = nullptr;                // the state, or the base of the slots
 
@@ -107,6 +112,11 @@ class alignas(kCacheLine) Mailbox {
   }
   const OutputBuffer& out() const noexcept { return out_; }
 
+  // Before the run, lanes and leaves complete: it works by tag, with at most `most_runs` runs put aside, unless it has one
+  // tree. `first_number`: of as many as it has trees, that are no mailbox's. Returns how many that is.
+  std::int32_t work_by_tag(std::int64_t most_runs, std::int32_t first_number);
+  const TagBuffers* buffers() const noexcept { return buffers_.get(); }  // null: it works by horizon
+
   // Whether all lanes are finished, all cuts behind it, and no synchronization is pending.
   bool finished() const noexcept;
 
@@ -116,6 +126,7 @@ class alignas(kCacheLine) Mailbox {
   std::int64_t max_outputs_per_event = 1;
 
  private:
+  [[gnu::always_inline]] inline EventKey find_horizon(Lane*& first, bool& progress, std::span<Parker> parkers);
   bool refresh(Lane& lane, std::span<Parker> parkers);
   [[gnu::noinline]] static bool look_ahead(Lane& lane) noexcept;  // not to burden lanes with rings
   std::int64_t stamp(std::int64_t events) noexcept;
@@ -128,20 +139,43 @@ class alignas(kCacheLine) Mailbox {
   void process(Lane& lane, std::int64_t end, std::int64_t stamp_ns);
   [[gnu::noinline]] void process_directly(Lane& lane, std::int64_t end);
   void order(Lane& lane, std::span<Parker> parkers);
-  [[gnu::always_inline]] inline void meet(Lane& lane, std::int32_t tree, std::int32_t owner, std::int64_t taken_ns, std::span<Parker> parkers);
+  // How an ordering event is processed: whose sequence of outputs it belongs to, what it depends on, when it was taken.
+  struct Taken {
+    std::int64_t event;
+    std::int32_t number;
+    std::int64_t latest_stamp;
+    std::int64_t taken_ns;
+  };
+  [[gnu::always_inline]] inline bool meet(Lane& lane, std::int32_t tree, std::int32_t owner, const Taken& taken, std::span<Parker> parkers);
   [[gnu::noinline]] void cross(Lane& lane, CrossingPart& part, AcrossKernel update, std::int64_t taken_ns, std::span<Parker> parkers);
   bool go_on(std::span<Parker> parkers);
-  [[gnu::always_inline]] inline void emitted(const Lane& lane, std::int64_t most, std::int64_t latest_stamp,
-                                             std::int64_t taken_ns);
+  [[gnu::always_inline]] inline void emitted(const Lane& lane, std::int64_t most, const Taken& taken);
   // Whether a chunk had room for more than was declared must not decide whether that is an error.
   void refuse_beyond(std::int64_t most, std::int64_t outputs) {
     if (outputs > most) [[unlikely]] out_.refuse(outputs - most);
   }
   std::int64_t due_ns(const StreamView& stream, std::int64_t event) const noexcept;
-  void apply(Lane& lane, std::int32_t state_type, void* state, std::int64_t latest_stamp, std::int64_t taken_ns);
+  void apply(Lane& lane, std::int32_t state_type, void* state, const Taken& taken);
+  void leave(const Arrival& arrival, std::int32_t tree, std::span<Parker> parkers);
   void record_each(const StreamView& stream, std::int64_t begin, std::int64_t end, const Emit& emit,
                    std::int64_t outputs, std::int64_t taken_ns) noexcept;
   void give_back(Lane& lane, std::span<Parker> parkers);
+
+  // By tag: dgs/mailbox_by_tag.cc, which calls what is inlined elsewhere by other names.
+  bool step_by_tag(std::span<Parker> parkers);
+  bool pass(Lane& lane, bool complete, std::span<Parker> parkers);
+  [[gnu::noinline]] bool run_beside(Lane& lane, std::int64_t limit, std::span<Parker> parkers);
+  bool settle(std::int32_t looks, std::span<Parker> parkers);
+  bool release(std::int32_t member, std::span<Parker> parkers);
+  bool release_next(std::int32_t member, std::span<Parker> parkers);
+  void process_late(std::int32_t member, std::size_t lane, const EventKey& before);
+  void order_late(std::int32_t member, std::size_t lane, std::span<Parker> parkers);
+  void processed_late(Lane& lane, std::int64_t events);
+  [[gnu::noinline]] void park(std::int32_t tree);
+  EventKey horizon_by_tag(Lane*& first, bool& progress, std::span<Parker> parkers);
+  bool run_by_tag(Lane& lane, const EventKey& horizon, std::span<Parker> parkers);
+  bool meet_late(Lane& lane, std::int32_t tree, std::int32_t owner, const Taken& taken, std::span<Parker> parkers);
+  static std::int64_t first_behind(const Lane& lane, std::int64_t from, std::int64_t to, const EventKey& horizon) noexcept;
 
   std::int32_t id_;
   std::int32_t worker_;
@@ -164,6 +198,11 @@ class alignas(kCacheLine) Mailbox {
   Checkpoints* checkpoints_ = nullptr;
   std::int32_t part_ = -1;
   std::int64_t unstamped_ = 0;     // events that direct lanes may take before the clock is read again
+
+  std::unique_ptr<TagBuffers> buffers_;  // null: it works by horizon
+  std::int32_t first_number_ = 0;        // of what its trees emit late, a sequence each (run/sink.h)
+  bool short_ = false;                   // of this step: a lane could not pass an event, for want of room
+  std::int32_t idle_steps_ = 0;
 };
 
 }  // namespace lab

@@ -12,6 +12,7 @@ int main() {
   std::int64_t sleeps = 0;
   std::int64_t synchronizations = 0;
   std::int64_t gatherings = 0;
+  std::int64_t buffered = 0;
   for (int round = 0; round < rounds; ++round) {
     std::mt19937 random(static_cast<unsigned>(round));
     const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
@@ -27,6 +28,8 @@ int main() {
     options.gather = std::array{Gather::kNever, Gather::kQuicker, Gather::kAlways, Gather::kInTurn}[
         static_cast<std::size_t>(pick(0, 3))];
     options.direct = pick(0, 3) != 0;
+    options.by_tag = pick(0, 1) == 1;
+    options.buffer_runs = std::array{0, 1, 3, 1 << 16}[static_cast<std::size_t>(pick(0, 3))];
     const bool scheduled = pick(0, 2) == 0;
     lab::test::Schedule when;
     if (scheduled) {
@@ -40,11 +43,13 @@ int main() {
     sleeps += lab::test::counter(run.runtime(), "sleeps");
     synchronizations += lab::test::counter(run.runtime(), "synchronizations");
     gatherings += lab::test::counter(run.runtime(), "gatherings");
+    if (options.by_tag) buffered += lab::test::counter(run.runtime(), "buffered_events");
   }
-  std::printf("%d rounds, %lld synchronizations, %lld sleeps, %lld gatherings\n", rounds,
+  std::printf("%d rounds, %lld synchronizations, %lld sleeps, %lld gatherings, %lld buffered\n", rounds,
               static_cast<long long>(synchronizations), static_cast<long long>(sleeps),
-              static_cast<long long>(gatherings));
+              static_cast<long long>(gatherings), static_cast<long long>(buffered));
   CHECK(synchronizations > 0);
   CHECK(sleeps > 0);
   CHECK(gatherings > rounds / 10);
+  CHECK(buffered > rounds);
 }

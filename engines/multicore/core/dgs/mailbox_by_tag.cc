@@ -1,0 +1,267 @@
+// The mailbox by tag: what dgs/mailbox.cc does where its trees do not wait for each other.
+//
+// Lanes are passed in the order of the horizon, as ever. An event of a tree that waits is put into the tree's buffer as it
+// is passed, an ordinary one as well as an ordering one; all others are processed where they are. A tree that has been
+// released, or whose lanes have come far enough, takes its events out of the buffers in their total order, as far as they
+// go. What concerns many trees, a cut or an event across them, waits until no tree does.
+#include <algorithm>
+
+#include "dgs/mailbox.h"
+#include "run/stopped.h"
+
+namespace lab {
+namespace {
+
+// Trees that wait which are looked at in a step, each a cache miss. One that finds nothing else to do looks at all.
+constexpr std::int32_t kLooks = 8;
+
+// Steps without progress after which an event that has to wait for a lane is put aside: others at the same place, and
+// who publishes the lane, get their turns first.
+constexpr std::int32_t kPatience = 64;
+
+// Late events that a kernel takes at once, between two looks at whether the run goes on.
+constexpr std::int64_t kLate = 1024;
+
+constexpr std::int64_t stamp_of(const StreamView& stream, std::int64_t start, std::int64_t event, std::int64_t stamp_ns) {
+  return stream.due.empty() ? stamp_ns : start + stream.due[static_cast<std::size_t>(event)];
+}
+
+// The earliest event that the lane may still bring.
+EventKey not_passed(const Lane& lane) noexcept { return lane.next < lane.end ? lane.key(lane.next) : lane.bound(); }
+
+// The earliest ordering event that it may still bring.
+EventKey not_ordered(const Lane& lane) noexcept {
+  const std::int64_t from = std::max(lane.next, lane.ordering);
+  return from < lane.end ? lane.key(from) : lane.bound();
+}
+
+}  // namespace
+
+std::int32_t Mailbox::work_by_tag(std::int64_t most_runs, std::int32_t first_number) {
+  const auto trees = std::count_if(leaf_of_tree.begin(), leaf_of_tree.end(), [](std::int32_t leaf) { return leaf >= 0; });
+  if (trees < 2) return 0;  // nothing could go on while the one waits
+  buffers_ = std::make_unique<TagBuffers>(lanes, leaf_of_tree, forest_, most_runs);
+  first_number_ = first_number;
+  return buffers_->members();
+}
+
+bool Mailbox::step_by_tag(std::span<Parker> parkers) {
+  if (parked_ && !go_on(parkers)) return false;  // in a crossing
+  short_ = false;
+  bool progress = settle(kLooks, parkers);
+  Lane* first = nullptr;  // null: the horizon is only a promise
+  const EventKey horizon = horizon_by_tag(first, progress, parkers);
+  if (cut_ != cuts_end_ && is_next(*cut_, horizon, first)) {
+    progress |= go_to_cut(parkers);
+  } else {
+    bool complete = true;
+    for (Lane& lane : lanes) {
+      progress |= run_by_tag(lane, horizon, parkers);
+      if (lane.next == lane.end && lane.bound() < horizon) complete = false;
+    }
+    if (first != nullptr && !short_) progress |= pass(*first, complete, parkers);
+  }
+  if (!progress) progress = settle(buffers_->waiting(), parkers);
+  idle_steps_ = progress ? 0 : idle_steps_ + 1;
+  return progress;
+}
+
+// Passes the lane's ordering event, if it can. `complete`: all that comes before it is passed.
+bool Mailbox::pass(Lane& lane, bool complete, std::span<Parker> parkers) {
+  const std::int32_t tag = lane.source->stream().tag == nullptr ? 0 : lane.source->stream().tag[lane.ordering];
+  const std::int32_t tree = lane.order_tree[tag];
+  if (lane.order_node[tag] < 0) {
+    if (!complete || !buffers_->empty()) return false;
+    order(lane, parkers);
+    return true;
+  }
+  const std::int32_t member = buffers_->member_of_tree(tree);
+  const bool waits = buffers_->member(member).waits;
+  if (!waits && complete) {
+    order(lane, parkers);
+    return true;
+  }
+  if (!waits && idle_steps_ < kPatience) return false;
+  if (lane.direct == 0) {
+    while (lane.ordering >= lane.source->ring.at(lane.block).end) ++lane.block;
+  }
+  const std::int64_t stamp_ns = lane.direct != 0 ? recorder_.now() : lane.source->ring.at(lane.block).stamp_ns;
+  const auto number = static_cast<std::size_t>(&lane - lanes.data());
+  if (!buffers_->put_ordering(member, number, lane.ordering, stamp_ns)) return false;
+  if (!waits) buffers_->close(member, latest_stamp_);
+  fresh_ = true;
+  lane.next = ++lane.ordering;
+  ++lane.counted;  // when it is processed
+  give_back(lane, parkers);
+  return true;
+}
+
+// A run of ordinary events, while trees wait: in front of `limit`, as far as there is room for theirs.
+bool Mailbox::run_beside(Lane& lane, std::int64_t limit, std::span<Parker> parkers) {
+  const std::int64_t begin = lane.next;
+  const auto number = static_cast<std::size_t>(&lane - lanes.data());
+  while (lane.next < limit && !short_) {
+    go_on_unless(stop_);
+    std::int64_t end = std::min(limit, lane.next + kLate);
+    std::int64_t stamp_ns = 0;
+    if (lane.direct != 0) {
+      stamp_ns = recorder_.now();
+    } else if (!lane.together) {
+      while (lane.next >= lane.source->ring.at(lane.block).end) ++lane.block;
+      const Block& block = lane.source->ring.at(lane.block);
+      end = std::min(block.end, limit);
+      stamp_ns = block.stamp_ns;
+    }
+    std::int64_t buffered = 0;
+    const std::int64_t until = buffers_->put(lane, number, end, stamp_ns, buffered);
+    short_ = until < end;
+    const std::int64_t events = until - lane.next;
+    if (buffered == events) {
+      lane.next = until;
+      if (lane.direct != 0) stamp(events);
+    } else if (lane.direct != 0) {
+      process_directly(lane, until);
+    } else {
+      process(lane, until, stamp_ns);
+    }
+    lane.counted += buffered;  // when they are processed
+  }
+  give_back(lane, parkers);
+  return lane.next != begin;
+}
+
+// Looks at some trees that wait. Returns whether any of them went on.
+bool Mailbox::settle(std::int32_t looks, std::span<Parker> parkers) {
+  bool progress = false;
+  for (looks = std::min(looks, buffers_->waiting()); looks > 0; --looks) {
+    const std::int32_t member = buffers_->take();
+    progress |= release(member, parkers);
+    const TagBuffers::Member& one = buffers_->member(member);
+    bool done = !one.parked;
+    for (std::size_t l = 0; done && l < lanes.size(); ++l) done = buffers_->buffer(member, l).empty();
+    if (done) {
+      buffers_->open(member);
+      fresh_ = true;  // what it emits from here on comes behind what it emitted late
+    } else {
+      buffers_->close_again(member);
+    }
+  }
+  return progress;
+}
+
+// Takes events of a tree out of its buffers, as far as they go.
+bool Mailbox::release(std::int32_t member, std::span<Parker> parkers) {
+  TagBuffers::Member& one = buffers_->member(member);
+  bool progress = false;
+  if (one.parked) {
+    if (!Forest::released(forest_.tree(one.tree), one.arrival)) return false;
+    leave(one.arrival, one.tree, parkers);
+    one.parked = false;
+    progress = true;
+  }
+  while (!one.parked && release_next(member, parkers)) progress = true;
+  return progress;
+}
+
+// Processes the first run of a tree, if nothing that it depends on can come before it.
+bool Mailbox::release_next(std::int32_t member, std::span<Parker> parkers) {
+  std::size_t first = lanes.size();
+  EventKey key = kEndOfStream;
+  for (std::size_t l = 0; l < lanes.size(); ++l) {
+    const TagBuffers::Buffer& buffer = buffers_->buffer(member, l);
+    if (buffer.empty()) continue;
+    const EventKey its = lanes[l].key(buffers_->run(buffer.first).begin);
+    if (first != lanes.size() && key < its) continue;
+    first = l;
+    key = its;
+  }
+  if (first == lanes.size()) return false;
+  EventKey ordering = kEndOfStream;  // before which no ordering event of another lane comes
+  EventKey any = kEndOfStream;       // before which no event that is not passed comes from another lane
+  for (std::size_t l = 0; l < lanes.size(); ++l) {
+    const TagBuffers::Buffer& buffer = buffers_->buffer(member, l);
+    if (l == first || (!buffer.ordinary && !buffer.ordering)) continue;
+    if (buffer.empty()) any = std::min(any, not_passed(lanes[l]));
+    if (!buffer.ordering) continue;
+    const EventKey its = buffer.empty() ? not_ordered(lanes[l]) : lanes[l].key(buffers_->run(buffer.first).begin);
+    ordering = std::min(ordering, its);
+  }
+  go_on_unless(stop_);
+  if (buffers_->run(buffers_->buffer(member, first).first).ordering != 0) {
+    if (any < key) return false;
+    order_late(member, first, parkers);
+  } else {
+    if (ordering < key) return false;
+    process_late(member, first, ordering);
+  }
+  return true;
+}
+
+void Mailbox::process_late(std::int32_t member, std::size_t number, const EventKey& before) {
+  Lane& lane = lanes[number];
+  const StreamView& stream = lane.source->stream();
+  TagBuffers::Buffer& buffer = buffers_->buffer(member, number);
+  const TagBuffers::Run run = buffers_->run(buffer.first);
+  const std::int64_t end = first_behind(lane, run.begin, std::min(run.end(), run.begin + kLate), before);
+  const bool scheduled = !stream.due.empty();
+  const std::int64_t taken_ns = scheduled ? recorder_.tick() : 0;
+  std::int64_t next = run.begin;
+  while (next < end) {
+    const std::int64_t begin = next;
+    Emit* emit = out_.open(max_outputs_per_event);
+    next = lane.run(lane.state, buffers_->slots(number), stream.columns.data(), begin, end, emit);
+    if (next <= begin || next > end) kernel_failed("update");
+    ++counters_.kernel_calls;
+    const std::int64_t outputs = out_.close(first_number_ + member, stream.index, begin, false);
+    if (outputs == 0) continue;
+    recorder_.tick();
+    if (scheduled) {
+      record_each(stream, begin, next, *emit, outputs, taken_ns);
+    } else {
+      recorder_.output(run.stamp_ns, outputs);
+    }
+  }
+  TagBuffers::Member& one = buffers_->member(member);
+  one.latest_stamp = std::max(one.latest_stamp, stamp_of(stream, recorder_.start(), end - 1, run.stamp_ns));
+  buffers_->pop(buffer, end);
+  processed_late(lane, end - run.begin);
+}
+
+void Mailbox::order_late(std::int32_t member, std::size_t number, std::span<Parker> parkers) {
+  Lane& lane = lanes[number];
+  const StreamView& stream = lane.source->stream();
+  TagBuffers::Buffer& buffer = buffers_->buffer(member, number);
+  const TagBuffers::Run run = buffers_->run(buffer.first);
+  TagBuffers::Member& one = buffers_->member(member);
+  const std::int32_t tag = stream.tag == nullptr ? 0 : stream.tag[run.begin];
+  const std::int64_t taken_ns = stream.due.empty() ? 0 : recorder_.tick();
+  one.latest_stamp = std::max(one.latest_stamp, stamp_of(stream, recorder_.start(), run.begin, run.stamp_ns));
+  const Taken taken{run.begin, first_number_ + member, one.latest_stamp, taken_ns};
+  if (!meet_late(lane, one.tree, lane.order_node[tag], taken, parkers)) {
+    one.parked = true;
+    one.arrival = arrival_;
+  }
+  buffers_->pop(buffer, run.end());
+  processed_late(lane, 1);
+}
+
+void Mailbox::processed_late(Lane& lane, std::int64_t events) {
+  recorder_.consumed(static_cast<double>(events) * lane.share);
+  counters_.events += events;
+  if (lane.direct != 0) recorder_.emitted(events);
+}
+
+// What `order` does where the others have not arrived.
+void Mailbox::park(std::int32_t tree) {
+  if (!buffers_) {
+    parked_ = true;
+    parked_tree_ = tree;
+    return;
+  }
+  const std::int32_t member = buffers_->member_of_tree(tree);
+  buffers_->member(member).parked = true;
+  buffers_->member(member).arrival = arrival_;
+  buffers_->close(member, latest_stamp_);
+}
+
+}  // namespace lab

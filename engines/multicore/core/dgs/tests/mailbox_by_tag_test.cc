@@ -1,0 +1,184 @@
+// A mailbox by tag: while one of its trees waits for another worker, the others go on.
+#include "dgs/tests/keyed_sum.h"
+
+#include "check.h"
+#include "counter.h"
+
+namespace {
+
+using lab::test::Events;
+using lab::test::KeyedSum;
+
+// Two trees of two leaves each. The test works at both mailboxes itself, in the order that it likes.
+class TwoTrees {
+ public:
+  TwoTrees(const Events& left, const Events& right, const Events& reads, std::int64_t most_runs)
+      : sources_{source(left, 0), source(right, 1), source(reads, 2)} {
+    forest_.add_state_type(8);
+    lab::TreeTemplate shape;
+    for (const std::int32_t parent : {-1, 0, 0}) {
+      lab::TreeTemplate::Node node;
+      node.parent = parent;
+      node.fork = &KeyedSum::fork;
+      node.join = &KeyedSum::join;
+      node.pred1 = node.pred2 = {1, 0};
+      shape.nodes.push_back(node);
+    }
+    shape.nodes[0].first = 1;
+    shape.nodes[0].second = 2;
+    forest_.add_template(std::move(shape));
+    forest_.add_trees(0, 2);
+    for (std::int32_t m = 0; m < 2; ++m) {
+      auto& box = boxes_[static_cast<std::size_t>(m)] = std::make_unique<Box>(m, forest_);
+      box->mailbox.leaf_of_tree = {m + 1, m + 1};
+      for (std::int32_t tree = 0; tree < 2; ++tree) forest_.place(tree, m + 1, box->states + tree);
+      lab::Lane own = lane_on(static_cast<std::size_t>(m));
+      own.run = &KeyedSum::run;
+      own.slots = kSlots;
+      own.state = box->states;
+      lab::Lane ordering = lane_on(2);
+      ordering.order_tree = kOrderTree;
+      ordering.order_node = kOrderNode;
+      ordering.update = {&KeyedSum::run};
+      box->mailbox.lanes.push_back(std::move(own));
+      box->mailbox.lanes.push_back(std::move(ordering));
+    }
+    const std::vector<std::byte> zero(8);
+    for (std::int32_t tree = 0; tree < 2; ++tree) forest_.initialise(tree, zero);
+    CHECK(boxes_[0]->mailbox.work_by_tag(most_runs, 2) == 2);
+    CHECK(boxes_[1]->mailbox.work_by_tag(most_runs, 4) == 2);
+    for (auto& one : sources_) {
+      while (one->pump()) {
+      }
+    }
+  }
+
+  // Until it finds nothing to do.
+  void work(std::size_t m) {
+    while (boxes_[m]->mailbox.step(parkers_)) {
+    }
+  }
+  bool finished(std::size_t m) const { return boxes_[m]->mailbox.finished(); }
+  std::int64_t passed(std::size_t m, std::size_t lane) const { return boxes_[m]->mailbox.lanes[lane].next; }
+  std::int64_t rows(std::size_t m) const { return boxes_[m]->out.rows(); }
+  const lab::TagBuffers& buffers(std::size_t m) const { return *boxes_[m]->mailbox.buffers(); }
+  std::int64_t sum(std::size_t m, int tree) const { return boxes_[m]->states[tree]; }
+
+ private:
+  static constexpr std::int32_t kSlots[4] = {0, -1, 1, -1};
+  static constexpr std::int32_t kOrderTree[4] = {-1, 0, -1, 1};
+  static constexpr std::int32_t kOrderNode[4] = {-1, 0, -1, 0};
+
+  struct Box {
+    Box(std::int32_t id, lab::Forest& forest)
+        : mailbox(id, id, forest, out, recorder, sync, counters, stop) {
+      recorder.begin(lab::now_ns(), 0);
+    }
+    lab::OutputBuffer out{{8, 4, 8}};
+    lab::Recorder recorder{true, 50};
+    lab::Histogram sync;
+    lab::Counters counters;
+    std::atomic<bool> stop{false};
+    std::int64_t states[2] = {0, 0};
+    lab::Mailbox mailbox;
+  };
+
+  std::unique_ptr<lab::Source> source(const Events& events, std::int32_t index) {
+    views_[static_cast<std::size_t>(index)].index = index;
+    lab::StreamView& view = views_[static_cast<std::size_t>(index)];
+    view.ts = events.ts;
+    view.tag = events.tag.data();
+    view.columns = {events.ts.data(), events.tag.data(), events.value.data()};
+    return std::make_unique<lab::Source>(view, 1, 1024);
+  }
+
+  lab::Lane lane_on(std::size_t stream) {
+    lab::Lane lane;
+    lane.source = sources_[stream].get();
+    lane.reader = lane.source->ring.add_reader();
+    lane.owner_worker = -1;
+    lane.tags = 4;
+    return lane;
+  }
+
+  lab::StreamView views_[3];
+  std::unique_ptr<lab::Source> sources_[3];
+  lab::Forest forest_;
+  std::unique_ptr<Box> boxes_[2];
+  std::vector<lab::Parker> parkers_ = std::vector<lab::Parker>(2);
+};
+
+// Tag 0 and 1: value and read of key 0; 2 and 3: of key 1.
+const Events left{{0, 2, 3, 4, 6, 7}, {0, 2, 0, 2, 2, 0}, {1, 10, 2, 20, 30, 4}};
+const Events right{{0, 8}, {0, 2}, {100, 1000}};
+const Events reads{{1, 5}, {1, 3}, {0, 0}};  // of key 0, then of key 1
+
+void a_tree_that_waits_holds_up_no_other() {
+  TwoTrees run(left, right, reads, 100);
+  run.work(0);
+  // It waits for the other worker at both reads, and has passed all there is: its values behind them are put aside.
+  CHECK(run.passed(0, 0) == 6 && run.passed(0, 1) == 2);
+  CHECK(!run.finished(0) && run.buffers(0).waiting() == 2);
+  CHECK(run.sum(0, 0) == 1);        // the joined state: nobody may touch it
+  CHECK(run.sum(0, 1) == 30);       // key 1 went on behind the read of key 0: 10, then 20
+  CHECK(run.buffers(0).events() == 3);  // those at 3, 6 and 7
+  run.work(1);
+  CHECK(run.finished(1) && run.rows(1) == 2);  // 101 and 30
+  run.work(0);
+  CHECK(run.finished(0) && run.buffers(0).empty());
+  CHECK(run.sum(0, 0) + run.sum(1, 0) == 6 && run.sum(0, 1) + run.sum(1, 1) == 1030);
+}
+
+void without_room_it_waits_and_still_ends() {
+  TwoTrees run(left, right, reads, 0);  // one run for each lane, which it always has
+  run.work(0);
+  CHECK(!run.finished(0));
+  CHECK(run.passed(0, 0) == 4);  // the one at 3 is put aside; for the one at 6 there is no room
+  CHECK(run.buffers(0).peak_runs() <= 2);
+  run.work(1);
+  run.work(0);
+  run.work(1);
+  CHECK(run.finished(0) && run.finished(1));
+  CHECK(run.sum(0, 0) + run.sum(1, 0) == 6 && run.sum(0, 1) + run.sum(1, 1) == 1030);
+}
+
+// Keys that read often, leaves far apart: the buffers fill, and the answer is that of one thread.
+void whatever_is_put_aside_the_answer_is_the_sequential_one() {
+  std::int64_t buffered = 0;
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    std::mt19937 random(seed);
+    const auto streams = lab::test::random_streams(random, 4, 6, 300, seed % 2 == 1, seed % 3 == 0 ? 2 : 0);
+    lab::DgsOptions options;
+    options.workers = 3;
+    options.batch = 1 + static_cast<std::int64_t>(seed) % 5;
+    options.ring_blocks = 2;
+    options.core_count = 1;
+    options.gather = lab::DgsOptions::Gather::kNever;
+    options.by_tag = true;
+    options.buffer_runs = static_cast<std::int64_t>(seed) % 4;
+    lab::test::KeyedSumRun run(streams, 6, options, nullptr, seed % 3 == 0 ? 2 : 0);
+    CHECK(run.run() == lab::test::oracle(streams, 6, seed % 3 == 0 ? 2 : 0));
+    buffered += lab::test::counter(run.runtime(), "buffered_events");
+    CHECK(lab::test::counter(run.runtime(), "most_buffered_runs") <= options.buffer_runs + 4);
+  }
+  CHECK(buffered > 0);
+}
+
+void what_cannot_be_is_refused() {
+  lab::DgsOptions options;
+  options.output_itemsizes = {8};
+  options.buffer_runs = -1;
+  CHECK_THROWS(lab::DgsRun{options}, std::invalid_argument);
+  options.buffer_runs = lab::DgsOptions::kMostRuns + 1;
+  CHECK_THROWS(lab::DgsRun{options}, std::invalid_argument);
+}
+
+}  // namespace
+
+int main() {
+  a_tree_that_waits_holds_up_no_other();
+  without_room_it_waits_and_still_ends();
+  whatever_is_put_aside_the_answer_is_the_sequential_one();
+  what_cannot_be_is_refused();
+  return 0;
+}
