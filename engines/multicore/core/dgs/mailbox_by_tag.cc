@@ -100,7 +100,8 @@ bool Mailbox::pass(Lane& lane, bool complete, std::span<Parker> parkers) {
 bool Mailbox::run_beside(Lane& lane, std::int64_t limit, std::span<Parker> parkers) {
   const std::int64_t begin = lane.next;
   const auto number = static_cast<std::size_t>(&lane - lanes.data());
-  while (lane.next < limit && !short_) {
+  bool full = false;  // of this lane: the others go as far as they can, each by a run of its own
+  while (lane.next < limit && !full) {
     go_on_unless(stop_);
     std::int64_t end = std::min(limit, lane.next + kLate);
     std::int64_t stamp_ns = 0;
@@ -114,7 +115,7 @@ bool Mailbox::run_beside(Lane& lane, std::int64_t limit, std::span<Parker> parke
     }
     std::int64_t buffered = 0;
     const std::int64_t until = buffers_->put(lane, number, end, stamp_ns, buffered);
-    short_ = until < end;
+    full = until < end;
     const std::int64_t events = until - lane.next;
     if (buffered == events) {
       lane.next = until;
@@ -126,6 +127,7 @@ bool Mailbox::run_beside(Lane& lane, std::int64_t limit, std::span<Parker> parke
     }
     lane.counted += buffered;  // when they are processed
   }
+  short_ |= full;
   give_back(lane, parkers);
   return lane.next != begin;
 }
