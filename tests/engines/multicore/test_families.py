@@ -46,6 +46,7 @@ def test_options_are_refused_in_the_same_words(variant):
     [
         ("vsn", "tuple_buffer", _core.TUPLE_BUFFERS),
         ("dgs", "handover", _core.HANDOVERS),
+        ("dgs", "mailbox", _core.MAILBOXES),
         ("ordered", "scheduler", _core.SCHEDULERS),
         ("ordered", "worklist", _core.WORKLISTS),
         ("ordered", "reordering", _core.REORDERINGS),

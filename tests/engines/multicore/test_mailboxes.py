@@ -1,0 +1,106 @@
+"""Mailboxes by tag give the answer of those by horizon, with whatever room, and end.
+
+All threads share one core, and rings hold two blocks: who waits for room that only a waiting thread
+can make would wait for ever. Why none does: docs/decisions/0029-mailboxes-by-tag.md.
+"""
+
+import os
+from contextlib import closing
+from itertools import product
+
+import numpy as np
+import pytest
+
+from engines.multicore import _core
+from engines.multicore.adapter import MulticoreEngine
+from engines.multicore.dgs.options import DgsOptions
+from engines.multicore.dgs.run import DgsRun
+from engines.multicore.run.settings import RunSettings
+from engines.small_load import small_load
+from tests.engines.multicore.recovery.small_runs import (
+    NAMES,
+    input_of,
+    is_right,
+    kernels_of,
+    program_of,
+)
+
+EVENTS = 6_000
+
+
+@pytest.fixture(autouse=True)
+def one_core():
+    """All threads of the test share a core."""
+    all_cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(all_cores)})
+    yield
+    os.sched_setaffinity(0, all_cores)
+
+
+def run(name, options, *, workers, load=None, **settings):
+    """Return what a right run measured."""
+    how = RunSettings(workers=workers, pin=False, load=load, **settings)
+    program, data = program_of(name), input_of(name, EVENTS)
+    with closing(DgsRun(program, data, how, options, kernels=kernels_of(name))) as made:
+        measured, answer = made.run(), made.answer()
+    assert is_right(name, EVENTS, answer)
+    assert measured.events == data.events
+    assert measured.progress.consumed.sum() == data.events
+    return measured
+
+
+@pytest.mark.pairwise
+@pytest.mark.parametrize("buffer_runs", [0, 1, 1 << 16])
+@pytest.mark.parametrize("workers", [1, 2, 5])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_answer_is_the_oracles_with_any_room(name, workers, buffer_runs):
+    for gather, batch in product((False, True), (1, 64)):
+        options = DgsOptions(mailbox="tags", buffer_runs=buffer_runs, gather=gather)
+        run(name, options, workers=workers, batch=batch, ring_blocks=2)
+
+
+@pytest.mark.parametrize("name", ["keyed_counter", "plugs"])
+def test_the_answer_is_the_oracles_under_a_load(name):
+    data = input_of(name, EVENTS)
+    due = np.arange(data.events, dtype=np.int64) * 1_000
+    load = small_load([stream.ts for stream in data.streams], due, silence_ns=500_000)
+    run(name, DgsOptions(mailbox="tags"), workers=3, load=load)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_snapshots_are_taken_when_no_key_waits(name, tmp_path):
+    options = DgsOptions(
+        mailbox="tags", checkpoint_every=1, checkpoint_ms=0, checkpoint_folder=str(tmp_path)
+    )
+    measured = run(name, options, workers=3, batch=16)
+    assert measured.counters["checkpoints"] > 0
+    max(tmp_path.glob("checkpoint-*")).unlink()  # the end
+    how = RunSettings(workers=2)
+    program, data = program_of(name), input_of(name, EVENTS)
+    with closing(DgsRun(program, data, how, options, kernels=kernels_of(name))) as again:
+        again.run()
+        assert is_right(name, EVENTS, again.answer())
+
+
+def test_keys_that_share_a_stream_go_on_while_one_waits():
+    far = {"workers": 2, "batch": 16, "ring_blocks": 64}
+    measured = run("keyed_counter", DgsOptions(mailbox="tags", gather=False), **far)
+    assert measured.counters["buffered_events"] > 100
+    assert measured.counters["most_buffered_runs"] > 10
+    few = run("keyed_counter", DgsOptions(mailbox="tags", buffer_runs=5, gather=False), **far)
+    lanes = len(input_of("keyed_counter", EVENTS).streams)
+    assert few.counters["most_buffered_runs"] <= 5 + lanes
+    horizon = run("keyed_counter", DgsOptions(gather=False), **far)
+    assert "buffered_events" not in horizon.counters
+
+
+def test_with_one_key_nothing_is_put_aside():
+    measured = run("event_window", DgsOptions(mailbox="tags", gather=False), workers=2, batch=64)
+    assert measured.counters["buffered_events"] == 0
+
+
+def test_room_out_of_range_is_refused():
+    most = _core.MOST_BUFFER_RUNS
+    for runs in (-1, most + 1):
+        refused = MulticoreEngine().wrong_options("dgs", {"mailbox": "tags", "buffer_runs": runs})
+        assert refused == f"option buffer_runs is {runs}; it is between 0 and {most}"
