@@ -169,6 +169,11 @@ class alignas(kCacheLine) Mailbox {
   bool release(std::int32_t member, std::span<Parker> parkers);
   bool release_next(std::int32_t member, std::span<Parker> parkers);
   void process_late(std::int32_t member, std::size_t lane, const EventKey& before);
+  struct Late {
+    std::int64_t begin, end;
+    std::int64_t stamp_ns;
+  };
+  void run_late(Lane& lane, std::int32_t member, std::size_t number, const Late& late);
   void order_late(std::int32_t member, std::size_t lane, std::span<Parker> parkers);
   void processed_late(Lane& lane, std::int64_t events);
   [[gnu::noinline]] void park(std::int32_t tree);

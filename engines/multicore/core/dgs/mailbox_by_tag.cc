@@ -199,20 +199,31 @@ bool Mailbox::release_next(std::int32_t member, std::span<Parker> parkers) {
   return true;
 }
 
+// Ordinary events of a tree that one lane brought, in front of `before`: the first run, and those behind it.
 void Mailbox::process_late(std::int32_t member, std::size_t number, const EventKey& before) {
   Lane& lane = lanes[number];
-  const StreamView& stream = lane.source->stream();
   TagBuffers::Buffer& buffer = buffers_->buffer(member, number);
-  const TagBuffers::Run run = buffers_->run(buffer.first);
-  const std::int64_t end = first_behind(lane, run.begin, std::min(run.end(), run.begin + kLate), before);
+  do {
+    const TagBuffers::Run run = buffers_->run(buffer.first);
+    const std::int64_t end = first_behind(lane, run.begin, std::min(run.end(), run.begin + kLate), before);
+    run_late(lane, member, number, {run.begin, end, run.stamp_ns});
+    buffers_->pop(buffer, end);
+    processed_late(lane, end - run.begin);
+    if (buffer.empty() || buffers_->run(buffer.first).ordering != 0) return;
+    go_on_unless(stop_);
+  } while (lane.key(buffers_->run(buffer.first).begin) < before);
+}
+
+void Mailbox::run_late(Lane& lane, std::int32_t member, std::size_t number, const Late& late) {
+  const StreamView& stream = lane.source->stream();
   const bool scheduled = !stream.due.empty();
   const std::int64_t taken_ns = scheduled ? recorder_.tick() : 0;
-  std::int64_t next = run.begin;
-  while (next < end) {
+  std::int64_t next = late.begin;
+  while (next < late.end) {
     const std::int64_t begin = next;
     Emit* emit = out_.open(max_outputs_per_event);
-    next = lane.run(lane.state, buffers_->slots(number), stream.columns.data(), begin, end, emit);
-    if (next <= begin || next > end) kernel_failed("update");
+    next = lane.run(lane.state, buffers_->slots(number), stream.columns.data(), begin, late.end, emit);
+    if (next <= begin || next > late.end) kernel_failed("update");
     ++counters_.kernel_calls;
     const std::int64_t outputs = out_.close(first_number_ + member, stream.index, begin, false);
     if (outputs == 0) continue;
@@ -220,13 +231,11 @@ void Mailbox::process_late(std::int32_t member, std::size_t number, const EventK
     if (scheduled) {
       record_each(stream, begin, next, *emit, outputs, taken_ns);
     } else {
-      recorder_.output(run.stamp_ns, outputs);
+      recorder_.output(late.stamp_ns, outputs);
     }
   }
   TagBuffers::Member& one = buffers_->member(member);
-  one.latest_stamp = std::max(one.latest_stamp, stamp_of(stream, recorder_.start(), end - 1, run.stamp_ns));
-  buffers_->pop(buffer, end);
-  processed_late(lane, end - run.begin);
+  one.latest_stamp = std::max(one.latest_stamp, stamp_of(stream, recorder_.start(), late.end - 1, late.stamp_ns));
 }
 
 void Mailbox::order_late(std::int32_t member, std::size_t number, std::span<Parker> parkers) {
