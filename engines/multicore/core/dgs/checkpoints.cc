@@ -7,24 +7,25 @@
 namespace lab {
 namespace {
 
-constexpr std::uint64_t kTakenMask = 0xFFFF'FFFF;
+constexpr std::uint64_t kTakenMask = 0xFFFF'FFFF;   // with kStops
+constexpr std::uint64_t kCutMask = 0x7FFF'FFFF;
 
 constexpr std::uint64_t word_of(std::uint64_t decided, std::uint64_t taken) noexcept { return decided << 32 | taken; }
 
 }  // namespace
 
-Checkpoints::Checkpoints(std::vector<Cut> cuts) : cuts_(std::move(cuts)) {
+Checkpoints::Checkpoints(std::vector<Cut> cuts, bool every) : cuts_(std::move(cuts)), every_(every) {
   const auto not_before = [](const Cut& a, const Cut& b) {
     return a.key != b.key ? a.key > b.key : a.position >= b.position;
   };
   if (std::adjacent_find(cuts_.begin(), cuts_.end(), not_before) != cuts_.end()) {
     throw std::invalid_argument("cuts are not in the order of events");
   }
-  if (cuts_.size() >= kTakenMask) throw std::invalid_argument("too many cuts");
+  if (cuts_.size() >= kCutMask) throw std::invalid_argument("too many cuts");
 }
 
-void Checkpoints::add_part(const OutputBuffer& out, const std::vector<Leaf>& leaves, const std::vector<Own>& own) {
-  auto part = std::make_unique<Part>(Part{&out, leaves, own, {}, {}});
+void Checkpoints::add_part(const OutputBuffer* out, const std::vector<Leaf>& leaves, const std::vector<Own>& own) {
+  auto part = std::make_unique<Part>(Part{out, leaves, own, {}, {}});
   std::int64_t total = 0;
   for (const Leaf& leaf : leaves) total += units(leaf.bytes);
   for (const Own& one : own) total += units(one.bytes);
@@ -53,19 +54,29 @@ void Checkpoints::complete_parts() {
   left_.store(static_cast<std::int64_t>(parts_.size()), std::memory_order_relaxed);
 }
 
+void Checkpoints::forget_parts() {
+  first_ = current_ + 1;
+  parts_.clear();
+  outputs_.clear();
+  leaf_copies_.clear();
+  own_copies_.clear();
+}
+
 bool Checkpoints::taken(const Cut& cut) noexcept {
   const auto index = static_cast<std::uint64_t>(&cut - cuts_.data());
   // acquire: with a snapshot slot that is free comes the right to write to it; pairs with the release in `free`.
   std::uint64_t word = word_.load(std::memory_order_acquire);
   while (word >> 32 <= index) {
     const std::uint64_t under_way = word & kTakenMask;
-    const std::uint64_t decided = word_of(index + 1, under_way != 0 ? under_way : index + 1);
+    const bool stops = static_cast<std::int64_t>(index) >= stop_from_.load(std::memory_order_relaxed);  // see stop_from
+    const std::uint64_t here = stops ? (index + 1) | kStops : every_ ? index + 1 : 0;
+    const std::uint64_t decided = word_of(index + 1, under_way != 0 ? under_way : here);
     // acq_rel: hands the slot on to those who learn of the decision by their acquire, here or above.
     if (word_.compare_exchange_weak(word, decided, std::memory_order_acq_rel, std::memory_order_acquire)) {
       word = decided;
     }
   }
-  return (word & kTakenMask) == index + 1;
+  return (word & kCutMask) == index + 1;
 }
 
 void Checkpoints::give(std::int32_t number) {
@@ -80,14 +91,14 @@ void Checkpoints::give(std::int32_t number) {
     std::memcpy(at, one.state, static_cast<std::size_t>(one.bytes));
     at += units(one.bytes);
   }
-  part.out->since(part.mark, outputs_[index]);
+  if (part.out != nullptr) part.out->since(part.mark, outputs_[index]);
   // acq_rel: every part is seen by who gives the last, and from there by the writer, through the mutex.
   if (left_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   {
     const std::scoped_lock lock(mutex_);
     ready_ = true;
     // relaxed: stays while the snapshot is under way.
-    current_ = static_cast<std::int64_t>(word_.load(std::memory_order_relaxed) & kTakenMask) - 1;
+    current_ = static_cast<std::int64_t>(word_.load(std::memory_order_relaxed) & kCutMask) - 1;
   }
   changed_.notify_one();
 }

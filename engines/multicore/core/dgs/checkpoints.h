@@ -6,10 +6,11 @@
 // on. The states that the trees would have had joined at the cut are joined later, from the copies, by who writes them.
 // It is Chandy and Lamport's snapshot without markers, as the total order tells everybody where they would be.
 //
-// One snapshot is under way at a time. A cut to which the first mailbox comes while one is, is skipped, by all.
+// One snapshot is under way at a time. A cut to which the first mailbox comes while one is, is skipped, by all. At a
+// snapshot that *stops* mailboxes do not go on: the plan is changed there (dgs/phases.h).
 //
 // Laws:
-//  - `word_` = (cuts decided, the cut that is taken plus 1 or 0). Cuts are decided in order, each once, by the first
+//  - `word_` = (cuts decided, whether the cut that is taken stops, that cut plus 1 or 0). Cuts are decided in order, each once, by the first
 //    mailbox that comes to it; all pass all cuts in order. So a mailbox that comes to a decided cut learns all that it
 //    needs from the word: a cut that was taken stays in it until every mailbox has given its part.
 //  - `left_`: mailboxes that have not given their part; whoever gives the last hands the snapshot to the writer.
@@ -19,6 +20,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -40,10 +42,14 @@ struct Cut {
 
 class Checkpoints {
  public:
-  // `cuts`: in total order, each once. Throws std::invalid_argument.
-  explicit Checkpoints(std::vector<Cut> cuts);
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-  // Before the run. A mailbox with its output and the states that it copies.
+  // `cuts`: in total order, each once. `every`: a snapshot is taken whenever none is under way; else only those that stop.
+  // Throws std::invalid_argument.
+  explicit Checkpoints(std::vector<Cut> cuts, bool every = true);
+
+  // Before the run, or while all are stopped. A mailbox with its output and the states that it copies; `out` may be null:
+  // nobody asks for outputs.
   struct Leaf {
     std::int32_t tree;
     std::int32_t node;
@@ -55,18 +61,31 @@ class Checkpoints {
     const void* state;
     std::int64_t bytes;
   };
-  void add_part(const OutputBuffer& out, const std::vector<Leaf>& leaves, const std::vector<Own>& own);
+  void add_part(const OutputBuffer* out, const std::vector<Leaf>& leaves, const std::vector<Own>& own);
   void complete_parts();  // there will be no more
+  // While all are stopped: forgets the parts, whose copies nobody asks for any more. Cuts begin behind the snapshot's.
+  void forget_parts();
 
-  const Cut* begin() const noexcept { return cuts_.data(); }
+  const Cut* begin() const noexcept { return cuts_.data() + first_; }
   const Cut* end() const noexcept { return cuts_.data() + cuts_.size(); }
 
   // Whether a cut to which a mailbox has come is taken: then it must `give` its part. Any mailbox, cuts in order.
   bool taken(const Cut& cut) noexcept;
+  // Whether that snapshot stops whoever comes to it. Between `taken` and `give`.
+  bool stops() const noexcept {
+    // relaxed: the word keeps it until the part is given, and `taken` has read it.
+    return (word_.load(std::memory_order_relaxed) & kStops) != 0;
+  }
   void give(std::int32_t part);
 
   // The writer's. Waits for a snapshot; false: none will come.
   bool wait();
+  // Asks for a snapshot that stops, at the first cut from number `from` on that is not decided yet and at which none is
+  // under way. The writer's.
+  void stop_from(std::int64_t from) noexcept {
+    // relaxed: a wish; what comes of it is in the word.
+    stop_from_.store(from, std::memory_order_relaxed);
+  }
   // Of the snapshot that `wait` found.
   std::int64_t cut() const noexcept { return current_; }  // its number
   // Joins the copies of each tree into its state at the root: `bytes` each, in the order of the trees. Throws
@@ -94,9 +113,12 @@ class Checkpoints {
     std::vector<std::int64_t> copies;  // of leaves, then own states, each from a unit of states on
     OutputBuffer::Mark mark;
   };
+  static constexpr std::uint64_t kStops = 0x8000'0000;  // in the word
   static std::int64_t units(std::int64_t bytes) noexcept { return (bytes + kStateUnit - 1) / kStateUnit; }
 
   const std::vector<Cut> cuts_;
+  const bool every_;
+  std::int64_t first_ = 0;  // cut of the parts that there are
   std::vector<std::unique_ptr<Part>> parts_;
   std::vector<std::vector<OutputPiece>> outputs_;  // by part
   // Where copies lie, made by `complete_parts`.
@@ -105,6 +127,7 @@ class Checkpoints {
 
   alignas(kCacheLine) std::atomic<std::uint64_t> word_{0};
   alignas(kCacheLine) std::atomic<std::int64_t> left_{0};
+  std::atomic<std::int64_t> stop_from_{kNever};  // written by the writer, read by who decides
 
   std::mutex mutex_;  // guards the rest; a worker holds it once a snapshot, for a store
   std::condition_variable changed_;

@@ -34,10 +34,15 @@ DgsRun::DgsRun(DgsOptions options)
                                          std::max(options_.max_outputs_per_event, options_.max_outputs_across))),
       workers_(static_cast<std::size_t>(options_.workers)) {
   make_threads(options_.workers, "worker");
-  if (options_.cuts) checkpoints_ = std::make_unique<Checkpoints>(*options_.cuts);
+  if (options_.adaptive && !options_.cuts) throw std::invalid_argument("an adaptive run needs cuts");
+  if (options_.adaptive && options_.by_tag) throw std::invalid_argument("mailboxes by tag keep their plan");
+  options_.checkpoints = options_.checkpoints && options_.cuts;
+  if (options_.cuts) checkpoints_ = std::make_unique<Checkpoints>(*options_.cuts, options_.checkpoints);
+  if (options_.adaptive) phases_.emplace(threads().parkers());
+  if (options_.adaptive && options_.load) make_generator_holdable();
   for (std::int32_t i = 0; i < options_.workers; ++i) {
     Worker& worker = workers_[static_cast<std::size_t>(i)];
-    if (!checkpoints_) worker.outs.push_back(std::make_unique<OutputBuffer>(pool_));
+    if (!options_.checkpoints) worker.outs.push_back(std::make_unique<OutputBuffer>(pool_));
     worker.meter = &threads().meter(i);
   }
   if (options_.workers == 1 || options_.load || options_.gather == DgsOptions::Gather::kNever) return;
@@ -50,22 +55,24 @@ std::int32_t DgsRun::add_stream(StreamView stream, std::int32_t owner) {
   const StreamView& view = add_view(std::move(stream));
   Source& source = add_source(view, options_.measure);
   owners_.push_back(options_.load ? -1 : owner);
+  begins_.push_back(0);
   if (!options_.load) workers_[static_cast<std::size_t>(owner)].sources.push_back({&source, {}, {}});
   return view.index;
 }
 
 std::int32_t DgsRun::add_mailbox(std::int32_t worker_index) {
   Worker& worker = workers_.at(static_cast<std::size_t>(worker_index));
-  const auto id = static_cast<std::int32_t>(mailboxes_.size());
+  const auto index = static_cast<std::int32_t>(mailboxes_.size());
+  const std::int32_t id = mailboxes_before_ + index;
   // What a snapshot takes of a buffer is one mailbox's, as each comes to a cut at a time of its own.
-  if (checkpoints_) worker.outs.push_back(std::make_unique<OutputBuffer>(pool_));
+  if (options_.checkpoints) worker.outs.push_back(std::make_unique<OutputBuffer>(pool_));
   auto mailbox = std::make_unique<Mailbox>(id, worker_index, forest, *worker.outs.back(), worker.meter->recorder,
                                            worker.sync, worker.counters, threads().failure());
   mailbox->leaf_of_tree.assign(static_cast<std::size_t>(forest.size()), -1);
   mailbox->max_outputs_per_event = options_.max_outputs_per_event;
   worker.mailboxes.push_back(mailbox.get());
   mailboxes_.push_back({std::move(mailbox), worker_index});
-  return id;
+  return index;
 }
 
 std::int32_t DgsRun::add_crossing(std::span<const std::int32_t> trees, std::span<const std::int32_t> keys,
@@ -105,8 +112,8 @@ std::int32_t DgsRun::take_part(std::int32_t mailbox_index, std::int32_t crossing
 void DgsRun::add_lane(std::int32_t mailbox_index, std::int32_t stream, Lane lane) {
   const auto s = static_cast<std::size_t>(stream);
   lane.source = sources()[s].get();
-  lane.reader = lane.source->ring.add_reader();
-  lane.owner_worker = owners_[s];
+  lane.owner_worker = owners_.at(s);
+  lane.next = lane.counted = lane.end = lane.ordering = begins_[s];
   mailbox(mailbox_index).lanes.push_back(std::move(lane));
 }
 
@@ -137,7 +144,7 @@ void DgsRun::add_parts() {
       if (one.copied_by != static_cast<std::int32_t>(m)) continue;
       own.push_back({static_cast<std::int32_t>(c), one.memory.get(), one.bytes});
     }
-    checkpoints_->add_part(mailbox.out(), leaves, own);
+    checkpoints_->add_part(options_.checkpoints ? &mailbox.out() : nullptr, leaves, own);
     mailbox.take_part(*checkpoints_, static_cast<std::int32_t>(m));
   }
   checkpoints_->complete_parts();
@@ -150,6 +157,14 @@ void DgsRun::prepare() {
     for (const Entry& entry : mailboxes_) number += entry.mailbox->work_by_tag(options_.buffer_runs, number);
   }
   reserve();
+  connect();
+}
+
+// Makes lanes readers of their streams, and tells workers whom to publish for.
+void DgsRun::connect() {
+  for (const Entry& entry : mailboxes_) {
+    for (Lane& lane : entry.mailbox->lanes) lane.reader = lane.source->ring.add_reader();
+  }
   for (const Entry& entry : mailboxes_) {
     for (Lane& lane : entry.mailbox->lanes) {
       lane.together = options_.load && !options_.load->whole_blocks;
@@ -189,6 +204,7 @@ void DgsRun::reserve() {
 }
 
 std::vector<std::int32_t> DgsRun::readers_of(std::size_t stream) const {
+  if (phases_) return Run::readers_of(stream);  // whoever it will be
   const Source* const source = sources()[stream].get();
   std::vector<std::int32_t> readers;
   for (const Entry& entry : mailboxes_) {
@@ -222,6 +238,7 @@ void DgsRun::work(std::int32_t index) {
 }
 
 bool DgsRun::step(std::int32_t index) {
+  if (phases_ && !phases_->open(index)) return false;
   if (!places_) return turn(index, threads().parkers());
   if (index != 0) return places_->mine(index) && turn(index, threads().parkers());
   if (unlooked_ >= kEventsALook) decide();
@@ -243,14 +260,16 @@ bool DgsRun::work_for_all() {
 
 // Whether there is nothing left for a thread that found nothing to do.
 bool DgsRun::ended(std::int32_t index) {
+  if (phases_ && !phases_->open(index)) return false;
   if (!places_) return done(workers_[static_cast<std::size_t>(index)]);
   if (index != 0) return places_->mine(index) && done(workers_[static_cast<std::size_t>(index)]);
   if (!places_->gathered()) return done(workers_.front());
-  for (std::int32_t i = 0; i < options_.workers; ++i) {
-    if ((i != 0 && !places_->free(i)) || !done(workers_[static_cast<std::size_t>(i)])) return false;
+  bool all = true;
+  for (std::int32_t i = 0; i < options_.workers; ++i) {  // all of them: one may know that this phase is the last
+    all &= (i == 0 || places_->free(i)) && done(workers_[static_cast<std::size_t>(i)]);
   }
-  threads().finish();
-  return true;
+  if (all) threads().finish();
+  return all;
 }
 
 // Gathers or scatters the places where that is quicker. The first worker's, between two turns.
@@ -306,11 +325,15 @@ bool DgsRun::pump(Worker::Owned& owned, std::span<Parker> parkers) {
   return progress;
 }
 
+// Whether nothing is left to do at a place, in this phase and in later ones.
 bool DgsRun::done(const Worker& worker) noexcept {
-  return std::all_of(worker.sources.begin(), worker.sources.end(),
+  const bool finished = std::all_of(worker.sources.begin(), worker.sources.end(),
                      [](const Worker::Owned& owned) { return owned.source->exhausted(); }) &&
          std::all_of(worker.mailboxes.begin(), worker.mailboxes.end(),
                      [](const Mailbox* mailbox) { return mailbox->finished(); });
+  if (!phases_ || !finished) return finished;
+  if (!worker.mailboxes.empty()) phases_->set_last();
+  return phases_->last();
 }
 
 std::vector<const OutputBuffer*> DgsRun::outputs() const {
@@ -351,7 +374,8 @@ void DgsRun::count(Counts& into) const {
     into.emplace_back("buffered_events", events);
     into.emplace_back("most_buffered_runs", most);
   }
-  if (!checkpoints_) return;
+  if (phases_) into.emplace_back("plan_changes", phases_->changes());
+  if (!options_.checkpoints) return;
   into.emplace_back("checkpoints", checkpoints_->taken_count());
   into.emplace_back("checkpoints_skipped", checkpoints_->decided() - checkpoints_->taken_count());
 }

@@ -10,6 +10,7 @@
 #include "dgs/forest.h"
 #include "dgs/gathering.h"
 #include "dgs/mailbox.h"
+#include "dgs/phases.h"
 #include "dgs/places.h"
 #include "run/cacheline.h"
 #include "run/fast_clock.h"
@@ -37,6 +38,8 @@ struct DgsOptions : RunSettings {
   static constexpr std::int64_t kMostRuns = std::int64_t{1} << 24;  // 24 bytes each
   std::int64_t buffer_runs = std::int64_t{1} << 16;  // by tag: what a mailbox may put aside
   std::optional<std::vector<Cut>> cuts;  // at which snapshots may be taken; none: nobody asks for them
+  bool adaptive = false;                 // the plan may be changed at cuts
+  bool checkpoints = true;               // somebody writes snapshots; else they are for changes of the plan only
 };
 
 class DgsRun final : public Run {
@@ -71,9 +74,20 @@ class DgsRun final : public Run {
 
   // Of a run with `cuts`; one thread beside `run` takes the snapshots.
   Checkpoints& checkpoints();
+
+  // Of an adaptive run, at a snapshot that stops, by the thread that takes snapshots: takes the old plan away. False: the
+  // run has ended before its time. Else that thread adds trees, mailboxes, crossings and lanes of the new plan, with
+  // `own_stream` in place of `add_stream`, and then lets the run go on with it.
+  bool take_plan_away();
+  void own_stream(std::int32_t stream, std::int32_t owner);
+  void go_on();
+
   std::span<const std::int32_t> output_itemsizes() const noexcept { return pool_->itemsizes(); }
   // Has `run` end before its time. Any thread.
-  void call_off() noexcept { threads().fail(); }
+  void call_off() noexcept {
+    threads().fail();
+    wake_others();
+  }
 
   std::int64_t events() const noexcept override;  // that every reader has processed
   std::vector<std::int64_t> sync_counts() const;  // from the last leaf's arrival to its going on
@@ -87,7 +101,7 @@ class DgsRun final : public Run {
       std::vector<std::int32_t> remote;    // other workers that read it
     };
     std::vector<Owned> sources;
-    std::vector<std::unique_ptr<OutputBuffer>> outs;  // one; with checkpoints, one for each mailbox
+    std::vector<std::unique_ptr<OutputBuffer>> outs;  // one; with checkpoints, one for each mailbox of each plan
     WorkMeter* meter = nullptr;  // `recorder`: of the place, whoever works there; `counters`: of its thread
     Counters counters;           // of the place
     Histogram sync;
@@ -98,6 +112,9 @@ class DgsRun final : public Run {
   };
 
   const RunSettings& settings() const noexcept override { return options_; }
+  void wake_others() noexcept override {
+    if (phases_) phases_->wake();
+  }
   void prepare() override;
   void work(std::int32_t index) override;
   void check_end() const override;
@@ -107,17 +124,22 @@ class DgsRun final : public Run {
   bool is_direct(const Lane& lane, std::int32_t worker) const noexcept;
   void reserve();
   void add_parts();
+  void connect();
+  void take_back_counts();
+  bool publish_again();
   bool step(std::int32_t index);
   bool work_for_all();
   bool ended(std::int32_t index);
   void decide();
   bool turn(std::int32_t place, std::span<Parker> parkers);
   static bool pump(Worker::Owned& owned, std::span<Parker> parkers);
-  static bool done(const Worker& worker) noexcept;
+  bool done(const Worker& worker) noexcept;
 
   DgsOptions options_;
   std::vector<std::int32_t> owners_;          // by stream
   std::vector<Entry> mailboxes_;
+  std::int32_t mailboxes_before_ = 0;         // of plans that have been taken away
+  std::vector<std::int64_t> begins_;          // by stream: the first event of this plan
   std::vector<std::unique_ptr<Crossing>> crossings_;
   struct OwnState {  // of a crossing
     std::unique_ptr<std::int64_t[]> memory;
@@ -128,6 +150,7 @@ class DgsRun final : public Run {
   std::unique_ptr<Checkpoints> checkpoints_;
   std::shared_ptr<OutputPool> pool_;
   std::vector<Worker> workers_;
+  std::optional<Phases> phases_;     // none: the plan stays
   std::optional<Places> places_;     // none: each worker works at its own place, always
   std::vector<Parker> nobody_;       // at which nobody sleeps: for notifications while places are gathered
 

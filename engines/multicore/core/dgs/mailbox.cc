@@ -167,7 +167,10 @@ bool Mailbox::go_to_cut(std::span<Parker> parkers) {
   }
   if (!complete || (buffers_ && !buffers_->empty())) return progress;
   // All before the cut is processed, nothing behind it, and the leaves' states are at rest.
-  if (checkpoints_->taken(*cut_)) checkpoints_->give(part_);
+  if (checkpoints_->taken(*cut_)) {
+    stopped_ = parked_ = checkpoints_->stops();
+    checkpoints_->give(part_);
+  }
   ++cut_;
   fresh_ = true;  // what comes is of another snapshot
   return true;
@@ -175,6 +178,7 @@ bool Mailbox::go_to_cut(std::span<Parker> parkers) {
 
 // Goes on behind the synchronization in which it waits; false: others have not let it yet.
 bool Mailbox::go_on(std::span<Parker> parkers) {
+  if (stopped_) return false;
   if (crossing_ != nullptr) {
     if (!crossing_->go_on(forest_, parkers)) return false;
     crossing_ = nullptr;

@@ -191,7 +191,8 @@ class alignas(kCacheLine) Mailbox {
   Counters& counters_;
   const std::atomic<bool>& stop_;
 
-  bool parked_ = false;  // waits in a synchronization: in `crossing_`, or in a tree
+  bool parked_ = false;  // waits in a synchronization: in `crossing_`, or in a tree; or for good, `stopped_`
+  bool stopped_ = false;  // came to a cut at which the plan is changed
   Arrival arrival_;
   std::int32_t parked_tree_ = -1;
   CrossingPart* crossing_ = nullptr;

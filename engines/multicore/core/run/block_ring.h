@@ -35,11 +35,18 @@ class BlockRing {
     mask_ = size - 1;
   }
 
-  // Adds a reader and returns its index. Before the first publish only.
+  // Adds a reader and returns its index. Before the first publish only, or that after `reset`.
   std::size_t add_reader() {
     assert(published_.load(std::memory_order_relaxed) == 0);  // relaxed: set-up is single-threaded
     cursors_.push_back(std::make_unique<Cursor>());
     return cursors_.size() - 1;
+  }
+
+  // Empties the ring and takes its readers away. Only while nobody else uses it.
+  void reset() noexcept {
+    cursors_.clear();
+    slowest_ = 0;
+    published_.store(0, std::memory_order_relaxed);  // relaxed: whoever lets the others go on orders it
   }
 
   std::size_t readers() const noexcept { return cursors_.size(); }
@@ -98,7 +105,7 @@ class BlockRing {
   std::vector<std::unique_ptr<Cursor>> cursors_;
   // Producer's own line: a lower bound of min(next), refreshed only when the ring looks full.
   alignas(kCacheLine) std::uint64_t slowest_ = 0;
-  // Written by the producer, read by all readers; never decreases.
+  // Written by the producer, read by all readers; never decreases but in `reset`.
   alignas(kCacheLine) std::atomic<std::uint64_t> published_{0};
 };
 

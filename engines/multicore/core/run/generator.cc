@@ -1,6 +1,7 @@
 #include "run/generator.h"
 
 #include <algorithm>
+#include <chrono>
 #include <thread>
 
 #include "run/clock.h"
@@ -62,6 +63,11 @@ void Generator::run(std::int64_t start_ns, std::span<Parker> parkers, const std:
   recorder.begin(start_ns, options_.warm_up_ns);
   // seq_cst: as every reader of this flag (dgs/dgs_run.h); it is rare and cheap.
   while (!stop.load(std::memory_order_seq_cst)) {
+    // A sleep and not a yield, which a thread with real-time priority does not do for others.
+    while (holdable_ && wanted_.load(std::memory_order_relaxed)) {  // relaxed: advice
+      std::this_thread::sleep_for(std::chrono::nanoseconds(kShortestSleepNs));
+    }
+    auto held = holdable_ ? std::unique_lock(sources_) : std::unique_lock<std::mutex>();
     const std::int64_t now = now_ns();
     recorder.saw(now);
     const bool progress = turn(start_ns, now, parkers);
@@ -76,6 +82,7 @@ void Generator::run(std::int64_t start_ns, std::span<Parker> parkers, const std:
       next = std::min(next, fed.source->waits() ? now - start_ns + kFullRingNs : fed.source->next_due());
     }
     if (done) return;
+    if (held) held.unlock();
     if (next != kEndOfTime) wait(start_ns + next);
   }
 }

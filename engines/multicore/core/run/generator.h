@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -42,6 +43,16 @@ class alignas(kCacheLine) Generator {
   // `stop` is set. One thread.
   void run(std::int64_t start_ns, std::span<Parker> parkers, const std::atomic<bool>& stop) noexcept;
 
+  // For a run that changes what it does with sources while it runs. Before `run`.
+  void make_holdable() noexcept { holdable_ = true; }
+  // Nobody but the caller touches the sources until it gives the lock back. Any thread, of one that is holdable.
+  std::unique_lock<std::mutex> hold() {
+    wanted_.store(true, std::memory_order_relaxed);  // relaxed: advice, for a generator that hardly lets go
+    std::unique_lock held(sources_);
+    wanted_.store(false, std::memory_order_relaxed);  // relaxed: likewise
+    return held;
+  }
+
   // Read after `run`.
   std::int64_t emitted() const noexcept { return emitted_; }  // events handed over by the end of the load
   const Histogram& lag() const noexcept { return lag_; }
@@ -62,6 +73,9 @@ class alignas(kCacheLine) Generator {
   LoadOptions options_;
   bool spin_;
   std::vector<Fed> fed_;
+  bool holdable_ = false;
+  std::atomic<bool> wanted_{false};  // written by who holds, read by the generator
+  std::mutex sources_;  // guards what `fed_` points to, where that is holdable; held from one sleep to the next
   Histogram lag_;
   std::int64_t emitted_ = 0;
   bool real_time_ = false;

@@ -11,6 +11,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -100,6 +101,14 @@ class Run {
   // What replays a stream, and a reader of it. `stamped`: see Source.
   Source& add_source(const StreamView& view, bool stamped);
   Feed& add_feed(const StreamView& view, bool stamped);
+
+  // With a load, after `make_threads`: see Generator. Without one there is nothing to hold.
+  void make_generator_holdable() noexcept {
+    if (generator_) generator_->make_holdable();
+  }
+  std::unique_lock<std::mutex> hold_generator() {
+    return generator_ ? generator_->hold() : std::unique_lock<std::mutex>();
+  }
 
   bool started() const noexcept { return run_threads_.started(); }
   const std::deque<StreamView>& views() const noexcept { return views_; }

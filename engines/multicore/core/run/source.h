@@ -157,6 +157,16 @@ class Source {
     return next_ < noticed_ || (!exhausted_ && (ends_at(next_) || promise(next_) > bound_ts_));
   }
 
+  // Publishes from event `first` on, whatever it has published, into an empty ring with new readers. What it knows of its
+  // schedule stays. Only while nobody else uses it.
+  void restart(std::int64_t first) noexcept {
+    ring.reset();
+    next_ = first;
+    exhausted_ = full_ = false;
+    bound_ts_ = std::numeric_limits<std::int64_t>::min();  // what was promised of events behind `first`
+    if (stream_.due.empty()) heartbeat_ = 0;               // `pump` passes those that say nothing new
+  }
+
   std::int64_t published() const noexcept { return next_; }  // events
   bool exhausted() const noexcept { return exhausted_; }
   const StreamView& stream() const noexcept { return stream_; }

@@ -42,21 +42,6 @@ Snapshot snapshot(lab::DgsRun& run, int keys) {
   return found;
 }
 
-// Cuts before some of the events, of all streams.
-std::vector<Cut> random_cuts(std::mt19937& random, const std::vector<Events>& streams, unsigned every) {
-  std::vector<Cut> cuts;
-  for (std::size_t s = 0; s < streams.size(); ++s) {
-    for (std::size_t i = 0; i < streams[s].ts.size(); ++i) {
-      if (random() % every != 0) continue;
-      cuts.push_back({{streams[s].ts[i], static_cast<std::int32_t>(s)}, static_cast<std::int64_t>(i)});
-    }
-  }
-  std::sort(cuts.begin(), cuts.end(), [](const Cut& a, const Cut& b) {
-    return a.key != b.key ? a.key < b.key : a.position < b.position;
-  });
-  return cuts;
-}
-
 // How many events of a stream are before a cut.
 std::size_t position(const std::vector<Events>& streams, std::size_t s, const Cut& cut) {
   const auto own = static_cast<std::size_t>(cut.key.stream);
@@ -96,7 +81,7 @@ std::int64_t every_snapshot_is_a_prefix_from_which_a_run_goes_on(unsigned round)
       static_cast<std::size_t>(pick(0, 3))];
   options.direct = pick(0, 2) != 0;
   const lab::DgsOptions plain = options;
-  const std::vector<Cut> cuts = random_cuts(random, streams, static_cast<unsigned>(pick(1, 20)));
+  const std::vector<Cut> cuts = lab::test::random_cuts(random, streams, static_cast<unsigned>(pick(1, 20)));
   options.cuts = cuts;
   const bool scheduled = pick(0, 3) == 0;
   lab::test::Schedule when;
@@ -153,8 +138,8 @@ void cuts_out_of_order_are_refused() {
 void who_comes_while_a_snapshot_is_written_goes_on() {
   lab::Checkpoints checkpoints({{{1, 0}, 0}, {{2, 0}, 1}, {{3, 0}, 2}});
   const lab::OutputBuffer out({8});
-  checkpoints.add_part(out, {}, {});
-  checkpoints.add_part(out, {}, {});
+  checkpoints.add_part(&out, {}, {});
+  checkpoints.add_part(&out, {}, {});
   checkpoints.complete_parts();
   const Cut* const cuts = checkpoints.begin();
   CHECK(checkpoints.taken(cuts[0]));

@@ -97,6 +97,21 @@ inline std::vector<Events> random_streams(std::mt19937& random, int streams, int
   return all;
 }
 
+// Cuts before some of the events, of all streams.
+inline std::vector<Cut> random_cuts(std::mt19937& random, const std::vector<Events>& streams, unsigned every) {
+  std::vector<Cut> cuts;
+  for (std::size_t s = 0; s < streams.size(); ++s) {
+    for (std::size_t i = 0; i < streams[s].ts.size(); ++i) {
+      if (random() % every != 0) continue;
+      cuts.push_back({{streams[s].ts[i], static_cast<std::int32_t>(s)}, static_cast<std::int64_t>(i)});
+    }
+  }
+  std::sort(cuts.begin(), cuts.end(), [](const Cut& a, const Cut& b) {
+    return a.key != b.key ? a.key < b.key : a.position < b.position;
+  });
+  return cuts;
+}
+
 // The sequential semantics.
 inline std::vector<Output> oracle(const std::vector<Events>& streams, int keys, int groups = 0) {
   std::vector<std::tuple<std::int64_t, std::size_t, std::size_t>> order;
@@ -158,7 +173,8 @@ inline Schedule schedule(const std::vector<Events>& streams, std::int64_t gap_ns
 }
 
 // A run with one tree per key: stream s is read by worker s mod workers, reads belong to the roots, and what is across
-// keys to no tree. Group g has the keys g, g + groups, ...
+// keys to no tree. Group g has the keys g, g + groups, ... Its plan can be changed: to so many leaves, and so many workers
+// and streams further.
 class KeyedSumRun {
  public:
   // `when`: goes with `options.load`; must outlive the run, as `streams`.
@@ -167,16 +183,22 @@ class KeyedSumRun {
       : streams_(streams), when_(when), keys_(keys), groups_(groups), runtime_(with_outputs(std::move(options))) {
     const auto count = static_cast<std::int32_t>(streams.size());
     leaves_ = std::min(count, workers_);
-    runtime_.forest.add_state_type(8);
-    runtime_.forest.add_template(shape());
-    runtime_.forest.add_trees(0, keys);
     for (std::int32_t s = 0; s < count; ++s) add_stream(s);
-    for (std::int32_t leaf = 0; leaf < leaves_; ++leaf) add_mailbox(leaf);
-    for (std::int32_t group = 0; group < groups; ++group) add_crossing(group);
-    for (std::int32_t leaf = 0; leaf < leaves_; ++leaf) add_lanes(leaf);
-    const std::vector<std::byte> zero(8);
-    for (std::int32_t key = 0; key < keys; ++key) runtime_.forest.initialise(key, zero);
+    add_plan(std::vector<std::int64_t>(static_cast<std::size_t>(keys)));
   }
+
+  // At a snapshot that stops, whose root states are `sums`.
+  void replan(std::int32_t leaves, std::int32_t shift, const std::vector<std::int64_t>& sums) {
+    leaves_ = leaves;
+    shift_ = shift;
+    for (std::int32_t s = 0; s < static_cast<std::int32_t>(streams_.size()); ++s) {
+      runtime_.own_stream(s, worker_of(leaf_of(s)));
+    }
+    states_.clear();
+    add_plan(sums);
+  }
+
+  std::int32_t most_leaves() const noexcept { return std::min(static_cast<std::int32_t>(streams_.size()), workers_); }
 
   std::vector<Output> run() {
     runtime_.run();
@@ -201,6 +223,21 @@ class KeyedSumRun {
     options.grid_steps = 50;  // sanitizers pay for all of it
     return options;
   }
+
+  void add_plan(const std::vector<std::int64_t>& sums) {
+    runtime_.forest.add_state_type(8);
+    runtime_.forest.add_template(shape());
+    runtime_.forest.add_trees(0, keys_);
+    for (std::int32_t leaf = 0; leaf < leaves_; ++leaf) add_mailbox(leaf);
+    for (std::int32_t group = 0; group < groups_; ++group) add_crossing(group);
+    for (std::int32_t leaf = 0; leaf < leaves_; ++leaf) add_lanes(leaf);
+    for (std::int32_t key = 0; key < keys_; ++key) {
+      runtime_.forest.initialise(key, std::as_bytes(std::span(sums).subspan(static_cast<std::size_t>(key), 1)));
+    }
+  }
+
+  std::int32_t leaf_of(std::int32_t stream) const noexcept { return (stream + shift_) % leaves_; }
+  std::int32_t worker_of(std::int32_t leaf) const noexcept { return (leaf + shift_) % workers_; }
 
   // A balanced tree over the leaves; with one leaf, the leaf alone. Leaf i is node leaf_node_[i].
   TreeTemplate shape() {
@@ -244,12 +281,12 @@ class KeyedSumRun {
       view.heartbeats = when_->heartbeats[static_cast<std::size_t>(s)];
       view.heartbeat_due = when_->heartbeat_due[static_cast<std::size_t>(s)];
     }
-    runtime_.add_stream(std::move(view), s % leaves_);
+    runtime_.add_stream(std::move(view), worker_of(leaf_of(s)));
   }
 
   void add_mailbox(std::int32_t leaf) {
     const std::int32_t node = leaf_node_[static_cast<std::size_t>(leaf)];
-    const std::int32_t index = runtime_.add_mailbox(leaf);
+    const std::int32_t index = runtime_.add_mailbox(worker_of(leaf));
     states_.push_back(std::make_unique<std::int64_t[]>(static_cast<std::size_t>(keys_)));
     std::int64_t* states = states_.back().get();
     for (std::int32_t key = 0; key < keys_; ++key) {
@@ -268,7 +305,7 @@ class KeyedSumRun {
   void add_lanes(std::int32_t leaf) {
     std::int64_t* states = states_[static_cast<std::size_t>(leaf)].get();
     for (std::int32_t s = 0; s < static_cast<std::int32_t>(streams_.size()); ++s) {
-      const bool mine = s % leaves_ == leaf;
+      const bool mine = leaf_of(s) == leaf;
       const std::vector<std::int32_t>& tags = streams_[static_cast<std::size_t>(s)].tag;
       const bool reads = std::any_of(tags.begin(), tags.end(), [this](std::int32_t tag) { return tag % 2 == 1 || tag >= 2 * keys_; });
       if (!mine && !reads) continue;  // nothing for this leaf, nor for a node above it
@@ -306,6 +343,7 @@ class KeyedSumRun {
   std::int32_t groups_;
   std::int32_t workers_ = 0;
   std::int32_t leaves_ = 0;
+  std::int32_t shift_ = 0;
   DgsRun runtime_;
   std::vector<std::int32_t> leaf_node_;
   std::vector<std::unique_ptr<std::int64_t[]>> states_;

@@ -1,0 +1,94 @@
+// How a run gets another plan while it runs (dgs/phases.h).
+#include <algorithm>
+#include <stdexcept>
+
+#include "dgs/dgs_run.h"
+#include "run/clock.h"
+
+namespace lab {
+namespace {
+
+// The events of a stream before a cut.
+std::int64_t position(const StreamView& stream, const Cut& cut) noexcept {
+  if (stream.index == cut.key.stream) return cut.position;
+  const auto& ts = stream.ts;
+  const auto at = stream.index < cut.key.stream ? std::upper_bound(ts.begin(), ts.end(), cut.key.ts)
+                                                : std::lower_bound(ts.begin(), ts.end(), cut.key.ts);
+  return at - ts.begin();
+}
+
+}  // namespace
+
+bool DgsRun::take_plan_away() {
+  if (!phases_) throw std::logic_error("the plan of this run stays");
+  if (!phases_->hold(threads().failure())) return false;
+  const Cut& cut = (*options_.cuts)[static_cast<std::size_t>(checkpoints_->cut())];
+  for (const StreamView& stream : views()) begins_[static_cast<std::size_t>(stream.index)] = position(stream, cut);
+  take_back_counts();
+  checkpoints_->stop_from(Checkpoints::kNever);
+  checkpoints_->forget_parts();
+  for (Worker& worker : workers_) {
+    worker.mailboxes.clear();
+    worker.sources.clear();
+  }
+  mailboxes_before_ += static_cast<std::int32_t>(mailboxes_.size());
+  mailboxes_.clear();
+  crossings_.clear();
+  own_states_.clear();
+  forest = Forest();
+  return true;
+}
+
+// What was published or passed over behind the cut will be counted again.
+void DgsRun::take_back_counts() {
+  for (const Entry& entry : mailboxes_) {
+    Worker& worker = workers_[static_cast<std::size_t>(entry.worker)];
+    for (const Lane& lane : entry.mailbox->lanes) {
+      const std::int64_t over = lane.counted - begins_[static_cast<std::size_t>(lane.index())];
+      if (over <= 0) continue;
+      worker.counters.events -= over;
+      worker.meter->recorder.consumed(-static_cast<double>(over) * lane.share);
+      if (lane.direct != 0) worker.meter->recorder.emitted(-over);
+    }
+  }
+  for (Worker& worker : workers_) {
+    for (const Worker::Owned& owned : worker.sources) {
+      const std::int64_t begin = begins_[static_cast<std::size_t>(owned.source->stream().index)];
+      worker.meter->recorder.emitted(std::min<std::int64_t>(0, begin - owned.source->published()));
+    }
+  }
+}
+
+void DgsRun::own_stream(std::int32_t stream, std::int32_t owner) {
+  Worker& worker = workers_.at(static_cast<std::size_t>(owner));
+  Source& source = *sources()[static_cast<std::size_t>(stream)];
+  if (options_.load) return;
+  owners_.at(static_cast<std::size_t>(stream)) = owner;
+  worker.sources.push_back({&source, {}, {}});
+}
+
+void DgsRun::go_on() {
+  add_parts();
+  {
+    const auto held = hold_generator();
+    for (const auto& source : sources()) {
+      source->restart(begins_[static_cast<std::size_t>(source->stream().index)]);
+    }
+    connect();
+    // The generator may sleep, or have ended: what it had handed over is in the rings when it is let go. There is room:
+    // no reader had done with what is behind the cut, and these blocks are no more than those were.
+    while (options_.load && publish_again()) {
+    }
+  }
+  checkpoints_->free();
+  phases_->let_go();
+}
+
+// Publishes a block of each stream of which one is due. Returns whether there was any.
+bool DgsRun::publish_again() {
+  bool any = false;
+  for (const auto& source : sources()) any |= source->publish(now_ns());
+  return any;
+}
+
+}  // namespace lab
