@@ -69,7 +69,7 @@ MAILBOXES: list = ['horizon', 'tags']
 MOST_BUFFER_RUNS: int = 16777216
 
 class DgsRun(Run):
-    def __init__(self, settings: RunSettings, *, max_outputs_per_event: int, itemsizes: Sequence[int], max_outputs_across: int = 0, gather: bool = True, handover: str = 'direct', mailbox: str = 'horizon', buffer_runs: int = 65536, cuts: tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]] | None = None) -> None: ...
+    def __init__(self, settings: RunSettings, *, max_outputs_per_event: int, itemsizes: Sequence[int], max_outputs_across: int = 0, gather: bool = True, handover: str = 'direct', mailbox: str = 'horizon', buffer_runs: int = 65536, cuts: tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]] | None = None, adaptive: bool = False, checkpoints: bool = True) -> None: ...
 
     def add_stream(self, ts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], tag: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, payload: Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)] | None], heartbeats: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], owner: int, due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, heartbeat_due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> int: ...
 
@@ -87,7 +87,8 @@ class DgsRun(Run):
 
     def take_part(self, mailbox: int, crossing: int) -> int: ...
 
-    def initialise(self, first_tree: int, count: int, initial: bytes) -> None: ...
+    def initialise(self, first_tree: int, count: int, initial: bytes, *, each: bool = False) -> None:
+        """The same state for all, or `each` its own, one after the other."""
 
     def add_lane(self, mailbox: int, stream: int, run: int, slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, state: int, order_tree: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, order_node: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, update: Sequence[int], across: Sequence[int] = []) -> None: ...
 
@@ -112,6 +113,25 @@ class DgsRun(Run):
     def free_snapshot(self) -> None: ...
 
     def close_snapshots(self, now: bool) -> None: ...
+
+    def cuts_decided(self) -> int:
+        """That a mailbox has come to; any thread."""
+
+    def request_change(self, from_cut: int) -> None:
+        """
+        Have the run stop at a cut, at the earliest at this one; of the thread that takes snapshots.
+        """
+
+    def snapshot_stops(self) -> bool: ...
+
+    def take_plan_away(self) -> bool:
+        """At a snapshot that stops; False: the run has ended before its time."""
+
+    def own_stream(self, stream: int, owner: int) -> None:
+        """Of a further plan."""
+
+    def go_on(self) -> None:
+        """With a further plan."""
 
     def take_rest(self) -> None:
         """After the run: the last outputs."""

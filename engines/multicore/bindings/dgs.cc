@@ -70,9 +70,12 @@ std::int32_t add_crossing(DgsRun& run, const Array<std::int32_t>& trees, const A
   return run.add_crossing({trees.data(), trees.shape(0)}, {keys.data(), keys.shape(0)}, own_bytes, most_outputs);
 }
 
-void initialise(DgsRun& run, std::int32_t first_tree, std::int32_t count, const nb::bytes& initial) {
+void initialise(DgsRun& run, std::int32_t first_tree, std::int32_t count, const nb::bytes& initial, bool each) {
   const auto* data = reinterpret_cast<const std::byte*>(initial.c_str());
-  for (std::int32_t t = first_tree; t < first_tree + count; ++t) run.forest.initialise(t, {data, initial.size()});
+  const std::size_t size = each && count > 0 ? initial.size() / static_cast<std::size_t>(count) : initial.size();
+  for (std::int32_t t = 0; t < count; ++t) {
+    run.forest.initialise(first_tree + t, {data + (each ? static_cast<std::size_t>(t) * size : 0), size});
+  }
 }
 
 void add_lane(DgsRun& run, std::int32_t mailbox, std::int32_t stream, Address kernel,
@@ -150,16 +153,18 @@ void bind_dgs(nb::module_& m) {
           [](DgsRun* self, const RunSettings& settings, std::int64_t max_outputs_per_event,
              std::vector<std::int32_t> itemsizes, std::int64_t max_outputs_across, bool gather,
              const std::string& handover, const std::string& mailbox, std::int64_t buffer_runs,
-             const std::optional<Cuts>& cuts) {
+             const std::optional<Cuts>& cuts, bool adaptive, bool checkpoints) {
             const auto how = gather ? DgsOptions::Gather::kQuicker : DgsOptions::Gather::kNever;
             new (self) DgsRun({settings, max_outputs_per_event, max_outputs_across, std::move(itemsizes), how,
                               index_of("handover", kHandovers, handover) == 0,
                               index_of("mailbox", kMailboxes, mailbox) == 1, buffer_runs,
-                              cuts ? std::optional(std::apply(cuts_of, *cuts)) : std::nullopt});
+                              cuts ? std::optional(std::apply(cuts_of, *cuts)) : std::nullopt, adaptive,
+                              checkpoints});
           },
           "settings"_a, nb::kw_only(), "max_outputs_per_event"_a, "itemsizes"_a,
           "max_outputs_across"_a = 0, "gather"_a = true, "handover"_a = std::string(kHandovers.front()),
-          "mailbox"_a = std::string(kMailboxes.front()), "buffer_runs"_a = 1 << 16, "cuts"_a.none() = nb::none())
+          "mailbox"_a = std::string(kMailboxes.front()), "buffer_runs"_a = 1 << 16, "cuts"_a.none() = nb::none(),
+          "adaptive"_a = false, "checkpoints"_a = true)
       .def("add_stream", &add_stream, "ts"_a.noconvert(), "tag"_a.none().noconvert(), "payload"_a,
            "heartbeats"_a.noconvert(), "owner"_a, "due"_a.none().noconvert() = nb::none(),
            "heartbeat_due"_a.none().noconvert() = nb::none())
@@ -173,7 +178,8 @@ void bind_dgs(nb::module_& m) {
       .def("place", &place, "mailbox"_a, "trees"_a, "leaves"_a, "storage"_a.noconvert(), "stride"_a)
       .def("add_crossing", &add_crossing, "trees"_a, "keys"_a, "own_bytes"_a, "most_outputs"_a)
       .def("take_part", &DgsRun::take_part, "mailbox"_a, "crossing"_a)
-      .def("initialise", &initialise, "first_tree"_a, "count"_a, "initial"_a)
+      .def("initialise", &initialise, "first_tree"_a, "count"_a, "initial"_a, nb::kw_only(),
+           "each"_a = false, "The same state for all, or `each` its own, one after the other.")
       .def("add_lane", &add_lane, "mailbox"_a, "stream"_a, "run"_a, "slots"_a.none(), "state"_a,
            "order_tree"_a.none(), "order_node"_a.none(), "update"_a, "across"_a = std::vector<Address>())
       .def("set_own_state", &set_own_state, "crossing"_a, "state"_a)
@@ -186,6 +192,14 @@ void bind_dgs(nb::module_& m) {
       .def("snapshot_outputs", &snapshot_outputs, "columns"_a, "Merge them, as `collect`.")
       .def("free_snapshot", [](DgsRun& run) { run.checkpoints().free(); })
       .def("close_snapshots", [](DgsRun& run, bool now) { run.checkpoints().close(now); }, "now"_a)
+      .def("cuts_decided", [](DgsRun& run) { return run.checkpoints().decided(); }, "That a mailbox has come to; any thread.")
+      .def("request_change", [](DgsRun& run, std::int64_t from) { run.checkpoints().stop_from(from); }, "from_cut"_a,
+           "Have the run stop at a cut, at the earliest at this one; of the thread that takes snapshots.")
+      .def("snapshot_stops", [](DgsRun& run) { return run.checkpoints().stops(); })
+      .def("take_plan_away", &DgsRun::take_plan_away, nb::call_guard<nb::gil_scoped_release>(),
+           "At a snapshot that stops; False: the run has ended before its time.")
+      .def("own_stream", &DgsRun::own_stream, "stream"_a, "owner"_a, "Of a further plan.")
+      .def("go_on", &DgsRun::go_on, nb::call_guard<nb::gil_scoped_release>(), "With a further plan.")
       .def("take_rest", [](DgsRun& run) { run.checkpoints().take_rest(); }, "After the run: the last outputs.")
       .def("call_off", &DgsRun::call_off, "Have `run` end before its time; any thread.")
       .def("sync", [](const DgsRun& run) { return sparse(run.sync_counts()); });

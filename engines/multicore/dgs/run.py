@@ -1,34 +1,43 @@
 """Runs DGS programs on the native core, with synchronization plans."""
 
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from engines.errors import EngineError
 from engines.multicore import _core
+from engines.multicore.dgs.adaptive.changer import PlanChanger
+from engines.multicore.dgs.adaptive.deciders import Adapting, ByRates, Decider, Script
+from engines.multicore.dgs.adaptive.phases import Phases
+from engines.multicore.dgs.beside import Beside
 from engines.multicore.dgs.costs import measure_costs
 from engines.multicore.dgs.kernels import Kernels
 from engines.multicore.dgs.options import DgsOptions
+from engines.multicore.dgs.recovery.cuts import Cuts, find_cuts
 from engines.multicore.dgs.recovery.recovery import Recovery
-from engines.multicore.dgs.wiring import Wiring
 from engines.multicore.run.core_run import CoreRun, set_up
 from engines.multicore.run.results import LATENCY, histogram
 from engines.multicore.run.settings import RunSettings, itemsizes
 from engines.protocol import Histogram, Measured
 from workloads.model import Columns, DGSProgram, Input, ModelError, PlanError
 from workloads.model.plan import Plan
-from workloads.model.profile import profile
+from workloads.model.profile import StreamProfile, profile
 from workloads.model.render import plan_text
 from workloads.model.validity import check_plan
 from workloads.optimizers import Choice, Costs, PlanRequest, choose
-from workloads.optimizers.cost import plan_workers
+from workloads.optimizers.registry import optimizer
 
 BATCH = 4096
 """Events of a block where nobody says how many: the lab's own default."""
 MOST_RESERVED_BYTES = 512 << 20
 """With a load: most memory for outputs that is touched where nobody knows how many there are."""
+MOST_CHANGE_CUTS = 1 << 12
+"""Cuts at which the plan may change: each ends a run of events, so a few a millisecond will do."""
+MOST_CHANGES_TOLD = 20
 
 
 class DgsRun(CoreRun):
@@ -41,6 +50,8 @@ class DgsRun(CoreRun):
         options: the family's own; None: the defaults.
         plan: the synchronization plan; None: the optimizer's.
         kernels: the program's, where several runs share them.
+        script: of changes of the plan, in place of measured rates: `(cut, plan)`, cuts ascending.
+            For tests.
 
     Raises:
         EngineError: the program does not compile, its plan is not valid, or a setting is out of
@@ -56,16 +67,27 @@ class DgsRun(CoreRun):
         *,
         plan: Plan | None = None,
         kernels: Kernels | None = None,
+        script: Sequence[tuple[int, Plan]] = (),
     ) -> None:
         chosen = options or DgsOptions()
         kernels = kernels or Kernels(program, bounds=settings.bounds)
-        choice = _given(plan, data) if plan else _chosen(program, data, settings, chosen, kernels)
+        costs = cache(lambda: _costs(program, data, settings, chosen, kernels))
+        choose_for = _Chooser(program, data, settings, chosen, costs)
+        choice = _given(plan, data) if plan else choose_for.whole_input()
+        for _, later in script:
+            _given(later, data)
         self.plan = choice.plan
         self._offered = settings.workers
+        self._script = tuple(script)
+        self._adapting: Adapting | None = None
+        if chosen.adapt and settings.workers > 1:
+            self._adapting = choose_for.adapting()
         self._recovery: Recovery | None = None
-        self._plan_text = "\n".join([plan_text(self.plan), *choice.because])
-        # Workers that the plan was not made for are not started.
-        settings = replace(settings, workers=self.plan.workers)
+        self._changer: PlanChanger | None = None
+        self._because = choice.because
+        if not self._adapts:
+            # Workers that the plan was not made for are not started.
+            settings = replace(settings, workers=self.plan.workers)
         super().__init__(program.output, settings)
         if chosen.checkpoint_every:
             self._recovery = Recovery(program, data, chosen, settings.load)
@@ -74,6 +96,10 @@ class DgsRun(CoreRun):
         except BaseException:
             self.close()
             raise
+
+    @property
+    def _adapts(self) -> bool:
+        return self._adapting is not None or bool(self._script)
 
     def _set_up(
         self,
@@ -84,6 +110,10 @@ class DgsRun(CoreRun):
         kernels: Kernels,
     ) -> None:
         recovery = self._recovery
+        rest = recovery.rest if recovery else data
+        cuts: Cuts | None = recovery.cuts if recovery else None
+        if self._adapts and cuts is None:
+            cuts = find_cuts(program, data, 1, MOST_CHANGE_CUTS)
         with set_up():
             self._core = _core.DgsRun(
                 settings.for_core(program.output, most_rows=_most_rows(program, data)),
@@ -94,15 +124,23 @@ class DgsRun(CoreRun):
                 handover=chosen.handover,
                 mailbox=chosen.mailbox,
                 buffer_runs=chosen.buffer_runs,
-                cuts=recovery.cuts.for_core() if recovery else None,
+                cuts=cuts.for_core() if cuts else None,
+                adaptive=self._adapts,
+                checkpoints=recovery is not None,
             )
-            self._kernels = kernels
-            rest = recovery.rest if recovery else data
-            checkpoint = recovery.checkpoint if recovery else None
-            wiring = Wiring(self._core, self.plan, rest, kernels, settings.load, checkpoint)
-            self._layout = wiring.build()
-            self._bytes = wiring.record_bytes()
+            self._phases = Phases(self._core, rest, kernels, settings.load)
+            states = recovery.states() if recovery else None
+            self._layout = self._phases.lay_out(self.plan, states)
+            if cuts is not None and (decider := self._decider(rest, cuts)) is not None:
+                self._changer = PlanChanger(
+                    self._core, rest, cuts, self.plan, self._layout, decider, self._phases.lay_out
+                )
             self._core.start()
+
+    def _decider(self, data: Input, cuts: Cuts) -> Decider | None:
+        if self._script:
+            return Script(self._script)
+        return ByRates(self._adapting, data, cuts) if self._adapting else None
 
     def run(self) -> Measured:
         """Process the whole input.
@@ -110,18 +148,27 @@ class DgsRun(CoreRun):
         Raises:
             EngineCrashError: a worker failed; the message says how.
         """
-        self._run_with_checkpoints()
-        used = plan_workers(self.plan)
-        counters = {**self._counted(), **self._bytes, "workers_used": float(used)}
+        self._run_beside()
+        self.plan = self._phases.plan
+        used = float(self._phases.workers_used())
+        counters = {**self._counted(), **self._phases.record_bytes(), "workers_used": used}
         sync = histogram(self._core.sync(), "from the last leaf's arrival to its going on")
         if len(sync.counts):
             counters["sync_median_ns"] = float(_median(sync))
         notices = self._recovery.notices() if self._recovery else ()
-        if self.plan.workers < self._offered:
+        if not self._adapts and self.plan.workers < self._offered:
             text = f"the plan has work for {self.plan.workers} of {self._offered} workers, and only"
             text += " these run: more were predicted to be no quicker (optimizer 'cost')"
             notices = (*notices, text)
-        return self._measured(self._plan_text, counters, notices=notices)
+        told: list[str] = []
+        if self._changer is not None and (changes := self._changer.changes):
+            counters["plan_change_max_ns"] = float(max(change.took_ns for change in changes))
+            when = ", ".join(f"{change.at_ns / 1e9:.3f}" for change in changes[:MOST_CHANGES_TOLD])
+            told = [f"the plan changed {len(changes)} times, at {when} s"]
+            notices = (*notices, f"{told[0]}; the last one and why are in the trial's plan")
+            told += map(str, changes[:MOST_CHANGES_TOLD])
+        text = "\n".join([plan_text(self.plan), *self._because, *told])
+        return self._measured(text, counters, notices=notices)
 
     def answer(self) -> Columns:
         """Return all outputs; with checkpoints, as they are on disk."""
@@ -133,22 +180,30 @@ class DgsRun(CoreRun):
         if self._recovery is not None:
             self._recovery.close()
 
-    def _run_with_checkpoints(self) -> None:
-        """Process the rest of the input, with a thread beside it that writes checkpoints.
+    def _run_beside(self) -> None:
+        """Process the rest of the input, with a thread beside it that takes snapshots, if any.
 
         Raises:
-            EngineError: one could not be written.
+            EngineError: a checkpoint could not be written.
         """
-        if self._recovery is None:
+        beside: Recovery | Beside | None = None
+        if self._changer is not None:
+            self._changer.begin()
+        if self._recovery is not None:
+            self._recovery.begin(self._open(), self._layout, self._changer)
+            beside = self._recovery
+        elif self._changer is not None:
+            beside = Beside(self._open(), "plan changes", self._changer.run)
+        if beside is None:
             self._run_core()
             return
-        self._recovery.started(self._open(), self._layout)
+        beside.start()
         whole = False
         try:
             self._run_core()
             whole = True
         finally:
-            self._recovery.ended(whole=whole)
+            beside.end(whole=whole)
 
     def _at_full_speed(self, core: Any) -> dict[str, Any]:
         return {"latency": histogram(core.latency(), LATENCY)}
@@ -169,25 +224,61 @@ def _given(plan: Plan, data: Input) -> Choice:
     return Choice(plan=plan)
 
 
-def _chosen(
-    program: DGSProgram,
-    data: Input,
-    settings: RunSettings,
-    options: DgsOptions,
-    kernels: Kernels,
-) -> Choice:
-    """Return the choice of the optimizer that the options name."""
-    request = PlanRequest(
-        program=program,
-        alphabet=data.alphabet,
-        streams=profile(data),
-        workers=settings.workers,
-        costs=lambda: _costs(program, data, settings, options, kernels),
-    )
-    try:
-        return choose(options.optimizer, request)
-    except ModelError as error:
-        raise EngineError(str(error)) from error
+class _Chooser:
+    """Asks the optimizer that the options name.
+
+    Args:
+        program, data, settings, options: of the run.
+        costs: of the program's steps, measured when they are asked for.
+    """
+
+    def __init__(
+        self,
+        program: DGSProgram,
+        data: Input,
+        settings: RunSettings,
+        options: DgsOptions,
+        costs: Callable[[], Costs],
+    ) -> None:
+        self._request = PlanRequest(
+            program=program,
+            alphabet=data.alphabet,
+            streams=profile(data),
+            workers=settings.workers,
+            costs=costs,
+        )
+        self._options = options
+
+    def whole_input(self) -> Choice:
+        """Return the choice for all of the input."""
+        try:
+            return choose(self._options.optimizer, self._request)
+        except ModelError as error:
+            raise EngineError(str(error)) from error
+
+    def adapting(self) -> Adapting:
+        """Return what is decided by while the run goes on; measures costs."""
+        name = self._options.optimizer
+        chosen = optimizer(name)  # found once: to look for it takes milliseconds
+
+        def for_rates(rates: Sequence[StreamProfile]) -> Plan:
+            try:
+                plan = chosen(replace(self._request, streams=tuple(rates))).plan
+                check_plan(plan, self._request.streams)
+            except Exception as error:  # anybody may have written it
+                raise EngineError(
+                    f"optimizer {name!r} failed for the rates of a run that goes on: "
+                    f"{type(error).__name__}: {error}"
+                ) from error
+            return plan
+
+        return Adapting(
+            period_s=self._options.adapt_ms / 1e3,
+            margin=self._options.adapt_margin,
+            chosen=for_rates,
+            costs=self._request.costs(),
+            whole=self._request.streams,
+        )
 
 
 def _costs(
@@ -198,7 +289,7 @@ def _costs(
     kernels: Kernels,
 ) -> Costs:
     """Measure costs with a run's own settings, at full speed, each worker doing its own work."""
-    apart = replace(options, gather=False, checkpoint_every=0)
+    apart = replace(options, gather=False, adapt=False, checkpoint_every=0)
     rows: dict[int, int] = {}
 
     def timed(plan: Plan, part: Input) -> float:

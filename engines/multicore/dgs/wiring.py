@@ -5,7 +5,7 @@ leaves without a common stream get mailboxes of their own, so that none waits fo
 synchronizations. Two leaves of one tree never share a mailbox: each arrives by itself.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,10 +13,9 @@ import numpy.typing as npt
 
 from engines.errors import EngineError, UnsupportedError
 from engines.multicore import _core
+from engines.multicore.dgs.joined import JoinedStates, Layout
 from engines.multicore.dgs.kernel_sources import layout_of
 from engines.multicore.dgs.kernels import Kernels
-from engines.multicore.dgs.recovery.format import Checkpoint
-from engines.multicore.dgs.recovery.writer import Layout
 from engines.protocol import OfferedLoad
 from workloads.model import (
     DGSProgram,
@@ -60,7 +59,17 @@ class _Shape:
 
 
 class Wiring:
-    """Builds the core of one run, which keeps the arrays that it borrows."""
+    """Builds the core of one run, which keeps the arrays that it borrows.
+
+    Args:
+        core: empty, or with the streams of the same run under a plan that was taken away.
+        plan: what is laid out.
+        data: the input.
+        kernels: the program's.
+        load: offered; None: all at once.
+        states: to go on from; None: from the program's first.
+        further: whether the core has the streams.
+    """
 
     def __init__(
         self,
@@ -69,7 +78,9 @@ class Wiring:
         data: Input,
         kernels: Kernels,
         load: OfferedLoad | None = None,
-        checkpoint: Checkpoint | None = None,
+        states: JoinedStates | None = None,
+        *,
+        further: bool = False,
     ) -> None:
         self.core = core
         self._plan = plan
@@ -77,19 +88,21 @@ class Wiring:
         self._data = data
         self._kernels = kernels
         self._load = load
-        self._checkpoint = checkpoint
+        self._joined = states
+        self._further = further
         self._states = {state.name: index for index, state in enumerate(self._program.states)}
         self._owners: list[int] = []
         self._readers: list[set[int]] = [set() for _ in data.streams]
 
-    def record_bytes(self) -> dict[str, float]:
-        """Return the bytes of all events, and of those that another worker than the owner reads.
+    def record_bytes(self, events: Sequence[int]) -> dict[str, float]:
+        """Return the bytes of so many events of each stream, and of those that move.
 
-        Each is counted once for each such worker; a load's are nobody's, but the generator's.
+        These are what another worker than the owner reads, each counted once for each such worker;
+        a load's are nobody's, but the generator's.
         """
         sizes = [
-            len(stream) * sum(column.itemsize for column in _columns(stream, self._program))
-            for stream in self._data.streams
+            count * sum(column.itemsize for column in _columns(stream, self._program))
+            for count, stream in zip(events, self._data.streams, strict=True)
         ]
         moved = sum(
             size * len(readers - {owner})
@@ -122,11 +135,11 @@ class Wiring:
             for name, of_group in crossings.items()
             for number, crossing in of_group.items()
         }
-        if self._checkpoint is None:
+        if self._joined is None:
             for shape in shapes:
                 self.core.initialise(shape.first_tree, len(shape.keys), initial)
         else:
-            self._restore(self._checkpoint, shapes, groups_of, len(initial))
+            self._restore(self._joined, shapes, groups_of, len(initial))
         return Layout(
             tree_of=self._tree_of(shapes),
             state_bytes=len(initial),
@@ -136,18 +149,17 @@ class Wiring:
 
     def _restore(
         self,
-        checkpoint: Checkpoint,
+        joined: JoinedStates,
         shapes: list[_Shape],
         crossings: dict[tuple[str, int], int],
         size: int,
     ) -> None:
-        """Fork a checkpoint's states down the trees, whatever plan they were joined under."""
-        if checkpoint.ended:
-            return  # there is no event that would see them
+        """Fork states down the trees, whatever plan they were joined under."""
+        states = np.frombuffer(joined.states, dtype=np.uint8).reshape(-1, size)
         for shape in shapes:
-            for tree, key in enumerate(shape.keys.tolist(), start=shape.first_tree):
-                self.core.initialise(tree, 1, checkpoint.states[key * size : (key + 1) * size])
-        for group, state in checkpoint.groups.items():
+            its = states[shape.keys].tobytes()
+            self.core.initialise(shape.first_tree, len(shape.keys), its, each=True)
+        for group, state in joined.groups.items():
             self.core.set_own_state(crossings[group], state)
 
     def _tree_of(self, shapes: list[_Shape]) -> Int32Array:
@@ -194,6 +206,11 @@ class Wiring:
         processing = {s: g.worker for g in reversed(groups) for s in g.leaf_streams}
         reading = {s: g.worker for g in reversed(groups) for s in g.streams()}
         for index, stream in enumerate(self._data.streams):
+            owner = processing.get(index, reading.get(index, 0))
+            self._owners.append(owner)
+            if self._further:
+                self.core.own_stream(index, owner)
+                continue
             payload = [_scalars(stream, name) for name in self._program.event.names or ()]
             for name, column in stream.payload.items():
                 wanted = (
@@ -204,8 +221,6 @@ class Wiring:
                         f"stream {stream.name}: column {name} is {column.dtype}, the program "
                         f"{self._program.name} declares {wanted}"
                     )
-            owner = processing.get(index, reading.get(index, 0))
-            self._owners.append(owner)
             load = self._load
             if load is None:
                 heartbeats = np.ascontiguousarray(stream.heartbeats, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Random runs of DGS programs on synchronization plans, with checkpoints and without.
+"""Random runs of DGS programs on plans that stay or change, with checkpoints and without.
 
 A run with checkpoints is done again from the one before its last, which is its end.
 """
@@ -22,11 +22,19 @@ from tests.random_runs.programs import DGS
 from tests.random_runs.settings import made, repeat, settings
 from tests.random_runs.shapes import shaped
 from workloads.model import Columns, DGSProgram
+from workloads.model.plan import Plan
+from workloads.model.profile import profile
+from workloads.optimizers import PlanRequest, choose
 
 OPTIMIZERS = ("by-stream", "by-stream", "balanced", "appendix-b", "leaf-per-stream")
 """Not by cost: that plans with one of these, and a run's failure would hang on the minute."""
 LOWEST, HIGHEST = np.iinfo(np.int64).min + 1, np.iinfo(np.int64).max - 1
 """The ends of time themselves are refused."""
+
+CHANGES = st.lists(
+    st.tuples(st.integers(0, 40), st.sampled_from(OPTIMIZERS), st.integers(1, 8)), max_size=4
+)
+"""Of the plan: at a cut, at the earliest, to another optimizer's for so many workers."""
 
 
 @st.composite
@@ -41,9 +49,24 @@ def _cases(draw: st.DrawFn) -> Case:
         "optimizer": draw(st.sampled_from(OPTIMIZERS)),
         "checkpoint_every": draw(st.sampled_from([0, 0, 0, 1, 2, 7])),
         "checkpoint_ms": draw(st.sampled_from([0, 1])),
+        "changes": draw(st.just([]) | CHANGES),
     }
     data = draw(shaped(DGS[name].inputs, LOWEST, HIGHEST))
     return Case(family="dgs", program=name, data=data, how=how)
+
+
+def _script(program: DGSProgram, case: Case) -> list[tuple[int, Plan]]:
+    """Return the changes of the plan that a case asks for."""
+    found = []
+    for cut, optimizer, workers in sorted(case.how.get("changes", [])):
+        request = PlanRequest(
+            program=program,
+            alphabet=case.data.alphabet,
+            streams=profile(case.data),
+            workers=min(workers, case.how["workers"]),
+        )
+        found.append((cut, choose(optimizer, request).plan))
+    return found
 
 
 def _check(case: Case) -> None:
@@ -51,7 +74,8 @@ def _check(case: Case) -> None:
     program = subject.program
     assert isinstance(program, DGSProgram)
     wanted = subject.answer(case.data)
-    given = {name: how[name] for name in DgsOptions.KINDS if name != "checkpoint_folder"}
+    given = {name: how[name] for name in DgsOptions.KINDS if name in how}
+    script = _script(program, case)
     options = DgsOptions(**given)
 
     with tempfile.TemporaryDirectory() as scratch:
@@ -61,7 +85,7 @@ def _check(case: Case) -> None:
 
         def prepared(settings: RunSettings) -> DgsRun:
             shutil.rmtree(folder, ignore_errors=True)
-            return DgsRun(program, case.data, settings, options)
+            return DgsRun(program, case.data, settings, options, script=script)
 
         def judge(got: Columns) -> None:
             subject.same(wanted, got)
@@ -69,7 +93,7 @@ def _check(case: Case) -> None:
                 return
             max(folder.glob("checkpoint-*")).unlink()
             settings = replace(made(how, case.data), load=None)
-            with closing(DgsRun(program, case.data, settings, options)) as run:
+            with closing(DgsRun(program, case.data, settings, options, script=script)) as run:
                 run.run()
                 subject.same(wanted, run.answer())
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from workloads.datasets.cadence import rows_per_stream, sync_ticks, ticks
+from workloads.datasets.drift import AWAKE, awake_span, awake_ticks, era_of
 from workloads.datasets.random import below, draw
 from workloads.model import Columns, Parameter, Params, StreamSpec
 
@@ -17,6 +18,7 @@ PARAMETERS = {
         minimum=1,
         maximum=2**31,
     ),
+    "drift": AWAKE,
 }
 
 
@@ -29,13 +31,15 @@ def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
     """Return the value streams, then the barrier stream."""
     count, period = int(params["streams"]), int(params["values_per_barrier"])
     rows = rows_per_stream(events, count, period)
+    era = era_of(params)
+    span = awake_span(rows, count, era) if era else rows
     value = np.dtype([("value", np.int64)])
     return (
         *(
             StreamSpec(name=f"value-{index}", kinds=("value",), fields=value, events=rows)
             for index in range(count)
         ),
-        StreamSpec(name="barrier", kinds=("barrier",), fields=np.dtype([]), events=rows // period),
+        StreamSpec(name="barrier", kinds=("barrier",), fields=np.dtype([]), events=span // period),
     )
 
 
@@ -46,4 +50,6 @@ def generate(
     if specs[index].name == "barrier":
         return {"ts": sync_ticks(begin, end, int(params["values_per_barrier"]))}
     values = below(draw(seed, index, 0, begin, end), VALUE_LIMIT)
-    return {"ts": ticks(begin, end), "value": values}
+    era, count = era_of(params), int(params["streams"])
+    ts = awake_ticks(begin, end, count, index, era) if era else ticks(begin, end)
+    return {"ts": ts, "value": values}

@@ -3,6 +3,7 @@
 import numpy as np
 
 from workloads.datasets.cadence import rows_per_stream, sync_ticks, ticks
+from workloads.datasets.drift import AWAKE, awake_span, awake_ticks, era_of
 from workloads.datasets.random import below, draw
 from workloads.model import Columns, Parameter, Params, StreamSpec
 
@@ -18,6 +19,7 @@ PARAMETERS = {
         minimum=1,
         maximum=2**31,
     ),
+    "drift": AWAKE,
 }
 
 
@@ -30,6 +32,8 @@ def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
     """Return the transaction streams, then the rule stream."""
     count, period = int(params["streams"]), int(params["transactions_per_rule"])
     rows = rows_per_stream(events, count, period)
+    era = era_of(params)
+    span = awake_span(rows, count, era) if era else rows
     value = np.dtype([("value", np.int64)])
     return (
         *(
@@ -38,7 +42,7 @@ def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
             )
             for index in range(count)
         ),
-        StreamSpec(name="rule", kinds=("rule",), fields=value, events=rows // period),
+        StreamSpec(name="rule", kinds=("rule",), fields=value, events=span // period),
     )
 
 
@@ -50,4 +54,6 @@ def generate(
     if specs[index].name == "rule":
         ts = sync_ticks(begin, end, int(params["transactions_per_rule"]))
         return {"ts": ts, "value": below(bits, RULE_LIMIT)}
-    return {"ts": ticks(begin, end), "value": below(bits, TRANSACTION_LIMIT)}
+    era, count = era_of(params), int(params["streams"])
+    ts = awake_ticks(begin, end, count, index, era) if era else ticks(begin, end)
+    return {"ts": ts, "value": below(bits, TRANSACTION_LIMIT)}

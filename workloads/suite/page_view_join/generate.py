@@ -3,6 +3,7 @@
 import numpy as np
 
 from workloads.datasets.cadence import rows_per_stream, sync_ticks, ticks
+from workloads.datasets.drift import moved
 from workloads.datasets.random import below, draw, zipf
 from workloads.model import Columns, Parameter, Params, StreamSpec
 
@@ -20,6 +21,13 @@ PARAMETERS = {
         help="Zipf exponent of the views over the pages; 0 is uniform",
         minimum=0.0,
         maximum=10.0,
+    ),
+    "drift": Parameter(
+        default=0,
+        help="views of each view stream after which the hottest page is another, with a skew; 0: "
+        "never",
+        minimum=0,
+        maximum=2**31,
     ),
     "views_per_update": Parameter(
         default=10_000,
@@ -66,6 +74,8 @@ def generate(
     else:
         ts = ticks(begin, end)
         page = zipf(draw(seed, index, _PAGE, begin, end), pages, float(params["skew"]))
+        if drift := int(params["drift"]):
+            page = moved(page, begin, pages, drift)
         user = below(draw(seed, index, _USER, begin, end), int(params["users"]))
         payload = {"user": user.astype(np.int32)}
     if pages == 1:

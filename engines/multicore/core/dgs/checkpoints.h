@@ -71,9 +71,9 @@ class Checkpoints {
 
   // Whether a cut to which a mailbox has come is taken: then it must `give` its part. Any mailbox, cuts in order.
   bool taken(const Cut& cut) noexcept;
-  // Whether that snapshot stops whoever comes to it. Between `taken` and `give`.
+  // Whether that snapshot stops whoever comes to it. Between `taken` and `give`, or from `wait` to `free`.
   bool stops() const noexcept {
-    // relaxed: the word keeps it until the part is given, and `taken` has read it.
+    // relaxed: the word keeps it until `free`; who asks has acquired it by `taken` or `wait`.
     return (word_.load(std::memory_order_relaxed) & kStops) != 0;
   }
   void give(std::int32_t part);

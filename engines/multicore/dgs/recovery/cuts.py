@@ -40,6 +40,10 @@ class Cuts:
         """Return the arrays as the core takes them."""
         return self.ts, self.stream, self.position
 
+    def key(self, cut: int) -> tuple[int, int, int]:
+        """Return time, stream and position of the event behind a cut."""
+        return int(self.ts[cut]), int(self.stream[cut]), int(self.position[cut])
+
     def of(self, chosen: npt.NDArray[np.bool_]) -> "Cuts":
         """Return those that are marked."""
         return Cuts(ts=self.ts[chosen], stream=self.stream[chosen], position=self.position[chosen])
@@ -51,8 +55,11 @@ class Cuts:
         return replace(later, position=later.position - offset[self.position > offset])
 
 
-def find_cuts(program: DGSProgram, data: Input, every: int) -> Cuts:
-    """Return the cuts of an input: before every n-th event of the kinds that synchronize."""
+def find_cuts(program: DGSProgram, data: Input, every: int, most: int = MOST_CUTS) -> Cuts:
+    """Return the cuts of an input: before every n-th event of the kinds that synchronize.
+
+    More than `most` are thinned out evenly.
+    """
     kinds = sorted(synchronizing(program))
     found = [
         _events_of(stream, index, kinds, len(program.kinds))
@@ -60,8 +67,8 @@ def find_cuts(program: DGSProgram, data: Input, every: int) -> Cuts:
     ]
     ts, stream, position = (np.concatenate(column) for column in zip(*found, strict=True))
     order = np.lexsort((position, stream, ts))[every - 1 :: every]
-    if len(order) > MOST_CUTS:
-        order = order[np.linspace(0, len(order) - 1, MOST_CUTS).astype(np.int64)]
+    if len(order) > most:
+        order = order[np.linspace(0, len(order) - 1, most).astype(np.int64)]
     return Cuts(ts=ts[order], stream=stream[order], position=position[order])
 
 

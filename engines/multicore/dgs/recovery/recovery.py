@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from engines.errors import EngineError
+from engines.multicore.dgs.adaptive.changer import PlanChanger
+from engines.multicore.dgs.joined import JoinedStates, Layout
 from engines.multicore.dgs.options import DgsOptions
 from engines.multicore.dgs.recovery.cuts import Cuts, behind, find_cuts
 from engines.multicore.dgs.recovery.folder import CheckpointFolder
 from engines.multicore.dgs.recovery.format import Checkpoint, Identity
-from engines.multicore.dgs.recovery.writer import CheckpointWriter, Layout
+from engines.multicore.dgs.recovery.writer import CheckpointWriter
 from engines.protocol import OfferedLoad
 from workloads.model import Columns, DGSProgram, Input, ListColumn
 from workloads.model.fingerprint import code_of
@@ -74,9 +76,16 @@ class Recovery:
         went_on += "earlier runs, so this one has no rate"
         return (*self._refused, went_on)
 
-    def started(self, core: Any, layout: Layout) -> None:
-        """Have checkpoints written while a core runs, until `ended`."""
-        writer = CheckpointWriter(
+    def states(self) -> JoinedStates | None:
+        """Return the states to go on from; None: those of the beginning, or nobody needs any."""
+        found = self.checkpoint
+        if found is None or found.ended:
+            return None
+        return JoinedStates(states=found.states, groups=found.groups)
+
+    def begin(self, core: Any, layout: Layout, changer: PlanChanger | None) -> None:
+        """Make ready to write the checkpoints of a core's run, and to have its plan changed."""
+        self._writer = CheckpointWriter(
             core,
             self._folder,
             self.rest,
@@ -85,11 +94,15 @@ class Recovery:
             layout,
             self._rows,
             self._options.checkpoint_ms / 1e3,
+            changer,
         )
-        writer.start()
-        self._writer = writer
 
-    def ended(self, *, whole: bool) -> None:
+    def start(self) -> None:
+        """Have checkpoints written until `end`."""
+        if self._writer is not None:
+            self._writer.start()
+
+    def end(self, *, whole: bool) -> None:
         """Make what is left durable, if the run went to its end.
 
         Raises:

@@ -1,0 +1,127 @@
+"""Who says when a plan changes to which: by measured rates, or by a script."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from engines.multicore.dgs.adaptive.decision import Wish, wish
+from engines.multicore.dgs.adaptive.rates import measured_rates
+from engines.multicore.dgs.recovery.cuts import Cuts, positions_at
+from workloads.model import Input
+from workloads.model.plan import Plan
+from workloads.model.profile import StreamProfile
+from workloads.optimizers import Costs
+
+FIRST_CHANGE_NS = 5e6
+"""What a change is taken to cost before one was made: measured 1 to 10 ms on two busy cores."""
+
+
+class Decider(Protocol):
+    """Decides in one run; may keep what it saw."""
+
+    period_s: float
+    """Between two looks."""
+    at_once: bool
+    """Whether it is asked right after a change as well."""
+
+    def look(self, plan: Plan, decided: int) -> Wish | None:
+        """Return the change that is wanted, or None. Called at most once a period.
+
+        Args:
+            plan: the running one.
+            decided: cuts to which a mailbox has come.
+        """
+
+    def changed(self, took_ns: int) -> None:
+        """Learn that the change was made, and what it took."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adapting:
+    """What `ByRates` goes by.
+
+    Attributes:
+        period_s: between two looks.
+        margin: by which another plan must be quicker.
+        chosen: the plan for measured rates.
+        costs: of the program's steps.
+        whole: the profile of the whole input, for which tags there are, no more.
+    """
+
+    period_s: float
+    margin: float
+    chosen: Callable[[Sequence[StreamProfile]], Plan]
+    costs: Costs
+    whole: Sequence[StreamProfile]
+
+
+class ByRates:
+    """Goes by the rates of the latest period and predicted durations.
+
+    Args:
+        how: see there.
+        data: what the run processes.
+        cuts: of it.
+    """
+
+    at_once = False
+
+    def __init__(self, how: Adapting, data: Input, cuts: Cuts) -> None:
+        self.period_s = how.period_s
+        self._how = how
+        self._data = data
+        self._cuts = cuts
+        self._change_ns = FIRST_CHANGE_NS
+        self._begin()
+
+    def _begin(self) -> None:
+        self._from: tuple[int, ...] | None = None
+        self._since_ns = time.monotonic_ns()
+
+    def look(self, plan: Plan, decided: int) -> Wish | None:
+        """See `Decider.look`."""
+        if decided == 0:
+            return None
+        now_ns = time.monotonic_ns()
+        here = positions_at(self._data, *self._cuts.key(decided - 1))
+        begins, since_ns = self._from or (0,) * len(here), self._since_ns
+        self._from, self._since_ns = here, now_ns
+        return wish(
+            plan,
+            measured_rates(self._data, begins, here, self._how.whole),
+            chosen=self._how.chosen,
+            costs=self._how.costs,
+            margin=self._how.margin,
+            period_ns=now_ns - since_ns,
+            change_ns=self._change_ns,
+        )
+
+    def changed(self, took_ns: int) -> None:
+        """See `Decider.changed`: a change is taken to cost what the last one did."""
+        self._change_ns = took_ns
+        self._since_ns = time.monotonic_ns()
+
+
+class Script:
+    """Follows a script, whatever the load: for tests.
+
+    Args:
+        steps: `(cut, plan)`, cuts ascending: at that one, or the next to which nobody has come.
+    """
+
+    period_s = 3600.0
+    at_once = True
+
+    def __init__(self, steps: Sequence[tuple[int, Plan]]) -> None:
+        self._steps = list(steps)
+
+    def look(self, plan: Plan, decided: int) -> Wish | None:
+        """Return the next step."""
+        if not self._steps:
+            return None
+        cut, other = self._steps.pop(0)
+        return Wish(plan=other, from_cut=cut, why=f"the script's step at cut {cut}")
+
+    def changed(self, took_ns: int) -> None:
+        """Nothing is learnt."""

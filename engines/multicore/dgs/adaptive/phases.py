@@ -1,0 +1,74 @@
+"""The phases of a run: a plan each. A run whose plan stays has one."""
+
+from collections import Counter
+from typing import Any
+
+from engines.multicore.dgs.joined import JoinedStates, Layout
+from engines.multicore.dgs.kernels import Kernels
+from engines.multicore.dgs.wiring import Wiring
+from engines.protocol import OfferedLoad
+from workloads.model import Input
+from workloads.model.plan import Plan
+from workloads.optimizers.cost import plan_workers
+
+
+class Phases:
+    """Lays plans out on a core, one after the other.
+
+    Args:
+        core: of the run.
+        data: what it processes.
+        kernels: the program's.
+        load: offered; None: all at once.
+
+    Attributes:
+        plan: of the latest phase.
+    """
+
+    plan: Plan
+
+    def __init__(self, core: Any, data: Input, kernels: Kernels, load: OfferedLoad | None) -> None:
+        self._core = core
+        self._data = data
+        self._kernels = kernels
+        self._load = load
+        self._begun: list[tuple[Wiring, tuple[int, ...]]] = []
+        self._workers = 0
+
+    def lay_out(
+        self, plan: Plan, states: JoinedStates | None, positions: tuple[int, ...] = ()
+    ) -> Layout:
+        """Lay a plan out; of a further phase, in place of one that was taken away.
+
+        Args:
+            plan: the plan.
+            states: to go on from; None: the program's first.
+            positions: by stream, where the phase begins; empty: at the beginning.
+
+        Raises:
+            EngineError: a function of the program does not compile, or `init` raises.
+        """
+        further = bool(self._begun)
+        wiring = Wiring(
+            self._core, plan, self._data, self._kernels, self._load, states, further=further
+        )
+        layout = wiring.build()
+        self._begun.append((wiring, positions or (0,) * len(self._data.streams)))
+        self._workers = max(self._workers, plan_workers(plan))
+        self.plan = plan
+        return layout
+
+    def workers_used(self) -> int:
+        """Return the most workers that had leaves in a phase."""
+        return self._workers
+
+    def record_bytes(self) -> dict[str, float]:
+        """Return the sum of what `Wiring.record_bytes` says of each phase, after the run."""
+        total: Counter[str] = Counter()
+        ends = [positions for _, positions in self._begun[1:]]
+        ends.append(tuple(len(stream) for stream in self._data.streams))
+        for (wiring, begins), phase_ends in zip(self._begun, ends, strict=True):
+            events = [end - begin for begin, end in zip(begins, phase_ends, strict=True)]
+            for name, count in wiring.record_bytes(events).items():
+                total[name] += int(count)
+        return {name: float(count) for name, count in total.items()}

@@ -1,0 +1,187 @@
+"""Plans that change while a run goes on: nothing is lost, doubled or reordered."""
+
+import random
+from contextlib import closing
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engines.errors import EngineError
+from engines.multicore.adapter import MulticoreEngine
+from engines.multicore.dgs import run as dgs_run
+from engines.multicore.dgs.options import DgsOptions
+from engines.multicore.dgs.run import DgsRun
+from engines.multicore.run.settings import RunSettings
+from engines.small_load import small_load
+from tests.engines.multicore.adaptive.test_decision import COSTS
+from tests.engines.multicore.recovery.small_runs import (
+    NAMES,
+    input_of,
+    is_right,
+    kernels_of,
+    program_of,
+)
+from tests.engines.multicore.test_dgs import generated
+from workloads.model.profile import profile
+from workloads.model.trace import compare
+from workloads.optimizers import PlanRequest, choose
+from workloads.registry import workload
+
+EVENTS = 6_000
+WORKERS = 3
+OPTIMIZERS = ("by-stream", "balanced", "appendix-b")
+
+
+def random_plan(name, rng):
+    """Return a plan for random rates and workers: tags occur as often as a die says."""
+    data = input_of(name, EVENTS)
+    dice = np.random.default_rng(rng.randrange(1 << 30))
+    streams = tuple(
+        replace(one, counts=np.where(one.counts > 0, dice.integers(1, 100, one.counts.shape), 0))
+        for one in profile(data)
+    )
+    request = PlanRequest(
+        program=program_of(name),
+        alphabet=data.alphabet,
+        streams=streams,
+        workers=rng.randint(1, WORKERS),
+    )
+    return choose(rng.choice(OPTIMIZERS), request).plan
+
+
+def scripted(name, rng, most=6):
+    """Return random changes at random cuts, and how many there are at most."""
+    cuts = sorted(rng.sample(range(100), rng.randint(1, most)))
+    return [(cut, random_plan(name, rng)) for cut in cuts]
+
+
+def run(name, script, options=None, **given):
+    options = options or DgsOptions(gather=False)
+    settings = RunSettings(workers=WORKERS, **given)
+    program, data = program_of(name), input_of(name, EVENTS)
+    with closing(
+        DgsRun(program, data, settings, options, kernels=kernels_of(name), script=script)
+    ) as made:
+        return made.run(), made.answer()
+
+
+def constant_load(name, gap_ns=300):
+    data = input_of(name, EVENTS)
+    due_ns = np.arange(data.events, dtype=np.int64) * gap_ns
+    return small_load([stream.ts for stream in data.streams], due_ns)
+
+
+@pytest.mark.parametrize("loaded", [False, True], ids=["full speed", "load"])
+@pytest.mark.parametrize("name", NAMES)
+def test_plans_change_at_random_cuts_and_the_answer_does_not(name, loaded):
+    rng = random.Random(f"{name} {loaded}")
+    changes = 0
+    for _ in range(4):
+        script = scripted(name, rng)
+        given = {"load": constant_load(name)} if loaded else {"batch": rng.choice([1, 16, 64])}
+        options = DgsOptions(gather=rng.random() < 0.5, handover=rng.choice(["direct", "ring"]))
+        measured, answer = run(name, script, options, **given)
+        assert is_right(name, EVENTS, answer)
+        assert measured.events == input_of(name, EVENTS).events
+        progress = measured.progress
+        assert progress.emitted.sum() == progress.consumed.sum() == measured.events
+        made = int(measured.counters["plan_changes"])
+        assert 0 < made <= len(script)
+        changes += made
+        assert f"the plan changed {made} times" in measured.notices[-1]
+        assert "the script's step at cut" in measured.plan
+    assert changes > 4
+
+
+@pytest.mark.parametrize("name", ["fraud_detection", "plugs"])
+def test_with_checkpoints_outputs_are_written_once_and_a_run_goes_on(name, tmp_path):
+    rng = random.Random(name)
+    options = DgsOptions(
+        gather=False,
+        checkpoint_every=1,
+        checkpoint_ms=0,
+        checkpoint_folder=str(tmp_path / "checkpoints"),
+    )
+    script = [(cut, random_plan(name, rng)) for cut in range(3)]  # the first is not missed
+    measured, answer = run(name, script, options, batch=16)
+    assert measured.counters["plan_changes"] > 0
+    assert measured.counters["checkpoints"] >= measured.counters["plan_changes"]
+    assert is_right(name, EVENTS, answer)
+    max((tmp_path / "checkpoints").glob("checkpoint-*")).unlink()
+    measured, answer = run(name, script, options)
+    assert "went on from checkpoint" in " ".join(measured.notices)
+    assert is_right(name, EVENTS, answer)
+
+
+@pytest.mark.parametrize("optimizer, drift", [("by-stream", 6_000), ("balanced", 0)])
+def test_under_a_load_the_plan_follows_the_hot_page_and_only_that(optimizer, drift, monkeypatch):
+    """One stream of views, whose keys are spread; the costs are given, not measured."""
+    monkeypatch.setattr(dgs_run, "_costs", lambda *given: COSTS)
+    found = workload("page_view_join")
+    given = {"streams": 1, "pages": 4, "skew": 3.0, "views_per_update": 100, "drift": drift}
+    data = generated("page_view_join", 24_000, **given)
+    due_ns = np.arange(data.events, dtype=np.int64) * 25_000  # 0.15 s an era
+    load = small_load([stream.ts for stream in data.streams], due_ns)
+    options = DgsOptions(adapt=True, adapt_ms=40, optimizer=optimizer)
+    settings = RunSettings(workers=2, load=load)
+    monkeypatch.setattr("engines.multicore.dgs.adaptive.decision.FEWEST_EVENTS", 500)
+    with closing(
+        DgsRun(found.program, data, settings, options, kernels=kernels_of("page_view_join"))
+    ) as made:
+        measured = made.run()
+        assert compare(found.oracle(data), made.answer(), found.output).equal
+    changes = measured.counters["plan_changes"]
+    if drift:
+        assert changes > 0
+        assert "ns with another plan, which saves" in measured.plan
+        assert measured.counters["plan_change_max_ns"] > 0
+    else:
+        assert changes == 0
+        assert not measured.notices
+
+
+def test_with_one_worker_nothing_is_measured_and_nothing_changes(monkeypatch):
+    def never(*given):
+        raise AssertionError("costs were measured")
+
+    monkeypatch.setattr(dgs_run, "_costs", never)
+    name = "event_window"
+    options, settings = DgsOptions(adapt=True), RunSettings()
+    with closing(DgsRun(program_of(name), input_of(name, EVENTS), settings, options)) as made:
+        assert "plan_changes" not in made.run().counters
+        assert is_right(name, EVENTS, made.answer())
+
+
+def test_an_optimizer_that_fails_while_the_run_goes_on_ends_it(monkeypatch):
+    name = "event_window"
+    asked = []
+
+    def failing(request):
+        asked.append(request)
+        raise ValueError("no plan today")
+
+    monkeypatch.setattr(dgs_run, "optimizer", lambda name: failing)
+    monkeypatch.setattr(dgs_run, "_costs", lambda *given: COSTS)
+    options = DgsOptions(adapt=True, adapt_ms=1)
+    load = constant_load(name, gap_ns=30_000)
+    settings = RunSettings(workers=2, load=load)
+    monkeypatch.setattr("engines.multicore.dgs.adaptive.decision.FEWEST_EVENTS", 1)
+    with (
+        closing(DgsRun(program_of(name), input_of(name, EVENTS), settings, options)) as made,
+        pytest.raises(EngineError, match=r"optimizer 'by-stream' failed .* ValueError: no plan"),
+    ):
+        made.run()
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    "options, why",
+    [
+        ({"adapt": True, "adapt_ms": 0}, "adapt_ms is 0; expected milliseconds"),
+        ({"adapt": True, "adapt_margin": -0.1}, "adapt_margin is -0.1; expected a share"),
+        ({"adapt": 1}, "option adapt takes bool"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options, why):
+    assert why in MulticoreEngine().wrong_options("dgs", options)
