@@ -124,7 +124,7 @@ class DgsRun(CoreRun):
                 handover=chosen.handover,
                 mailbox=chosen.mailbox,
                 buffer_runs=chosen.buffer_runs,
-                cuts=cuts.for_core() if cuts else None,
+                cuts=None if cuts is None else cuts.for_core(),
                 adaptive=self._adapts,
                 checkpoints=recovery is not None,
             )

@@ -37,6 +37,6 @@ def measured_rates(
         else:
             step = max(1, -(-(end - begin) // MOST_SAMPLED))
             counts = np.bincount(stream.tag[begin:end:step], minlength=len(cells)) * step
-        counts = np.maximum(counts, cells > 0).reshape(occurring.counts.shape)
-        found.append(replace(occurring, counts=counts))
+        seen = np.maximum(counts, cells > 0).reshape(occurring.counts.shape)
+        found.append(replace(occurring, counts=seen))
     return tuple(found)
