@@ -55,11 +55,12 @@ class Cuts:
         return replace(later, position=later.position - offset[self.position > offset])
 
 
-def find_cuts(program: DGSProgram, data: Input, every: int, most: int = MOST_CUTS) -> Cuts:
+def find_cuts(program: DGSProgram, data: Input, every: int, most: int | None = None) -> Cuts:
     """Return the cuts of an input: before every n-th event of the kinds that synchronize.
 
-    More than `most` are thinned out evenly.
+    More than `most` (None: MOST_CUTS) are thinned out evenly.
     """
+    most = MOST_CUTS if most is None else most
     kinds = sorted(synchronizing(program))
     found = [
         _events_of(stream, index, kinds, len(program.kinds))
