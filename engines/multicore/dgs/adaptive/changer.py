@@ -13,6 +13,10 @@ from engines.multicore.dgs.recovery.cuts import Cuts, positions_at
 from workloads.model import Input
 from workloads.model.plan import Plan
 
+REST_PER_LOOK = 20
+"""So many times as long as a look took is the least until the next: with 10,000 keys one takes some
+25 ms of a core, which the workers lack."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
@@ -78,6 +82,7 @@ class PlanChanger:
         self._wire = wire
         self._wish: Wish | None = None
         self._looked_s = self._started_s = time.monotonic()
+        self._period_s = decider.period_s
         self.changes: list[Change] = []
 
     def run(self, ending: threading.Event) -> None:
@@ -87,7 +92,7 @@ class PlanChanger:
                 if not self._core.wait_snapshot():
                     return
                 self.change()
-            elif ending.wait(self._decider.period_s):
+            elif ending.wait(self._period_s):
                 return
             self.ask()
 
@@ -98,12 +103,14 @@ class PlanChanger:
 
     def ask(self) -> None:
         """Ask the core to stop if a change is wanted; asks the decider once a period."""
-        if self._wish is None and time.monotonic() - self._looked_s >= self._decider.period_s:
+        if self._wish is None and time.monotonic() - self._looked_s >= self._period_s:
             self._ask_now()
 
     def _ask_now(self) -> None:
-        self._looked_s = time.monotonic()
+        self._looked_s, worked_s = time.monotonic(), time.thread_time()
         self._wish = self._decider.look(self._plan, self._core.cuts_decided())
+        rest_s = REST_PER_LOOK * (time.thread_time() - worked_s)
+        self._period_s = max(self._decider.period_s, rest_s)
         if self._wish is not None:
             self._core.request_change(self._wish.from_cut)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from engines.multicore.dgs.adaptive.decision import Wish, wish
+from engines.multicore.dgs.adaptive.decision import Patience, Wish, better
 from engines.multicore.dgs.adaptive.rates import measured_rates
 from engines.multicore.dgs.recovery.cuts import Cuts, positions_at
 from workloads.model import Input
@@ -13,8 +13,8 @@ from workloads.model.plan import Plan
 from workloads.model.profile import StreamProfile
 from workloads.optimizers import Costs
 
-FIRST_CHANGE_NS = 5e6
-"""What a change is taken to cost before one was made: measured 1 to 10 ms on two busy cores."""
+FIRST_CHANGE_NS = 2e6
+"""What a change is taken to cost before one was made: 1.7 ms were measured on two cores."""
 
 
 class Decider(Protocol):
@@ -72,10 +72,8 @@ class ByRates:
         self._how = how
         self._data = data
         self._cuts = cuts
-        self._change_ns = FIRST_CHANGE_NS
-        self._begin()
-
-    def _begin(self) -> None:
+        self._change_ns: float = FIRST_CHANGE_NS
+        self._patience = Patience()
         self._from: tuple[int, ...] | None = None
         self._since_ns = time.monotonic_ns()
 
@@ -87,15 +85,15 @@ class ByRates:
         here = positions_at(self._data, *self._cuts.key(decided - 1))
         begins, since_ns = self._from or (0,) * len(here), self._since_ns
         self._from, self._since_ns = here, now_ns
-        return wish(
+        found = better(
             plan,
             measured_rates(self._data, begins, here, self._how.whole),
             chosen=self._how.chosen,
             costs=self._how.costs,
             margin=self._how.margin,
             period_ns=now_ns - since_ns,
-            change_ns=self._change_ns,
         )
+        return self._patience.worth(found, self._change_ns)
 
     def changed(self, took_ns: int) -> None:
         """See `Decider.changed`: a change is taken to cost what the last one did."""

@@ -1,7 +1,7 @@
-"""Whether another plan is worth a change: pure."""
+"""Whether another plan is worth a change: no clock, no input."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from workloads.model.plan import Plan
 from workloads.model.profile import StreamProfile
@@ -20,14 +20,16 @@ class Wish:
         plan: the new one.
         from_cut: number of the earliest cut.
         why: in words.
+        saved_ns: what it would have saved in the latest period.
     """
 
     plan: Plan
     from_cut: int = 0
     why: str
+    saved_ns: float = 0
 
 
-def wish(
+def better(
     plan: Plan,
     rates: Sequence[StreamProfile],
     *,
@@ -35,12 +37,8 @@ def wish(
     costs: Costs,
     margin: float,
     period_ns: float,
-    change_ns: float,
 ) -> Wish | None:
-    """Return the change that pays, or None.
-
-    The rates of a period are taken to hold for one more. In that one the new plan has to save more
-    than the change takes, and by the prediction to be quicker by more than the margin.
+    """Return the change to a plan that is predicted to be quicker by more than a margin, or None.
 
     Args:
         plan: the running one.
@@ -49,7 +47,6 @@ def wish(
         costs: of the program's steps.
         margin: e.g. 0.1.
         period_ns: how long the period took.
-        change_ns: what a change takes.
     """
     if sum(stream.events for stream in rates) < FEWEST_EVENTS:
         return None
@@ -60,12 +57,38 @@ def wish(
     if now.duration_ns <= (1 + margin) * then.duration_ns:
         return None
     saved_ns = period_ns * (1 - then.duration_ns / now.duration_ns)
-    if saved_ns <= change_ns:
-        return None
     why = f"at the rates of the last {period_ns / 1e6:.3g} ms {now.event_ns:.3g} ns an event as it "
-    why += f"is, {then.event_ns:.3g} ns with another plan, which saves {saved_ns / 1e6:.3g} ms in "
-    why += f"as much time, and to change takes {change_ns / 1e6:.3g} ms"
-    return Wish(plan=other, why=why)
+    why += f"is, {then.event_ns:.3g} ns with another plan"
+    return Wish(plan=other, why=why, saved_ns=saved_ns)
+
+
+class Patience:
+    """Has a change made once what was missed for want of it is what it takes: rent or buy.
+
+    How long rates will hold nobody knows. So never more than twice what the best plan would have
+    cost is paid, whether they turn back right after the change or never do.
+    """
+
+    def __init__(self) -> None:
+        self._missed_ns = 0.0
+
+    def worth(self, found: Wish | None, change_ns: float) -> Wish | None:
+        """Return what was found at a look if it is worth its change; where nothing is, begin anew.
+
+        Args:
+            found: what `better` says of the latest period.
+            change_ns: what a change takes.
+        """
+        if found is None:
+            self._missed_ns = 0.0
+            return None
+        self._missed_ns += found.saved_ns
+        if self._missed_ns <= change_ns:
+            return None
+        why = f"{found.why}; {self._missed_ns / 1e6:.3g} ms were missed, and to change takes "
+        why += f"{change_ns / 1e6:.3g} ms"
+        self._missed_ns = 0.0
+        return replace(found, why=why)
 
 
 def same(a: Plan, b: Plan) -> bool:
