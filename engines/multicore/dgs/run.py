@@ -84,6 +84,7 @@ class DgsRun(CoreRun):
             self._adapting = choose_for.adapting()
         self._recovery: Recovery | None = None
         self._changer: PlanChanger | None = None
+        self._phases: Phases | None = None
         self._because = choice.because
         if not self._adapts:
             # Workers that the plan was not made for are not started.
@@ -128,12 +129,12 @@ class DgsRun(CoreRun):
                 adaptive=self._adapts,
                 checkpoints=recovery is not None,
             )
-            self._phases = Phases(self._core, rest, kernels, settings.load)
+            self._phases = phases = Phases(self._core, rest, kernels, settings.load)
             states = recovery.states() if recovery else None
-            self._layout = self._phases.lay_out(self.plan, states)
+            self._layout = phases.lay_out(self.plan, states)
             if cuts is not None and (decider := self._decider(rest, cuts)) is not None:
                 self._changer = PlanChanger(
-                    self._core, rest, cuts, self.plan, self._layout, decider, self._phases.lay_out
+                    self._core, rest, cuts, self.plan, self._layout, decider, phases.lay_out
                 )
             self._core.start()
 
@@ -149,9 +150,11 @@ class DgsRun(CoreRun):
             EngineCrashError: a worker failed; the message says how.
         """
         self._run_beside()
-        self.plan = self._phases.plan
-        used = float(self._phases.workers_used())
-        counters = {**self._counted(), **self._phases.record_bytes(), "workers_used": used}
+        phases = self._phases
+        assert phases is not None, "what ran was set up"
+        self.plan = phases.plan
+        used = float(phases.workers_used())
+        counters = {**self._counted(), **phases.record_bytes(), "workers_used": used}
         sync = histogram(self._core.sync(), "from the last leaf's arrival to its going on")
         if len(sync.counts):
             counters["sync_median_ns"] = float(_median(sync))
@@ -177,6 +180,7 @@ class DgsRun(CoreRun):
     def close(self) -> None:
         """Release the core, its threads, the input, and the folder of checkpoints."""
         super().close()
+        self._phases = self._changer = None  # they hold the core
         if self._recovery is not None:
             self._recovery.close()
 

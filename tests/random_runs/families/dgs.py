@@ -32,7 +32,7 @@ LOWEST, HIGHEST = np.iinfo(np.int64).min + 1, np.iinfo(np.int64).max - 1
 """The ends of time themselves are refused."""
 
 CHANGES = st.lists(
-    st.tuples(st.integers(0, 40), st.sampled_from(OPTIMIZERS), st.integers(1, 8)), max_size=4
+    st.tuples(st.integers(0, 12), st.sampled_from(OPTIMIZERS), st.integers(1, 8)), max_size=4
 )
 """Of the plan: at a cut, at the earliest, to another optimizer's for so many workers."""
 
