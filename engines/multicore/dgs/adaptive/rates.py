@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from workloads.model import Input
 from workloads.model.profile import StreamProfile
@@ -32,11 +33,12 @@ def measured_rates(
     for stream, begin, end, occurring in zip(data.streams, begins, ends, whole, strict=True):
         cells = occurring.counts.reshape(-1)
         if stream.tag is None:
-            counts = np.zeros_like(cells)
+            counts: npt.NDArray[np.int64] = np.zeros(len(cells), dtype=np.int64)
             counts[stream.kinds[0]] = end - begin
         else:
             step = max(1, -(-(end - begin) // MOST_SAMPLED))
-            counts = np.bincount(stream.tag[begin:end:step], minlength=len(cells)) * step
+            part = stream.tag[begin:end:step]
+            counts = np.bincount(part, minlength=len(cells)).astype(np.int64) * step
         seen = np.maximum(counts, cells > 0).reshape(occurring.counts.shape)
         found.append(replace(occurring, counts=seen))
     return tuple(found)
