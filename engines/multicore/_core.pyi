@@ -185,8 +185,12 @@ WORKLISTS: list = ['homed', 'hybrid', 'partitioned', 'shared']
 
 REORDERINGS: list = ['nonblocking', 'lock']
 
+SERIALS: list = ['source', 'operator']
+
+UNIT_WINDOWS: int = 2
+
 class OrderedRun(Run):
-    def __init__(self, settings: RunSettings, *, window: int, scheduler: str, worklist: str, reordering: str, slice_ns: int, window_ns: int, capacity: int, itemsizes: Sequence[int]) -> None: ...
+    def __init__(self, settings: RunSettings, *, window: int, scheduler: str, worklist: str, reordering: str, serials: str, slice_ns: int, window_ns: int, capacity: int, itemsizes: Sequence[int]) -> None: ...
 
     def add_stage(self, *, name: str, kind: str, process: int, partition: int, partitions: int, state_bytes: int, max_outputs: int, itemsizes: Sequence[int]) -> None: ...
 

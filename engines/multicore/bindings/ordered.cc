@@ -25,17 +25,19 @@ void bind_ordered(nb::module_& m) {
   m.attr("SCHEDULERS") = list_of(heuristic_names());
   m.attr("WORKLISTS") = list_of(kWorklists);
   m.attr("REORDERINGS") = list_of(kReorderings);
+  m.attr("SERIALS") = list_of(kSerials);
+  m.attr("UNIT_WINDOWS") = OperatorSerials::kWindows;
   bind_stages(nb::class_<OrderedRun, Run>(m, "OrderedRun"))
       .def(
           "__init__",
           [](OrderedRun* self, const RunSettings& settings, std::int64_t window, std::string scheduler,
-             std::string worklist, std::string reordering, std::int64_t slice_ns, std::int64_t window_ns,
-             std::int64_t capacity, std::vector<std::int32_t> itemsizes) {
+             std::string worklist, std::string reordering, std::string serials, std::int64_t slice_ns,
+             std::int64_t window_ns, std::int64_t capacity, std::vector<std::int32_t> itemsizes) {
             new (self) OrderedRun({settings, window, std::move(scheduler), std::move(worklist), std::move(reordering),
-                                   slice_ns, window_ns, capacity, std::move(itemsizes)});
+                                   std::move(serials), slice_ns, window_ns, capacity, std::move(itemsizes)});
           },
-          "settings"_a, nb::kw_only(), "window"_a, "scheduler"_a, "worklist"_a, "reordering"_a, "slice_ns"_a,
-          "window_ns"_a, "capacity"_a, "itemsizes"_a)
+          "settings"_a, nb::kw_only(), "window"_a, "scheduler"_a, "worklist"_a, "reordering"_a, "serials"_a,
+          "slice_ns"_a, "window_ns"_a, "capacity"_a, "itemsizes"_a)
       .def("totals", &totals, "(records read, records forwarded, worker time in ns) of each operator.")
       .def("processing", [](const OrderedRun& run) { return sparse(run.processing_counts()); });
 }

@@ -6,7 +6,7 @@ import numpy as np
 
 from engines.errors import UnsupportedError
 from engines.multicore import _core
-from engines.multicore.ordered.options import OrderedOptions
+from engines.multicore.ordered.options import BY_OPERATOR, OrderedOptions
 from engines.multicore.run.core_run import CoreRun, set_up
 from engines.multicore.run.results import histogram
 from engines.multicore.run.settings import RunSettings, itemsizes
@@ -61,8 +61,9 @@ class OrderedRun(CoreRun):
                 settings.for_core(pipeline.output),
                 window=window,
                 scheduler=options.scheduler,
-                worklist=options.worklist,
+                worklist=options.queue,
                 reordering=options.reordering,
+                serials=options.serials,
                 slice_ns=options.slice_us * 1000,
                 window_ns=options.ct_window_us * 1000,
                 capacity=options.qst_capacity or 0,
@@ -91,11 +92,12 @@ class OrderedRun(CoreRun):
             if stage.kind == PARTITIONED:
                 by = "hash" if stage.bounds is None else "range"
                 count = options.partitions_of(stage, workers)
-                part += f", {count} partitions by {by}, {options.worklist}"
+                part += f", {count} partitions by {by}, {options.queue}"
             parts.append(part)
         return (
             f"{' -> '.join(parts)}; {workers} workers, scheduler {options.scheduler}, "
             f"{options.reordering} reordering"
+            + (", serials of operators" if options.serials == BY_OPERATOR else "")
         )
 
     def _counters(self, duration_ns: int) -> dict[str, float]:
@@ -125,7 +127,7 @@ def refusal(
     reason = refused_fields(pipeline, data)
     if reason is not None:
         return reason
-    units = 1 << (window - 1).bit_length()
+    units = options.units_for(window)
     for stage in pipeline.stages:
         partitions = options.partitions_of(stage, workers)
         if units * partitions > _core.MOST_GROUPS:

@@ -1,10 +1,11 @@
 """What figures 11 and 14 share: two schemes on the TPCx-BB queries, each query at its peak.
 
 The peak is the best number of workers within the cores; latency is taken there. The claims are
-about a tuple at a time, as in the paper; blocks of 64 are drawn beside them.
+about the paper's system, serials of operators and a tuple at a time; this lab's own, serials of the
+source, by tuples and by blocks of 64, is drawn beside it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +16,14 @@ from lab.figures.options import Options
 from lab.figures.ordered.queries import DESCRIPTION, QUERIES, key
 from lab.figures.ordered.shared import (
     BLOCK,
+    BY_OPERATOR,
     FULL_LATENCY_NOTE,
     LATENCY,
     ORDERED,
     RATE,
+    SOURCE_NOTE,
     TUPLE,
+    by_source,
     notes,
     several,
     spot,
@@ -30,7 +34,7 @@ from results.query import CellSummary, Spread
 
 BATCHES = (TUPLE, BLOCK)
 _GRANULARITY = {TUPLE: "a tuple at a time", BLOCK: f"blocks of {BLOCK}"}
-_SHIFT = 0.16
+_SHIFT = 0.13
 """Between series at one query, of the distance between queries."""
 NUMBERS = tuple(query.number for query in QUERIES)
 
@@ -45,11 +49,20 @@ class Peak:
 
 
 Peaks = Mapping[tuple[str, int, int], Peak | None]
-"""By scheme, granularity and query."""
+"""By label of an engine table, granularity and query."""
+
+
+def _drawn(schemes: Iterable[str]) -> list[tuple[str, int]]:
+    """Return what is measured of schemes, by label and granularity: the paper's form first."""
+    named = tuple(schemes)
+    return [
+        *((scheme, TUPLE) for scheme in named),
+        *((by_source(scheme), batch) for batch in BATCHES for scheme in named),
+    ]
 
 
 def peaks_of(options: Options, runs: Runs, schemes: Sequence[str]) -> Peaks:
-    """Return every query's peak under every scheme; schemes are labels of engine tables."""
+    """Return every query's peak under every scheme, in both forms."""
 
     def best(scheme: str, batch: int, workload: str) -> Peak | None:
         found: list[tuple[bool, float, CellSummary, Spread]] = []
@@ -64,14 +77,13 @@ def peaks_of(options: Options, runs: Runs, schemes: Sequence[str]) -> Peaks:
 
     return {
         (scheme, batch, query.number): best(scheme, batch, key(query, batch))
-        for scheme in schemes
-        for batch in BATCHES
+        for scheme, batch in _drawn(schemes)
         for query in QUERIES
     }
 
 
 def ratio(peaks: Peaks, schemes: Sequence[str], number: int, quantity: str) -> Measured | None:
-    """Return the first scheme's peak by the second's, a tuple at a time, within the cores."""
+    """Return the first scheme's peak by the second's in the paper's form, within the cores."""
     pair = []
     for scheme in schemes:
         peak = peaks[scheme, TUPLE, number]
@@ -83,9 +95,13 @@ def ratio(peaks: Peaks, schemes: Sequence[str], number: int, quantity: str) -> M
 
 def panel(peaks: Peaks, names: Mapping[str, str], quantity: str, title: str, y_label: str) -> Panel:
     """Return the peaks of all queries side by side: `rate` or `late`."""
-    series = [(scheme, batch) for batch in BATCHES for scheme in names]
+    series = _drawn(names)
+    titles = [
+        *(f"{name}, the paper's" for name in names.values()),
+        *(f"{name}, own, {_GRANULARITY[batch]}" for batch in BATCHES for name in names.values()),
+    ]
     lines = []
-    for place, (scheme, batch) in enumerate(series):
+    for place, ((scheme, batch), title_of) in enumerate(zip(series, titles, strict=True)):
         found: list[Point] = []
         for x, number in enumerate(NUMBERS):
             peak = peaks[scheme, batch, number]
@@ -94,7 +110,7 @@ def panel(peaks: Peaks, names: Mapping[str, str], quantity: str, title: str, y_l
             found += spot(at, spread, is_open=peak is not None and peak.is_open)
         lines.append(
             Line(
-                name=f"{names[scheme]}, {_GRANULARITY[batch]}",
+                name=title_of,
                 points=found,
                 colour=place,
                 style="marks",
@@ -131,6 +147,7 @@ def peak_notes(options: Options, runs: Runs, *more: str) -> tuple[str, ...]:
         several(options),
         f"Queries of TPCx-BB: {DESCRIPTION} Peak of {', '.join(map(str, several(options)))} "
         "workers, scheduler CT.",
+        SOURCE_NOTE,
         *more,
         FULL_LATENCY_NOTE,
         "The paper gives no absolute numbers of this figure in its text: nothing to overlay.",
@@ -140,7 +157,7 @@ def peak_notes(options: Options, runs: Runs, *more: str) -> tuple[str, ...]:
 def tables(
     options: Options, workers: int, label: str, chosen: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return an `[[engine]]` table for each granularity, which reads the input of its size."""
+    """Return an `[[engine]]` table for each form and granularity, which reads its input."""
     return [
         engine(
             ORDERED,
@@ -148,8 +165,8 @@ def tables(
             workers=[workers],
             batch=[batch],
             workloads=[f"*@b{batch}"],
-            options=chosen,
-            label=label,
+            options=chosen if own else {**chosen, **BY_OPERATOR},
+            label=by_source(label) if own else label,
         )
-        for batch in BATCHES
+        for own, batch in ((False, TUPLE), *((True, batch) for batch in BATCHES))
     ]

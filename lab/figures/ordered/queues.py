@@ -121,7 +121,7 @@ def _fewer_than_one(ratios: Sequence[Estimate]) -> Estimate:
 FIGURE = Figure(
     id="ordered:11",
     title="hybrid against partitioned queue on the TPCx-BB queries",
-    shows="peak throughput and processing latency of five queries, by tuples and by blocks",
+    shows="peak throughput and processing latency of five queries, the paper's form and this lab's",
     needs=(*NEEDS, ORDERED),
     stages=(stage("queues", "every query on both kinds of queue", _tree),),
     outcome=_outcome,

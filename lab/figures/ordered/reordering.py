@@ -4,7 +4,7 @@ By default there are also twice as many workers as cores, where one that holds t
 core.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lab.figures.experiment import engine, events, lone, numbers, plain, points, run_table, stage
@@ -16,11 +16,14 @@ from lab.figures.ordered import systems
 from lab.figures.ordered.setups import LIGHT, LIGHT_US, MANY, Question, Setup
 from lab.figures.ordered.shared import (
     BLOCK,
+    BY_OPERATOR,
     NOISE,
     ORDERED,
     RATE,
+    SOURCE_NOTE,
     TUPLE,
     WORKERS,
+    by_source,
     crowded,
     facts,
     iterations,
@@ -31,6 +34,20 @@ from reports.figures.paper import Layout, Line, Mark, Panel, draw
 
 _BUFFERS = {"nonblocking": "non-blocking", "lock": "lock-based"}
 _OPERATOR_US = counter("1_sl-0_cost_ns", 1e-3)
+
+
+def _drawn(question: Question, batches: Iterable[int]) -> list[tuple[str, str, int]]:
+    """Return what is measured: labels, their buffers and granularities, the judged ones first."""
+    if not question.by_operator:
+        return [(name, name, batch) for batch in batches for name in _BUFFERS]
+    own = [(by_source(name), name, batch) for batch in batches for name in _BUFFERS]
+    return [*((name, name, TUPLE) for name in _BUFFERS), *own]
+
+
+def _chosen(question: Question, label: str, reordering: str) -> dict[str, Any]:
+    chosen: dict[str, Any] = {"reordering": reordering, "worklist": "hybrid"}
+    judged = question.by_operator and label == reordering
+    return chosen | BY_OPERATOR if judged else chosen
 
 
 def _tree(question: Question, options: Options) -> dict[str, Any]:
@@ -57,36 +74,37 @@ def _tree(question: Question, options: Options) -> dict[str, Any]:
                 workers=list(crowded(options)),
                 batch=[batch],
                 workloads=[f"*-b{batch}"],
-                options={"reordering": reordering, "worklist": "hybrid"},
-                label=reordering,
+                options=_chosen(question, label, reordering),
+                label=label,
             )
-            for batch in (TUPLE, BLOCK)
-            for reordering in _BUFFERS
+            for label, reordering, batch in _drawn(question, (TUPLE, BLOCK))
         ],
     }
 
 
 Found = Mapping[tuple[str, int], Series]
-"""A quantity by reordering buffer and granularity."""
+"""A quantity by label of an engine table and granularity."""
 
 
-def _taken(runs: Runs, setup: Setup, value: Any) -> Found:
+def _taken(question: Question, runs: Runs, setup: Setup, value: Any) -> Found:
     return {
-        (reordering, batch): series(
-            runs[0], setup.key(batch), ORDERED, value, options=f"/b{batch}/{reordering}"
+        (label, batch): series(
+            runs[0], setup.key(batch), ORDERED, value, options=f"/b{batch}/{label}"
         )
-        for batch in setup.records
-        for reordering in _BUFFERS
+        for label, _, batch in _drawn(question, setup.records)
     }
 
 
-def _speedups(rates: Found) -> Found:
-    """Return how many times as fast as one worker with the non-blocking buffer, block for block."""
+def _speedups(question: Question, rates: Found) -> Found:
+    """Return how many times as fast as one worker with the non-blocking buffer, like for like."""
     found: dict[tuple[str, int], Series] = {}
-    for (reordering, batch), rate in rates.items():
-        one = rates["nonblocking", batch].at(1)
+    for label, reordering, batch in _drawn(question, dict.fromkeys(b for _, b in rates)):
+        if (label, batch) not in rates:
+            continue
+        rate = rates[label, batch]
+        one = rates[label.replace(reordering, "nonblocking"), batch].at(1)
         base = None if one is None else one.value
-        found[reordering, batch] = Series(
+        found[label, batch] = Series(
             {}
             if base is None
             else {
@@ -99,7 +117,11 @@ def _speedups(rates: Found) -> Found:
 
 def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
     taken = [
-        (setup, _speedups(_taken(runs, setup, RATE)), _taken(runs, setup, _OPERATOR_US))
+        (
+            setup,
+            _speedups(question, _taken(question, runs, setup, RATE)),
+            _taken(question, runs, setup, _OPERATOR_US),
+        )
         for setup in question.setups
     ]
     first = "the first operator's " if question is MANY else ""
@@ -110,7 +132,8 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
         f"{question.about} Costs are nominal; the row of 0.1 us is this lab's own, for few cores.",
         f"Cost of a tuple: {first}time with a worker by tuples, sending what is next in order and "
         "waiting for the lock included.",
-        "Speedup: over one worker with the non-blocking buffer and the same granularity.",
+        "Speedup: over one worker with the non-blocking buffer, same form and granularity.",
+        *([SOURCE_NOTE] if question.by_operator else []),
     )
     return Outcome(
         claims=judge(
@@ -141,18 +164,18 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
 def _row(
     question: Question, options: Options, setup: Setup, speedup: Found, cost: Found
 ) -> list[Panel]:
-    place = {("nonblocking", TUPLE): 0, ("lock", TUPLE): 1, ("nonblocking", BLOCK): 2,
-             ("lock", BLOCK): 3}  # fmt: skip
+    every = _drawn(question, (TUPLE, BLOCK))
+    place = {(label, batch): colour for colour, (label, _, batch) in enumerate(every)}
 
     def lines(found: Found) -> list[Line]:
         return [
             Line(
-                name=f"{_BUFFERS[reordering]}, "
-                + ("a tuple at a time" if batch == TUPLE else f"blocks of {BLOCK}"),
-                points=points(values, options),
-                colour=place[reordering, batch],
+                name=_name(question, label, reordering, batch),
+                points=points(found[label, batch], options),
+                colour=place[label, batch],
             )
-            for (reordering, batch), values in found.items()
+            for label, reordering, batch in every
+            if (label, batch) in found
         ]
 
     theirs = facts().one(figure=question.number, quantity="per-tuple cost")
@@ -180,10 +203,21 @@ def _row(
     ]
 
 
+def _name(question: Question, label: str, reordering: str, batch: int) -> str:
+    many = "a tuple at a time" if batch == TUPLE else f"blocks of {BLOCK}"
+    if not question.by_operator:
+        return f"{_BUFFERS[reordering]}, {many}"
+    judged = label == reordering
+    return f"{_BUFFERS[reordering]}, " + ("the paper's" if judged else f"own, {many}")
+
+
 def _claims(
     question: Question, options: Options, setup: Setup, speedup: Found, cost: Found
 ) -> list[Posed]:
-    """Pose the claims on the most workers that have a core each, a tuple at a time."""
+    """Pose the claims on the most workers that have a core each, a tuple at a time.
+
+    With several operators both sides are the paper's form.
+    """
     free, lock = (speedup[reordering, TUPLE] for reordering in _BUFFERS)
     free_us, lock_us = (cost[reordering, TUPLE] for reordering in _BUFFERS)
     counted = [n for n in free.workers(crowded(options)) if n <= options.cores]
@@ -195,7 +229,7 @@ def _claims(
     # One operator has one serial number, whoever gives it.
     sides = (
         (systems.NON_BLOCKING_SERIAL, systems.LOCK_SERIAL)
-        if question is MANY
+        if question.by_operator
         else (systems.NON_BLOCKING, systems.LOCK)
     )
     return [

@@ -39,13 +39,19 @@ class Setup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What sets figure 12 and figure 13 apart."""
+    """What sets figure 12 and figure 13 apart.
+
+    Attributes:
+        by_operator: whether it matters where serial numbers come from, so that both the paper's
+            form, by which it is judged, and this lab's own are measured.
+    """
 
     number: str
     title: str
     source: str
     setups: tuple[Setup, ...]
     about: str
+    by_operator: bool
 
 
 LIGHT = Question(
@@ -71,6 +77,7 @@ LIGHT = Question(
         ),
     ),
     about="One stateless operator.",
+    by_operator=False,  # serials of one operator are the source's
 )
 MANY = Question(
     number="13",
@@ -95,4 +102,5 @@ MANY = Question(
         ),
     ),
     about=f"A stateless operator that makes {SELECTIVITY} tuples of one, and a partitioned one.",
+    by_operator=True,
 )

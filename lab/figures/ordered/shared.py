@@ -24,6 +24,13 @@ NS_PER_ITERATION = 2.0
 """About what one takes on a core of the 2.6 GHz class; costs in time are nominal by this."""
 NOISE = 0.97
 """What counts as not slower: medians of few runs of one program differ by as much."""
+BY_OPERATOR = {"serials": "operator"}
+"""The paper's own system: a fresh serial number for each operator's inputs. Figures 11, 13 and 14
+are judged by it."""
+SOURCE_NOTE = (
+    "This lab's own form, drawn beside and not judged: a block of input records keeps one serial "
+    "number of the source with all that follows from it."
+)
 RATE = column("throughput_eps")
 LATENCY = counter("processing_mean_ns", 1e-6)
 
@@ -57,6 +64,11 @@ def crowded(options: Options) -> tuple[int, ...]:
     if options.workers is not None:
         return with_one(options)
     return tuple(sorted({*options.instances, 2 * options.cores}))
+
+
+def by_source(scheme: str) -> str:
+    """Return the label of a scheme in this lab's own form, with serials of the source."""
+    return f"source-{scheme}"
 
 
 def notes(options: Options, runs: Runs, degrees: Iterable[int], *more: str) -> tuple[str, ...]:

@@ -50,6 +50,7 @@ def test_options_are_refused_in_the_same_words(variant):
         ("ordered", "scheduler", _core.SCHEDULERS),
         ("ordered", "worklist", _core.WORKLISTS),
         ("ordered", "reordering", _core.REORDERINGS),
+        ("ordered", "serials", _core.SERIALS),
         ("layers", "determinism", _core.DETERMINISMS),
         ("layers", "channels", _core.CHANNELS),
         ("layers", "merge_unit", _core.MERGE_UNITS),

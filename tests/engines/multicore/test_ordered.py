@@ -114,6 +114,13 @@ def untyped(t, out):
     out.emit(t.nowhere, 1.0, True)
 
 
+QUEUES = [
+    *(("source", worklist) for worklist in ("homed", "hybrid", "partitioned", "shared")),
+    *(("operator", worklist) for worklist in ("hybrid", "partitioned", "shared")),
+]
+"""Serials and worklists that go together."""
+
+
 def first(apply, **given):
     return stateless(name=apply.__name__, output=SCALED, apply=apply, **given)
 
@@ -205,6 +212,7 @@ def test_random_inputs_are_answered_as_by_the_interpreter(name):
     @given(data=st.data())
     def check(data):
         values = st.integers(-9, 9)
+        serials, worklist = data.draw(st.sampled_from(QUEUES))
         given_input = data.draw(
             inputs(asked, layouts=[data.draw(layouts)], max_events=30, values=values)
         )
@@ -215,7 +223,8 @@ def test_random_inputs_are_answered_as_by_the_interpreter(name):
             batch=data.draw(st.sampled_from([1, 3, 64])),
             load=load_of(given_input, 1000) if data.draw(st.booleans()) else None,
             scheduler=data.draw(st.sampled_from(["ct", "ct_input", "lp", "et", "qst"])),
-            worklist=data.draw(st.sampled_from(["homed", "hybrid", "partitioned", "shared"])),
+            serials=serials,
+            worklist=worklist,
             reordering=data.draw(st.sampled_from(["nonblocking", "lock"])),
             window=data.draw(st.sampled_from([None, 1, 5])),
             partitions=data.draw(st.sampled_from([None, 1, 4])),
@@ -287,7 +296,8 @@ def test_repeats_give_one_sequence(name, loaded, workers):
             workers=workers,
             batch=(1, 64)[repeat_number % 2],
             load=load_of(data, 200) if loaded else None,
-            worklist=("homed", "hybrid", "partitioned", "shared")[repeat_number % 4],
+            serials=QUEUES[repeat_number % 7][0],
+            worklist=QUEUES[repeat_number % 7][1],
             reordering=("nonblocking", "lock")[repeat_number // 4],
         )
         assert_same(got, wanted)
@@ -374,6 +384,27 @@ def test_an_error_names_the_operator_and_stops_the_run(stages, message, workers)
     )
     with pytest.raises(EngineCrashError, match=message):
         columns(pipeline("fails", *stages), data, workers=workers, batch=8)
+
+
+def test_serials_of_operators_number_what_each_operator_reads():
+    asked = PIPELINES["fifty of each"]
+    data = readings(1000, 1, 1)
+    run = OrderedRun(
+        asked,
+        data,
+        RunSettings(workers=2, batch=1, ring_blocks=16),
+        OrderedOptions(serials="operator", partitions=4),
+    )
+    try:
+        measured = run.run()
+        assert_same(run.answer(), answer(asked, data))
+    finally:
+        run.close()
+    counters = measured.counters
+    assert measured.plan.endswith("nonblocking reordering, serials of operators")
+    # 1,000 records, once each; and fifty of each at both operators behind.
+    assert counters["reordering_adds"] == counters["reordering_sends"] == 2 * 1000 + 2 * 50_000
+    assert counters["window_units"] == 1024
 
 
 def test_a_function_that_does_not_compile_is_named():

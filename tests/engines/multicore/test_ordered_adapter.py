@@ -146,6 +146,11 @@ def test_it_is_the_default_variant_of_pipelines_and_of_nothing_else(task):
         ({"scheduler": "fifo"}, "scheduler is one of ct, ct_input, lp, et, qst, got 'fifo'"),
         ({"worklist": "x"}, "worklist is one of homed, hybrid, partitioned, shared, got 'x'"),
         ({"reordering": "x"}, "reordering is one of nonblocking, lock, got 'x'"),
+        ({"serials": "x"}, "serials is one of source, operator, got 'x'"),
+        (
+            {"serials": "operator", "worklist": "homed"},
+            "serials 'operator' go with the worklists hybrid, partitioned, shared, not homed",
+        ),
         ({"partitions": 0}, "partitions must be at least 1, got 0"),
         ({"slice_us": 0}, "slice_us must be at least 1, got 0"),
         ({"window": 1 << 17}, "window must be at most 65536 units, got 131072"),
@@ -166,6 +171,14 @@ def test_wrong_options_are_refused_with_what_is_right(task, options, reason):
 )
 def test_the_window_holds_some_records_and_some_units_for_each_worker(workers, batch, units):
     assert OrderedOptions().window_for(workers, batch) == units
+
+
+def test_serials_of_operators_go_with_the_papers_hybrid_queue_unless_another_is_given():
+    assert OrderedOptions().queue == "homed"
+    assert OrderedOptions(serials="operator").queue == "hybrid"
+    assert OrderedOptions(serials="operator", worklist="shared").queue == "shared"
+    assert OrderedOptions(serials="operator").units_for(3) == 8
+    assert OrderedOptions().units_for(3) == 4
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_every_cell_of_a_figure_can_be_run(figure_id, options):
 
 @pytest.mark.parametrize("figure_id", FIGURES)
 def test_a_quick_figure_has_few_cells(figure_id):
-    assert len(planned(figure_id, QUICK)) <= 25
+    assert len(planned(figure_id, QUICK)) <= 30
 
 
 @pytest.mark.parametrize("figure_id", FIGURES)
@@ -214,7 +214,6 @@ def on_queries(row, make_run, figure_id, numbers):
     return (make_run(trials(row, figure_id, TWO, numbers)),)
 
 
-@pytest.mark.usefixtures("opponents_are_here")
 def test_a_hybrid_queue_that_gains_with_partitioned_operators_reproduces_figure_11(row, make_run):
     more = {query.workload: query.partitioned for query in queries.QUERIES}
 
@@ -228,18 +227,38 @@ def test_a_hybrid_queue_that_gains_with_partitioned_operators_reproduces_figure_
     assert outcome.draw().axes
 
 
-@pytest.mark.usefixtures("opponents_are_here")
-def test_figure_11_judges_tuples_and_not_blocks(row, make_run):
+def test_figure_11_judges_the_papers_form_and_not_this_labs(row, make_run):
     def numbers(cell, label):
-        faster = (label == "hybrid") == (cell.batch == 64)
+        faster = label in ("partitioned", "source-hybrid")
         return pace(2e6 if faster else 1e6, 1.0 if faster else 2.0)
 
     outcome = find("ordered:11").outcome(TWO, on_queries(row, make_run, "ordered:11", numbers))
     assert outcomes(outcome, "hybrid queue's throughput") == {MISSED}
-    assert outcome.numbers["query 1, hybrid, batch 64"]["throughput_eps"]["median"] == 2e6
+    for batch in (1, 64):
+        own = outcome.numbers[f"query 1, source-hybrid, batch {batch}"]
+        assert own["throughput_eps"]["median"] == 2e6
 
 
-@pytest.mark.usefixtures("opponents_are_here")
+@pytest.mark.parametrize("figure_id", ["ordered:11", "ordered:13", "ordered:14"])
+def test_both_forms_are_measured_and_only_the_papers_is_judged(row, make_run, figure_id):
+    serials = {}
+    for cell in planned(figure_id, TWO):
+        label = cell.id.split("/")[5]
+        own = label.startswith("source-")
+        assert cell.options.get("serials", "source") == ("source" if own else "operator")
+        serials.setdefault(own, set()).add((label.removeprefix("source-"), cell.batch))
+    assert serials[False] < serials[True] and {batch for _, batch in serials[False]} == {1}
+    rows = [
+        r
+        for r in trials(row, figure_id, TWO, lambda cell, label: pace(1e6, 1.0))
+        if "/source-" in r["cell"]
+    ]
+    outcome = find(figure_id).outcome(TWO, (make_run(rows),))
+    assert {claim.outcome for claim in outcome.claims} == {NOT_COMPARABLE}
+    sides = {side.algorithm for c in outcome.claims for side in (c.system, c.opponent)}
+    assert all(algorithm.endswith("; a serial number for each operator") for algorithm in sides)
+
+
 @pytest.mark.parametrize(("gain", "outcome"), [(1.3, MET), (0.98, MET), (0.9, MISSED)])
 def test_figure_14_judges_every_query(row, make_run, gain, outcome):
     def numbers(cell, label):
@@ -258,7 +277,6 @@ def test_peaks_beyond_the_cores_are_drawn_and_not_judged(row, make_run):
     assert any("more than the cores" in note for note in outcome.notes)
 
 
-@pytest.mark.usefixtures("opponents_are_here")
 @pytest.mark.parametrize("number", ["12", "13"])
 @pytest.mark.parametrize(
     ("lock_speed", "lock_us", "expected"),

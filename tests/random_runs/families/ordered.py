@@ -1,11 +1,11 @@
-"""Random runs of ordered pipelines: schedulers, worklists, reordering buffers, partitions."""
+"""Random runs of ordered pipelines: schedulers, serials, worklists, buffers, partitions."""
 
 from typing import Any
 
 from hypothesis import strategies as st
 
 from engines.errors import UnsupportedError
-from engines.multicore._core import REORDERINGS, SCHEDULERS, WORKLISTS
+from engines.multicore._core import REORDERINGS, SCHEDULERS, SERIALS, WORKLISTS
 from engines.multicore.ordered.options import OrderedOptions
 from engines.multicore.ordered.run import OrderedRun
 from tests.random_runs.case import Case, Family
@@ -20,7 +20,14 @@ FARTHEST = 1 << 61
 OPTIONS = st.fixed_dictionaries(
     {
         "scheduler": st.sampled_from(SCHEDULERS),
-        "worklist": st.sampled_from(WORKLISTS),
+        "queue": st.sampled_from(
+            [
+                (serials, worklist)
+                for serials in SERIALS
+                for worklist in WORKLISTS
+                if OrderedOptions(serials=serials, worklist=worklist).wrong() is None
+            ]
+        ),
         "reordering": st.sampled_from(REORDERINGS),
         "window": st.sampled_from([None, 1, 2, 5, 64]),
         "partitions": st.sampled_from([None, 1, 4, 9]),
@@ -44,7 +51,9 @@ def _check(case: Case) -> str | None:
     pipeline = subject.program
     assert isinstance(pipeline, Pipeline)
     wanted = subject.answer(case.data)
-    options = OrderedOptions(**case.how["options"])
+    drawn = dict(case.how["options"])
+    serials, worklist = drawn.pop("queue")
+    options = OrderedOptions(**drawn, serials=serials, worklist=worklist)
     try:
         repeat(
             case.how,

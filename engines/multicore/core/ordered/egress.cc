@@ -24,11 +24,21 @@ void OrderedEgress::take_one(const Unit& unit, OrderedWorker& worker) {
       recorder.made(unit.records);
     }
   }
+  note_input(unit, worker);
+}
+
+void OrderedEgress::came_to_nothing(const Unit& unit, OrderedWorker& worker) const {
+  if (worker.recorder.on() && (unit.timed || due_)) worker.recorder.saw(worker.clock.now());
+  note_input(unit, worker);
+}
+
+void OrderedEgress::note_input(const Unit& unit, OrderedWorker& worker) {
+  Recorder& recorder = worker.recorder;
   const std::int64_t taken_ns = unit.taken_ns.load(std::memory_order_relaxed);  // see Unit
   // Every input record has been at the first operator: there are no units without any.
   if (unit.timed && recorder.on()) worker.processing.record(recorder.now() - taken_ns, 1);
   recorder.consumed(static_cast<double>(unit.input_records));
-  events_ += unit.input_records;
+  worker.counts.events += unit.input_records;
 }
 
 void OrderedEgress::append(const Unit& unit) {

@@ -22,22 +22,24 @@ class OrderedEgress {
   // Takes the next units in order. One thread at a time: whoever is at the last operator's exit.
   void take(Units units, OrderedWorker& worker);
 
-  // Units that are out: all before this serial number. seq_cst: pairs with the store in `take`; also acquire: their
-  // memory may be used again.
-  std::int64_t done() const noexcept { return done_.load(std::memory_order_seq_cst); }
+  // Nothing comes of the input that a unit answers for; it ends before the last operator. Any thread.
+  void came_to_nothing(const Unit& unit, OrderedWorker& worker) const;
+
+  // Units that are out: all before this serial number. To be read seq_cst: pairs with the store in `take`; also acquire:
+  // their memory may be used again.
+  const std::atomic<std::int64_t>& done() const noexcept { return done_; }
 
   const OutputBuffer& outputs() const noexcept { return out_; }
-  std::int64_t events() const noexcept { return events_; }
 
  private:
   void take_one(const Unit& unit, OrderedWorker& worker);
   void append(const Unit& unit);
+  static void note_input(const Unit& unit, OrderedWorker& worker);
   void note_latency(const Unit& unit, OrderedWorker& worker) const;
 
   const bool due_;
   const std::shared_ptr<OutputPool> pool_;
-  OutputBuffer out_;                             // these three: whoever is at the exit
-  std::int64_t events_ = 0;
+  OutputBuffer out_;                             // these two: whoever is at the exit
   alignas(kCacheLine) std::atomic<std::int64_t> done_{0};  // written at the exit, never decreases
 };
 

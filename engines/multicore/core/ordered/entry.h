@@ -13,7 +13,6 @@
 
 #include "run/cacheline.h"
 #include "run/feed.h"
-#include "ordered/egress.h"
 #include "ordered/reorder.h"
 #include "ordered/unit.h"
 #include "log/merged_streams.h"
@@ -35,11 +34,11 @@ class OrderedEntry {
   // `feeds`: of the streams, in their order.
   OrderedEntry(Options options, std::span<Unit> units, std::deque<Feed>& feeds);
 
-  // Admits up to `most` units, as far as what is out of the pipeline makes room and sources have something. They
-  // go to `to`, in order; without it they are left in `worker.admitted`, in order. Where another thread is at it,
+  // Admits up to `most` units, as far as there is room and sources have something: those before `out` may be used again,
+  // which is read seq_cst and only grows. They go to `to`, in order; without it they are left in `worker.admitted`, in order. Where another thread is at it,
   // that one looks again. Returns whether the caller is to take another turn before it sleeps: some were admitted, or
   // others came meanwhile. Any thread.
-  bool admit(const OrderedEgress& out, std::int64_t most, OrderedExit* to, OrderedWorker& worker);
+  bool admit(const std::atomic<std::int64_t>& out, std::int64_t most, OrderedExit* to, OrderedWorker& worker);
 
   // Units in all, once the input is over; -1 before.
   std::int64_t end() const noexcept { return end_.load(std::memory_order_seq_cst); }  // pairs with the store in `admit`
@@ -47,7 +46,7 @@ class OrderedEntry {
  private:
   enum class Found { kUnit, kNothing, kEnd };
 
-  std::int64_t pass(const OrderedEgress& out, std::int64_t most, OrderedExit* to, OrderedWorker& worker);
+  std::int64_t pass(const std::atomic<std::int64_t>& out, std::int64_t most, OrderedExit* to, OrderedWorker& worker);
   static void send(OrderedExit& to, OrderedWorker& worker);
   Found make(Unit& unit, OrderedWorker& worker);
   Found from_block(Unit& unit, OrderedWorker& worker);

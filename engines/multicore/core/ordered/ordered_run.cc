@@ -23,6 +23,9 @@ OrderedOptions checked(OrderedOptions options) {
   if (options.slice_ns < 1 || options.window_ns < 1) throw std::invalid_argument("times must be at least 1 ns");
   if (options.capacity < 0) throw std::invalid_argument("capacity must be at least 1");
   if (options.capacity == 0) options.capacity = std::max<std::int64_t>(1, options.window * options.batch / 2);
+  if (index_of("serials", kSerials, options.serials) != 0 && options.worklist == kWorklists.front()) {
+    throw std::invalid_argument("serials of operators take one of the paper's worklists, not " + options.worklist);
+  }
   check_output(options.input_itemsizes);
   return options;
 }
@@ -37,7 +40,7 @@ std::unique_ptr<Heuristic> heuristic_of(const OrderedOptions& options) {
 OrderedRun::OrderedRun(OrderedOptions options)
     : options_(checked(std::move(options))),
       scheduler_(heuristic_of(options_), options_.slice_ns, options_.window_ns),
-      units_(static_cast<std::size_t>(options_.window)),
+      units_(each_operator() ? 0 : static_cast<std::size_t>(options_.window)),
       slots_(static_cast<std::size_t>(options_.workers)) {
   make_threads(options_.workers, "worker");
 }
@@ -54,15 +57,18 @@ void OrderedRun::add_stage(StageSpec spec) {
   Line line;
   using Kind = StageSpec::Kind;
   std::int32_t limit = options_.workers;
+  const std::int64_t room = (each_operator() ? OperatorSerials::kWindows : 1) * options_.window;
   if (stage->partitioned()) {
-    line.list = make_group_list(options_.worklist, options_.window, stage->spec().partitions, options_.workers, index);
+    line.list = make_group_list(options_.worklist, room, stage->spec().partitions, options_.workers, index);
     limit = std::min(limit, line.list->bundles());
   } else {
     if (stage->spec().kind == Kind::kStateful) limit = 1;
-    line.list = std::make_unique<UnitList>(options_.window, options_.worklist == "homed" ? limit : 1, limit == 1);
+    line.list = std::make_unique<UnitList>(room, options_.worklist == "homed" ? limit : 1, limit == 1);
   }
-  line.exit = std::make_unique<Exit>(*this, index + 1);
-  line.order = make_reordering(options_.reordering, options_.window, *line.exit);
+  if (!each_operator()) {
+    line.exit = std::make_unique<Exit>(*this, index + 1);
+    line.order = make_reordering(options_.reordering, options_.window, *line.exit);
+  }
   scheduler_.add(*line.list, limit);
   stages_.push_back(std::move(stage));
   lines_.push_back(std::move(line));
@@ -87,21 +93,28 @@ void OrderedRun::prepare() {
   entry.batch = options_.batch;
   entry.itemsizes = options_.input_itemsizes;
   entry.timed_every = due ? 1 : std::max<std::int64_t>(1, kTimedEvery / options_.batch);
-  entry_ = std::make_unique<OrderedEntry>(std::move(entry), units_, feeds());
   egress_ = std::make_unique<OrderedEgress>(stages_.back()->spec().itemsizes, due);
   egress_->reserve(options_.reserved_rows);
-  if (stages_.front()->partitioned()) {
+  if (each_operator()) {
+    by_operator_ = std::make_unique<OperatorSerials>(
+        OperatorSerials::Options{options_.batch, options_.window, options_.workers, options_.reordering},
+        OperatorSerials::Staff{scheduler_, idle_, threads().parkers(), threads().failure()}, *egress_);
+    for (std::size_t i = 0; i < stages_.size(); ++i) by_operator_->add(*stages_[i], *lines_[i].list);
+    for (std::vector<Unit>* units : by_operator_->units()) touch(*units);
+  } else if (stages_.front()->partitioned()) {
     front_.order = make_reordering(options_.reordering, options_.window, entrance_);
   }
   for (std::int32_t i = 0; i < options_.workers; ++i) {
     slots_[static_cast<std::size_t>(i)].worker =
         std::make_unique<OrderedWorker>(i, threads().meter(i).recorder, stages_.size());
   }
-  touch_units();
+  touch(units_);
+  const std::span<Unit> units = each_operator() ? by_operator_->entered() : units_;
+  entry_ = std::make_unique<OrderedEntry>(std::move(entry), units, feeds());
 }
 
 // Fresh memory costs page faults, which in a virtual machine may stop a core for tens of milliseconds.
-void OrderedRun::touch_units() {
+void OrderedRun::touch(std::vector<Unit>& units) {
   const auto width = [](std::span<const std::int32_t> itemsizes) {
     std::int64_t total = 0;
     for (const std::int32_t size : itemsizes) total += size;
@@ -116,7 +129,7 @@ void OrderedRun::touch_units() {
   records = std::min(records, options_.batch);
   const bool grouped = records > 1 && std::any_of(stages_.begin(), stages_.end(),
                                                   [](const auto& stage) { return stage->partitioned(); });
-  for (Unit& unit : units_) {
+  for (Unit& unit : units) {
     for (std::size_t b = 0; b < (grouped ? unit.buffers.size() : Unit::parts); ++b) {
       unit.buffers[b].shape(widest, records);
       unit.buffers[b].touch();
@@ -141,7 +154,8 @@ OrderedCounts OrderedRun::counts() const noexcept {
     for (const auto field :
          {&OrderedCounts::kernel_calls, &OrderedCounts::adds, &OrderedCounts::sends, &OrderedCounts::found_taken,
           &OrderedCounts::handed_over, &OrderedCounts::delegated, &OrderedCounts::decisions,
-          &OrderedCounts::decision_ns, &OrderedCounts::empty_polls, &OrderedCounts::waits, &OrderedCounts::splits}) {
+          &OrderedCounts::decision_ns, &OrderedCounts::empty_polls, &OrderedCounts::waits, &OrderedCounts::refused,
+          &OrderedCounts::put_aside, &OrderedCounts::events, &OrderedCounts::splits}) {
       total.*field += one.*field;
     }
   }
@@ -158,6 +172,8 @@ void OrderedRun::count(Counts& into) const {
           {"reordering_sends", total.sends},
           {"reordering_found_taken", total.found_taken},
           {"reordering_handed_over", total.handed_over},
+          {"reordering_refused", total.refused},
+          {"reordering_put_aside", total.put_aside},
           {"groups_delegated", total.delegated},
           {"groups_waited", total.waits},
           {"bundles_split", total.splits},

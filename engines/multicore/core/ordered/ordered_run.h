@@ -18,6 +18,7 @@
 #include "ordered/egress.h"
 #include "ordered/entry.h"
 #include "ordered/idle.h"
+#include "ordered/operator_serials.h"
 #include "ordered/reorder.h"
 #include "ordered/scheduler.h"
 #include "ordered/stage.h"
@@ -32,15 +33,21 @@ struct OrderedOptions : RunSettings {
   static constexpr std::int64_t kMostBatch = std::int64_t{1} << 16;
   static constexpr std::int64_t kMostWindow = std::int64_t{1} << 16;
 
-  std::int64_t window = 128;                 // units under way; rounded up to a power of two
+  // Units under way; with serials of operators, slots of each reordering buffer. Rounded up to a power of two.
+  std::int64_t window = 128;
   std::string scheduler = "ct";              // see ordered/heuristic.cc
   std::string worklist = "homed";            // see ordered/worklist.h
   std::string reordering = "nonblocking";    // see ordered/reorder.h
+  std::string serials = "source";            // see below
   std::int64_t slice_ns = 100'000;           // for how long a worker stays at an operator
   std::int64_t window_ns = 10'000'000;       // w of CT: over which the time spent on operators is counted
   std::int64_t capacity = 0;                 // C of QST, in records; 0: half of what may be under way
   std::vector<std::int32_t> input_itemsizes; // of the input, the int64 timestamp first
 };
+
+// Where the serial numbers come from by which units are put in order: the source, once for the whole pipeline, or each
+// operator for its own inputs (ordered/operator_serials.h).
+inline constexpr Names<2> kSerials = {"source", "operator"};
 
 class OrderedRun final : public Run, private OrderedStage::Next {
  public:
@@ -53,7 +60,7 @@ class OrderedRun final : public Run, private OrderedStage::Next {
   // Adds a stream, whose columns are those of the input's item sizes; see Run::add_view. Returns its index.
   std::int32_t add_stream(StreamView stream);
 
-  std::int64_t events() const noexcept override { return egress_->events(); }  // input records whose outputs are out
+  std::int64_t events() const noexcept override { return counts().events; }  // input records whose outputs are out
   // From when the first operator took a unit until its outputs were out: one unit in every 64 records, all of them
   // with a load.
   std::vector<std::int64_t> processing_counts() const;
@@ -61,7 +68,7 @@ class OrderedRun final : public Run, private OrderedStage::Next {
   std::size_t stages() const noexcept { return stages_.size(); }
   const StageSpec& spec(std::size_t stage) const noexcept { return stages_[stage]->spec(); }
   OrderedCounts counts() const noexcept;
-  std::int64_t window() const noexcept { return static_cast<std::int64_t>(units_.size()); }
+  std::int64_t window() const noexcept { return options_.window; }
 
  private:
   // Leads to operator `to`; to one past the last: out.
@@ -74,6 +81,7 @@ class OrderedRun final : public Run, private OrderedStage::Next {
   };
   struct Line {  // of one operator
     std::unique_ptr<Worklist> list;
+    // With serials of the source.
     std::unique_ptr<Exit> exit;  // behind it
     std::unique_ptr<Reordering> order;
     // Of a partitioned operator. The exit before.
@@ -99,8 +107,10 @@ class OrderedRun final : public Run, private OrderedStage::Next {
   void work(std::int32_t index) override;
   std::vector<const OutputBuffer*> outputs() const override;
   void count(Counts& into) const override;
-  void touch_units();
+  bool each_operator() const noexcept { return options_.serials != kSerials.front(); }
+  void touch(std::vector<Unit>& units);
   bool turn(Slot& slot, bool any);
+  bool resume(OrderedWorker& worker);
   bool admit(OrderedWorker& worker);
   bool schedule(Slot& slot, bool any);
   bool over() const noexcept;
@@ -111,7 +121,8 @@ class OrderedRun final : public Run, private OrderedStage::Next {
   std::vector<Line> lines_;
   Line front_;                         // before the first operator, where it is partitioned
   Exit entrance_{*this, 0};
-  std::vector<Unit> units_;
+  std::vector<Unit> units_;                       // with serials of the source
+  std::unique_ptr<OperatorSerials> by_operator_;  // with those of operators
   std::unique_ptr<OrderedEntry> entry_;
   std::unique_ptr<OrderedEgress> egress_;
   IdleWorkers idle_;

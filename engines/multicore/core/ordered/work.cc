@@ -26,7 +26,8 @@ constexpr std::int32_t kWindowsBehind = 2;  // one may be an interruption
 bool OrderedRun::over() const noexcept {
   // seq_cst, both: whoever makes the later of the two true sees the other here.
   const std::int64_t end = entry_->end();
-  return end >= 0 && egress_->done() == end;
+  if (end < 0) return false;
+  return by_operator_ != nullptr ? by_operator_->over(end) : egress_->done().load(std::memory_order_seq_cst) == end;
 }
 
 void OrderedRun::work(std::int32_t index) {
@@ -47,8 +48,7 @@ void OrderedRun::work(std::int32_t index) {
 
 bool OrderedRun::turn(Slot& slot, bool any) {
   OrderedWorker& worker = *slot.worker;
-  bool did = front_.order != nullptr && front_.order->resume(worker);
-  for (Line& line : lines_) did |= line.order->resume(worker);
+  bool did = resume(worker);
   did |= admit(worker);
   if (over()) {
     threads().finish();
@@ -59,11 +59,19 @@ bool OrderedRun::turn(Slot& slot, bool any) {
   return did;
 }
 
+bool OrderedRun::resume(OrderedWorker& worker) {
+  if (by_operator_ != nullptr) return by_operator_->resume(worker);
+  bool did = front_.order != nullptr && front_.order->resume(worker);
+  for (Line& line : lines_) did |= line.order->resume(worker);
+  return did;
+}
+
 bool OrderedRun::admit(OrderedWorker& worker) {
   const std::int64_t most = std::clamp<std::int64_t>(kAdmitRecords / options_.batch, 1, kAdmitUnits);
-  if (front_.order == nullptr) return entry_->admit(*egress_, most, &entrance_, worker);
+  if (by_operator_ != nullptr) return entry_->admit(by_operator_->sent(), most, &by_operator_->entrance(), worker);
+  if (front_.order == nullptr) return entry_->admit(egress_->done(), most, &entrance_, worker);
   // What has to be grouped first passes through a reordering buffer, like what an operator has made.
-  const bool some = entry_->admit(*egress_, most, nullptr, worker);
+  const bool some = entry_->admit(egress_->done(), most, nullptr, worker);
   for (Units left = worker.admitted; !left.empty();) {
     const Units together = left.first(std::min(left.size(), OrderedEntry::kTogether));
     for (Unit* unit : together) stages_.front()->group(*unit, lines_.front().list->bundles(), worker);
@@ -108,6 +116,7 @@ bool OrderedRun::schedule(Slot& slot, bool any) {
 }
 
 void OrderedRun::completed(std::size_t stage, Unit& unit, OrderedWorker& worker) {
+  if (by_operator_ != nullptr) return by_operator_->completed(stage, unit, worker);
   if (stage + 1 < stages_.size() && unit.records != 0 && stages_[stage + 1]->partitioned()) {
     stages_[stage + 1]->group(unit, lines_[stage + 1].list->bundles(), worker);
   }

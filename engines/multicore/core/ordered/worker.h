@@ -27,6 +27,9 @@ struct OrderedCounts {
   std::int64_t decision_ns = 0;
   std::int64_t empty_polls = 0;   // turns that found nothing to do
   std::int64_t waits = 0;        // for the turn of a group within its partition; the shared worklist only
+  std::int64_t refused = 0;      // times that a reordering buffer had no slot yet for a unit,
+  std::int64_t put_aside = 0;    // and that its worker turned to other work; serials of operators only
+  std::int64_t events = 0;       // input records of which nothing is under way any more
   std::int64_t splits = 0;       // times that an operator got more bundles of partitions; the homed worklist only
 };
 
@@ -44,6 +47,7 @@ struct alignas(kCacheLine) OrderedWorker {
   std::vector<std::int64_t> cursor;     // by operator, the partition where the worker goes on; -1: not yet
   std::vector<Unit*> admitted;          // units on their way from the entry
   std::vector<Unit*> finished;          // by the operator it works on; on their way to the reordering buffer
+  std::vector<std::pair<std::size_t, Unit*>> aside;  // by operators; refused by their reordering buffers
 
   // A buffer for what a group writes apart, and back: a few are kept, mostly by who will need them.
   std::unique_ptr<RecordBuffer> spare() {

@@ -66,7 +66,7 @@ std::int64_t UnitList::take(ItemRing<Unit*>& queue, std::int64_t records, bool o
   std::array<Unit*, kAtOnce> units{};
   std::int64_t done = 0;
   std::int64_t wanted = 1;
-  while (done < records) {
+  for (bool first = true; done < records; first = false) {
     const std::int64_t count = queue.pop(units.data(), wanted, alone_);
     if (count == 0) break;
     std::int64_t sum = 0;
@@ -79,7 +79,9 @@ std::int64_t UnitList::take(ItemRing<Unit*>& queue, std::int64_t records, bool o
       if (i % most == most - 1) operate.hand_over(worker);
     }
     operate.hand_over(worker);
-    if (!own) break;  // there may be something of one's own by now
+    // Another's: one to see how heavy they are, then up to half of what is there, as each time costs a decision; and
+    // there may be something of one's own by now.
+    if (!own && !first) break;
     wanted = at_once(records - done, sum / count);
   }
   return done;

@@ -17,6 +17,8 @@ std::int64_t sleeps = 0;
 std::int64_t handed_over = 0;
 std::int64_t delegated = 0;
 std::int64_t splits = 0;
+std::int64_t refused = 0;
+std::int64_t put_aside = 0;
 
 void round_of(unsigned seed) {
   std::mt19937 random(seed);
@@ -51,6 +53,11 @@ void round_of(unsigned seed) {
   options.scheduler = schedulers[static_cast<std::size_t>(pick(0, 4))];
   options.worklist = std::array{"homed", "hybrid", "partitioned", "shared"}[static_cast<std::size_t>(pick(0, 3))];
   options.reordering = pick(0, 3) == 0 ? "lock" : "nonblocking";
+  const bool by_operator = !keyed && pick(0, 2) == 0;
+  if (by_operator) {
+    options.serials = "operator";
+    if (options.worklist == "homed") options.worklist = "hybrid";
+  }
   options.slice_ns = pick(0, 1) == 1 ? 1 : 50'000;
   options.window_ns = pick(0, 1) == 1 ? 1'000 : 10'000'000;
   if (keyed) {
@@ -82,6 +89,8 @@ void round_of(unsigned seed) {
   handed_over += runtime->counts().handed_over;
   delegated += runtime->counts().delegated;
   splits += runtime->counts().splits;
+  refused += runtime->counts().refused;
+  put_aside += runtime->counts().put_aside;
 }
 
 }  // namespace
@@ -89,9 +98,13 @@ void round_of(unsigned seed) {
 int main() {
   const int rounds = lab::test::stress_rounds(20) * 10;
   for (int round = 0; round < rounds; ++round) round_of(static_cast<unsigned>(round));
-  std::printf("%d rounds, %lld records, %lld sleeps, %lld turns handed over, %lld groups delegated, %lld splits\n",
-              rounds, static_cast<long long>(records), static_cast<long long>(sleeps),
-              static_cast<long long>(handed_over), static_cast<long long>(delegated), static_cast<long long>(splits));
+  std::printf(
+      "%d rounds, %lld records, %lld sleeps, %lld turns handed over, %lld groups delegated, %lld splits, %lld units "
+      "refused, %lld put aside\n",
+      rounds, static_cast<long long>(records), static_cast<long long>(sleeps), static_cast<long long>(handed_over),
+      static_cast<long long>(delegated), static_cast<long long>(splits), static_cast<long long>(refused),
+      static_cast<long long>(put_aside));
   CHECK(records > 100 * rounds);
   CHECK(splits > rounds / 20);
+  CHECK(refused > rounds && put_aside > rounds / 20);
 }

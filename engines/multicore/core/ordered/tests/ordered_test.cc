@@ -20,7 +20,17 @@ using lab::test::Rows;
 using Kind = lab::StageSpec::Kind;
 
 const char* const kSchedulers[] = {"ct", "ct_input", "lp", "et", "qst"};
-const char* const kWorklists[] = {"homed", "hybrid", "partitioned", "shared"};
+// Every worklist with serials of the source, and the paper's with serials of operators too.
+struct Queues {
+  const char* serials;
+  const char* worklist;
+  void into(OrderedOptions& options) const {
+    options.serials = serials;
+    options.worklist = worklist;
+  }
+};
+const Queues kQueues[] = {{"source", "homed"},    {"source", "hybrid"},        {"source", "partitioned"}, {"source", "shared"},
+                          {"operator", "hybrid"}, {"operator", "partitioned"}, {"operator", "shared"}};
 const char* const kReorderings[] = {"nonblocking", "lock"};
 
 OrderedOptions options_of(int workers, std::int64_t batch) {
@@ -85,14 +95,14 @@ void every_scheduler_worklist_and_reordering_gives_the_sequential_answer() {
   const auto streams = input(7, 2, 700);
   lab::test::Turns turns;
   for (const char* scheduler : kSchedulers) {
-    for (const char* worklist : kWorklists) {
+    for (const Queues& queues : kQueues) {
       for (const char* reordering : kReorderings) {
         for (const int workers : {2, 8}) {
           for (const std::int64_t batch : {1, 64}) {
             if (!turns.next()) continue;
             OrderedOptions options = options_of(workers, batch);
             options.scheduler = scheduler;
-            options.worklist = worklist;
+            queues.into(options);
             options.reordering = reordering;
             check(streams, 4, options);
           }
@@ -104,7 +114,7 @@ void every_scheduler_worklist_and_reordering_gives_the_sequential_answer() {
 
 void any_selectivity_is_in_order() {
   lab::test::Turns turns;
-  for (const char* worklist : kWorklists) {
+  for (const Queues& queues : kQueues) {
     for (const auto& [tenths, copies, most] :
          {std::tuple{0, 1, 1}, {3, 1, 1}, {10, 1, 3}, {10, 50, 50}, {3, 50, 60}, {10, 4, 4}}) {
       for (const Kind kind : {Kind::kStateless, Kind::kPartitioned, Kind::kStateful}) {
@@ -115,7 +125,7 @@ void any_selectivity_is_in_order() {
           for (const std::int64_t batch : {1, 64}) {
             if (!turns.next()) continue;
             OrderedOptions options = options_of(workers, batch);
-            options.worklist = worklist;
+            queues.into(options);
             check(input(tenths + 11, 2, 200), 3, options);
           }
         }
@@ -150,11 +160,11 @@ void only_an_operator_that_holds_others_up_comes_apart() {
 void a_single_partition_is_not_looked_for() {
   behaviours = {Behaviour{.kind = Kind::kPartitioned, .partitions = 1}, Behaviour{},
                 Behaviour{.kind = Kind::kPartitioned, .partitions = 1}};
-  for (const char* worklist : kWorklists) {
+  for (const Queues& queues : kQueues) {
     for (const int workers : {1, 4}) {
       lab::test::divisions = 0;
       OrderedOptions options = options_of(workers, 64);
-      options.worklist = worklist;
+      queues.into(options);
       CHECK(check(input(5, 2, 900), 3, options) > 100);
       CHECK_EQ(lab::test::divisions.load(), 0);
     }
@@ -162,11 +172,11 @@ void a_single_partition_is_not_looked_for() {
 }
 
 void one_key_may_have_everything() {
-  for (const char* worklist : kWorklists) {
+  for (const Queues& queues : kQueues) {
     for (const int workers : {1, 2, 4, 8}) {
       behaviours = {Behaviour{.kind = Kind::kPartitioned, .keys = 1}, Behaviour{.kind = Kind::kPartitioned, .keys = 2}};
       OrderedOptions options = options_of(workers, workers % 4 == 0 ? 64 : 1);
-      options.worklist = worklist;
+      queues.into(options);
       check(input(workers, 1, 3000), 2, options);
     }
   }
@@ -176,19 +186,37 @@ void one_key_may_have_everything() {
 void a_small_window_does_not_block() {
   behaviours = {Behaviour{.kind = Kind::kPartitioned, .keys = 50, .partitions = 64},
                 Behaviour{.kind = Kind::kPartitioned, .keys = 50, .partitions = 3}};
-  for (const char* worklist : kWorklists) {
+  for (const Queues& queues : kQueues) {
     for (const char* scheduler : kSchedulers) {
       for (const std::int64_t window : {1, 3}) {
         for (const int workers : {1, 4}) {
           OrderedOptions options = options_of(workers, 16);
           options.window = window;
-          options.worklist = worklist;
+          queues.into(options);
           options.scheduler = scheduler;
           options.slice_ns = 1;
           check(input(3, 2, 400, 50), 2, options);
         }
       }
     }
+  }
+}
+
+// With serials of operators a partition's worker runs ahead of the reordering buffer: it is refused, and as the unit that
+// is next lies in a partition that nobody is at, turns to other work.
+void a_worker_that_is_refused_turns_to_what_all_wait_for() {
+  behaviours = {Behaviour{.kind = Kind::kPartitioned, .keys = 50, .partitions = 50, .copies = 3, .max_outputs = 3},
+                Behaviour{.kind = Kind::kPartitioned, .keys = 50, .partitions = 50}};
+  for (const int workers : {1, 3}) {
+    OrderedOptions options = options_of(workers, 1);
+    options.window = 4;
+    Queues{"operator", "partitioned"}.into(options);
+    const auto streams = input(4, 1, 2000, 50);
+    const auto runtime = lab::test::pipeline_of(options, streams, 2);
+    runtime->run();
+    CHECK(lab::test::collected(*runtime) == lab::test::oracle(streams, 2));
+    CHECK(runtime->counts().refused > 0);
+    if (workers == 1) CHECK_EQ(runtime->counts().put_aside, runtime->counts().refused);
   }
 }
 
@@ -232,7 +260,7 @@ void under_a_load_each_output_has_a_latency_and_every_record_is_counted() {
       OrderedOptions options = options_of(workers, seed % 4 < 2 ? 1 : 64);
       options.load = lab::LoadOptions{0, 0, seed % 4 == 3};
       options.ring_blocks = 1024;
-      options.worklist = kWorklists[seed % 4];
+      kQueues[seed % 7].into(options);
       const auto runtime = lab::test::pipeline_of(options, streams, 3);
       runtime->run();
       const auto expected = lab::test::oracle(streams, 3);
@@ -326,12 +354,12 @@ void an_operator_that_fails_ends_the_run_and_is_named() {
   const auto streams = input(5, 2, 2000);
   lab::test::Turns turns;
   for (const Kind kind : {Kind::kStateless, Kind::kPartitioned, Kind::kStateful}) {
-    for (const char* worklist : kWorklists) {
+    for (const Queues& queues : kQueues) {
       for (const char* reordering : kReorderings) {
         for (const int workers : {1, 2, 8}) {
           if (!turns.next()) continue;
           OrderedOptions options = options_of(workers, workers == 2 ? 64 : 1);
-          options.worklist = worklist;
+          queues.into(options);
           options.reordering = reordering;
           behaviours = {Behaviour{}, Behaviour{.kind = kind}, Behaviour{.kind = Kind::kPartitioned}};
           behaviours[1].raises_at = 5 * streams[0].value[streams[0].value.size() / 2];
@@ -367,14 +395,14 @@ void all_makes_progress_on_one_core() {
   CHECK_EQ(sched_setaffinity(0, sizeof one, &one), 0);  // threads inherit it
   behaviours = {Behaviour{.kind = Kind::kPartitioned, .spins = 300}, Behaviour{.spins = 100},
                 Behaviour{.kind = Kind::kPartitioned, .keys = 2}};
-  for (const char* worklist : kWorklists) {
+  for (const Queues& queues : kQueues) {
     for (const char* reordering : kReorderings) {
       for (const int workers : {4, 8}) {
         for (const bool told : {false, true}) {  // whether the runtime knows that cores are few
           OrderedOptions options = options_of(workers, workers == 4 ? 1 : 16);
           options.core_count = told ? 1 : 0;
           options.window_ns = 50'000;  // so that homed bundles split
-          options.worklist = worklist;
+          queues.into(options);
           options.reordering = reordering;
           check(input(9, 2, 1500), 3, options);
         }
@@ -402,6 +430,8 @@ void what_is_out_of_range_is_refused() {
   refused([](OrderedOptions& o) { o.slice_ns = 0; });
   refused([](OrderedOptions& o) { o.scheduler = "fifo"; });
   refused([](OrderedOptions& o) { o.reordering = "none"; });
+  refused([](OrderedOptions& o) { o.serials = "stream"; });
+  refused([](OrderedOptions& o) { Queues{"operator", "homed"}.into(o); });
   refused([](OrderedOptions& o) { o.ring_blocks = 0; });
   behaviours[0] = Behaviour{.kind = Kind::kPartitioned};
   refused([](OrderedOptions& o) { o.worklist = "heap"; });
@@ -450,6 +480,7 @@ int main() {
   a_single_partition_is_not_looked_for();
   one_key_may_have_everything();
   a_small_window_does_not_block();
+  a_worker_that_is_refused_turns_to_what_all_wait_for();
   inputs_may_be_empty_or_end_early();
   records_of_several_streams_are_put_together();
   under_a_load_each_output_has_a_latency_and_every_record_is_counted();

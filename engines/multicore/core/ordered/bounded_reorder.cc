@@ -1,0 +1,101 @@
+#include "ordered/bounded_reorder.h"
+
+#include "ordered/reorder.h"
+#include "ordered/worker.h"
+
+namespace lab {
+
+bool BoundedReordering::resume(OrderedWorker& worker) {
+  // seq_cst: who makes room looks here behind it; pairs with the stores in `send_pending`.
+  if (!offered_.load(std::memory_order_seq_cst)) return false;
+  // acquire: who takes an offer comes to the flag after it was cleared before the offer; pairs with the same stores.
+  if (!offered_.exchange(false, std::memory_order_acquire)) return false;
+  return send_pending(worker) != 0;
+}
+
+bool BoundedNonBlocking::send(Unit& unit, OrderedWorker& worker) {
+  const bool added = takes(unit.serial);
+  if (added) {
+    ++worker.counts.adds;
+    // release: publishes the unit's records to who sends it; pairs with the load in `send_pending`.
+    slots_[slot_of(unit.serial)].store(&unit, std::memory_order_release);
+  } else {
+    ++worker.counts.refused;
+  }
+  send_pending(worker);
+  return added;
+}
+
+std::int64_t BoundedNonBlocking::send_pending(OrderedWorker& worker) {
+  std::int64_t sent = 0;
+  for (;;) {
+    // release: the slot stored in `send`, to who clears the flag. acquire: what the last holder did behind the exit. Both
+    // pair with the exchange below.
+    if (taken_.exchange(true, std::memory_order_acq_rel)) {
+      ++worker.counts.found_taken;
+      return sent;
+    }
+    std::atomic<Unit*>* slot = nullptr;
+    bool full = false;
+    for (;;) {
+      slot = &slots_[slot_of(next_.load(std::memory_order_relaxed))];  // relaxed: written by holders of the flag
+      Unit* unit = slot->load(std::memory_order_acquire);  // acquire: the unit's records; pairs with the store in `send`
+      if (unit == nullptr) break;
+      full = !exit_.send(*unit, worker);
+      if (full) break;
+      slot->store(nullptr, std::memory_order_relaxed);  // relaxed: EMPTY before `next_` says so, which publishes it
+      advance();
+      ++sent;
+      ++worker.counts.sends;
+    }
+    // An exchange, and no store, so that it reads what those who found the flag taken wrote: pairs with the one above.
+    taken_.exchange(false, std::memory_order_acq_rel);
+    if (full) {
+      // seq_cst: before a look for room by who sleeps, and behind the flag; pairs with the load in `resume`.
+      offered_.store(true, std::memory_order_seq_cst);
+      return sent;
+    }
+    if (slot->load(std::memory_order_relaxed) == nullptr) return sent;  // relaxed: only whether; behind the exchange
+  }
+}
+
+bool BoundedLocked::send(Unit& unit, OrderedWorker& worker) {
+  const std::lock_guard lock(mutex_);
+  const bool added = takes(unit.serial);
+  if (added) {
+    ++worker.counts.adds;
+    slots_[slot_of(unit.serial)] = &unit;
+  } else {
+    ++worker.counts.refused;
+  }
+  send_next(worker);
+  return added;
+}
+
+std::int64_t BoundedLocked::send_pending(OrderedWorker& worker) {
+  const std::lock_guard lock(mutex_);
+  return send_next(worker);
+}
+
+std::int64_t BoundedLocked::send_next(OrderedWorker& worker) {
+  std::int64_t sent = 0;
+  for (;;) {
+    Unit*& slot = slots_[slot_of(next_.load(std::memory_order_relaxed))];  // relaxed: written under the lock
+    if (slot == nullptr) return sent;
+    if (!exit_.send(*slot, worker)) {
+      offered_.store(true, std::memory_order_seq_cst);  // as of the other; who takes the offer waits for the lock
+      return sent;
+    }
+    slot = nullptr;
+    advance();
+    ++sent;
+    ++worker.counts.sends;
+  }
+}
+
+std::unique_ptr<BoundedReordering> make_bounded(std::string_view name, std::int64_t slots, BoundedExit& exit) {
+  if (index_of("reordering", kReorderings, name) == 0) return std::make_unique<BoundedNonBlocking>(slots, exit);
+  return std::make_unique<BoundedLocked>(slots, exit);
+}
+
+}  // namespace lab

@@ -1,0 +1,150 @@
+#include "ordered/operator_serials.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "stages/records.h"
+#include "ordered/worker.h"
+
+namespace lab {
+namespace {
+
+// Tries of a refused unit before it is put aside: some ten microseconds where all workers have a core, then a few
+// slices of whoever else is on this one.
+constexpr int kSpins = 200;
+constexpr int kTries = kSpins + 8;
+
+// Makes a unit of the next operator of some of the records that a unit has become.
+void fill(Unit& piece, const Unit& unit, std::span<const std::int32_t> itemsizes, std::int64_t from,
+          std::int64_t records) {
+  RecordBuffer& own = piece.buffers[piece.in];
+  own.shape(itemsizes, records);
+  copy_records(itemsizes, unit.columns, unit.base + from, own.columns(), 0, records);
+  piece.columns = own.columns();
+  piece.base = 0;
+  piece.records = records;
+  piece.origins = nullptr;
+  piece.due = nullptr;
+  if (unit.due != nullptr && unit.origins != nullptr) {  // latencies are taken
+    piece.own_due.resize(static_cast<std::size_t>(records));
+    for (std::int64_t i = 0; i < records; ++i) {
+      piece.own_due[static_cast<std::size_t>(i)] = unit.due[unit.origins[from + i]];
+    }
+    piece.due = piece.own_due.data();
+  }
+  // relaxed, both: see Unit.
+  piece.taken_ns.store(unit.taken_ns.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  // The last piece answers for the input: all that came of it is out when that is.
+  const bool last = from + records == unit.records;
+  piece.input_records = last ? unit.input_records : 0;
+  piece.timed = last && unit.timed;
+}
+
+}  // namespace
+
+void OperatorSerials::add(OrderedStage& stage, Worklist& list) {
+  Line& line = lines_.emplace_back(*this, lines_.size(), stage, list, kWindows * options_.window);
+  line.order = make_bounded(options_.reordering, options_.window, line);
+}
+
+std::deque<std::vector<Unit>*> OperatorSerials::units() noexcept {
+  std::deque<std::vector<Unit>*> all;
+  for (Line& line : lines_) all.push_back(&line.units);
+  return all;
+}
+
+void OperatorSerials::wake_for(const Line& line, const OrderedWorker& worker) noexcept {
+  // A sleeper that could not join would look in vain.
+  if (staff_.idle.any(worker.index) && staff_.scheduler.has_room(line.index)) {
+    staff_.idle.wake_one(staff_.parkers, worker.index);
+  }
+}
+
+// Figure 7's addInput: the unit's partition, then its place in the worklist.
+void OperatorSerials::push(Line& line, Unit& unit, OrderedWorker& worker) {
+  if (line.stage.partitioned()) line.stage.group(unit, line.list.bundles(), worker);
+  Unit* one = &unit;
+  line.list.push({&one, 1});
+}
+
+void OperatorSerials::Entrance::send(Units units, OrderedWorker& worker) {
+  Line& first = all.lines_.front();
+  for (Unit* unit : units) all.push(first, *unit, worker);
+  all.wake_for(first, worker);
+}
+
+bool OperatorSerials::send(Line& line, Unit& unit, OrderedWorker& worker) {
+  if (line.index + 1 == lines_.size()) {
+    Unit* one = &unit;
+    egress_.take({&one, 1}, worker);
+    return true;
+  }
+  if (unit.records == 0) {
+    egress_.came_to_nothing(unit, worker);
+    return true;
+  }
+  return pass_on(line, unit, worker);
+}
+
+bool OperatorSerials::pass_on(Line& line, Unit& unit, OrderedWorker& worker) {
+  Line& next = lines_[line.index + 1];
+  const auto room = static_cast<std::int64_t>(next.units.size());
+  std::int64_t serial = next.given.load(std::memory_order_relaxed);  // relaxed: only this exit writes it
+  while (line.gone < unit.records) {
+    // seq_cst: behind the last look for an offer by who makes room; also acquire: the unit may be used again.
+    if (serial - next.order->next().load(std::memory_order_seq_cst) >= room) return false;
+    Unit& piece = next.units[static_cast<std::size_t>(serial & (room - 1))];
+    const std::int64_t records = std::min(options_.batch, unit.records - line.gone);
+    fill(piece, unit, line.stage.spec().itemsizes, line.gone, records);
+    line.gone += records;
+    piece.serial = serial++;
+    // relaxed: read when all of this exit is sent, which `next` of its buffer publishes.
+    next.given.store(serial, std::memory_order_relaxed);
+    push(next, piece, worker);
+    wake_for(next, worker);
+  }
+  line.gone = 0;
+  return true;
+}
+
+void OperatorSerials::completed(std::size_t stage, Unit& unit, OrderedWorker& worker) {
+  BoundedReordering& order = *lines_[stage].order;
+  // Alone there is nobody to wait for.
+  const int tries = options_.workers == 1 ? 1 : kTries;
+  for (int i = 0; i < tries; ++i) {
+    if (order.send(unit, worker)) return;
+    if (staff_.failed.load(std::memory_order_relaxed)) break;  // relaxed: seen soon enough
+    if (i < kSpins) {
+      spin_pause();
+    } else {
+      std::this_thread::yield();
+    }
+  }
+  ++worker.counts.put_aside;
+  worker.aside.emplace_back(stage, &unit);
+}
+
+bool OperatorSerials::resume(OrderedWorker& worker) {
+  bool some = false;
+  for (Line& line : lines_) some |= line.order->resume(worker);
+  if (worker.aside.empty()) return some;
+  const std::size_t left = std::erase_if(worker.aside, [&](const auto& one) {
+    BoundedReordering& order = *lines_[one.first].order;
+    return order.takes(one.second->serial) && order.send(*one.second, worker);
+  });
+  if (left == 0) std::this_thread::yield();  // whoever has what is next may be waiting for this core
+  return true;
+}
+
+bool OperatorSerials::over(std::int64_t end) const noexcept {
+  for (const Line& line : lines_) {
+    // seq_cst: whoever makes the last of these true sees the others here; pairs with the store behind each exit.
+    if (line.order->next().load(std::memory_order_seq_cst) != end) return false;
+    if (line.index + 1 == lines_.size()) break;
+    end = lines_[line.index + 1].given.load(std::memory_order_relaxed);  // see Line
+  }
+  return true;
+}
+
+}  // namespace lab

@@ -1,0 +1,146 @@
+// The bounded reordering buffers alone: what is refused, an exit without room, and nothing left behind.
+#include <atomic>
+#include <cstdio>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "check.h"
+#include "ordered/bounded_reorder.h"
+#include "ordered/unit.h"
+#include "ordered/worker.h"
+
+namespace {
+
+using lab::OrderedWorker;
+using lab::Unit;
+
+std::unique_ptr<OrderedWorker> a_worker(std::int32_t index = 0) {
+  static lab::Recorder silent(false);
+  return std::make_unique<OrderedWorker>(index, silent, 1);
+}
+
+// Checks the order, that one thread is here at a time, and that what was not sent whole comes again.
+struct Door final : lab::BoundedExit {
+  bool send(Unit& unit, OrderedWorker&) override {
+    CHECK_EQ(inside.fetch_add(1, std::memory_order_relaxed), 0);
+    CHECK_EQ(unit.serial, next);
+    const bool open = unit.serial < room.load(std::memory_order_seq_cst);
+    if (open) ++next;
+    CHECK_EQ(inside.fetch_sub(1, std::memory_order_relaxed), 1);
+    return open;
+  }
+  std::int64_t next = 0;  // unsynchronised: the buffer promises that one thread is here
+  std::atomic<int> inside{0};
+  std::atomic<std::int64_t> room{1 << 30};
+};
+
+std::vector<Unit> numbered(std::size_t count) {
+  std::vector<Unit> units(count);
+  for (std::size_t i = 0; i < count; ++i) units[i].serial = static_cast<std::int64_t>(i);
+  return units;
+}
+
+void what_is_too_far_ahead_is_refused_until_its_slot_is_empty() {
+  for (const char* name : {"nonblocking", "lock"}) {
+    Door door;
+    const auto order = lab::make_bounded(name, 3, door);  // four slots
+    const auto worker = a_worker();
+    auto units = numbered(10);
+    CHECK(!order->takes(4) && !order->send(units[4], *worker));
+    CHECK(order->send(units[3], *worker) && order->send(units[1], *worker));
+    CHECK_EQ(door.next, 0);
+    CHECK(order->send(units[0], *worker));
+    CHECK_EQ(door.next, 2);
+    CHECK(order->takes(4) && order->send(units[4], *worker));  // what was refused has come to nothing
+    CHECK(order->send(units[2], *worker));
+    CHECK_EQ(door.next, 5);
+    CHECK_EQ(order->next().load(), 5);
+    CHECK(!order->send(units[9], *worker));
+    CHECK_EQ(worker->counts.refused, 2);
+    CHECK_EQ(worker->counts.adds, 5);
+    CHECK_EQ(worker->counts.sends, 5);
+  }
+  Door door;
+  CHECK_THROWS(lab::make_bounded("sorted", 4, door), std::invalid_argument);
+}
+
+void an_exit_without_room_is_asked_again_by_who_looks_for_work() {
+  for (const char* name : {"nonblocking", "lock"}) {
+    Door door;
+    door.room.store(1);
+    const auto order = lab::make_bounded(name, 4, door);
+    const auto worker = a_worker();
+    auto units = numbered(6);
+    CHECK(!order->resume(*worker));  // nothing is offered
+    for (int i = 2; i >= 0; --i) CHECK(order->send(units[static_cast<std::size_t>(i)], *worker));
+    CHECK_EQ(door.next, 1);
+    CHECK(!order->resume(*worker));  // still no room; it stays offered
+    door.room.store(2);
+    CHECK(order->resume(*worker));
+    CHECK_EQ(door.next, 2);
+    door.room.store(10);
+    CHECK(order->send(units[3], *worker));  // who adds sends too
+    CHECK_EQ(door.next, 4);
+    CHECK(!order->resume(*worker));
+  }
+}
+
+// Threads finish units in any order, up to twice as far ahead as there are slots, while another opens the door bit by
+// bit. Who is refused tries again; who has nothing more takes what is offered. All must be out then, in order.
+void all_is_sent_however_often_it_is_refused_and_the_exit_has_no_room() {
+  const int rounds = lab::test::stress_rounds(20);
+  std::int64_t refused = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const std::int64_t slots = std::int64_t{1} << (round % 5);
+    const int threads = 1 + round % 4;
+    constexpr std::int64_t kTotal = 150;
+    Door door;
+    door.room.store(0);
+    const auto order = lab::make_bounded(round % 3 == 2 ? "lock" : "nonblocking", slots, door);
+    auto units = numbered(kTotal);
+    std::atomic<std::int64_t> serial{0};
+    std::atomic<std::int64_t> refusals{0};
+    std::vector<std::thread> adders;
+    for (int i = 0; i < threads; ++i) {
+      adders.emplace_back([&, i] {
+        const auto worker = a_worker(i);
+        std::mt19937 random(static_cast<unsigned>(round * 8 + i));
+        for (;;) {
+          const std::int64_t mine = serial.fetch_add(1, std::memory_order_relaxed);
+          if (mine >= kTotal) break;
+          for (auto k = random() % 3; k > 0; --k) std::this_thread::yield();
+          while (!order->send(units[static_cast<std::size_t>(mine)], *worker)) {
+            order->resume(*worker);
+            std::this_thread::yield();
+          }
+        }
+        while (order->next().load(std::memory_order_seq_cst) != kTotal) {
+          if (!order->resume(*worker)) std::this_thread::yield();
+        }
+        refusals.fetch_add(worker->counts.refused, std::memory_order_relaxed);
+      });
+    }
+    std::mt19937 random(static_cast<unsigned>(round));
+    while (door.room.load() < kTotal) {
+      door.room.fetch_add(1 + static_cast<std::int64_t>(random() % 40), std::memory_order_seq_cst);
+      for (auto k = random() % 4; k > 0; --k) std::this_thread::yield();
+    }
+    for (std::thread& adder : adders) adder.join();
+    const auto worker = a_worker();
+    CHECK(!order->resume(*worker));
+    CHECK_EQ(door.next, kTotal);
+    refused += refusals.load();
+  }
+  CHECK(refused > 0);
+  std::printf("%d rounds, %lld refused\n", rounds, static_cast<long long>(refused));
+}
+
+}  // namespace
+
+int main() {
+  what_is_too_far_ahead_is_refused_until_its_slot_is_empty();
+  an_exit_without_room_is_asked_again_by_who_looks_for_work();
+  all_is_sent_however_often_it_is_refused_and_the_exit_has_no_room();
+}
