@@ -1,19 +1,18 @@
 #include "ordered/operator_serials.h"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
+#include "run/parker.h"
 #include "stages/records.h"
 #include "ordered/worker.h"
 
 namespace lab {
 namespace {
 
-// Tries of a refused unit before it is put aside: some ten microseconds where all workers have a core, then a few
-// slices of whoever else is on this one.
-constexpr int kSpins = 200;
-constexpr int kTries = kSpins + 8;
+// Tries of a refused unit before it is put aside: some microseconds. Where workers share cores whoever has what is next
+// may be waiting for this one.
+constexpr int kTries = 64;
 
 // Makes a unit of the next operator of some of the records that a unit has become.
 void fill(Unit& piece, const Unit& unit, std::span<const std::int32_t> itemsizes, std::int64_t from,
@@ -110,16 +109,10 @@ bool OperatorSerials::pass_on(Line& line, Unit& unit, OrderedWorker& worker) {
 
 void OperatorSerials::completed(std::size_t stage, Unit& unit, OrderedWorker& worker) {
   BoundedReordering& order = *lines_[stage].order;
-  // Alone there is nobody to wait for.
-  const int tries = options_.workers == 1 ? 1 : kTries;
+  const int tries = options_.waits ? kTries : 1;
   for (int i = 0; i < tries; ++i) {
     if (order.send(unit, worker)) return;
-    if (staff_.failed.load(std::memory_order_relaxed)) break;  // relaxed: seen soon enough
-    if (i < kSpins) {
-      spin_pause();
-    } else {
-      std::this_thread::yield();
-    }
+    spin_pause();
   }
   ++worker.counts.put_aside;
   worker.aside.emplace_back(stage, &unit);
@@ -128,13 +121,11 @@ void OperatorSerials::completed(std::size_t stage, Unit& unit, OrderedWorker& wo
 bool OperatorSerials::resume(OrderedWorker& worker) {
   bool some = false;
   for (Line& line : lines_) some |= line.order->resume(worker);
-  if (worker.aside.empty()) return some;
-  const std::size_t left = std::erase_if(worker.aside, [&](const auto& one) {
+  const std::size_t taken = std::erase_if(worker.aside, [&](const auto& one) {
     BoundedReordering& order = *lines_[one.first].order;
     return order.takes(one.second->serial) && order.send(*one.second, worker);
   });
-  if (left == 0) std::this_thread::yield();  // whoever has what is next may be waiting for this core
-  return true;
+  return some || taken != 0;
 }
 
 bool OperatorSerials::over(std::int64_t end) const noexcept {

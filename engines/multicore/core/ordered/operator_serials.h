@@ -8,8 +8,9 @@
 //
 // Bounded memory, and no deadlock. An operator has at most `kWindows` windows of units that have a serial number and are
 // not sent on, so its worklist and its units have room; an exit that would need more waits, and is offered. A reordering
-// buffer takes units one window ahead. A worker that is refused tries again for a while, as in the paper, then puts the
-// unit aside and turns to other work: the unit that all wait for may lie in a partition that nobody is at.
+// buffer takes units one window ahead. A worker that is refused tries again for some microseconds, then puts the unit aside
+// and turns to other work, where in the paper it tries for ever: the unit that all wait for may lie in a partition that
+// nobody is at, or with a worker that waits for this one's core.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -39,7 +40,7 @@ class OperatorSerials {
   struct Options {
     std::int64_t batch = 1;    // records of a unit at most
     std::int64_t window = 1;   // slots of a reordering buffer; a power of two
-    std::int32_t workers = 1;
+    bool waits = false;        // whether a worker that is refused may wait for others: each has a core
     std::string reordering;    // of kReorderings
   };
 
@@ -48,7 +49,6 @@ class OperatorSerials {
     OrderedScheduler& scheduler;
     IdleWorkers& idle;
     std::span<Parker> parkers;
-    const std::atomic<bool>& failed;
   };
 
   OperatorSerials(Options options, Staff staff, OrderedEgress& egress)
@@ -71,7 +71,7 @@ class OperatorSerials {
   void completed(std::size_t stage, Unit& unit, OrderedWorker& worker);
 
   // Tries again what this worker had put aside, and goes on at exits that had no room. Returns whether something was
-  // done, or is still aside: then the worker must not sleep.
+  // done. Who has something aside must not sleep.
   bool resume(OrderedWorker& worker);
 
   // Whether nothing of `end` units from the entry is left anywhere.

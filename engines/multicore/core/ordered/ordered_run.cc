@@ -97,8 +97,9 @@ void OrderedRun::prepare() {
   egress_->reserve(options_.reserved_rows);
   if (each_operator()) {
     by_operator_ = std::make_unique<OperatorSerials>(
-        OperatorSerials::Options{options_.batch, options_.window, options_.workers, options_.reordering},
-        OperatorSerials::Staff{scheduler_, idle_, threads().parkers(), threads().failure()}, *egress_);
+        OperatorSerials::Options{options_.batch, options_.window,
+                                 options_.workers > 1 && options_.workers <= options_.core_count, options_.reordering},
+        OperatorSerials::Staff{scheduler_, idle_, threads().parkers()}, *egress_);
     for (std::size_t i = 0; i < stages_.size(); ++i) by_operator_->add(*stages_[i], *lines_[i].list);
     for (std::vector<Unit>* units : by_operator_->units()) touch(*units);
   } else if (stages_.front()->partitioned()) {

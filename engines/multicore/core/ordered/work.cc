@@ -55,8 +55,11 @@ bool OrderedRun::turn(Slot& slot, bool any) {
     return true;
   }
   did |= schedule(slot, any);
-  if (!did) ++worker.counts.empty_polls;
-  return did;
+  if (did) return true;
+  ++worker.counts.empty_polls;
+  if (worker.aside.empty()) return false;
+  std::this_thread::yield();  // nobody would wake this one for it; and whoever has what is next may want this core
+  return true;
 }
 
 bool OrderedRun::resume(OrderedWorker& worker) {
