@@ -6,11 +6,17 @@
 namespace lab {
 
 bool BoundedReordering::resume(OrderedWorker& worker) {
-  // seq_cst: who makes room looks here behind it; pairs with the stores in `send_pending`.
+  // seq_cst: who makes room looks here behind it; pairs with the store in `offer`.
   if (!offered_.load(std::memory_order_seq_cst)) return false;
-  // acquire: who takes an offer comes to the flag after it was cleared before the offer; pairs with the same stores.
+  // acquire: who takes an offer comes to the flag after it was cleared before the offer; pairs with the same store.
   if (!offered_.exchange(false, std::memory_order_acquire)) return false;
   return send_pending(worker) != 0;
+}
+
+bool BoundedReordering::offer() {
+  offered_.store(true, std::memory_order_seq_cst);  // pairs with the load in `resume`
+  // acquire: as in `resume`.
+  return exit_.has_room() && offered_.exchange(false, std::memory_order_acquire);
 }
 
 bool BoundedNonBlocking::send(Unit& unit, OrderedWorker& worker) {
@@ -50,12 +56,8 @@ std::int64_t BoundedNonBlocking::send_pending(OrderedWorker& worker) {
     }
     // An exchange, and no store, so that it reads what those who found the flag taken wrote: pairs with the one above.
     taken_.exchange(false, std::memory_order_acq_rel);
-    if (full) {
-      // seq_cst: before a look for room by who sleeps, and behind the flag; pairs with the load in `resume`.
-      offered_.store(true, std::memory_order_seq_cst);
-      return sent;
-    }
-    if (slot->load(std::memory_order_relaxed) == nullptr) return sent;  // relaxed: only whether; behind the exchange
+    // relaxed: only whether; behind the exchange. An offer, too, is made behind the flag.
+    if (full ? !offer() : slot->load(std::memory_order_relaxed) == nullptr) return sent;
   }
 }
 
@@ -83,7 +85,7 @@ std::int64_t BoundedLocked::send_next(OrderedWorker& worker) {
     Unit*& slot = slots_[slot_of(next_.load(std::memory_order_relaxed))];  // relaxed: written under the lock
     if (slot == nullptr) return sent;
     if (!exit_.send(*slot, worker)) {
-      offered_.store(true, std::memory_order_seq_cst);  // as of the other; who takes the offer waits for the lock
+      if (offer()) continue;  // else who takes the offer waits for the lock
       return sent;
     }
     slot = nullptr;

@@ -24,8 +24,12 @@ class BoundedExit {
   // Sends a unit downstream. Returns whether it is sent whole; if not there was no room, and it is to be called again
   // for the same unit.
   virtual bool send(Unit& unit, OrderedWorker& worker) = 0;
+  // Whether there may be room, by a sequentially consistent look at what makes it. Any thread.
+  virtual bool has_room() const = 0;
 };
 
+// Law of the offer: who finds no room makes an offer and looks for room once more; who makes room looks for an offer
+// behind it; all four sequentially consistent. Either the one sees the room or the other sees the offer.
 class BoundedReordering {
  public:
   // `slots`: serial numbers from the next one on that are accepted, rounded up to a power of two.
@@ -56,6 +60,8 @@ class BoundedReordering {
     next_.store(next_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);  // relaxed: one writer at a time
   }
   virtual std::int64_t send_pending(OrderedWorker& worker) = 0;
+  // The exit had no room. Returns whether there is some by now, and nobody else goes on.
+  bool offer();
 
   const std::uint64_t mask_;
   BoundedExit& exit_;

@@ -47,6 +47,13 @@ void OperatorSerials::add(OrderedStage& stage, Worklist& list) {
   line.order = make_bounded(options_.reordering, options_.window, line);
 }
 
+bool OperatorSerials::Line::has_room() const {
+  const Line& next = all.lines_[index + 1];  // the last exit always has room
+  // relaxed: only grows, so that at worst there seems to be room. seq_cst: the law of the offer; pairs with `advance`.
+  return next.given.load(std::memory_order_relaxed) - next.order->next().load(std::memory_order_seq_cst) <
+         static_cast<std::int64_t>(next.units.size());
+}
+
 std::deque<std::vector<Unit>*> OperatorSerials::units() noexcept {
   std::deque<std::vector<Unit>*> all;
   for (Line& line : lines_) all.push_back(&line.units);

@@ -82,6 +82,7 @@ class OperatorSerials {
     Line(OperatorSerials& all_in, std::size_t index_in, OrderedStage& stage_in, Worklist& list_in, std::int64_t room)
         : all(all_in), index(index_in), stage(stage_in), list(list_in), units(static_cast<std::size_t>(room)) {}
     bool send(Unit& unit, OrderedWorker& worker) override { return all.send(*this, unit, worker); }
+    bool has_room() const override;
 
     OperatorSerials& all;
     const std::size_t index;

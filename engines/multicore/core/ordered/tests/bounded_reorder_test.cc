@@ -27,11 +27,16 @@ struct Door final : lab::BoundedExit {
     CHECK_EQ(inside.fetch_add(1, std::memory_order_relaxed), 0);
     CHECK_EQ(unit.serial, next);
     const bool open = unit.serial < room.load(std::memory_order_seq_cst);
-    if (open) ++next;
+    if (open) {
+      ++next;
+      seen.store(next, std::memory_order_relaxed);
+    }
     CHECK_EQ(inside.fetch_sub(1, std::memory_order_relaxed), 1);
     return open;
   }
+  bool has_room() const override { return room.load(std::memory_order_seq_cst) > seen.load(std::memory_order_relaxed); }
   std::int64_t next = 0;  // unsynchronised: the buffer promises that one thread is here
+  std::atomic<std::int64_t> seen{0};
   std::atomic<int> inside{0};
   std::atomic<std::int64_t> room{1 << 30};
 };

@@ -1,0 +1,113 @@
+// The bounded reordering buffer in every run of some threads: each unit is sent once, in order, by one thread at a time,
+// however often it was refused, and none stays behind, also where the exit had no room.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+#include <x86intrin.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "model/mutants.h"
+#include "model/atomics.h"
+
+#include "ordered/bounded_reorder.cc"
+
+namespace {
+
+constexpr std::size_t kMostUnits = 4;
+constexpr std::size_t kMostThreads = 3;
+
+// Units lie where they always do: a slot holds an address, and a state is to be the same whenever it is met.
+alignas(lab::Unit) std::byte unit_memory[kMostUnits * sizeof(lab::Unit)];
+lab::Unit* const units = reinterpret_cast<lab::Unit*>(unit_memory);
+
+lab::OrderedWorker& worker_of(std::size_t thread) {
+  static lab::Recorder recorder;
+  static lab::OrderedWorker workers[kMostThreads] = {{0, recorder, 1}, {1, recorder, 1}, {2, recorder, 1}};
+  return workers[thread];
+}
+
+// Each thread adds its units, one by one; who is refused has to leave, as it would try for ever. Behind them a thread
+// makes room for the last units, and looks for what is offered, as a worker does that has sent something elsewhere.
+class Adding final : public lab::model::Program, public lab::BoundedExit {
+ public:
+  // `adds`: by thread, the serial numbers of its units. `room`: units that are sent before a further thread makes more.
+  Adding(std::vector<std::vector<int>> adds, std::int64_t slots, int room)
+      : adds_(std::move(adds)), makes_room_(room < static_cast<int>(kMostUnits)), buffer_(slots, *this), room_(room) {
+    for (const std::vector<int>& one : adds_) count_ += static_cast<int>(one.size());
+    for (int i = 0; i < count_; ++i) (new (&units[i]) lab::Unit)->serial = i;
+  }
+  ~Adding() override {
+    for (int i = 0; i < count_; ++i) units[i].~Unit();
+  }
+  std::size_t threads() const override { return adds_.size() + (makes_room_ ? 1 : 0); }
+  void run(std::size_t thread) override {
+    lab::OrderedWorker& worker = worker_of(thread);
+    if (thread == adds_.size()) {
+      room_.store(count_, std::memory_order_seq_cst);
+    } else {
+      for (const int serial : adds_[thread]) {
+        records_[serial].set(7);
+        if (!buffer_.send(units[serial], worker)) lab::model::leave();
+      }
+    }
+    while (buffer_.resume(worker)) {
+    }
+  }
+  void finally() override { lab::model::check(sent_.get() == count_, "a unit was added and stays behind"); }
+
+  bool send(lab::Unit& unit, lab::OrderedWorker&) override {
+    lab::model::check(unit.serial == sent_.get(), "a unit is sent out of order");
+    lab::model::check(records_[unit.serial].get() == 7, "the records of a unit are not there");
+    if (makes_room_ && unit.serial >= room_.load(std::memory_order_seq_cst)) return false;
+    sent_.set(sent_.get() + 1);
+    return true;
+  }
+  bool has_room() const override { return room_.load(std::memory_order_seq_cst) == count_; }
+
+ private:
+  const std::vector<std::vector<int>> adds_;
+  const bool makes_room_;
+  int count_ = 0;
+  lab::model::Plain<int> records_[kMostUnits];
+  lab::model::Plain<int> sent_;  // behind the exit: guarded by the flag
+  lab::BoundedNonBlocking buffer_;
+  std::atomic<int> room_;
+};
+
+lab::model::Make adding(std::vector<std::vector<int>> adds, std::int64_t slots, int room = kMostUnits) {
+  return [=] { return std::make_unique<Adding>(adds, slots, room); };
+}
+
+}  // namespace
+
+int main() {
+  const std::string left = lab::model::not_found("ordered/bounded_reorder", {
+      adding({{0}, {1}}, 2),
+      adding({{0, 2}, {1}}, 4),
+      adding({{0, 2}, {1}}, 2),
+      adding({{0}, {1}}, 2, 1),
+      adding({{0}}, 2, 0),
+  });
+  std::printf("%s", left.c_str());
+  return 0;
+}
