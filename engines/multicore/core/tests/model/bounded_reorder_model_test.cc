@@ -46,8 +46,8 @@ lab::OrderedWorker& worker_of(std::size_t thread) {
   return workers[thread];
 }
 
-// Each thread adds its units, one by one; who is refused has to leave, as it would try for ever. Behind them a thread
-// makes room for the last units, and looks for what is offered, as a worker does that has sent something elsewhere.
+// Each thread adds its units, one by one; who is refused leaves, as it would try for ever. A further thread makes room, and
+// looks for what is offered, as a worker does that has sent something elsewhere.
 class Adding final : public lab::model::Program, public lab::BoundedExit {
  public:
   // `adds`: by thread, the serial numbers of its units. `room`: units that are sent before a further thread makes more.
@@ -103,11 +103,15 @@ lab::model::Make adding(std::vector<std::vector<int>> adds, std::int64_t slots, 
 int main() {
   const std::string left = lab::model::not_found("ordered/bounded_reorder", {
       adding({{0}, {1}}, 2),
-      adding({{0, 2}, {1}}, 4),
       adding({{0, 2}, {1}}, 2),
-      adding({{0}, {1}}, 2, 1),
       adding({{0}}, 2, 0),
   });
-  std::printf("%s", left.c_str());
+  // Who takes an offer relaxed: as in reorder_model_test.cc. One operation later a slot is still emptied before `next_` says
+  // so. `next_` is sequentially consistent for who looks for room or for the end, which these programs do by other means.
+  CHECK_EQ(left,
+           "BoundedReordering::resume exchange 1 relaxed\n"
+           "BoundedReordering::offer exchange 1 relaxed\n"
+           "BoundedNonBlocking::send_pending store 1 late\n"
+           "BoundedReordering::advance store 1 acquire-release\n");
   return 0;
 }
