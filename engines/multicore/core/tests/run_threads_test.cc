@@ -14,6 +14,7 @@
 #include "layers/in.h"
 #include "layers/link.h"
 #include "log/order_log.h"
+#include "ordered/egress.h"
 #include "ordered/entry.h"
 #include "ordered/worker.h"
 #include "run/stopped.h"
@@ -196,12 +197,12 @@ void the_entry_looks_again_for_who_made_room_meanwhile() {
   AtExit exit([&](lab::Units sent, lab::OrderedWorker& by) {
     for (const lab::Unit* unit : sent) admitted.push_back(unit->serial);
     egress.take(sent, by);                        // as another worker would,
-    CHECK(!entry.admit(egress, 8, nullptr, by));  // which then finds the flag taken
+    CHECK(!entry.admit(egress.done(), 8, nullptr, by));  // which then finds the flag taken
   });
-  CHECK(entry.admit(egress, 8, &exit, worker));  // takes another turn,
-  CHECK(entry.admit(egress, 8, &exit, worker));  // which finds the room
+  CHECK(entry.admit(egress.done(), 8, &exit, worker));  // takes another turn,
+  CHECK(entry.admit(egress.done(), 8, &exit, worker));  // which finds the room
   CHECK_EQ(admitted.size(), std::size_t{2});
-  CHECK(!entry.admit(egress, 8, &exit, worker));
+  CHECK(!entry.admit(egress.done(), 8, &exit, worker));
   CHECK_EQ(entry.end(), 2);
 }
 
