@@ -312,8 +312,8 @@ void Mailbox::process(Lane& lane, std::int64_t end, std::int64_t stamp_ns) {
     if (lane.next <= begin || lane.next > end) kernel_failed("update");
     ++counters_.kernel_calls;
     const std::int64_t outputs = out_.close(id_, stream.index, begin, fresh_);
-    refuse_beyond((lane.next - begin) * max_outputs_per_event, outputs);
     if (outputs == 0) continue;
+    refuse_beyond((lane.next - begin) * max_outputs_per_event, outputs);
     fresh_ = false;
     recorder_.tick();
     if (scheduled) {
@@ -337,8 +337,8 @@ void Mailbox::process_directly(Lane& lane, std::int64_t end) {
     if (lane.next <= begin || lane.next > call_end) kernel_failed("update");
     ++counters_.kernel_calls;
     const std::int64_t outputs = out_.close(id_, stream.index, begin, fresh_);
-    refuse_beyond((lane.next - begin) * max_outputs_per_event, outputs);
     if (outputs == 0) continue;
+    refuse_beyond((lane.next - begin) * max_outputs_per_event, outputs);
     fresh_ = false;
     recorder_.tick();
     recorder_.output(stamp_ns, outputs);
@@ -467,8 +467,8 @@ void Mailbox::apply(Lane& lane, std::int32_t state_type, void* state, const Take
 void Mailbox::emitted(const Lane& lane, std::int64_t most, const Taken& taken) {
   const StreamView& stream = lane.source->stream();
   const std::int64_t outputs = out_.close(taken.number, stream.index, taken.event, true);
-  refuse_beyond(most, outputs);
   if (outputs == 0) return;
+  refuse_beyond(most, outputs);
   recorder_.tick();
   recorder_.output(taken.latest_stamp, outputs);
   if (!stream.due.empty()) recorder_.served(taken.latest_stamp, taken.taken_ns, outputs);

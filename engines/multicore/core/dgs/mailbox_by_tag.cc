@@ -226,8 +226,8 @@ void Mailbox::run_late(Lane& lane, std::int32_t member, std::size_t number, cons
     if (next <= begin || next > late.end) kernel_failed("update");
     ++counters_.kernel_calls;
     const std::int64_t outputs = out_.close(first_number_ + member, stream.index, begin, false);
-    refuse_beyond((next - begin) * max_outputs_per_event, outputs);
     if (outputs == 0) continue;
+    refuse_beyond((next - begin) * max_outputs_per_event, outputs);
     recorder_.tick();
     if (scheduled) {
       record_each(stream, begin, next, *emit, outputs, taken_ns);
