@@ -27,7 +27,9 @@ __all__ = [
     "record_at",
     "record_type",
     "stack_record",
+    "store_half",
     "store_word",
+    "zero_bytes",
     "zero_record",
 ]
 
@@ -140,6 +142,30 @@ def store_word(typingctx: Any, address: Any, index: Any, value: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(types.voidptr, types.intp, types.int64), codegen
+
+
+@intrinsic
+def store_half(typingctx: Any, address: Any, index: Any, value: Any) -> Any:
+    """`store_half(address, index, value)`: set element `index` of an array of int32."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        halves = builder.bitcast(args[0], ir.IntType(32).as_pointer())
+        narrow = builder.trunc(args[2], ir.IntType(32))
+        builder.store(narrow, builder.gep(halves, [args[1]]))
+        return context.get_dummy_value()
+
+    return types.void(types.voidptr, types.intp, types.int64), codegen
+
+
+@intrinsic
+def zero_bytes(typingctx: Any, address: Any, nbytes: Any) -> Any:
+    """`zero_bytes(address, nbytes)`: set so many bytes to 0."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        cgutils.memset(builder, args[0], args[1], 0)
+        return context.get_dummy_value()
+
+    return types.void(types.voidptr, types.intp), codegen
 
 
 @intrinsic

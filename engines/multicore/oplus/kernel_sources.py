@@ -43,16 +43,14 @@ def process(view, begin, end, out_address):
         known += 1
     if load(view, 12, int64) != 0 and tuples > 0:
         wanted = load(own, 2 * tuples - 1, int64)
-        for slot in range({slots}):
-            for k in range(wanted):
-                number = bucket_at(keys, k) * {slots} + slot
-                prefetch_slot(tables, number, hash_at(keys, k))
-            for k in range(wanted):
-                number = bucket_at(keys, k) * {slots} + slot
-                prefetch_entry(tables, number, hash_at(keys, k), STRIDE)
+        for k in range(wanted):
+            prefetch_slot(tables, bucket_at(keys, k), hash_at(keys, k))
+        for k in range(wanted):
+            prefetch_windows(tables, bucket_at(keys, k), hash_at(keys, k), STRIDE)
     out = open_out(out_address)
     left = load(view, 10, int64)
     last = left  # window of the tuple
+    made = 0
     k = 0
     p = 0
     while p < tuples:
@@ -67,34 +65,37 @@ def process(view, begin, end, out_address):
         p += 1
     close_out(out, out_address)
     close_keys(keys, keys_address)
+    store_word(view, 16, made)
     if p < tuples:
         known = load(own, 2 * p, int64)
 {close_stored}
     return known + 1
 """
 
-# What becomes of tuple t at place i, with keys [k, keys_end), in the window that begins at
-# `window`.
+# What becomes of tuple t at place i, with keys [k, keys_end), whose earliest window begins at
+# `first`.
 UPDATE = """\
-        set_stamp(out, window + SIZE)
         for j in range(k, keys_end):
-            number = bucket_at(keys, j) * {slots} + slot
-            found = find_entry(tables, number, key_at(keys, j), hash_at(keys, j), STRIDE)
+            found, new, fresh = find_or_make(
+                tables,
+                bucket_at(keys, j),
+                key_at(keys, j),
+                hash_at(keys, j),
+                stamp + i - begin,
+                STRIDE,
+            )
             if is_null(found):
                 found = call_find(
-                    find, instance, key_at(keys, j), bucket_at(keys, j), window, stamp + i - begin
+                    find, instance, key_at(keys, j), bucket_at(keys, j), first, stamp + i - begin
                 )
-            elif load(found, 0, int64) == stamp + i - begin:
-                found = no_entry()
+                fresh = not is_null(found)
             else:
-{at_known}
-                store_word(found, 0, stamp + i - begin)
                 found = offset(found, HEAD)
-{at_stored}
-            if not is_null(found):
-{at_touch}
-                user({windows}, t, out)
-{behind}
+                if new:
+                    made += 1
+                    make_windows(found, key_at(keys, j), {unused}, {places}, WINDOW_BYTES)
+            if fresh:
+{updates}
 {behind_all}
 """
 
@@ -111,16 +112,17 @@ CLOSE_STORED = """\
 """
 
 AT_STORED = """\
-            if not is_null(found):
-                if not ({rooms}):
-                    found = call_reserve(reserve, instance, found)
+                if not ({rooms}) and is_null(call_reserve(reserve, instance, {at})):
+                    break
 """
 
 # An update of a join may emit for each stored tuple of the other input. Where there is no room for
-# that, the tuple is taken up again, and the keys that have been done are known by their stamps.
+# that, the tuple is taken up again, and the keys that have been done are known by their stamps: this
+# one loses its own.
 AT_KNOWN_OF_JOIN = """\
-                wanted = len(deque_at(offset(found, HEAD + {other}), DEQUE)) * {max_outputs}
+                wanted = len(deque_at(offset(found, {other}), DEQUE)) * {max_outputs}
                 if room(out) < wanted:
+                    store_word(offset(found, -HEAD), 0, NO_STAMP)
                     lacking = wanted
                     break
 """
@@ -140,16 +142,23 @@ ROOM = """\
 """
 
 ONE_WINDOW = """\
-        window = left
-        slot = 0
+        first = left
 {update}
+"""
+
+UPDATE_ONE = """\
+{at_known}
+{at_stored}
+                set_stamp(out, first + SIZE)
+{at_touch}
+                user({windows}, t, out)
+{behind}
 """
 
 # Of single windows that leave no trace none is the earliest: that of a key is where it was touched
 # last.
 LAZY_WINDOW = """\
-        window = (floor(t.ts - SIZE, ADVANCE) + 1) * ADVANCE
-        slot = 0
+        first = (floor(t.ts - SIZE, ADVANCE) + 1) * ADVANCE
 {update}
 """
 
@@ -157,14 +166,24 @@ LAZY_WINDOW = """\
 OVERLAPPING_WINDOWS = """\
         if t.ts >= last + ADVANCE:
             last = floor(t.ts, ADVANCE) * ADVANCE
-        slot = load(view, 11, int64)
-        window = left
-        while window <= last:
+        first = left
 {update}
-            window += ADVANCE
-            slot += 1
-            if slot == {slots}:
-                slot = 0
+"""
+
+UPDATE_OVERLAPPING = """\
+                slot = load(view, 11, int64)
+                window = left
+                while window <= last:
+                    at = offset(found, slot * ({inputs} * WINDOW_BYTES))
+                    if load(at, 1, int64) != window:
+                        free_windows(at, window, {inputs}, WINDOW_BYTES)
+{at_stored}
+                    set_stamp(out, window + SIZE)
+                    user({windows}, t, out)
+                    window += ADVANCE
+                    slot += 1
+                    if slot == {slots}:
+                        slot = 0
 """
 
 ROUTE = """\

@@ -115,8 +115,13 @@ def window_dtype(operator: Operator) -> np.dtype[np.void]:
 
 
 def entry_bytes(operator: Operator) -> int:
-    """Return the size of a window table's entry."""
-    return HEAD_BYTES + len(operator.inputs) * window_dtype(operator).itemsize
+    """Return the size of a window table's entry: of all windows of a key."""
+    return HEAD_BYTES + _places(operator) * window_dtype(operator).itemsize
+
+
+def _places(operator: Operator) -> int:
+    """Return how many windows an entry has room for, of all inputs together."""
+    return windows_alive(operator) * len(operator.inputs)
 
 
 def _name_of(bucket: Callable[[int], int] | None) -> str:
@@ -165,7 +170,6 @@ class OperatorKernels:
             close_stored=operator_sources.CLOSE_STORED if operator.stores else "",
             pointers=textwrap.indent(self._pointers("columns", "", layout), "    "),
             tuple=self._tuple_source("row", "", layout),
-            slots=windows_alive(operator),
             in_windows=self._in_windows(layout),
         )
         functions: _Functions = {
@@ -289,6 +293,9 @@ class OperatorKernels:
                 "OWNERS": self._owners,
                 "HEAD": HEAD_BYTES,
                 "STRIDE": entry_bytes(self._operator),
+                "WINDOW_BYTES": window_dtype(self._operator).itemsize,
+                "NO_WINDOW": window_tables.NO_WINDOW,
+                "NO_STAMP": window_tables.NO_STAMP,
                 "uint8": np.uint8,
                 "ADVANCE": self._operator.window.advance,
                 "SIZE": self._operator.window.size,
@@ -296,9 +303,10 @@ class OperatorKernels:
                 **{f"TYPE_{name}": dtype.type for name, dtype in self._operator.lists.items()},
                 "set_stamp": emitter.set_stamp,
                 "call_find": call_find,
-                "find_entry": window_tables.find_entry,
-                "no_entry": window_tables.no_entry,
-                "prefetch_entry": window_tables.prefetch_entry,
+                "find_or_make": window_tables.find_or_make,
+                "make_windows": window_tables.make_windows,
+                "free_windows": window_tables.free_windows,
+                "prefetch_windows": window_tables.prefetch_windows,
                 "prefetch_slot": window_tables.prefetch_slot,
                 "open_key_set": keyset.open_key_set,
                 "open_owners_of": keyset.open_owners,
@@ -356,15 +364,31 @@ class OperatorKernels:
         """Return the lines that update the windows of a tuple."""
         operator = self._operator
         slots = windows_alive(operator)
+        made = self._stored_source(layout, "found" if slots == 1 else "at")
         touch = []
         if _lazy(operator):
             touch = [f"w = {self._windows_source('found')}"]
-            touch += [f"w[{i}].left = window" for i in range(len(operator.inputs))]
+            touch += [f"w[{i}].left = first" for i in range(len(operator.inputs))]
+        if slots == 1:
+            updates = operator_sources.UPDATE_ONE.format(
+                at_known=made["at_known"],
+                at_stored=made["at_stored"],
+                behind=made["behind"],
+                at_touch=textwrap.indent("\n".join(touch), " " * 16),
+                windows=self._windows_source("found"),
+            )
+        else:
+            updates = operator_sources.UPDATE_OVERLAPPING.format(
+                slots=slots,
+                inputs=len(operator.inputs),
+                at_stored=textwrap.indent(made["at_stored"], " " * 4),
+                windows=self._windows_source("at"),
+            )
         update = operator_sources.UPDATE.format(
-            slots=slots,
-            **self._stored_source(layout),
-            at_touch=textwrap.indent("\n".join(touch), " " * 16),
-            windows=self._windows_source("found"),
+            unused="first" if slots == 1 else "NO_WINDOW",
+            places=_places(operator),
+            updates=updates,
+            behind_all=made["behind_all"],
         )
         room = ""
         # In one window: operators with overlapping ones do not. Joins look for room key by key.
@@ -374,22 +398,23 @@ class OperatorKernels:
             return room + operator_sources.LAZY_WINDOW.format(update=update)
         if slots == 1:
             return room + operator_sources.ONE_WINDOW.format(update=update)
-        return operator_sources.OVERLAPPING_WINDOWS.format(
-            slots=slots, update=textwrap.indent(update, "    ")
-        )
+        return operator_sources.OVERLAPPING_WINDOWS.format(update=update)
 
-    def _stored_source(self, layout: TupleLayout) -> dict[str, str]:
-        """Return what is around an update: room for stored tuples, and of a join its pairs."""
+    def _stored_source(self, layout: TupleLayout, at: str) -> dict[str, str]:
+        """Return what is around an update of the windows at the address `at`.
+
+        Room for stored tuples, and of a join its pairs.
+        """
         operator = self._operator
         made = dict.fromkeys(("at_known", "at_stored", "behind", "behind_all"), "")
         if not operator.stores:
             return made
         width = window_dtype(operator).itemsize
         rooms = [
-            f"has_room(deque_at(offset(found, {i * width}), DEQUE))"
+            f"has_room(deque_at(offset({at}, {i * width}), DEQUE))"
             for i in range(len(operator.inputs))
         ]
-        made["at_stored"] = operator_sources.AT_STORED.format(rooms=" and ".join(rooms))
+        made["at_stored"] = operator_sources.AT_STORED.format(rooms=" and ".join(rooms), at=at)
         if operator.join is not None:
             other = (1 - layout.input) * width
             made["at_known"] = operator_sources.AT_KNOWN_OF_JOIN.format(

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from engines.multicore import _core
-from engines.multicore.oplus.tables import too_many_tables
+from engines.multicore.oplus.tables import too_many_windows
 from workloads.datasets.dataset import Dataset
 from workloads.model import Input, ListColumn, Operator, Query
 
@@ -30,7 +30,7 @@ def refusal(query: Query, data: Input, *, fused: bool, states: int = 1) -> str |
         query: what to run.
         data: on which input.
         fused: whether its first operator is a join that runs over columns.
-        states: of each operator, as `too_many_tables` counts them.
+        states: of each operator, as `too_many_windows` counts them.
     """
     for operator in query.operators:
         if operator.stores and operator.lists and not (fused and operator.join is not None):
@@ -42,7 +42,7 @@ def refusal(query: Query, data: Input, *, fused: bool, states: int = 1) -> str |
     operator = query.operators[0]
     reach = sum(each.window.size for each in query.operators)
     keyed = query.operators[1:] if fused else query.operators
-    reason = too_many_tables(keyed, states) or wrong_streams(data)
+    reason = too_many_windows(keyed, states) or wrong_streams(data)
     if reason is not None:
         return reason
     for stream in data.streams:

@@ -1,7 +1,7 @@
 """Window tables in compiled code: where the window instances of a key are.
 
-Layout of the C++ tables: core/run/key_table.h. What a table does not hold the core makes:
-`FindWindows` of core/oplus/kernel.h.
+Layout of the C++ tables: core/run/key_table.h. What a table has no room for the core makes, and
+its first entry: `FindWindows` of core/oplus/kernel.h.
 """
 
 from typing import Any
@@ -17,12 +17,21 @@ from engines.multicore.kernels.parts import part
 
 TABLE_BYTES = _core.WINDOW_TABLE_BYTES
 """Of a `WindowTable`, which begins with its `WindowIndex`."""
-SLOTS, ENTRIES, MASK, SHIFT = 0, 1, 2, 3
+SLOTS, ENTRIES, MASK, SHIFT, COUNT, LIMIT = 0, 1, 2, 3, 4, 5
 """Words of a `WindowIndex`."""
+
+NO_STAMP = -1
+"""Of no tuple: `WindowTable::kNoStamp`."""
+NO_WINDOW = -(1 << 63)
+"""Where no window begins: `WindowTable::kNoWindow`."""
+MOST_LINES = 8
+"""Cache lines of an entry that are asked for: of more, some would push others out."""
 
 _BYTES = ir.IntType(8).as_pointer()
 _intrinsics: Any = memory  # whose first parameter is the compiler's
 load, offset, pointer_at = _intrinsics.load, _intrinsics.offset, _intrinsics.pointer_at
+store_word, store_half = _intrinsics.store_word, _intrinsics.store_half
+zero_bytes = _intrinsics.zero_bytes
 
 
 @intrinsic
@@ -85,6 +94,39 @@ def find_entry(tables: Any, number: Any, key: Any, mixed: Any, stride: Any) -> A
 
 
 @part
+def make_windows(at: Any, key: Any, left: Any, places: Any, nbytes: Any) -> None:
+    """Write the heads of a new entry's windows.
+
+    Args:
+        at: the first of them; the rest of the entry is zeroed.
+        key: of the entry.
+        left: where they begin.
+        places: how many there are, of all inputs together.
+        nbytes: of each.
+    """
+    for place in range(places):
+        window = offset(at, place * nbytes)
+        store_word(window, 0, key)
+        store_word(window, 1, left)
+
+
+@part
+def free_windows(at: Any, left: Any, inputs: Any, nbytes: Any) -> None:
+    """Make the window that begins at `left` of a place that another one had.
+
+    Args:
+        at: that of the first input.
+        left: where it begins.
+        inputs: of the operator, whose windows lie side by side.
+        nbytes: of each; behind key and left is the state.
+    """
+    for place in range(inputs):
+        window = offset(at, place * nbytes)
+        store_word(window, 1, left)
+        zero_bytes(offset(window, 16), nbytes - 16)
+
+
+@part
 def table_bytes(table: Any, stride: Any) -> Any:
     """Return how many bytes a table takes, its slots and the entries that it has room for."""
     slots = load(table, MASK, np.int64) + 1
@@ -106,3 +148,65 @@ def prefetch_entry(tables: Any, number: Any, mixed: Any, stride: Any) -> None:
     entry_number = np.int64(load(slots, _first_slot(table, mixed), np.uint32))
     if entry_number != 0:
         _prefetch(offset(pointer_at(table, ENTRIES), (entry_number - 1) * stride))
+
+
+@part
+def prefetch_windows(tables: Any, number: Any, mixed: Any, stride: Any) -> None:
+    """Ask for the lines of the entry that `prefetch_entry` asks for, and where there is none yet.
+
+    For an empty slot of a table with room the next new entry is asked for.
+    """
+    table = offset(tables, number * TABLE_BYTES)
+    slots = pointer_at(table, SLOTS)
+    entry_number = np.int64(load(slots, _first_slot(table, mixed), np.uint32)) - 1
+    if entry_number < 0:
+        entry_number = load(table, COUNT, np.int64)
+    entry = offset(pointer_at(table, ENTRIES), entry_number * stride)
+    for line in range(min(MOST_LINES, (stride + 63) // 64)):
+        _prefetch(offset(entry, 64 * line))
+
+
+@part
+def find_or_make(tables: Any, number: Any, key: Any, mixed: Any, stamp: Any, stride: Any) -> Any:
+    """Return the entry of a key for the tuple `stamp`, and what is to be done with it.
+
+    An entry is made where the table has entries already and room for another, zeroed but for its
+    stamp and its first key.
+
+    Args:
+        tables: the first one.
+        number: which.
+        key: what to look for.
+        mixed: its hash.
+        stamp: of the tuple.
+        stride: bytes of an entry.
+
+    Returns:
+        The entry, null when there is none; whether it was made; whether it is another tuple's
+        last, so that this one has not been there.
+    """
+    table = offset(tables, number * TABLE_BYTES)
+    slots = pointer_at(table, SLOTS)
+    entries = pointer_at(table, ENTRIES)
+    mask = load(table, MASK, np.int64)
+    at = _first_slot(table, mixed)
+    while True:
+        entry_number = np.int64(load(slots, at, np.uint32))
+        if entry_number == 0:
+            break
+        entry = offset(entries, (entry_number - 1) * stride)
+        if load(entry, 1, np.int64) == key:
+            fresh = load(entry, 0, np.int64) != stamp
+            store_word(entry, 0, stamp)
+            return entry, False, fresh
+        at = (at + 1) & mask
+    count = load(table, COUNT, np.int64)
+    if count == 0 or count == load(table, LIMIT, np.int64):
+        return no_entry(), False, False
+    entry = offset(entries, count * stride)
+    zero_bytes(entry, stride)
+    store_word(entry, 0, stamp)
+    store_word(entry, 1, key)
+    store_word(table, COUNT, count + 1)
+    store_half(slots, at, count + 1)
+    return entry, True, True

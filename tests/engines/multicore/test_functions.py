@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from engines.errors import EngineError, UnsupportedError
 from engines.multicore.oplus.options import OplusOptions
 from engines.multicore.oplus.run import OplusRun
-from engines.multicore.oplus.tables import MOST_TABLES, too_many_tables
+from engines.multicore.oplus.tables import MOST_WINDOWS, too_many_windows
 from engines.multicore.run.settings import RunSettings
 from tests.examples import examples
 from workloads.model import (
@@ -268,43 +268,44 @@ def sized(advance, size, buckets=1024, kind="multi"):
 
 
 def test_windows_that_overlap_too_much_for_memory_are_refused():
-    reason = too_many_tables([sized(1, 3_600_000)])
+    reason = too_many_windows([sized(1, 3_600_000)])
     assert reason is not None
     assert "operator turning: windows of size 3600000 that advance by 1 overlap 3600000" in reason
     assert "1024 buckets" in reason
     assert "let the window advance by at least 1758" in reason
-    assert too_many_tables([sized(1758, 3_600_000)]) is None
-    assert too_many_tables([sized(1757, 3_600_000)]) is not None
-    reason = too_many_tables([sized(1, 4096)])
+    assert too_many_windows([sized(1758, 3_600_000)]) is None
+    assert too_many_windows([sized(1757, 3_600_000)]) is not None
+    reason = too_many_windows([sized(1, 4096)])
     assert reason is not None and "at most 512 buckets" in reason
-    assert too_many_tables([sized(1, 4096, buckets=512)]) is None
-    assert too_many_tables([sized(1, 3_600_000, kind=SINGLE)]) is None
-    assert too_many_tables([MADE["j+"]]) is None
-    reason = too_many_tables([sized(1, 1 << 40, buckets=MOST_TABLES + 1)])
+    assert too_many_windows([sized(1, 4096, buckets=512)]) is None
+    assert too_many_windows([sized(1, 3_600_000, kind=SINGLE)]) is None
+    assert too_many_windows([MADE["j+"]]) is None
+    reason = too_many_windows([sized(1, 1 << 40, buckets=MOST_WINDOWS + 1)])
     assert reason is not None and "fewer buckets and a larger advance" in reason
 
 
-def test_the_tables_of_all_states_and_operators_of_a_run_count_together():
+def test_the_windows_of_all_states_and_operators_of_a_run_count_together():
     half = sized(1, 1024)  # of what a run may take
-    assert too_many_tables([half], states=2) is None
-    assert too_many_tables([half, half]) is None
-    reason = too_many_tables([half], states=63)
+    assert too_many_windows([half], states=2) is None
+    assert too_many_windows([half, half]) is None
+    reason = too_many_windows([half], states=63)
     assert reason is not None
     assert "operator turning" in reason
-    assert "1048576 window tables for each of 63 instances, which share nothing, 66060288" in reason
-    assert "4,032 MiB before the first tuple, and a run takes at most 2097152" in reason
+    assert "1048576 windows once each has a key, for each of 63 instances, " in reason
+    assert "which share nothing, 66060288 in all" in reason
+    assert "at least 6,048 MiB, and a run takes at most 2097152" in reason
     assert "let the window advance by at least 32" in reason
     assert "at most 32 buckets" in reason and "at most 2 instances" in reason
-    assert too_many_tables([sized(32, 1024)], states=63) is None
-    assert too_many_tables([sized(1, 1024, buckets=32)], states=63) is None
-    reason = too_many_tables([half, sized(1, 2), half])
+    assert too_many_windows([sized(32, 1024)], states=63) is None
+    assert too_many_windows([sized(1, 1024, buckets=32)], states=63) is None
+    reason = too_many_windows([half, sized(1, 2), half])
     assert reason is not None
-    assert "1048576 window tables, and with the other operators 2099200" in reason
+    assert "1048576 windows once each has a key, and with the other operators 2099200" in reason
     assert "let the window advance by at least 2" in reason
 
 
 @pytest.mark.parametrize("shared_nothing", [False, True])
-def test_instances_that_share_nothing_have_tables_each(shared_nothing):
+def test_instances_that_share_nothing_have_windows_each(shared_nothing):
     query = asked(sized(1, 1024))
     make = partial(
         OplusRun,

@@ -52,7 +52,7 @@ struct OperatorSpec {
   std::string name;                  // what errors call it
   WindowShape window;
   std::int32_t inputs = 1;
-  std::int64_t entry_bytes = 0;      // of a window table's entry; keyed operators
+  std::int64_t entry_bytes = 0;      // of a window table's entry, with all windows of its key; keyed operators
   std::int32_t buckets = 1;
   ExpireKernel expire = nullptr;     // null: windows expire without a trace
   std::int64_t max_outputs = 1;      // of one call of a user function
@@ -71,7 +71,7 @@ struct OperatorSpec {
   // Whether tuples meet those of another input within a window: pairs and the tuples of windows are counted.
   bool counts_pairs() const noexcept { return is_join() || matches_stored; }
   StoredPlaces stored() const noexcept {
-    return {static_cast<std::size_t>(entry_bytes), static_cast<std::size_t>(inputs),
+    return {static_cast<std::size_t>(entry_bytes), static_cast<std::size_t>(window.places() * inputs),
             static_cast<std::size_t>(stored_bytes)};
   }
   // How errors begin.
@@ -114,33 +114,19 @@ inline std::int64_t due_of_watermark(std::span<const OperatorStream> streams, st
   return result;
 }
 
-// The window instances of all keys: a table for each bucket and each window that may be alive.
+// The window instances of all keys: a table for each bucket.
 class WindowState {
  public:
   explicit WindowState(const OperatorSpec& spec)
-      : slots_(spec.window.single ? 1 : spec.window.alive()),
-        window_(spec.window),
-        stored_(spec.stored()),
-        tables_(static_cast<std::size_t>(slots_) * static_cast<std::size_t>(spec.buckets)) {}
+      : stored_(spec.stored()), tables_(static_cast<std::size_t>(spec.buckets)) {}
   ~WindowState() {
     for (WindowTable& table : tables_) release_stored(table);
   }
   WindowState(const WindowState&) = delete;
   WindowState& operator=(const WindowState&) = delete;
 
-  std::int64_t slots() const noexcept { return slots_; }
-  // Which of a bucket's tables holds the window that begins at `left`.
-  std::int64_t slot(std::int64_t left) const noexcept {
-    return slots_ == 1 ? 0 : WindowShape::floor_mod(WindowShape::floor_div(left, window_.advance), slots_);
-  }
-  WindowTable& table(std::int64_t bucket, std::int64_t left) noexcept {
-    return tables_[static_cast<std::size_t>(bucket * slots_ + slot(left))];
-  }
-  const WindowTable* tables() const noexcept { return tables_.data(); }  // of all, bucket by bucket
-  // All tables of a bucket.
-  std::span<WindowTable> of(std::int64_t bucket) noexcept {
-    return {tables_.data() + bucket * slots_, static_cast<std::size_t>(slots_)};
-  }
+  WindowTable& table(std::int64_t bucket) noexcept { return tables_[static_cast<std::size_t>(bucket)]; }
+  WindowTable* tables() noexcept { return tables_.data(); }  // of all buckets
   // Gives the memory of stored tuples back, before a table forgets its entries.
   void release_stored(WindowTable& table) const noexcept {
     stored_.each(table.entries(stored_.stride), [](StoredTuples& tuples) { tuples.release(); });
@@ -153,8 +139,6 @@ class WindowState {
   }
 
  private:
-  std::int64_t slots_;
-  WindowShape window_;
   StoredPlaces stored_;
   std::vector<WindowTable> tables_;
 };
@@ -283,14 +267,19 @@ class KeyedInstance final : public OperatorInstance {
     const auto i = static_cast<std::size_t>(place);
     return streams_[sources_[i]].due(rows_[i]);
   }
+  void make_windows(std::byte* entry, std::int64_t key, std::int64_t left) const noexcept;
   void expire(std::int64_t left);
   std::int64_t expire_table(WindowTable& table, std::int64_t left);
   void sweep(std::int64_t watermark);
+  void release_window(WindowTable& table, std::int64_t left) const noexcept;
+  std::size_t stride() const noexcept { return static_cast<std::size_t>(spec_.entry_bytes); }
+  // From the beginning of an entry to its windows that begin at `left`, less the entry's head.
+  std::size_t window_offset(std::int64_t left) const noexcept {
+    const std::size_t all = stride() - WindowTable::kKeyOffset;
+    return all / static_cast<std::size_t>(spec_.window.places()) * static_cast<std::size_t>(spec_.window.place(left));
+  }
   void account_each(std::int64_t begin, std::int64_t end, const Emit& emit, std::int64_t added);
   void count_live();
-  std::uint64_t& filled(std::int64_t slot, std::int64_t word) noexcept {
-    return filled_[static_cast<std::size_t>(slot * words_ + word)];
-  }
   void grow_keys(std::int64_t wanted);
   [[noreturn]] void fail_for_memory();
   [[noreturn]] void fail_for_room(std::int64_t wanted) const;
@@ -298,10 +287,9 @@ class KeyedInstance final : public OperatorInstance {
 
   WindowState& state_;
   std::vector<std::int32_t> own_;  // buckets
-  // A bit for each bucket, in rows of `words_` by slot: which of the own tables have entries. Windows that hold few
-  // keys, as sparse input has them, then expire without a look at every bucket.
+  // A bit for each bucket: which of the own tables have entries. Where there are few keys, as sparse input has them,
+  // windows then expire without a look at every bucket.
   std::vector<std::uint64_t> filled_;
-  std::int64_t words_ = 0;
   std::vector<std::int64_t> key_column_;
   std::vector<std::int32_t> bucket_column_;
   std::vector<std::uint64_t> hash_column_;

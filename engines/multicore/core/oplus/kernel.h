@@ -22,8 +22,8 @@ struct KeySet {
 };
 static_assert(offsetof(KeySet, refused) == 24 && offsetof(KeySet, owner) == 32 && offsetof(KeySet, me) == 40);
 
-// The window instances of a key in the window that begins at `left`, made if there are none: the first of the I; null
-// when tuple `stamp` has been there already.
+// The window instances of a key, side by side (run/key_table.h), made for a tuple whose earliest window begins at `left`
+// if there are none; null when tuple `stamp` has been there already.
 using FindWindows = void* (*)(void* instance, std::int64_t key, std::int64_t bucket, std::int64_t left,
                               std::int64_t stamp);
 
@@ -43,8 +43,7 @@ struct InstanceView {
   const std::int64_t* rows;
   const std::uint8_t* sources;
   std::int64_t* own;       // scratch, two for each tuple with keys: its place, and the end of its keys
-  // The window tables: that of a bucket and a window is number bucket x slots + slot.
-  const WindowTable* tables;
+  WindowTable* tables;     // by bucket; a kernel may make entries where there are some and room for more
   std::int64_t left;       // of the earliest window that is alive; unless windows expire without a trace and are single
   std::int64_t slot;       // of that window
   std::int64_t prefetch;   // not 0: tables are larger than the caches
@@ -52,6 +51,8 @@ struct InstanceView {
   ReserveStored reserve;
   std::int64_t compared;   // out: pairs, of joins
   std::int64_t wanted;     // out: 0, or the room for output that the next update of a join wants and did not find
+  // Of all operators.
+  mutable std::int64_t made;  // out: entries that kernels have made, not counting those of `find`
 };
 static_assert(offsetof(InstanceView, reserve) == 104 && offsetof(InstanceView, compared) == 112);
 static_assert(offsetof(InstanceView, wanted) == 120);
@@ -61,6 +62,7 @@ static_assert(offsetof(InstanceView, streams) == 40 && offsetof(InstanceView, ro
 static_assert(offsetof(InstanceView, sources) == 56 && offsetof(InstanceView, own) == 64);
 static_assert(offsetof(InstanceView, tables) == 72 && offsetof(InstanceView, left) == 80);
 static_assert(offsetof(InstanceView, slot) == 88 && offsetof(InstanceView, prefetch) == 96);
+static_assert(offsetof(InstanceView, made) == 128);
 
 // Algorithm 2's handleInputTuple for places [begin, end), whose streams have one layout; returns the first place not
 // processed: one at which windows expire, or for which there is no room.

@@ -18,7 +18,7 @@ constexpr std::int64_t kFirstKeys = 256;
 constexpr std::int64_t kKeysAtOnce = std::int64_t{1} << 16;  // of several tuples; of one there may be kMostKeys
 constexpr std::int64_t kMostKeys = std::int64_t{1} << 28;
 constexpr std::int64_t kCachedBytes = 1 << 19;  // of entries: more of them lie beyond the second-level cache
-constexpr std::int64_t kPrefetchedSlots = 8;  // the lines of more would push each other out of the caches
+constexpr std::int64_t kPrefetchedWindows = 8;  // windows: the lines of more would push each other out of the caches
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
@@ -93,15 +93,22 @@ void KeyedInstance::settle(std::int64_t watermark, std::int64_t due_ns) {
 
 void KeyedInstance::count_live() {
   live_ = 0;
-  words_ = (spec_.buckets + 63) / 64;
-  filled_.assign(static_cast<std::size_t>(words_ * state_.slots()), 0);
+  filled_.assign((static_cast<std::size_t>(spec_.buckets) + 63) / 64, 0);
   for (const std::int32_t b : own_) {
-    const std::span<const WindowTable> tables = state_.of(b);
-    for (std::size_t slot = 0; slot < tables.size(); ++slot) {
-      if (tables[slot].count() == 0) continue;
-      live_ += static_cast<std::int64_t>(tables[slot].count());
-      filled(static_cast<std::int64_t>(slot), b / 64) |= std::uint64_t{1} << (b % 64);
-    }
+    const std::size_t count = state_.table(b).count();
+    if (count == 0) continue;
+    live_ += static_cast<std::int64_t>(count);
+    filled_[static_cast<std::size_t>(b) / 64] |= std::uint64_t{1} << (b % 64);
+  }
+}
+
+// Of a new entry. Where it has places for several windows, all are free.
+void KeyedInstance::make_windows(std::byte* entry, std::int64_t key, std::int64_t left) const noexcept {
+  const std::int64_t places = spec_.window.places() * spec_.inputs;
+  const std::size_t width = (stride() - WindowTable::kKeyOffset) / static_cast<std::size_t>(places);
+  const std::int64_t head[2] = {key, spec_.window.places() == 1 ? left : WindowTable::kNoWindow};
+  for (std::int64_t i = 0; i < places; ++i) {
+    std::memcpy(entry + WindowTable::kKeyOffset + static_cast<std::size_t>(i) * width, head, sizeof head);
   }
 }
 
@@ -111,30 +118,22 @@ void KeyedInstance::set_expiry() noexcept {
   const bool never = !started_ || (lazy_ && spec_.window.single);
   view_.expire_at = !never ? left_ + spec_.window.size : started_ && spec_.matches_stored ? sweep_at_ : kNever;
   view_.left = left_;
-  view_.slot = state_.slot(left_);
+  view_.slot = spec_.window.place(left_);
 }
 
 void* KeyedInstance::find(void* self, std::int64_t key, std::int64_t bucket, std::int64_t left, std::int64_t stamp) {
   auto& me = *static_cast<KeyedInstance*>(self);
-  const auto stride = static_cast<std::size_t>(me.spec_.entry_bytes);
   try {
-    const WindowTable::Found found = me.state_.table(bucket, left).find(key, stride);
+    const WindowTable::Found found = me.state_.table(bucket).find(key, me.stride());
     std::int64_t last;
     std::memcpy(&last, found.entry, sizeof last);
     if (last == stamp) return nullptr;
     std::memcpy(found.entry, &stamp, sizeof stamp);
-    const std::size_t width = (stride - WindowTable::kKeyOffset) / static_cast<std::size_t>(me.spec_.inputs);
-    if (found.created || (me.lazy_ && me.spec_.window.single)) {
-      if (found.created) {
-        ++me.live_;
-        me.filled(me.state_.slot(left), bucket / 64) |= std::uint64_t{1} << (bucket % 64);
-      }
-      for (std::int32_t i = 0; i < me.spec_.inputs; ++i) {
-        std::byte* at = found.entry + WindowTable::kKeyOffset + static_cast<std::size_t>(i) * width;
-        std::memcpy(at, &key, sizeof key);
-        std::memcpy(at + sizeof key, &left, sizeof left);
-      }
+    if (found.created) {
+      ++me.live_;
+      me.filled_[static_cast<std::size_t>(bucket) / 64] |= std::uint64_t{1} << (bucket % 64);
     }
+    if (found.created || (me.lazy_ && me.spec_.window.single)) me.make_windows(found.entry, key, left);
     return found.entry + WindowTable::kKeyOffset;
   } catch (const std::bad_alloc&) {
     me.lacking_ = bucket;
@@ -146,9 +145,8 @@ void* KeyedInstance::find(void* self, std::int64_t key, std::int64_t bucket, std
 void* KeyedInstance::reserve(void* self, void* windows) {
   auto& me = *static_cast<KeyedInstance*>(self);
   const auto size = static_cast<std::size_t>(me.spec_.stored_bytes);
-  const StoredPlaces places = me.spec_.stored();
-  std::byte* const entry = static_cast<std::byte*>(windows) - StoredPlaces::kHead;
-  places.each({entry, places.stride}, [&](StoredTuples& tuples) { me.lacking_stored_ |= !tuples.reserve(size); });
+  me.spec_.stored().each_of(static_cast<std::byte*>(windows), static_cast<std::size_t>(me.spec_.inputs),
+                            [&](StoredTuples& tuples) { me.lacking_stored_ |= !tuples.reserve(size); });
   return me.lacking_stored_ ? nullptr : windows;  // `run` fails behind the kernel
 }
 
@@ -170,17 +168,14 @@ void KeyedInstance::fail_for_memory() {
                    index_);
   }
   constexpr std::size_t kMiB = std::size_t{1} << 20;
-  const auto stride = static_cast<std::size_t>(spec_.entry_bytes);
   std::size_t held = 0;
-  for (const std::int32_t b : own_) {
-    for (const WindowTable& table : state_.of(b)) held += table.allocated(stride);
-  }
-  const WindowTable& table = state_.table(lacking_, lacking_left_);
+  for (const std::int32_t b : own_) held += state_.table(b).allocated(stride());
+  const WindowTable& table = state_.table(lacking_);
   throw NoMemory(
       "out of memory: the window table of bucket %" PRId64 ", window from %" PRId64
       ", with %zu keys cannot grow to %zu bytes; the window tables of instance %d hold %zu MiB; give fewer keys at a "
       "time, a smaller window or state, or more memory",
-      lacking_, lacking_left_, table.count(), table.wanted(stride), index_, held / kMiB);
+      lacking_, lacking_left_, table.count(), table.wanted(stride()), index_, held / kMiB);
 }
 
 void KeyedInstance::fail_for_room(std::int64_t wanted) const {
@@ -279,12 +274,13 @@ void KeyedInstance::run(std::int64_t begin, std::int64_t end) {
   while (begin < end) {
     if (ts_at(begin) >= view_.expire_at) advance(ts_at(begin), due_at(begin));
     view_.stamp = stamp_;
-    view_.prefetch = live_ * spec_.entry_bytes > kCachedBytes && state_.slots() <= kPrefetchedSlots ? 1 : 0;
+    view_.prefetch = live_ * spec_.entry_bytes > kCachedBytes && spec_.window.places() <= kPrefetchedWindows ? 1 : 0;
     view_.compared = view_.wanted = 0;
     own_keys_[0] = -1;
     Emit* emit = out_.open(std::min(room, out_.chunk_rows()));
     const std::int64_t next = kernel(&view_, begin, end, emit) - 1;
     ++kernel_calls_;
+    live_ += std::exchange(view_.made, 0);
     if (lacking_ >= 0 || lacking_stored_) fail_for_memory();
     compared_ += view_.compared;
     if (next < begin) throw std::runtime_error("keys or update raised an exception");
@@ -353,46 +349,59 @@ void KeyedInstance::advance(std::int64_t watermark, std::int64_t due_ns) {
 // tuples of two windows at most, and keys that nothing is stored with are forgotten.
 void KeyedInstance::sweep(std::int64_t watermark) {
   const auto size = static_cast<std::size_t>(spec_.stored_bytes);
-  for (std::int64_t word = 0; word < words_; ++word) {
+  for (std::size_t word = 0; word < filled_.size(); ++word) {
     std::uint64_t kept = 0;
-    for (std::uint64_t rest = filled(0, word); rest != 0; rest &= rest - 1) {
+    for (std::uint64_t rest = filled_[word]; rest != 0; rest &= rest - 1) {
       go_on_unless(stop_);
-      WindowTable& table = state_.table(word * 64 + std::countr_zero(rest), 0);
+      WindowTable& table = state_.table(static_cast<std::int64_t>(word) * 64 + std::countr_zero(rest));
       const auto before = static_cast<std::int64_t>(table.count());
-      spec_.stored().each(table.entries(static_cast<std::size_t>(spec_.entry_bytes)), [&](StoredTuples& tuples) {
+      spec_.stored().each(table.entries(stride()), [&](StoredTuples& tuples) {
         tuples.purge(watermark - spec_.window.size, size);
       });
       state_.release_empty(table);
-      table.remove_zero(static_cast<std::size_t>(spec_.entry_bytes), static_cast<std::size_t>(spec_.inputs));
+      table.remove_zero(stride(), static_cast<std::size_t>(spec_.inputs));
       live_ -= before - static_cast<std::int64_t>(table.count());
       if (table.count() != 0) kept |= rest & -rest;
     }
-    filled(0, word) = kept;
+    filled_[word] = kept;
   }
   sweep_at_ = watermark + spec_.window.size;
   set_expiry();
 }
 
 void KeyedInstance::expire(std::int64_t left) {
-  const std::int64_t slot = state_.slot(left);
-  for (std::int64_t word = 0; word < words_; ++word) {
+  for (std::size_t word = 0; word < filled_.size(); ++word) {
     std::uint64_t kept = 0;
-    for (std::uint64_t rest = filled(slot, word); rest != 0; rest &= rest - 1) {
-      WindowTable& table = state_.table(word * 64 + std::countr_zero(rest), left);
+    for (std::uint64_t rest = filled_[word]; rest != 0; rest &= rest - 1) {
+      WindowTable& table = state_.table(static_cast<std::int64_t>(word) * 64 + std::countr_zero(rest));
       live_ -= expire_table(table, left);
       if (table.count() != 0) kept |= rest & -rest;
     }
-    filled(slot, word) = kept;
+    filled_[word] = kept;
   }
 }
+
+// Of what goes with the windows that begin at `left`; what is stored with later ones stays.
+void KeyedInstance::release_window(WindowTable& table, std::int64_t left) const noexcept {
+  const StoredPlaces places = spec_.stored();
+  if (!places.any()) return;
+  for (std::size_t i = 0; i < table.count(); ++i) {
+    std::byte* const windows = table.entries() + i * places.stride + WindowTable::kKeyOffset + window_offset(left);
+    places.each_of(windows, static_cast<std::size_t>(spec_.inputs), [](StoredTuples& tuples) { tuples.release(); });
+  }
+}
+
+// The windows that a key is in are all from the earliest that is alive up to some other: each of its tuples is in the
+// earliest. So every entry has the one that expires, and goes with it unless it has the next.
 
 std::int64_t KeyedInstance::expire_table(WindowTable& table, std::int64_t left) {
   const auto before = static_cast<std::int64_t>(table.count());
   if (!lazy_) {
+    std::byte* const windows = table.entries() + window_offset(left);
     for (std::int64_t at = 0; at < before;) {
       go_on_unless(stop_);
       Emit* emit = out_.open(spec_.max_outputs);
-      const std::int64_t next = spec_.expire(table.entries(), at, before, left, emit) - 1;
+      const std::int64_t next = spec_.expire(windows, at, before, left, emit) - 1;
       ++kernel_calls_;
       if (next < at) throw std::runtime_error("expire or slide raised an exception");
       const std::int64_t added = out_.close(index_, index_, 0, false);
@@ -403,10 +412,19 @@ std::int64_t KeyedInstance::expire_table(WindowTable& table, std::int64_t left) 
   }
   if (spec_.window.single) {
     state_.release_empty(table);
-    table.remove_zero(static_cast<std::size_t>(spec_.entry_bytes), static_cast<std::size_t>(spec_.inputs));
-  } else {
+    table.remove_zero(stride(), static_cast<std::size_t>(spec_.inputs));
+  } else if (spec_.window.places() == 1) {
     state_.release_stored(table);
     table.clear();
+  } else {
+    release_window(table, left);
+    const std::int64_t behind = left + spec_.window.advance;
+    const std::size_t at = WindowTable::kKeyOffset + window_offset(behind) + sizeof(std::int64_t);
+    table.remove(stride(), [=](const std::byte* entry) {
+      std::int64_t begins;
+      std::memcpy(&begins, entry + at, sizeof begins);
+      return begins != behind;
+    });
   }
   return before - static_cast<std::int64_t>(table.count());
 }

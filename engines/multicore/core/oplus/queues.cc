@@ -9,7 +9,8 @@
 namespace lab {
 namespace {
 
-constexpr std::int64_t kRouteRows = 256;      // of one source, before the others get their turn
+constexpr std::int64_t kRouteRows = 1024;     // of one source, before the others get their turn
+constexpr std::int32_t kFewInstances = 4;     // for so many the rows are gone over once for each
 constexpr std::int64_t kLeastElements = 1 << 14;
 
 std::int64_t power_of_two(std::int64_t least) {
@@ -101,7 +102,19 @@ std::size_t TupleQueue::fit(std::span<const std::int64_t> rows, std::int64_t con
 template <typename Item>
 void TupleQueue::gather(Item* to, const void* from, std::span<const std::int64_t> rows) const noexcept {
   const auto* items = static_cast<const Item*>(from);
-  for (std::size_t i = 0; i < rows.size(); ++i) to[place(i)] = items[rows[i]];
+  // In two pieces, since the ring wraps: within one, places follow one another.
+  for (std::size_t i = 0; i < rows.size();) {
+    const std::size_t at = place(i);
+    const std::size_t count = std::min(rows.size() - i, static_cast<std::size_t>(mask_) + 1 - at);
+    const std::int64_t* const piece = rows.data() + i;
+    const std::int64_t first = piece[0];
+    if (piece[count - 1] - first + 1 == static_cast<std::int64_t>(count)) {  // all rows, one after another
+      std::memcpy(to + at, items + first, count * sizeof(Item));
+    } else {
+      for (std::size_t k = 0; k < count; ++k) to[at + k] = items[piece[k]];
+    }
+    i += count;
+  }
 }
 
 void TupleQueue::copy(std::span<const std::int64_t> rows) noexcept {
@@ -187,6 +200,7 @@ void Queues::start(std::int32_t most, std::int32_t) {
   for (Router& router : routers_) {
     router.masks.resize(kRouteRows);
     router.shares.resize(static_cast<std::size_t>(most));
+    for (Share& share : router.shares) share.rows.resize(static_cast<std::size_t>(kRouteRows) + 1);
   }
 }
 
@@ -212,21 +226,42 @@ bool Queues::route(std::size_t s, const std::int32_t* owner, std::int32_t active
     halt(s, active);  // it has said enough already
     return true;
   }
-  std::int64_t end = std::min(block->end, one.row + kRouteRows);
-  if (switching) end = std::upper_bound(view.ts.data() + one.row, view.ts.data() + end, until_) - view.ts.data();
-  const std::int64_t routed = one.row < end ? copy_rows(s, one.row, end, owner) : one.row;
+  // Blocks that are there go together, since publishing costs the same for one row and for many; but for single tuples,
+  // none of which is to wait for another.
+  const bool alone = block->end - block->begin <= 1;
+  const std::int64_t most = one.row + kRouteRows;
+  std::int64_t end = std::min(block->end, most);
+  std::uint64_t blocks = 1;
+  if (switching) {
+    end = std::upper_bound(view.ts.data() + one.row, view.ts.data() + end, until_) - view.ts.data();
+  } else {
+    while (!alone && end == block->end && end < most && block->bound_ts != kEndOfTime) {
+      const Block* const behind = one.block(blocks);
+      if (behind == nullptr) break;
+      block = behind;
+      end = std::min(block->end, most);
+      ++blocks;
+    }
+  }
+  const std::int64_t routed = one.row < end ? copy_rows(s, one.row, end, owner, active) : one.row;
   const std::int64_t moved = routed - one.row;
   one.row = routed;
   routed_[s].store(routed, std::memory_order_relaxed);  // relaxed: a statistic
   if (moved != 0) router.last_ts = view.ts[static_cast<std::size_t>(routed) - 1];
   if (one.pumped) recorder.emitted(moved);
   recorder.consumed(static_cast<double>(moved));
-  const bool whole = routed == block->end;
-  const bool last = whole && block->bound_ts == kEndOfTime;
-  std::int64_t bound = whole ? block->bound_ts : view.ts[static_cast<std::size_t>(routed)];
+  std::uint64_t whole = 0;
+  std::int64_t bound = router.frontier;
+  for (; whole < blocks; ++whole) {
+    const Block& passed = *one.block(whole);
+    if (passed.end > routed) break;
+    bound = passed.bound_ts;
+  }
+  const bool last = whole != 0 && bound == kEndOfTime;
+  if (whole < blocks) bound = view.ts[static_cast<std::size_t>(routed)];
   if (last) bound = view.size() == 0 ? router.frontier : view.ts.back();
   if (moved != 0 || bound > router.frontier) publish(s, bound, active);
-  if (whole) one.pass();
+  if (whole != 0) one.pass(whole);
   // The switch is told before anything is closed: a log that has ended takes no more entries.
   if (switching && (last || bound > until_)) halt(s, active);
   if (last) {
@@ -234,27 +269,47 @@ bool Queues::route(std::size_t s, const std::int32_t* owner, std::int32_t active
     // Everybody's log, the pool's too: who joins later must find the end there.
     for (Receiver& receiver : receivers_) receiver.log->close(static_cast<int>(s));
   }
-  return moved != 0 || whole;
+  return moved != 0 || whole != 0;
 }
 
-std::int64_t Queues::copy_rows(std::size_t s, std::int64_t begin, std::int64_t end, const std::int32_t* owner) {
-  Router& router = routers_[s];
-  route_rows(streams_[s], begin, end, owner, router.masks.data());
-  for (std::vector<std::int64_t>& share : router.shares) share.clear();
-  for (std::int64_t row = begin; row < end; ++row) {
-    for (std::uint64_t rest = router.masks[static_cast<std::size_t>(row - begin)]; rest != 0; rest &= rest - 1) {
-      router.shares[static_cast<std::size_t>(std::countr_zero(rest))].push_back(row);
+// Deals rows [begin, end) to the shares of so many instances.
+void Queues::deal(Router& router, std::int64_t begin, std::int64_t end, std::int32_t active) noexcept {
+  const auto count = static_cast<std::size_t>(end - begin);
+  for (Share& share : router.shares) share.count = 0;
+  if (active <= kFewInstances) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(active); ++i) {
+      Share& share = router.shares[i];
+      std::size_t rows = 0;
+      for (std::size_t k = 0; k < count; ++k) {  // no branch: whose row it is nobody can guess
+        share.rows[rows] = begin + static_cast<std::int64_t>(k);
+        rows += router.masks[k] >> i & 1U;
+      }
+      share.count = rows;
+    }
+    return;
+  }
+  for (std::size_t k = 0; k < count; ++k) {
+    for (std::uint64_t rest = router.masks[k]; rest != 0; rest &= rest - 1) {
+      Share& share = router.shares[static_cast<std::size_t>(std::countr_zero(rest))];
+      share.rows[share.count++] = begin + static_cast<std::int64_t>(k);
     }
   }
+}
+
+std::int64_t Queues::copy_rows(std::size_t s, std::int64_t begin, std::int64_t end, const std::int32_t* owner,
+                               std::int32_t active) {
+  Router& router = routers_[s];
+  route_rows(streams_[s], begin, end, owner, router.masks.data());
+  deal(router, begin, end, active);
   // All or none: a tuple that does not fit everywhere waits, and those behind it.
   for (std::size_t i = 0; i < router.shares.size(); ++i) {
-    const std::vector<std::int64_t>& share = router.shares[i];
+    const std::span<const std::int64_t> share = router.shares[i].all();
     if (share.empty()) continue;
     const std::size_t fit = receivers_[i].queues[s].fit(share, receivers_[i].log->consumed(static_cast<int>(s)));
     if (fit != share.size()) end = std::min(end, share[fit]);
   }
   for (std::size_t i = 0; i < router.shares.size(); ++i) {
-    const std::vector<std::int64_t>& share = router.shares[i];
+    const std::span<const std::int64_t> share = router.shares[i].all();
     const auto stop = std::lower_bound(share.begin(), share.end(), end);
     if (stop != share.begin()) receivers_[i].queues[s].copy({share.begin(), stop});
   }
@@ -321,25 +376,24 @@ std::int64_t Queues::change(const Change& change, std::span<OperatorInstance* co
   for (std::size_t b = 0; b < change.new_owner->size(); ++b) {
     const std::int32_t from = (*change.old_owner)[b], to = (*change.new_owner)[b];
     if (from == to) continue;
-    const auto given = receivers_[static_cast<std::size_t>(from)].state->of(static_cast<std::int64_t>(b));
-    const auto taken = receivers_[static_cast<std::size_t>(to)].state->of(static_cast<std::int64_t>(b));
-    for (std::size_t t = 0; t < given.size(); ++t) {
-      const std::span<const std::byte> bytes = given[t].bytes(stride);
-      if (bytes.empty()) continue;
-      wire.assign(bytes.begin(), bytes.end());
-      moved += static_cast<std::int64_t>(bytes.size());
-      spec_.stored().each(wire, [&](StoredTuples& tuples) {
-        moved += static_cast<std::int64_t>(tuples.bytes());
-        if (!tuples.detach()) throw std::bad_alloc();
-      });
-      receivers_[static_cast<std::size_t>(from)].state->release_stored(given[t]);
-      given[t].clear();
-      // Stamps count the tuples of one instance: another's mean nothing here.
-      for (std::size_t at = 0; at < wire.size(); at += stride) {
-        std::memcpy(wire.data() + at, &WindowTable::kNoStamp, sizeof WindowTable::kNoStamp);
-      }
-      taken[t].assign(wire, stride);
+    WindowState& giver = *receivers_[static_cast<std::size_t>(from)].state;
+    WindowTable& given = giver.table(static_cast<std::int64_t>(b));
+    WindowTable& taken = receivers_[static_cast<std::size_t>(to)].state->table(static_cast<std::int64_t>(b));
+    const std::span<const std::byte> bytes = given.bytes(stride);
+    if (bytes.empty()) continue;
+    wire.assign(bytes.begin(), bytes.end());
+    moved += static_cast<std::int64_t>(bytes.size());
+    spec_.stored().each(wire, [&](StoredTuples& tuples) {
+      moved += static_cast<std::int64_t>(tuples.bytes());
+      if (!tuples.detach()) throw std::bad_alloc();
+    });
+    giver.release_stored(given);
+    given.clear();
+    // Stamps count the tuples of one instance: another's mean nothing here.
+    for (std::size_t at = 0; at < wire.size(); at += stride) {
+      std::memcpy(wire.data() + at, &WindowTable::kNoStamp, sizeof WindowTable::kNoStamp);
     }
+    taken.assign(wire, stride);
   }
   // Who joins hears what the sources promised while it was away.
   for (std::int32_t i = change.before; i < change.after; ++i) {

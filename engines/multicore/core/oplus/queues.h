@@ -93,16 +93,23 @@ class Queues final : public Handover {
     std::vector<OperatorStream> streams;   // by source
     std::unique_ptr<WindowState> state;
   };
+  struct Share {                           // the rows that concern an instance
+    std::vector<std::int64_t> rows;        // room for one more than are dealt at once
+    std::size_t count = 0;
+    std::span<const std::int64_t> all() const noexcept { return {rows.data(), count}; }
+  };
   struct Router {                          // by source; used under its feed's flag
     std::vector<std::uint64_t> masks;
-    std::vector<std::vector<std::int64_t>> shares;  // by instance: the rows that concern it
+    std::vector<Share> shares;             // by instance
     std::int64_t last_ts = std::numeric_limits<std::int64_t>::min();  // handed over last
     std::int64_t frontier = std::numeric_limits<std::int64_t>::min();  // published last
     bool halted = false;                   // has handed over all that the switch under way lets it
   };
 
   bool route(std::size_t source, const std::int32_t* owner, std::int32_t active, Recorder& recorder);
-  std::int64_t copy_rows(std::size_t source, std::int64_t begin, std::int64_t end, const std::int32_t* owner);
+  static void deal(Router& router, std::int64_t begin, std::int64_t end, std::int32_t active) noexcept;
+  std::int64_t copy_rows(std::size_t source, std::int64_t begin, std::int64_t end, const std::int32_t* owner,
+                         std::int32_t active);
   void halt(std::size_t source, std::int32_t active);
   void publish(std::size_t source, std::int64_t frontier, std::int32_t active);
 

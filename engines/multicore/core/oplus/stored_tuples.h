@@ -75,13 +75,13 @@ struct StoredTuples {
 static_assert(std::is_trivially_copyable_v<StoredTuples> && sizeof(StoredTuples) == 32);
 static_assert(offsetof(StoredTuples, last) == 8 && offsetof(StoredTuples, limit) == 16);
 
-// Where they are in entries of `stride` bytes for so many inputs.
+// Where they are in entries of `stride` bytes.
 struct StoredPlaces {
   static constexpr std::size_t kHead = 8;     // the entry's stamp
   static constexpr std::size_t kOffset = 16;  // of each window: key and left come first
 
   std::size_t stride = 0;
-  std::size_t inputs = 0;
+  std::size_t windows = 0;      // of an entry, of all inputs together
   std::size_t tuple_bytes = 0;  // 0: nothing is stored
 
   bool any() const noexcept { return tuple_bytes != 0; }
@@ -90,12 +90,15 @@ struct StoredPlaces {
   template <typename Visit>
   void each(std::span<std::byte> entries, Visit visit) const {
     if (!any()) return;
-    const std::size_t width = (stride - kHead) / inputs;
-    for (std::size_t at = kHead; at < entries.size(); at += stride) {
-      for (std::size_t i = 0; i < inputs; ++i) {
-        // Entries are aligned to 8 bytes, and zeroed when they are made.
-        visit(*reinterpret_cast<StoredTuples*>(entries.data() + at + i * width + kOffset));
-      }
+    for (std::size_t at = kHead; at < entries.size(); at += stride) each_of(entries.data() + at, windows, visit);
+  }
+  // For that of each of so many windows side by side, the first of which is at `first`.
+  template <typename Visit>
+  void each_of(std::byte* first, std::size_t count, Visit visit) const {
+    const std::size_t width = (stride - kHead) / windows;
+    for (std::size_t i = 0; i < count; ++i) {
+      // Entries are aligned to 8 bytes, and zeroed when they are made.
+      visit(*reinterpret_cast<StoredTuples*>(first + i * width + kOffset));
     }
   }
 };

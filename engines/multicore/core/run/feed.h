@@ -23,13 +23,13 @@ struct alignas(kCacheLine) Feed {
   std::int64_t filled_ns = 0;     // when so many were moved last; 0: the last move took all that there was
   MergeFlag flag;
 
-  // The next block, when there is one.
-  const Block* block() noexcept {
-    if (source->ring.published() == next && (!pumped || !source->pump())) return nullptr;
-    return &source->ring.at(next);
+  // The next block, or the one so many behind it, when there is one; those before it have been asked for.
+  const Block* block(std::uint64_t behind = 0) noexcept {
+    if (source->ring.published() == next + behind && (!pumped || !source->pump())) return nullptr;
+    return &source->ring.at(next + behind);
   }
-  void pass() noexcept {
-    ++next;
+  void pass(std::uint64_t blocks = 1) noexcept {
+    next += blocks;
     source->ring.advance(reader, next);
   }
 };

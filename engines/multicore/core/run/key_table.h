@@ -1,18 +1,22 @@
-// The window instances of one bucket of keys: key -> the I window instances that one update sees.
+// The window instances of one bucket of keys: key -> those of all windows that the key is in, side by side, so that one
+// look-up finds them all.
 //
 // Entries lie densely, in the order in which they were created, so that expiry is a walk over them; an index
 // of open addressing finds them by key. A table has one user at a time: the instance that its bucket is mapped
 // to. What hands it on (the barrier of a reconfiguration) orders the accesses. Neighbouring buckets are different
 // instances', so no two tables' entries share a cache line.
 //
-// Layouts of an entry and of `WindowIndex` are read by compiled code (oplus/window_tables.py), so they are law. Of an
-// entry: int64 stamp, then for each input int64 key, int64 left, and the state, padded to 8 bytes.
+// Layouts of an entry and of `WindowTable` are read by compiled code (oplus/window_tables.py), so they are law. Of an
+// entry: int64 stamp, then for each window that may be alive (WindowShape::place), and in it for each input, int64 key,
+// int64 left, and the state, padded to 8 bytes. A place whose `left` is another window's than is asked for holds nothing:
+// who comes first sets `left` and zeroes the states. Keys are those of the entry throughout.
 #pragma once
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <new>
 #include <span>
@@ -34,18 +38,23 @@ inline std::uint64_t mix_key(std::int64_t key) noexcept {
 // Where the entry of a key is: number n of `slots[at]` stands for entry n - 1, 0 for none; `at` begins at
 // `mix_key(key) >> shift` and goes on with `(at + 1) & mask`. There is always an empty slot.
 struct WindowIndex {
-  const std::uint32_t* slots;
+  const std::uint32_t* slots;  // written only where there is memory for entries
   std::byte* entries;
   std::int64_t mask;
   std::int64_t shift;  // the index uses the hash's high bits: buckets use the low ones
+  std::size_t count;   // entries
+  std::size_t limit;   // those that there is room for; whoever makes one fills its slot and counts it
 };
 static_assert(offsetof(WindowIndex, entries) == 8 && offsetof(WindowIndex, mask) == 16);
-static_assert(offsetof(WindowIndex, shift) == 24);
+static_assert(offsetof(WindowIndex, shift) == 24 && offsetof(WindowIndex, count) == 32);
+static_assert(offsetof(WindowIndex, limit) == 40);
 
 class alignas(64) WindowTable {
  public:
   static constexpr std::int64_t kNoStamp = -1;
   static constexpr std::size_t kKeyOffset = 8;
+  // No window begins there: it is no window's place yet.
+  static constexpr std::int64_t kNoWindow = std::numeric_limits<std::int64_t>::min();
 
   struct Found {
     std::byte* entry;
@@ -62,63 +71,74 @@ class alignas(64) WindowTable {
   // The entry of a key, created when there is none. Invalidates earlier results. `stride`: bytes of an entry. Throws
   // std::bad_alloc, and is as before then.
   Found find(std::int64_t key, std::size_t stride) {
-    if (count_ == limit_) grow(stride);
+    if (index_.count == index_.limit) grow(stride);
     std::size_t at = first_slot(key);
     for (; index_.slots[at] != 0; at = next_slot(at)) {
       std::byte* entry = index_.entries + (index_.slots[at] - 1) * stride;
       if (key_of(entry) == key) return {entry, false};
     }
-    std::byte* entry = index_.entries + count_ * stride;
+    std::byte* entry = index_.entries + index_.count * stride;
     std::memset(entry, 0, stride);
     std::memcpy(entry, &kNoStamp, sizeof kNoStamp);
     std::memcpy(entry + kKeyOffset, &key, sizeof key);
-    slots()[at] = static_cast<std::uint32_t>(++count_);
+    slots()[at] = static_cast<std::uint32_t>(++index_.count);
     return {entry, true};
   }
 
-  std::size_t count() const noexcept { return count_; }
-  std::size_t allocated(std::size_t stride) const noexcept { return limit_ == 0 ? 0 : bytes_of(size(), stride); }
+  std::size_t count() const noexcept { return index_.count; }
+  std::size_t allocated(std::size_t stride) const noexcept { return index_.limit == 0 ? 0 : bytes_of(size(), stride); }
   std::size_t wanted(std::size_t stride) const noexcept { return bytes_of(grown(), stride); }  // to grow
   std::byte* entries() noexcept { return index_.entries; }
-  std::span<std::byte> entries(std::size_t stride) noexcept { return {index_.entries, count_ * stride}; }
+  std::span<std::byte> entries(std::size_t stride) noexcept { return {index_.entries, index_.count * stride}; }
 
   // Forgets all entries; keeps the memory when it was well used, gives it back when it was not.
   void clear() noexcept {
-    if (count_ * kSparse < size() && size() > kLeastSlots) {
+    if (index_.count * kSparse < size() && size() > kLeastSlots) {
       memory_.reset();
-      limit_ = 0;
       index_ = kNoIndex;
-    } else if (limit_ != 0) {
+    } else if (index_.limit != 0) {
       std::memset(memory_.get(), 0, size() * sizeof(std::uint32_t));
     }
-    count_ = 0;
+    index_.count = 0;
   }
 
   // Removes the entries whose states, those behind each input's key and left, are all zero.
   void remove_zero(std::size_t stride, std::size_t inputs) {
     const std::size_t width = (stride - kKeyOffset) / inputs;
+    remove(stride, [=](const std::byte* entry) { return all_zero(entry, width, inputs); });
+  }
+
+  // Removes the entries for which `gone` holds; the others keep their order. Gives memory back as `clear` does.
+  template <typename Gone>
+  void remove(std::size_t stride, Gone gone) {
     std::size_t kept = 0;
-    for (std::size_t i = 0; i < count_; ++i) {
+    for (std::size_t i = 0; i < index_.count; ++i) {
       std::byte* entry = index_.entries + i * stride;
-      if (all_zero(entry, width, inputs)) continue;
+      if (gone(entry)) continue;
       if (kept != i) std::memcpy(index_.entries + kept * stride, entry, stride);
       ++kept;
     }
-    if (kept == count_) return;
-    count_ = kept;
+    if (kept == 0) return clear();
+    if (kept == index_.count) return;
+    const bool sparse = index_.count * kSparse < size() && size() > kLeastSlots;
+    index_.count = kept;
+    try {
+      if (sparse) return resize(size() / 2, stride);
+    } catch (const std::bad_alloc&) {  // then it stays as large as it is
+    }
     reindex(stride);
   }
 
   // All entries, to be moved elsewhere.
-  std::span<const std::byte> bytes(std::size_t stride) const noexcept { return {index_.entries, count_ * stride}; }
+  std::span<const std::byte> bytes(std::size_t stride) const noexcept { return {index_.entries, index_.count * stride}; }
 
   // Replaces all entries by those of `bytes` on another table.
   void assign(std::span<const std::byte> bytes, std::size_t stride) {
     clear();
     const std::size_t wanted = bytes.size() / stride;
-    while (wanted > limit_) grow(stride);
+    while (wanted > index_.limit) grow(stride);
     if (!bytes.empty()) std::memcpy(index_.entries, bytes.data(), bytes.size());
-    count_ = wanted;
+    index_.count = wanted;
     reindex(stride);
   }
 
@@ -136,15 +156,13 @@ class alignas(64) WindowTable {
   void swap(WindowTable& other) noexcept {
     std::swap(index_, other.index_);
     memory_.swap(other.memory_);
-    std::swap(count_, other.count_);
-    std::swap(limit_, other.limit_);
   }
 
   static constexpr std::size_t bytes_of(std::size_t slots, std::size_t stride) noexcept {
     const std::size_t bytes = slots * sizeof(std::uint32_t) + slots / 2 * stride;
     return (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
   }
-  std::size_t grown() const noexcept { return limit_ == 0 ? kLeastSlots : 2 * size(); }  // slots
+  std::size_t grown() const noexcept { return index_.limit == 0 ? kLeastSlots : 2 * size(); }  // slots
 
   static constexpr std::int64_t shift_of(std::size_t slots) noexcept { return 64 - std::countr_zero(slots); }
 
@@ -167,35 +185,35 @@ class alignas(64) WindowTable {
   std::size_t first_slot(std::int64_t key) const noexcept { return mix_key(key) >> index_.shift; }
   std::size_t next_slot(std::size_t at) const noexcept { return (at + 1) & static_cast<std::size_t>(index_.mask); }
 
-  void grow(std::size_t stride) {
-    const std::size_t slots = grown();
+  void grow(std::size_t stride) { resize(grown(), stride); }
+
+  // For at least twice as many slots as there are entries. Throws std::bad_alloc, and is as before then.
+  void resize(std::size_t slots, std::size_t stride) {
     std::unique_ptr<void, Free> memory(std::aligned_alloc(kCacheLine, bytes_of(slots, stride)));
     if (memory == nullptr) throw std::bad_alloc();
     std::byte* const entries = static_cast<std::byte*>(memory.get()) + slots * sizeof(std::uint32_t);
-    if (count_ != 0) std::memcpy(entries, index_.entries, count_ * stride);
+    if (index_.count != 0) std::memcpy(entries, index_.entries, index_.count * stride);
     memory_ = std::move(memory);
-    limit_ = slots / 2;  // at most half full
-    index_ = {this->slots(), entries, static_cast<std::int64_t>(slots) - 1, shift_of(slots)};
+    // At most half full.
+    index_ = {this->slots(), entries, static_cast<std::int64_t>(slots) - 1, shift_of(slots), index_.count, slots / 2};
     reindex(stride);
   }
 
   void reindex(std::size_t stride) noexcept {
-    if (limit_ == 0) return;
+    if (index_.limit == 0) return;
     std::memset(memory_.get(), 0, size() * sizeof(std::uint32_t));
-    for (std::size_t i = 0; i < count_; ++i) {
+    for (std::size_t i = 0; i < index_.count; ++i) {
       std::size_t at = first_slot(key_of(index_.entries + i * stride));
       while (slots()[at] != 0) at = next_slot(at);
       slots()[at] = static_cast<std::uint32_t>(i + 1);
     }
   }
 
-  static constexpr WindowIndex kNoIndex = {kNoSlots, nullptr, kLeastSlots - 1, 61};  // 64 - log2
+  static constexpr WindowIndex kNoIndex = {kNoSlots, nullptr, kLeastSlots - 1, 61, 0, 0};  // 64 - log2
 
-  WindowIndex index_ = kNoIndex;
+  WindowIndex index_ = kNoIndex;        // first
   std::unique_ptr<void, Free> memory_;  // the slots, then the entries
-  std::size_t count_ = 0;
-  std::size_t limit_ = 0;  // entries for which there is room
 };
-static_assert(sizeof(WindowTable) == 64);  // law, too; `index_` is first
+static_assert(sizeof(WindowTable) == 64);  // law, too
 
 }  // namespace lab

@@ -21,6 +21,13 @@ struct WindowShape {
   // Most windows of one key that can be alive at once.
   std::int64_t alive() const noexcept { return (size + advance - 1) / advance; }
 
+  // A key's windows that may be alive at once take turns at so many places: which of them is that of the window that
+  // begins at `left`.
+  std::int64_t places() const noexcept { return single ? 1 : alive(); }
+  std::int64_t place(std::int64_t left) const noexcept {
+    return single ? 0 : floor_mod(floor_div(left, advance), alive());
+  }
+
   static std::int64_t floor_div(std::int64_t a, std::int64_t b) noexcept {
     const std::int64_t quotient = a / b;
     return quotient - static_cast<std::int64_t>(a % b != 0 && (a < 0) != (b < 0));

@@ -43,10 +43,10 @@ std::int64_t process_link(const InstanceView* view, std::int64_t begin, std::int
       const std::int64_t mine = key_of(link, key, n);
       const auto bucket = static_cast<std::int64_t>(mix_key(mine) % static_cast<std::uint64_t>(link.buckets));
       if (keys.owner[bucket] != keys.me) continue;
+      void* found = view->find(view->instance, mine, bucket, first, view->stamp + i - begin);
+      if (found == nullptr) continue;
       for (std::int64_t left = first; left <= last; left += link.window.advance) {
-        void* found = view->find(view->instance, mine, bucket, left, view->stamp + i - begin);
-        if (found == nullptr) continue;
-        static_cast<Sums*>(found)->sum += value;
+        windows_at<1>(found, link.window, left)->sum += value;
         if (link.emits_on_update) append(out, left + link.window.size, mine, value);
       }
     }
@@ -61,10 +61,11 @@ std::int64_t expire_link(void* entries, std::int64_t begin, std::int64_t end, st
     Sums sums;
   };
   const Link& link = links[kLink];
-  auto* all = static_cast<Entry*>(entries);
+  auto* all = static_cast<std::byte*>(entries);
+  const std::int64_t stride = entry_bytes_of(link.window, 1);
   for (std::int64_t i = begin; i < end; ++i) {
     if (out->count == out->capacity) return i + 1;
-    Sums& sums = all[i].sums;
+    Sums& sums = reinterpret_cast<Entry*>(all + i * stride)->sums;
     CHECK_EQ(sums.left, left);
     if (link.expires) append(out, left + link.window.size, sums.key, sums.sum);
     if (!link.window.single) continue;
@@ -79,7 +80,7 @@ inline OperatorSpec spec_of(int index) {
   OperatorSpec result;
   result.name = "link " + std::to_string(index);
   result.window = link.window;
-  result.entry_bytes = 8 + sizeof(Sums);
+  result.entry_bytes = entry_bytes_of(link.window, 1);
   result.buckets = static_cast<std::int32_t>(link.buckets);
   result.max_outputs = 2;  // one for each key
   result.emits_on_update = link.emits_on_update;

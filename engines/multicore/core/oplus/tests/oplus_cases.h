@@ -107,6 +107,18 @@ struct Told {
   std::int64_t ts, base, count, value;
 };
 
+inline std::int64_t entry_bytes_of(const WindowShape& window, std::int64_t inputs) {
+  return 8 + window.places() * inputs * static_cast<std::int64_t>(sizeof(Sums));
+}
+
+// The windows of a key that begin at `left`, one for each of so many inputs.
+template <std::size_t kInputs>
+Sums* windows_at(void* found, const WindowShape& window, std::int64_t left) {
+  Sums* const at = static_cast<Sums*>(found) + static_cast<std::size_t>(window.place(left)) * kInputs;
+  for (std::size_t n = 0; n < kInputs && at[0].left != left; ++n) at[kInputs - 1 - n] = {at[0].key, left, 0};
+  return at;
+}
+
 enum class Outcome { kDone, kStopped, kFailed };
 
 // Processes the tuple at place i of those from `begin` on.
@@ -133,12 +145,13 @@ Outcome process_one(const InstanceView* view, std::int64_t begin, std::int64_t i
   if (behaviour.emits_on_update && out->capacity - out->count < keys.count * windows * behaviour.max_outputs) {
     return Outcome::kStopped;
   }
-  for (std::int64_t left = first; left <= last; left += window.advance) {
-    for (std::int64_t k = 0; k < keys.count; ++k) {
-      const std::int64_t key = static_cast<std::int64_t*>(keys.columns[0])[k];
-      void* found = view->find(view->instance, key, bucket_of(key), left, view->stamp + i - begin);
-      if (found == nullptr) continue;
-      Sums& sums = static_cast<Sums*>(found)[kInput];
+  for (std::int64_t k = 0; k < keys.count; ++k) {
+    const std::int64_t key = static_cast<std::int64_t*>(keys.columns[0])[k];
+    void* found = view->find(view->instance, key, bucket_of(key), first, view->stamp + i - begin);
+    if (found == nullptr) continue;
+    for (std::int64_t left = first; left <= last; left += window.advance) {
+      Sums& sums = windows_at<2>(found, window, left)[kInput];
+      CHECK_EQ(sums.key, key);
       sums.sum += told.value;
       if (!behaviour.emits_on_update) continue;
       for (std::int64_t n = 0; n < behaviour.max_outputs; ++n) append(out, left + window.size, key, sums.sum + n);
@@ -180,15 +193,16 @@ inline std::int64_t expire(void* entries, std::int64_t begin, std::int64_t end, 
     std::int64_t stamp;
     Sums sums[2];
   };
-  static_assert(sizeof(Entry) == 56);
+  static_assert(sizeof(Entry) == 8 + 2 * sizeof(Sums));
   if (behaviour.expire_raises) return 0;
   if (behaviour.expire_takes_ns != 0) {
     for (const std::int64_t until = now_ns() + behaviour.expire_takes_ns; now_ns() < until;) spin_pause();
   }
-  auto* all = static_cast<Entry*>(entries);
+  auto* all = static_cast<std::byte*>(entries);
+  const std::int64_t stride = entry_bytes_of(behaviour.window, 2);
   for (std::int64_t i = begin; i < end; ++i) {
     if (out->capacity - out->count < behaviour.max_outputs) return i + 1;
-    Entry& entry = all[i];
+    Entry& entry = *reinterpret_cast<Entry*>(all + i * stride);
     CHECK_EQ(entry.sums[0].left, left);
     CHECK_EQ(entry.sums[1].left, left);
     CHECK_EQ(entry.sums[0].key, entry.sums[1].key);
@@ -413,7 +427,7 @@ class OperatorRunCase {
     OperatorSpec result;
     result.window = behaviour.window;
     result.inputs = 2;
-    result.entry_bytes = 8 + 2 * sizeof(Sums);
+    result.entry_bytes = entry_bytes_of(behaviour.window, 2);
     result.buckets = static_cast<std::int32_t>(behaviour.buckets);
     result.max_outputs = behaviour.max_outputs;
     result.emits_on_update = behaviour.emits_on_update || join;

@@ -143,7 +143,7 @@ class SharedNothingRun {
     OperatorSpec result;
     result.window = behaviour.window;
     result.inputs = 2;
-    result.entry_bytes = 8 + 2 * sizeof(Sums);
+    result.entry_bytes = entry_bytes_of(behaviour.window, 2);
     result.buckets = static_cast<std::int32_t>(behaviour.buckets);
     result.max_outputs = behaviour.max_outputs;
     result.emits_on_update = behaviour.emits_on_update;

@@ -45,7 +45,7 @@ class Rig {
       const char* log, bool scheduled = false)
       : owner(std::move(first_owner)), active_(active), readers_(static_cast<std::size_t>(most)) {
     spec_.window = behaviour.window;
-    spec_.entry_bytes = 8 + sizeof(Sums);
+    spec_.entry_bytes = entry_bytes_of(behaviour.window, 1);
     spec_.buckets = static_cast<std::int32_t>(behaviour.buckets);
     for (const Texts& one : streams) {
       views_.push_back(one.view());

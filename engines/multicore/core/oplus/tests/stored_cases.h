@@ -52,7 +52,7 @@ inline std::int64_t route_stored(const std::int32_t* owner, const void* const* c
 
 // The entry of a key as it is, null if there is none.
 inline KeptEntry* entry_of(const InstanceView* view, std::int64_t key) {
-  auto& table = const_cast<WindowTable&>(view->tables[stored_bucket(key)]);
+  WindowTable& table = view->tables[stored_bucket(key)];
   const std::span<std::byte> entries = table.entries(sizeof(KeptEntry));
   for (std::size_t at = 0; at < entries.size(); at += sizeof(KeptEntry)) {
     auto* entry = reinterpret_cast<KeptEntry*>(entries.data() + at);

@@ -127,7 +127,7 @@ void what_no_tuple_meets_is_swept() {
     run.end = row + 1;
     instance.process({&run, 1}, lab::LogOrder{});
     std::size_t keys = 0;
-    for (std::int64_t b = 0; b < 4; ++b) keys += state.table(b, 0).count();
+    for (std::int64_t b = 0; b < 4; ++b) keys += state.table(b).count();
     CHECK(keys <= 22);
   }
   CHECK_EQ(instance.in_window(0), 11);

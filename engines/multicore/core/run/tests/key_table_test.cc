@@ -116,6 +116,27 @@ void entries_of_zeroes_are_removed_and_the_others_keep_their_order(unsigned seed
   }
 }
 
+void what_is_gone_leaves_the_others_and_in_time_its_memory() {
+  for (const int stay : {0, 1, 3, 100, 9'999}) {
+    WindowTable table;
+    for (int key = 0; key < 10'000; ++key) set_word(sum_of(table.find(key, kStride).entry, 0), key);
+    const std::size_t most = table.allocated(kStride);
+    // Of those that stay the last are seen again and again, as of a key with many tuples.
+    for (int round = 0; round < 20; ++round) {
+      const int first = 10'000 - stay;
+      table.remove(kStride, [&](const std::byte* entry) { return WindowTable::key_of(entry) < first; });
+      CHECK_EQ(table.count(), static_cast<std::size_t>(stay));
+      for (int key = first; key < 10'000; ++key) {
+        const WindowTable::Found found = table.find(key, kStride);
+        CHECK(!found.created && found.entry == table.entries() + static_cast<std::size_t>(key - first) * kStride);
+        CHECK_EQ(word(sum_of(found.entry, 0)), key);
+      }
+      CHECK(table.find(-1, kStride).created);  // one that goes again
+    }
+    CHECK(stay > 100 ? table.allocated(kStride) == most : table.allocated(kStride) < most / 16);
+  }
+}
+
 void a_table_is_moved_by_its_bytes() {
   for (const int keys : {0, 1, 3, 4, 100, 5000}) {
     WindowTable from, to;
@@ -160,6 +181,7 @@ int main() {
   what_is_cleared_is_gone_and_comes_back_zeroed();
   memory_is_given_back_when_little_of_it_was_used();
   for (unsigned seed = 0; seed < 5; ++seed) entries_of_zeroes_are_removed_and_the_others_keep_their_order(seed);
+  what_is_gone_leaves_the_others_and_in_time_its_memory();
   a_table_is_moved_by_its_bytes();
   windows_are_those_that_contain_a_time();
 }
