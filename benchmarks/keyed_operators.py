@@ -37,6 +37,8 @@ from workloads.model import (
 )
 
 SIZE = 100_000
+DISTANCE = 3
+FIRST = 1 << 32
 TIMEOUT_S = 300.0
 OUTPUT = np.dtype([("ts", np.int64), ("key", np.int64), ("count", np.int64)])
 
@@ -50,6 +52,13 @@ def each_word(t, out):
     """Give the words of a tuple."""
     for word in t.words:
         out.add(word)
+
+
+def each_pair(t, out):
+    """Give the pairs of words at most three apart, as `paircount` does."""
+    for i in range(len(t.words)):
+        for j in range(i + 1, min(len(t.words), i + DISTANCE + 1)):
+            out.add(t.words[i] * FIRST + t.words[j])
 
 
 def count(w, t, out):
@@ -71,12 +80,14 @@ class Case:
         keys: how many there are.
         words: of a tuple; 0: a single key.
         advance: of the window; its size is `SIZE`.
+        pairs: whether keys are pairs of words.
     """
 
     tuples: int
     keys: int
     words: int = 0
     advance: int = SIZE
+    pairs: bool = False
 
 
 CASES = {
@@ -84,6 +95,7 @@ CASES = {
     "count-1000000": Case(4_000_000, 1_000_000),
     "sliding-1000": Case(4_000_000, 1000, advance=SIZE // 4),
     "words": Case(400_000, 30_000, words=11, advance=SIZE // 2),
+    "pairs": Case(300_000, 30_000, words=11, advance=SIZE // 2, pairs=True),
 }
 
 
@@ -96,6 +108,20 @@ def columns_of(case: Case) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return ts, stream, rng.integers(0, case.keys, (case.tuples, 1)).astype(np.int64)
     skewed = rng.zipf(1.3, (case.tuples, case.words)) % case.keys
     return ts, stream, skewed.astype(np.int32)
+
+
+def keys_of(case: Case) -> np.ndarray:
+    """Return what f_MK gives, row by row, with what comes twice."""
+    _, _, columns = columns_of(case)
+    if not case.pairs:
+        return columns
+    wide = columns.astype(np.int64)
+    near = [
+        wide[:, i] * FIRST + wide[:, j]
+        for i in range(case.words)
+        for j in range(i + 1, min(case.words, i + DISTANCE + 1))
+    ]
+    return np.stack(near, axis=1)
 
 
 def made(case: Case) -> tuple[Query, Input]:
@@ -121,7 +147,7 @@ def made(case: Case) -> tuple[Query, Input]:
         window=Window(advance=case.advance, size=SIZE),
         output=OUTPUT,
         state=np.dtype([("count", np.int64)]),
-        keys=each_word if case.words else one_key,
+        keys=each_pair if case.pairs else each_word if case.words else one_key,
         update=count,
         expire=forward,
     )
@@ -134,7 +160,8 @@ def made(case: Case) -> tuple[Query, Input]:
 def answers_of(case: Case) -> int:
     """Return a bound of the records in the answer."""
     windows = (case.tuples // 2 + SIZE) // case.advance + 1
-    return windows * min(case.keys, 2 * SIZE * max(1, case.words))
+    at_once = 2 * SIZE * (DISTANCE if case.pairs else 1) * max(1, case.words)
+    return windows * (at_once if case.pairs else min(case.keys, at_once))
 
 
 @numba.njit
@@ -164,8 +191,10 @@ def count_in_table(ts, keys, size, table_keys, counts):
 
 def loop_trial(case: Case) -> tuple[float, float]:
     """Return keys/s and CPU ns per key of the bare loop."""
-    ts, _, keys = columns_of(case)
-    slots = 1 << (4 * min(case.keys, 2 * SIZE) - 1).bit_length()
+    ts, _, _ = columns_of(case)
+    keys = keys_of(case)
+    most = 2 * SIZE * keys.shape[1]
+    slots = 1 << (4 * (most if case.pairs else min(case.keys, 2 * SIZE)) - 1).bit_length()
     arrays = np.zeros(slots, dtype=np.int64), np.zeros(slots, dtype=np.int64)
     count_in_table(ts[:1], keys[:1], SIZE, *arrays)
     arrays[1][:] = 0
@@ -186,9 +215,9 @@ def run_trial(case: Case, variant: str, instances: int, batch: int) -> tuple[flo
     run.run()
     wall, cpu = time.perf_counter() - start, time.process_time() - cpu
     answer = run.answer()
-    _, _, keys = columns_of(case)
+    keys = keys_of(case)
     distinct = keys.size
-    if case.words:  # a word twice in a tuple counts once
+    if case.words:  # a key twice in a tuple counts once
         ordered = np.sort(keys, axis=1)
         distinct -= int((ordered[:, 1:] == ordered[:, :-1]).sum())
     windows = SIZE // case.advance

@@ -11,6 +11,7 @@ CASES = {
     "many keys": Case(80_000, 60_000),
     "windows that overlap": Case(40_000, 30_000, advance=25_000),
     "lists of keys": Case(2_000, 300, words=11, advance=50_000),
+    "pairs of words": Case(600, 300, words=11, advance=50_000, pairs=True),
     "lists longer than the room for keys": Case(600, 5_000, words=300),
 }
 
