@@ -117,8 +117,8 @@ AT_STORED = """\
 """
 
 # An update of a join may emit for each stored tuple of the other input. Where there is no room for
-# that, the tuple is taken up again, and the keys that have been done are known by their stamps: this
-# one loses its own.
+# that, the tuple is taken up again, and the keys that are done are known by their stamps: that
+# key loses its own.
 AT_KNOWN_OF_JOIN = """\
                 wanted = len(deque_at(offset(found, {other}), DEQUE)) * {max_outputs}
                 if room(out) < wanted:
