@@ -39,6 +39,12 @@ def refusal(query: Query, data: Input, *, fused: bool, states: int = 1) -> str |
                 f"{sorted(operator.lists)}; the core stores scalar fields only: take what is "
                 "needed of a list into fields, or use the reference engine"
             )
+    for operator in query.operators[1:]:
+        if operator.stores:
+            return (
+                f"operator {operator.name} stores tuples behind another operator, which the core "
+                "does for the first one only; use the reference engine"
+            )
     operator = query.operators[0]
     reach = sum(each.window.size for each in query.operators)
     keyed = query.operators[1:] if fused else query.operators

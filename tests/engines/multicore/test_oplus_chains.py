@@ -375,13 +375,13 @@ def test_what_chains_cannot_do_is_refused_with_a_reason(how, reason):
 
 def test_a_later_operator_that_stores_tuples_is_refused():
     stores = dataclasses.replace(TUMBLING_TOTALS, stores=True)
-    reason = refusal(query("stores", SLIDING, stores), readings(9, 1, 0))
+    reason = refusal(query("stores", SLIDING, stores), readings(9, 1, 0), fused=False)
     assert reason is not None and "operator totalling stores tuples" in reason
 
 
 def test_the_windows_of_all_operators_count_for_the_range_of_event_times():
     far = dataclasses.replace(TUMBLING_TOTALS, window=Window(advance=1 << 61, size=1 << 61))
-    reason = refusal(query("far", SLIDING, far), readings(9, 1, 0))
+    reason = refusal(query("far", SLIDING, far), readings(9, 1, 0), fused=False)
     assert reason is not None and "beyond 2^61" in reason
 
 
