@@ -145,7 +145,8 @@ def test_a_keyed_operator_without_memory_says_which_window_table_wants_more(
     said = said_by_starved(variant, windows)
     # The earliest that tuples at time 0 are in: all of a key's windows are made at once.
     left = starved.WINDOWS[windows].advance - starved.WINDOWS[windows].size
-    table = rf"operator distinct: out of memory: the window table of bucket \d+, window from {left}, "
+    which = rf"the window table of bucket \d+, window from {left}, "
+    table = rf"operator distinct: out of memory: {which}"
     grow = r"with \d+ keys cannot grow to \d+ bytes; the window tables of instance \d hold \d+ MiB;"
     assert re.match(rf"multicore: {thread} \d: {table}{grow} give fewer keys", said), said
 
