@@ -34,10 +34,13 @@ def test_an_interrupted_end_waits_for_what_is_being_written(tmp_path, monkeypatc
     data = generated("event_window", 2_000, values_per_barrier=100)
     options = DgsOptions(checkpoint_every=1, checkpoint_folder=str(tmp_path))
     run = DgsRun(workload("event_window").program, data, RunSettings(workers=2), options)
+    # Python's own handler, whatever a test before has left.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
             run.run()
         left.set()
     finally:
+        signal.signal(signal.SIGINT, before)
         run.close()
     assert early == [False]
