@@ -322,6 +322,7 @@ void one_answer_whatever_the_layer_the_batch_and_the_channels() {
   behaviours[0].tenths = 4;
   behaviours[1] = {};
   behaviours[1].copies = behaviours[1].max_outputs = 2;
+  lab::test::Turns turns;
   for (const int injectors : {1, 2, 4}) {
     const auto streams = input(injectors, 1000, 5);
     for (const std::int32_t workers : {1, 2, 4}) {
@@ -330,6 +331,7 @@ void one_answer_whatever_the_layer_the_batch_and_the_channels() {
       for (const bool published : {false, true}) {
         for (const char* determinism : {"operator", "communication"}) {
           for (const auto& [batch, channel_rows] : {std::pair{1, 2}, {64, 4096}, {4096, 64}}) {
+            if (!turns.next()) continue;
             LayersOptions options = options_of(determinism, workers);
             options.batch = batch;
             options.channel_rows = channel_rows;
