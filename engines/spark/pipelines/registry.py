@@ -19,8 +19,8 @@ FORMS = {
 
 LACKING: Mapping[str, str] = {
     "linear_road_toll": (
-        "it is there for what determinism costs a graph of two keyed operators; nobody has written "
-        "its count of vehicles as a query of Spark SQL"
+        "it is there for what determinism costs a graph of two keyed operators, and its count of "
+        "vehicles is not written as a query of Spark SQL"
     ),
     "parametric": (
         "its operators are made to cost so many steps of compiled code, which Spark SQL would "
