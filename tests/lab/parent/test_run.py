@@ -359,7 +359,7 @@ def test_rate_above_half_of_the_generators_ceiling_is_warned_of():
         ("engines", "batches, default for DGS programs, queries of operators O+ and ordered pipe"),
         (
             "engines",
-            "        runs DGS programs, queries of operators O+, ordered pipelines; not para",
+            "        runs DGS programs, queries of operators O+, ordered pipelines; not line",
         ),
         ("engines", "pipelines, takes a batch size, default for ordered pipelines\n"),
         ("engines", "answer, default for DGS programs, queries of operators O+, ordered pipe"),

@@ -26,7 +26,7 @@ def test_an_answer_can_be_recomputed_from_what_show_says(tmp_path: Path):
     assert shown["id"].startswith(made)
     assert shown["workload"] == "event_window"
     assert shown["alphabet"]["kinds"] == ["value", "barrier"]
-    assert shown["origin"]["params"] == {"streams": 1, "values_per_barrier": 10}
+    assert shown["origin"]["params"] == {"streams": 1, "values_per_barrier": 10, "drift": 0}
     values, barriers = shown["streams"]
     assert values["rows"] == 100
     assert (values["ts_min"], values["ts_max"]) == (0, 99)
