@@ -62,6 +62,7 @@ bool Mailbox::step_by_tag(std::span<Parker> parkers) {
     if (first != nullptr && !short_) progress |= pass(*first, complete, parkers);
   }
   if (!progress) progress = settle(buffers_->waiting(), parkers);
+  if (!progress) unstamped_ = 0;  // time passes meanwhile
   idle_steps_ = progress ? 0 : idle_steps_ + 1;
   return progress;
 }
@@ -142,6 +143,7 @@ bool Mailbox::settle(std::int32_t looks, std::span<Parker> parkers) {
     bool done = !one.parked;
     for (std::size_t l = 0; done && l < lanes.size(); ++l) done = buffers_->buffer(member, l).empty();
     if (done) {
+      latest_stamp_ = std::max(latest_stamp_, one.latest_stamp);
       buffers_->open(member);
       fresh_ = true;  // what it emits from here on comes behind what it emitted late
     } else {
@@ -216,6 +218,7 @@ void Mailbox::process_late(std::int32_t member, std::size_t number, const EventK
 
 void Mailbox::run_late(Lane& lane, std::int32_t member, std::size_t number, const Late& late) {
   const StreamView& stream = lane.source->stream();
+  TagBuffers::Member& one = buffers_->member(member);
   const bool scheduled = !stream.due.empty();
   const std::int64_t taken_ns = scheduled ? recorder_.tick() : 0;
   std::int64_t next = late.begin;
@@ -225,8 +228,9 @@ void Mailbox::run_late(Lane& lane, std::int32_t member, std::size_t number, cons
     next = lane.run(lane.state, buffers_->slots(number), stream.columns.data(), begin, late.end, emit);
     if (next <= begin || next > late.end) kernel_failed("update");
     ++counters_.kernel_calls;
-    const std::int64_t outputs = out_.close(first_number_ + member, stream.index, begin, false);
+    const std::int64_t outputs = out_.close(first_number_ + member, stream.index, begin, one.fresh);
     if (outputs == 0) continue;
+    one.fresh = false;
     refuse_beyond((next - begin) * max_outputs_per_event, outputs);
     recorder_.tick();
     if (scheduled) {
@@ -235,7 +239,6 @@ void Mailbox::run_late(Lane& lane, std::int32_t member, std::size_t number, cons
       recorder_.output(late.stamp_ns, outputs);
     }
   }
-  TagBuffers::Member& one = buffers_->member(member);
   one.latest_stamp = std::max(one.latest_stamp, stamp_of(stream, recorder_.start(), late.end - 1, late.stamp_ns));
 }
 
@@ -249,6 +252,7 @@ void Mailbox::order_late(std::int32_t member, std::size_t number, std::span<Park
   const std::int64_t taken_ns = stream.due.empty() ? 0 : recorder_.tick();
   one.latest_stamp = std::max(one.latest_stamp, stamp_of(stream, recorder_.start(), run.begin, run.stamp_ns));
   const Taken taken{run.begin, first_number_ + member, one.latest_stamp, taken_ns};
+  one.fresh = true;
   if (!meet_late(lane, one.tree, lane.order_node[tag], taken, parkers)) {
     one.parked = true;
     one.arrival = arrival_;

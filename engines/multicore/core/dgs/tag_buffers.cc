@@ -67,7 +67,7 @@ TagBuffers::TagBuffers(std::span<Lane> lanes, std::span<const std::int32_t> leaf
 
 void TagBuffers::close(std::int32_t m, std::int64_t latest_stamp) noexcept {
   Member& one = member(m);
-  one.waits = true;
+  one.waits = one.fresh = true;
   one.latest_stamp = latest_stamp;
   for (const Tag& tag : tags_of_[place(m)]) tags_[place(tag.lane)].open_slots[place(tag.tag)] = -1;
   ++waiting_;

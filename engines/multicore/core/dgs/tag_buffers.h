@@ -52,6 +52,7 @@ class TagBuffers {
     std::int32_t tree;
     bool waits = false;
     bool parked = false;
+    bool fresh = false;              // its next ordinary outputs come behind an ordering event
     Arrival arrival{};               // parked: where
     std::int64_t latest_stamp = 0;   // waits: of its events that are processed
   };

@@ -90,17 +90,18 @@ void Generator::run(std::int64_t start_ns, std::span<Parker> parkers, const std:
 bool Generator::turn(std::int64_t start_ns, std::int64_t now, std::span<Parker> parkers) noexcept {
   bool progress = false;
   for (Fed& fed : fed_) {
-    if (fed.source->exhausted()) continue;
-    fed.source->notice(now - start_ns);
     bool published = false;
-    for (int i = 0; i < kBlocksPerTurn && fed.source->publish(now); ++i) published = true;
+    if (!fed.source->exhausted()) {
+      fed.source->notice(now - start_ns);
+      for (int i = 0; i < kBlocksPerTurn && fed.source->publish(now); ++i) published = true;
+    }
     if (published) {
       progress = true;
       for (const std::int32_t reader : fed.readers) parkers[static_cast<std::size_t>(reader)].notify();
       now = now_ns();
       recorder.saw(now);
     }
-    const Source::Noticed handed = fed.source->handed();
+    const Source::Noticed handed = fed.source->handed();  // also what was published anew while this thread was held
     if (handed.events == 0) continue;
     lag_.record(now - start_ns - handed.first_due_ns, handed.events);
     if (now - start_ns <= options_.end_ns + kGraceNs) emitted_ += handed.events;

@@ -164,7 +164,8 @@ class Source {
     next_ = first;
     exhausted_ = full_ = false;
     bound_ts_ = std::numeric_limits<std::int64_t>::min();  // what was promised of events behind `first`
-    if (stream_.due.empty()) heartbeat_ = 0;               // `pump` passes those that say nothing new
+    // Without a schedule `pump` passes those that say nothing new. A stream without events has one of heartbeats alone.
+    if (stream_.due.empty() && stream_.heartbeat_due.empty()) heartbeat_ = 0;
   }
 
   std::int64_t published() const noexcept { return next_; }  // events

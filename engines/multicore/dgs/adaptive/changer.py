@@ -13,6 +13,8 @@ from engines.multicore.dgs.recovery.cuts import Cuts, positions_at
 from workloads.model import Input
 from workloads.model.plan import Plan
 
+MOST_CHANGES = 100
+"""In a run: what a plan had is kept until the end."""
 REST_PER_LOOK = 20
 """So many times as long as a look took is the least until the next: with 10,000 keys one takes some
 25 ms of a core, which the workers lack."""
@@ -91,7 +93,8 @@ class PlanChanger:
             if self._wish is not None:
                 if not self._core.wait_snapshot():
                     return
-                self.change()
+                if self.change() is None:
+                    return
             elif ending.wait(self._period_s):
                 return
             self.ask()
@@ -107,6 +110,8 @@ class PlanChanger:
             self._ask_now()
 
     def _ask_now(self) -> None:
+        if len(self.changes) == MOST_CHANGES:
+            return
         self._looked_s, worked_s = time.monotonic(), time.thread_time()
         self._wish = self._decider.look(self._plan, self._core.cuts_decided())
         rest_s = REST_PER_LOOK * (time.thread_time() - worked_s)
@@ -114,16 +119,16 @@ class PlanChanger:
         if self._wish is not None:
             self._core.request_change(self._wish.from_cut)
 
-    def change(self) -> Layout:
+    def change(self) -> Layout | None:
         """Go on with the plan that was wanted, at a snapshot that stops; return its layout.
 
-        Where the run has ended before its time nothing is changed.
+        None: the run has ended before its time, and there will be nothing more to do.
         """
         assert self._wish is not None, "nobody else asks the core to stop"
         wish, begun_s, cut = self._wish, time.monotonic(), self._core.snapshot_cut()
         states = self._layout.joined(self._core)
         if not self._core.take_plan_away():
-            return self._layout
+            return None
         positions = positions_at(self._data, *self._cuts.key(cut))
         self._layout = self._wire(wish.plan, states, positions)
         self._plan, self._wish = wish.plan, None

@@ -76,7 +76,10 @@ class CheckpointWriter:
         while self._core.wait_snapshot():
             self._write(self._core.snapshot_cut())
             if self._changer is not None and self._core.snapshot_stops():
-                self._layout = self._changer.change()
+                layout = self._changer.change()
+                if layout is None:  # the snapshot, which is written, stays until the run is closed
+                    return
+                self._layout = layout
                 continue
             ending.wait(self._pause_s)
             if self._changer is not None:
