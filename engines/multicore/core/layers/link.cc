@@ -52,7 +52,7 @@ void LayerLink::append(const void* const* columns, std::int64_t from, const std:
   end_ += rows;
 }
 
-void LayerLink::publish() noexcept {
+void LayerLink::publish() {
   if (published_ == end_) return;
   published_ = end_;
   unsaid_ = true;
@@ -72,7 +72,7 @@ std::int64_t LayerLink::promisable(std::int64_t promised) const noexcept {
   return std::min(promised, static_cast<const std::int64_t*>(first.columns[0])[first.row]);
 }
 
-void LayerLink::wake(std::int64_t promised, bool help) noexcept {
+void LayerLink::wake(std::int64_t promised, bool help) {
   if (closed_) return;
   const std::int64_t said = promisable(promised);
   const bool last = said == kEndOfTime;

@@ -64,13 +64,14 @@ class LayerLink {
   // Appends the rows from + list[i].
   void append(const void* const* columns, std::int64_t from, const std::int32_t* list, std::int64_t rows) noexcept;
 
-  // Shows what was appended to a consumer that is awake.
-  void publish() noexcept;
+  // Shows what was appended to a consumer that is awake. As `wake`, it may find no memory for a node of ScaleGate
+  // (std::bad_alloc), which ends the run with that error.
+  void publish();
 
   // Says that later rows have ts >= `promised`, as far as spilled rows let it (kEndOfTime: there are none, the link is
   // closed), and wakes a consumer that sleeps and has something to do. `help`: merges also for one that is awake, where
   // it is behind. Promises never decrease.
-  void wake(std::int64_t promised, bool help) noexcept;
+  void wake(std::int64_t promised, bool help);
   bool closed() const noexcept { return closed_; }
 
   // Whether the thread may wait, with a full ring, for room for a row of this time. False where the row that must go

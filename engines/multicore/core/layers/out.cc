@@ -105,7 +105,7 @@ bool LayerOut::send_lists(const void* const* columns, std::int64_t from) {
   return fits;
 }
 
-void LayerOut::say() noexcept {
+void LayerOut::say() {
   unsaid_rows_ = 0;
   for (const auto& link : links_) link->wake(promised_, true);
 }

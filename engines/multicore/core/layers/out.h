@@ -55,7 +55,7 @@ class LayerOut {
   void promise(std::int64_t ts) noexcept { promised_ = std::max(promised_, ts); }
 
   // The thread has done `rows` more: now and then it says so.
-  void did(std::int64_t rows) noexcept {
+  void did(std::int64_t rows) {
     unsaid_rows_ += rows;
     if (eager_ || unsaid_rows_ >= kRowsUnsaid) say();
   }
@@ -76,7 +76,7 @@ class LayerOut {
         static_cast<std::int32_t>(row);
   }
   bool send_lists(const void* const* columns, std::int64_t from);
-  void say() noexcept;
+  void say();
   bool wait(LayerLink& link, std::int64_t ts);
 
   Parker& parker_;
