@@ -81,7 +81,7 @@ inline std::vector<Events> random_streams(std::mt19937& random, int streams, int
     std::int64_t now = 0;
     const bool reads = mixed || s == streams - 1;
     const bool values = mixed || s != streams - 1;
-    const int n = std::uniform_int_distribution<int>(0, events)(random);
+    const int n = random() % 5 == 0 ? 0 : std::uniform_int_distribution<int>(0, events)(random);
     for (int i = 0; i < n; ++i) {
       if (random() % 3 != 0) now += static_cast<std::int64_t>(random() % 5);
       const bool read = reads && (!values || random() % 8 == 0);
