@@ -82,7 +82,12 @@ def plan_for_placement(
             own = DependenceGraph.of(program, rates)
             # What elsewhere waits for other tags may be alone here.
             of_leaves = free & own.rates.keys() or _free(own)
-        worker_of = {tag: shape[tag.stream] for tag in of_leaves}
+        # Streams that only others wait for have no place of their own: such a tree goes to its key's.
+        places = shape[: len(streams)]
+        placed = max(places)
+        worker_of = {
+            tag: places[tag.stream] if places[tag.stream] >= 0 else placed for tag in of_leaves
+        }
         root = grow(program, own, worker_of, own.split)
         keys = np.flatnonzero(shape_of.reshape(-1) == index).astype(np.int32)
         trees.append(Tree(root=root, keys=keys))

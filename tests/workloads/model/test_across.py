@@ -116,6 +116,23 @@ def test_every_plan_in_any_interleaving_gives_the_sequential_answer(data, worker
     assert rows(run_plan(choose(how, request).plan, data, rng)) == expected
 
 
+@pytest.mark.parametrize("how", ["by-stream", "balanced", "appendix-b"])
+def test_a_key_that_is_only_reset_has_a_worker(how):
+    def stream(name, kind, key):
+        tag = np.array([kind + len(KINDS) * key], np.int32)
+        payload = {"value": np.array([1])}
+        return Stream(name=name, kinds=(kind,), ts=np.array([0]), tag=tag, payload=payload)
+
+    alphabet = Alphabet(kinds=KINDS, keys=2)
+    data = Input(alphabet=alphabet, streams=(stream("a", READ, 0), stream("b", RESET, 1)))
+    for workers in (1, 2):
+        request = PlanRequest(
+            program=PLUGS, alphabet=alphabet, streams=profile(data), workers=workers
+        )
+        plan = choose(how, request).plan
+        assert rows(run_plan(plan, data, random.Random(workers))) == oracle(data)
+
+
 def test_dependence_is_a_relation_on_kinds_and_keys():
     def dependent(one, two):
         found = PLUGS.dependent(Tag(*one), Tag(*two))

@@ -1,7 +1,6 @@
 """A map from keys to counters: increments and read-resets (DGS paper, section 2, figure 1).
 
-Keyed: the paper's state is a map whose entries never interact, so one entry is the state here, and
-    the
+Keyed: the paper's state is a map whose entries never interact, so one entry is the state here. The
 dependence relation is the paper's general one: a read-reset depends on everything of its key.
 """
 

@@ -233,13 +233,18 @@ sys.exit(7)
 
 def test_a_perf_that_is_still_ending_when_it_is_closed_says_its_code(tmp_path):
     """Its lines have ended, and the kernel has not its exit code yet."""
-    body = """
+    said = tmp_path / "said"
+    body = f"""
 for i in range(1, 4): line(i / 10, 2.0, 'Joules', 'energy-pkg')
 os.close(1)
+open({str(said)!r}, "w").close()
 time.sleep(0.3)
 os._exit(7)
 """
     counters = opened(tmp_path, body, events=("energy-pkg",))
+    deadline = time.monotonic() + 20
+    while not said.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
     readings = [*counters.read(), *counters.close()]
     assert readings[-1].failed == {"package-0": "perf ended with code 7"}
 
