@@ -31,7 +31,7 @@ def test_there_is_a_query_for_every_workload_but_those_that_the_documents_name(e
     assert all(f"`{name}`" in said for name in not_run)
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     "name",
     [

@@ -85,6 +85,7 @@ def test_the_oracle_of_the_workload_finds_an_error_of_the_program(
     assert call(["check", str(path), "--examples", "20"]) == EXIT_OK
 
 
+@pytest.mark.full
 def test_the_figure_is_listed_made_and_judged(tmp_path, monkeypatch):
     monkeypatch.setenv("LAB_DATA", str(tmp_path / "catalogue"))
     monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))

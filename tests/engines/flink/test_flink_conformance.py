@@ -55,7 +55,7 @@ def setting(variant: str, **options) -> Setting:
     return Setting(variant=variant, workers=2, options={**QUICK, **options})
 
 
-@pytest.mark.pairwise(strength=1)
+@pytest.mark.some(5)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize(("variant", "name"), PROGRAMS)
 def test_flink_conforms(variant, name, case, tmp_path):
@@ -70,7 +70,7 @@ def test_a_stream_that_two_sources_read_is_in_order(variant, tmp_path):
     assert (found.unsupported, found.problems) == (None, ())
 
 
-@pytest.mark.pairwise(strength=1)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("case", LOADS)
 @pytest.mark.parametrize(("variant", "name"), UNDER_LOAD)
 def test_flink_conforms_under(variant, name, case, tmp_path):
@@ -88,6 +88,7 @@ def test_state_in_rocksdb_gives_the_same_answer(name, tmp_path):
     assert (tmp_path / "scratch" / "rocksdb").is_dir()  # which only that store makes
 
 
+@pytest.mark.full
 def test_a_service_that_is_called_without_rmi_gives_the_same_answer_after_a_warm_up(tmp_path):
     direct = setting("manual", service="memory", warm_up_rounds=1, warm_up_events=500)
     found = run_case(FlinkEngine(), workload("page_view_join"), CASES[0], direct, tmp_path)

@@ -6,6 +6,7 @@ can make would wait for ever. Why none does: docs/decisions/0029-mailboxes-by-ta
 
 import os
 from contextlib import closing
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -24,6 +25,11 @@ from tests.engines.multicore.recovery.small_runs import (
     kernels_of,
     program_of,
 )
+from workloads.model import Alphabet, Input, OutputType, Stream
+from workloads.model.sequential import answer_of
+from workloads.model.trace import compare
+from workloads.suite.keyed_counter import program as keyed_counter
+from workloads.suite.keyed_counter.program import INCREMENT, READ_RESET
 
 EVENTS = 6_000
 
@@ -97,6 +103,51 @@ def test_keys_that_share_a_stream_go_on_while_one_waits():
 def test_with_one_key_nothing_is_put_aside():
     measured = run("event_window", DgsOptions(mailbox="tags", gather=False), workers=2, batch=64)
     assert measured.counters["buffered_events"] == 0
+
+
+def echo(state, event, out):
+    """Count, and say of each event that it was there; of a read-reset, how many it reads."""
+    out.emit(event.ts, event.kind, event.key, state.count * (event.kind == READ_RESET))
+    state.count = (state.count + 1) * (event.kind == INCREMENT)
+
+
+ECHO = replace(
+    keyed_counter.PROGRAM,
+    name="echo",
+    output=np.dtype([("ts", np.int64), ("kind", np.int32), ("key", np.int32), ("count", np.int64)]),
+    states=(replace(keyed_counter.PROGRAM.states[0], update=echo),),
+)
+ECHOES = OutputType(
+    kinds=ECHO.kinds, kind_field="kind", key_field="key", depends=keyed_counter.PROGRAM.depends
+)
+
+
+@pytest.mark.parametrize("gather", [False, True])
+def test_outputs_of_a_key_that_waited_are_in_order_around_those_it_waited_for(gather):
+    data = mixed_streams(keys=5, events=2_000)
+    right = answer_of(ECHO, data)
+    late = 0
+    for batch in (1, 16):
+        options = DgsOptions(mailbox="tags", gather=gather)
+        how = RunSettings(workers=3, pin=False, batch=batch)
+        with closing(DgsRun(ECHO, data, how, options)) as made:
+            late += made.run().counters["buffered_events"]
+            assert compare(right, made.answer(), ECHOES).equal
+    assert late > 100 or gather
+
+
+def mixed_streams(keys, events):
+    """Return three streams, each of which holds increments and read-resets of all keys."""
+    rng = np.random.default_rng(5)
+
+    def stream(name):
+        kinds = rng.integers(0, 8, events) // 7  # an eighth are read-resets
+        tag = (kinds + len(ECHO.kinds) * rng.integers(0, keys, events)).astype(np.int32)
+        ts = np.sort(rng.integers(0, events, events))
+        return Stream(name=name, kinds=(INCREMENT, READ_RESET), ts=ts, tag=tag, payload={})
+
+    alphabet = Alphabet(kinds=ECHO.kinds, keys=keys)
+    return Input(alphabet=alphabet, streams=tuple(map(stream, "abc")))
 
 
 def test_room_out_of_range_is_refused():

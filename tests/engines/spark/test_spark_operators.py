@@ -109,7 +109,7 @@ def test_a_dataset_that_is_cut_counts_time_up_to_the_cut(name, variant, spark, t
     assert name != "paircount" or last == 60 > max(s.ts_max for s in short.streams)
 
 
-@pytest.mark.pairwise(strength=1)
+@pytest.mark.some(1)
 @pytest.mark.spark
 @pytest.mark.parametrize("variant", ["streaming", "batch"])
 @pytest.mark.parametrize("name", ["nyse_hedge", "wordcount"])

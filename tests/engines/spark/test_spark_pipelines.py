@@ -92,6 +92,7 @@ def test_an_empty_input_gives_an_empty_answer(name, variant, spark, tmp_path):
     assert not outputs
 
 
+@pytest.mark.full
 @pytest.mark.spark
 def test_a_dataset_that_is_cut_answers_for_what_is_before_the_cut(spark, tmp_path):
     name = "last_views_before_purchase"

@@ -162,6 +162,7 @@ def test_a_record_says_the_intervals_by_which_its_claims_were_judged(done):
     assert ">reproduced</text>" in (done[0] / "out" / "toy-1.svg").read_text()
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("done")
 def test_a_quick_figure_indicates_in_what_is_printed_recorded_and_drawn(
     tmp_path, monkeypatch, capsys

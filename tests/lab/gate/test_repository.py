@@ -188,6 +188,7 @@ def test_an_engine_that_is_installed_beside_the_repository_is_refused(
     assert "in the new arm, and not from what was built of it, in /" in err and "{site}" in err
 
 
+@pytest.mark.full
 def test_a_module_of_the_checkout_in_an_arm_is_refused(repo, tmp_path, capsys, monkeypatch):
     native = repo.folder / "native"
     native.mkdir()
@@ -202,6 +203,7 @@ def test_a_module_of_the_checkout_in_an_arm_is_refused(repo, tmp_path, capsys, m
     assert f"module 'crunch_native' is imported from {native / 'crunch_native.py'}" in err
 
 
+@pytest.mark.full
 @pytest.mark.some(1)
 @pytest.mark.parametrize(
     "evidence",
@@ -275,6 +277,7 @@ WORKLOAD = dataclasses.replace(BASE, name="mine", input="event_window", oracle=o
 
 
 # Each builds two revisions and runs eight processes; the name's two forms differ in the registry.
+@pytest.mark.full
 @pytest.mark.parametrize(
     "reference",
     [
@@ -299,6 +302,7 @@ def test_a_workload_is_that_of_each_arm(repo, reference, capsys):
     assert "BROKEN" in out and "new: wrong_output" in out
 
 
+@pytest.mark.full
 def test_a_workload_outside_the_repository_is_refused(repo, tmp_path, capsys):
     shutil.copy(repo.folder / "crunch" / "workload.py", tmp_path / "far.py")
     repo.takes("../far.py", "crunch")
@@ -306,6 +310,7 @@ def test_a_workload_outside_the_repository_is_refused(repo, tmp_path, capsys):
     assert f"far.py' is imported from {tmp_path / 'far.py'}" in capsys.readouterr().err
 
 
+@pytest.mark.full
 def test_a_cell_that_only_the_new_revision_has_is_told_and_compares_nothing(repo, capsys):
     git(repo.folder, "checkout", "-q", "--orphan", "bare")
     git(repo.folder, "rm", "-rqf", "--cached", ".")

@@ -90,6 +90,7 @@ def test_words_and_numbers_that_no_file_holds_cost_one_cell_and_not_the_run(caps
     assert call(["run", "--resume", str(run.path)]) == EXIT_ENGINE_FAILURE
 
 
+@pytest.mark.full
 def test_number_that_is_not_finite_is_a_warning_in_run_table_and_page(capsys, matrix):
     code, out, err = run_lab(capsys, matrix(["unbounded"]))
     assert code == EXIT_OK, err
@@ -103,6 +104,7 @@ def test_number_that_is_not_finite_is_a_warning_in_run_table_and_page(capsys, ma
     assert said in (run.path / "report.html").read_text()
 
 
+@pytest.mark.full
 def test_generator_whose_ceiling_is_not_finite_has_an_unknown_one(capsys, matrix):
     _, out, _ = run_lab(capsys, matrix(["unbounded"], more=LOAD))
     (row,) = read_run(Path(out[-1])).rows
@@ -241,6 +243,7 @@ def test_variant_without_loads_gets_a_row_and_no_process(capsys, matrix, monkeyp
     assert row["log"] is None and list((Path(out[-1]) / "logs").iterdir()) == []
 
 
+@pytest.mark.full
 def test_search_brackets_the_capacity_and_prints_it(capsys, matrix):
     path = matrix(["correct"], options="{ capacity_eps = 500 }", more=SEARCH)
     code, out, err = run_lab(capsys, path)
@@ -279,12 +282,14 @@ def test_search_that_lost_its_last_trials_repeats_only_these(capsys, matrix, sam
     assert [row["order_index"] for row in read_run(run_dir).rows] == list(range(len(before)))
 
 
+@pytest.mark.full
 def test_search_that_finds_no_rate_gives_exit_code_3(capsys, matrix):
     code, out, _ = run_lab(capsys, matrix(["crash"], more=SEARCH))
     assert code == EXIT_ENGINE_FAILURE
     assert any("none found" in line for line in out)
 
 
+@pytest.mark.full
 def test_wrong_answer_ends_a_search_with_exit_code_4(capsys, matrix):
     code, out, _ = run_lab(capsys, matrix(["lose"], more=SEARCH))
     assert code == EXIT_WRONG_OUTPUT

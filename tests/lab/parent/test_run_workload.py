@@ -71,6 +71,7 @@ def test_a_damaged_answer_is_called_wrong(capsys, path: Path):
     assert row["wrong"] or row["missing"]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("oracle", [False, True])
 def test_a_function_that_does_not_give_the_same_each_time_is_hinted_at(
     capsys, path: Path, oracle: bool
@@ -92,6 +93,7 @@ def test_a_function_that_does_not_give_the_same_each_time_is_hinted_at(
     assert (hint in row["warnings"]) == (not oracle)
 
 
+@pytest.mark.full
 def test_an_error_of_the_program_itself_is_seen_by_an_oracle_only(capsys, path: Path):
     text = path.read_text().replace("state.total += event.value", "state.total += 1 + event.value")
     path.write_text(text)
@@ -232,6 +234,7 @@ def test_the_plan_of_a_table_is_for_its_own_keys(capsys, path: Path):
     assert json.dumps("reading-0")[1:-1] in said
 
 
+@pytest.mark.full
 def test_a_kernel_is_that_of_the_file_that_its_errors_would_name(
     capsys, path: Path, tmp_path: Path, monkeypatch
 ):

@@ -31,6 +31,7 @@ def predictions(folder):
     return list(csv.DictReader(text.splitlines()))
 
 
+@pytest.mark.full
 def test_files_have_predictions_apart_from_measurements(measured):
     rows = predictions(measured)
     assert {row["kind"] for row in rows} == {"predicted"}

@@ -31,6 +31,7 @@ def test_a_program_that_keeps_the_laws_passes():
     assert {"time for house", "time for slice", "plans for plugs"} <= set(report.checked)
 
 
+@pytest.mark.full
 def test_an_output_at_another_time_is_found():
     def late(own, members, event, out):
         out.emit(event.ts + 1, 0, 0, 0, 0)
@@ -55,6 +56,7 @@ def test_more_outputs_than_declared_are_found():
     assert found.law == "an event puts out 2 records, 1 are declared"
 
 
+@pytest.mark.full
 def test_an_output_of_the_wrong_width_is_found():
     def narrow(own, members, event, out):
         out.emit(event.ts, 0)

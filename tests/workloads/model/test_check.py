@@ -27,6 +27,7 @@ ENOUGH = 40
 PROGRAMS = (EVENT_WINDOW, FRAUD_DETECTION, KEYED_COUNTER, PAGE_VIEW_JOIN)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_the_programs_of_the_suite_are_consistent(program):
     report = check_program(program, examples=examples(100))
@@ -146,7 +147,7 @@ BROKEN = [
 """Programs, and what is said of each by the conditions that it breaks."""
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(4)
 @pytest.mark.parametrize(("program", "said"), BROKEN, ids=[" ".join(said) for _, said in BROKEN])
 def test_a_broken_program_is_caught_with_a_counterexample(program, said):
     report = check_program(program, examples=ENOUGH)
@@ -217,6 +218,7 @@ def test_the_law_of_wires_is_about_outputs_as_well():
     assert "in sequence: window(sum=" in found["wires"].render()
 
 
+@pytest.mark.full
 def test_an_output_with_another_time_is_reported_with_event_and_value():
     report = check_program(with_update(EVENT_WINDOW, update_at_zero), examples=ENOUGH)
     (found,) = (violation for violation in report.violations if violation.condition == "time")
@@ -245,6 +247,7 @@ def test_the_oracle_of_a_cut_input_gives_the_cut_of_the_answer(name, tmp_path):
     assert difference.equal, difference.render()
 
 
+@pytest.mark.full
 def test_the_same_seed_finds_the_same_counterexample():
     program = with_update(EVENT_WINDOW, update_in_order)
     assert check_program(program, examples=ENOUGH, seed=5) == check_program(
@@ -269,6 +272,7 @@ def test_an_exception_in_the_program_is_reported_and_not_raised():
     assert f", in update ({__file__}:" in report.render()
 
 
+@pytest.mark.full
 def test_several_state_types_are_reached_through_their_forks():
     def parts(state, pred1, pred2, first, second):
         first.sum = state.sum
@@ -296,6 +300,7 @@ def test_several_state_types_are_reached_through_their_forks():
     assert report.skipped == ("state type stray: no fork leads to it",)
 
 
+@pytest.mark.full
 def test_a_law_about_independent_events_holds_where_there_are_none():
     report = check_program(replace(EVENT_WINDOW, depends=lambda a, b: True), examples=20)
     assert not [found for found in report.violations if found.condition == "C3"], report.render()

@@ -99,6 +99,7 @@ def test_an_operator_whose_ties_do_not_commute_is_caught():
     assert "what is forwarded for a record depends on the order of ties" in report.render()
 
 
+@pytest.mark.full
 def test_the_laws_hold_for_what_reaches_an_operator_behind_others():
     def apply(s: Any, t: Any, out: Any) -> None:
         if t.v > 100:  # only the operator before forwards that
@@ -149,6 +150,7 @@ def test_a_record_that_is_written_to_is_caught():
     assert "AttributeError" in report.render()
 
 
+@pytest.mark.full
 def test_the_same_seed_finds_the_same_counterexample():
     program = pipeline(replace(TWICE, max_outputs=1))
     assert check(program, seed=5) == check(program, seed=5)

@@ -57,6 +57,7 @@ def test_keys_that_depend_on_earlier_tuples_are_caught():
     assert "the keys of a tuple change from call to call" in report.render()
 
 
+@pytest.mark.full
 def test_keys_that_are_no_integers_of_64_bits_are_caught():
     for key in (0.5, 2**63, "a"):
         report = broken(naive.counting(WINDOW), keys=lambda t, out, key=key: out.add(key))
@@ -75,6 +76,7 @@ def twice(w: Any, *args: Any) -> None:
         args[-1].emit(w[0].key, 0, 0)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("operator", "changes", "function"),
     [
@@ -113,6 +115,7 @@ def test_a_state_outside_the_windows_is_caught():
     assert "a second run gives another answer" in report.render()
 
 
+@pytest.mark.full
 def test_keys_that_read_each_other_are_caught():
     def fresh() -> dict[int, int]:
         return {}
@@ -140,6 +143,7 @@ def test_a_chain_whose_second_operator_minds_the_order_of_ties_is_caught():
     assert "instances: [" in report.render()
 
 
+@pytest.mark.full
 def test_outputs_out_of_order_are_caught():
     # What the operator itself refuses to be declared as; made here behind its back.
     operator = forwarding(SLIDING)
@@ -149,6 +153,7 @@ def test_outputs_out_of_order_are_caught():
     assert "an output is timed before an earlier one" in report.render()
 
 
+@pytest.mark.full
 def test_the_same_seed_finds_the_same_counterexample():
     program = naive.query(replace(naive.counting(WINDOW), expire=twice))
     assert check_query(program, examples=ENOUGH, seed=5) == check_query(

@@ -67,6 +67,7 @@ def answer(found: Workload, data: Input) -> Columns:
     return prepared.answer()
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", SMALL)
 @settings(deadline=None, max_examples=examples(200))
 @given(data=st.data())
@@ -76,6 +77,7 @@ def test_the_oracle_gives_what_a_loop_over_events_and_markers_gives(name: str, d
     assert sorted(rows(found, found.oracle(drawn))) == sorted(SMALL[name][1](drawn))
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", SMALL)
 @settings(deadline=None, max_examples=examples(150))

@@ -123,6 +123,7 @@ def test_duckdb_has_no_threads_of_its_own():
     assert len(list(Path("/proc/self/task").iterdir())) == before
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", LOOKING_UP)
 @pytest.mark.parametrize("of", SYSTEMS)
@@ -136,6 +137,7 @@ def test_answers_are_the_same_from_a_database(of: System, name: str, form: str):
 VARIANTS = {Dataflow: "dataflow", Query: "vsn", Pipeline: "ordered"}
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", LOOKING_UP)
 @pytest.mark.parametrize("of", SYSTEMS)
@@ -146,6 +148,7 @@ def test_compiled_functions_look_up_in_a_database(of: System, name: str, form: s
     assert (result.unsupported, result.problems) == (None, ())
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("of", SYSTEMS)
 def test_the_code_of_a_program_is_the_same_in_another_process(of: System):
     """A trial compares it with what its run was started with."""

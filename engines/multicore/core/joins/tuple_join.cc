@@ -27,10 +27,10 @@ void TupleJoin::process(std::span<const LogRun> runs) {
     for (std::int64_t row = run.begin; row < run.end; ++row) {
       go_on_unless(stop_);
       one(input, row);
+      if (!pairs_.empty()) emit(pairs_);  // before the next tuple is looked at
     }
     seen_[input] = run.end;
   }
-  emit(pairs_);
 }
 
 void TupleJoin::one(std::size_t input, std::int64_t row) {

@@ -97,4 +97,5 @@ int main() {
   operators();
   plans();
   joins();
+  return 0;
 }

@@ -75,4 +75,5 @@ int main() {
     });
     CHECK(lab::test::kSanitized || lab::test::any_has(failed, ": out of memory: the table of keys of partition "));
   }
+  return 0;
 }

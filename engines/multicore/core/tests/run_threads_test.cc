@@ -247,4 +247,5 @@ int main() {
   blocks_are_looked_at_again_for_who_came_meanwhile();
   the_entry_looks_again_for_who_made_room_meanwhile();
   a_reader_asks_its_log_until_that_has_nothing_more_to_say();
+  return 0;
 }

@@ -77,4 +77,5 @@ int main() {
   }
   a_start_that_fails_half_way_leaves_nothing_behind(false);
   a_start_that_fails_half_way_leaves_nothing_behind(true);
+  return 0;
 }

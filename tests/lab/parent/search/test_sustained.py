@@ -49,6 +49,7 @@ def test_a_queue_that_keeps_up_is_sustained(queue):
     assert share_sustained(queue) >= 0.95
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("poisson", [True, False])
 def test_an_overload_of_one_percent_is_not_sustained(poisson):
     assert share_sustained(Queue(utilisation=1.01, poisson=poisson, rate_eps=5_000.0)) <= 0.05

@@ -68,6 +68,7 @@ def test_an_ordered_operator_that_changes_keys_is_caught():
     assert "only an OpStateless changes keys" in violation.lines[2]
 
 
+@pytest.mark.full
 def test_a_combine_that_does_not_associate_is_caught():
     def minus(x: Any, y: Any, into: Any) -> None:
         into.total = x.total - y.total
@@ -153,6 +154,7 @@ TENTHS = replace(
 )
 
 
+@pytest.mark.full
 def test_sums_of_floats_are_a_monoid_up_to_rounding():
     report = check(of_loads(TENTHS), examples=examples(100))
     assert report.ok, report.render()
@@ -276,6 +278,7 @@ def test_more_pairs_than_declared_are_caught_and_where():
     assert "operator li gives more than 3 pairs in one call; raise its max" in violation.lines[0]
 
 
+@pytest.mark.full
 def test_a_vertex_behind_one_that_fails_is_not_blamed():
     report = check(of_loads(replace(LI, max_outputs=3), AVG), examples=40)
     assert conditions(report) == {("emits", "li")}
@@ -300,6 +303,7 @@ def test_state_that_is_kept_outside_is_caught_though_a_call_repeats_at_once():
     assert not check(replace(flow, vertices=vertices), examples=40).ok
 
 
+@pytest.mark.full
 def test_the_same_seed_finds_the_same_counterexample():
     flow = of_loads(replace(LI, max_outputs=3))
     assert check(flow, seed=5, examples=20) == check(flow, seed=5, examples=20)

@@ -266,4 +266,5 @@ int main() {
               static_cast<long long>(failures));
   CHECK(records > 100 * rounds && exchanged > 100 * rounds && packed > 10 * rounds);
   CHECK(rounds < 10 || failures > 0);  // whether a worker ever waits for room is the scheduler's business
+  return 0;
 }

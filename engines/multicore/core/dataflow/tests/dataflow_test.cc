@@ -382,4 +382,5 @@ int main() {
   a_marker_is_known_when_the_last_stream_is_past_it();
   a_run_that_is_called_off_ends_also_within_a_long_turn();
   the_generator_keeps_to_due_times_and_outputs_are_timed();
+  return 0;
 }

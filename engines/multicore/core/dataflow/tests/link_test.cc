@@ -198,4 +198,5 @@ int main() {
   a_link_is_full_from_so_many_unread_rows_on_and_takes_more_all_the_same();
   one_who_sleeps_is_woken_by_rows_promises_and_room();
   two_threads_see_each_row_once_in_order();
+  return 0;
 }

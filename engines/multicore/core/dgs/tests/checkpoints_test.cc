@@ -8,7 +8,7 @@
 
 #include "check.h"
 #include "counter.h"
-#include "dgs/tests/keyed_sum.h"
+#include "dgs/tests/random_keyed_sum.h"
 
 namespace {
 
@@ -22,21 +22,10 @@ struct Snapshot {
   std::vector<Output> outputs;  // since the one before
 };
 
-std::vector<Output> collected(const lab::DgsRun& run, const lab::Checkpoints& from) {
-  const auto rows = static_cast<std::size_t>(from.rows());
-  std::vector<std::int64_t> ts(rows);
-  std::vector<std::int32_t> key(rows);
-  std::vector<std::int64_t> sum(rows);
-  const std::array<void*, 3> columns{ts.data(), key.data(), sum.data()};
-  from.collect(columns, run.output_itemsizes());
-  std::vector<Output> out;
-  for (std::size_t i = 0; i < rows; ++i) out.emplace_back(ts[i], key[i], sum[i]);
-  return out;
-}
-
 Snapshot snapshot(lab::DgsRun& run, int keys) {
   lab::Checkpoints& checkpoints = run.checkpoints();
-  Snapshot found{checkpoints.cut(), std::vector<std::int64_t>(static_cast<std::size_t>(keys)), collected(run, checkpoints)};
+  Snapshot found{checkpoints.cut(), std::vector<std::int64_t>(static_cast<std::size_t>(keys)),
+                 lab::test::collected(run, checkpoints)};
   checkpoints.join(run.forest, 8, std::as_writable_bytes(std::span(found.sums)));
   checkpoints.free();
   return found;
@@ -63,41 +52,22 @@ std::vector<Events> part(const std::vector<Events>& streams, const Cut& cut, boo
   return result;
 }
 
-void add(std::vector<Output>& to, const std::vector<Output>& more) { to.insert(to.end(), more.begin(), more.end()); }
-
 std::int64_t every_snapshot_is_a_prefix_from_which_a_run_goes_on(unsigned round) {
-  std::mt19937 random(round);
-  const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
-  const int keys = pick(1, 5);
-  const int groups = pick(0, 1) * pick(1, keys);
-  const auto streams = lab::test::random_streams(random, pick(1, 6), keys, 300, pick(0, 1) == 1, groups);
-  lab::DgsOptions options;
-  options.workers = pick(1, 6);
-  options.batch = pick(0, 1) == 1 ? 1 : pick(1, 50);
-  options.ring_blocks = static_cast<std::uint64_t>(pick(1, 4));
-  options.core_count = pick(0, 1) != 0 ? 1 : 64;
-  using Gather = lab::DgsOptions::Gather;
-  options.gather = std::array{Gather::kNever, Gather::kQuicker, Gather::kAlways, Gather::kInTurn}[
-      static_cast<std::size_t>(pick(0, 3))];
-  options.direct = pick(0, 2) != 0;
-  const lab::DgsOptions plain = options;
-  const std::vector<Cut> cuts = lab::test::random_cuts(random, streams, static_cast<unsigned>(pick(1, 20)));
-  options.cuts = cuts;
-  const bool scheduled = pick(0, 3) == 0;
-  lab::test::Schedule when;
-  if (scheduled) {
-    when = lab::test::schedule(streams, pick(0, 2000), static_cast<std::size_t>(pick(1, 100)));
-    options.load = lab::LoadOptions{0, 0, pick(0, 1) == 1};
-  }
-  lab::test::KeyedSumRun run(streams, keys, options, scheduled ? &when : nullptr, groups);
+  lab::test::RandomKeyedSum drawn(round, 300);
+  const auto& [streams, keys, groups] = std::tie(drawn.streams, drawn.keys, drawn.groups);
+  const lab::DgsOptions plain = drawn.options;
+  drawn.draw_cuts();
+  drawn.draw_load(4);
+  const std::vector<Cut>& cuts = *drawn.options.cuts;
+  lab::test::KeyedSumRun run(streams, keys, drawn.options, drawn.load(), groups);
   std::vector<Snapshot> found;
   std::thread writer([&] {
-    while (run.runtime().checkpoints().wait()) found.push_back(snapshot(run.runtime(), keys));
+    while (run.runtime().checkpoints().wait()) found.push_back(snapshot(run.runtime(), drawn.keys));
   });
   const std::vector<Output> all = run.run();
   run.runtime().checkpoints().close(false);
   writer.join();
-  CHECK(all == lab::test::oracle(streams, keys, groups));
+  CHECK(all == drawn.right());
   CHECK_EQ(lab::test::counter(run.runtime(), "checkpoints"), static_cast<std::int64_t>(found.size()));
   CHECK_EQ(lab::test::counter(run.runtime(), "checkpoints_skipped"),
            static_cast<std::int64_t>(cuts.size() - found.size()));
@@ -105,20 +75,20 @@ std::int64_t every_snapshot_is_a_prefix_from_which_a_run_goes_on(unsigned round)
   std::vector<Output> outputs;
   for (const Snapshot& one : found) {
     const Cut& cut = cuts[static_cast<std::size_t>(one.cut)];
-    add(outputs, one.outputs);
+    lab::test::add(outputs, one.outputs);
     CHECK(outputs == lab::test::oracle(part(streams, cut, true), keys, groups));
     // Whether states are right is seen by what comes out behind them; here, that a run goes on from them.
-    if (random() % 8 != 0) continue;
+    if (drawn.random() % 8 != 0) continue;
     const auto rest = part(streams, cut, false);
     lab::test::KeyedSumRun next(rest, keys, plain, nullptr, groups);
     for (std::int32_t key = 0; key < keys; ++key) {
       next.runtime().forest.initialise(key, std::as_bytes(std::span(one.sums).subspan(static_cast<std::size_t>(key), 1)));
     }
     std::vector<Output> chain = outputs;
-    add(chain, next.run());
+    lab::test::add(chain, next.run());
     CHECK(chain == all);
   }
-  add(outputs, collected(run.runtime(), run.runtime().checkpoints()));
+  lab::test::add(outputs, lab::test::collected(run.runtime(), run.runtime().checkpoints()));
   CHECK(outputs == all);
   return static_cast<std::int64_t>(found.size());
 }
@@ -168,4 +138,5 @@ int main() {
   }
   std::printf("%d rounds, %lld snapshots\n", rounds, static_cast<long long>(snapshots));
   CHECK(snapshots > rounds);
+  return 0;
 }

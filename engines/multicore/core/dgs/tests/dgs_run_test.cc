@@ -189,4 +189,5 @@ int main() {
   timestamps_may_be_far_apart();
   an_update_that_raises_ends_the_run_with_an_error();
   bad_options_and_streams_are_refused();
+  return 0;
 }

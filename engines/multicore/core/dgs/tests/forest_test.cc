@@ -195,4 +195,5 @@ int main() {
   malformed_templates_are_refused();
   a_kernel_that_raises_is_an_error();
   threads_meet_at_every_round(lab::test::stress_rounds(20) * 200);
+  return 0;
 }

@@ -297,4 +297,5 @@ int main() {
   a_small_log_and_empty_streams_do_not_block();
   random_inputs_give_all_pairs_once_and_in_order();
   under_a_load_every_tuple_is_handed_over_and_every_output_has_a_latency();
+  return 0;
 }

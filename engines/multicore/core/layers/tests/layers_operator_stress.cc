@@ -110,4 +110,5 @@ int main() {
               static_cast<long long>(spilled));
   CHECK(records > 50 * rounds);
   CHECK(waits > rounds && spilled > rounds);
+  return 0;
 }

@@ -111,4 +111,5 @@ int main() {
               static_cast<long long>(spilled), static_cast<long long>(shared));
   CHECK(records > 50 * rounds);
   CHECK(waits > rounds && spilled > rounds && shared > rounds / 2);
+  return 0;
 }

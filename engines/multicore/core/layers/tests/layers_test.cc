@@ -486,4 +486,5 @@ int main() {
   failures_end_the_run_with_a_reason();
   what_is_out_of_range_is_refused();
   under_a_load_every_output_is_timed_and_every_event_counted();
+  return 0;
 }

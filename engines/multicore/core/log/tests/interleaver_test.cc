@@ -99,4 +99,5 @@ void no_inputs_give_nothing() {
 int main() {
   any_inputs_are_merged_as_if_sorted();
   no_inputs_give_nothing();
+  return 0;
 }

@@ -78,4 +78,5 @@ int main() {
   std::printf("%d rounds, %lld records, %lld sleeps\n", rounds, static_cast<long long>(records),
               static_cast<long long>(sleeps));
   CHECK(records > 100 * rounds);
+  return 0;
 }

@@ -335,4 +335,5 @@ int main() {
   a_latency_counts_from_the_tuple_that_caused_the_output();
   a_kernel_that_fails_ends_the_run_with_an_error();
   what_chains_cannot_do_is_refused();
+  return 0;
 }

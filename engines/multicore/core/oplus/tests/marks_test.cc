@@ -141,4 +141,5 @@ int main() {
   rows_from_before_a_switch_are_not_known();
   keys_that_concern_everybody_are_not_evaluated_for_the_marks();
   a_row_whose_keys_raise_concerns_everybody();
+  return 0;
 }

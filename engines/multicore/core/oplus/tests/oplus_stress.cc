@@ -94,4 +94,5 @@ int main() {
               static_cast<long long>(totals.called), static_cast<long long>(totals.applied),
               static_cast<long long>(totals.sleeps));
   CHECK(totals.applied >= 5 * rounds);  // well below what it was ever seen to be: switches do happen
+  return 0;
 }

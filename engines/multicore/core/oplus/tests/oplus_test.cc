@@ -442,4 +442,5 @@ int main() {
   the_time_of_expiry_counts_as_busy();
   tuples_are_counted_though_nothing_is_measured();
   options_out_of_range_are_refused();
+  return 0;
 }

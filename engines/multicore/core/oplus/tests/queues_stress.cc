@@ -164,4 +164,5 @@ int main() {
               static_cast<long long>(totals.moved_bytes));
   CHECK(totals.applied >= rounds);  // switches do happen
   CHECK(totals.moved_bytes > 0);
+  return 0;
 }

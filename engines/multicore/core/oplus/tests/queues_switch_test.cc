@@ -183,4 +183,5 @@ int main() {
   behaviour.buckets = 3;
   a_switch_halts_the_sources_at_the_latest_tuple_handed_over();
   for (unsigned seed = 0; seed < 60; ++seed) every_tuple_goes_to_the_owners_of_its_time(seed);
+  return 0;
 }

@@ -156,4 +156,5 @@ int main() {
   behaviour.buckets = 3;
   long_lists_wait_for_room_too();
   what_cannot_be_is_refused();
+  return 0;
 }

@@ -183,4 +183,5 @@ int main() {
   a_switch_called_at_the_end_never_happens_and_nobody_waits_for_it();
   a_later_switch_overtakes_an_earlier_one();
   instances_leave_and_join_again();
+  return 0;
 }

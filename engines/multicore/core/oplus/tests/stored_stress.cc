@@ -74,4 +74,5 @@ int main() {
               static_cast<long long>(totals.moved_bytes));
   CHECK(totals.applied >= rounds);  // well below what it was ever seen to be: switches do happen
   CHECK(totals.moved_bytes > 0);
+  return 0;
 }

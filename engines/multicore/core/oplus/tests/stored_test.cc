@@ -163,4 +163,5 @@ int main() {
   what_no_tuple_meets_is_swept();
   a_join_by_key_that_cannot_be_is_refused();
   std::puts("ok");
+  return 0;
 }

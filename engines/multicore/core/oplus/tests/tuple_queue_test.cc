@@ -139,4 +139,5 @@ int main() {
     a_ring_keeps_what_its_reader_is_not_done_with(256, 5000, seed);
   }
   a_ring_is_full_when_its_rows_or_its_elements_are();
+  return 0;
 }

@@ -148,4 +148,5 @@ int main() {
   what_is_too_far_ahead_is_refused_until_its_slot_is_empty();
   an_exit_without_room_is_asked_again_by_who_looks_for_work();
   all_is_sent_however_often_it_is_refused_and_the_exit_has_no_room();
+  return 0;
 }

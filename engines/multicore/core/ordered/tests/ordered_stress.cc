@@ -107,4 +107,5 @@ int main() {
   CHECK(records > 100 * rounds);
   CHECK(splits > rounds / 20);
   CHECK(refused > rounds && put_aside > rounds / 20);
+  return 0;
 }

@@ -490,4 +490,5 @@ int main() {
   all_makes_progress_on_one_core();
   what_is_out_of_range_is_refused();
   a_processing_latency_is_measured_at_full_speed();
+  return 0;
 }

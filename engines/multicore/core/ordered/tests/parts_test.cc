@@ -493,4 +493,5 @@ int main() {
   whole_units_come_in_order();
   what_groups_make_is_put_together_in_the_order_of_its_records();
   a_buffer_keeps_what_is_in_it_when_it_grows();
+  return 0;
 }

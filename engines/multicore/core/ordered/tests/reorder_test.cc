@@ -248,4 +248,5 @@ int main() {
   a_turn_ends_also_when_others_keep_adding();
   no_unit_stays_behind_when_adders_have_gone();
   all_is_sent_at_the_end_of_the_stream();
+  return 0;
 }

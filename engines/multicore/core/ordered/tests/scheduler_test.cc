@@ -186,4 +186,5 @@ int main() {
   the_scheduler_measures_costs_and_keeps_to_limits();
   a_heuristic_that_declines_is_overruled_before_a_worker_sleeps();
   one_sleeper_is_woken_for_one_piece_of_work();
+  return 0;
 }

@@ -81,4 +81,5 @@ int main() {
   all_readers_see_all_blocks(1, blocks, 1);
   all_readers_see_all_blocks(1, blocks, 64);
   all_readers_see_all_blocks(5, blocks, 2);
+  return 0;
 }

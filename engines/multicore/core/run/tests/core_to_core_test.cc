@@ -43,4 +43,5 @@ int main() {
   std::printf("cores %d and %d are %.0f ns apart\n", cores[0], cores[1], ns);
   CHECK(ns > 1 && ns < 1e9);
   CHECK(lab::core_to_core_ns(cores[0], cores[1], -1) == -1);
+  return 0;
 }

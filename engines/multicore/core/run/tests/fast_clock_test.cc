@@ -43,4 +43,5 @@ void a_sleep_does_not_lead_it_astray() {
 int main() {
   it_stays_beside_the_clock_and_never_runs_backwards();
   a_sleep_does_not_lead_it_astray();
+  return 0;
 }

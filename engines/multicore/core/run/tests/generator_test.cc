@@ -330,4 +330,5 @@ int main() {
   a_batch_of_any_size_is_cut_to_the_stream();
   a_generator_stops_when_told();
   the_null_engine_takes_everything();
+  return 0;
 }

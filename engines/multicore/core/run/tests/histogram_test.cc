@@ -23,4 +23,5 @@ int main() {
   CHECK_EQ(counts.back(), 3);
   CHECK_EQ(counts[static_cast<std::size_t>(Histogram::index_of(1'000'000))], 4);
   CHECK_EQ(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}), 9);
+  return 0;
 }

@@ -184,4 +184,5 @@ int main() {
   what_is_gone_leaves_the_others_and_in_time_its_memory();
   a_table_is_moved_by_its_bytes();
   windows_are_those_that_contain_a_time();
+  return 0;
 }

@@ -102,4 +102,5 @@ int main() {
   sleeper_sees_every_waker(5, rounds);
   backoff_spins_then_yields_then_sleeps();
   backoff_is_patient_for_a_while();
+  return 0;
 }

@@ -86,4 +86,5 @@ int main() {
   outputs_of_the_warm_up_are_kept_apart();
   time_beyond_the_grid_counts_for_its_last_step();
   switched_off_it_records_nothing();
+  return 0;
 }

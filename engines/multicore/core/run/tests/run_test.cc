@@ -179,4 +179,5 @@ int main() {
   what_is_borrowed_outlives_the_family();
   a_run_that_was_started_only_ends_without_the_family();
   settings_out_of_range_are_refused();
+  return 0;
 }

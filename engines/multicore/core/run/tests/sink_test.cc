@@ -185,4 +185,5 @@ int main() {
   one_event_may_emit_more_than_a_default_chunk();
   chunks_are_seamless();
   empty_buffers_merge_to_nothing();
+  return 0;
 }

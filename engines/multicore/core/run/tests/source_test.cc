@@ -68,4 +68,5 @@ int main() {
   empty_stream_ends_at_once();
   heartbeat_raises_the_bound();
   source_stops_at_a_full_ring();
+  return 0;
 }
