@@ -47,6 +47,11 @@ bool OrderLog::reusable(int source, std::int64_t rows) const noexcept {
   return readers_.released(source, rows) == rows;
 }
 
+// Whether (from_ts, source) is above all that is in the log. Under the flag.
+bool OrderLog::above_all(std::int64_t from_ts, int source) const noexcept {
+  return from_ts >= watermark_ && (from_ts > last_ts_ || (from_ts == last_ts_ && source > last_source_));
+}
+
 int OrderLog::add_source(const LogColumns& rows, std::int64_t from_ts) {
   check(rows);
   flag_.enter_waiting();
@@ -59,7 +64,7 @@ int OrderLog::add_source(const LogColumns& rows, std::int64_t from_ts) {
     for (int slot = 0; !ended && slot < kMaxLogSources; ++slot) {
       const auto s = static_cast<std::size_t>(slot);
       if (merger_.has(slot) || (used_[s] && !reusable(slot, merger_.merged(slot)))) continue;
-      ordered = from_ts >= watermark_ && (from_ts > last_ts_ || (from_ts == last_ts_ && slot > last_source_));
+      ordered = above_all(from_ts, slot);
       if (!ordered) continue;
       chosen = slot;
       break;
@@ -101,6 +106,34 @@ void OrderLog::publish(int source, std::int64_t end_row, std::int64_t frontier) 
 
 void OrderLog::close(int source) {
   line(source).frontier.store(kEndOfTime, std::memory_order_seq_cst);  // pairs with the load in `gather`
+}
+
+void OrderLog::rejoin(int source, std::int64_t from_ts) {
+  const auto s = static_cast<std::size_t>(source);
+  flag_.enter_waiting();
+  const std::int64_t at = std::max(last_ts_, watermark_);
+  const char* wrong = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    // relaxed, both: the owner does nothing with the source, and the end is written under the mutex.
+    if (!used_[s] || lines_[s].frontier.load(std::memory_order_relaxed) != kEndOfTime) {
+      wrong = ", which has not left";
+    } else if (final_.load(std::memory_order_relaxed)) {
+      wrong = ": the log has ended";
+    } else if (!above_all(from_ts, source)) {
+      wrong = ": keep another source's frontier at it meanwhile";
+    } else {
+      // relaxed: the merge sees it under the flag; the owner is told after this call.
+      lines_[s].frontier.store(from_ts, std::memory_order_relaxed);
+      // Of what it left behind some may not be merged yet: then it is there still.
+      if (!merger_.has(source)) merger_.add(source, &lines_[s], &rows_[s], merger_.merged(source));
+      drained_.store(false, std::memory_order_seq_cst);  // pairs with the load in `ended`
+    }
+  }
+  leave_changed();
+  if (wrong == nullptr) return;
+  throw std::logic_error("source " + std::to_string(source) + " was to join again from timestamp " +
+                         std::to_string(from_ts) + ", and the log is at " + std::to_string(at) + wrong);
 }
 
 std::int64_t OrderLog::rows_in_flight(int source) const noexcept {

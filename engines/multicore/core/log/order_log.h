@@ -29,6 +29,7 @@ class OrderLog : public TupleBuffer {
   void publish(int source, std::int64_t end_row, std::int64_t frontier) override;
   std::int64_t room(int source, std::int64_t wanted) override;
   void close(int source) override;
+  void rejoin(int source, std::int64_t from_ts) override;
   std::int64_t consumed(int source) override;
   bool advance() noexcept override;
   bool control(std::int64_t id) override;
@@ -71,6 +72,7 @@ class OrderLog : public TupleBuffer {
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
 
   void leave_changed() noexcept;
+  bool above_all(std::int64_t from_ts, int source) const noexcept;
   bool pass() noexcept;
   bool append_controls() noexcept;
 

@@ -63,10 +63,10 @@ class LoserTree {
 
 }  // namespace
 
-void RunMerger::add(int source, const SourceLine* line, const LogColumns* rows) noexcept {
+void RunMerger::add(int source, const SourceLine* line, const LogColumns* rows, std::int64_t first) noexcept {
   auto place = static_cast<std::size_t>(count_);
   for (; place > 0 && inputs_[place - 1].source > source; --place) inputs_[place] = inputs_[place - 1];
-  inputs_[place] = {rows->ts, rows->mask, 0, 0, source, rows->kind, line};
+  inputs_[place] = {rows->ts, rows->mask, first, first, source, rows->kind, line};
   ++count_;
 }
 

@@ -37,8 +37,8 @@ class RunMerger {
  public:
   explicit RunMerger(bool interleaved = false) : interleaver_(interleaved ? std::make_unique<Interleaver>() : nullptr) {}
 
-  // `line` and `rows` must outlive the source. Holder of the flag.
-  void add(int source, const SourceLine* line, const LogColumns* rows) noexcept;
+  // `first`: row that it begins with. `line` and `rows` must outlive the source. Holder of the flag.
+  void add(int source, const SourceLine* line, const LogColumns* rows, std::int64_t first = 0) noexcept;
 
   // Looks at all sources; leaves out those that are closed and merged. Holder of the flag.
   void gather() noexcept;

@@ -228,6 +228,53 @@ const ScaleGate::Node* ScaleGate::furthest() noexcept {
   return result;
 }
 
+// Whether a source's rows from `from_ts` on would all be behind a node.
+bool ScaleGate::joins_behind(const Node& node, int source, std::int64_t from_ts) noexcept {
+  const Writer& w = writer(source);
+  Node probe;
+  probe.ts = from_ts;
+  probe.source = source;
+  probe.order = w.base + w.end;
+  probe.sequence = kFrontier;
+  return less(node, probe);
+}
+
+// Opens a source with a frontier node, somewhere behind the node that the furthest reader has passed.
+void ScaleGate::link_joining(Node* behind, int source, std::int64_t from_ts) {
+  Writer& w = writer(source);
+  if (!w.used.empty()) w.used.pop_back();  // where it ended before, which nobody passes
+  w.last_ts = from_ts;
+  if (w.free.empty()) grow(w);
+  Node* node = w.free.back();
+  w.free.pop_back();
+  w.used.push_back(node);
+  node->position.store(0, std::memory_order_relaxed);  // relaxed: published by the CAS
+  node->ts = from_ts;
+  node->source = source;
+  node->order = w.base + w.end;
+  node->sequence = kFrontier;
+  node->height = kLevels;
+  Node* before = behind;
+  Node* next = before->next[0].load(std::memory_order_acquire);
+  do {
+    while (next != nullptr && less(*next, *node)) {
+      before = next;
+      next = before->next[0].load(std::memory_order_acquire);
+    }
+    // Linked in level 0 only; the upper levels lead from here into the lists of the others.
+    Node* up = next;
+    for (std::size_t l = 0; l < static_cast<std::size_t>(kLevels); ++l) {
+      while (up != nullptr && up->height <= static_cast<int>(l)) up = up->next[0].load(std::memory_order_acquire);
+      node->next[l].store(up, std::memory_order_relaxed);  // relaxed: published by the CAS
+    }
+    // release: publishes the node; acquire: another's, when it came first.
+  } while (!before->next[0].compare_exchange_weak(next, node, std::memory_order_release, std::memory_order_acquire));
+  w.update.fill(node);
+  w.low.store(node, std::memory_order_release);
+  w.written.store(node, std::memory_order_seq_cst);  // before readers walk again
+  w.open.store(true, std::memory_order_seq_cst);     // pairs with the loads in `reclaim` and `all_closed`
+}
+
 int ScaleGate::add_source(const LogColumns& rows, std::int64_t from_ts) {
   if (rows.ts == nullptr) throw std::invalid_argument("a source has no timestamps");
   if (rows.mask == 0 || (rows.mask & (rows.mask + 1)) != 0) {
@@ -252,12 +299,7 @@ int ScaleGate::add_source(const LogColumns& rows, std::int64_t from_ts) {
       Writer& w = writer(slot);
       if (w.open.load(std::memory_order_seq_cst)) continue;  // acquires what the former owner left
       if (readers_.released(slot, w.end) != w.end) continue;
-      Node probe;
-      probe.ts = from_ts;
-      probe.source = slot;
-      probe.order = w.base + w.end;
-      probe.sequence = kFrontier;
-      ordered = less(*behind, probe);
+      ordered = joins_behind(*behind, slot, from_ts);
       if (!ordered) continue;
       chosen = slot;
       break;
@@ -265,44 +307,14 @@ int ScaleGate::add_source(const LogColumns& rows, std::int64_t from_ts) {
     if (chosen >= 0) {
       any_source_ = true;
       Writer& w = writer(chosen);
-      if (!w.used.empty()) w.used.pop_back();  // the end of the former owner, which nobody passes
       w.base += w.end;
       w.end = 0;
       w.acknowledged = 0;
       w.room_end = 0;
       w.random = 0x9e3779b9U * static_cast<std::uint32_t>(chosen + 1);
-      w.last_ts = from_ts;
       readers_.reset(chosen);
       rows_[static_cast<std::size_t>(chosen)] = rows;
-      if (w.free.empty()) grow(w);
-      Node* node = w.free.back();
-      w.free.pop_back();
-      w.used.push_back(node);
-      node->position.store(0, std::memory_order_relaxed);  // relaxed: published by the CAS
-      node->ts = from_ts;
-      node->source = chosen;
-      node->order = w.base;
-      node->sequence = kFrontier;
-      node->height = kLevels;
-      Node* before = behind;
-      Node* next = before->next[0].load(std::memory_order_acquire);
-      do {
-        while (next != nullptr && less(*next, *node)) {
-          before = next;
-          next = before->next[0].load(std::memory_order_acquire);
-        }
-        // Linked in level 0 only; the upper levels lead from here into the lists of the others.
-        Node* up = next;
-        for (std::size_t l = 0; l < static_cast<std::size_t>(kLevels); ++l) {
-          while (up != nullptr && up->height <= static_cast<int>(l)) up = up->next[0].load(std::memory_order_acquire);
-          node->next[l].store(up, std::memory_order_relaxed);  // relaxed: published by the CAS
-        }
-        // release: publishes the node; acquire: another's, when it came first.
-      } while (!before->next[0].compare_exchange_weak(next, node, std::memory_order_release, std::memory_order_acquire));
-      w.update.fill(node);
-      w.low.store(node, std::memory_order_release);
-      w.written.store(node, std::memory_order_seq_cst);  // before readers walk again
-      w.open.store(true, std::memory_order_seq_cst);     // pairs with the loads in `reclaim` and `all_closed`
+      link_joining(behind, chosen, from_ts);
     }
   }
   const std::int64_t at = behind->ts;
@@ -316,6 +328,34 @@ int ScaleGate::add_source(const LogColumns& rows, std::int64_t from_ts) {
                            std::to_string(at) + " already: keep another source's frontier at it meanwhile");
   }
   throw std::length_error("a log has at most " + std::to_string(kMaxLogSources) + " sources at a time");
+}
+
+void ScaleGate::rejoin(int source, std::int64_t from_ts) {
+  flag_.enter_waiting();
+  while (!stand_still()) std::this_thread::yield();
+  auto* behind = const_cast<Node*>(furthest());  // nodes are only handed to readers as const
+  const char* wrong = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    Writer& w = writer(source);
+    // seq_cst: acquires what the owner did before it left; pairs with the store in `close`.
+    if (w.written.load(std::memory_order_relaxed) == nullptr || w.open.load(std::memory_order_seq_cst)) {
+      wrong = ", which has not left";  // relaxed: null before a source was ever added, under the flag
+    } else if (final_) {
+      wrong = ": the log has ended";
+    } else if (!joins_behind(*behind, source, from_ts)) {
+      wrong = ": keep another source's frontier at it meanwhile";
+    } else {
+      link_joining(behind, source, from_ts);
+    }
+  }
+  const std::int64_t at = behind->ts;
+  pause_.store(false, std::memory_order_seq_cst);
+  news_.store(true, std::memory_order_seq_cst);
+  flag_.leave();
+  if (wrong == nullptr) return;
+  throw std::logic_error("source " + std::to_string(source) + " was to join again from timestamp " +
+                         std::to_string(from_ts) + ", and the log is at " + std::to_string(at) + wrong);
 }
 
 bool ScaleGate::insert_controls() {

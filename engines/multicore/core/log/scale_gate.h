@@ -41,6 +41,7 @@ class ScaleGate final : public TupleBuffer {
   void publish(int source, std::int64_t end_row, std::int64_t frontier) override;
   std::int64_t room(int source, std::int64_t wanted) override;
   void close(int source) override;
+  void rejoin(int source, std::int64_t from_ts) override;
   std::int64_t consumed(int source) override;
   bool advance() noexcept override;
   bool control(std::int64_t id) override;
@@ -119,6 +120,8 @@ class ScaleGate final : public TupleBuffer {
   void grow(Writer& mine);
   void walk(Cursor& at) noexcept;
   const Node* furthest() noexcept;
+  bool joins_behind(const Node& node, int source, std::int64_t from_ts) noexcept;
+  void link_joining(Node* behind, int source, std::int64_t from_ts);
   void drop_floor() noexcept;
   bool stand_still() noexcept;
   bool insert_controls();

@@ -105,8 +105,15 @@ class TupleBuffer {
   virtual std::int64_t room(int source, std::int64_t wanted) = 0;
   std::int64_t room(int source) { return room(source, 1); }
 
-  // No more rows; those that are there stay, and the slot may be added again. Owner only.
+  // No more rows; those that are there stay, and the slot may be added again. Owner only. With it a source leaves, too
+  // (removeSources of STRETCH's Table II): it holds nothing back any more, and all that it published is delivered.
   virtual void close(int source) = 0;
+
+  // A source that has left is one again (addSources), with the rows and columns that it had: its next row follows those
+  // that it published, and no later one is below `from_ts`. As for a source that is added, (from_ts, source) must be above
+  // all that is in the log. On behalf of the owner, which meanwhile does nothing with the source; any thread. Throws
+  // std::logic_error (it has not left, order, or the log ended).
+  virtual void rejoin(int source, std::int64_t from_ts) = 0;
 
   // Returns how many rows of the source nobody will read again: a ring may overwrite them. Owner only.
   virtual std::int64_t consumed(int source) = 0;

@@ -380,6 +380,78 @@ void sources_and_readers_come_and_go(const Case& what, std::int64_t rows, std::u
   }
 }
 
+// Sources that leave and join again, over and over, on behalf of one that stays and whose frontier is at that place:
+// nothing is lost, rows of each are in their order, and all readers see one sequence.
+void sources_leave_and_join_again(const Case& what, std::int64_t rows, std::uint64_t seed) {
+  Run run(what);
+  std::mt19937_64 random(seed);
+  const auto count = static_cast<std::size_t>(what.sources);
+  std::vector<Feed> feeds(count);
+  std::vector<std::thread> sources(count);
+  std::vector<std::atomic<bool>> away(count);
+  std::vector<std::vector<Seen>> traces(static_cast<std::size_t>(what.readers));
+  std::vector<std::thread> readers;
+  feeds[0] = make_feed(random, rows, 0, 64);
+  for (std::size_t s = 1; s < count; ++s) feeds[s] = make_feed(random, 0, 0, 64);
+  for (int r = 0; r < what.readers; ++r) CHECK_EQ(run.log().add_reader(), r);
+  for (int s = 0; s < what.sources; ++s) CHECK_EQ(run.add(feeds[static_cast<std::size_t>(s)], 0), s);
+  for (int s = 1; s < what.sources; ++s) {
+    run.log().close(s);
+    away[static_cast<std::size_t>(s)].store(true, std::memory_order_relaxed);  // relaxed: threads start after it
+  }
+  for (int r = 0; r < what.readers; ++r) {
+    readers.emplace_back([&run, &traces, r, seed] {
+      std::mt19937_64 mine(seed + static_cast<std::uint64_t>(r));
+      run.read(r, traces[static_cast<std::size_t>(r)], [] { return false; }, mine);
+    });
+  }
+  std::int64_t joins = 0;
+  for (std::int64_t next = 0; next < rows;) {
+    const std::int64_t stop = std::min<std::int64_t>(rows, next + 1 + static_cast<std::int64_t>(random() % 100));
+    run.feed(0, feeds[0], next, stop, what.batch, random() % 2 == 0, random);
+    next = stop;
+    if (next == rows) break;
+    const std::int64_t from = feeds[0].ts[static_cast<std::size_t>(next)];  // at or above its frontier
+    for (std::size_t s = 1; s < count; ++s) {
+      // acquire: pairs with the store when it has left
+      if (!away[s].load(std::memory_order_acquire) || random() % 3 == 0) continue;
+      if (sources[s].joinable()) sources[s].join();
+      std::vector<std::int64_t>& ts = feeds[s].ts;
+      const auto begin = static_cast<std::int64_t>(ts.size());
+      std::int64_t now = std::max(from, ts.empty() ? from : ts.back());
+      run.log().rejoin(static_cast<int>(s), now);
+      ++joins;
+      for (auto more = random() % 60; more > 0; --more) ts.push_back(now += static_cast<std::int64_t>(random() % 3));
+      away[s].store(false, std::memory_order_relaxed);  // relaxed: its thread starts behind it
+      sources[s] = std::thread([&run, &what, &feed = feeds[s], &gone = away[s], begin, s, its = random()] {
+        std::mt19937_64 mine(its);
+        const auto end = static_cast<std::int64_t>(feed.ts.size());
+        run.feed(static_cast<int>(s), feed, begin, end, what.batch, mine() % 2 == 0, mine);
+        run.log().close(static_cast<int>(s));
+        run.push();
+        run.tell_readers();
+        gone.store(true, std::memory_order_release);  // pairs with the load above
+      });
+    }
+  }
+  run.log().close(0);
+  run.push();
+  run.tell_readers();
+  for (std::thread& one : sources) {
+    if (one.joinable()) one.join();
+  }
+  for (std::thread& one : readers) one.join();
+  std::size_t published = 0;
+  for (const Feed& feed : feeds) published += feed.ts.size();
+  const std::vector<Seen>& whole = traces[0];
+  CHECK_EQ(whole.size(), published);
+  CHECK(std::is_sorted(whole.begin(), whole.end()));  // (timestamp, source, row)
+  std::vector<std::int64_t> next_row(count, 0);
+  for (const Seen& row : whole) CHECK_EQ(row.row, next_row[static_cast<std::size_t>(row.source)]++);
+  for (const std::vector<Seen>& trace : traces) CHECK(trace == whole);
+  CHECK(count == 1 || joins > 2);
+}
+
 }  // namespace
 
 int main() {
@@ -397,6 +469,7 @@ int main() {
           for (int i = 0; i < repeats; ++i) {
             all_readers_see_all_rows_in_order(what, rows, static_cast<std::uint64_t>(round));
           }
+          sources_leave_and_join_again(what, lab::test::share_of(4'000), static_cast<std::uint64_t>(round));
           if (sources <= 4) {
             for (std::uint64_t i = 0; i < 3; ++i) {
               sources_and_readers_come_and_go(what, lab::test::share_of(3'000), 100 * static_cast<std::uint64_t>(round) + i);

@@ -307,6 +307,43 @@ void sources_join_and_leave_at_a_place(const std::string& form) {
   CHECK_EQ(rig.source(20), 2);
 }
 
+// What a source left behind comes in its place; its next rows are behind it, and it holds back what they precede.
+void a_source_that_has_left_joins_again(const std::string& form) {
+  Rig rig(form);
+  const int reader = rig.log->add_reader();
+  for (int s = 0; s < 3; ++s) CHECK_EQ(rig.source(0), s);
+  CHECK_THROWS(rig.log->rejoin(1, 5), std::logic_error);  // it has not left
+  rig.log->close(2);                                      // without a row
+  rig.add(1, {2, 7});
+  rig.log->close(1);
+  rig.add(0, {1, 4});
+  CHECK((rig.drain(reader) == std::vector<Row>{{1, 0, 0}, {2, 1, 0}, {4, 0, 1}}));  // 7 waits for source 0
+  CHECK_THROWS(rig.log->rejoin(1, 3), std::logic_error);  // the log is at 4 already
+  rig.log->rejoin(1, 7);
+  rig.add(0, {9}, 20);
+  CHECK((rig.drain(reader) == std::vector<Row>{{7, 1, 1}}));  // more of 1 may come at 7 and before 9
+  rig.log->rejoin(2, 9);
+  rig.add(1, {7, 8, 12});
+  CHECK((rig.drain(reader) == std::vector<Row>{{7, 1, 2}, {8, 1, 3}, {9, 0, 2}}));
+  rig.log->add_reader_at(7, reader);  // knows how many rows of each source were before it
+  rig.add(2, {12, 13});
+  rig.log->close(1);
+  rig.log->close(2);
+  const std::vector<Row> rest{{12, 1, 4}, {12, 2, 0}, {13, 2, 1}};
+  CHECK(rig.drain(reader) == rest);
+  CHECK(rig.drain(7) == rest);
+  CHECK_EQ(rig.log->consumed(1), 5);
+  rig.log->rejoin(2, 20);
+  rig.log->close(0);
+  CHECK(!rig.log->ended(reader));
+  rig.add(2, {20});
+  CHECK((rig.drain(reader) == std::vector<Row>{{20, 2, 2}}));
+  rig.log->close(2);
+  CHECK(rig.drain(reader).empty());
+  CHECK(rig.log->ended(reader));
+  CHECK_THROWS(rig.log->rejoin(1, 30), std::logic_error);  // the log has ended
+}
+
 void readers_continue_where_others_stand(const std::string& form) {
   lab::LogOptions options;
   options.entries = 64;
@@ -488,6 +525,7 @@ int main() {
     slowest_reader_bounds_what_may_be_published(form);
     if (!lab::test::is_skip_list(form)) small_ring_of_entries_stops_the_merge_and_nothing_else(form);
     sources_join_and_leave_at_a_place(form);
+    a_source_that_has_left_joins_again(form);
     readers_continue_where_others_stand(form);
     timestamps_may_be_anywhere_below_the_end_of_time(form);
     wrong_use_is_refused(form);
