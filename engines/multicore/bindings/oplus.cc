@@ -27,17 +27,17 @@ std::optional<Seen> snapshot(const OplusRun& run) {
 }
 
 // (event_ts, moved_bytes) once a switch has been applied, or None when the run is over before.
-std::optional<std::pair<std::int64_t, std::int64_t>> await(OplusRun& run, std::int64_t number) {
-  const std::optional<Switch> done = run.await(number);
+std::optional<std::pair<std::int64_t, std::int64_t>> await(OplusRun& run, std::int64_t number, std::size_t op) {
+  const std::optional<Switch> done = run.await(number, op);
   if (!done) return std::nullopt;
   return std::pair{done->event_ts, done->moved_bytes};
 }
 
-// (called_ns, done_ns, before, after, event_ts, moved_bytes) of each reconfiguration.
+// (called_ns, done_ns, before, after, event_ts, moved_bytes) of each reconfiguration of an operator.
 using Switched = std::tuple<std::int64_t, std::int64_t, std::int32_t, std::int32_t, std::int64_t, std::int64_t>;
-std::vector<Switched> switches(const OplusRun& run) {
+std::vector<Switched> switches(const OplusRun& run, std::size_t op) {
   std::vector<Switched> result;
-  for (const Switch& one : run.switches()) {
+  for (const Switch& one : run.switches(op)) {
     result.emplace_back(one.called_ns, one.done_ns, one.before, one.after, one.event_ts, one.moved_bytes);
   }
   return result;
@@ -57,6 +57,7 @@ std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> load_steps(const
 
 void bind_oplus(nb::module_& m) {
   m.attr("FARTHEST") = kFarthestTime;
+  m.attr("MOST_DOWNSTREAM") = kMaxLogReaders;
   m.attr("WINDOW_TABLE_BYTES") = sizeof(WindowTable);
   m.attr("TUPLE_BUFFERS") = list_of(kTupleBuffers);
   nb::class_<OperatorSpec>(m, "OperatorSpec")
@@ -91,7 +92,7 @@ void bind_oplus(nb::module_& m) {
           [](OplusRun* self, const RunSettings& settings, const OperatorSpec& spec, std::int32_t most_instances,
              std::string tuple_buffer, bool shared_nothing, std::vector<std::int32_t> itemsizes,
              const std::optional<std::int64_t>& end_watermark, const std::optional<std::int64_t>& link_rows,
-             std::int64_t spill_rows) {
+             std::int64_t spill_rows, std::int32_t downstream) {
             OplusOptions options{settings};
             options.most_instances = most_instances;
             options.tuple_buffer = std::move(tuple_buffer);
@@ -100,11 +101,12 @@ void bind_oplus(nb::module_& m) {
             options.end_watermark = end_watermark;
             if (link_rows) options.link_rows = *link_rows;
             options.spill_rows = spill_rows;
+            options.downstream = downstream;
             new (self) OplusRun(std::move(options), spec);
           },
           "settings"_a, nb::kw_only(), "spec"_a, "most_instances"_a, "tuple_buffer"_a, "shared_nothing"_a,
           "itemsizes"_a, "end_watermark"_a.none(), "link_rows"_a.none() = nb::none(),
-          "spill_rows"_a = Spill::kMostRows)
+          "spill_rows"_a = Spill::kMostRows, "downstream"_a = 0)
       .def("add_operator", [](OplusRun& run, const OperatorSpec& spec, Address process,
                               std::vector<std::int32_t> itemsizes) {
             run.add_operator(spec, at<ProcessKernel>(process), std::move(itemsizes));
@@ -113,10 +115,11 @@ void bind_oplus(nb::module_& m) {
            "process"_a, "route"_a, "shapes"_a, "due"_a.none().noconvert() = nb::none(),
            "heartbeat_due"_a.none().noconvert() = nb::none())
       .def("map", &OplusRun::map, "owner"_a, "op"_a = 0)
-      .def("reconfigure", &OplusRun::reconfigure, nb::call_guard<nb::gil_scoped_release>(), "instances"_a, "owner"_a)
-      .def("await_switch", &await, nb::call_guard<nb::gil_scoped_release>(), "number"_a)
+      .def("reconfigure", &OplusRun::reconfigure, nb::call_guard<nb::gil_scoped_release>(), "instances"_a, "owner"_a,
+           "op"_a = 0)
+      .def("await_switch", &await, nb::call_guard<nb::gil_scoped_release>(), "number"_a, "op"_a = 0)
       .def("snapshot", &snapshot)
-      .def("switches", &switches)
+      .def("switches", &switches, "op"_a = 0)
       .def("load_steps", &load_steps);
 }
 

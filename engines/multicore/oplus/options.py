@@ -21,10 +21,12 @@ class OplusOptions(OwnOptions):
         shared_nothing: queues and a state for each instance, instead of one log and one state.
         tuple_buffer: which log: `order` or `scalegate`.
         max_instances: threads, at least as many as are ever active; None: as many as workers, or
-            a controller's max. With several operators, thread i runs instance i of each, and their
-            number stays.
+            a controller's max. With several operators, thread i runs instance i of each.
         controller: options of an elasticity controller; None: the number of instances stays.
-        link_rows: rows that an instance may be ahead in the log between two operators, a power of
+        downstream: readers behind the last operator, a thread each, which all take its outputs in
+            order, out of one log, or, shared-nothing, out of queues of their own: latency ends
+            there. 0: outputs are collected where they are emitted.
+        link_rows: rows that an instance may be ahead in a log behind an operator, a power of
             two; what is beyond waits in memory. None: the core's default.
         spill_rows: rows of an instance that may wait there; more are an error.
         join_form: how joins run. `operator10`: by their f_MK, f_U and f_S, with stored tuples by
@@ -36,6 +38,7 @@ class OplusOptions(OwnOptions):
         "tuple_buffer": str,
         "max_instances": int,
         "controller": dict,
+        "downstream": int,
         "spill_rows": int,
         "join_form": str,
     }
@@ -44,6 +47,7 @@ class OplusOptions(OwnOptions):
     tuple_buffer: str = _core.TUPLE_BUFFERS[0]
     max_instances: int | None = None
     controller: Mapping[str, object] | None = None
+    downstream: int = 0
     link_rows: int | None = None
     spill_rows: int = _core.MOST_SPILL_ROWS
     join_form: str = FUSED
@@ -77,9 +81,17 @@ class OplusOptions(OwnOptions):
             return str(error)
         return (
             wrong_spill(self.spill_rows)
+            or wrong_downstream(self.downstream)
             or wrong_name("tuple_buffer", _core.TUPLE_BUFFERS, self.tuple_buffer)
             or wrong_name("join_form", JOIN_FORMS, self.join_form)
         )
+
+
+def wrong_downstream(readers: int) -> str | None:
+    """Return what is wrong with the number of downstream readers, or None."""
+    if 0 <= readers <= _core.MOST_DOWNSTREAM:
+        return None
+    return f"downstream must be between 0 and {_core.MOST_DOWNSTREAM}, got {readers}"
 
 
 def wrong_number(workers: int, options: OplusOptions) -> str | None:

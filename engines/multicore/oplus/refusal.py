@@ -86,20 +86,9 @@ def _scalars(operator: Operator) -> list[tuple[str, np.dtype[Any]]]:
     return [(name, operator.fields[name]) for name in operator.fields.names or ()]
 
 
-def fixed_only(
-    query: Query, *, instances: int, most: int, shared_nothing: bool, controlled: bool
-) -> str | None:
-    """Return why a query of several operators cannot run this way, or None."""
+def unshared(query: Query) -> str | None:
+    """Return why instances that share nothing cannot run a query of several operators, or None."""
     count = len(query.operators)
     if count == 1:
         return None
-    if shared_nothing:
-        return (
-            f"query {query.name} has {count} operators; shared-nothing instances run one: use vsn"
-        )
-    if controlled or most != instances:
-        return (
-            f"query {query.name} has {count} operators, whose number of instances is fixed; leave "
-            "out controller, and max_instances, which must be the number of workers"
-        )
-    return None
+    return f"query {query.name} has {count} operators; shared-nothing instances run one: use vsn"

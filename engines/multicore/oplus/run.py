@@ -4,7 +4,7 @@ Instances are virtual shared-nothing, over ordered logs, or shared-nothing, over
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from engines.multicore.oplus.kernels import (
     shapes_of,
 )
 from engines.multicore.oplus.options import OplusOptions
-from engines.multicore.oplus.refusal import fixed_only, refusal
+from engines.multicore.oplus.refusal import refusal, unshared
 from engines.multicore.oplus.spec import spec_of
 from engines.multicore.run.core_run import CoreRun, set_up
 from engines.multicore.run.results import elasticity
@@ -61,13 +61,9 @@ class OplusRun(CoreRun):
         controller = options.controller
         states = most if options.shared_nothing else 1
         self._fused = options.fuses(query.operators[0])
-        reason = refusal(query, data, fused=self._fused, states=states) or fixed_only(
-            query,
-            instances=instances,
-            most=most,
-            shared_nothing=options.shared_nothing,
-            controlled=controller is not None,
-        )
+        reason = refusal(query, data, fused=self._fused, states=states)
+        if reason is None and options.shared_nothing:
+            reason = unshared(query)
         if reason is None and controller is not None and not settings.measure:
             reason = "a controller decides by what is measured; leave out measure = false"
         if reason is not None:
@@ -80,10 +76,10 @@ class OplusRun(CoreRun):
         self._kernels = [
             OperatorKernels(operator, bounds=settings.bounds) for operator in query.operators
         ]
-        self.mapping = balanced_mapping(self._operator.buckets, instances)
+        self._mappings = [balanced_mapping(each.buckets, instances) for each in self._operators]
         with set_up():
             self._core = _core.OplusRun(
-                settings.for_core(query.output, threads=most),
+                settings.for_core(query.output, threads=most + options.downstream),
                 spec=spec_of(self._operator, self._kernels[0], self._layouts(), fused=self._fused),
                 most_instances=most,
                 tuple_buffer=options.tuple_buffer,
@@ -92,11 +88,11 @@ class OplusRun(CoreRun):
                 end_watermark=None if data.until_ts is None else data.until_ts - 1,
                 link_rows=options.link_rows,
                 spill_rows=options.spill_rows,
+                downstream=options.downstream,
             )
             self._add_operators()
             self._add_streams()
-            for index, operator in enumerate(self._operators):
-                mapping = balanced_mapping(operator.buckets, instances)
+            for index, mapping in enumerate(self._mappings):
                 self._core.map(mapping.astype(np.int32).tolist(), index)
             self._core.start()
         self._vector_bits = self._kernels[0].match_vector_bits()
@@ -136,15 +132,45 @@ class OplusRun(CoreRun):
             )
         return self._measured(plan, counters, elasticity=elastic)
 
-    def reconfigure(self, instances: int, mapping: IntArray) -> Switched | None:
-        """Change the number of instances during `run`; see `ElasticOperator`."""
+    @property
+    def mapping(self) -> IntArray:
+        """The instance of each bucket of the first operator, int64[buckets]."""
+        return self._mappings[0]
+
+    def reconfigure(
+        self, instances: int, mapping: IntArray, behind: Sequence[IntArray] | None = None
+    ) -> Switched | None:
+        """Change the number of instances of all operators during `run`; see `ElasticOperator`.
+
+        Args:
+            instances: of each operator.
+            mapping: of the first operator.
+            behind: of each further one; None: as few buckets move as make them balanced.
+
+        Returns:
+            The switch of the first operator, once all have switched.
+        """
         core = self._open()
-        number = core.reconfigure(instances, mapping.astype(np.int32).tolist())
-        switched = None if number < 0 else core.await_switch(number)
-        if switched is None:
+        if behind is None:
+            behind = [
+                balanced_mapping(operator.buckets, instances, now)
+                for operator, now in zip(self._operators[1:], self._mappings[1:], strict=True)
+            ]
+        mappings = [mapping, *behind]
+        # All are called for before any is waited for: a thread is of use where all have switched.
+        numbers = [
+            core.reconfigure(instances, one.astype(np.int32).tolist(), op)
+            for op, one in enumerate(mappings)
+        ]
+        switched = [
+            None if number < 0 else core.await_switch(number, op)
+            for op, number in enumerate(numbers)
+        ]
+        first = switched[0]
+        if first is None or None in switched:
             return None
-        self.mapping = mapping
-        return Switched(event_ts=switched[0], moved_bytes=switched[1])
+        self._mappings = mappings
+        return Switched(event_ts=first[0], moved_bytes=first[1])
 
     def snapshot(self) -> RawSnapshot | None:
         """Read the counters; see `ElasticOperator`."""
@@ -164,9 +190,9 @@ class OplusRun(CoreRun):
             comparisons=compared if join else None,
         )
 
-    def switches(self) -> list[tuple[int, int, int, int, int, int]]:
+    def switches(self, op: int = 0) -> list[tuple[int, int, int, int, int, int]]:
         """Return (called_ns, done_ns, before, after, event_ts, moved_bytes) of each change."""
-        return list(self._open().switches())
+        return list(self._open().switches(op))
 
     def _layouts(self) -> list[TupleLayout]:
         return [layout_of(self._operator, stream) for stream in self._data.streams]

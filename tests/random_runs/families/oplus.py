@@ -1,4 +1,4 @@
-"""Random runs of operators O+: shared or not, one or several, their instances changing or not."""
+"""Random runs of operators O+: shared or not, one or several, changing or not, read or not."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -50,24 +50,25 @@ def _cases(draw: st.DrawFn) -> Case:
         "shared_nothing": False,
         "join_form": FUSED,
         "link_rows": None,
+        "downstream": draw(st.sampled_from([0, 1, 3])),
         "moves": (),
         "controller": None,
     }
     subject = SUBJECTS[name]
     if query.operators[0].join is not None:
         how["join_form"] = OPERATOR10 if subject.by_key else draw(st.sampled_from(JOIN_FORMS))
-    if len(query.operators) > 1:
+    if len(query.operators) > 1 or how["downstream"]:
         how["link_rows"] = draw(st.sampled_from([None, 2, 8]))
-    else:
-        if query.operators[0].join is None or how["join_form"] == OPERATOR10:
-            how["shared_nothing"] = draw(st.booleans())
-        change = draw(st.sampled_from(["", "moves", "controller"]))
-        if change == "moves":
-            moves = st.tuples(st.integers(1, MOST_INSTANCES), st.integers(0, 99))
-            how["moves"] = tuple(draw(st.lists(moves, min_size=1, max_size=30)))
-        elif change == "controller":
-            how["controller"] = draw(SCRIPTS | THRESHOLDS)
-            how["measure"] = True
+    by_key = query.operators[0].join is None or how["join_form"] == OPERATOR10
+    if len(query.operators) == 1 and by_key:
+        how["shared_nothing"] = draw(st.booleans())
+    change = draw(st.sampled_from(["", "moves", "controller"]))
+    if change == "moves":
+        moves = st.tuples(st.integers(1, MOST_INSTANCES), st.integers(0, 99))
+        how["moves"] = tuple(draw(st.lists(moves, min_size=1, max_size=30)))
+    elif change == "controller":
+        how["controller"] = draw(SCRIPTS | THRESHOLDS)
+        how["measure"] = True
     data = draw(shaped(subject.inputs, REACH - FARTHEST, FARTHEST - REACH, subject.longest))
     return Case(family="oplus", program=name, data=data, how=how)
 
@@ -83,6 +84,7 @@ def _check(case: Case) -> str | None:
         join_form=how["join_form"],
         tuple_buffer=how["tuple_buffer"],
         link_rows=how["link_rows"],
+        downstream=how["downstream"],
         max_instances=MOST_INSTANCES if changes else None,
         controller=how["controller"],
     )
@@ -91,8 +93,10 @@ def _check(case: Case) -> str | None:
         def move() -> None:
             for instances, seed in how["moves"]:
                 rng = np.random.default_rng(seed)
-                mapping = rng.integers(0, instances, query.operators[0].buckets)
-                if run.reconfigure(instances, mapping) is None:
+                first, *behind = (
+                    rng.integers(0, instances, operator.buckets) for operator in query.operators
+                )
+                if run.reconfigure(instances, first, behind) is None:
                     return
 
         with ThreadPoolExecutor(1) as pool:

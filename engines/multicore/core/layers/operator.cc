@@ -106,7 +106,7 @@ bool LayerOperator::send_made() {
                     static_cast<std::size_t>(piece.row) * static_cast<std::size_t>(of_.itemsizes[c]);
     }
     if (stamps_ == 2) {
-      causes_.take(due_.data(), rows);
+      causes_.take(due_.data(), nullptr, rows);
       for (std::int64_t i = 0; i < rows; ++i) {
         // What no input brought about was due at the start.
         auto& due = due_[static_cast<std::size_t>(i)];

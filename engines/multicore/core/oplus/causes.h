@@ -1,4 +1,5 @@
-// When the inputs were due that caused outputs which wait for the next operator, in the order of the outputs.
+// What caused outputs that wait for whoever is behind, in the order of the outputs: when it was due, and when the
+// operator took it.
 #pragma once
 #include <algorithm>
 #include <cassert>
@@ -10,21 +11,23 @@ namespace lab {
 // One thread. Neighbours of one cause take one entry.
 class Causes {
  public:
-  void add(std::int64_t rows, std::int64_t due_ns) {
-    if (!runs_.empty() && runs_.back().due_ns == due_ns) {
+  // `due_ns`: after the start; `taken_ns`: on the clock.
+  void add(std::int64_t rows, std::int64_t due_ns, std::int64_t taken_ns) {
+    if (!runs_.empty() && runs_.back().due_ns == due_ns && runs_.back().taken_ns == taken_ns) {
       runs_.back().rows += rows;
     } else {
-      runs_.push_back({rows, due_ns});
+      runs_.push_back({rows, due_ns, taken_ns});
     }
   }
 
-  // Takes those of the next `rows` outputs, which there must be.
-  void take(std::int64_t* to, std::int64_t rows) {
+  // Takes those of the next `rows` outputs, which there must be. `taken` may be null.
+  void take(std::int64_t* due, std::int64_t* taken, std::int64_t rows) {
     while (rows > 0) {
       assert(!runs_.empty());
       Run& run = runs_.front();
       const std::int64_t count = std::min(rows, run.rows);
-      to = std::fill_n(to, count, run.due_ns);
+      due = std::fill_n(due, count, run.due_ns);
+      if (taken != nullptr) taken = std::fill_n(taken, count, run.taken_ns);
       rows -= count;
       run.rows -= count;
       if (run.rows == 0) runs_.pop_front();
@@ -37,6 +40,7 @@ class Causes {
   struct Run {
     std::int64_t rows;
     std::int64_t due_ns;
+    std::int64_t taken_ns;
   };
   std::deque<Run> runs_;
 };

@@ -64,6 +64,10 @@ class Handover {
   virtual std::int64_t change(const Change& change, std::span<OperatorInstance* const> instances) = 0;
 };
 
+// Of a log that all instances read: has switch `number` in it, and a change of its readers, without their state.
+bool call_in(TupleBuffer& log, std::int64_t number);
+void change_readers(TupleBuffer& log, const Change& change, std::span<OperatorInstance* const> instances);
+
 class SharedLog final : public Handover {
  public:
   // `marks`: null where rows are not marked.
@@ -83,7 +87,7 @@ class SharedLog final : public Handover {
   WindowState* state(std::int32_t) override { return state_.get(); }
   const RowMarks* marks() const noexcept override { return marks_.get(); }
   bool feed(Recorder& recorder, const std::int32_t* owner, std::int32_t active) override;
-  bool call(std::int64_t number) override;
+  bool call(std::int64_t number) override { return call_in(*log_, number); }
   bool by_decree() const noexcept override { return false; }
   bool decreed(std::int64_t*) const noexcept override { return false; }
   std::int64_t delivered() const noexcept override { return -1; }

@@ -180,13 +180,13 @@ class alignas(kCacheLine) OperatorInstance {
     watermark_ = other.watermark_;
     started_ = other.started_;
     stamp_ = other.stamp_;
+    last_due_ns_ = other.last_due_ns_;
   }
 
   // As `advance`, for all instances, whether or not this one has seen a tuple. At a barrier.
   virtual void settle(std::int64_t watermark, std::int64_t due_ns) { advance(watermark, due_ns); }
 
-  // Another operator is behind: its outputs, not these, are accounted for, so each is to say what caused it. Before
-  // the run.
+  // Somebody is behind who accounts for the outputs, so each is to say what caused it. Before the run.
   void forward_causes(Causes& causes) noexcept { causes_ = &causes; }
 
   bool started() const noexcept { return started_; }                // whether the watermark means anything
@@ -208,7 +208,7 @@ class alignas(kCacheLine) OperatorInstance {
   void account(std::int64_t added, std::int64_t due_ns) {
     if (added == 0) return;
     if (causes_ != nullptr) {
-      causes_->add(added, due_ns);
+      causes_->add(added, due_ns, taken_ns_);
       return;
     }
     if (due_ns < 0) return;

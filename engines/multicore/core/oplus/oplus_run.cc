@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <exception>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <utility>
+
+#include "run/no_memory.h"
 
 namespace lab {
 namespace {
@@ -19,6 +22,9 @@ OplusOptions checked(OplusOptions options) {
                                 std::to_string(RunSettings::kMostWorkers));
   }
   if (options.spill_rows < 1) throw std::invalid_argument("spill_rows must be at least 1");
+  if (options.downstream < 0 || options.downstream > kMaxLogReaders) {
+    throw std::invalid_argument("downstream must be between 0 and " + std::to_string(kMaxLogReaders));
+  }
   if (options.batch_rows < 1) throw std::invalid_argument("batch_rows must be at least 1");
   // A block must fit into the log whole.
   options.log.rows_in_flight = std::max(options.log.rows_in_flight, options.batch);
@@ -32,7 +38,7 @@ OplusRun::OplusRun(OplusOptions options, const OperatorSpec& spec) : options_(ch
   if (options_.shared_nothing && spec.is_join()) {
     throw std::invalid_argument("shared-nothing instances run keyed operators");
   }
-  make_threads(options_.most_instances, "instance");
+  make_threads(options_.most_instances + options_.downstream, "instance");
   stages_.push_back(std::make_unique<OperatorStage>(options_, threads(), spec, options_.output_itemsizes));
 }
 
@@ -40,10 +46,6 @@ void OplusRun::add_operator(const OperatorSpec& spec, ProcessKernel process,
                                    std::vector<std::int32_t> output_itemsizes) {
   if (started()) throw std::logic_error("add operators before start");
   if (options_.shared_nothing) throw std::invalid_argument("shared-nothing instances run one operator");
-  if (options_.workers != options_.most_instances) {
-    throw std::invalid_argument("the number of instances of several operators is fixed: most_instances must be " +
-                                std::to_string(options_.workers));
-  }
   if (spec.is_join() || spec.inputs != 1) {
     throw std::invalid_argument("an operator behind another is keyed and has one input");
   }
@@ -65,10 +67,12 @@ std::int32_t OplusRun::add_stream(StreamView stream, std::int32_t input, Process
   return view.index;
 }
 
-void OplusRun::map(std::vector<std::int32_t> owner, std::size_t op) {
+OperatorStage& OplusRun::stage(std::size_t op) {
   if (op >= stages_.size()) throw std::invalid_argument("there is no operator " + std::to_string(op));
-  stages_[op]->map(std::move(owner));
+  return *stages_[op];
 }
+
+void OplusRun::map(std::vector<std::int32_t> owner, std::size_t op) { stage(op).map(std::move(owner)); }
 
 void OplusRun::prepare() {
   for (const auto& stage : stages_) {
@@ -97,15 +101,41 @@ void OplusRun::prepare() {
   LogOptions between = options_.log;
   between.rows_in_flight = options_.link_rows;
   between.interleaved = true;
+  const auto published = [&](const OperatorStage& before, std::int32_t copies) {
+    return std::make_unique<OutputLog>(options_.tuple_buffer, between,
+                                       OutputLog::Shape{.itemsizes = before.itemsizes(),
+                                                        .rows = options_.link_rows,
+                                                        .spill_rows = options_.spill_rows,
+                                                        .timed = options_.load && options_.measure,
+                                                        .copies = copies});
+  };
   for (std::size_t s = 1; s < stages_.size(); ++s) {
     OperatorStage& before = *stages_[s - 1];
-    const bool timed = options_.load && options_.measure;
-    auto link = std::make_unique<ChainLog>(make_tuple_buffer(options_.tuple_buffer, between), before.itemsizes(),
-                                           options_.link_rows, options_.spill_rows, timed, links_[s - 1],
-                                           state_of(stages_[s]->spec()));
+    auto link = std::make_unique<ChainLog>(published(before, 1), links_[s - 1], state_of(stages_[s]->spec()));
     stages_[s]->start(std::move(link), before, input);
   }
-  stages_.back()->reserve(options_.reserved_rows);
+  if (options_.downstream == 0) {
+    stages_.back()->reserve(options_.reserved_rows);
+    return;
+  }
+  // A reader takes runs of rows as they lie, and has no use for watermarks.
+  between.interleaved = between.watermarks = false;
+  OperatorStage& last = *stages_.back();
+  published_ = published(last, options_.shared_nothing ? options_.downstream : 1);
+  published_->start(options_.most_instances, options_.workers);
+  last.publish_into(*published_, options_.most_instances, options_.downstream);
+  downstream_ = std::make_unique<Downstream>(options_, threads(), *published_, last);
+  downstream_->reserve(options_.reserved_rows);
+}
+
+std::vector<std::int32_t> OplusRun::readers_of(std::size_t) const {
+  std::vector<std::int32_t> instances(static_cast<std::size_t>(options_.most_instances));
+  std::iota(instances.begin(), instances.end(), 0);
+  return instances;
+}
+
+void OplusRun::wake_others() noexcept {
+  for (const auto& one : stages_) one->wake_waiter();
 }
 
 void OplusRun::check_end() const {
@@ -114,13 +144,35 @@ void OplusRun::check_end() const {
     for (std::int32_t i = 0; i < options_.most_instances; ++i) refused += stage->outputs(i).refused();
     check_refused(stage->spec(), refused);
   }
+  if (downstream_) downstream_->check();
+}
+
+// In any operator.
+bool OplusRun::engaged(std::int32_t index) const noexcept {
+  return std::ranges::any_of(stages_, [&](const auto& one) { return one->engaged(index); });
 }
 
 void OplusRun::work(std::int32_t index) {
-  take_turns(
-      threads().backoff(), threads().meter(index).counters, [&](bool) { return turn(index); },
-      [&] { return threads().failed() || threads().over(); }, [] { return false; },
-      [&]() -> Parker& { return threads().place(index, stages_.front()->active(index)); });
+  const auto stopped = [&] { return threads().failed() || threads().over(); };
+  const auto not_done = [] { return false; };
+  Counters& counters = threads().meter(index).counters;
+  if (index < options_.most_instances) {
+    take_turns(threads().backoff(), counters, [&](bool) { return turn(index); }, stopped, not_done,
+               [&]() -> Parker& { return threads().place(index, engaged(index)); });
+  } else {
+    take_turns(threads().backoff(), counters, [&](bool) { return turn_downstream(index); }, stopped, not_done,
+               [&]() -> Parker& { return threads().place(index, true); });
+  }
+  wake_others();  // who waits for a switch, which will not be any more
+}
+
+bool OplusRun::turn_downstream(std::int32_t index) {
+  const std::int32_t reader = index - options_.most_instances;
+  try {
+    return downstream_->turn(reader);
+  } catch (const std::bad_alloc&) {
+    throw NoMemory("out of memory: downstream reader %d cannot keep more of the answer", reader);
+  }
 }
 
 bool OplusRun::turn(std::int32_t index) {
@@ -134,23 +186,23 @@ bool OplusRun::turn(std::int32_t index) {
   return false;
 }
 
-std::int64_t OplusRun::reconfigure(std::int32_t instances, std::vector<std::int32_t> owner) {
-  if (stages_.size() != 1) {
-    throw std::invalid_argument("the number of instances of several operators is fixed");
-  }
-  return stages_.front()->reconfigure(instances, std::move(owner));
+std::int64_t OplusRun::reconfigure(std::int32_t instances, std::vector<std::int32_t> owner, std::size_t op) {
+  return stage(op).reconfigure(instances, std::move(owner));
 }
 
 std::optional<Snapshot> OplusRun::snapshot() const {
   if (threads().over() || threads().failed()) return std::nullopt;
   Snapshot result;
   result.time_ns = threads().since_start();
-  for (const auto& meter : threads().meters()) result.busy_ns.push_back(meter->busy_ns());
+  for (std::int32_t i = 0; i < options_.most_instances; ++i) {
+    result.busy_ns.push_back(threads().meters()[static_cast<std::size_t>(i)]->busy_ns());
+  }
   stages_.front()->look(result);
   return result;
 }
 
 std::vector<const OutputBuffer*> OplusRun::outputs() const {
+  if (downstream_) return {&downstream_->answer()};
   std::vector<const OutputBuffer*> buffers;
   for (std::int32_t i = 0; i < options_.most_instances; ++i) buffers.push_back(&stages_.back()->outputs(i));
   return buffers;
@@ -158,7 +210,9 @@ std::vector<const OutputBuffer*> OplusRun::outputs() const {
 
 std::vector<std::vector<LoadStep>> OplusRun::load_steps() const {
   std::vector<std::vector<LoadStep>> result;
-  for (const auto& meter : threads().meters()) result.push_back(meter->steps());
+  for (std::int32_t i = 0; i < options_.most_instances; ++i) {
+    result.push_back(threads().meters()[static_cast<std::size_t>(i)]->steps());
+  }
   return result;
 }
 
@@ -166,7 +220,7 @@ void OplusRun::count(Counts& into) const {
   std::int64_t kernel_calls = 0;
   for (const auto& stage : stages_) kernel_calls += stage->kernel_calls();
   into = {{"kernel_calls", kernel_calls}, {"comparisons", compared()}};
-  if (stages_.size() == 1) return;
+  if (stages_.size() == 1 && !downstream_) return;
   std::int64_t spilled = 0, peak = 0;
   for (const auto& stage : stages_) {
     spilled += stage->spilled();

@@ -17,9 +17,11 @@ struct OplusOptions : RunSettings {
   std::string tuple_buffer = "order";
   bool shared_nothing = false;       // queues instead of one log, a state for each instance
   LogOptions log;
-  std::int64_t link_rows = 1 << 14;  // rows of one instance in the log between two operators; a power of two
+  std::int64_t link_rows = 1 << 14;  // rows of one instance in a log behind an operator; a power of two
   // Rows of one instance that may wait beyond these. What one batch of tuples emits counts where it fills a chunk.
   std::int64_t spill_rows = Spill::kMostRows;
+  // Instances that read, a thread each, what the last operator emits; 0: its outputs are collected where they are.
+  std::int32_t downstream = 0;
   std::vector<std::int32_t> output_itemsizes;  // of the first operator
   std::optional<std::int64_t> end_watermark;  // up to which time has passed at the end; none: the last tuple's
   std::int64_t batch_rows = 4096;    // tuples that an instance processes before it gives log space back

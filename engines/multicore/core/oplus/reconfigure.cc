@@ -16,32 +16,33 @@ void OperatorStage::meet(std::int32_t index) {
   // acq_rel: what each instance did before is seen by the last to come, which does the switch for all.
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) == expected - 1) {
     apply(index, number);
-    return;
+  } else {
+    worker.met = number;  // `turn` finds nothing to do until it has been applied
   }
-  Parker& parker = threads_.place(index, true);
-  Backoff backoff = threads_.backoff();
-  // seq_cst: pairs with the store in `apply`, whose notify must not miss a sleeper; acquire: the new mapping.
-  const auto ready = [&] { return applied_.load(std::memory_order_seq_cst) >= number || threads_.failed(); };
-  while (!ready()) {
-    switch (backoff.next()) {
-      case Backoff::Step::kSpin:
-        spin_pause();
-        break;
-      case Backoff::Step::kYield:
-        std::this_thread::yield();
-        break;
-      case Backoff::Step::kSleep: {
-        const std::uint32_t ticket = parker.prepare();
-        // The others may need what only we would feed or merge: they do it themselves, so this may sleep.
-        if (ready()) {
-          parker.cancel();
-        } else {
-          parker.commit(ticket);
-        }
-        break;
-      }
-    }
+}
+
+// What no instance emits anything below any more once the switch has been made, and nobody has emitted, or promised,
+// anything above: the first end of a window behind the watermark W. Lemma 3 takes the time of the tuple that triggers
+// the switch, which is above W; but outputs of an update are timed at the end of their window, up to this one.
+std::int64_t OperatorStage::safe_bound(const Worker& me) const noexcept {
+  std::int64_t watermark = me.any ? me.gamma : OutputLog::kNever;
+  for (std::int32_t i = 0; i < active_count(); ++i) {
+    if (at(i).instance->started()) watermark = std::max(watermark, at(i).instance->watermark());
   }
+  return watermark == OutputLog::kNever ? watermark : spec_.window.earliest(watermark) + spec_.window.size;
+}
+
+// Of an instance that is not active any more: passes on what waits, and is no source then.
+bool OperatorStage::leave(std::int32_t index) {
+  const std::lock_guard lock(epochs_mutex_);  // nobody makes it active again meanwhile
+  Worker& worker = at(index);
+  if (!worker.leaving.load(std::memory_order_relaxed)) return true;  // relaxed: written under the mutex
+  const bool passed = pass_on(index);
+  if (worker.out->waiting() != 0) return passed;
+  to_->close(index);
+  worker.leaving.store(false, std::memory_order_seq_cst);  // pairs with `engaged`
+  if (to_->advance()) notify_behind();
+  return true;
 }
 
 void OperatorStage::apply(std::int32_t index, std::int64_t number) {
@@ -58,7 +59,24 @@ void OperatorStage::apply(std::int32_t index, std::int64_t number) {
   change.performer = index;
   change.old_owner = owner_.load(std::memory_order_relaxed);
   change.new_owner = &epoch.owner;
+  // In the order of Algorithm 4: who joins is a source of TB_out before it is a reader of TB_in, and who leaves is no
+  // reader before it is no source.
+  for (std::int32_t i = before; to_ != nullptr && i < after; ++i) {
+    // relaxed: under the mutex. One that is still leaving has been a source all the time.
+    if (at(i).leaving.load(std::memory_order_relaxed)) {
+      at(i).leaving.store(false, std::memory_order_seq_cst);  // pairs with `engaged`
+    } else {
+      to_->join(i, safe_bound(me));
+    }
+  }
   epoch.done.moved_bytes = handover_->change(change, instances);
+  for (std::int32_t i = after; to_ != nullptr && i < before; ++i) {
+    if (at(i).out->waiting() == 0) {
+      to_->close(i);
+    } else {
+      at(i).leaving.store(true, std::memory_order_seq_cst);  // pairs with `engaged`; before it is not active
+    }
+  }
   for (std::int32_t i = before; i < after; ++i) {
     Worker& joining = at(i);
     joining.skip = handover_->by_decree() ? 0 : me.skip;
@@ -67,14 +85,16 @@ void OperatorStage::apply(std::int32_t index, std::int64_t number) {
   }
   owner_.store(&epoch.owner, std::memory_order_relaxed);
   active_.store(after, std::memory_order_relaxed);
+  reach_.store(std::max(after, reach_.load(std::memory_order_relaxed)), std::memory_order_seq_cst);  // see `reach`
   for (std::int32_t i = 0; i < std::max(before, after); ++i) at(i).instance->adopt(epoch.owner.data());
   epoch.done.before = before;
   epoch.done.event_ts = me.gamma;
   epoch.done.done_ns = threads_.since_start();
   arrived_.store(0, std::memory_order_relaxed);  // relaxed: published by the store below
-  // seq_cst, each with a notify behind it: pairs with the loads in `active` and `meet`.
+  // seq_cst, each with a notify behind it: pairs with the loads in `active` and `turn`.
   for (std::int32_t i = 0; i < std::max(before, after); ++i) at(i).active.store(i < after, std::memory_order_seq_cst);
   applied_.store(number, std::memory_order_seq_cst);
+  if (to_ != nullptr) to_->advance();  // rows may be ready that only who left had held back
   threads_.notify_all();
   switched_.notify_all();
 }
@@ -98,7 +118,7 @@ std::int64_t OperatorStage::reconfigure(std::int32_t instances, std::vector<std:
   }
   if (!handover_->call(number)) return -1;
   called_ = number;
-  threads_.notify(active_count());
+  threads_.notify(reach());
   return number;
 }
 

@@ -29,20 +29,24 @@ bool SharedLog::feed(Recorder& recorder, const std::int32_t* owner, std::int32_t
   return feeder_.feed(recorder, &marker);
 }
 
-bool SharedLog::call(std::int64_t number) {
-  if (!log_->control(number)) return false;
-  log_->advance();
+bool call_in(TupleBuffer& log, std::int64_t number) {
+  if (!log.control(number)) return false;
+  log.advance();
   return true;
+}
+
+void change_readers(TupleBuffer& log, const Change& change, std::span<OperatorInstance* const> instances) {
+  const auto performer = static_cast<std::size_t>(change.performer);
+  for (std::int32_t i = change.after; i < change.before; ++i) log.remove_reader(i);
+  for (std::int32_t i = change.before; i < change.after; ++i) {
+    instances[static_cast<std::size_t>(i)]->stand_like(*instances[performer]);
+    log.add_reader_at(i, change.performer);
+  }
 }
 
 std::int64_t SharedLog::change(const Change& change, std::span<OperatorInstance* const> instances) {
   if (marks_ != nullptr) marks_->switch_over(feeds_, change.after);
-  const auto performer = static_cast<std::size_t>(change.performer);
-  for (std::int32_t i = change.after; i < change.before; ++i) log_->remove_reader(i);
-  for (std::int32_t i = change.before; i < change.after; ++i) {
-    instances[static_cast<std::size_t>(i)]->stand_like(*instances[performer]);
-    log_->add_reader_at(i, change.performer);
-  }
+  change_readers(*log_, change, instances);
   return 0;
 }
 

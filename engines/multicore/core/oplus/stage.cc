@@ -35,17 +35,24 @@ void OperatorStage::start(std::unique_ptr<Handover> handover, const InputTimes& 
 }
 
 void OperatorStage::start(std::unique_ptr<ChainLog> link, OperatorStage& before, const InputTimes& input) {
-  from_ = link.get();
+  from_ = &link->published();
   handover_ = std::move(link);
   before_ = &before;
   first_ = before.first_;
-  before.to_ = from_;
-  // Without measuring, nobody asks for causes.
-  for (Worker& worker : before.workers_) {
-    if (options_.load && options_.measure) worker.instance->forward_causes(worker.causes);
-  }
   begin(input);
-  for (std::int32_t i = 0; i < options_.workers; ++i) before.at(i).out->limit_waiting(from_->spill(i));
+  before.behind_ = this;
+  before.publish_into(*from_, 0, 0);
+}
+
+void OperatorStage::publish_into(OutputLog& log, std::int32_t first_thread, std::int32_t readers) {
+  to_ = &log;
+  first_reader_ = first_thread;
+  end_reader_ = first_thread + readers;
+  for (std::int32_t i = 0; i < options_.most_instances; ++i) {
+    at(i).out->limit_waiting(log.spill(i));
+    // Without measuring, nobody asks for causes.
+    if (options_.load && options_.measure) at(i).instance->forward_causes(at(i).causes);
+  }
 }
 
 void OperatorStage::begin(const InputTimes& input) {
@@ -54,6 +61,7 @@ void OperatorStage::begin(const InputTimes& input) {
   // relaxed: threads start after all of this
   owner_.store(&epochs_.front().owner, std::memory_order_relaxed);
   active_.store(options_.workers, std::memory_order_relaxed);
+  reach_.store(options_.workers, std::memory_order_relaxed);
   for (std::int32_t i = 0; i < options_.most_instances; ++i) {
     Worker& worker = at(i);
     Recorder& recorder = threads_.meter(i).recorder;
@@ -70,17 +78,26 @@ void OperatorStage::begin(const InputTimes& input) {
 }
 
 bool OperatorStage::turn(std::int32_t index) {
-  if (!active(index)) return false;
   Worker& worker = at(index);
+  if (!active(index)) return engaged(index) && leave(index);
   if (worker.done) return false;
-  // Outputs that found no room: the log may have some now. That they wait keeps nobody from reading on.
-  const bool passed = to_ != nullptr && worker.out->waiting() != 0 && pass_on(index);
+  if (worker.met >= 0) {
+    // seq_cst: pairs with the store in `apply`, whose notify must not miss a sleeper; acquire: the new mapping.
+    if (applied_.load(std::memory_order_seq_cst) < worker.met) return false;
+    worker.met = -1;
+  }
+  // Outputs that found no room: the log may have some now. That they wait keeps nobody from reading on, but where room
+  // is sure to come.
+  const bool waits = to_ != nullptr && worker.out->waiting() != 0;
+  const bool passed = waits && pass_on(index);
   if (worker.through) {
     if (worker.out->waiting() != 0) return passed;
-    leave(index);
+    finish(index);
     return true;
   }
-  if (passed || read(index)) return true;
+  if (passed) return true;
+  if (waits && to_->at_hand(index)) return false;
+  if (read(index)) return true;
   TupleBuffer& log = handover_->log(index);
   const int reader = handover_->reader(index);
   if (log.ended(reader)) {
@@ -123,12 +140,13 @@ bool OperatorStage::read(std::int32_t index) {
     if (part.source == kWatermarkEntry) {
       process(index, worker.batch);
       worker.batch.clear();
-      if (worker.pending >= 0 && worker.any && part.end > worker.gamma) {
+      // Between operators the watermark is that of the instances before, who promised the time behind it.
+      const std::int64_t watermark = from_ == nullptr ? part.end : part.end - 1;
+      if (worker.pending >= 0 && (!worker.any || watermark > worker.gamma)) {
         at_switch = true;
         break;
       }
-      // Between operators the watermark is that of the instances before, who promised the time behind it.
-      advance(index, from_ == nullptr ? part.end : part.end - 1);
+      advance(index, watermark);
       continue;
     }
     part.begin += worker.skip;
@@ -156,7 +174,7 @@ bool OperatorStage::read(std::int32_t index) {
 
 void OperatorStage::release(std::int32_t index, std::size_t runs) {
   handover_->log(index).release(handover_->reader(index), runs);
-  if (from_ != nullptr && from_->starved()) threads_.notify(active_count());
+  if (from_ != nullptr && from_->starved()) threads_.notify(before_->reach());
 }
 
 std::int64_t OperatorStage::rows_until(std::int32_t index, const LogRun& part, bool any, std::int64_t until) {
@@ -224,7 +242,9 @@ std::int64_t OperatorStage::due_of_time(std::int32_t index, std::int64_t waterma
   if (!options_.load) return -1;
   // Tuples between operators are timed ahead of those that caused them, and raise watermarks by it before the sources
   // are so far: then it is the last of them that did.
-  if (before_ != nullptr && watermark > first_->at(index).instance->watermark()) {
+  // Instances that are not active say nothing, and may be made to stand elsewhere just now.
+  if (before_ != nullptr && first_->active(index) && before_->active(index) &&
+      watermark > first_->at(index).instance->watermark()) {
     return before_->at(index).instance->due_of_last();
   }
   return due_of_watermark(input_.streams, watermark);
@@ -242,40 +262,46 @@ void OperatorStage::publish_counts(Worker& worker) noexcept {
 
 bool OperatorStage::pass_on(std::int32_t index) {
   Worker& worker = at(index);
-  const std::int64_t watermark = worker.instance->started() ? worker.instance->watermark() : ChainLog::kNever;
+  const std::int64_t watermark = worker.instance->started() ? worker.instance->watermark() : OutputLog::kNever;
   if (!to_->move(index, *worker.out, worker.causes, watermark)) return false;
-  if (to_->log(index).advance()) threads_.notify(active_count());
+  if (to_->advance()) notify_behind();
   return true;
+}
+
+void OperatorStage::notify_behind() noexcept {
+  if (behind_ != nullptr) {
+    threads_.notify(behind_->reach());
+  } else {
+    threads_.notify(first_reader_, end_reader_);
+  }
 }
 
 void OperatorStage::end(std::int32_t index) {
   Worker& worker = at(index);
   // Time has passed up to the last tuple for all, also for those that had no part in it; and up to where it has for the
-  // operator before, whose instance on this thread is done: else this log had not ended.
+  // operator before, whose instances are done: else this log had not ended. The first one is always active.
   if (before_ == nullptr) {
     if (input_.end) advance(index, *input_.end);
   } else {
-    advance(index, std::max(worker.instance->watermark(), before_->at(index).instance->watermark()));
+    advance(index, std::max(worker.instance->watermark(), before_->at(0).instance->watermark()));
   }
   worker.through = true;
   if (to_ != nullptr) pass_on(index);
-  if (to_ == nullptr || worker.out->waiting() == 0) leave(index);
+  if (to_ == nullptr || worker.out->waiting() == 0) finish(index);
 }
 
-void OperatorStage::leave(std::int32_t index) {
+void OperatorStage::finish(std::int32_t index) {
   at(index).done = true;
   if (threads_.meter(index).on()) count_outputs(index);  // what a switch made expire
   if (to_ != nullptr) {
     to_->close(index);
-    if (to_->log(index).advance()) threads_.notify(active_count());
+    if (to_->advance()) notify_behind();
   }
   // All instances read the same switches before the end, so the number of active ones is final here. acq_rel: what each
   // did is seen by who reads the results.
   const std::int32_t all = active_count();
   const bool last = ended_.fetch_add(1, std::memory_order_acq_rel) == all - 1;
-  if (!last || to_ != nullptr) return;
-  threads_.finish();
-  wake_waiter();
+  if (last && to_ == nullptr) threads_.finish();
 }
 
 std::int64_t OperatorStage::events() const noexcept {
@@ -303,13 +329,13 @@ std::int64_t OperatorStage::kernel_calls() const noexcept {
 
 std::int64_t OperatorStage::spilled() const noexcept {
   std::int64_t total = 0;
-  for (std::int32_t i = 0; to_ != nullptr && i < options_.workers; ++i) total += to_->spill(i).rows();
+  for (std::int32_t i = 0; to_ != nullptr && i < options_.most_instances; ++i) total += to_->spill(i).rows();
   return total;
 }
 
 std::int64_t OperatorStage::spilled_peak() const noexcept {
   std::int64_t most = 0;
-  for (std::int32_t i = 0; to_ != nullptr && i < options_.workers; ++i) most = std::max(most, to_->spill(i).peak());
+  for (std::int32_t i = 0; to_ != nullptr && i < options_.most_instances; ++i) most = std::max(most, to_->spill(i).peak());
   return most;
 }
 

@@ -3,7 +3,11 @@
 //
 // A reconfiguration is an entry of the log. Each instance takes note when it reads it, and stops before the first
 // tuple that raises the watermark above what it was there: at that place all of them meet (`meet`), the last to
-// come makes the switch, alone, and releases the others. An entry that another one overtakes is never applied.
+// come makes the switch, alone, and releases the others. An entry that another one overtakes is never applied. While an
+// instance stands there its thread goes on with other operators, whose own switches are no concern of this one.
+//
+// An instance that a switch makes leave may have outputs that found no room: it is `leaving` until they have, and
+// then no source of TB_out any more.
 //
 // Set-up and results are for one thread; `turn(i)` is for thread i; `reconfigure`, `await` and `look` are for one
 // other thread during the run.
@@ -53,7 +57,10 @@ class OperatorStage {
   void start(std::unique_ptr<Handover> handover, const InputTimes& input);
   // Reads what `before` emits, by `link`.
   void start(std::unique_ptr<ChainLog> link, OperatorStage& before, const InputTimes& input);
-  // No stage is behind: touches memory for so many output rows of all instances. Before `start`'s threads run.
+  // Publishes into `log`, which has started and is read by so many threads from `first_thread` on, or by the stage that
+  // is behind.
+  void publish_into(OutputLog& log, std::int32_t first_thread, std::int32_t readers);
+  // Nobody is behind: touches memory for so many output rows of all instances. Before `start`'s threads run.
   void reserve(std::int64_t rows) { pool_->reserve(rows, spec_.max_outputs); }
   std::int64_t outputs_grown() const noexcept { return pool_->grown(); }  // see OutputPool
 
@@ -64,6 +71,14 @@ class OperatorStage {
     // seq_cst: the store in `apply` is followed by a notify (run/parker.h). Also acquire: what `apply` set up for us.
     return at(index).active.load(std::memory_order_seq_cst);
   }
+  // Whether its thread has something to do here, or may have.
+  bool engaged(std::int32_t index) const noexcept {
+    // seq_cst: as `active`, which is stored behind it where an instance begins to leave
+    return active(index) || at(index).leaving.load(std::memory_order_seq_cst);
+  }
+  // Threads, from the first on, that were ever active. seq_cst: stored before they are, so that whoever has made work
+  // for one and does not find it here is seen by it.
+  std::int32_t reach() const noexcept { return reach_.load(std::memory_order_seq_cst); }
 
   // See OplusRun.
   std::int64_t reconfigure(std::int32_t instances, std::vector<std::int32_t> owner);
@@ -96,6 +111,7 @@ class OperatorStage {
     std::int64_t pending = -1;               // switch that was read last and not yet applied
     std::int64_t gamma = 0;                  // watermark where it was read
     bool any = false;                        // whether a tuple had been read there
+    std::int64_t met = -1;                   // switch that it waits for, with the others
     bool through = false;                    // has read everything; outputs may still wait
     bool done = false;                       // and nothing waits any more
     // Written by the owner, read by `look`: statistics, nothing is ordered by them.
@@ -103,6 +119,8 @@ class OperatorStage {
     std::unique_ptr<std::atomic<std::int64_t>[]> processed, windows;  // by input
     // Written by the instance that makes a switch, or at the start; read by the owner and by all.
     std::atomic<bool> active{false};
+    // Is not active, and has outputs that wait. Under `epochs_mutex_`; read by the owner.
+    std::atomic<bool> leaving{false};
   };
 
   Worker& at(std::int32_t index) noexcept { return workers_[static_cast<std::size_t>(index)]; }
@@ -116,7 +134,8 @@ class OperatorStage {
   std::int64_t rows_until(std::int32_t index, const LogRun& part, bool any, std::int64_t until);
   bool pass_on(std::int32_t index);
   void end(std::int32_t index);
-  void leave(std::int32_t index);
+  void finish(std::int32_t index);
+  void notify_behind() noexcept;
   void publish_counts(Worker& worker) noexcept;
   void count_outputs(std::int32_t index) noexcept;
   // Of active instances. relaxed: written at a barrier, which orders it; who joins or leaves is told by `apply`.
@@ -124,6 +143,8 @@ class OperatorStage {
   // oplus/reconfigure.cc
   void meet(std::int32_t index);
   void apply(std::int32_t index, std::int64_t number);
+  std::int64_t safe_bound(const Worker& me) const noexcept;
+  bool leave(std::int32_t index);
 
   const OplusOptions& options_;
   InstanceThreads& threads_;
@@ -133,16 +154,20 @@ class OperatorStage {
   InputTimes input_;
   OperatorStage* before_ = nullptr;      // the stage that this one reads
   OperatorStage* first_ = nullptr;       // of the query
-  ChainLog* from_ = nullptr;             // `handover_` of a stage that has one before it
-  ChainLog* to_ = nullptr;               // `handover_` of the stage behind
+  OperatorStage* behind_ = nullptr;      // the one that reads this one
+  OutputLog* from_ = nullptr;            // what `before_` publishes into
+  OutputLog* to_ = nullptr;              // what this one does; none: its outputs are collected where they are
+  std::int32_t first_reader_ = 0;        // threads that read `to_`, where no stage does
+  std::int32_t end_reader_ = 0;
   std::shared_ptr<OutputPool> pool_;     // of `Worker::out`
   std::vector<Worker> workers_;
 
   std::int64_t called_ = 0;              // number of the last switch called for; the caller's
-  mutable std::mutex epochs_mutex_;      // guards `epochs_`: its growth against its readers
+  mutable std::mutex epochs_mutex_;      // guards `epochs_`: its growth against its readers; and who leaves
   std::condition_variable switched_;     // with `epochs_mutex_`: a switch was applied, or none will be any more
   std::deque<Epoch> epochs_;             // by number of the switch; the first is the mapping at the start
   std::atomic<std::int32_t> active_{0};  // written at a barrier only; relaxed, the barrier orders it
+  std::atomic<std::int32_t> reach_{0};   // see `reach`; written at a barrier only
   alignas(kCacheLine) std::atomic<std::int32_t> arrived_{0};     // at the barrier
   alignas(kCacheLine) std::atomic<std::int64_t> applied_{0};     // epoch in force; pairs in `meet`
   // Mapping in force. Written at a barrier; relaxed, the barrier orders it.

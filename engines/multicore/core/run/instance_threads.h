@@ -101,6 +101,11 @@ class InstanceThreads {
     for (std::int32_t i = 0; i < count; ++i) parkers_[static_cast<std::size_t>(i)].notify();
   }
 
+  // Threads [first, end).
+  void notify(std::int32_t first, std::int32_t end) noexcept {
+    for (std::int32_t i = first; i < end; ++i) parkers_[static_cast<std::size_t>(i)].notify();
+  }
+
   // Before the threads are let go.
   void begin(std::int64_t start_ns, std::int64_t warm_up_ns) noexcept {
     start_ns_.store(start_ns, std::memory_order_relaxed);  // relaxed: those who wait are released after it

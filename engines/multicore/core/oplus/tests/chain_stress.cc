@@ -1,5 +1,5 @@
-// Random queries of two and three operators, with more threads than cores and little room between operators: the
-// sequential answer, and an end, always.
+// Random queries of two and three operators, with more threads than cores and little room between operators, whose
+// instances change at random moments, with downstream readers and without: the sequential answer, and an end, always.
 #include <cstdio>
 
 #include "oplus/tests/chain_cases.h"
@@ -14,6 +14,34 @@ using lab::test::Tuples;
 
 std::int64_t records = 0;
 std::int64_t sleeps = 0;
+std::int64_t applied = 0;
+
+std::vector<std::int32_t> random_owner(std::mt19937& random, std::int64_t buckets, std::int32_t instances) {
+  std::vector<std::int32_t> owner;
+  for (std::int64_t b = 0; b < buckets; ++b) {
+    owner.push_back(static_cast<std::int32_t>(random() % static_cast<unsigned>(instances)));
+  }
+  return owner;
+}
+
+// Calls for switches of any operator until the run is over, several at a time; waits for some of them.
+void reconfigure(lab::OplusRun& runtime, unsigned seed, std::int32_t most, int count) {
+  std::mt19937 random(seed);
+  for (;;) {
+    const auto op = static_cast<std::size_t>(random() % static_cast<unsigned>(count + 1));
+    const auto instances = 1 + static_cast<std::int32_t>(random() % static_cast<unsigned>(most));
+    const std::int64_t buckets = op == 0 ? behaviour.buckets : links[op - 1].buckets;
+    const std::int64_t number = runtime.reconfigure(instances, random_owner(random, buckets, instances), op);
+    if (number < 0) return;
+    const auto next = random() % 4;
+    if (next == 0) continue;  // others meanwhile, or one that overtakes it
+    if (next == 1) {
+      for (auto i = random() % 100; i > 0; --i) std::this_thread::yield();
+    } else if (!runtime.await(number, op)) {
+      return;
+    }
+  }
+}
 
 void round_of(unsigned seed) {
   std::mt19937 random(seed);
@@ -36,6 +64,9 @@ void round_of(unsigned seed) {
   auto streams = lab::test::random_tuples(random, join ? 2 : pick(1, 4), 2, join ? 300 : 600, pick(1, 6));
   lab::OplusOptions options;
   options.workers = pick(1, 8);
+  const bool elastic = pick(0, 1) == 1;
+  if (elastic) options.most_instances = pick(options.workers, 8);
+  if (pick(0, 1) == 1) options.downstream = pick(1, 3);
   options.batch = pick(0, 1) == 1 ? 1 : pick(1, 64);
   options.batch_rows = pick(0, 1) == 1 ? 4096 : pick(1, 20);
   options.ring_blocks = static_cast<std::uint64_t>(pick(1, 4));
@@ -54,7 +85,9 @@ void round_of(unsigned seed) {
     lab::test::schedule(streams, pick(0, 3000));
   }
   lab::test::OperatorRunCase run(streams, options, join, lab::test::behind(count));
-  const auto answer = lab::test::sorted(run.run([](lab::OplusRun& runtime) {
+  const auto inner = static_cast<unsigned>(random());
+  const auto answer = lab::test::sorted(run.run([&](lab::OplusRun& runtime) {
+    if (elastic) reconfigure(runtime, inner, options.most_instances, count);
     while (runtime.snapshot()) std::this_thread::yield();  // as a controller looks
   }));
   const bool right = answer == lab::test::chain_oracle(streams, count, join, options.end_watermark);
@@ -66,6 +99,9 @@ void round_of(unsigned seed) {
     for (const std::int64_t n : run.runtime().latency_counts()) timed += n;
     CHECK_EQ(timed, static_cast<std::int64_t>(answer.size()));
   }
+  for (std::size_t op = 0; op <= static_cast<std::size_t>(count); ++op) {
+    for (const lab::Switch& one : run.runtime().switches(op)) applied += one.done_ns >= 0 ? 1 : 0;
+  }
   records += static_cast<std::int64_t>(answer.size());
   sleeps += lab::test::counter(run.runtime(), "sleeps");
 }
@@ -75,8 +111,9 @@ void round_of(unsigned seed) {
 int main() {
   const int rounds = lab::test::stress_rounds(20) * 5;
   for (int round = 0; round < rounds; ++round) round_of(static_cast<unsigned>(round));
-  std::printf("%d rounds, %lld records, %lld sleeps\n", rounds, static_cast<long long>(records),
-              static_cast<long long>(sleeps));
+  std::printf("%d rounds, %lld records, %lld switches, %lld sleeps\n", rounds, static_cast<long long>(records),
+              static_cast<long long>(applied), static_cast<long long>(sleeps));
+  CHECK(applied >= rounds);  // well below what it was ever seen to be
   CHECK(records > 100 * rounds);
   return 0;
 }

@@ -301,12 +301,11 @@ void what_chains_cannot_do_is_refused() {
   behaviour = {.window = {10, 10, false}};
   links = {};
   refused([](OplusOptions& o) { o.shared_nothing = true; });
-  refused([](OplusOptions& o) { o.most_instances = 3; });
   refused([](OplusOptions& o) { o.link_rows = 0; });
   refused([](OplusOptions& o) { o.link_rows = 12; });
   const std::vector<Tuples> streams(1);
   OperatorRunCase run(streams, options_of(1, 1, "order", 16), false, behind(1));
-  CHECK_THROWS(run.runtime().reconfigure(1, {0}), std::invalid_argument);
+  CHECK_THROWS(run.runtime().reconfigure(1, {0}, 2), std::invalid_argument);
   CHECK_THROWS(behind(1)(run.runtime(), 1), std::logic_error);  // it has started
   CHECK(run.run().empty());
   OplusOptions options = options_of(1, 1, "order", 16);

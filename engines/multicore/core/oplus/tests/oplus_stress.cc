@@ -61,6 +61,10 @@ void round_of(unsigned seed, Totals& totals) {
   options.log.entries = 1 << pick(4, 10);
   options.log.rows_in_flight = pick(1, 500);
   options.measure = pick(0, 3) != 0;
+  if (pick(0, 1) == 1) {
+    options.downstream = pick(1, 3);
+    options.link_rows = 1 << pick(1, 10);
+  }
   const bool cut = !join && pick(0, 1) == 1 && lab::test::tuples_in(streams) != 0;
   if (cut) options.end_watermark = lab::test::total_order(streams).back().ts + pick(-50, 100);
   if (pick(0, 3) == 0) {  // on a schedule, with promises, which reach beyond the last tuple

@@ -70,6 +70,10 @@ void round_of(unsigned seed, Totals& totals) {
   options.core_count = pick(0, 2) != 0 ? 1 : 64;
   options.tuple_buffer = pick(0, 1) == 1 ? "order" : "scalegate";
   options.log.entries = 1 << pick(4, 10);
+  if (pick(0, 1) == 1) {
+    options.downstream = pick(1, 3);
+    options.link_rows = 1 << pick(1, 10);
+  }
   const std::int64_t tuples = lab::test::tuples_in(streams);
   if (pick(0, 1) == 1 && tuples != 0) {
     options.end_watermark = lab::test::total_order(streams).back().ts + pick(-50, 100);

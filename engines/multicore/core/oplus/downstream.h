@@ -1,0 +1,68 @@
+// Downstream readers of TB_out (STRETCH, section 5, figure 3): d instances of whatever is behind the last operator, a
+// thread each. Each takes all tuples in the one order, in time with the run: where an answer is collected, and where its
+// latency ends. The paper leaves open what a downstream operator does with them; here the first keeps them, and the
+// others count and sum them up, so that a run can tell whether all have had the same.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "oplus/options.h"
+#include "oplus/output_log.h"
+#include "oplus/stage.h"
+#include "run/instance_threads.h"
+#include "run/sink.h"
+
+namespace lab {
+
+class Downstream {
+ public:
+  // `log`: what `last` publishes into; with as many copies as readers, or one for all of them. Has started.
+  Downstream(const OplusOptions& options, InstanceThreads& threads, OutputLog& log, const OperatorStage& last);
+
+  // Touches memory for so many rows. Before the run.
+  void reserve(std::int64_t rows) { pool_->reserve(rows, 1); }
+
+  // One piece of work of a reader; see OperatorStage. Its thread.
+  bool turn(std::int32_t reader);
+
+  const OutputBuffer& answer() const noexcept { return *out_; }
+
+  // Afterwards. Throws std::runtime_error unless all have had the same tuples, in order.
+  void check() const;
+
+ private:
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
+
+  // Written by the reader's thread; read afterwards.
+  struct alignas(kCacheLine) Reader {
+    std::int64_t rows = 0;
+    std::int64_t last_ts = kNever;
+    std::int64_t disordered = 0;  // rows timed before the one in front of them
+    std::uint64_t sum = 0;        // of a hash of each; with several readers
+    bool done = false;
+  };
+
+  void take(std::int32_t reader, std::span<const LogRun> runs);
+  void take_rows(std::int32_t reader, const OutputLog::Ring& ring, std::int64_t item, std::int64_t rows);
+  void keep(const OutputLog::Ring& ring, std::int64_t item, std::int64_t rows);
+  static void account(Recorder& recorder, const OutputLog::Ring& ring, const LogRun& run);
+  std::uint64_t sum_of(const OutputLog::Ring& ring, std::int64_t item, std::int64_t rows) const noexcept;
+  std::int32_t copy_of(std::int32_t reader) const noexcept { return log_.copies() == 1 ? 0 : reader; }
+  int place_of(std::int32_t reader) const noexcept { return log_.copies() == 1 ? reader : 0; }  // in its log
+
+  const OplusOptions& options_;
+  InstanceThreads& threads_;
+  OutputLog& log_;
+  const OperatorStage& last_;
+  const RowMover mover_;
+  std::shared_ptr<OutputPool> pool_;
+  std::unique_ptr<OutputBuffer> out_;  // of the first reader
+  std::vector<Reader> readers_;
+  alignas(kCacheLine) std::atomic<std::int32_t> ended_{0};  // readers that are done
+};
+
+}  // namespace lab

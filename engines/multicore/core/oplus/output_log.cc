@@ -1,0 +1,121 @@
+#include "oplus/output_log.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace lab {
+
+OutputLog::OutputLog(std::string_view tuple_buffer, const LogOptions& options, Shape shape) : shape_(std::move(shape)) {
+  for (std::int32_t i = 0; i < shape_.copies; ++i) logs_.push_back(make_tuple_buffer(tuple_buffer, options));
+}
+
+void OutputLog::start(std::int32_t most, std::int32_t active) {
+  for (std::int32_t i = 0; i < most; ++i) sources_.emplace_back(shape_.spill_rows);
+  for (const std::unique_ptr<TupleBuffer>& log : logs_) {
+    for (std::int32_t i = 0; i < most; ++i) {
+      Ring& ring = rings_.emplace_back(shape_.itemsizes, shape_.rows);
+      ring.view.index = i;
+      ring.view.ts = {ring.memory.ts(), static_cast<std::size_t>(shape_.rows)};
+      if (shape_.timed) {
+        ring.due.resize(static_cast<std::size_t>(shape_.rows));
+        ring.taken.resize(static_cast<std::size_t>(shape_.rows));
+        ring.view.due = ring.due;
+      }
+      ring.view.columns.assign(ring.memory.columns(), ring.memory.columns() + shape_.itemsizes.size());
+      log->add_source(ring.memory.ts(), ring.memory.mask(), kNever);
+    }
+  }
+  for (std::int32_t i = active; i < most; ++i) close(i);
+}
+
+std::int64_t OutputLog::room(std::int32_t source, std::int64_t wanted) {
+  for (const std::unique_ptr<TupleBuffer>& log : logs_) wanted = std::min(wanted, log->room(source, wanted));
+  return wanted;
+}
+
+bool OutputLog::move(std::int32_t source, OutputBuffer& outputs, Causes& causes, std::int64_t watermark) {
+  Source& mine = sources_[static_cast<std::size_t>(source)];
+  const Ring& first = ring(0, source);
+  std::int64_t free = 0;
+  const std::int64_t before = mine.rows;
+  if (outputs.waiting() != 0) free = room(source, std::min(outputs.waiting(), shape_.rows));
+  while (free > 0 && outputs.waiting() != 0) {
+    const OutputBuffer::Piece piece = outputs.oldest();
+    const std::int64_t rows = std::min({free, piece.rows, first.memory.in_one_piece(mine.rows)});
+    const std::int64_t item = first.memory.item_of(mine.rows);
+    for (std::size_t copy = 0; copy < logs_.size(); ++copy) {
+      ring_of(copy, source).memory.write(mine.rows, piece.columns, piece.row, rows);
+    }
+    if (shape_.timed) {
+      Ring& to = ring_of(0, source);
+      causes.take(to.due.data() + item, to.taken.data() + item, rows);
+      for (std::size_t copy = 1; copy < logs_.size(); ++copy) {
+        std::copy_n(to.due.data() + item, rows, ring_of(copy, source).due.data() + item);
+        std::copy_n(to.taken.data() + item, rows, ring_of(copy, source).taken.data() + item);
+      }
+    }
+    outputs.take(rows);
+    mine.rows += rows;
+    free -= rows;
+  }
+  const bool starved = outputs.waiting() != 0;
+  if (outputs.rows() != mine.spilled_to) {
+    if (starved) mine.spill.add(std::min(outputs.waiting(), outputs.rows() - mine.spilled_to), outputs.waiting());
+    mine.spilled_to = outputs.rows();
+  }
+  if (starved != mine.starved) {
+    mine.starved = starved;
+    // seq_cst: comes before the look for room that the thread takes before it sleeps, as a release of rows comes
+    // before the look at this (run/parker.h): one of the two sees the other. Pairs with the load in `starved`.
+    starved_.fetch_add(starved ? 1 : -1, std::memory_order_seq_cst);
+  }
+  std::int64_t frontier = watermark == kNever ? kNever : watermark + 1;
+  if (starved) {
+    const OutputBuffer::Piece next = outputs.oldest();
+    frontier = static_cast<const std::int64_t*>(next.columns[0])[next.row];
+  }
+  const std::int64_t promised = mine.frontier.load(std::memory_order_relaxed);  // relaxed: own store
+  frontier = std::max(frontier, promised);
+  if (mine.rows == before && frontier == promised) return false;
+  for (const std::unique_ptr<TupleBuffer>& log : logs_) log->publish(source, mine.rows, frontier);
+  mine.frontier.store(frontier, std::memory_order_release);  // the log knows it already; pairs with `at_hand`
+  return true;
+}
+
+bool OutputLog::at_hand(std::int32_t source) {
+  const std::int64_t rows = sources_[static_cast<std::size_t>(source)].rows;
+  for (std::size_t copy = 0; copy < logs_.size(); ++copy) {
+    TupleBuffer& log = *logs_[copy];
+    const std::int64_t oldest = log.consumed(source);
+    if (oldest == rows || log.room(source) > 0) continue;  // there is room by now
+    const Ring& ring = ring_of(copy, source);
+    const std::int64_t ts = ring.memory.ts()[ring.memory.item_of(oldest)];
+    for (std::int32_t other = 0; other < static_cast<std::int32_t>(sources_.size()); ++other) {
+      if (other == source) continue;
+      // acquire: what it promises has been published; pairs with `move`, `close` and `join`. A promise that is missed
+      // only has this instance read on.
+      const std::int64_t frontier =
+          sources_[static_cast<std::size_t>(other)].frontier.load(std::memory_order_acquire);
+      if (frontier < ts || (frontier == ts && other < source)) return false;
+    }
+  }
+  return true;
+}
+
+bool OutputLog::advance() noexcept {
+  bool news = false;
+  for (const std::unique_ptr<TupleBuffer>& log : logs_) news = log->advance() || news;
+  return news;
+}
+
+void OutputLog::close(std::int32_t source) {
+  for (const std::unique_ptr<TupleBuffer>& log : logs_) log->close(source);
+  sources_[static_cast<std::size_t>(source)].frontier.store(kEndOfTime, std::memory_order_release);  // with `at_hand`
+}
+
+void OutputLog::join(std::int32_t source, std::int64_t from_ts) {
+  for (const std::unique_ptr<TupleBuffer>& log : logs_) log->rejoin(source, from_ts);
+  sources_[static_cast<std::size_t>(source)].frontier.store(from_ts, std::memory_order_release);  // with `at_hand`
+}
+
+}  // namespace lab

@@ -1,0 +1,290 @@
+// Downstream readers of TB_out: all take all outputs in order, whatever the log, the number of readers, instances and
+// operators; latency ends with them; what instances left behind is taken as well.
+#include "check.h"
+#include "counter.h"
+#include "oplus/tests/chain_cases.h"
+#include "oplus/tests/queues_cases.h"
+
+namespace {
+
+using lab::OplusOptions;
+using lab::OplusRun;
+using lab::test::behaviour;
+using lab::test::behind;
+using lab::test::Link;
+using lab::test::links;
+using lab::test::OperatorRunCase;
+using lab::test::Record;
+using lab::test::SharedNothingRun;
+using lab::test::sorted;
+using lab::test::Tuples;
+
+OplusOptions options_of(std::int32_t instances, std::int32_t readers, const char* log, std::int64_t link_rows) {
+  OplusOptions options;
+  options.workers = instances;
+  options.downstream = readers;
+  options.batch = instances == 2 ? 64 : 1;
+  options.tuple_buffer = log;
+  options.link_rows = link_rows;
+  options.core_count = 2;
+  options.ring_blocks = 16;
+  return options;
+}
+
+lab::test::Turns turns;
+
+template <typename Each>
+void for_all_ways(Each each) {
+  for (const std::int32_t instances : {1, 2, 4}) {
+    for (const std::int32_t readers : {1, 3}) {
+      for (const char* log : {"order", "scalegate"}) {
+        if (turns.next()) each(options_of(instances, readers, log, instances == 4 ? 4 : 1 << 12));
+      }
+    }
+  }
+}
+
+std::vector<Tuples> one_of(std::mt19937& random, bool join, int seed) {
+  return lab::test::random_tuples(random, join ? 2 : 1 + seed % 3, 2, 150, 5);
+}
+
+// The sequence is that of outputs which are merged afterwards.
+void readers_take_what_would_be_collected() {
+  std::size_t records = 0;
+  for (int seed = 0; seed < 12; ++seed) {
+    std::mt19937 random(static_cast<unsigned>(seed));
+    const bool join = seed % 4 == 3;
+    lab::test::choose(random, join);
+    for (Link& link : links) link = lab::test::random_link(random);
+    const int count = seed % 3;
+    const auto streams = one_of(random, join, seed);
+    for_all_ways([&](OplusOptions options) {
+      OperatorRunCase run(streams, options, join, behind(count));
+      const std::vector<Record> answer = run.run();
+      CHECK_EQ(run.runtime().events(), lab::test::tuples_in(streams));
+      options.downstream = 0;
+      CHECK(answer == OperatorRunCase(streams, options, join, behind(count)).run());
+      CHECK(sorted(answer) == lab::test::chain_oracle(streams, count, join));
+      records += answer.size();
+    });
+  }
+  CHECK(records > 1000);
+}
+
+void shared_nothing_readers_merge_queues_of_their_own() {
+  for (int seed = 0; seed < 6; ++seed) {
+    std::mt19937 random(static_cast<unsigned>(seed));
+    lab::test::choose(random, false);
+    const auto streams = one_of(random, false, seed);
+    for_all_ways([&](OplusOptions options) {
+      SharedNothingRun run(streams, options);
+      CHECK(sorted(run.run()) == lab::test::keyed_oracle(streams));
+    });
+  }
+}
+
+void under_a_load_each_output_has_one_latency() {
+  for (int seed = 0; seed < 6; ++seed) {
+    std::mt19937 random(static_cast<unsigned>(seed));
+    lab::test::choose(random, false);
+    links = {Link{.window = {10, 30, false}}, Link{.window = {12, 12, false}, .emits_on_update = true}};
+    auto streams = one_of(random, false, seed);
+    lab::test::schedule(streams, 2000);
+    const int count = seed % 2;
+    const auto expected = lab::test::chain_oracle(streams, count, false);
+    for (const std::int32_t readers : {1, 2}) {
+      OplusOptions options = options_of(2, readers, seed % 3 == 0 ? "scalegate" : "order", 64);
+      options.load = lab::LoadOptions{0, 0, false};
+      options.ring_blocks = 1024;
+      OperatorRunCase run(streams, options, false, behind(count));
+      CHECK(sorted(run.run()) == expected);
+      const auto all = [](const std::vector<std::int64_t>& counts) {
+        std::int64_t total = 0;
+        for (const std::int64_t n : counts) total += n;
+        return total;
+      };
+      CHECK_EQ(all(run.runtime().latency_counts()), std::ssize(expected));
+      CHECK_EQ(all(run.runtime().service_counts()), std::ssize(expected));
+      std::int64_t outputs = 0;
+      for (const lab::Progress& step : run.runtime().progress()) outputs += step.outputs;
+      CHECK_EQ(outputs, std::ssize(expected));
+      options.measure = false;
+      CHECK(sorted(OperatorRunCase(streams, options, false, behind(count)).run()) == expected);
+    }
+  }
+}
+
+Tuples tuples(std::int64_t n, std::int64_t keys) {
+  Tuples one{};
+  for (std::int64_t i = 0; i < n; ++i) {
+    one.ts.push_back(i);
+    one.base.push_back(0);
+    one.count.push_back(keys);
+    one.value.push_back(1);
+  }
+  return one;
+}
+
+// Each tuple emits 20 records, ready at once; a ring holds 16. Whoever reads on meanwhile would pile them up.
+void an_instance_waits_for_readers_that_have_work_at_hand() {
+  behaviour = {.window = {1, 1, false}, .emits_on_update = true, .expires = false};
+  behaviour.buckets = 13;
+  const std::vector<Tuples> streams{tuples(2000, 20)};
+  for (const char* log : {"order", "scalegate"}) {
+    OplusOptions options = options_of(1, 1, log, 16);
+    options.log.rows_in_flight = 64;  // an instance reads no more at once
+    OperatorRunCase run(streams, options);
+    CHECK_EQ(run.run().size(), std::size_t{40'000});
+    CHECK(lab::test::counter(run.runtime(), "spilled_rows_peak") <= 64 * 20);
+  }
+}
+
+// All records have one time, and none is ready before every instance has read everything.
+void nobody_waits_for_readers_that_have_none() {
+  behaviour = {.window = {10'000, 10'000, false}, .emits_on_update = true, .expires = false};
+  behaviour.buckets = 13;
+  const std::vector<Tuples> streams{tuples(500, 20)};
+  for_all_ways([&](OplusOptions options) {
+    options.link_rows = 4;
+    OperatorRunCase run(streams, options);
+    CHECK_EQ(run.run().size(), std::size_t{10'000});
+  });
+}
+
+std::vector<std::int32_t> spread(std::int64_t buckets, std::int32_t instances) {
+  return OperatorRunCase::owners(buckets, instances);
+}
+
+// Instances leave with outputs that found no room, and join again before these have any, and after.
+void instances_leave_with_what_waits_and_join_again() {
+  behaviour = {.window = {60, 60, false}, .emits_on_update = true};
+  behaviour.buckets = 13;
+  const std::vector<Tuples> streams{tuples(3000, 9)};
+  const auto expected = lab::test::keyed_oracle(streams);
+  std::int64_t applied = 0;
+  const auto change = [&](OplusRun& runtime) {
+    for (int i = 0;; ++i) {
+      const std::int32_t instances = i % 2 == 0 ? 1 : 2 + i % 5;
+      const std::int64_t number = runtime.reconfigure(instances, spread(13, instances));
+      if (number < 0 || !runtime.await(number)) return;
+      ++applied;
+    }
+  };
+  for (const char* log : {"order", "scalegate"}) {
+    for (const std::int64_t link_rows : {2, 64}) {
+      OplusOptions options = options_of(4, 2, log, link_rows);
+      options.most_instances = 6;
+      options.batch_rows = 8;
+      options.log.rows_in_flight = 32;
+      OperatorRunCase run(streams, options);
+      CHECK(sorted(run.run(change)) == expected);
+      SharedNothingRun apart(streams, options);
+      CHECK(sorted(apart.run(change)) == expected);
+    }
+  }
+  CHECK(applied > 8);
+}
+
+// Lemma 3, where it is tight: at the switch one instance, alone, has emitted records timed far ahead of its watermark,
+// and readers have had them; what the next instance emits has the same time.
+void who_joins_may_emit_at_the_time_that_readers_have_seen() {
+  behaviour = {.window = {1000, 1000, false}, .emits_on_update = true, .expires = false};
+  behaviour.buckets = 13;
+  behaviour.holds_at = 99;
+  std::vector<Tuples> streams{tuples(900, 13)};
+  streams[0].value[400] = 99;
+  for (const char* log : {"order", "scalegate"}) {
+    lab::test::gate.store(false, std::memory_order_release);  // pairs with the load in `hold_at`
+    OplusOptions options = options_of(1, 2, log, 1 << 10);
+    options.most_instances = 3;
+    options.batch_rows = 8;
+    options.log.rows_in_flight = 64;
+    OperatorRunCase run(streams, options);
+    std::optional<lab::Switch> done;
+    const auto answer = run.run([&](OplusRun& runtime) {
+      lab::test::wait_for(runtime, 300);
+      const std::int64_t number = runtime.reconfigure(3, spread(13, 3));
+      lab::test::gate.store(true, std::memory_order_release);
+      done = runtime.await(number);
+    });
+    CHECK(sorted(answer) == lab::test::keyed_oracle(streams));
+    CHECK(done.has_value() && done->before == 1 && done->after == 3);
+  }
+}
+
+void operators_of_a_chain_change_one_by_one() {
+  behaviour = {.window = {5, 10, false}};
+  behaviour.buckets = 13;
+  links = {Link{.window = {20, 20, false}}, Link{.window = {7, 30, false}}};
+  const std::vector<Tuples> streams{tuples(6000, 5)};
+  const auto expected = lab::test::chain_oracle(streams, 2, false);
+  for (const char* log : {"order", "scalegate"}) {
+    for (const std::int32_t readers : {0, 1}) {
+      OplusOptions options = options_of(2, readers, log, 64);
+      options.most_instances = 5;
+      options.batch_rows = 16;
+      options.log.rows_in_flight = 64;
+      std::int64_t applied[3] = {};
+      OperatorRunCase run(streams, options, false, behind(2));
+      const auto answer = run.run([&](OplusRun& runtime) {
+        for (int i = 0;; ++i) {
+          const auto op = static_cast<std::size_t>(i % 3);
+          const std::int32_t instances = 1 + i * 3 % 5;
+          const std::int64_t buckets = op == 0 ? behaviour.buckets : links[op - 1].buckets;
+          const std::int64_t number = runtime.reconfigure(instances, spread(buckets, instances), op);
+          if (number < 0 || !runtime.await(number, op)) return;
+          ++applied[op];
+        }
+      });
+      CHECK(sorted(answer) == expected);
+      CHECK_EQ(run.runtime().events(), lab::test::tuples_in(streams));
+      for (std::size_t op = 0; op < 3; ++op) {
+        std::int32_t before = 2;
+        for (const lab::Switch& one : run.runtime().switches(op)) {
+          if (one.done_ns < 0) continue;
+          CHECK_EQ(one.before, before);
+          before = one.after;
+        }
+        CHECK(applied[op] > 0);
+      }
+    }
+  }
+}
+
+void a_run_that_fails_ends() {
+  behaviour = {.window = {5, 5, false}};
+  behaviour.buckets = 6;
+  behaviour.raises_at = 77;
+  std::vector<Tuples> streams{tuples(400, 3)};
+  streams[0].value[300] = 77;
+  for_all_ways([&](const OplusOptions& options) {
+    OperatorRunCase run(streams, options);
+    CHECK_THROWS(run.run(), std::runtime_error);
+  });
+}
+
+void what_is_wrong_is_refused() {
+  behaviour = {.window = {10, 10, false}};
+  const std::vector<Tuples> streams(1);
+  for (const std::int32_t readers : {-1, 65}) {
+    CHECK_THROWS(OperatorRunCase(streams, options_of(1, readers, "order", 16)), std::invalid_argument);
+  }
+  CHECK_THROWS(OperatorRunCase(streams, options_of(1, 1, "order", 12)), std::invalid_argument);
+  CHECK(OperatorRunCase(streams, options_of(2, 2, "order", 16)).run().empty());
+}
+
+}  // namespace
+
+int main() {
+  readers_take_what_would_be_collected();
+  shared_nothing_readers_merge_queues_of_their_own();
+  under_a_load_each_output_has_one_latency();
+  an_instance_waits_for_readers_that_have_work_at_hand();
+  nobody_waits_for_readers_that_have_none();
+  instances_leave_with_what_waits_and_join_again();
+  who_joins_may_emit_at_the_time_that_readers_have_seen();
+  operators_of_a_chain_change_one_by_one();
+  a_run_that_fails_ends();
+  what_is_wrong_is_refused();
+  return 0;
+}
