@@ -26,4 +26,5 @@ FIGURES = (
     rise.FIGURE,
     trading_day.FIGURE,
     abrupt.THREE_EXECUTIONS,
+    abrupt.FOURTH_EXECUTION,
 )

@@ -1,4 +1,4 @@
-"""Figures 11 and 16 to 18 of STRETCH: many reconfigurations under abrupt random rates."""
+"""Figures 11 and 16 to 19 of STRETCH: many reconfigurations under abrupt random rates."""
 
 from collections.abc import Sequence
 from math import inf
@@ -13,8 +13,10 @@ from lab.figures.options import Options
 from lab.figures.stretch.phases import (
     SEEDS_11,
     SEEDS_16,
+    SEEDS_19,
     STAGES_11,
     STAGES_16,
+    STAGES_19,
     WS_MS,
     phases,
     scale,
@@ -204,4 +206,13 @@ THREE_EXECUTIONS = Figure(
     needs=("scale_join", VSN),
     stages=STAGES_16,
     outcome=lambda options, runs: _outcome("16", SEEDS_16, options, runs),
+)
+
+FOURTH_EXECUTION = Figure(
+    id="stretch:19",
+    title="abrupt random rates, the fourth further execution",
+    shows="input rate, instances, throughput with the capacity band, latency over time",
+    needs=("scale_join", VSN),
+    stages=STAGES_19,
+    outcome=lambda options, runs: _outcome("19", SEEDS_19, options, runs),
 )

@@ -15,7 +15,7 @@ from lab.figures.measured import (
 )
 from lab.figures.offered import LAG_NOTE
 from lab.figures.options import Options
-from lab.figures.stretch.shared import SN, VSN, facts, notes
+from lab.figures.stretch.shared import DOWNSTREAM, SN, VSN, facts, notes
 from lab.figures.stretch.static import INSTANCES, LATENCY, RATE, TWEETS, stages
 from lab.figures.stretch.systems import FLINK_COUNTS, STRETCH
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
@@ -52,7 +52,7 @@ def _tree_6(options: Options) -> Plan:
         tree={
             "run": run_table(options, timeout_s=600),
             "workload": workloads,
-            "engine": [engine(VSN, options), engine(SN, options)],
+            "engine": [engine(variant, options, options=DOWNSTREAM) for variant in (VSN, SN)],
         }
     )
 

@@ -13,7 +13,7 @@ from lab.figures.measured import (
 )
 from lab.figures.offered import LAG_NOTE
 from lab.figures.options import Options
-from lab.figures.stretch.shared import SN, VSN, facts, notes
+from lab.figures.stretch.shared import DOWNSTREAM, SN, VSN, facts, notes
 from lab.figures.stretch.static import INSTANCES, LATENCY, RATE, stages
 from lab.figures.stretch.systems import FLINK_FORWARD, STRETCH
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
@@ -43,7 +43,14 @@ def _tree_7(options: Options) -> Plan:
             ],
             # Every instance forwards every tuple once: as many copies as instances.
             "engine": [
-                engine(variant, options, workers=[n], workloads=[f"forward@n{n}"], label=f"n{n}")
+                engine(
+                    variant,
+                    options,
+                    workers=[n],
+                    workloads=[f"forward@n{n}"],
+                    label=f"n{n}",
+                    options=DOWNSTREAM,
+                )
                 for n in options.instances
                 for variant in (VSN, SN)
             ],
@@ -103,6 +110,7 @@ def _outcome_7(options: Options, runs: Runs) -> Outcome:
         options,
         1.0,
         runs,
+        "SN is built of this lab's own parts, in C++; the paper's SN is Flink 1.6.",
         "Published rates are those of a Java engine on another machine: drawn, never judged.",
         f"Input is {_tuples(options):,} generated tuples on two streams; as many copies are "
         "forwarded as instances.",

@@ -26,7 +26,7 @@ from lab.figures.measured import (
 from lab.figures.offered import LAG_NOTE
 from lab.figures.options import Options
 from lab.figures.stretch import systems
-from lab.figures.stretch.shared import PAPER_CORES, SN, VSN, facts, notes
+from lab.figures.stretch.shared import DOWNSTREAM, PAPER_CORES, SN, VSN, facts, notes
 from lab.figures.stretch.static import INSTANCES, LATENCY, stages
 from lab.figures.stretch.steps import ADHOC, SIDE_EPS, coherent_eps, window_ms
 from reports.figures.paper import Layout, Line, Mark, Panel, draw
@@ -48,7 +48,8 @@ class _System:
 
     def table(self, options: Options) -> dict[str, Any]:
         """Return its `[[engine]]` table."""
-        more: dict[str, Any] = {"label": self.form, "options": {"join_form": self.form}}
+        own = {"join_form": self.form, **(DOWNSTREAM if self.variant in (VSN, SN) else {})}
+        more: dict[str, Any] = {"label": self.form, "options": own}
         if self.workers is not None:
             more["workers"] = list(self.workers)
         return engine(self.variant, options, **more)

@@ -1,5 +1,8 @@
 """What the experiments of STRETCH share: the machine's notes, and a claim."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from lab.figures.experiment import asked, beyond_note, quick_note
 from lab.figures.figure import Runs
 from lab.figures.judge import Posed
@@ -11,6 +14,9 @@ from results.stats.estimates import Estimate
 
 VSN, SN = "multicore/vsn", "multicore/sn"
 PAPER_CORES = 36
+DOWNSTREAM: Mapping[str, Any] = {"downstream": 1}
+"""Engine option: instances publish into TB_out, and latency ends where a reader behind it takes
+their outputs, in order, as in the paper."""
 ALONE = "one instance is all there is"
 """Why nothing can be said of changing numbers of instances."""
 
@@ -27,6 +33,7 @@ def notes(options: Options, scale: float, runs: Runs, *more: str) -> tuple[str, 
     ]
     if scale != 1:
         found.append(f"Scale {scale:g}: inputs, phases and windows are {scale:g} x the paper's.")
+    found.append("VSN and SN publish into TB_out; one downstream reader takes their outputs.")
     found += [*quick_note(options), *beyond_note(options, options.instances)]
     return (*found, *more, *machine(runs), *troubles(runs)[:6])
 

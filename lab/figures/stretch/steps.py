@@ -15,7 +15,7 @@ from lab.figures.figure import FigureStage, Plan, Runs
 from lab.figures.measured import comparisons_per_s, per_row, series, troubles
 from lab.figures.offered import SEND_LAG_MS
 from lab.figures.options import Options
-from lab.figures.stretch.shared import VSN
+from lab.figures.stretch.shared import DOWNSTREAM, VSN
 from lab.figures.timeline import ElasticTimeline, read_timeline
 from results.query import CellSummary, Spread, by_cell
 from results.schema import VERIFIED
@@ -64,7 +64,7 @@ def rates_tree(options: Options, ws_ms: int, instances: tuple[int, ...]) -> Plan
                     "query": {"ws_ms": ws_ms},
                 }
             ],
-            "engine": [engine(VSN, options, workers=list(instances))],
+            "engine": [engine(VSN, options, workers=list(instances), options=DOWNSTREAM)],
         }
     )
 
@@ -111,9 +111,10 @@ def horizons(share: float) -> dict[str, float]:
 
 
 def controller(kind: str, options: Options, **more: Any) -> dict[str, Any]:
-    """Return the engine options that scale up to the most instances that were asked for."""
+    """Return the engine options of an operator that scales up to the most that were asked for."""
     most = max(options.instances)
     return {
+        **DOWNSTREAM,
         "max_instances": most,
         "controller": {"kind": kind, "min": 1, "max": most, "period_ms": 100} | more,
     }

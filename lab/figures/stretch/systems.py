@@ -21,7 +21,7 @@ FLINK_FORWARD = System(
     name="SN",
     source="STRETCH, section 8.2: operator 15, in Flink",
     algorithm="a copy of each tuple for each instance, whose outputs a downstream reader sorts",
-    absent="the SN that is drawn, algorithms 1 and 2, has no downstream reader",
+    variant="multicore/sn",
 )
 OPERATOR_10 = System(
     name="VSN",

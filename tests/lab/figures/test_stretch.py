@@ -249,7 +249,7 @@ def test_one_instance_alone_can_neither_grow_nor_shrink(row, make_run):
 
 
 def test_phases_last_as_long_and_are_as_high_as_in_the_paper():
-    for seed in (*phases.SEEDS_11, *phases.SEEDS_16):
+    for seed in (*phases.SEEDS_11, *phases.SEEDS_16, *phases.SEEDS_19):
         found = phases.phases(seed, 1.0, 8000.0)
         assert sum(phase.length_s for phase in found) == pytest.approx(1200)
         assert all(100 <= phase.length_s <= 300 for phase in found[:-1])
@@ -258,7 +258,7 @@ def test_phases_last_as_long_and_are_as_high_as_in_the_paper():
         assert sum(phase.length_s for phase in short) == pytest.approx(120)
 
 
-@pytest.mark.parametrize("number", ["11", "16"])
+@pytest.mark.parametrize("number", ["11", "16", "19"])
 def test_the_phases_are_input_that_is_replayed(row, make_run, number):
     plan, matrix = parsed(find(f"stretch:{number}"), 1, TWO, (joins(row, make_run),))
     assert {load.arrival for load in matrix.loads} == {"replay"}
@@ -272,11 +272,11 @@ def test_the_phases_are_input_that_is_replayed(row, make_run, number):
 def abrupt(row, make_run, write_timeline, tmp_path):
     """Both runs of figure 11; instances follow the rate, or stand still."""
 
-    def make(follow=True, latency=lambda t: 3.0):
+    def make(follow=True, latency=lambda t: 3.0, seed=phases.SEEDS_11[0]):
         rates = joins(row, make_run)
         top = phases.top_eps(TWO, (rates,))
         share = phases.scale(TWO)
-        planned = phases.phases(phases.SEEDS_11[0], share, top)
+        planned = phases.phases(seed, share, top)
 
         def rate(t):
             left = t
@@ -286,7 +286,7 @@ def abrupt(row, make_run, write_timeline, tmp_path):
                 left -= phase.length_s
             return planned[-1].rate_eps
 
-        label = f"phases{phases.SEEDS_11[0]}"
+        label = f"phases{seed}"
         starts = [sum(p.length_s for p in planned[:at]) for at in range(1, len(planned))]
         files = write_timeline(
             tmp_path / "phases",
@@ -303,9 +303,12 @@ def abrupt(row, make_run, write_timeline, tmp_path):
     return make
 
 
-@pytest.mark.parametrize("number", ["11", "12"])
-def test_executions_whose_instances_follow_the_rate_are_reproduced(abrupt, number):
-    outcome = find(f"stretch:{number}").outcome(TWO, abrupt())
+@pytest.mark.parametrize(
+    ("number", "seeds"),
+    [("11", phases.SEEDS_11), ("12", phases.SEEDS_11), ("19", phases.SEEDS_19)],
+)
+def test_executions_whose_instances_follow_the_rate_are_reproduced(abrupt, number, seeds):
+    outcome = find(f"stretch:{number}").outcome(TWO, abrupt(seed=seeds[0]))
     assert set(judged(outcome).values()) == {MET}, outcome.claims
     assert outcome.draw().axes
 
@@ -348,6 +351,17 @@ def test_a_day_with_its_peak_is_reproduced_and_a_slow_one_is_not(
     slow = judged(find("stretch:13").outcome(TWO, make(5.0, "slow")))
     assert slow["mean latency of the day"] == MISSED
     assert slow["mean latency around the peak"] == MET
+
+
+@pytest.mark.parametrize("number", ["6", "7", "8", "9", "10", "11", "12", "13", "16", "19"])
+def test_instances_publish_into_a_log_that_a_downstream_reader_reads(row, make_run, number):
+    figure = find(f"stretch:{number}")
+    stages = range(len(figure.stages) if number not in "678" else 1)
+    for stage in stages:
+        _, matrix = parsed(figure, stage, TWO, (joins(row, make_run),)[:stage])
+        operators = [one for one in matrix.engines if one.variants[0] in ("vsn", "sn")]
+        assert operators
+        assert all(one.options["downstream"] == 1 for one in operators)
 
 
 @pytest.mark.parametrize("number", ["6", "7", "8", "T4", "11", "13"])
