@@ -61,7 +61,7 @@ void round_of(unsigned seed, Totals& totals) {
   options.log.entries = 1 << pick(4, 10);
   options.log.rows_in_flight = pick(1, 500);
   options.measure = pick(0, 3) != 0;
-  if (pick(0, 1) == 1) {
+  if (pick(0, 2) == 0) {
     options.downstream = pick(1, 3);
     options.link_rows = 1 << pick(1, 10);
   }
