@@ -160,6 +160,7 @@ FORMS = {
     "vsn": ("vsn", partial(values, QUERY)),
     "vsn-join": ("vsn", pairs),
     "sn": ("sn", partial(values, QUERY)),
+    "vsn-read": ("vsn", partial(values, QUERY)),
     "adhoc": ("adhoc", pairs),
     "1t": ("1t", pairs),
     "indexed": ("indexed", pairs),
@@ -190,7 +191,8 @@ def prepared(name):
         load=load,
     )
     family = FAMILIES[variant]
-    return family.run(program, data, settings, family.own())
+    read = {"downstream": 2} if form.endswith("-read") else {}
+    return family.run(program, data, settings, family.own(**read))
 
 
 def threads():
