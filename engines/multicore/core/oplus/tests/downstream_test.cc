@@ -215,8 +215,10 @@ void who_joins_may_emit_at_the_time_that_readers_have_seen() {
 void operators_of_a_chain_change_one_by_one() {
   behaviour = {.window = {5, 10, false}};
   behaviour.buckets = 13;
+  behaviour.holds_at = 99;  // so that each operator is asked in time at least once
   links = {Link{.window = {20, 20, false}}, Link{.window = {7, 30, false}}};
-  const std::vector<Tuples> streams{tuples(3000, 5)};
+  std::vector<Tuples> streams{tuples(3000, 5)};
+  streams[0].value[400] = 99;
   const auto expected = lab::test::chain_oracle(streams, 2, false);
   for (const char* log : {"order", "scalegate"}) {
     for (const std::int32_t readers : {0, 1}) {
@@ -225,13 +227,23 @@ void operators_of_a_chain_change_one_by_one() {
       options.batch_rows = 16;
       options.log.rows_in_flight = 64;
       std::int64_t applied[3] = {};
+      lab::test::gate.store(false, std::memory_order_release);  // pairs with the load in `hold_at`
       OperatorRunCase run(streams, options, false, behind(2));
       const auto answer = run.run([&](OplusRun& runtime) {
-        for (int i = 0;; ++i) {
+        const auto call = [&](int i) {
           const auto op = static_cast<std::size_t>(i % 3);
           const std::int32_t instances = 1 + i * 3 % 5;
           const std::int64_t buckets = op == 0 ? behaviour.buckets : links[op - 1].buckets;
-          const std::int64_t number = runtime.reconfigure(instances, spread(buckets, instances), op);
+          return runtime.reconfigure(instances, spread(buckets, instances), op);
+        };
+        lab::test::wait_for(runtime, 300);
+        std::int64_t numbers[3];
+        for (int op = 0; op < 3; ++op) numbers[op] = call(op);
+        lab::test::gate.store(true, std::memory_order_release);
+        for (std::size_t op = 0; op < 3; ++op) applied[op] += runtime.await(numbers[op], op) ? 1 : 0;
+        for (int i = 3;; ++i) {
+          const auto op = static_cast<std::size_t>(i % 3);
+          const std::int64_t number = call(i);
           if (number < 0 || !runtime.await(number, op)) return;
           ++applied[op];
         }
