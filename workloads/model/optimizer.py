@@ -82,7 +82,7 @@ def plan_for_placement(
             own = DependenceGraph.of(program, rates)
             # What elsewhere waits for other tags may be alone here.
             of_leaves = free & own.rates.keys() or _free(own)
-        # Streams that only others wait for have no place of their own: such a tree goes to its key's.
+        # A stream that is only waited for has no place of its own: the tree goes to its key's.
         places = shape[: len(streams)]
         placed = max(places)
         worker_of = {
