@@ -18,6 +18,9 @@ CREATE MACRO rights_of(pane) AS list_transform(
     lambda n: n * number('wa_ms') + number('ws_ms')
 );
 
+-- The keys of a tweet: a set, or a bag.
+CREATE MACRO keys_of(keys) AS CASE getvariable('counting') WHEN 'bag' THEN keys ELSE list_distinct(keys) END;
+
 -- A bin of a value by its size, whatever that is: never decreasing, about 5 % wide, at most 400 to either side of 0.
 CREATE MACRO bin_of(value) AS
     (sign(value) * least(floor(ln(1 + abs(value) * 1e6) / 0.05), 400))::BIGINT;

@@ -10,7 +10,7 @@ from engines.multicore.dataflow.family import DATAFLOW
 from engines.multicore.dgs.family import DGS
 from engines.multicore.joins.family import JOINS
 from engines.multicore.layers.family import LAYERS
-from engines.multicore.oplus.family import SN, VSN
+from engines.multicore.oplus.family import SN, SN_MAP, VSN
 from engines.multicore.ordered.family import ORDERED
 from engines.multicore.run.family import Family
 from engines.multicore.run.settings import wrong_under_load
@@ -18,7 +18,7 @@ from engines.protocol import Prepared, Property, Task, Variant
 from workloads.model import Dataflow, DGSProgram, Pipeline, Query
 
 FAMILIES: Mapping[str, Family] = {
-    family.name: family for family in (DGS, VSN, SN, *JOINS, ORDERED, LAYERS, DATAFLOW)
+    family.name: family for family in (DGS, VSN, SN, SN_MAP, *JOINS, ORDERED, LAYERS, DATAFLOW)
 }
 """By variant. The first that runs a model is its default."""
 _MODELS = (

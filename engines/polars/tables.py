@@ -9,6 +9,7 @@ from engines.protocol import Task
 from engines.tables import no_events
 from workloads.datasets.dataset import DatasetStream
 from workloads.inputs.retail.ids import parse_ids
+from workloads.inputs.tweets import counts_bag
 from workloads.model import Params
 
 
@@ -40,6 +41,11 @@ class Tables:
     def number(self, name: str) -> int:
         """Return a query parameter that is a whole number."""
         return int(self.params[name])
+
+    @property
+    def counts_bag(self) -> bool:
+        """Whether a query on tweets counts a key as often as a tweet has it."""
+        return counts_bag(self.params)
 
     def among(self, name: str, field: str) -> pl.Expr:
         """Return whether a field is among the ids of a query parameter."""

@@ -27,6 +27,7 @@ SMALL = {
     "wa_ms": st.integers(1, 7),
     "ws_ms": st.integers(7, 20),
     "distance": st.integers(0, 3),
+    "counting": st.sampled_from(["set", "bag"]),
     "gap_ms": st.integers(0, 10),
     "item": st.integers(0, 3),
     "views": st.integers(1, 3),

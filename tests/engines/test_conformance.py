@@ -43,6 +43,7 @@ THREAD_GRACE_S = 5.0
 ELSEWHERE = {
     "vsn": "multicore/test_oplus.py",
     "sn": "multicore/test_oplus.py",
+    "sn-map": "multicore/test_oplus_map_stage.py",
     "adhoc": "multicore/test_joins.py",
     "1t": "multicore/test_joins.py",
     "indexed": "multicore/test_joins.py",

@@ -104,21 +104,22 @@ class _Silent:
 
 
 class _Keying:
-    """f_MK as a set, without the keys of others."""
+    """f_MK as a set, or a bag, without the keys of others."""
 
-    __slots__ = ("_added", "_keys", "_owns", "add")
+    __slots__ = ("_added", "_bag", "_keys", "_owns", "add")
 
     def __init__(self, operator: Operator, owns: Owns | None) -> None:
         self._keys = operator.keys
+        self._bag = operator.bag
         self._owns = owns
         self._added: list[int] = []
         self.add = self._added.append
 
     def of(self, t: Any) -> Iterable[int]:
-        """Return the keys of a tuple, each once, in the order in which they were added."""
+        """Return the keys of a tuple, of a set each once, in the order in which they were added."""
         self._added.clear()
         self._keys(t, self)
-        found = dict.fromkeys(self._added)
+        found: Iterable[int] = self._added if self._bag else dict.fromkeys(self._added)
         if self._owns is None:
             return found
         return [key for key in found if self._owns(key)]

@@ -13,7 +13,8 @@ Where the paper leaves a choice, this is the one taken (docs/decisions/0007-oper
 - The watermark W is the timestamp of the tuple that is processed: inputs are merged in total order
   (implicit watermarks). At the end of the input nothing more expires: W stays at the last event's
   time, or, for an input that is cut at an event time, reaches the last instant before the cut.
-- `update` sees each key of a tuple once, however often `keys` adds it.
+- `update` sees each key of a tuple once, however often `keys` adds it; as often, where the operator
+  says that keys are a bag.
 - `update` may emit only where outputs come in the order of their time: with a `single` window, or
   where windows do not overlap. Lemma 2 needs that, and does not say it.
 """
@@ -128,6 +129,8 @@ class Operator:
         expire: f_O; None: no output at expiry.
         slide: f_S; None: the default, purge stale tuples; a state without tuples stays as it is.
         stores: whether window instances keep tuples: `w[i].tuples`, a deque in order of arrival.
+        bag: whether `update` sees a key of a tuple as often as `keys` adds it: what a map in front
+            of an aggregate makes of a tuple (Algorithms 11 and 13), where the paper's O+ has a set.
         emits_on_update: whether `update` forwards anything.
         max_outputs: most records that one call of `update`, `expire` or a join's `emit` forwards.
         buckets: into how many buckets keys are hashed; f_mu maps buckets to instances.
@@ -145,6 +148,7 @@ class Operator:
     expire: ExpireFn | None = None
     slide: SlideFn | None = None
     stores: bool = False
+    bag: bool = False
     emits_on_update: bool = False
     max_outputs: int = 1
     buckets: int = 1024
@@ -183,6 +187,8 @@ class Operator:
             raise ProgramError(f"{where}: without update it must store its tuples (stores=True)")
         if self.window.type == MULTI and self.slide is not None:
             raise ProgramError(f"{where}: slide is for single windows")
+        if self.bag and self.join is not None:
+            raise ProgramError(f"{where}: a join compares two tuples once; its keys are no bag")
         overlap = self.window.advance < self.window.size
         if self.emits_on_update and overlap and self.window.type == MULTI:
             raise ProgramError(

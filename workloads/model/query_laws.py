@@ -47,7 +47,8 @@ def keys_are_pure(query: Query, index: int, draw: Draw) -> None:
             lines = [_words(query, index, tuples[place]), f"keys: {added}"]
             raise BrokenLawError("a key is not an integer of 64 bits", tuple(lines))
         first = found.setdefault(place, added)
-        if set(first) != set(added):
+        same = Counter if operator.bag else set
+        if same(first) != same(added):
             lines = [
                 *(_words(query, index, t) for t in tuples),
                 f"keys of {_words(query, index, tuples[place])}",

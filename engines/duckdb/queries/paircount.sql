@@ -1,9 +1,9 @@
--- The different pairs of nearby words of each tweet, counted by pane and pair, then panes put together to windows.
+-- The pairs of nearby words of each tweet, different or all, counted by pane and pair, then panes put together to windows.
 WITH tweets AS (
     SELECT ts, words, CASE number('distance') WHEN 0 THEN len(words) ELSE number('distance') END AS farthest
     FROM tweet_events
 ), pairs AS (
-    SELECT ts, unnest(list_distinct(flatten(list_transform(
+    SELECT ts, unnest(keys_of(flatten(list_transform(
         range(1, len(words)),
         lambda i: list_transform(
             range(i + 1, least(i + farthest, len(words)) + 1),

@@ -1,7 +1,7 @@
--- The different words of each tweet, counted by pane and word, then panes put together to windows.
+-- The words of each tweet, different or all, counted by pane and word, then panes put together to windows.
 WITH panes AS (
     SELECT pane_of(ts) AS pane, word, count(*) AS count
-    FROM (SELECT ts, unnest(list_distinct(words)) AS word FROM tweet_events)
+    FROM (SELECT ts, unnest(keys_of(words)) AS word FROM tweet_events)
     GROUP BY ALL
 ), windows AS (
     SELECT unnest(rights_of(pane)) AS ts, word, count FROM panes

@@ -17,6 +17,19 @@ std::int32_t add_stream(OplusRun& run, const Array<std::int64_t>& ts, const Tupl
                         std::move(columns_shapes));
 }
 
+// `carried`: of each field of a mapped tuple its column among `columns` with the timestamp, and its bytes, 0 without it.
+std::int32_t add_mapped_stream(OplusRun& run, const Array<std::int64_t>& ts, const TupleColumns& columns,
+                               const Array<std::int64_t>& heartbeats, std::int32_t input, Address process, Address map,
+                               const std::vector<std::pair<std::size_t, std::int32_t>>& carried, const Due& due,
+                               const Due& heartbeat_due) {
+  StreamView stream = stream_of(run, ts, heartbeats, due, heartbeat_due);
+  add_columns(run, stream, columns);
+  MappedStream mapped;
+  mapped.map = at<MapKernel>(map);
+  for (const auto& [column, itemsize] : carried) mapped.carried.push_back({column, itemsize});
+  return run.add_mapped_stream(std::move(stream), input, at<ProcessKernel>(process), std::move(mapped));
+}
+
 // (time_ns, instances, busy_ns, processed, windows, compared), or None when the run is over.
 using Seen = std::tuple<std::int64_t, std::int32_t, std::vector<std::int64_t>, std::vector<std::int64_t>,
                         std::vector<std::int64_t>, std::int64_t>;
@@ -65,7 +78,7 @@ void bind_oplus(nb::module_& m) {
           "__init__",
           [](OperatorSpec* self, std::string name, std::int64_t advance, std::int64_t size, bool single,
              std::int32_t inputs, std::int64_t entry_bytes, std::int32_t buckets, Address expire,
-             std::int64_t max_outputs, bool emits_on_update, std::int64_t stored_bytes, bool matches_stored,
+             std::int64_t max_outputs, bool emits_on_update, bool bag, std::int64_t stored_bytes, bool matches_stored,
              Address match_by_left, Address match_by_right, Address emit_pairs) {
             OperatorSpec spec;
             spec.name = std::move(name);
@@ -76,6 +89,7 @@ void bind_oplus(nb::module_& m) {
             spec.expire = at<ExpireKernel>(expire);
             spec.max_outputs = max_outputs;
             spec.emits_on_update = emits_on_update;
+            spec.bag = bag;
             spec.stored_bytes = stored_bytes;
             spec.matches_stored = matches_stored;
             spec.match_by_left = at<MatchKernel>(match_by_left);
@@ -84,15 +98,15 @@ void bind_oplus(nb::module_& m) {
             new (self) OperatorSpec(spec);
           },
           nb::kw_only(), "name"_a, "advance"_a, "size"_a, "single"_a, "inputs"_a, "entry_bytes"_a, "buckets"_a,
-          "expire"_a, "max_outputs"_a, "emits_on_update"_a, "stored_bytes"_a = 0, "matches_stored"_a = false,
-          "match_by_left"_a = 0, "match_by_right"_a = 0, "emit_pairs"_a = 0);
+          "expire"_a, "max_outputs"_a, "emits_on_update"_a, "bag"_a = false, "stored_bytes"_a = 0,
+          "matches_stored"_a = false, "match_by_left"_a = 0, "match_by_right"_a = 0, "emit_pairs"_a = 0);
   nb::class_<OplusRun, Run>(m, "OplusRun")
       .def(
           "__init__",
           [](OplusRun* self, const RunSettings& settings, const OperatorSpec& spec, std::int32_t most_instances,
              std::string tuple_buffer, bool shared_nothing, std::vector<std::int32_t> itemsizes,
              const std::optional<std::int64_t>& end_watermark, const std::optional<std::int64_t>& link_rows,
-             std::int64_t spill_rows, std::int32_t downstream) {
+             std::int64_t spill_rows, std::int32_t downstream, std::int32_t map_instances) {
             OplusOptions options{settings};
             options.most_instances = most_instances;
             options.tuple_buffer = std::move(tuple_buffer);
@@ -102,17 +116,21 @@ void bind_oplus(nb::module_& m) {
             if (link_rows) options.link_rows = *link_rows;
             options.spill_rows = spill_rows;
             options.downstream = downstream;
+            options.map_instances = map_instances;
             new (self) OplusRun(std::move(options), spec);
           },
           "settings"_a, nb::kw_only(), "spec"_a, "most_instances"_a, "tuple_buffer"_a, "shared_nothing"_a,
           "itemsizes"_a, "end_watermark"_a.none(), "link_rows"_a.none() = nb::none(),
-          "spill_rows"_a = Spill::kMostRows, "downstream"_a = 0)
+          "spill_rows"_a = Spill::kMostRows, "downstream"_a = 0, "map_instances"_a = 0)
       .def("add_operator", [](OplusRun& run, const OperatorSpec& spec, Address process,
                               std::vector<std::int32_t> itemsizes) {
             run.add_operator(spec, at<ProcessKernel>(process), std::move(itemsizes));
           }, "spec"_a, "process"_a, "itemsizes"_a)
       .def("add_stream", &add_stream, "ts"_a.noconvert(), "columns"_a, "heartbeats"_a.noconvert(), "input"_a,
            "process"_a, "route"_a, "shapes"_a, "due"_a.none().noconvert() = nb::none(),
+           "heartbeat_due"_a.none().noconvert() = nb::none())
+      .def("add_mapped_stream", &add_mapped_stream, "ts"_a.noconvert(), "columns"_a, "heartbeats"_a.noconvert(),
+           "input"_a, "process"_a, "map"_a, "carried"_a, "due"_a.none().noconvert() = nb::none(),
            "heartbeat_due"_a.none().noconvert() = nb::none())
       .def("map", &OplusRun::map, "owner"_a, "op"_a = 0)
       .def("reconfigure", &OplusRun::reconfigure, nb::call_guard<nb::gil_scoped_release>(), "instances"_a, "owner"_a,

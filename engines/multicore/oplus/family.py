@@ -1,8 +1,9 @@
-"""Variants `vsn` and `sn`."""
+"""Variants `vsn`, `sn` and `sn-map`."""
 
 from dataclasses import replace
 
-from engines.multicore.oplus.options import OplusOptions, wrong_number
+from engines.multicore.oplus import map_stage
+from engines.multicore.oplus.options import MapStageOptions, OplusOptions, wrong_number
 from engines.multicore.oplus.refusal import wrong_streams
 from engines.multicore.oplus.run import OplusRun
 from engines.multicore.run.family import Family, properties
@@ -22,6 +23,15 @@ def _unshared(task: Task, options: OplusOptions) -> str | None:
             'which shared-nothing instances have none; give join_form = "operator10"'
         )
     return _unsupported(task, options)
+
+
+def _unmapped(task: Task, options: OplusOptions) -> str | None:
+    query = task.workload.program
+    return (
+        wrong_streams(task.dataset)
+        or (map_stage.refused(query) if isinstance(query, Query) else None)
+        or map_stage.wrong_maps(options.maps(task.workers), task.dataset)
+    )
 
 
 VSN = Family(
@@ -45,4 +55,11 @@ SN = replace(
         query, data, settings, replace(options, shared_nothing=True)
     ),
     unsupported=_unshared,
+)
+SN_MAP = replace(
+    VSN,
+    name="sn-map",
+    summary="shared-nothing with a map stage: a tuple for each key, routed by it; operators O+",
+    unsupported=_unmapped,
+    own=MapStageOptions,
 )

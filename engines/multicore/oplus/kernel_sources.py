@@ -94,7 +94,7 @@ UPDATE = """\
                 if new:
                     made += 1
                     make_windows(found, key_at(keys, j), {unused}, {places}, WINDOW_BYTES)
-            if fresh:
+            if {due}:
 {updates}
 {behind_all}
 """
@@ -198,6 +198,25 @@ def route(owner, columns, begin, end, masks):
         user_keys({tuple}, owners)
         store_word(masks, i - begin, owners_mask(owners))
     return end + 1
+"""
+
+MAP = """\
+open_keys, close_keys = open_key_set(KEYS)
+
+@kernel
+def map_(keys_address, columns, rows, count, ends):
+{pointers}
+    keys = open_keys(keys_address)
+    i = 0
+    while i < count:
+        row = load(rows, i, int64)
+        user_keys({tuple}, keys)
+        if refused_keys(keys) > 0:
+            break
+        store_word(ends, i, count_keys(keys))
+        i += 1
+    close_keys(keys, keys_address)
+    return i + 1
 """
 
 EXPIRE = """\

@@ -30,6 +30,7 @@ from workloads.model.windows import purge
 _P, _I = types.voidptr, types.int64
 _PROCESS = _I(_P, _I, _I, _P)
 _ROUTE = _I(_P, _P, _I, _I, _P)
+_MAP = _I(_P, _P, _P, _I, _P)
 _EXPIRE = _I(_P, _I, _I, _I, _P)
 _MATCH = _I(_P, _I, _I, _P, _I, _I, _P, _I)
 _PAIRS = _I(_P, _P, _P, _P, _I, _I, _P)
@@ -190,6 +191,19 @@ class OperatorKernels:
         )
         functions: _Functions = {"user_keys": ("keys", self._operator.keys)}
         return self._address("route", functions, source, _ROUTE, (layout,))
+
+    def map(self, layout: TupleLayout) -> int:
+        """Return the address of the kernel that finds the keys of tuples in a map instance.
+
+        Raises:
+            EngineError: f_MK does not compile.
+        """
+        source = operator_sources.MAP.format(
+            pointers=self._pointers("columns", "", layout),
+            tuple=self._tuple_source("row", "", layout),
+        )
+        functions: _Functions = {"user_keys": ("keys", self._operator.keys)}
+        return self._address("map", functions, source, _MAP, (layout,))
 
     def expire(self) -> int:
         """Return the address of the kernel of expiry, 0 when windows expire without a trace.
@@ -388,6 +402,7 @@ class OperatorKernels:
             unused="first" if slots == 1 else "NO_WINDOW",
             places=_places(operator),
             updates=updates,
+            due="not is_null(found)" if operator.bag else "fresh",
             behind_all=made["behind_all"],
         )
         room = ""

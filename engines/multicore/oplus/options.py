@@ -32,6 +32,8 @@ class OplusOptions(OwnOptions):
         join_form: how joins run. `operator10`: by their f_MK, f_U and f_S, with stored tuples by
             key, as STRETCH's Operator 10 does. `fused`: the predicate alone, in a loop over the
             columns of all pairs, with nothing stored.
+        map_instances: of the map stage in front of shared-nothing instances; 0: as many as these;
+            None: there is none.
     """
 
     KINDS: ClassVar[Mapping[str, type[object]]] = {
@@ -51,6 +53,11 @@ class OplusOptions(OwnOptions):
     link_rows: int | None = None
     spill_rows: int = _core.MOST_SPILL_ROWS
     join_form: str = FUSED
+    map_instances: int | None = None
+
+    def maps(self, workers: int) -> int:
+        """Return how many map instances there are; 0: no map stage."""
+        return 0 if self.map_instances is None else self.map_instances or workers
 
     def fuses(self, operator: Operator) -> bool:
         """Return whether an operator is a join that runs over columns; others run by key."""
@@ -85,6 +92,19 @@ class OplusOptions(OwnOptions):
             or wrong_name("tuple_buffer", _core.TUPLE_BUFFERS, self.tuple_buffer)
             or wrong_name("join_form", JOIN_FORMS, self.join_form)
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapStageOptions(OplusOptions):
+    """Options of a run with a map stage, whose number of instances stays."""
+
+    KINDS: ClassVar[Mapping[str, type[object]]] = {
+        "tuple_buffer": str,
+        "map_instances": int,
+        "downstream": int,
+    }
+
+    map_instances: int | None = 0
 
 
 def wrong_downstream(readers: int) -> str | None:

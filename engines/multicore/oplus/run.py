@@ -1,6 +1,7 @@
 """Runs queries of operators O+ on the native core.
 
-Instances are virtual shared-nothing, over ordered logs, or shared-nothing, over queues.
+Instances are virtual shared-nothing, over ordered logs, or shared-nothing, over queues of tuples or
+behind a map stage, over queues of a tuple for each key.
 """
 
 import time
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from engines.errors import UnsupportedError
 from engines.multicore import _core
+from engines.multicore.oplus import map_stage
 from engines.multicore.oplus.elastic.controller import make
 from engines.multicore.oplus.elastic.loop import ElasticLoop, Switched
 from engines.multicore.oplus.elastic.mapping import balanced_mapping
@@ -29,7 +31,7 @@ from engines.multicore.run.core_run import CoreRun, set_up
 from engines.multicore.run.results import elasticity
 from engines.multicore.run.settings import RunSettings, itemsizes
 from engines.protocol import Measured
-from workloads.model import Input, Query
+from workloads.model import Input, Query, Stream
 
 IntArray = npt.NDArray[np.int64]
 
@@ -59,11 +61,16 @@ class OplusRun(CoreRun):
         options = options or OplusOptions()
         instances, most = settings.workers, options.threads(settings.workers)
         controller = options.controller
-        states = most if options.shared_nothing else 1
+        self._maps = options.maps(instances)
+        states = most if options.shared_nothing or self._maps else 1
         self._fused = options.fuses(query.operators[0])
         reason = refusal(query, data, fused=self._fused, states=states)
         if reason is None and options.shared_nothing:
             reason = unshared(query)
+        if reason is None and self._maps:
+            reason = map_stage.refused(query) or map_stage.wrong_maps(self._maps, data)
+            if most != instances or controller is not None:
+                reason = "the number of instances behind a map stage is fixed"
         if reason is None and controller is not None and not settings.measure:
             reason = "a controller decides by what is measured; leave out measure = false"
         if reason is not None:
@@ -77,10 +84,22 @@ class OplusRun(CoreRun):
             OperatorKernels(operator, bounds=settings.bounds) for operator in query.operators
         ]
         self._mappings = [balanced_mapping(each.buckets, instances) for each in self._operators]
+        # With a map stage: what reads the tuples that it emits.
+        self._aggregate, self._behind = self._operator, self._kernels[0]
+        if self._maps:
+            self._aggregate = map_stage.aggregate_behind(self._operator)
+            self._behind = OperatorKernels(self._aggregate, bounds=settings.bounds)
         with set_up():
             self._core = _core.OplusRun(
                 settings.for_core(query.output, threads=most + options.downstream),
-                spec=spec_of(self._operator, self._kernels[0], self._layouts(), fused=self._fused),
+                spec=spec_of(
+                    self._aggregate,
+                    # What is stored are mapped tuples; else windows expire alike.
+                    self._behind if self._operator.stores else self._kernels[0],
+                    self._layouts(),
+                    fused=self._fused,
+                    bag=self._operator.bag,
+                ),
                 most_instances=most,
                 tuple_buffer=options.tuple_buffer,
                 shared_nothing=options.shared_nothing,
@@ -89,6 +108,7 @@ class OplusRun(CoreRun):
                 link_rows=options.link_rows,
                 spill_rows=options.spill_rows,
                 downstream=options.downstream,
+                map_instances=self._maps,
             )
             self._add_operators()
             self._add_streams()
@@ -117,6 +137,8 @@ class OplusRun(CoreRun):
             f"{operator.name}: {instances} instances, {operator.buckets} buckets of keys"
             for operator in self._operators
         )
+        if self._maps:
+            plan = f"map: {self._maps} instances -> {plan}"
         counters = self._counted()
         if self._operator.join is None:
             del counters["comparisons"]
@@ -215,9 +237,25 @@ class OplusRun(CoreRun):
             layout = layout_of(operator, stream)
             process = 0 if self._fused else kernels.process(layout)
             columns = columns_of(operator, stream)
+            if self._maps:
+                self._add_mapped(index, stream, columns, layout)
+                continue
             route = kernels.route(layout) if routed else 0
             shapes = shapes_of(operator)
             self._add_stream(index, stream, columns, layout.input, process, route, shapes)
+
+    def _add_mapped(self, index: int, stream: Stream, columns: object, layout: TupleLayout) -> None:
+        behind = map_stage.layout_behind(self._aggregate, layout)
+        self._add_stream(
+            index,
+            stream,
+            columns,
+            layout.input,
+            self._behind.process(behind),
+            self._kernels[0].map(layout),
+            map_stage.carried_columns(self._operator, self._aggregate, layout),
+            add=self._core.add_mapped_stream,
+        )
 
     def _make_loop(self, options: Mapping[str, object], most: int) -> ElasticLoop:
         controller, settings = make(options)

@@ -15,6 +15,7 @@ def spec_of(
     layouts: Sequence[TupleLayout],
     *,
     fused: bool,
+    bag: bool = False,
 ) -> _core.OperatorSpec:
     """Return what the core must know of an operator.
 
@@ -23,6 +24,7 @@ def spec_of(
         kernels: its compiled functions.
         layouts: of its streams; two for fused joins.
         fused: whether it is a join that runs over columns.
+        bag: of map instances in front of it, whether they keep keys that come again.
     """
     join: dict[str, int] = {}
     if fused:
@@ -43,6 +45,7 @@ def spec_of(
         expire=0 if fused else kernels.expire(),
         max_outputs=operator.max_outputs,
         emits_on_update=operator.emits_on_update,
+        bag=bag,
         stored_bytes=stored_dtype(operator).itemsize if operator.stores and not fused else 0,
         matches_stored=operator.join is not None and not fused,
         **join,

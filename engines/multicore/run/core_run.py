@@ -1,6 +1,6 @@
 """What all runs on the native core share: how they are set up, fail, are measured and end."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -51,15 +51,31 @@ class CoreRun:
             raise EngineError("this run is closed")
         return self._core
 
-    def _add_stream(self, index: int, stream: Stream, columns: object, *more: object) -> None:
-        """Add stream `index` to the core, which borrows it; `more` follows its heartbeats."""
+    def _add_stream(
+        self,
+        index: int,
+        stream: Stream,
+        columns: object,
+        *more: object,
+        add: Callable[..., object] | None = None,
+    ) -> None:
+        """Add stream `index` to the core, which borrows it; `more` follows its heartbeats.
+
+        Args:
+            index: of the stream.
+            stream: what is added.
+            columns: its payload, as the core takes it.
+            more: what the core takes behind the heartbeats.
+            add: the core's method; None: `add_stream`.
+        """
+        add = add or self._core.add_stream
         load = self._settings.load
         if load is None:
             beats = np.ascontiguousarray(stream.heartbeats, dtype=np.int64)
-            self._core.add_stream(stream.ts, columns, beats, *more)
+            add(stream.ts, columns, beats, *more)
             return
         due = load.due_ns[index], load.heartbeat_due_ns[index]
-        self._core.add_stream(stream.ts, columns, load.heartbeat_ts[index], *more, *due)
+        add(stream.ts, columns, load.heartbeat_ts[index], *more, *due)
 
     def _run_core(self) -> int:
         """Process the whole input; return the duration in ns.

@@ -1,6 +1,7 @@
 """Counts of pairs of nearby words: each column of words beside itself, shifted.
 
-A pair can come twice only in a tweet in which a word does; the others need no `unique`.
+A pair can come twice only in a tweet in which a word does; the others need no `unique`, and where
+pairs are a bag none does.
 """
 
 import polars as pl
@@ -16,13 +17,16 @@ def answer(tables: Tables) -> pl.LazyFrame:
     distance = tables.number("distance")
     farthest = int(tweets["words"].list.len().max() or 1) - 1  # type: ignore[arg-type]
     farthest = min(farthest, distance) if distance else farthest
-    repeats = tweets["words"].list.n_unique() < tweets["words"].list.len()
-    pairs = pl.concat(
-        [
-            _pairs(tweets.filter(~repeats), farthest),
-            _pairs(tweets.filter(repeats), farthest).unique(),
-        ]
-    )
+    if tables.counts_bag:
+        pairs = _pairs(tweets, farthest)
+    else:
+        repeats = tweets["words"].list.n_unique() < tweets["words"].list.len()
+        pairs = pl.concat(
+            [
+                _pairs(tweets.filter(~repeats), farthest),
+                _pairs(tweets.filter(repeats), farthest).unique(),
+            ]
+        )
     count = pl.len().cast(pl.Int64).alias("value")
     return aggregated(tables, pairs, count, pl.col("value").sum()).rename(
         {"key": "pair", "value": "count"}

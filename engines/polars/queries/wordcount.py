@@ -1,4 +1,4 @@
-"""Word counts: the different words of each tweet, counted by pane and word."""
+"""Word counts: the words of each tweet, different or all, counted by pane and word."""
 
 import polars as pl
 
@@ -8,8 +8,9 @@ from engines.polars.windows import aggregated
 
 def answer(tables: Tables) -> pl.LazyFrame:
     """Return (ts, word, count) by window."""
-    words = tables.events(0, "words").select("ts", pl.col("words").list.unique().alias("key"))
-    keyed = words.explode("key").drop_nulls("key")
+    words = pl.col("words") if tables.counts_bag else pl.col("words").list.unique()
+    tweets = tables.events(0, "words").select("ts", words.alias("key"))
+    keyed = tweets.explode("key").drop_nulls("key")
     count = pl.len().cast(pl.Int64).alias("value")
     return aggregated(tables, keyed, count, pl.col("value").sum()).rename(
         {"key": "word", "value": "count"}

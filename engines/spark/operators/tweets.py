@@ -1,29 +1,39 @@
 """Tweets: sliding windows over the exploded keys of each tweet.
 
-The keys of a tweet are a set, so arrays are made distinct before they are exploded; pairs of words
-are made by SQL's functions on arrays. No Python runs on tweets.
+Where the keys of a tweet are a set, arrays are made distinct before they are exploded; pairs of
+words are made by SQL's functions on arrays. No Python runs on tweets.
 """
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
 from engines.spark.operators.relation import Inputs, Relation
+from workloads.inputs.tweets import counts_bag
 from workloads.suite.paircount.program import FIRST
 
 
 def _word_counts(inputs: Inputs) -> DataFrame:
-    found = _windows(inputs, "words", F.count(F.lit(1)))
+    found = _windows(inputs, _keys(inputs, "words"), F.count(F.lit(1)))
     return found.selectExpr("ts", "key as word", "value as count", "src")
 
 
 def _pair_counts(inputs: Inputs) -> DataFrame:
-    found = _windows(inputs, _pairs(int(inputs.params["distance"])), F.count(F.lit(1)))
+    pairs = _keys(inputs, _pairs(int(inputs.params["distance"])))
+    found = _windows(inputs, pairs, F.count(F.lit(1)))
     return found.selectExpr("ts", "key as pair", "value as count", "src")
 
 
 def _longest(inputs: Inputs) -> DataFrame:
-    found = _windows(inputs, "hashtags", F.max("chars"))
+    found = _windows(inputs, _distinct("hashtags"), F.max("chars"))
     return found.selectExpr("ts", "key as hashtag", "value as chars", "src")
+
+
+def _keys(inputs: Inputs, keys: str) -> str:
+    return keys if counts_bag(inputs.params) else _distinct(keys)
+
+
+def _distinct(keys: str) -> str:
+    return f"array_distinct({keys})"
 
 
 def _pairs(distance: int) -> str:
@@ -36,9 +46,7 @@ def _pairs(distance: int) -> str:
 def _windows(inputs: Inputs, keys: str, value: Column) -> DataFrame:
     """Return `ts`, `key`, `value` of every key in every window that the end of the input closes."""
     advance, size = (f"{inputs.params[name]} milliseconds" for name in ("wa_ms", "ws_ms"))
-    keyed = inputs.kinds["tweet"].select(
-        "time", "chars", F.explode(F.expr(f"array_distinct({keys})")).alias("key")
-    )
+    keyed = inputs.kinds["tweet"].select("time", "chars", F.explode(F.expr(keys)).alias("key"))
     window = F.window("time", size, advance).alias("window")
     found = keyed.groupBy(window, "key").agg(value.alias("value"))
     right = F.expr(inputs.clock.back("window.end")).alias("ts")

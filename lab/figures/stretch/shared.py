@@ -12,7 +12,7 @@ from lab.figures.stretch.systems import STRETCH
 from reports.published import Facts, published
 from results.stats.estimates import Estimate
 
-VSN, SN = "multicore/vsn", "multicore/sn"
+VSN, SN, SN_MAP = "multicore/vsn", "multicore/sn", "multicore/sn-map"
 PAPER_CORES = 36
 DOWNSTREAM: Mapping[str, Any] = {"downstream": 1}
 """Engine option: instances publish into TB_out, and latency ends where a reader behind it takes

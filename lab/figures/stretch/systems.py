@@ -14,8 +14,7 @@ FLINK_COUNTS = System(
     name="SN",
     source="STRETCH, section 8.1: algorithms 7, 11 and 13, operators 8 and 12, in Flink",
     algorithm="map instances emit a tuple for each word or pair, aggregates merge-sort them by key",
-    absent="the SN that is drawn is algorithm 1: it copies a tweet to each instance that has one "
-    "of its keys",
+    variant="multicore/sn-map",
 )
 FLINK_FORWARD = System(
     name="SN",

@@ -152,6 +152,7 @@ RANDOM = {
     "left": query(
         "left", Window(advance=3, size=5, type=SINGLE), expire=emit_sums, slide=move_by_left
     ),
+    "bag": query("bag", Window(advance=2, size=5), expire=emit_sums, bag=True),
     "pairs": JOIN,
 }
 STORED = {

@@ -24,7 +24,7 @@ PARAMS = {
     "forward": {"copies": 3},
     "longest_tweet_per_hashtag": {"wa_ms": 5, "ws_ms": 5},
     "nyse_hedge": {"ws_ms": 6},
-    "paircount": {"wa_ms": 7, "ws_ms": 20, "distance": 2},
+    "paircount": {"wa_ms": 7, "ws_ms": 20, "distance": 2, "counting": "bag"},
     "scale_join": {"ws_ms": 9},
     "wordcount": {"wa_ms": 7, "ws_ms": 20},
 }

@@ -1,4 +1,6 @@
-"""Random runs of operators O+: shared or not, one or several, changing or not, read or not."""
+"""Random runs of operators O+: shared, not shared, or behind a map stage, one or several operators,
+their instances changing or not, read or not.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -19,6 +21,8 @@ from workloads.model import Query
 
 SUBJECTS = OPERATORS | CHAINS | BY_KEY
 MOST_INSTANCES = 6
+MOST_MAPS = 64 // 3
+"""For as many streams as an input here has at most."""
 REACH = 100
 """More than the windows of any chain together."""
 
@@ -48,6 +52,7 @@ def _cases(draw: st.DrawFn) -> Case:
         **draw(settings(workers=(1, 2, 3, 5))),
         "tuple_buffer": draw(st.sampled_from(TUPLE_BUFFERS)),
         "shared_nothing": False,
+        "map_instances": None,
         "join_form": FUSED,
         "link_rows": None,
         "downstream": draw(st.sampled_from([0, 1, 3])),
@@ -61,8 +66,14 @@ def _cases(draw: st.DrawFn) -> Case:
         how["link_rows"] = draw(st.sampled_from([None, 2, 8]))
     by_key = query.operators[0].join is None or how["join_form"] == OPERATOR10
     if len(query.operators) == 1 and by_key:
-        how["shared_nothing"] = draw(st.booleans())
-    change = draw(st.sampled_from(["", "moves", "controller"]))
+        ways = ["vsn", "sn"] + ["sn-map"] * (query.operators[0].join is None)
+        parallelism = draw(st.sampled_from(ways))
+        how["shared_nothing"] = parallelism == "sn"
+        if parallelism == "sn-map":
+            how["map_instances"] = draw(st.sampled_from([1, 2, 5, MOST_MAPS]))
+    # What is behind a map stage stays as it is.
+    changes = ["", "moves", "controller"] if how["map_instances"] is None else [""]
+    change = draw(st.sampled_from(changes))
     if change == "moves":
         moves = st.tuples(st.integers(1, MOST_INSTANCES), st.integers(0, 99))
         how["moves"] = tuple(draw(st.lists(moves, min_size=1, max_size=30)))
@@ -81,6 +92,7 @@ def _check(case: Case) -> str | None:
     changes = bool(how["moves"] or how["controller"])
     options = OplusOptions(
         shared_nothing=how["shared_nothing"],
+        map_instances=how["map_instances"],
         join_form=how["join_form"],
         tuple_buffer=how["tuple_buffer"],
         link_rows=how["link_rows"],

@@ -1,7 +1,7 @@
 """The oracles of tweets equal loops over windows and tweets, and so does the reference engine."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ def windows_of(data: Input, wa: int, ws: int) -> Iterator[tuple[int, list[Tweet]
 
 
 def counted(
-    data: Input, wa: int, ws: int, keys: Callable[[Tweet], set[int]]
+    data: Input, wa: int, ws: int, keys: Callable[[Tweet], Iterable[int]]
 ) -> list[tuple[int, ...]]:
     expected = []
     for right, inside in windows_of(data, wa, ws):
@@ -59,24 +59,34 @@ def test_a_word_counts_once_in_a_tweet(data: Input, sizes: tuple[int, int]):
     agrees("wordcount", {"wa_ms": wa, "ws_ms": ws}, data, expected)
 
 
-def pairs_of(tweet: Tweet, distance: int) -> set[int]:
+@settings(deadline=None)  # comparing compiles when it is first used
+@given(tweet_inputs(), SIZES)
+def test_of_a_bag_a_word_counts_as_often_as_a_tweet_has_it(data: Input, sizes: tuple[int, int]):
+    wa, ws = sizes
+    expected = counted(data, wa, ws, lambda tweet: tweet["words"])
+    agrees("wordcount", {"wa_ms": wa, "ws_ms": ws, "counting": "bag"}, data, expected)
+
+
+def pairs_of(tweet: Tweet, distance: int) -> list[int]:
     words = tweet["words"]
-    return {
+    return [
         words[i] * 2**32 + words[j]
         for i in range(len(words))
         for j in range(i + 1, len(words))
         if distance == 0 or j - i <= distance
-    }
+    ]
 
 
 @settings(deadline=None)  # comparing compiles when it is first used
-@given(tweet_inputs(), SIZES, st.integers(0, 6))
+@given(tweet_inputs(), SIZES, st.integers(0, 6), st.sampled_from(["set", "bag"]))
 def test_a_pair_is_two_words_in_their_order_that_are_near(
-    data: Input, sizes: tuple[int, int], distance: int
+    data: Input, sizes: tuple[int, int], distance: int, counting: str
 ):
     wa, ws = sizes
-    expected = counted(data, wa, ws, lambda tweet: pairs_of(tweet, distance))
-    agrees("paircount", {"wa_ms": wa, "ws_ms": ws, "distance": distance}, data, expected)
+    made = set if counting == "set" else list
+    expected = counted(data, wa, ws, lambda tweet: made(pairs_of(tweet, distance)))
+    query: dict[str, object] = {"wa_ms": wa, "ws_ms": ws, "distance": distance}
+    agrees("paircount", query | {"counting": counting}, data, expected)
 
 
 @settings(deadline=None)  # comparing compiles when it is first used
@@ -114,6 +124,11 @@ def test_windows_are_the_same_however_many_tweets_are_expanded_at_once(
     monkeypatch.setattr(windows, "BATCH_TWEETS", batch)
     assert rows(chosen, chosen.oracle(data)) == whole
     assert compare(chosen.oracle(data), answer(chosen.program, data), chosen.output).equal
+
+
+def test_keys_are_a_set_or_a_bag():
+    with pytest.raises(ModelError, match="counting is set or bag, got 'list'"):
+        workload("wordcount").bound({"counting": "list"})
 
 
 def test_an_advance_above_the_size_is_refused():

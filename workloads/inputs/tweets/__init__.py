@@ -3,6 +3,6 @@
 One input for all three: a dataset that was generated or imported serves each of them.
 """
 
-from workloads.inputs.tweets.declare import on_tweets, window_parameters
+from workloads.inputs.tweets.declare import COUNTING, counts_bag, on_tweets, window_parameters
 
-__all__ = ["on_tweets", "window_parameters"]
+__all__ = ["COUNTING", "counts_bag", "on_tweets", "window_parameters"]

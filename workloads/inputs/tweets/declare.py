@@ -5,7 +5,7 @@ from functools import partial
 from workloads.inputs.declare import declared
 from workloads.inputs.tweets import generate
 from workloads.inputs.tweets.schema import INPUT
-from workloads.model import Parameter
+from workloads.model import ModelError, Parameter, Params
 
 
 def window_parameters(wa_ms: int, ws_ms: int) -> dict[str, Parameter]:
@@ -14,6 +14,30 @@ def window_parameters(wa_ms: int, ws_ms: int) -> dict[str, Parameter]:
         "wa_ms": Parameter(default=wa_ms, help="window advance (event time)", minimum=1),
         "ws_ms": Parameter(default=ws_ms, help="window size (event time)", minimum=1),
     }
+
+
+SET, BAG = COUNTINGS = ("set", "bag")
+
+COUNTING = {
+    "counting": Parameter(
+        default=SET,
+        help="set: a key that comes twice in a tweet counts once, as in Operator 14; bag: twice, "
+        "as in Algorithms 11 and 13",
+    ),
+}
+"""The query parameter of workloads that count."""
+
+
+def counts_bag(query: Params) -> bool:
+    """Return whether a key counts as often as a tweet has it.
+
+    Raises:
+        ModelError: the parameter is neither.
+    """
+    given = query["counting"]
+    if given not in COUNTINGS:
+        raise ModelError(f"counting is {' or '.join(COUNTINGS)}, got {given!r}")
+    return given == BAG
 
 
 on_tweets = partial(declared, generate, input=INPUT)

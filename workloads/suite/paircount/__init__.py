@@ -3,7 +3,7 @@
 from functools import partial
 
 from workloads.inputs.declare import for_each_key
-from workloads.inputs.tweets import on_tweets, window_parameters
+from workloads.inputs.tweets import COUNTING, counts_bag, on_tweets, window_parameters
 from workloads.model import Bound, Parameter, Params
 from workloads.suite.paircount.oracle import oracle
 from workloads.suite.paircount.program import program
@@ -16,24 +16,26 @@ QUERY = window_parameters(60_000, 120_000) | {
         minimum=0,
         maximum=2**20,
     ),
+    **COUNTING,
 }
 OUTPUT = for_each_key("count", key_field="pair")
 
 
 def bind(query: Params) -> Bound:
-    """Return what is computed for these windows and this distance."""
-    wa_ms, ws_ms, distance = (int(query[name]) for name in QUERY)
+    """Return what is computed for these windows and this distance, of sets or bags of pairs."""
+    wa_ms, ws_ms, distance = (int(query[name]) for name in ("wa_ms", "ws_ms", "distance"))
+    bag = counts_bag(query)
     return Bound(
-        program=program(wa_ms, ws_ms, distance),
+        program=program(wa_ms, ws_ms, distance, bag=bag),
         output=OUTPUT,
-        oracle=partial(oracle, wa_ms=wa_ms, ws_ms=ws_ms, distance=distance),
+        oracle=partial(oracle, wa_ms=wa_ms, ws_ms=ws_ms, distance=distance, bag=bag),
     )
 
 
 WORKLOAD = on_tweets(
     name="paircount",
     title="How many tweets hold each pair of nearby words, over sliding windows",
-    paper="STRETCH, section 8.1, Operator 14",
+    paper="STRETCH, section 8.1, Operator 14; counting = bag: Algorithm 13",
     query=QUERY,
     bind=bind,
 )

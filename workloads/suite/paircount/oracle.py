@@ -6,13 +6,14 @@ from workloads.inputs.tweets.windows import Ints, as_sets, reduce_windows, tweet
 from workloads.model import Columns, Input, ListColumn
 
 
-def oracle(data: Input, wa_ms: int, ws_ms: int, distance: int) -> Columns:
+def oracle(data: Input, wa_ms: int, ws_ms: int, distance: int, *, bag: bool = False) -> Columns:
     """Return (ts, pair, count) by window, then pair; ts is the window's right boundary."""
     tweets = tweets_of(data)
     words = tweets.lists["words"]
 
     def keys(begin: int, end: int) -> ListColumn:
-        return sets_of_pairs(words[begin:end], distance)
+        found = pairs if bag else sets_of_pairs
+        return found(words[begin:end], distance)
 
     found = reduce_windows(data, tweets.ts, wa_ms, ws_ms, keys)
     return {"ts": found.right, "pair": found.key, "count": found.value}

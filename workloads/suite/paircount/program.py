@@ -1,7 +1,7 @@
 """How many tweets hold each pair of nearby words, over windows: an A+ (STRETCH, Operator 14).
 
 A pair is (W[i], W[j]) with i < j and j - i at most the distance B; as f_MK gives a set, a pair that
-comes twice in a tweet counts once.
+comes twice in a tweet counts once, unless a bag is asked for, as in the paper's Algorithm 13.
 """
 
 from typing import Any
@@ -27,7 +27,7 @@ def expire(w: Any, out: Any) -> None:
     out.emit(w[0].key, w[0].count)
 
 
-def program(wa_ms: int, ws_ms: int, distance: int) -> Query:
+def program(wa_ms: int, ws_ms: int, distance: int, *, bag: bool = False) -> Query:
     """Return the query for these windows and this distance; 0 is unbounded."""
     farthest = distance if distance > 0 else 1 << 31
 
@@ -46,5 +46,6 @@ def program(wa_ms: int, ws_ms: int, distance: int) -> Query:
         keys=keys,
         update=update,
         expire=expire,
+        bag=bag,
     )
     return Query(name="paircount", operators=(counting,))

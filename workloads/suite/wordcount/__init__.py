@@ -3,29 +3,30 @@
 from functools import partial
 
 from workloads.inputs.declare import for_each_key
-from workloads.inputs.tweets import on_tweets, window_parameters
+from workloads.inputs.tweets import COUNTING, counts_bag, on_tweets, window_parameters
 from workloads.model import Bound, Params
 from workloads.suite.wordcount.oracle import oracle
 from workloads.suite.wordcount.program import program
 
-QUERY = window_parameters(60_000, 120_000)
+QUERY = window_parameters(60_000, 120_000) | COUNTING
 OUTPUT = for_each_key("count", key_field="word")
 
 
 def bind(query: Params) -> Bound:
-    """Return what is computed for these windows."""
-    wa_ms, ws_ms = (int(query[name]) for name in QUERY)
+    """Return what is computed for these windows, of sets or bags of words."""
+    wa_ms, ws_ms = (int(query[name]) for name in ("wa_ms", "ws_ms"))
+    bag = counts_bag(query)
     return Bound(
-        program=program(wa_ms, ws_ms),
+        program=program(wa_ms, ws_ms, bag=bag),
         output=OUTPUT,
-        oracle=partial(oracle, wa_ms=wa_ms, ws_ms=ws_ms),
+        oracle=partial(oracle, wa_ms=wa_ms, ws_ms=ws_ms, bag=bag),
     )
 
 
 WORKLOAD = on_tweets(
     name="wordcount",
     title="How many tweets hold each word, over sliding windows",
-    paper="STRETCH, section 8.1, Operator 14",
+    paper="STRETCH, section 8.1, Operator 14; counting = bag: Algorithm 11",
     query=QUERY,
     bind=bind,
 )

@@ -6,13 +6,13 @@ from workloads.inputs.tweets.windows import as_sets, reduce_windows, tweets_of
 from workloads.model import Columns, Input, ListColumn
 
 
-def oracle(data: Input, wa_ms: int, ws_ms: int) -> Columns:
+def oracle(data: Input, wa_ms: int, ws_ms: int, *, bag: bool = False) -> Columns:
     """Return (ts, word, count) by window, then word; ts is the window's right boundary."""
     tweets = tweets_of(data)
     words = tweets.lists["words"]
 
     def keys(begin: int, end: int) -> ListColumn:
-        return as_sets(words[begin:end])
+        return words[begin:end] if bag else as_sets(words[begin:end])
 
     found = reduce_windows(data, tweets.ts, wa_ms, ws_ms, keys)
     return {"ts": found.right, "word": found.key.astype(np.int32), "count": found.value}

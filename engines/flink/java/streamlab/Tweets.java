@@ -25,8 +25,9 @@ final class Tweets {
     static SingleOutputStreamOperator<Answer> windows(
             DataStream<Event> tweets, Job job, int run, Keys keys, boolean longest) {
         int distance = keys == Keys.PAIRS ? job.number("distance") : 0;
+        boolean bag = !longest && job.text("counting").equals("bag");
         long until = job.large("until");
-        return tweets.flatMap(new Split(run, keys, distance))
+        return tweets.flatMap(new Split(run, keys, distance, bag))
                 .returns(TypeInformation.of(Word.class))
                 .setParallelism(tweets.getParallelism())
                 .keyBy(word -> word.key)
@@ -42,18 +43,20 @@ final class Tweets {
                 .setParallelism(job.workers);
     }
 
-    /** The set of a tweet's keys. A tweet is handed over as the place of its list in memory. */
+    /** The keys of a tweet, a set or a bag. A tweet is handed over as the place of its list in memory. */
     private static final class Split implements FlatMapFunction<Event, Word> {
         private final int run;
         private final Keys keys;
         private final int distance;
+        private final boolean bag;
         private transient Run shared;
         private transient long[] found;
 
-        Split(int run, Keys keys, int distance) {
+        Split(int run, Keys keys, int distance, boolean bag) {
             this.run = run;
             this.keys = keys;
             this.distance = distance;
+            this.bag = bag;
         }
 
         @Override
@@ -66,11 +69,13 @@ final class Tweets {
             int begin = tweet.row == 0 ? 0 : stream.listEnd[tweet.row - 1];
             int end = stream.listEnd[tweet.row];
             int count = keys == Keys.ITEMS ? items(stream, begin, end) : pairs(stream, begin, end);
-            Arrays.sort(found, 0, count);
+            if (!bag) {
+                Arrays.sort(found, 0, count);
+            }
             Word word = new Word();
             word.chars = (int) tweet.value;
             for (int at = 0; at < count; at++) {
-                if (at == 0 || found[at] != found[at - 1]) {
+                if (bag || at == 0 || found[at] != found[at - 1]) {
                     word.key = found[at];
                     out.collect(word);
                 }

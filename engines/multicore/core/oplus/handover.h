@@ -1,7 +1,8 @@
 // How tuples come from sources to the instances of an operator, and what a change of the mapping takes.
 //
 // `SharedLog` is virtual shared-nothing: one log that all instances read, one state that all share; a change moves
-// nothing. `Queues` (oplus/queues.h) is shared-nothing. `ChainLog` (oplus/chain_log.h) is the log between two operators.
+// nothing. `Queues` (oplus/queues.h) is shared-nothing, `MapStage` (oplus/map_stage.h) likewise, a tuple for each key.
+// `ChainLog` (oplus/chain_log.h) is the log between two operators.
 #pragma once
 #include <cstdint>
 #include <deque>

@@ -17,6 +17,7 @@
 #include "run/cacheline.h"
 #include "oplus/causes.h"
 #include "oplus/kernel.h"
+#include "oplus/key_columns.h"
 #include "oplus/stored_tuples.h"
 #include "run/recorder.h"
 #include "run/sink.h"
@@ -57,6 +58,7 @@ struct OperatorSpec {
   ExpireKernel expire = nullptr;     // null: windows expire without a trace
   std::int64_t max_outputs = 1;      // of one call of a user function
   bool emits_on_update = false;
+  bool bag = false;                  // update sees a key as often as f_MK adds it; with a map stage: kernels know by themselves
   // Of a tuple as windows keep it (oplus/stored_tuples.h); 0: they keep none. Keyed operators.
   std::int64_t stored_bytes = 0;
   // A join of two inputs whose f_U compares a tuple with the stored ones of the other input: its pairs are counted, and
@@ -280,7 +282,6 @@ class KeyedInstance final : public OperatorInstance {
   }
   void account_each(std::int64_t begin, std::int64_t end, const Emit& emit, std::int64_t added);
   void count_live();
-  void grow_keys(std::int64_t wanted);
   [[noreturn]] void fail_for_memory();
   [[noreturn]] void fail_for_room(std::int64_t wanted) const;
   void set_expiry() noexcept;
@@ -290,11 +291,7 @@ class KeyedInstance final : public OperatorInstance {
   // A bit for each bucket: which of the own tables have entries. Where there are few keys, as sparse input has them,
   // windows then expire without a look at every bucket.
   std::vector<std::uint64_t> filled_;
-  std::vector<std::int64_t> key_column_;
-  std::vector<std::int32_t> bucket_column_;
-  std::vector<std::uint64_t> hash_column_;
-  void* key_columns_[3] = {nullptr, nullptr, nullptr};
-  KeySet keys_{};
+  KeyColumns keys_;
   // The tuples at hand: of each place its row, as item of the columns, and its stream.
   std::array<std::int64_t, kPlaces> rows_;
   std::array<std::uint8_t, kPlaces> sources_;

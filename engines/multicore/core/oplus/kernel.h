@@ -72,6 +72,11 @@ using ProcessKernel = std::int64_t (*)(const InstanceView* view, std::int64_t be
 using RouteKernel = std::int64_t (*)(const std::int32_t* owner, const void* const* columns, std::int64_t begin,
                                      std::int64_t end, std::uint64_t* masks);
 
+// f_MK in a map instance (STRETCH, Algorithms 7, 11 and 13): adds the keys of rows[0], ..., rows[count - 1] to `keys`, each as
+// often as the function does; ends[i] is how many they are up to and with row i. Returns how many rows there was room for.
+using MapKernel = std::int64_t (*)(KeySet* keys, const void* const* columns, const std::int64_t* rows,
+                                   std::int64_t count, std::int64_t* ends);
+
 // f_O, and for single windows f_S and the advance, of entries [begin, end) that begin at `left`.
 using ExpireKernel = std::int64_t (*)(void* entries, std::int64_t begin, std::int64_t end, std::int64_t left, Emit* out);
 

@@ -15,8 +15,7 @@ namespace lab {
 namespace {
 
 constexpr std::int64_t kFirstKeys = 256;
-constexpr std::int64_t kKeysAtOnce = std::int64_t{1} << 16;  // of several tuples; of one there may be kMostKeys
-constexpr std::int64_t kMostKeys = std::int64_t{1} << 28;
+constexpr std::int64_t kKeysAtOnce = std::int64_t{1} << 16;  // of several tuples; of one there may be KeyColumns::kMostKeys
 constexpr std::int64_t kCachedBytes = 1 << 19;  // of entries: more of them lie beyond the second-level cache
 constexpr std::int64_t kPrefetchedWindows = 8;  // windows: the lines of more would push each other out of the caches
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
@@ -28,18 +27,17 @@ KeyedInstance::KeyedInstance(std::int32_t index, const OperatorSpec& spec, std::
                              WindowState& state, const RowMarks* marks)
     : OperatorInstance(index, spec, streams, out, recorder, stop),
       state_(state),
+      keys_(kFirstKeys, index),
       marks_(marks),
       one_layout_(std::all_of(streams.begin(), streams.end(),
                               [&](const OperatorStream& one) { return one.process == streams[0].process; })),
       lazy_(spec.expire == nullptr) {
   static_assert(kMaxLogSources <= 256, "a source is a byte");
-  grow_keys(kFirstKeys);
-  keys_.me = index;
   for (const OperatorStream& stream : streams) {
     columns_.push_back(stream.view->columns.data());
     masks_.push_back(stream.mask);
   }
-  view_.keys = &keys_;
+  view_.keys = &keys_.set;
   view_.instance = this;
   view_.find = &KeyedInstance::find;
   view_.reserve = &KeyedInstance::reserve;
@@ -51,21 +49,8 @@ KeyedInstance::KeyedInstance(std::int32_t index, const OperatorSpec& spec, std::
   view_.tables = state.tables();
 }
 
-void KeyedInstance::grow_keys(std::int64_t wanted) {
-  if (wanted > kMostKeys) throw std::runtime_error("a tuple has more than 2^28 keys");
-  const std::size_t size = static_cast<std::size_t>(wanted) + 1;
-  key_column_.resize(size);
-  bucket_column_.resize(size);
-  hash_column_.resize(size);
-  key_columns_[0] = key_column_.data();
-  key_columns_[1] = bucket_column_.data();
-  key_columns_[2] = hash_column_.data();
-  keys_.columns = key_columns_;
-  keys_.capacity = wanted;
-}
-
 void KeyedInstance::adopt(const std::int32_t* owner) {
-  keys_.owner = owner;
+  keys_.set.owner = owner;
   own_.clear();
   for (std::int32_t b = 0; b < spec_.buckets; ++b) {
     if (owner[b] == index_) own_.push_back(b);
@@ -293,8 +278,9 @@ void KeyedInstance::run(std::int64_t begin, std::int64_t end) {
       if (view_.wanted > out_.chunk_rows()) fail_for_room(view_.wanted);
       room = std::max(room, view_.wanted);
     }
-    if (view_.wanted == 0 && keys_.refused != 0 && ((stopped && !no_room) || keys_.capacity < kKeysAtOnce)) {
-      grow_keys(2 * (keys_.count + keys_.refused));
+    const KeySet& keys = keys_.set;
+    if (view_.wanted == 0 && keys.refused != 0 && ((stopped && !no_room) || keys.capacity < kKeysAtOnce)) {
+      keys_.grow(2 * (keys.count + keys.refused));
     }
     if (no_room) {
       const std::int64_t windows = spec_.window.single ? 1 : spec_.window.alive();

@@ -32,12 +32,23 @@ OplusOptions checked(OplusOptions options) {
   return options;
 }
 
+void check_mapped(const OplusOptions& options, const OperatorSpec& spec) {
+  if (options.map_instances < 0) throw std::invalid_argument("map_instances must be at least 1, or 0 without a map stage");
+  if (options.shared_nothing) throw std::invalid_argument("queues of whole tuples, or a map stage: one of the two");
+  if (spec.counts_pairs()) throw std::invalid_argument("behind a map stage is an aggregate, not a join");
+  if (options.workers != options.most_instances) {
+    throw std::invalid_argument("the number of instances behind a map stage is fixed: most_instances must be " +
+                                std::to_string(options.workers));
+  }
+}
+
 }  // namespace
 
 OplusRun::OplusRun(OplusOptions options, const OperatorSpec& spec) : options_(checked(std::move(options))) {
   if (options_.shared_nothing && spec.is_join()) {
     throw std::invalid_argument("shared-nothing instances run keyed operators");
   }
+  if (options_.map_instances != 0) check_mapped(options_, spec);
   make_threads(options_.most_instances + options_.downstream, "instance");
   stages_.push_back(std::make_unique<OperatorStage>(options_, threads(), spec, options_.output_itemsizes));
 }
@@ -45,7 +56,9 @@ OplusRun::OplusRun(OplusOptions options, const OperatorSpec& spec) : options_(ch
 void OplusRun::add_operator(const OperatorSpec& spec, ProcessKernel process,
                                    std::vector<std::int32_t> output_itemsizes) {
   if (started()) throw std::logic_error("add operators before start");
-  if (options_.shared_nothing) throw std::invalid_argument("shared-nothing instances run one operator");
+  if (options_.shared_nothing || options_.map_instances != 0) {
+    throw std::invalid_argument("shared-nothing instances run one operator");
+  }
   if (spec.is_join() || spec.inputs != 1) {
     throw std::invalid_argument("an operator behind another is keyed and has one input");
   }
@@ -65,6 +78,13 @@ std::int32_t OplusRun::add_stream(StreamView stream, std::int32_t input, Process
     any_ = true;
   }
   return view.index;
+}
+
+std::int32_t OplusRun::add_mapped_stream(StreamView stream, std::int32_t input, ProcessKernel process,
+                                         MappedStream mapped) {
+  if (options_.map_instances == 0) throw std::logic_error("a stream for map instances, and there are none");
+  mapped_.push_back(std::move(mapped));
+  return add_stream(std::move(stream), input, process);
 }
 
 OperatorStage& OplusRun::stage(std::size_t op) {
@@ -88,7 +108,13 @@ void OplusRun::prepare() {
   // Joins of all pairs only count the rows.
   options_.log.interleaved = !first.spec().is_join();
   std::unique_ptr<Handover> handover;
-  if (options_.shared_nothing) {
+  if (options_.map_instances != 0) {
+    if (mapped_.size() != streams_.size()) throw std::logic_error("with a map stage all streams are mapped");
+    auto stage = std::make_unique<MapStage>(first.spec(), options_.map_instances, options_.tuple_buffer, options_.log,
+                                            streams_, mapped_, feeds());
+    map_stage_ = stage.get();
+    handover = std::move(stage);
+  } else if (options_.shared_nothing) {
     handover = std::make_unique<Queues>(first.spec(), options_.tuple_buffer, options_.log, streams_, shapes_, feeds());
   } else {
     auto log = make_tuple_buffer(options_.tuple_buffer, options_.log);
@@ -121,7 +147,7 @@ void OplusRun::prepare() {
   // A reader takes runs of rows as they lie, and has no use for watermarks.
   between.interleaved = between.watermarks = false;
   OperatorStage& last = *stages_.back();
-  published_ = published(last, options_.shared_nothing ? options_.downstream : 1);
+  published_ = published(last, options_.shared_nothing || options_.map_instances != 0 ? options_.downstream : 1);
   published_->start(options_.most_instances, options_.workers);
   last.publish_into(*published_, options_.most_instances, options_.downstream);
   downstream_ = std::make_unique<Downstream>(options_, threads(), *published_, last);
@@ -187,6 +213,9 @@ bool OplusRun::turn(std::int32_t index) {
 }
 
 std::int64_t OplusRun::reconfigure(std::int32_t instances, std::vector<std::int32_t> owner, std::size_t op) {
+  if (options_.map_instances != 0) {
+    throw std::invalid_argument("the number of instances behind a map stage is fixed");
+  }
   return stage(op).reconfigure(instances, std::move(owner));
 }
 
@@ -220,6 +249,7 @@ void OplusRun::count(Counts& into) const {
   std::int64_t kernel_calls = 0;
   for (const auto& stage : stages_) kernel_calls += stage->kernel_calls();
   into = {{"kernel_calls", kernel_calls}, {"comparisons", compared()}};
+  if (map_stage_ != nullptr) into.push_back({"mapped_tuples", map_stage_->emitted()});
   if (stages_.size() == 1 && !downstream_) return;
   std::int64_t spilled = 0, peak = 0;
   for (const auto& stage : stages_) {

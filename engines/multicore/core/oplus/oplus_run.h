@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "oplus/downstream.h"
+#include "oplus/map_stage.h"
 #include "oplus/options.h"
 #include "oplus/queues.h"
 #include "oplus/stage.h"
@@ -43,6 +44,9 @@ class OplusRun final : public Run {
   // the timestamp, are for shared-nothing instances only.
   std::int32_t add_stream(StreamView stream, std::int32_t input, ProcessKernel process, RouteKernel route = nullptr,
                           std::vector<ColumnShape> shapes = {});
+
+  // Likewise, with a map stage: `process` is for tuples as map instances emit them.
+  std::int32_t add_mapped_stream(StreamView stream, std::int32_t input, ProcessKernel process, MappedStream mapped);
 
   // The mapping of an operator at the start: bucket b belongs to instance owner[b], below `instances`.
   void map(std::vector<std::int32_t> owner, std::size_t op = 0);
@@ -84,6 +88,8 @@ class OplusRun final : public Run {
   std::vector<ProcessKernel> links_;              // how stages but the first process their tuples
   std::vector<OperatorStream> streams_;
   std::vector<std::vector<ColumnShape>> shapes_;  // by stream
+  std::vector<MappedStream> mapped_;              // likewise, with a map stage
+  const MapStage* map_stage_ = nullptr;           // the first operator's hand-over, if it is one
   std::int64_t last_ts_ = std::numeric_limits<std::int64_t>::min();  // of all streams
   bool any_ = false;                              // whether there is a tuple
 };

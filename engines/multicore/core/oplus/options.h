@@ -16,6 +16,7 @@ struct OplusOptions : RunSettings {
   std::int32_t most_instances = 0;   // threads; those that are not active wait in a pool. 0: as many as workers
   std::string tuple_buffer = "order";
   bool shared_nothing = false;       // queues instead of one log, a state for each instance
+  std::int32_t map_instances = 0;    // shared-nothing with a map stage (oplus/map_stage.h) of so many; 0: without
   LogOptions log;
   std::int64_t link_rows = 1 << 14;  // rows of one instance in a log behind an operator; a power of two
   // Rows of one instance that may wait beyond these. What one batch of tuples emits counts where it fills a chunk.

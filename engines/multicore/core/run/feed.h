@@ -34,25 +34,31 @@ struct alignas(kCacheLine) Feed {
   }
 };
 
-// Has `move` move blocks of a feed, unless another thread is at it, and again for whoever comes meanwhile: that one may
+// Has `move` move what a flag guards, unless another thread is at it, and again for whoever comes meanwhile: that one may
 // have made room that this pass did not see, and go to sleep (run/merge_flag.h). Returns whether anything moved, or
 // somebody may still be waiting for a pass: then the caller takes another turn before it sleeps.
 template <typename Move>
-bool move_blocks(Feed& feed, Move move) {
+bool move_under(MergeFlag& flag, Move move) {
   constexpr int kPassesInARow = 4;
   bool moved = false;
-  for (int i = 0; feed.flag.enter(); ++i) {
-    feed.flag.begin_pass();
+  for (int i = 0; flag.enter(); ++i) {
+    flag.begin_pass();
     try {
       moved = move() || moved;
     } catch (...) {  // a kernel failed: the run ends, nobody is let down
-      feed.flag.leave();
+      flag.leave();
       throw;
     }
-    if (!feed.flag.leave()) return moved;
+    if (!flag.leave()) return moved;
     if (i + 1 == kPassesInARow) return true;
   }
   return moved;
+}
+
+// Likewise blocks of a feed.
+template <typename Move>
+bool move_blocks(Feed& feed, Move move) {
+  return move_under(feed.flag, move);
 }
 
 }  // namespace lab

@@ -73,6 +73,7 @@ inline void add_key(KeySet& keys, std::int64_t key) {
   }
   static_cast<std::int64_t*>(keys.columns[0])[keys.count] = key;
   static_cast<std::int32_t*>(keys.columns[1])[keys.count] = static_cast<std::int32_t>(bucket);
+  static_cast<std::uint64_t*>(keys.columns[2])[keys.count] = mix_key(key);
   ++keys.count;
 }
 

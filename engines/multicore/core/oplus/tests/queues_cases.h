@@ -72,6 +72,34 @@ inline std::int64_t route_texts(const std::int32_t* owner, const void* const* co
   return end + 1;
 }
 
+// A text's words, and the first of them once more.
+inline std::int64_t map_texts(KeySet* keys, const void* const* columns, const std::int64_t* rows, std::int64_t count,
+                              std::int64_t* ends) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (static_cast<const std::int64_t*>(columns[4])[rows[i]] == behaviour.raises_at) return 0;
+    const std::span<const std::int32_t> words = words_of(columns, rows[i]);
+    for (const std::int32_t word : words) add_key(*keys, word);
+    if (!words.empty()) add_key(*keys, words[0]);
+    if (keys->refused != 0) return i + 1;
+    ends[i] = keys->count;
+  }
+  return count + 1;
+}
+inline const MappedStream kMappedTexts{&map_texts, {{4, 8}}};
+
+// As `process`, for tuples that map instances made of texts: one key, and the text's value.
+template <int kInput>
+std::int64_t process_mapped(const InstanceView* view, std::int64_t begin, std::int64_t end, Emit* out) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    const Place place = place_of(view, i);
+    const Told told{place.of<std::int64_t>(0), place.of<std::int64_t>(1), 1, place.of<std::int64_t>(2)};
+    const Outcome outcome = process_one<kInput>(view, begin, i, told, out);
+    if (outcome == Outcome::kFailed) return 0;
+    if (outcome == Outcome::kStopped) return i + 1;
+  }
+  return end + 1;
+}
+
 // As `process`, for texts made by `Texts::of`: their words follow one another, or the copy is damaged.
 template <int kInput>
 std::int64_t process_texts(const InstanceView* view, std::int64_t begin, std::int64_t end, Emit* out) {
@@ -89,12 +117,19 @@ std::int64_t process_texts(const InstanceView* view, std::int64_t begin, std::in
   return end + 1;
 }
 
-// One run of the shared-nothing operator that `behaviour` describes, with threads.
+// One run of the shared-nothing operator that `behaviour` describes, with threads; with a map stage where the options say
+// so, whose map instances leave out repeated keys unless it is for a `bag`.
 class SharedNothingRun {
  public:
-  SharedNothingRun(const std::vector<Tuples>& streams, OplusOptions options) : runtime_(with(options), spec()) {
+  SharedNothingRun(const std::vector<Tuples>& streams, OplusOptions options, bool bag = false)
+      : runtime_(with(options), spec(bag)) {
     for (const Tuples& one : streams) texts_.push_back(Texts::of(one));
     for (const Texts& one : texts_) {
+      if (options.map_instances != 0) {
+        runtime_.add_mapped_stream(one.view(), one.input, one.input == 0 ? &process_mapped<0> : &process_mapped<1>,
+                                   kMappedTexts);
+        continue;
+      }
       runtime_.add_stream(one.view(), one.input, one.input == 0 ? &process_texts<0> : &process_texts<1>, &route_texts,
                           kTextShapes);
     }
@@ -133,14 +168,15 @@ class SharedNothingRun {
 
  private:
   static OplusOptions with(OplusOptions options) {
-    options.shared_nothing = true;
+    options.shared_nothing = options.map_instances == 0;
     options.output_itemsizes = {8, 8, 8};
     options.grid_steps = 50;  // sanitizers pay for all of it
     return options;
   }
 
-  static OperatorSpec spec() {
+  static OperatorSpec spec(bool bag) {
     OperatorSpec result;
+    result.bag = bag;
     result.window = behaviour.window;
     result.inputs = 2;
     result.entry_bytes = entry_bytes_of(behaviour.window, 2);

@@ -1,0 +1,263 @@
+// From sources through map instances to aggregate instances, on one thread: order, routing, repeats, full queues, ends.
+#include <set>
+
+#include "oplus/map_stage.h"
+#include "oplus/tests/queues_rig.h"
+
+namespace {
+
+using lab::LogRun;
+using lab::MapStage;
+using lab::OperatorStream;
+using lab::TupleBuffer;
+using lab::test::behaviour;
+using lab::test::bucket_of;
+using lab::test::kLogs;
+using lab::test::kLowest;
+using lab::test::Texts;
+using lab::test::word_in;
+
+struct Arrived {
+  std::int64_t ts;
+  std::int32_t stream;
+  std::int64_t key;
+  std::int64_t value;
+  bool operator==(const Arrived&) const = default;
+};
+
+class Rig {
+ public:
+  Rig(const std::vector<Texts>& streams, std::int32_t maps, std::vector<std::int32_t> mapping, std::int32_t instances,
+      const char* log, bool bag = false, bool scheduled = false)
+      : read(static_cast<std::size_t>(instances)), owner_(std::move(mapping)) {
+    spec_.window = {10, 10, false};
+    spec_.entry_bytes = lab::test::entry_bytes_of(spec_.window, 1);
+    spec_.buckets = static_cast<std::int32_t>(behaviour.buckets);
+    spec_.bag = bag;
+    for (const Texts& one : streams) {
+      views_.push_back(one.view());
+      views_.back().index = static_cast<std::int32_t>(views_.size()) - 1;
+      mapped_.push_back(lab::test::kMappedTexts);
+    }
+    for (const lab::StreamView& view : views_) {
+      streams_.push_back({&view, 0, nullptr, nullptr});
+      sources_.push_back(std::make_unique<lab::Source>(view, 1, 4096));
+      lab::Feed& feed = feeds_.emplace_back();
+      feed.source = sources_.back().get();
+      feed.reader = feed.source->ring.add_reader();
+      feed.pumped = !scheduled;
+    }
+    stage = std::make_unique<MapStage>(spec_, maps, log, lab::LogOptions{}, streams_, mapped_, feeds_);
+    stage->start(instances, instances);
+    for (std::int32_t i = 0; i < instances; ++i) CHECK_EQ(stage->streams(i).size(), streams.size() * static_cast<std::size_t>(maps));
+    maps_ = maps;
+  }
+
+  // The source hands over what is due by then.
+  void say(std::size_t source, std::int64_t elapsed_ns) {
+    sources_[source]->notice(elapsed_ns);
+    while (sources_[source]->publish(0)) continue;
+  }
+
+  // Feeds and reads until nothing moves; instances for which `stuck` holds do not read.
+  void settle(std::uint64_t stuck = 0) {
+    for (bool moved = true; moved;) {
+      moved = stage->feed(recorder_, owner_.data(), static_cast<std::int32_t>(read.size()));
+      for (std::size_t i = 0; i < read.size(); ++i) {
+        if ((stuck >> i & 1) == 0) moved |= take(static_cast<std::int32_t>(i));
+      }
+    }
+  }
+
+  bool ended() {
+    bool all = true;
+    for (std::size_t i = 0; i < read.size(); ++i) all &= stage->log(static_cast<std::int32_t>(i)).ended(0);
+    return all;
+  }
+
+  std::vector<std::vector<Arrived>> read;  // by instance
+  std::unique_ptr<MapStage> stage;
+
+ private:
+  bool take(std::int32_t i) {
+    TupleBuffer& log = stage->log(i);
+    bool some = false;
+    for (log.advance(); ; log.advance()) {
+      const std::span<const LogRun> runs = log.read(0);
+      if (runs.empty()) return some;
+      for (const LogRun& part : runs) {
+        if (part.source < 0) continue;
+        const OperatorStream& stream = stage->streams(i)[static_cast<std::size_t>(part.source)];
+        for (std::int64_t row = part.begin; row < part.end; ++row) {
+          const std::size_t item = stream.item(row);
+          read[static_cast<std::size_t>(i)].push_back(
+              {stream.ts(row), part.source / maps_, static_cast<const std::int64_t*>(stream.view->columns[1])[item],
+               static_cast<const std::int64_t*>(stream.view->columns[2])[item]});
+        }
+      }
+      log.release(0, runs.size());
+      some = true;
+    }
+  }
+
+  lab::OperatorSpec spec_;
+  std::int32_t maps_ = 1;
+  std::vector<std::int32_t> owner_;
+  std::deque<lab::StreamView> views_;
+  std::vector<OperatorStream> streams_;
+  std::vector<lab::MappedStream> mapped_;
+  std::vector<std::unique_ptr<lab::Source>> sources_;
+  std::deque<lab::Feed> feeds_;
+  lab::Recorder recorder_{false};
+};
+
+// What instance `i` is to read: a tuple for each key of its, in the order of the streams' tuples and of their keys.
+std::vector<Arrived> expected(const std::vector<Texts>& streams, const std::vector<std::int32_t>& owner, std::int32_t i,
+                              bool bag) {
+  std::vector<lab::test::Order> order;
+  for (std::size_t s = 0; s < streams.size(); ++s) {
+    for (std::size_t row = 0; row < streams[s].ts.size(); ++row) order.push_back({streams[s].ts[row], s, row});
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<Arrived> result;
+  for (const auto& [ts, s, row] : order) {
+    const Texts& from = streams[s];
+    std::vector<std::int32_t> words(from.words.begin() + from.begins[row], from.words.begin() + from.ends[row]);
+    if (!words.empty()) words.push_back(words[0]);
+    std::set<std::int32_t> seen;
+    for (const std::int32_t word : words) {
+      if (!seen.insert(word).second && !bag) continue;
+      if (owner[static_cast<std::size_t>(bucket_of(word))] != i) continue;
+      result.push_back({ts, static_cast<std::int32_t>(s), word, from.value[row]});
+    }
+  }
+  return result;
+}
+
+std::int64_t tuples_in(const std::vector<Texts>& streams) {
+  std::int64_t total = 0;
+  for (const Texts& one : streams) total += std::ssize(one.ts);
+  return total;
+}
+
+void a_tuple_for_each_key_comes_in_the_order_of_the_streams() {
+  behaviour.buckets = 5;
+  for (unsigned seed = 0; seed < 24; ++seed) {
+    std::mt19937 random(seed);
+    const auto streams = lab::test::random_texts(random, 1 + static_cast<int>(seed % 4), 150);  // with ties
+    const std::int32_t instances = 1 + static_cast<std::int32_t>(seed % 3);
+    const std::int32_t maps = 1 + static_cast<std::int32_t>(seed % 7);
+    const auto owner = lab::test::random_owner(random, instances);
+    const bool bag = seed % 2 == 0;
+    for (const char* log : kLogs) {
+      Rig rig(streams, maps, owner, instances, log, bag);
+      rig.settle();
+      std::int64_t emitted = 0;
+      for (std::int32_t i = 0; i < instances; ++i) {
+        const auto& read = rig.read[static_cast<std::size_t>(i)];
+        CHECK(read == expected(streams, owner, i, bag));
+        emitted += std::ssize(read);
+      }
+      CHECK(rig.ended());
+      CHECK_EQ(rig.stage->delivered(), tuples_in(streams));
+      CHECK_EQ(rig.stage->emitted(), emitted);
+    }
+  }
+}
+
+// Queues of 4,096 rows; they go round more than twice, and the instance that reads gets ahead by no more than they hold.
+void a_full_queue_holds_up_the_map_instances_and_loses_nothing() {
+  behaviour.buckets = 2;
+  const std::int32_t zeroth = word_in(0), first = word_in(1);
+  std::vector<Texts> streams(1);
+  for (std::int64_t i = 0; i < 10'000; ++i) streams[0].add(i, {zeroth, first}, i);
+  for (const char* log : kLogs) {
+    for (const std::int32_t maps : {1, 3}) {
+      Rig rig(streams, maps, {0, 1}, 2, log);
+      rig.settle(0b01);  // 0 does not read
+      CHECK(std::ssize(rig.read[1]) >= MapStage::kQueueRows);
+      CHECK(std::ssize(rig.read[1]) <= maps * (MapStage::kQueueRows + 1));
+      CHECK(rig.read[0].empty());
+      rig.settle();
+      for (const std::int32_t i : {0, 1}) {
+        CHECK(rig.read[static_cast<std::size_t>(i)] == expected(streams, {0, 1}, i, false));
+      }
+      CHECK(rig.ended());
+    }
+  }
+}
+
+// More than a queue holds, and than there is room for at first.
+void a_tuple_of_very_many_keys_goes_in_pieces() {
+  behaviour.buckets = 3;
+  std::vector<Texts> streams(2);
+  std::vector<std::int32_t> many(20'000);
+  std::iota(many.begin(), many.end(), 0);
+  for (std::int64_t i = 0; i < 40; ++i) {
+    streams[0].add(i, i == 7 || i == 8 ? many : std::vector<std::int32_t>{1, 2}, i);
+    streams[1].add(i, {3}, i);
+  }
+  for (const char* log : kLogs) {
+    Rig rig(streams, 4, {0, 1, 0}, 2, log);
+    rig.settle();
+    for (const std::int32_t i : {0, 1}) CHECK(rig.read[static_cast<std::size_t>(i)] == expected(streams, {0, 1, 0}, i, false));
+    CHECK(rig.ended());
+  }
+}
+
+// What is ready does not wait for map instances whose turn has not come.
+void a_tuple_is_read_as_soon_as_its_stream_has_passed_it() {
+  behaviour.buckets = 1;
+  std::vector<Texts> streams(1);
+  for (std::int64_t i = 0; i < 6; ++i) {
+    streams[0].add(10 * i, {1}, i);
+    streams[0].due.push_back(i);
+  }
+  for (const char* log : kLogs) {
+    Rig rig(streams, 5, {0}, 1, log, false, true);
+    for (std::int64_t i = 0; i < 6; ++i) {
+      rig.say(0, i);
+      rig.settle();
+      CHECK(std::ssize(rig.read[0]) >= i);  // the last one may have ties to come
+    }
+    CHECK_EQ(std::ssize(rig.read[0]), 6);
+    CHECK(rig.ended());
+  }
+}
+
+void tuples_of_one_time_stay_with_one_map_instance() {
+  behaviour.buckets = 1;
+  std::vector<Texts> streams(1);
+  for (std::int64_t i = 0; i < 5'000; ++i) streams[0].add(i / 1000, {static_cast<std::int32_t>(i)}, i);
+  for (const char* log : kLogs) {
+    Rig rig(streams, 3, {0}, 1, log);
+    rig.settle();
+    CHECK(rig.read[0] == expected(streams, {0}, 0, false));
+  }
+}
+
+void too_many_map_instances_are_refused() {
+  std::vector<Texts> streams(2);
+  behaviour.buckets = 1;
+  for (const std::int32_t maps : {0, 33}) {
+    bool refused = false;
+    try {
+      Rig rig(streams, maps, {0}, 1, "order");
+    } catch (const std::invalid_argument& error) {
+      refused = std::string(error.what()).find("map instances of 2 streams") != std::string::npos;
+    }
+    CHECK(refused);
+  }
+}
+
+}  // namespace
+
+int main() {
+  behaviour = {};
+  a_tuple_for_each_key_comes_in_the_order_of_the_streams();
+  a_full_queue_holds_up_the_map_instances_and_loses_nothing();
+  a_tuple_of_very_many_keys_goes_in_pieces();
+  a_tuple_is_read_as_soon_as_its_stream_has_passed_it();
+  tuples_of_one_time_stay_with_one_map_instance();
+  too_many_map_instances_are_refused();
+}

@@ -1,0 +1,245 @@
+"""Operators O+ behind a map stage: the conformance suite, random inputs, what tuples carry."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engines.conformance import CASES, Setting, ordinary_input, run_case
+from engines.conformance_load import LOAD_CASES, run_load_case
+from engines.errors import EngineCrashError, UnsupportedError
+from engines.multicore.adapter import FAMILIES
+from engines.multicore.oplus import map_stage
+from engines.multicore.oplus.options import MapStageOptions, OplusOptions
+from engines.multicore.oplus.run import OplusRun
+from engines.multicore.run.settings import RunSettings
+from engines.registry import engine
+from tests.engines.multicore.operator_queries import RANDOM, STORED, layouts_of
+from tests.engines.multicore.test_oplus import QUERIES, rows
+from tests.engines.multicore.test_oplus_chains import QUERIES as CHAINS
+from tests.examples import examples
+from tests.workloads.suite.streams import generated
+from workloads.model import Query
+from workloads.model.oplus import answer
+from workloads.model.strategies import inputs
+from workloads.model.trace import compare
+from workloads.registry import workload
+
+SEVERAL = "carries several inputs; give each input streams of its own"
+MAPPED = {
+    name: asked for name, asked in (RANDOM | STORED).items() if asked.operators[0].join is None
+}
+COUNTED = [("wordcount", {}), ("paircount", {"distance": 3})]
+
+
+def run(query, data, *, instances, maps, batch=1, **options):
+    made = OplusRun(
+        query,
+        data,
+        RunSettings(workers=instances, batch=batch, ring_blocks=16, pin=False),
+        MapStageOptions(map_instances=maps, **options),
+    )
+    try:
+        measured = made.run()
+        assert measured.events == data.events
+        return made.answer(), measured
+    finally:
+        made.close()
+
+
+def is_refused(name, said):
+    (first, *_) = workload(name).program.operators
+    return SEVERAL in said or (first.join is not None and "is a join" in said)
+
+
+@pytest.mark.pairwise(strength=1)
+@pytest.mark.parametrize(("workers", "batch", "maps"), [(1, 1, 3), (2, 64, 1), (4, 4096, 2)])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("name", QUERIES)
+def test_queries_behind_a_map_stage_conform(name, case, workers, batch, maps, tmp_path):
+    setting = Setting(
+        variant="sn-map", workers=workers, batch=batch, options={"map_instances": maps}
+    )
+    found = run_case(engine("multicore"), workload(name), case, setting, tmp_path)
+    assert found.problems == ()
+    assert found.unsupported is None or is_refused(name, found.unsupported)
+
+
+@pytest.mark.some(2)
+@pytest.mark.parametrize("case", LOAD_CASES[:3], ids=lambda case: case.name)
+@pytest.mark.parametrize("name", ["wordcount", "longest_tweet_per_hashtag"])
+def test_queries_behind_a_map_stage_conform_under(name, case, tmp_path):
+    setting = Setting(variant="sn-map", workers=3, batch=7, options={"map_instances": 2})
+    found = run_load_case(engine("multicore"), workload(name), case, setting, tmp_path)
+    assert (found.unsupported, found.problems) == (None, ())
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize("name", MAPPED)
+def test_random_inputs_are_answered_as_by_the_interpreter(name):
+    asked = MAPPED[name]
+
+    @settings(
+        max_examples=examples(15),
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
+    )
+    @given(data=st.data())
+    def check(data):
+        given_input = data.draw(inputs(asked, layouts=[data.draw(layouts_of(asked))]))
+        got, _ = run(
+            asked,
+            given_input,
+            instances=data.draw(st.sampled_from([1, 2, 5])),
+            maps=data.draw(st.sampled_from([1, 2, 7, 21])),
+            batch=data.draw(st.sampled_from([1, 64])),
+            tuple_buffer=data.draw(st.sampled_from(["order", "scalegate"])),
+        )
+        assert (np.diff(got["ts"]) >= 0).all()
+        assert rows(got) == rows(answer(asked, given_input))
+
+    check()
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize(("name", "query"), COUNTED)
+def test_a_bag_is_counted_alike_by_all_forms_and_is_more_than_a_set(name, query):
+    """Words come twice in a tweet now and then, and pairs of words."""
+    short = {"wa_ms": 70, "ws_ms": 210, **query}
+    data = generated(workload(name).bound(short), {"vocabulary": 30, "streams": 2}, 700, 3)
+    totals = {}
+    for counting in ("set", "bag"):
+        found = workload(name).bound(short | {"counting": counting})
+        wanted = found.oracle(data)
+        totals[counting] = int(wanted["count"].sum())
+        for instances, batch in ((1, 1), (2, 64), (4, 4096)):
+            chosen = RunSettings(workers=instances, batch=batch, pin=False)
+            for options in (
+                OplusOptions(),
+                OplusOptions(shared_nothing=True),
+                OplusOptions(map_instances=3),
+            ):
+                native = OplusRun(found.program, data, chosen, options)
+                assert native.run().events == data.events
+                assert compare(wanted, native.answer(), found.output).equal
+                native.close()
+    assert 0 < totals["set"] < totals["bag"]
+
+
+@pytest.mark.parametrize(
+    ("name", "variant"), [("multicore", "layers"), ("reference", "sequential")]
+)
+def test_other_engines_count_bags_too(name, variant, tmp_path):
+    found = workload("wordcount").bound({"counting": "bag"})
+    setting = Setting(variant=variant, workers=1, batch=64)
+    assert run_case(engine(name), found, CASES[0], setting, tmp_path).problems == ()
+
+
+def test_one_number_of_instances_gives_one_sequence_whatever_maps():
+    found = workload("wordcount")
+    data = ordinary_input(found)
+    seen = set()
+    for maps in (1, 2, 7):
+        for batch in (1, 64):
+            got, _ = run(found.program, data, instances=2, maps=maps, batch=batch)
+            seen.add(b"".join(column.tobytes() for column in got.values()))
+    assert len(seen) == 1
+
+
+def test_map_instances_emit_a_tuple_for_each_key():
+    found = workload("wordcount")
+    data = ordinary_input(found)
+    different = sum(len(set(words)) for s in data.streams for words in s.payload["words"].rows())
+    every = sum(len(words) for s in data.streams for words in s.payload["words"].rows())
+    _, measured = run(found.program, data, instances=2, maps=2)
+    assert measured.counters["mapped_tuples"] == different
+    assert measured.plan.startswith("map: 2 instances -> wordcount: 2 instances")
+    (operator,) = found.program.operators
+    bag = Query(name="bag", operators=(replace(operator, bag=True),))
+    assert run(bag, data, instances=2, maps=2)[1].counters["mapped_tuples"] == every
+
+
+def helped(w, t, out):
+    longest(w, t)
+
+
+def longest(w, t):
+    w[0].chars = max(w[0].chars, t.chars)
+
+
+def renamed(w, t, out):
+    t = out
+    t.emit(w[0].key)
+
+
+def in_a_loop(w, t, out):
+    for _ in range(t.user):
+        w[0].chars += t.chars
+
+
+def around(w, t, out):
+    def inner():
+        return t.chars
+
+    w[0].chars += inner()
+
+
+@pytest.mark.parametrize(
+    ("function", "read"),
+    [
+        (workload("wordcount").program.operators[0].update, set()),
+        (workload("longest_tweet_per_hashtag").program.operators[0].update, {"chars"}),
+        (in_a_loop, {"user", "chars"}),
+        (helped, None),
+        (renamed, None),
+        (around, None),
+    ],
+)
+def test_what_update_reads_of_a_tuple_is_what_mapped_ones_carry(function, read):
+    assert map_stage.attributes_read(function, 1) == read
+
+
+def test_a_mapped_tuple_has_its_key_and_what_update_reads():
+    longest_tweet = workload("longest_tweet_per_hashtag").program.operators[0]
+    assert map_stage.aggregate_behind(longest_tweet).fields.names == ("mapped_key", "chars")
+    words = workload("wordcount").program.operators[0]
+    assert map_stage.aggregate_behind(words).fields.names == ("mapped_key",)
+    whole = replace(words, update=helped)
+    assert map_stage.aggregate_behind(whole).fields.names == ("mapped_key", "user", "chars")
+
+
+def reads_words(w, t, out):
+    w[0].count += len(t.words)
+
+
+def test_what_cannot_run_behind_a_map_stage_is_refused_with_the_remedy():
+    words = workload("wordcount").program
+    (operator,) = words.operators
+    listed = map_stage.refused(Query(name="q", operators=(replace(operator, update=reads_words),)))
+    assert "f_U of operator wordcount reads the lists" in listed and "vsn or sn" in listed
+    handed = map_stage.refused(Query(name="q", operators=(replace(operator, update=helped),)))
+    assert "may read the lists" in handed
+    assert "is a join" in map_stage.refused(workload("scale_join").program)
+    chain = map_stage.refused(next(iter(CHAINS.values())))
+    assert "behind a map stage is one: use vsn" in chain
+    assert map_stage.refused(words) is None
+    data = ordinary_input(workload("wordcount"))
+    for maps in (-1, 33):
+        with pytest.raises(UnsupportedError, match="map_instances must be between 1 and 32"):
+            run(words, data, instances=1, maps=maps)
+    for option in ("max_instances", "controller", "join_form"):
+        said = FAMILIES["sn-map"].wrong_options({option: 2})
+        assert said is not None and f"variant sn-map has no option '{option}'" in said
+
+
+def raises(t, out):
+    out.add(t.words[1 << 20])
+
+
+def test_keys_that_raise_in_a_map_instance_end_the_run_with_its_place():
+    (operator,) = workload("wordcount").program.operators
+    broken = Query(name="broken", operators=(replace(operator, keys=raises),))
+    with pytest.raises(EngineCrashError, match="keys raised an exception"):
+        run(broken, ordinary_input(workload("wordcount")), instances=2, maps=3)
