@@ -162,4 +162,5 @@ int main() {
   a_kernel_that_fails_while_mapping_ends_the_run();
   the_number_of_instances_is_fixed();
   std::printf("%d rounds\n", rounds);
+  return 0;
 }

@@ -260,4 +260,5 @@ int main() {
   a_tuple_is_read_as_soon_as_its_stream_has_passed_it();
   tuples_of_one_time_stay_with_one_map_instance();
   too_many_map_instances_are_refused();
+  return 0;
 }
