@@ -24,6 +24,7 @@ def test_every_number_of_stretch_has_a_place_a_unit_and_a_source():
         "12",
         "13",
         "16",
+        "19",
     }
 
 

@@ -172,7 +172,7 @@ def test_workers_that_a_sequential_engine_does_not_get_are_said(capsys, argument
 
 def test_any_workload_runs_without_a_matrix_with_what_a_matrix_can_say(capsys):
     assert dry(capsys, "wordcount", "--engine", "reference") == [
-        "wordcount/reference/sequential/w1  x1  wa_ms=60000  ws_ms=120000"
+        "wordcount/reference/sequential/w1  x1  wa_ms=60000  ws_ms=120000  counting=set"
     ]
     asked = ["--engine", "multicore/sn", "--engine", "multicore", "-w", "2", "-n", "3"]
     asked += ["--batch", "1,64", "--query", "wa_ms=1000", "--query", "ws_ms=5000"]

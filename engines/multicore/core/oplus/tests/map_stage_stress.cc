@@ -147,7 +147,7 @@ void the_number_of_instances_is_fixed() {
   try {
     static_cast<void>(run.runtime().reconfigure(1, {0, 0, 0, 0}));
   } catch (const std::invalid_argument& error) {
-    refused = std::string(error.what()).find("behind a map stage, is fixed") != std::string::npos;
+    refused = std::string(error.what()).find("behind a map stage is fixed") != std::string::npos;
   }
   CHECK(refused);
 }
