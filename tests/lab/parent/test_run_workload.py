@@ -178,7 +178,7 @@ def test_any_workload_runs_without_a_matrix_with_what_a_matrix_can_say(capsys):
     asked += ["--batch", "1,64", "--query", "wa_ms=1000", "--query", "ws_ms=5000"]
     asked += ["--option", "multicore.pin=true", "--events", "5000", "--seed", "3"]
     assert dry(capsys, "workloads.suite.wordcount:WORKLOAD", *asked) == [
-        f"wordcount/multicore/{variant}/w2/b{batch}  x3  wa_ms=1000  ws_ms=5000"
+        f"wordcount/multicore/{variant}/w2/b{batch}  x3  wa_ms=1000  ws_ms=5000  counting=set"
         for variant in ("sn", "vsn")
         for batch in (1, 64)
     ]
