@@ -124,7 +124,8 @@ def test_drawn_records_hold_what_functions_compare_to():
     assert {GAP, *WANTED} <= set(constants(found))
     made = 0
 
-    @settings(deadline=None, max_examples=examples(100), database=None)
+    # The same hundred each time: whether one of fewer is wanted is chance.
+    @settings(deadline=None, max_examples=100, database=None, derandomize=True)
     @given(records(found, max_size=10))
     def draws(drawn: list[Any]) -> None:
         nonlocal made
