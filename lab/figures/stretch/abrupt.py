@@ -6,7 +6,7 @@ from math import inf
 import numpy as np
 
 from lab.figures.experiment import asked
-from lab.figures.figure import Figure, Outcome, Runs
+from lab.figures.figure import Figure, FigureStage, Outcome, Runs
 from lab.figures.judge import Posed, PublishedClaim, judge
 from lab.figures.offered import LAG_NOTE
 from lab.figures.options import Options
@@ -190,29 +190,23 @@ def _outcome(figure: str, seeds: Sequence[int], options: Options, runs: Runs) ->
     )
 
 
-ONE_EXECUTION = Figure(
-    id="stretch:11",
-    title="abrupt random rates, one execution",
-    shows="input rate, instances, throughput with the capacity band, latency over time",
-    needs=("scale_join", VSN),
-    stages=STAGES_11,
-    outcome=lambda options, runs: _outcome("11", SEEDS_11, options, runs),
-)
+def _figure(
+    number: str, title: str, stages: tuple[FigureStage, ...], seeds: tuple[int, ...]
+) -> Figure:
+    return Figure(
+        id=f"stretch:{number}",
+        title=title,
+        shows="input rate, instances, throughput with the capacity band, latency over time",
+        needs=("scale_join", VSN),
+        stages=stages,
+        outcome=lambda options, runs: _outcome(number, seeds, options, runs),
+    )
 
-THREE_EXECUTIONS = Figure(
-    id="stretch:16",
-    title="abrupt random rates, three further executions (figures 16 to 18)",
-    shows="input rate, instances, throughput with the capacity band, latency over time",
-    needs=("scale_join", VSN),
-    stages=STAGES_16,
-    outcome=lambda options, runs: _outcome("16", SEEDS_16, options, runs),
-)
 
-FOURTH_EXECUTION = Figure(
-    id="stretch:19",
-    title="abrupt random rates, the fourth further execution",
-    shows="input rate, instances, throughput with the capacity band, latency over time",
-    needs=("scale_join", VSN),
-    stages=STAGES_19,
-    outcome=lambda options, runs: _outcome("19", SEEDS_19, options, runs),
+ONE_EXECUTION = _figure("11", "abrupt random rates, one execution", STAGES_11, SEEDS_11)
+THREE_EXECUTIONS = _figure(
+    "16", "abrupt random rates, three further executions (figures 16 to 18)", STAGES_16, SEEDS_16
+)
+FOURTH_EXECUTION = _figure(
+    "19", "abrupt random rates, the fourth further execution", STAGES_19, SEEDS_19
 )
