@@ -14,12 +14,9 @@ namespace lab {
 namespace {
 
 constexpr std::int64_t kFirstRows = 512;
-// Below it, comparing words is quicker than counting their digits; from the second on, longer digits are worth their
-// counters.
+// Below the first, comparing words is quicker than counting their keys' digits; below the second, than those of all bits.
+constexpr std::size_t kFewestRows = 16;
 constexpr std::size_t kFewRows = 64;
-constexpr std::size_t kManyRows = 2048;
-constexpr int kDigitBits = 8;
-constexpr int kLongDigitBits = 11;
 constexpr int kDigitsAtOnce = 4;  // whose counters stay in the first cache
 // Blocks, at most, before it is tried again whether rows of a key come in order.
 constexpr int kLongestWait = 255;
@@ -103,14 +100,19 @@ void BlockSorter::make_words() {
 
 // Sorts by bits [from, from + bits) of the words, which stay as they were where these are equal.
 void BlockSorter::sort_by_bits(int from, int bits) {
-  const bool many = words_.size() >= kManyRows;
-  const int width = many ? kLongDigitBits : kDigitBits;
-  for (int digits = (bits + width - 1) / width; digits > 0;) {
-    const int now = std::min(digits, kDigitsAtOnce);
-    many ? sort_by_digits<kLongDigitBits>(from, now) : sort_by_digits<kDigitBits>(from, now);
-    from += now * width;
-    digits -= now;
-  }
+  // Longer digits are fewer, and have more counters.
+  const auto digits_of = [bits](int width) { return (bits + width - 1) / width; };
+  const auto cost = [&](int width) {
+    return static_cast<std::size_t>(digits_of(width)) * (2 * words_.size() + (std::size_t{1} << width));
+  };
+  const auto sort_by = [&]<int kBits>() {
+    for (int digits = digits_of(kBits); digits > 0; digits -= kDigitsAtOnce, from += kDigitsAtOnce * kBits) {
+      sort_by_digits<kBits>(from, std::min(digits, kDigitsAtOnce));
+    }
+  };
+  const std::size_t short_ones = cost(6), middle = cost(8), long_ones = cost(11);
+  if (short_ones < std::min(middle, long_ones)) return sort_by.template operator()<6>();
+  middle <= long_ones ? sort_by.template operator()<8>() : sort_by.template operator()<11>();
 }
 
 template <int kBits>
@@ -164,10 +166,8 @@ bool BlockSorter::insert_words() noexcept {
 }
 
 void BlockSorter::sort_words() {
-  if (words_.size() < kFewRows) {
-    std::sort(words_.begin(), words_.end());
-    return;
-  }
+  const auto compare = [this] { std::sort(words_.begin(), words_.end()); };
+  if (words_.size() < kFewestRows) return compare();
   const WordPart& first = parts_.front();
   const int bits = first.shift + first.bits - row_bits_;
   // Rows of a key mostly come in order of time: then they are in order when keys are.
@@ -179,7 +179,7 @@ void BlockSorter::sort_words() {
   } else if (waits_ != 0) {
     --waits_;
   }
-  sort_by_bits(row_bits_, bits);
+  words_.size() < kFewRows ? compare() : sort_by_bits(row_bits_, bits);
 }
 
 int BlockSorter::compared(std::size_t column, std::int32_t a, std::int32_t b) const noexcept {

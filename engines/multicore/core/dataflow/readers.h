@@ -80,7 +80,7 @@ class FlowStreamReader final : public FlowReader {
   std::int64_t rows() const noexcept { return rows_; }
 
  private:
-  static constexpr std::int64_t kMostRows = 64;  // from which on other workers are shown what was made of them
+  static constexpr std::int64_t kMostRows = 512;  // from which on other workers are shown what was made of them
 
   struct Lane {
     const StreamView* view;

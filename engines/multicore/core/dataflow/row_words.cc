@@ -13,6 +13,7 @@ namespace lab {
 namespace {
 
 constexpr std::uint64_t kSign = std::uint64_t{1} << (kWordBits - 1);
+constexpr std::int64_t kLongestSpan = 64;
 
 // A value of a column to a number that compares without a sign, and back.
 std::uint64_t ordered(const FlowSpec& sort, std::size_t column, std::uint64_t value) noexcept {
@@ -133,31 +134,39 @@ std::uint64_t WordLayouts::end_of(std::int64_t block) const noexcept {
          static_cast<std::uint64_t>(block) * static_cast<std::uint64_t>(markers_.period);
 }
 
-std::vector<WordPart> WordLayouts::of(std::int64_t block) {
+WordLayouts::Span WordLayouts::of(std::int64_t block) {
+  const std::int64_t length = std::min(kLongestSpan, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(block | 1))));
+  const std::int64_t first = block - block % length;
+  Span span{first, first + length};
   const std::scoped_lock lock(mutex_);
-  asked_ = std::max(asked_, block);
+  asked_ = std::max(asked_, span.beyond - 1);
   const auto layout = std::find_if(layouts_.rbegin(), layouts_.rend(),
                                    [block](const Layout& one) { return one.first <= block; });
-  if (layout == layouts_.rend() || layout->ranges.empty()) return {};
+  if (layout == layouts_.rend()) return span;
   const auto columns = compared_columns(sort_);
-  std::vector<WordPart> parts;
-  for (std::size_t c = 0; c < columns.size(); ++c) {
+  for (std::size_t c = 0; c < layout->ranges.size(); ++c) {
     ValueRange range = layout->ranges[c];
     // Room is for `room` values more than the least: these must be values of the column, or others would seem to fit.
     const std::uint64_t room = (std::uint64_t{1} << range.bits()) - 1;
     range.least = std::min(range.least, ~std::uint64_t{0} - room);
     range.most = range.least + room;
-    parts.push_back(part_of(sort_, columns[c], range));
-    if (columns[c] != 0) continue;
-    std::int64_t first = 0;
-    const bool beyond =
-        __builtin_add_overflow(static_cast<std::int64_t>(parts.back().low), static_cast<std::int64_t>(end_of(block)), &first) ||
-        first > std::numeric_limits<std::int64_t>::max() - static_cast<std::int64_t>(room);
-    if (beyond) return {};
-    parts.back().low = static_cast<std::uint64_t>(first);
+    span.parts.push_back(part_of(sort_, columns[c], range));
   }
-  place_parts(parts, 0);
-  return parts;
+  place_parts(span.parts, 0);
+  return span;
+}
+
+bool WordLayouts::at(std::int64_t block, std::span<WordPart> parts) const noexcept {
+  for (WordPart& part : parts) {
+    if (part.column != 0) continue;
+    const auto room = static_cast<std::int64_t>((std::uint64_t{1} << part.bits) - 1);
+    std::int64_t first = 0;
+    const auto end = static_cast<std::int64_t>(end_of(block));
+    if (__builtin_add_overflow(static_cast<std::int64_t>(part.low), end, &first)) return false;
+    if (first > std::numeric_limits<std::int64_t>::max() - room) return false;
+    part.low = static_cast<std::uint64_t>(first);
+  }
+  return !parts.empty();
 }
 
 void WordLayouts::widen(const FlowPiece& piece, std::int64_t block) {
@@ -190,7 +199,9 @@ void WordLayouts::widen(const FlowPiece& piece, std::int64_t block) {
 
 std::span<const WordPart> RowPacker::parts(std::int64_t block) {
   if (block != block_) {
-    parts_ = layouts_->of(block);
+    if (block < span_.first || block >= span_.beyond) span_ = layouts_->of(block);
+    parts_ = span_.parts;
+    if (!layouts_->at(block, parts_)) parts_.clear();
     block_ = block;
   }
   return parts_;

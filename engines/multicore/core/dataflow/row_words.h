@@ -4,7 +4,7 @@
 // Where all of a row fits, words are handed on instead of rows: a fifth of the bytes, packed once, while they are in the
 // first cache. Everyone who sends rows of a block to one SORT must pack them alike, so `WordLayouts` says how for each
 // block: as earlier rows would have fitted, times relative to the block's end. Rows that do not fit go as rows, and
-// later blocks get more bits.
+// later blocks get more bits. It says so for several blocks at a time, the first ones alone, later ones in ever longer spans.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -63,8 +63,19 @@ class WordLayouts {
 
   static bool possible(const FlowSpec& sort) noexcept;  // whether all columns are integers
 
-  // Of a block, from then on always the same; empty: its rows go as rows.
-  std::vector<WordPart> of(std::int64_t block);
+  // How the rows of blocks [first, beyond) are packed; no parts: they go as rows. Times are relative to the block's end.
+  struct Span {
+    std::int64_t first = 0;
+    std::int64_t beyond = 0;
+    std::vector<WordPart> parts = {};
+  };
+
+  // That a block is in, from then on always the same. Each asks once for some blocks, not for each: small blocks would
+  // wait for one another.
+  Span of(std::int64_t block);
+
+  // Makes the times of parts of a span those of one of its blocks. False: its rows go as rows.
+  bool at(std::int64_t block, std::span<WordPart> parts) const noexcept;
 
   // Rows of a block did not fit: blocks that nobody has asked for yet get room for such.
   void widen(const FlowPiece& piece, std::int64_t block);
@@ -81,7 +92,7 @@ class WordLayouts {
   const Markers& markers_;
   std::mutex mutex_;               // guards what follows
   std::vector<Layout> layouts_;    // by block
-  std::int64_t asked_ = -1;        // the last block that somebody has asked for
+  std::int64_t asked_ = -1;        // the last block of those that somebody has asked for; a span ends there
   bool closed_ = false;            // rows have too many bits: later blocks' go as rows
 };
 
@@ -97,8 +108,9 @@ class RowPacker {
  private:
   const FlowSpec& sort_;
   std::shared_ptr<WordLayouts> layouts_;
+  WordLayouts::Span span_;
   std::int64_t block_ = -1;
-  std::vector<WordPart> parts_;
+  std::vector<WordPart> parts_;  // of the block
   std::vector<std::uint64_t> words_;
 };
 

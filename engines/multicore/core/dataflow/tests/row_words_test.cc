@@ -69,8 +69,31 @@ void later_blocks_have_room_for_what_did_not_fit() {
   CHECK(!packed(other, {{500, 5004, 0}}, 401));
   CHECK(!packed(one, {{500, 5004, 0}}, 401));  // a block has one layout, for all
   CHECK(!packed(one, {{3, 5001, -6}}, 401));
-  CHECK(packed(one, {{500, 5011, -6}, {3, 5019, 100}}, 402));
-  CHECK(packed(other, {{500, 5011, -6}}, 402));
+  CHECK(!packed(one, {{500, 5001, 0}}, 447));  // nor have those that were asked for with it
+  CHECK(packed(one, {{500, 5471, -6}, {3, 5479, 100}}, 448));
+  CHECK(packed(other, {{500, 5471, -6}}, 448));
+}
+
+// Who asks for a span's last block first has the layout of who asks for its first, and spans leave no block out.
+void blocks_of_a_span_have_one_layout() {
+  const Markers markers{1000, 10, 1 << 20};
+  WordLayouts layouts(kSpec, markers);
+  std::int64_t first = 0, longest = 0;
+  while (first < 1000) {
+    const WordLayouts::Span span = layouts.of(first);
+    CHECK_EQ(span.first, first);
+    CHECK(span.beyond > first && span.beyond - first >= longest);
+    longest = span.beyond - first;
+    const std::int64_t ts = markers.end_of(first);
+    const std::int64_t key[] = {first}, other[] = {0};
+    const void* const columns[] = {&ts, key, other};
+    layouts.widen({columns, 0, 1, nullptr}, first);  // wider with each: later spans have it, this one has not
+    const WordLayouts::Span last = layouts.of(span.beyond - 1);
+    CHECK(last.first == span.first && last.beyond == span.beyond && last.parts.size() == span.parts.size());
+    for (std::size_t p = 0; p < span.parts.size(); ++p) CHECK_EQ(last.parts[p].bits, span.parts[p].bits);
+    first = span.beyond;
+  }
+  CHECK(longest > 1);
 }
 
 void rows_with_too_many_bits_go_as_rows_from_then_on() {
@@ -132,6 +155,7 @@ void random_rows_come_out_as_they_were() {
 
 int main() {
   later_blocks_have_room_for_what_did_not_fit();
+  blocks_of_a_span_have_one_layout();
   rows_with_too_many_bits_go_as_rows_from_then_on();
   what_wraps_around_does_not_fit();
   random_rows_come_out_as_they_were();
