@@ -103,8 +103,14 @@ FlowPiece FlowLink::next(std::int64_t block, std::int64_t most) noexcept {
   const std::int64_t base = row_ - at_->first;
   const std::int64_t rows = std::min({end_ - row_, kChunkRows - base, most});
   const std::int64_t* blocks = static_cast<const std::int64_t*>(at_->columns[0]) + base;
-  std::int64_t count = rows;
-  if (blocks[rows - 1] != block) count = std::upper_bound(blocks, blocks + rows, block) - blocks;
+  // Gallops: small blocks are much shorter than what there is, and what lies behind them is in another core's cache.
+  std::int64_t count = 0;  // rows that are known to be of the block
+  std::int64_t next = 0;   // the row to be looked at
+  while (next < rows && blocks[next] <= block) {
+    count = next + 1;
+    next = 2 * count;
+  }
+  count = std::upper_bound(blocks + count, blocks + std::min(next, rows), block) - blocks;
   if (count == 0) return {};
   row_ += count;
   FlowPiece piece;
