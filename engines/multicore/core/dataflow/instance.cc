@@ -212,10 +212,23 @@ void FlowInstance::send_words(Exchange& exchange, const FlowPiece& piece, std::s
   if (degree == 1) return append(0, words.data(), piece.rows);
   dealt_.resize(degree * words.size());
   counts_.assign(degree, 0);
+  std::uint64_t* const dealt = dealt_.data();
   const auto* keys = static_cast<const std::int64_t*>(piece.columns[1]) + piece.base;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const auto to = static_cast<std::size_t>(exchange.owners->of(keys[i]));
-    dealt_[to * words.size() + static_cast<std::size_t>(counts_[to]++)] = words[i];
+  if (degree == 2) {  // each word to both, and on to the next of one: no count in memory waits for the one before
+    std::size_t ends[2] = {0, words.size()};
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const auto second = static_cast<std::size_t>(exchange.owners->of(keys[i]));
+      dealt[ends[0]] = words[i];
+      dealt[ends[1]] = words[i];
+      ends[0] += 1 - second;
+      ends[1] += second;
+    }
+    counts_ = {static_cast<std::int64_t>(ends[0]), static_cast<std::int64_t>(ends[1] - words.size())};
+  } else {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const auto to = static_cast<std::size_t>(exchange.owners->of(keys[i]));
+      dealt[to * words.size() + static_cast<std::size_t>(counts_[to]++)] = words[i];
+    }
   }
   for (std::size_t to = 0; to < degree; ++to) append(to, dealt_.data() + to * words.size(), counts_[to]);
 }
