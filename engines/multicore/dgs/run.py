@@ -19,7 +19,7 @@ from engines.multicore.dgs.kernels import Kernels
 from engines.multicore.dgs.options import DgsOptions
 from engines.multicore.dgs.recovery.cuts import Cuts, find_cuts
 from engines.multicore.dgs.recovery.recovery import Recovery
-from engines.multicore.run.core_run import CoreRun, set_up
+from engines.multicore.run.core_run import CoreRun, crashes, set_up
 from engines.multicore.run.results import LATENCY, histogram
 from engines.multicore.run.settings import RunSettings, itemsizes
 from engines.protocol import Histogram, Measured
@@ -149,7 +149,8 @@ class DgsRun(CoreRun):
         Raises:
             EngineCrashError: a worker failed; the message says how.
         """
-        self._run_beside()
+        with crashes():  # a change of the plan joins and forks states in the thread beside
+            self._run_beside()
         phases = self._phases
         assert phases is not None, "what ran was set up"
         self.plan = phases.plan

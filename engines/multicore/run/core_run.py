@@ -85,7 +85,7 @@ class CoreRun:
             OutOfMemoryError: it found no memory; likewise.
         """
         core = self._open()
-        with _crashes():
+        with crashes():
             try:
                 duration_ns: int = core.run()
             except MemoryError as error:
@@ -137,7 +137,7 @@ def set_up() -> Iterator[None]:
         EngineCrashError: a function raised, or a thread could not be had.
         OutOfMemoryError: there is not enough memory for it.
     """
-    with _crashes():
+    with crashes():
         try:
             yield
         except MemoryError as error:
@@ -150,8 +150,12 @@ def set_up() -> Iterator[None]:
 
 
 @contextmanager
-def _crashes() -> Iterator[None]:
-    """Say of a failure what the core says, and what it cannot know: which exception was raised."""
+def crashes() -> Iterator[None]:
+    """Say of a failure what the core says, and what it cannot know: which exception was raised.
+
+    Raises:
+        EngineCrashError: the core failed, in whatever thread.
+    """
     with noted() as raised:
         try:
             yield

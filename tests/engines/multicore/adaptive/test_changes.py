@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engines.errors import EngineError
+from engines.errors import EngineCrashError, EngineError
 from engines.multicore.adapter import MulticoreEngine
 from engines.multicore.dgs import run as dgs_run
 from engines.multicore.dgs.adaptive.deciders import ByRates
@@ -222,6 +222,35 @@ def test_an_optimizer_that_fails_while_the_run_goes_on_ends_it(monkeypatch):
     ):
         made.run()
     assert len(asked) == 1
+
+
+def test_a_fork_that_fails_at_a_change_is_named_with_its_line():
+    name = "event_window"
+    program, data = program_of(name), input_of(name, EVENTS)
+
+    def fork(state, pred1, pred2, first, second):
+        raise ValueError("cannot be divided")
+
+    program = replace(program, parallel=(replace(program.parallel[0], fork=fork),))
+
+    def plan_for(workers):
+        streams = profile(data)
+        request = PlanRequest(
+            program=program, alphabet=data.alphabet, streams=streams, workers=workers
+        )
+        return choose("by-stream", request).plan
+
+    made = DgsRun(
+        program,
+        data,
+        RunSettings(workers=2),
+        DgsOptions(gather=False),
+        plan=plan_for(1),
+        script=[(5, plan_for(2))],
+    )
+    said = r"fork function raised an exception: ValueError: cannot be divided, in .*test_changes"
+    with closing(made), pytest.raises(EngineCrashError, match=said):
+        made.run()
 
 
 @pytest.mark.parametrize(
