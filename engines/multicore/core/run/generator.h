@@ -68,7 +68,7 @@ class alignas(kCacheLine) Generator {
 
   bool turn(std::int64_t start_ns, std::int64_t now, std::span<Parker> parkers) noexcept;
   bool behind() const noexcept;
-  void wait(std::int64_t until_ns) const noexcept;
+  void wait(std::int64_t until_ns) noexcept;
 
   LoadOptions options_;
   bool spin_;
@@ -78,6 +78,7 @@ class alignas(kCacheLine) Generator {
   std::mutex sources_;  // guards what `fed_` points to, where that is holdable; held from one sleep to the next
   Histogram lag_;
   std::int64_t emitted_ = 0;
+  std::int64_t late_ns_ = 0;  // how long after its time a sleep ends, as a mean of late ones
   bool real_time_ = false;
 };
 
