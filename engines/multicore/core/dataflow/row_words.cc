@@ -135,7 +135,8 @@ std::uint64_t WordLayouts::end_of(std::int64_t block) const noexcept {
 }
 
 WordLayouts::Span WordLayouts::of(std::int64_t block) {
-  const std::int64_t length = std::min(kLongestSpan, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(block | 1))));
+  const auto power = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(block | 1)));
+  const std::int64_t length = std::min(kLongestSpan, power);
   const std::int64_t first = block - block % length;
   Span span{first, first + length};
   const std::scoped_lock lock(mutex_);

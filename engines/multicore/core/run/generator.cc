@@ -132,7 +132,8 @@ void Generator::wait(std::int64_t until_ns) noexcept {
 #else
     std::this_thread::sleep_for(std::chrono::nanoseconds(target - now));
 #endif
-    late_ns_ += (std::min(now_ns() - target, kShortestSleepNs) - late_ns_) / kSleepsToLearn;
+    // One that a signal ends early is not late; one whose core was taken says nothing of the next.
+    late_ns_ += (std::clamp<std::int64_t>(now_ns() - target, 0, kShortestSleepNs) - late_ns_) / kSleepsToLearn;
   }
   if (!spin_ || target < wanted) return;
   while ((now = now_ns()) < until_ns) spin_pause();
