@@ -16,6 +16,8 @@ from tests.random_runs.case import Case, Family
 
 CHOICES = 1 << 16
 """Bytes: more than any case takes."""
+ATTEMPTS = 100
+"""At a case that Hypothesis finds neither too large nor unfit."""
 
 
 def drawn(family: Family, seed: int) -> Case:
@@ -76,6 +78,10 @@ class _FailsError(Exception):
 
 
 def _choose(test: Callable[[], None], family: Family, seed: int) -> None:
-    choices = random.Random(f"{family.name} {seed}").randbytes(CHOICES)
-    if test.hypothesis.fuzz_one_input(choices) is None:  # type: ignore[attr-defined]
-        raise RuntimeError(f"{family.name}, seed {seed}: {CHOICES} bytes are too few for a case")
+    # Hypothesis gives up a draw of more choices than it allows, one in some hundreds: then the next bytes of the seed.
+    for attempt in range(ATTEMPTS):
+        source = f"{family.name} {seed} {attempt}" if attempt else f"{family.name} {seed}"
+        choices = random.Random(source).randbytes(CHOICES)
+        if test.hypothesis.fuzz_one_input(choices) is not None:  # type: ignore[attr-defined]
+            return
+    raise RuntimeError(f"{family.name}, seed {seed}: {ATTEMPTS} draws, and no case")

@@ -92,6 +92,12 @@ def test_a_seed_is_always_the_same_run(name):
     assert texts[0] == texts[2] != texts[1]
 
 
+def test_a_seed_whose_first_draw_is_too_large_has_the_next():
+    family, seed = FAMILIES["dgs"], 25110063
+    first = [drawn(family, seed).text() for _ in range(2)]
+    assert first[0] == first[1]
+
+
 def test_the_search_for_a_smaller_case_ends_in_time():
     family = FAMILIES["joins"]
     tried = []
