@@ -272,9 +272,21 @@ bool Queues::route(std::size_t s, const std::int32_t* owner, std::int32_t active
   return moved != 0 || whole != 0;
 }
 
+// Whose rows [begin, end) are; returns up to which it is known. What a full queue refused is not evaluated again, though
+// whoever is to take it comes back at every turn.
+std::int64_t Queues::evaluate(std::size_t s, std::int64_t begin, std::int64_t end, const std::int32_t* owner) {
+  Router& router = routers_[s];
+  if (begin >= router.masked_begin && begin < router.masked_end) return std::min(end, router.masked_end);
+  route_rows(streams_[s], begin, end, owner, router.masks.data());
+  router.masked_begin = begin;
+  router.masked_end = end;
+  return end;
+}
+
 // Deals rows [begin, end) to the shares of so many instances.
 void Queues::deal(Router& router, std::int64_t begin, std::int64_t end, std::int32_t active) noexcept {
   const auto count = static_cast<std::size_t>(end - begin);
+  const std::uint64_t* const masks = router.masks.data() + (begin - router.masked_begin);
   for (Share& share : router.shares) share.count = 0;
   if (active <= kFewInstances) {
     for (std::size_t i = 0; i < static_cast<std::size_t>(active); ++i) {
@@ -282,14 +294,14 @@ void Queues::deal(Router& router, std::int64_t begin, std::int64_t end, std::int
       std::size_t rows = 0;
       for (std::size_t k = 0; k < count; ++k) {  // no branch: whose row it is nobody can guess
         share.rows[rows] = begin + static_cast<std::int64_t>(k);
-        rows += router.masks[k] >> i & 1U;
+        rows += masks[k] >> i & 1U;
       }
       share.count = rows;
     }
     return;
   }
   for (std::size_t k = 0; k < count; ++k) {
-    for (std::uint64_t rest = router.masks[k]; rest != 0; rest &= rest - 1) {
+    for (std::uint64_t rest = masks[k]; rest != 0; rest &= rest - 1) {
       Share& share = router.shares[static_cast<std::size_t>(std::countr_zero(rest))];
       share.rows[share.count++] = begin + static_cast<std::int64_t>(k);
     }
@@ -299,7 +311,7 @@ void Queues::deal(Router& router, std::int64_t begin, std::int64_t end, std::int
 std::int64_t Queues::copy_rows(std::size_t s, std::int64_t begin, std::int64_t end, const std::int32_t* owner,
                                std::int32_t active) {
   Router& router = routers_[s];
-  route_rows(streams_[s], begin, end, owner, router.masks.data());
+  end = evaluate(s, begin, end, owner);
   deal(router, begin, end, active);
   // All or none: a tuple that does not fit everywhere waits, and those behind it.
   for (std::size_t i = 0; i < router.shares.size(); ++i) {
@@ -405,7 +417,10 @@ std::int64_t Queues::change(const Change& change, std::span<OperatorInstance* co
     }
   }
   number_ = -1;  // no flags: who feeds stands at the barrier, and `call` waits for the switch before
-  for (Router& router : routers_) router.halted = false;
+  for (Router& router : routers_) {
+    router.halted = false;
+    router.masked_end = router.masked_begin;  // rows have other owners now
+  }
   return moved;
 }
 

@@ -99,7 +99,9 @@ class Queues final : public Handover {
     std::span<const std::int64_t> all() const noexcept { return {rows.data(), count}; }
   };
   struct Router {                          // by source; used under its feed's flag
-    std::vector<std::uint64_t> masks;
+    std::vector<std::uint64_t> masks;      // of rows [masked_begin, masked_end), by the owners of now
+    std::int64_t masked_begin = 0;
+    std::int64_t masked_end = 0;
     std::vector<Share> shares;             // by instance
     std::int64_t last_ts = std::numeric_limits<std::int64_t>::min();  // handed over last
     std::int64_t frontier = std::numeric_limits<std::int64_t>::min();  // published last
@@ -107,6 +109,7 @@ class Queues final : public Handover {
   };
 
   bool route(std::size_t source, const std::int32_t* owner, std::int32_t active, Recorder& recorder);
+  std::int64_t evaluate(std::size_t source, std::int64_t begin, std::int64_t end, const std::int32_t* owner);
   static void deal(Router& router, std::int64_t begin, std::int64_t end, std::int32_t active) noexcept;
   std::int64_t copy_rows(std::size_t source, std::int64_t begin, std::int64_t end, const std::int32_t* owner,
                          std::int32_t active);

@@ -16,6 +16,15 @@ struct Arrived {
   bool operator==(const Arrived&) const = default;
 };
 
+// How many rows f_MK was asked about.
+inline std::int64_t rows_evaluated = 0;
+
+inline std::int64_t route_and_count(const std::int32_t* owner, const void* const* columns, std::int64_t begin,
+                                    std::int64_t end, std::uint64_t* masks) {
+  rows_evaluated += end - begin;
+  return route_texts(owner, columns, begin, end, masks);
+}
+
 // Instances that only stand at a barrier.
 class Standing final : public OperatorInstance {
  public:
@@ -53,7 +62,7 @@ class Rig {
       shapes_.push_back(kTextShapes);
     }
     for (const StreamView& view : views_) {
-      streams_.push_back({&view, 0, nullptr, &route_texts});
+      streams_.push_back({&view, 0, nullptr, &route_and_count});
       sources_.push_back(std::make_unique<Source>(view, 1, 4096));
       Feed& feed = feeds_.emplace_back();
       feed.source = sources_.back().get();

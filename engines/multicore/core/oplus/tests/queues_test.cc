@@ -59,6 +59,23 @@ void a_tuple_that_does_not_fit_everywhere_waits() {
   }
 }
 
+void what_a_full_queue_refused_is_not_evaluated_again() {
+  std::vector<Texts> streams(1);
+  for (std::int64_t i = 0; i < Queues::kRows + 100; ++i) streams[0].add(i, {word_in(0)}, i);
+  for (const char* log : kLogs) {
+    Rig rig(streams, 2, {0, 1}, 2, log);
+    rig.settle(0b01);
+    lab::test::rows_evaluated = 0;
+    for (int i = 0; i < 100; ++i) CHECK(!rig.feed());
+    CHECK_EQ(lab::test::rows_evaluated, 0);
+    // The mapping is another now, and with it whose the refused row is.
+    rig.change({1, 0}, 2);
+    rig.settle(0b01);
+    CHECK_EQ(lab::test::rows_evaluated, 100);
+    CHECK_EQ(std::ssize(rig.of(1).rows), 100);
+  }
+}
+
 // The longest list takes a quarter of the elements: these run out before the rows do.
 void long_lists_wait_for_room_too() {
   std::vector<Texts> streams(2);
@@ -151,6 +168,7 @@ int main() {
   each_responsible_instance_gets_one_copy_in_order();
   behaviour.buckets = 2;
   a_tuple_that_does_not_fit_everywhere_waits();
+  what_a_full_queue_refused_is_not_evaluated_again();
   a_tuple_may_have_more_keys_than_there_is_room_for_at_first();
   silent_sources_hold_back_until_they_promise_or_end();
   behaviour.buckets = 3;
