@@ -78,7 +78,7 @@ class _FailsError(Exception):
 
 
 def _choose(test: Callable[[], None], family: Family, seed: int) -> None:
-    # Hypothesis gives up a draw of more choices than it allows, one in some hundreds: then the next bytes of the seed.
+    # Of some hundred draws, Hypothesis gives up one as too large: then the seed's next bytes.
     for attempt in range(ATTEMPTS):
         source = f"{family.name} {seed} {attempt}" if attempt else f"{family.name} {seed}"
         choices = random.Random(source).randbytes(CHOICES)

@@ -79,7 +79,7 @@ def test_a_run_that_brings_down_its_process_is_named_and_the_next_goes_on(name, 
 
 @pytest.mark.full
 def test_a_crash_is_shrunk_as_well():
-    # Each try is a process of its own: two minutes, which is what there is otherwise, are few on a busy machine.
+    # Each try is a process of its own: on a busy machine the usual two minutes are few.
     with Campaign(PLANTED, shrink_s=900) as campaign:
         found = first_finding(campaign, "crash", shrink=True)
     assert found.shrunk.kind == CRASHED
