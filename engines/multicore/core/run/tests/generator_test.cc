@@ -1,6 +1,10 @@
 // Events are handed over when they are due and not before, whatever the readers do; promises hold.
 #include "run/generator.h"
 
+#if defined(__linux__)
+#include <sys/resource.h>
+#endif
+
 #include <random>
 #include <thread>
 #include <vector>
@@ -157,6 +161,39 @@ void a_reader_that_never_reads_delays_nothing() {
   for (std::int64_t i = 0; i < 4; ++i) early += generator.recorder.at(i).emitted;
   CHECK_EQ(early, 20'000);
 }
+
+#if defined(__linux__)
+std::int64_t cpu_ns(const rusage& used) {
+  return (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1'000'000'000 +
+         (used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1'000;
+}
+
+// An event every 10 us for 200 ms, and no core to spare: the workers have it between hand-overs.
+void a_generator_without_a_core_of_its_own_sleeps() {
+  Scheduled stream;
+  for (int i = 0; i < 20'000; ++i) {
+    stream.ts.push_back(i);
+    stream.due.push_back(i * 10'000);
+  }
+  const lab::StreamView view = stream.view();
+  lab::Source source(view, 64, 1);  // nobody reads it: never full
+  lab::LoadOptions options;
+  options.end_ns = stream.due.back();
+  lab::Generator generator(options, false);
+  generator.add(&source, {});
+  std::vector<lab::Parker> parkers;
+  std::atomic<bool> stop{false};
+  rusage before{}, after{};
+  getrusage(RUSAGE_THREAD, &before);
+  const std::int64_t start = lab::now_ns();
+  generator.run(start, parkers, stop);
+  const std::int64_t wall = lab::now_ns() - start;
+  getrusage(RUSAGE_THREAD, &after);
+  CHECK_EQ(generator.emitted(), 20'000);
+  CHECK(after.ru_nvcsw - before.ru_nvcsw >= 20);  // sleeps are 50 us, and on a busy machine some milliseconds
+  if (!lab::test::kSanitized) CHECK(cpu_ns(after) - cpu_ns(before) < wall / 2);
+}
+#endif
 
 // More is due than a generator can hand over, and the ring has room for all: the delay is its own.
 void a_generator_that_is_too_slow_says_so() {
@@ -323,6 +360,9 @@ int main() {
   a_scheduled_source_keeps_its_laws();
   what_is_noticed_late_says_since_when();
   a_reader_that_never_reads_delays_nothing();
+#if defined(__linux__)
+  a_generator_without_a_core_of_its_own_sleeps();
+#endif
   a_generator_that_is_too_slow_says_so();
   a_full_ring_is_not_the_generators_lag();
   a_promise_that_finds_the_ring_full_is_not_forgotten();
