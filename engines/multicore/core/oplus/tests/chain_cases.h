@@ -5,7 +5,7 @@
 #pragma once
 #include <limits>
 
-#include "oplus/tests/oplus_cases.h"
+#include "oplus/tests/operator_run_case.h"
 
 namespace lab::test {
 

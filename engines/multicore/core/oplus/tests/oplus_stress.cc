@@ -4,7 +4,7 @@
 
 #include "check.h"
 #include "counter.h"
-#include "oplus/tests/oplus_cases.h"
+#include "oplus/tests/operator_run_case.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "run/clock.h"
-#include "oplus/tests/oplus_cases.h"
+#include "oplus/tests/operator_run_case.h"
 
 namespace {
 

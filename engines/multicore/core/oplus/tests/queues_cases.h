@@ -2,6 +2,7 @@
 //
 // What the operator does with them is `behaviour` of oplus/tests/oplus_cases.h, and so is what it answers.
 #pragma once
+#include <functional>
 #include <memory>
 #include <numeric>
 

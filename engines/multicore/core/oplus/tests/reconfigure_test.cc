@@ -1,7 +1,7 @@
 // Reconfigurations of operators O+ at places that tests can name: before the first tuple, after the last, between
 // tuples of one time, over negative times.
 #include "check.h"
-#include "oplus/tests/oplus_cases.h"
+#include "oplus/tests/operator_run_case.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 // stored with one of them, in turn. With `by_key` a tuple has one key, its base. Values at most 2 apart make a pair.
 #pragma once
 #include "check.h"
-#include "oplus/tests/oplus_cases.h"
+#include "oplus/tests/operator_run_case.h"
 
 namespace lab::test {
 
