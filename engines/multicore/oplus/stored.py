@@ -3,7 +3,8 @@
 Layout of the C++ struct behind it: core/oplus/stored_tuples.h. A tuple is kept as a record of its
 time, the operator's scalar fields and its input, one behind the other, and read back as the named
 tuple that kernels make of a stream's row. The core sees to it that there is room for one tuple more
-before f_U is called: an f_U that appends a second one to the same deque is an error.
+before f_U is called: an f_U that appends more to the same deque is an error where there is no room
+for that, before anything is written outside.
 """
 
 import operator as python

@@ -379,7 +379,17 @@ def test_linear_road_conforms(name, form, case, tmp_path):
     setting = Setting(variant="layers", options=form)
     finding = run_case(MulticoreEngine(), workload(name), case, setting, tmp_path)
     assert finding.unsupported is None
-    assert not finding.problems, "\n".join(finding.problems)
+    _as_well_as_dealing_allows(finding, form, case)
+
+
+def _as_well_as_dealing_allows(finding, form, case):
+    """Dealt in turn, two records of a vehicle and a time change places, and that is told (0034)."""
+    told = "\n".join(finding.problems)
+    if form.get("dealing") != TURN or "ties in event time" not in case.name:
+        assert not told, told
+    elif told:
+        assert "0 missing, 0 duplicate" in told, told
+        assert "0 wrong" in told, told
 
 
 @pytest.mark.pairwise(strength=1)
@@ -391,7 +401,7 @@ def test_linear_road_conforms_under_a_load(form, case, tmp_path):
         MulticoreEngine(), workload("linear_road_new_seg"), case, setting, tmp_path
     )
     assert finding.unsupported is None
-    assert not finding.problems, "\n".join(finding.problems)
+    _as_well_as_dealing_allows(finding, form, case)
 
 
 def test_it_is_a_variant_for_pipelines_and_queries_but_not_their_default(task):

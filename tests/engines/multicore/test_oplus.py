@@ -178,9 +178,9 @@ def test_one_number_of_instances_gives_one_sequence(name, instances):
     assert len(seen) == 1
 
 
-def twice(w, t, out):
-    w[0].tuples.append(t)
-    w[0].tuples.append(t)
+def thrice(w, t, out):
+    for _ in range(3):
+        w[0].tuples.append(t)
 
 
 def drop(w, t, out):
@@ -189,7 +189,7 @@ def drop(w, t, out):
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    ("update", "said"), [(twice, "appends more than one tuple"), (drop, "pop from an empty deque")]
+    ("update", "said"), [(thrice, "appends more than one tuple"), (drop, "pop from an empty deque")]
 )
 def test_a_misused_deque_ends_the_run_with_its_name(update, said):
     (operator,) = STORED["kept"].operators
