@@ -61,9 +61,6 @@ class ScaleGate final : public TupleBuffer {
   static constexpr int kLevels = 4;
   static constexpr std::size_t kGrowth = 64;  // nodes
   static constexpr std::size_t kReadAtOnce = 64;
-  static constexpr std::int32_t kFrontier = std::numeric_limits<std::int32_t>::min() / 2;  // sequence of a frontier node
-  // Of a watermark tuple: behind a frontier and its control entries.
-  static constexpr std::int32_t kAcknowledged = kFrontier / 2;
 
   // The order: (ts, source, order, sequence). `order` is the row, counted over all owners of the slot.
   struct Node {
