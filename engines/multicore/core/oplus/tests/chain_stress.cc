@@ -1,6 +1,8 @@
 // Random queries of two and three operators, with more threads than cores and little room between operators, whose
 // instances change at random moments, with downstream readers and without: the sequential answer, and an end, always.
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include "oplus/tests/chain_cases.h"
 #include "check.h"
@@ -40,6 +42,16 @@ void reconfigure(lab::OplusRun& runtime, unsigned seed, std::int32_t most, int c
     } else if (!runtime.await(number, op)) {
       return;
     }
+  }
+}
+
+// What is in one of two sorted answers alone.
+void tell(const char* what, const std::vector<lab::test::Record>& one, const std::vector<lab::test::Record>& other) {
+  std::vector<lab::test::Record> alone;
+  std::set_difference(one.begin(), one.end(), other.begin(), other.end(), std::back_inserter(alone));
+  for (const auto& [ts, key, value] : alone) {
+    std::fprintf(stderr, "%s: ts %lld, key %lld, value %lld\n", what, static_cast<long long>(ts),
+                 static_cast<long long>(key), static_cast<long long>(value));
   }
 }
 
@@ -90,9 +102,13 @@ void round_of(unsigned seed) {
     if (elastic) reconfigure(runtime, inner, options.most_instances, count);
     while (runtime.snapshot()) std::this_thread::yield();  // as a controller looks
   }));
-  const bool right = answer == lab::test::chain_oracle(streams, count, join, options.end_watermark);
-  if (!right) std::fprintf(stderr, "seed %u\n", seed);
-  CHECK(right);
+  const auto wanted = lab::test::chain_oracle(streams, count, join, options.end_watermark);
+  if (answer != wanted) {
+    std::fprintf(stderr, "seed %u\n", seed);
+    tell("too much", answer, wanted);
+    tell("missing", wanted, answer);
+  }
+  CHECK(answer == wanted);
   CHECK_EQ(run.runtime().events(), lab::test::tuples_in(streams));
   if (options.load && options.measure) {
     std::int64_t timed = 0;
