@@ -9,6 +9,32 @@
 
 namespace lab::test {
 
+// Runs with `meanwhile` on a thread beside it. Returns the outputs in their order; checks that times ascend.
+inline std::vector<Record> outputs_of(OplusRun& runtime, const std::function<void(OplusRun&)>& meanwhile) {
+  std::thread beside;
+  if (meanwhile) beside = std::thread([&] { meanwhile(runtime); });
+  std::string error;
+  try {
+    runtime.run();
+  } catch (const std::runtime_error& failure) {
+    error = failure.what();
+  }
+  if (beside.joinable()) beside.join();
+  if (!error.empty()) throw std::runtime_error(error);
+  const auto rows = static_cast<std::size_t>(runtime.rows());
+  std::vector<std::int64_t> columns[3];
+  std::vector<void*> targets;
+  for (auto& column : columns) {
+    column.resize(rows);
+    targets.push_back(column.data());
+  }
+  runtime.collect(targets);
+  CHECK(std::is_sorted(columns[0].begin(), columns[0].end()));
+  std::vector<Record> out;
+  for (std::size_t i = 0; i < rows; ++i) out.emplace_back(columns[0][i], columns[1][i], columns[2][i]);
+  return out;
+}
+
 // One run of the operator that `behaviour` describes; `add` may put others behind it (oplus/tests/chain_cases.h).
 class OperatorRunCase {
  public:
@@ -63,30 +89,8 @@ class OperatorRunCase {
     return owner;
   }
 
-  // Runs with `meanwhile` on a thread beside it. Returns the outputs in their order; checks that times ascend.
   std::vector<Record> run(const std::function<void(OplusRun&)>& meanwhile = {}) {
-    std::thread beside;
-    if (meanwhile) beside = std::thread([&] { meanwhile(runtime_); });
-    std::string error;
-    try {
-      runtime_.run();
-    } catch (const std::runtime_error& failure) {
-      error = failure.what();
-    }
-    if (beside.joinable()) beside.join();
-    if (!error.empty()) throw std::runtime_error(error);
-    const auto rows = static_cast<std::size_t>(runtime_.rows());
-    std::vector<std::int64_t> columns[3];
-    std::vector<void*> targets;
-    for (auto& column : columns) {
-      column.resize(rows);
-      targets.push_back(column.data());
-    }
-    runtime_.collect(targets);
-    CHECK(std::is_sorted(columns[0].begin(), columns[0].end()));
-    std::vector<Record> out;
-    for (std::size_t i = 0; i < rows; ++i) out.emplace_back(columns[0][i], columns[1][i], columns[2][i]);
-    return out;
+    return outputs_of(runtime_, meanwhile);
   }
 
   OplusRun& runtime() noexcept { return runtime_; }

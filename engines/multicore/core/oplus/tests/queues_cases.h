@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "check.h"
-#include "oplus/tests/oplus_cases.h"
+#include "oplus/tests/operator_run_case.h"
 #include "oplus/queues.h"
 
 namespace lab::test {
@@ -140,29 +140,8 @@ class SharedNothingRun {
     runtime_.start();
   }
 
-  // Runs with `meanwhile` on a thread beside it. Returns the outputs in their order; checks that times ascend.
   std::vector<Record> run(const std::function<void(OplusRun&)>& meanwhile = {}) {
-    std::thread beside;
-    if (meanwhile) beside = std::thread([&] { meanwhile(runtime_); });
-    std::string error;
-    try {
-      runtime_.run();
-    } catch (const std::runtime_error& failure) {
-      error = failure.what();
-    }
-    if (beside.joinable()) beside.join();
-    if (!error.empty()) throw std::runtime_error(error);
-    std::vector<std::int64_t> columns[3];
-    std::vector<void*> targets;
-    for (auto& column : columns) {
-      column.resize(static_cast<std::size_t>(runtime_.rows()));
-      targets.push_back(column.data());
-    }
-    runtime_.collect(targets);
-    CHECK(std::is_sorted(columns[0].begin(), columns[0].end()));
-    std::vector<Record> out;
-    for (std::size_t i = 0; i < columns[0].size(); ++i) out.emplace_back(columns[0][i], columns[1][i], columns[2][i]);
-    return out;
+    return outputs_of(runtime_, meanwhile);
   }
 
   OplusRun& runtime() noexcept { return runtime_; }
