@@ -113,7 +113,23 @@ void OutputLog::close(std::int32_t source) {
   sources_[static_cast<std::size_t>(source)].frontier.store(kEndOfTime, std::memory_order_release);  // with `at_hand`
 }
 
-void OutputLog::join(std::int32_t source, std::int64_t from_ts) {
+std::int64_t OutputLog::time_of_last(std::int32_t source) const noexcept {
+  const std::int64_t rows = sources_[static_cast<std::size_t>(source)].rows;
+  const ColumnRing& ring = this->ring(0, source).memory;
+  return rows == 0 ? kNever : ring.ts()[ring.item_of(rows - 1)];
+}
+
+// From the lowest time on that an active instance has reached, by what it has promised or by its last row. Not before:
+// readers may be so far. And not later, though Lemma 3 lets it, since all that is still to come ends a window behind the
+// watermark: whoever is behind takes a promise for time that has passed, and where no row follows it would pass too far.
+void OutputLog::join(std::int32_t source, std::int32_t active) {
+  std::int64_t from_ts = kEndOfTime;
+  for (std::int32_t i = 0; i < active; ++i) {
+    // relaxed: the barrier orders it
+    const std::int64_t promised = sources_[static_cast<std::size_t>(i)].frontier.load(std::memory_order_relaxed);
+    from_ts = std::min(from_ts, std::max(promised, time_of_last(i)));
+  }
+  from_ts = std::max(from_ts, time_of_last(source));
   for (const std::unique_ptr<TupleBuffer>& log : logs_) log->rejoin(source, from_ts);
   sources_[static_cast<std::size_t>(source)].frontier.store(from_ts, std::memory_order_release);  // with `at_hand`
 }

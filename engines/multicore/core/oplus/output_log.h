@@ -13,7 +13,7 @@
 // them. Instances emit in order of time (Lemma 2), so that is no less than what was promised before.
 //
 // Sources: instance i is source i for ever, whether or not it is active; one that is not has left, holds nothing back,
-// and may join again (Lemma 3 says from which time on it may be trusted: oplus/reconfigure.cc).
+// and may join again (from which time on it is trusted: `join`).
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -82,9 +82,9 @@ class OutputLog {
 
   // The instance leaves, or has emitted its last; nothing waits.
   void close(std::int32_t source);
-  // An instance that has left, or was not active yet, publishes from now on, nothing below `from_ts`; it waits
-  // meanwhile. Throws as TupleBuffer::rejoin.
-  void join(std::int32_t source, std::int64_t from_ts);
+  // An instance that has left, or was not active yet, publishes from now on. While it and the first `active` instances, which
+  // it is behind, stand at a barrier. Throws as TupleBuffer::rejoin.
+  void join(std::int32_t source, std::int32_t active);
 
   // Of instance `source`: what found no room. Its thread, or afterwards.
   const Spill& spill(std::int32_t source) const noexcept { return sources_[static_cast<std::size_t>(source)].spill; }
@@ -111,6 +111,7 @@ class OutputLog {
     return rings_[copy * sources_.size() + static_cast<std::size_t>(source)];
   }
   std::int64_t room(std::int32_t source, std::int64_t wanted);
+  std::int64_t time_of_last(std::int32_t source) const noexcept;  // row; `kNever` before there is one
 
   const Shape shape_;
   std::vector<std::unique_ptr<TupleBuffer>> logs_;  // by copy

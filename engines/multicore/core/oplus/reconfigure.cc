@@ -21,17 +21,6 @@ void OperatorStage::meet(std::int32_t index) {
   }
 }
 
-// What no instance emits anything below any more once the switch has been made, and nobody has emitted, or promised,
-// anything above: the first end of a window behind the watermark W. Lemma 3 takes the time of the tuple that triggers
-// the switch, which is above W; but outputs of an update are timed at the end of their window, up to this one.
-std::int64_t OperatorStage::safe_bound(const Worker& me) const noexcept {
-  std::int64_t watermark = me.any ? me.gamma : OutputLog::kNever;
-  for (std::int32_t i = 0; i < active_count(); ++i) {
-    if (at(i).instance->started()) watermark = std::max(watermark, at(i).instance->watermark());
-  }
-  return watermark == OutputLog::kNever ? watermark : spec_.window.earliest(watermark) + spec_.window.size;
-}
-
 // Of an instance that is not active any more: passes on what waits, and is no source then.
 bool OperatorStage::leave(std::int32_t index) {
   const std::lock_guard lock(epochs_mutex_);  // nobody makes it active again meanwhile
@@ -66,7 +55,7 @@ void OperatorStage::apply(std::int32_t index, std::int64_t number) {
     if (at(i).leaving.load(std::memory_order_relaxed)) {
       at(i).leaving.store(false, std::memory_order_seq_cst);  // pairs with `engaged`
     } else {
-      to_->join(i, safe_bound(me));
+      to_->join(i, before);
     }
   }
   epoch.done.moved_bytes = handover_->change(change, instances);

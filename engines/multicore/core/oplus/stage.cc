@@ -79,13 +79,14 @@ void OperatorStage::begin(const InputTimes& input) {
 
 bool OperatorStage::turn(std::int32_t index) {
   Worker& worker = at(index);
-  if (!active(index)) return engaged(index) && leave(index);
-  if (worker.done) return false;
+  // First: the switch that is waited for may take this instance out, so whether it is active is known behind it only.
   if (worker.met >= 0) {
     // seq_cst: pairs with the store in `apply`, whose notify must not miss a sleeper; acquire: the new mapping.
     if (applied_.load(std::memory_order_seq_cst) < worker.met) return false;
     worker.met = -1;
   }
+  if (!active(index)) return engaged(index) && leave(index);
+  if (worker.done) return false;
   // Outputs that found no room: the log may have some now. That they wait keeps nobody from reading on, but where room
   // is sure to come.
   const bool waits = to_ != nullptr && worker.out->waiting() != 0;

@@ -143,7 +143,6 @@ class OperatorStage {
   // oplus/reconfigure.cc
   void meet(std::int32_t index);
   void apply(std::int32_t index, std::int64_t number);
-  std::int64_t safe_bound(const Worker& me) const noexcept;
   bool leave(std::int32_t index);
 
   const OplusOptions& options_;

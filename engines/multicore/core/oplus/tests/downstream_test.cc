@@ -212,6 +212,37 @@ void who_joins_may_emit_at_the_time_that_readers_have_seen() {
   }
 }
 
+// The input ends soon after instances joined, in the middle of the first operator's window: for the operator behind, time
+// has passed up to there and not up to that window's end, though nothing comes from who joined before it.
+void who_joins_makes_no_time_pass() {
+  behaviour = {.window = {1000, 1000, false}};
+  behaviour.buckets = 13;
+  behaviour.holds_at = 99;
+  links = {Link{.window = {900, 900, false}}};  // one ends in between, at 2,700
+  std::vector<Tuples> streams{tuples(2501, 13)};
+  streams[0].value[2490] = 99;
+  const auto expected = lab::test::chain_oracle(streams, 1, false);
+  for (const char* log : {"order", "scalegate"}) {
+    for (const std::int32_t readers : {0, 1}) {
+      lab::test::gate.store(false, std::memory_order_release);  // pairs with the load in `hold_at`
+      OplusOptions options = options_of(1, readers, log, 64);
+      options.most_instances = 3;
+      options.batch_rows = 8;
+      options.log.rows_in_flight = 4;
+      OperatorRunCase run(streams, options, false, behind(1));
+      std::optional<lab::Switch> done;
+      const auto answer = run.run([&](OplusRun& runtime) {
+        lab::test::wait_for(runtime, 2480);
+        const std::int64_t number = runtime.reconfigure(3, spread(13, 3));
+        lab::test::gate.store(true, std::memory_order_release);
+        done = runtime.await(number);
+      });
+      CHECK(done.has_value() && done->after == 3 && done->event_ts > 2400);
+      CHECK(sorted(answer) == expected);
+    }
+  }
+}
+
 void operators_of_a_chain_change_one_by_one() {
   behaviour = {.window = {5, 10, false}};
   behaviour.buckets = 13;
@@ -295,6 +326,7 @@ int main() {
   nobody_waits_for_readers_that_have_none();
   instances_leave_with_what_waits_and_join_again();
   who_joins_may_emit_at_the_time_that_readers_have_seen();
+  who_joins_makes_no_time_pass();
   operators_of_a_chain_change_one_by_one();
   a_run_that_fails_ends();
   what_is_wrong_is_refused();

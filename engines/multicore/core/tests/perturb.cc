@@ -1,0 +1,48 @@
+// Threads lose their core at random: between any two branches of the core's code, rarely, the thread that is there yields
+// or sleeps for up to two milliseconds. What the scheduler of an idle machine does once in a million rounds, a thread
+// held up between two loads while the others do ten things, happens then in every few.
+//
+// The compiler calls `__sanitizer_cov_trace_pc` at every edge of what is compiled with -fsanitize-coverage=trace-pc
+// (LAB_PERTURB in CMakeLists.txt). LAB_PERTURB_RATE: how often, of all edges; LAB_PERTURB_SEED: other places.
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <sched.h>
+#include <time.h>
+
+namespace {
+
+std::uint64_t given(const char* name, double usual, double times) {
+  const char* value = std::getenv(name);
+  return static_cast<std::uint64_t>((value != nullptr ? std::atof(value) : usual) * times);
+}
+
+// The edge is one at which the thread stays: of 2^32.
+const std::uint64_t rate = given("LAB_PERTURB_RATE", 1e-4, 4294967296.0);
+std::atomic<std::uint64_t> seeds{given("LAB_PERTURB_SEED", 1, 1) << 32};  // relaxed: each thread wants another number
+
+std::uint64_t next_random() noexcept {
+  static thread_local std::uint64_t state = 0;
+  if (state == 0) state = seeds.fetch_add(1, std::memory_order_relaxed) * 0x9e3779b97f4a7c15U | 1U;
+  state ^= state << 13;  // xorshift64
+  state ^= state >> 7;
+  state ^= state << 17;
+  return state;
+}
+
+constexpr std::uint64_t kShortNs = 60'000;
+constexpr std::uint64_t kLongNs = 2'000'000;
+
+}  // namespace
+
+extern "C" void __sanitizer_cov_trace_pc() {
+  const std::uint64_t random = next_random();
+  if ((random & 0xffffffffU) >= rate) return;
+  const std::uint64_t how = random >> 32;
+  if ((how & 1U) != 0) {
+    sched_yield();
+    return;
+  }
+  const timespec pause{0, static_cast<long>((how >> 3) % ((how & 6U) != 0 ? kShortNs : kLongNs))};
+  nanosleep(&pause, nullptr);
+}
