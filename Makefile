@@ -33,7 +33,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DEFAULT_GOAL := help
 # Stages share two cores; run them one after the other even under -j.
 .NOTPARALLEL:
-.PHONY: help setup dependencies demo test test-all pytest lint cpp-test stress stress-long bench wheel instructions \
+.PHONY: help setup dependencies demo test test-all pytest lint cpp-test stress perturbed stress-long bench wheel instructions \
         instructions-baseline targets lock image clean engine
 
 help: ## list the targets
@@ -96,9 +96,12 @@ preset = cmake --preset $(1) && cmake --build --preset $(1) && ctest --preset $(
 cpp-test: $(DEPS) ## the C++ tests, optimised, without Python
 	$(call preset,release)
 
-stress: $(DEPS) ## the C++ tests under the thread, address and undefined-behaviour sanitizers
+stress: perturbed ## the C++ tests under the thread, address and undefined-behaviour sanitizers, and `perturbed`
 	$(call preset,tsan)
 	$(call preset,asan-ubsan)
+
+perturbed: $(DEPS) ## the stress tests with threads that lose their core at random (LAB_PERTURB_RATE, LAB_PERTURB_SEED)
+	$(call preset,perturbed)
 
 stress-long: export LAB_STRESS_ROUNDS ?= 500
 # The presets' time-out, which is there to catch a lost wake-up, is for the quick setting.

@@ -1,0 +1,64 @@
+// Instances that leave and join as fast as they can: of more threads than cores, one is held up now and then between
+// two looks at the state of its switch while the others make the next. For the perturbed build above all
+// (tests/perturb.cc).
+#include <cstdio>
+
+#include "oplus/tests/operator_run_case.h"
+#include "oplus/tests/queues_cases.h"
+#include "check.h"
+
+namespace {
+
+using lab::test::behaviour;
+using lab::test::OperatorRunCase;
+using lab::test::Tuples;
+
+constexpr std::int32_t kMost = 6;
+constexpr std::int64_t kBuckets = 12;
+
+template <typename Case>
+std::int64_t round_of(unsigned seed, const char* log) {
+  behaviour = {.window = {5, 10, false}};
+  behaviour.buckets = kBuckets;
+  std::mt19937 random(seed);
+  const auto streams = lab::test::random_tuples(random, 2, 2, 1500, 2);
+  lab::OplusOptions options;
+  options.workers = 1;
+  options.most_instances = kMost;
+  options.batch = 4;
+  options.batch_rows = 4;
+  options.ring_blocks = 2;
+  options.core_count = 1;
+  options.tuple_buffer = log;
+  options.log.rows_in_flight = 16;
+  Case run(streams, options);
+  std::int64_t applied = 0;
+  const auto answer = run.run([&](lab::OplusRun& runtime) {
+    for (unsigned i = 0;; ++i) {
+      const auto instances = i % 2 == 0 ? kMost : 1 + static_cast<std::int32_t>(random() % (kMost - 1));
+      const std::int64_t number = runtime.reconfigure(instances, OperatorRunCase::owners(kBuckets, instances));
+      if (number < 0 || !runtime.await(number)) return;
+      ++applied;
+    }
+  });
+  if (lab::test::sorted(answer) != lab::test::keyed_oracle(streams)) std::fprintf(stderr, "seed %u, log %s\n", seed, log);
+  CHECK(lab::test::sorted(answer) == lab::test::keyed_oracle(streams));
+  CHECK_EQ(run.runtime().events(), lab::test::tuples_in(streams));
+  return applied;
+}
+
+}  // namespace
+
+int main() {
+  const int rounds = lab::test::stress_rounds(20);
+  std::int64_t applied = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const auto seed = static_cast<unsigned>(round);
+    for (const char* log : {"order", "scalegate"}) {
+      applied += round_of<OperatorRunCase>(seed, log) + round_of<lab::test::SharedNothingRun>(seed, log);
+    }
+  }
+  std::printf("%d rounds, %lld switches\n", rounds, static_cast<long long>(applied));
+  CHECK(applied > 10 * rounds);
+  return 0;
+}
