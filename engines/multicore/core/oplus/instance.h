@@ -271,7 +271,8 @@ class KeyedInstance final : public OperatorInstance {
   }
   void make_windows(std::byte* entry, std::int64_t key, std::int64_t left) const noexcept;
   void expire(std::int64_t left);
-  std::int64_t expire_table(WindowTable& table, std::int64_t left);
+  void emit_window(WindowTable& table, std::int64_t left);
+  std::int64_t forget_window(WindowTable& table, std::int64_t left);
   void sweep(std::int64_t watermark);
   void release_window(WindowTable& table, std::int64_t left) const noexcept;
   std::size_t stride() const noexcept { return static_cast<std::size_t>(spec_.entry_bytes); }

@@ -355,12 +355,18 @@ void KeyedInstance::sweep(std::int64_t watermark) {
   set_expiry();
 }
 
+// Of all tables the outputs first: what is to be done behind takes as long again, and nobody waits for it.
 void KeyedInstance::expire(std::int64_t left) {
+  for (std::size_t word = 0; !lazy_ && word < filled_.size(); ++word) {
+    for (std::uint64_t rest = filled_[word]; rest != 0; rest &= rest - 1) {
+      emit_window(state_.table(static_cast<std::int64_t>(word) * 64 + std::countr_zero(rest)), left);
+    }
+  }
   for (std::size_t word = 0; word < filled_.size(); ++word) {
     std::uint64_t kept = 0;
     for (std::uint64_t rest = filled_[word]; rest != 0; rest &= rest - 1) {
       WindowTable& table = state_.table(static_cast<std::int64_t>(word) * 64 + std::countr_zero(rest));
-      live_ -= expire_table(table, left);
+      live_ -= forget_window(table, left);
       if (table.count() != 0) kept |= rest & -rest;
     }
     filled_[word] = kept;
@@ -379,23 +385,25 @@ void KeyedInstance::release_window(WindowTable& table, std::int64_t left) const 
 
 // The windows that a key is in are all from the earliest that is alive up to some other: each of its tuples is in the
 // earliest. So every entry has the one that expires, and goes with it unless it has the next.
-
-std::int64_t KeyedInstance::expire_table(WindowTable& table, std::int64_t left) {
-  const auto before = static_cast<std::int64_t>(table.count());
-  if (!lazy_) {
-    std::byte* const windows = table.entries() + window_offset(left);
-    for (std::int64_t at = 0; at < before;) {
-      go_on_unless(stop_);
-      Emit* emit = out_.open(spec_.max_outputs);
-      const std::int64_t next = spec_.expire(windows, at, before, left, emit) - 1;
-      ++kernel_calls_;
-      if (next < at) throw std::runtime_error("expire or slide raised an exception");
-      const std::int64_t added = out_.close(index_, index_, 0, false);
-      if (added != 0) recorder_.tick();
-      account(added, cause_due_ns_);
-      at = next;
-    }
+void KeyedInstance::emit_window(WindowTable& table, std::int64_t left) {
+  const auto end = static_cast<std::int64_t>(table.count());
+  std::byte* const windows = table.entries() + window_offset(left);
+  for (std::int64_t at = 0; at < end;) {
+    go_on_unless(stop_);
+    Emit* emit = out_.open(spec_.max_outputs);
+    const std::int64_t next = spec_.expire(windows, at, end, left, emit) - 1;
+    ++kernel_calls_;
+    if (next < at) throw std::runtime_error("expire or slide raised an exception");
+    const std::int64_t added = out_.close(index_, index_, 0, false);
+    if (added != 0) recorder_.tick();
+    account(added, cause_due_ns_);
+    at = next;
   }
+}
+
+// Returns how many entries went with it.
+std::int64_t KeyedInstance::forget_window(WindowTable& table, std::int64_t left) {
+  const auto before = static_cast<std::int64_t>(table.count());
   if (spec_.window.single) {
     state_.release_empty(table);
     table.remove_zero(stride(), static_cast<std::size_t>(spec_.inputs));
