@@ -11,7 +11,7 @@ namespace lab {
 namespace {
 
 // Tries of a refused unit before it is put aside: some microseconds. Where workers share cores whoever has what is next
-// may be waiting for this one.
+// may be waiting for this one; and one that has something aside already has tried, and what it has now is further ahead.
 constexpr int kTries = 64;
 
 // Makes a unit of the next operator of some of the records that a unit has become.
@@ -116,7 +116,7 @@ bool OperatorSerials::pass_on(Line& line, Unit& unit, OrderedWorker& worker) {
 
 void OperatorSerials::completed(std::size_t stage, Unit& unit, OrderedWorker& worker) {
   BoundedReordering& order = *lines_[stage].order;
-  const int tries = options_.waits ? kTries : 1;
+  const int tries = options_.waits && worker.aside.empty() ? kTries : 1;
   for (int i = 0; i < tries; ++i) {
     if (order.send(unit, worker)) return;
     spin_pause();
