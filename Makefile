@@ -76,7 +76,7 @@ test: $(TEST_STAGES) ## what every change is tested with: minutes
 
 test-all: PYTEST_ARGS += -m ''
 test-all: export LAB_STRESS := all
-test-all: cpp-test stress pytest ## everything: full products, the sanitizers; every night, and before an issue is resolved
+test-all: cpp-test stress perturbed pytest ## everything: full products, the sanitizers; every night, and before an issue is resolved
 
 # The tests of Spark stay in one of them (tests/groups.py).
 # Compiled once, or each of the hundreds of processes does it where PYTHONDONTWRITEBYTECODE is set.
@@ -96,7 +96,7 @@ preset = cmake --preset $(1) && cmake --build --preset $(1) && ctest --preset $(
 cpp-test: $(DEPS) ## the C++ tests, optimised, without Python
 	$(call preset,release)
 
-stress: perturbed ## the C++ tests under the thread, address and undefined-behaviour sanitizers, and `perturbed`
+stress: $(DEPS) ## the C++ tests under the thread, address and undefined-behaviour sanitizers
 	$(call preset,tsan)
 	$(call preset,asan-ubsan)
 

@@ -244,7 +244,7 @@ std::int64_t OperatorStage::due_of_time(std::int32_t index, std::int64_t waterma
   // Tuples between operators are timed ahead of those that caused them, and raise watermarks by it before the sources
   // are so far: then it is the last of them that did.
   // Instances that are not active say nothing, and may be made to stand elsewhere just now.
-  if (before_ != nullptr && first_->active(index) && before_->active(index) &&
+  if (before_ != nullptr && first_->goes_on(index) && before_->goes_on(index) &&
       watermark > first_->at(index).instance->watermark()) {
     return before_->at(index).instance->due_of_last();
   }

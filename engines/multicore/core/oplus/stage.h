@@ -71,6 +71,8 @@ class OperatorStage {
     // seq_cst: the store in `apply` is followed by a notify (run/parker.h). Also acquire: what `apply` set up for us.
     return at(index).active.load(std::memory_order_seq_cst);
   }
+  // Whether it is active and stands at no barrier, so that it stays active until its thread, which asks, comes to one.
+  bool goes_on(std::int32_t index) const noexcept { return at(index).met < 0 && active(index); }
   // Whether its thread has something to do here, or may have.
   bool engaged(std::int32_t index) const noexcept {
     // seq_cst: as `active`, which is stored behind it where an instance begins to leave

@@ -11,7 +11,7 @@ namespace lab {
 namespace {
 
 // Tries of a refused unit before it is put aside: some microseconds. Where workers share cores whoever has what is next
-// may be waiting for this one; and one that has something aside already has tried, and what it has now is further ahead.
+// may be waiting for this one; and a worker that has something aside already has waited in vain.
 constexpr int kTries = 64;
 
 // Makes a unit of the next operator of some of the records that a unit has become.
