@@ -56,12 +56,14 @@ def test_every_stage_runs_once_and_the_test_summary_is_last(tmp_path):
     done = run(tmp_path)
     assert done.returncode == 0, done.stdout
     calls = (tmp_path / "calls").read_text().split()
-    stages = "setup engine engine engine lint cpp-test wheel instructions stress test"
+    stages = "setup engine engine engine lint cpp-test wheel instructions stress perturbed test"
     assert calls == stages.split()
     assert done.stdout.splitlines()[-1] == "== 9 passed =="
 
 
-@pytest.mark.parametrize("stage", ["lint", "cpp-test", "wheel", "instructions", "stress", "test"])
+@pytest.mark.parametrize(
+    "stage", ["lint", "cpp-test", "wheel", "instructions", "stress", "perturbed", "test"]
+)
 def test_a_failed_stage_fails_the_whole_but_stops_no_other(tmp_path, stage):
     done = run(tmp_path, fails=stage)
     assert done.returncode == 1

@@ -44,7 +44,7 @@ def test_the_workflows_have_scripts_and_no_tabs():
 def test_every_make_target_exists():
     makefile = (ROOT / "Makefile").read_text()
     targets = {name for script in scripts() for name in re.findall(r"\bmake ([a-z-]+)", script)}
-    assert {"setup", "lint", "cpp-test", "stress"} <= targets
+    assert {"setup", "lint", "cpp-test", "stress", "perturbed"} <= targets
     assert [name for name in targets if f"\n{name}: " not in makefile] == []
 
 
