@@ -355,7 +355,7 @@ void KeyedInstance::sweep(std::int64_t watermark) {
   set_expiry();
 }
 
-// Of all tables the outputs first: what is to be done behind takes as long again, and nobody waits for it.
+// Of all tables the outputs first: what is to be done behind takes its time, and nobody waits for it.
 void KeyedInstance::expire(std::int64_t left) {
   for (std::size_t word = 0; !lazy_ && word < filled_.size(); ++word) {
     for (std::uint64_t rest = filled_[word]; rest != 0; rest &= rest - 1) {
