@@ -70,13 +70,30 @@ bool Checkpoints::taken(const Cut& cut) noexcept {
     const std::uint64_t under_way = word & kTakenMask;
     const bool stops = static_cast<std::int64_t>(index) >= stop_from_.load(std::memory_order_relaxed);  // see stop_from
     const std::uint64_t here = stops ? (index + 1) | kStops : every_ ? index + 1 : 0;
-    const std::uint64_t decided = word_of(index + 1, under_way != 0 ? under_way : here);
+    const std::uint64_t decided = under_way != 0 ? word_of(decided_with(index, under_way), under_way) : word_of(index + 1, here);
     // acq_rel: hands the slot on to those who learn of the decision by their acquire, here or above.
     if (word_.compare_exchange_weak(word, decided, std::memory_order_acq_rel, std::memory_order_acquire)) {
       word = decided;
     }
   }
   return (word & kCutMask) == index + 1;
+}
+
+// How many cuts are decided when cut `index` is skipped for the one that is `under_way`. None that is to stop.
+std::uint64_t Checkpoints::decided_with(std::uint64_t index, std::uint64_t under_way) const noexcept {
+  const std::uint64_t skipped = index + 1 - (under_way & kCutMask);
+  const std::uint64_t ahead = index + 1 + std::min(skipped / 4, kMostAhead);
+  // relaxed: see stop_from
+  const std::uint64_t stop = static_cast<std::uint64_t>(stop_from_.load(std::memory_order_relaxed));
+  return std::max(index + 1, std::min({ahead, static_cast<std::uint64_t>(cuts_.size()), stop}));
+}
+
+const Cut* Checkpoints::behind(const Cut& cut) const noexcept {
+  const auto next = static_cast<std::uint64_t>(&cut - cuts_.data()) + 1;
+  // relaxed: an older word lets it come to cuts of which it hears then that they are skipped.
+  const std::uint64_t word = word_.load(std::memory_order_relaxed);
+  const std::uint64_t taken = word & kCutMask;  // plus 1; it stays until who asks has given its part
+  return cuts_.data() + (taken > next ? taken - 1 : std::max(next, word >> 32));
 }
 
 void Checkpoints::give(std::int32_t number) {

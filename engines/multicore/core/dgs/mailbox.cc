@@ -170,9 +170,9 @@ bool Mailbox::go_to_cut(std::span<Parker> parkers) {
   if (checkpoints_->taken(*cut_)) {
     stopped_ = parked_ = checkpoints_->stops();
     checkpoints_->give(part_);
+    fresh_ = true;  // what comes is of another snapshot
   }
-  ++cut_;
-  fresh_ = true;  // what comes is of another snapshot
+  cut_ = checkpoints_->behind(*cut_);
   return true;
 }
 

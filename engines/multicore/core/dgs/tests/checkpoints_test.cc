@@ -126,11 +126,56 @@ void who_comes_while_a_snapshot_is_written_goes_on() {
   CHECK(!checkpoints.wait());
 }
 
+// While a snapshot is written, mailboxes hear of many cuts at once that they are skipped; the same of each.
+void few_cuts_are_come_to_while_a_snapshot_is_written() {
+  constexpr std::int64_t kCuts = 1'000;
+  std::vector<Cut> all;
+  for (std::int64_t i = 0; i < kCuts; ++i) all.push_back({{i, 0}, i});
+  lab::Checkpoints checkpoints(all);
+  const lab::OutputBuffer out({8});
+  checkpoints.add_part(&out, {}, {});
+  checkpoints.add_part(&out, {}, {});
+  checkpoints.complete_parts();
+  const Cut* const cuts = checkpoints.begin();
+  CHECK(checkpoints.taken(cuts[0]));
+  checkpoints.give(0);
+  // The first mailbox goes on alone, up to the cut from which on the plan is to change.
+  constexpr std::int64_t kStop = 901;
+  checkpoints.stop_from(kStop);
+  int come_to = 0;
+  const Cut* at = checkpoints.behind(cuts[0]);
+  CHECK(at == &cuts[1]);
+  while (at < &cuts[kStop]) {
+    CHECK(!checkpoints.taken(*at));
+    const Cut* const next = checkpoints.behind(*at);
+    CHECK(next > at);
+    CHECK(next - at <= 33);
+    CHECK(next - at <= 1 + (at - cuts) / 4);  // soon after the snapshot another may be taken
+    at = next;
+    ++come_to;
+  }
+  CHECK(at == &cuts[kStop]);
+  CHECK(come_to < 60);
+  // The other one hears of all at once.
+  CHECK(checkpoints.taken(cuts[0]));
+  checkpoints.give(1);
+  CHECK(checkpoints.wait());
+  CHECK(checkpoints.behind(cuts[0]) == at);
+  checkpoints.free();
+  CHECK(checkpoints.behind(cuts[0]) == at);
+  CHECK(checkpoints.taken(*at));
+  CHECK(checkpoints.stops());
+  CHECK(checkpoints.behind(*at) == at + 1);
+  // Who is far behind comes to what was taken.
+  CHECK(checkpoints.behind(cuts[7]) == at);
+}
+
 }  // namespace
 
 int main() {
   cuts_out_of_order_are_refused();
   who_comes_while_a_snapshot_is_written_goes_on();
+  few_cuts_are_come_to_while_a_snapshot_is_written();
   const int rounds = lab::test::stress_rounds(20) * 3;
   std::int64_t snapshots = 0;
   for (int round = 0; round < rounds; ++round) {
