@@ -20,7 +20,7 @@ MOST_SPILL_ROWS: int = 67108864
 class RunSettings:
     """What every run is given; see core/run/settings.h."""
 
-    def __init__(self, *, workers: int, batch: int, ring_blocks: int, cores: Sequence[int], core_count: int, load: tuple[int, int, bool] | None, reserved_rows: int, measure: bool) -> None: ...
+    def __init__(self, *, workers: int, batch: int, ring_blocks: int, cores: Sequence[int], pinned: bool, core_count: int, load: tuple[int, int, bool] | None, reserved_rows: int, measure: bool) -> None: ...
 
 class Run:
     """

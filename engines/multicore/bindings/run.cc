@@ -51,15 +51,15 @@ void bind_run(nb::module_& m) {
       .def(
           "__init__",
           [](RunSettings* self, std::int32_t workers, std::int64_t batch, std::uint64_t ring_blocks,
-             std::vector<std::int32_t> cores, std::int32_t core_count, const std::optional<Load>& load,
+             std::vector<std::int32_t> cores, bool pinned, std::int32_t core_count, const std::optional<Load>& load,
              std::int64_t reserved_rows, bool measure) {
             std::optional<LoadOptions> offered;
             if (load) offered = LoadOptions{std::get<0>(*load), std::get<1>(*load), std::get<2>(*load)};
-            new (self) RunSettings{workers,       batch,   ring_blocks,   std::move(cores),
+            new (self) RunSettings{workers,       batch,   ring_blocks,   std::move(cores), pinned,
                                    core_count,    offered, reserved_rows, Recorder::kSteps,
                                    measure};
           },
-          nb::kw_only(), "workers"_a, "batch"_a, "ring_blocks"_a, "cores"_a, "core_count"_a, "load"_a.none(),
+          nb::kw_only(), "workers"_a, "batch"_a, "ring_blocks"_a, "cores"_a, "pinned"_a, "core_count"_a, "load"_a.none(),
           "reserved_rows"_a, "measure"_a);
   nb::class_<Run>(m, "Run", "A run of any family. It keeps the arrays that it is given for as long as it lives.")
       .def("start", &Run::start, "Create the threads, which wait for `run`.")

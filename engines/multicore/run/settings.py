@@ -64,8 +64,8 @@ class RunSettings:
     ) -> _core.RunSettings:
         """Return the settings as the core takes them.
 
-        Two new threads often start on one core and take turns there for longer than a run; so they
-        are pinned where there is a core for each.
+        Two new threads often start on one core and take turns there for longer than a run. So of
+        several each begins on the next core, and is pinned to it where there is a core for each.
 
         Args:
             output: what the answer's records are.
@@ -80,7 +80,8 @@ class RunSettings:
             workers=self.workers,
             batch=self.batch,
             ring_blocks=self.ring_blocks,
-            cores=available if pinned else [],
+            cores=[] if count == 1 and not pinned else available,
+            pinned=pinned,
             core_count=len(available),
             load=None if load is None else (load.warm_up_ns, load.end_ns, load.batching == FULL),
             reserved_rows=self.reserved_rows(output, most_rows),

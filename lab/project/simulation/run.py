@@ -85,16 +85,22 @@ def simulate(
 
 
 class _Runner:
-    """A strand while it runs: what it holds, and how long it has computed."""
+    """A strand while it runs: what it holds, where it was last, and how long it has computed."""
 
-    __slots__ = ("busy_ns", "core", "home", "strand", "turn")
+    __slots__ = ("busy_ns", "core", "home", "last", "strand", "turn")
 
     def __init__(self, strand: Strand, home: int) -> None:
         self.strand = strand
         self.home = home
+        self.last = strand.worker
         self.core: simpy.resources.resource.Request | None = None
         self.turn: simpy.resources.resource.Request | None = None
         self.busy_ns = 0.0
+
+
+def _length(core: simpy.Resource) -> int:
+    """Return how many are on a core or wait for it."""
+    return core.count + len(core.queue)
 
 
 class _Cell:
@@ -118,7 +124,10 @@ class _Simulation:
         self._homes = [
             [machine.home(worker, workers) for worker in shape.worker] for shape in work.shapes
         ]
-        self._cores = [simpy.Resource(self._env, machine.cores) for _ in range(machine.machines)]
+        self._cores = [
+            [simpy.Resource(self._env, 1) for _ in range(machine.cores)]
+            for _ in range(machine.machines)
+        ]
         self._lines = [simpy.Resource(self._env, 1) for _ in range(machine.machines)]
         self._computing = [0] * machine.machines
         # A worker with several mailboxes works for one at a time.
@@ -210,14 +219,25 @@ class _Simulation:
         yield from self._compute(runner, ns)
 
     def _enter(self, runner: _Runner) -> Steps:
-        """Get a core, and the worker's turn, if this strand has none."""
+        """Get a core, and the worker's turn, if this strand has none.
+
+        Who wakes is put where Linux puts it: on a core that is idle, on its last one if that is,
+        else behind others on its last one. There it stays until it has slept again or its slice
+        is over: a core that has been idle for less than half a millisecond takes nobody from
+        another one's queue (kernel/sched/fair.c, `sched_balance_newidle`).
+        """
         if runner.core is not None:
             return
         turns = self._turns.get(runner.strand.worker)
         if turns is not None:
             runner.turn = turns.request()
             yield runner.turn
-        request = self._cores[runner.home].request()
+        cores = self._cores[runner.home]
+        last = runner.last % len(cores)
+        if _length(cores[last]):
+            last = next((index for index, core in enumerate(cores) if not _length(core)), last)
+        runner.last = last
+        request = cores[last].request()
         waits = not request.triggered
         yield request
         runner.core = request
@@ -228,7 +248,7 @@ class _Simulation:
     def _leave(self, runner: _Runner) -> None:
         if runner.core is None:
             return
-        self._cores[runner.home].release(runner.core)
+        self._cores[runner.home][runner.last].release(runner.core)
         self._computing[runner.home] -= 1
         runner.core = None
         if runner.turn is not None:
@@ -242,8 +262,12 @@ class _Simulation:
             piece = min(ns, self._machine.slice_ns)
             yield self._env.timeout(piece)
             ns -= piece
-            if ns > 0 and self._cores[runner.home].queue:
+            cores = self._cores[runner.home]
+            if ns > 0 and cores[runner.last].queue:
                 self._leave(runner)
+                lengths = [_length(core) for core in cores]
+                if min(lengths) < lengths[runner.last]:
+                    runner.last = lengths.index(min(lengths))
 
     def _synchronize(self, runner: _Runner, tree: int, leaf: int, owner: int) -> Steps:
         """Climb from a leaf to the node whose event it is, and go on below where released."""

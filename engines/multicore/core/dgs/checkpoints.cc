@@ -14,7 +14,8 @@ constexpr std::uint64_t word_of(std::uint64_t decided, std::uint64_t taken) noex
 
 }  // namespace
 
-Checkpoints::Checkpoints(std::vector<Cut> cuts, bool every) : cuts_(std::move(cuts)), every_(every) {
+Checkpoints::Checkpoints(std::vector<Cut> cuts, bool every, bool stops)
+    : cuts_(std::move(cuts)), every_(every), stops_(stops) {
   const auto not_before = [](const Cut& a, const Cut& b) {
     return a.key != b.key ? a.key > b.key : a.position >= b.position;
   };
@@ -70,7 +71,7 @@ bool Checkpoints::taken(const Cut& cut) noexcept {
     const std::uint64_t under_way = word & kTakenMask;
     const bool stops = static_cast<std::int64_t>(index) >= stop_from_.load(std::memory_order_relaxed);  // see stop_from
     const std::uint64_t here = stops ? (index + 1) | kStops : every_ ? index + 1 : 0;
-    const std::uint64_t decided = under_way != 0 ? word_of(decided_with(index, under_way), under_way) : word_of(index + 1, here);
+    const std::uint64_t decided = under_way != 0 ? word_of(skipped_with(index, under_way), under_way) : word_of(index + 1, here);
     // acq_rel: hands the slot on to those who learn of the decision by their acquire, here or above.
     if (word_.compare_exchange_weak(word, decided, std::memory_order_acq_rel, std::memory_order_acquire)) {
       word = decided;
@@ -79,13 +80,11 @@ bool Checkpoints::taken(const Cut& cut) noexcept {
   return (word & kCutMask) == index + 1;
 }
 
-// How many cuts are decided when cut `index` is skipped for the one that is `under_way`. None that is to stop.
-std::uint64_t Checkpoints::decided_with(std::uint64_t index, std::uint64_t under_way) const noexcept {
+// How many cuts are decided when cut `index` is skipped for the one that is `under_way`.
+std::uint64_t Checkpoints::skipped_with(std::uint64_t index, std::uint64_t under_way) const noexcept {
+  if (stops_) return index + 1;
   const std::uint64_t skipped = index + 1 - (under_way & kCutMask);
-  const std::uint64_t ahead = index + 1 + std::min(skipped / 4, kMostAhead);
-  // relaxed: see stop_from
-  const std::uint64_t stop = static_cast<std::uint64_t>(stop_from_.load(std::memory_order_relaxed));
-  return std::max(index + 1, std::min({ahead, static_cast<std::uint64_t>(cuts_.size()), stop}));
+  return std::min<std::uint64_t>(cuts_.size(), index + 1 + std::min(skipped / 4, kMostAhead));
 }
 
 const Cut* Checkpoints::behind(const Cut& cut) const noexcept {

@@ -7,15 +7,15 @@
 // It is Chandy and Lamport's snapshot without markers, as the total order tells everybody where they would be.
 //
 // One snapshot is under way at a time. A cut to which the first mailbox comes while one is, is skipped, by all; and with it
-// some behind it, a quarter of what has been skipped for this snapshot and kMostAhead at most: to come to each cut only to
-// hear that it is skipped took a program with a cut every 3 us a fifth of its rate. At a snapshot that *stops* mailboxes
-// do not go on: the plan is changed there (dgs/phases.h).
+// some behind it where nobody will ask for a stop, a quarter of what has been skipped for this snapshot and kMostAhead at
+// most: to come to each cut only to hear that it is skipped took a program with a cut every 3 us a fifth of its rate. At a
+// snapshot that *stops* mailboxes do not go on: the plan is changed there (dgs/phases.h).
 //
 // Laws:
 //  - `word_` = (cuts decided, whether the cut that is taken stops, that cut plus 1 or 0). Cuts are decided in order, each once, by the first
-//    mailbox that comes to it or to one before it; all pass all cuts in order. So a mailbox that comes to a decided cut
-//    learns all that it needs from the word: a cut that was taken stays in it until every mailbox has given its part.
-//    Behind the cut that is taken, all that are decided are skipped.
+//    mailbox that comes to it or to one before it; all come to cuts in order, and leave out none but what they know to be
+//    skipped. So a mailbox that comes to a decided cut learns all that it needs from the word: a cut that was taken stays
+//    in it until every mailbox has given its part. Behind the cut that is taken, all that are decided are skipped.
 //  - `left_`: mailboxes that have not given their part; whoever gives the last hands the snapshot to the writer.
 //  - The parts belong to their mailboxes from the decision to that, and to the writer until `free`.
 #pragma once
@@ -48,8 +48,8 @@ class Checkpoints {
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
   // `cuts`: in total order, each once. `every`: a snapshot is taken whenever none is under way; else only those that stop.
-  // Throws std::invalid_argument.
-  explicit Checkpoints(std::vector<Cut> cuts, bool every = true);
+  // `stops`: some may be asked to stop, so that no cut is decided before somebody comes to it. Throws std::invalid_argument.
+  explicit Checkpoints(std::vector<Cut> cuts, bool every = true, bool stops = true);
 
   // Before the run, or while all are stopped. A mailbox with its output and the states that it copies; `out` may be null:
   // nobody asks for outputs.
@@ -120,11 +120,12 @@ class Checkpoints {
   };
   static constexpr std::uint64_t kStops = 0x8000'0000;  // in the word
   static constexpr std::uint64_t kMostAhead = 32;       // where cuts have become rare, so many checkpoints are missed
-  std::uint64_t decided_with(std::uint64_t index, std::uint64_t under_way) const noexcept;
+  std::uint64_t skipped_with(std::uint64_t index, std::uint64_t under_way) const noexcept;
   static std::int64_t units(std::int64_t bytes) noexcept { return (bytes + kStateUnit - 1) / kStateUnit; }
 
   const std::vector<Cut> cuts_;
   const bool every_;
+  const bool stops_;
   std::int64_t first_ = 0;  // cut of the parts that there are
   std::vector<std::unique_ptr<Part>> parts_;
   std::vector<std::vector<OutputPiece>> outputs_;  // by part

@@ -37,7 +37,9 @@ DgsRun::DgsRun(DgsOptions options)
   if (options_.adaptive && !options_.cuts) throw std::invalid_argument("an adaptive run needs cuts");
   if (options_.adaptive && options_.by_tag) throw std::invalid_argument("mailboxes by tag keep their plan");
   options_.checkpoints = options_.checkpoints && options_.cuts;
-  if (options_.cuts) checkpoints_ = std::make_unique<Checkpoints>(*options_.cuts, options_.checkpoints);
+  if (options_.cuts) {
+    checkpoints_ = std::make_unique<Checkpoints>(*options_.cuts, options_.checkpoints, options_.adaptive);
+  }
   if (options_.adaptive) phases_.emplace(threads().parkers());
   if (options_.adaptive && options_.load) make_generator_holdable();
   for (std::int32_t i = 0; i < options_.workers; ++i) {

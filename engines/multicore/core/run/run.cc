@@ -77,6 +77,7 @@ void Run::start() {
   RunThreads::Plan plan;
   plan.count = thread_count();
   plan.cores = settings().cores;
+  plan.pinned = settings().pinned;
   plan.called = called_;
   plan.body = [this](std::int32_t index) { work(index); };
   plan.fail = [this] {

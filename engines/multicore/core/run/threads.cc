@@ -17,17 +17,23 @@
 namespace lab {
 namespace {
 
-// Pins the calling thread to cores[index mod size]; advice: failure only costs speed. Empty: nothing.
-void pin_thread(std::span<const std::int32_t> cores, std::int32_t index) noexcept {
+// Puts the calling thread on cores[index mod size], where it stays if it is pinned; advice: failure only costs speed.
+// Empty: nothing. Linux starts new threads wherever is least to do just then, several on one core, and a thread that
+// wakes goes back to the core that it slept on, also where others are idle that share no cache with it (as two cores of
+// a virtual machine seem not to): threads that sleep at each synchronization would stay so for the whole run.
+void place_thread(std::span<const std::int32_t> cores, std::int32_t index, bool pinned) noexcept {
 #if defined(__linux__)
   if (cores.empty()) return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<std::size_t>(cores[static_cast<std::size_t>(index) % cores.size()]), &set);
-  pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+  cpu_set_t all, one;
+  const bool known = pthread_getaffinity_np(pthread_self(), sizeof all, &all) == 0;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<std::size_t>(cores[static_cast<std::size_t>(index) % cores.size()]), &one);
+  pthread_setaffinity_np(pthread_self(), sizeof one, &one);  // returns on that core
+  if (!pinned && known) pthread_setaffinity_np(pthread_self(), sizeof all, &all);
 #else
   static_cast<void>(cores);
   static_cast<void>(index);
+  static_cast<void>(pinned);
 #endif
 }
 
@@ -79,7 +85,7 @@ void RunThreads::work_beside() {
 }
 
 void RunThreads::work(std::int32_t index) {
-  pin_thread(plan_.cores, index);
+  place_thread(plan_.cores, index, plan_.pinned);
   get_ready();
   if (abandoned_) return;
   try {

@@ -23,7 +23,8 @@ class RunThreads {
  public:
   struct Plan {
     std::int32_t count = 0;
-    std::vector<std::int32_t> cores;         // thread i is pinned to cores[i mod size]; empty: not pinned
+    std::vector<std::int32_t> cores;         // thread i begins on cores[i mod size]; empty: wherever
+    bool pinned = false;                     // and stays there
     const char* called = "thread";           // in errors: "thread 3: ..."
     std::function<void(std::int32_t)> body;  // of thread i
     std::function<void()> fail;              // has all bodies, and `beside`, return; any thread; without threads: there

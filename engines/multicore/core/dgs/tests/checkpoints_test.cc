@@ -131,7 +131,7 @@ void few_cuts_are_come_to_while_a_snapshot_is_written() {
   constexpr std::int64_t kCuts = 1'000;
   std::vector<Cut> all;
   for (std::int64_t i = 0; i < kCuts; ++i) all.push_back({{i, 0}, i});
-  lab::Checkpoints checkpoints(all);
+  lab::Checkpoints checkpoints(all, true, false);
   const lab::OutputBuffer out({8});
   checkpoints.add_part(&out, {}, {});
   checkpoints.add_part(&out, {}, {});
@@ -139,13 +139,11 @@ void few_cuts_are_come_to_while_a_snapshot_is_written() {
   const Cut* const cuts = checkpoints.begin();
   CHECK(checkpoints.taken(cuts[0]));
   checkpoints.give(0);
-  // The first mailbox goes on alone, up to the cut from which on the plan is to change.
-  constexpr std::int64_t kStop = 901;
-  checkpoints.stop_from(kStop);
+  // The first mailbox goes on alone.
   int come_to = 0;
   const Cut* at = checkpoints.behind(cuts[0]);
   CHECK(at == &cuts[1]);
-  while (at < &cuts[kStop]) {
+  while (at < &cuts[900]) {
     CHECK(!checkpoints.taken(*at));
     const Cut* const next = checkpoints.behind(*at);
     CHECK(next > at);
@@ -154,7 +152,6 @@ void few_cuts_are_come_to_while_a_snapshot_is_written() {
     at = next;
     ++come_to;
   }
-  CHECK(at == &cuts[kStop]);
   CHECK(come_to < 60);
   // The other one hears of all at once.
   CHECK(checkpoints.taken(cuts[0]));
@@ -164,10 +161,34 @@ void few_cuts_are_come_to_while_a_snapshot_is_written() {
   checkpoints.free();
   CHECK(checkpoints.behind(cuts[0]) == at);
   CHECK(checkpoints.taken(*at));
-  CHECK(checkpoints.stops());
   CHECK(checkpoints.behind(*at) == at + 1);
   // Who is far behind comes to what was taken.
   CHECK(checkpoints.behind(cuts[7]) == at);
+  // At the end none is decided that is not there.
+  for (; at != checkpoints.end(); at = checkpoints.behind(*at)) checkpoints.taken(*at);
+  CHECK_EQ(checkpoints.decided(), kCuts);
+}
+
+// Where a snapshot may be asked to stop, that is at the next cut to which nobody has come.
+void none_is_decided_ahead_where_the_plan_may_change() {
+  std::vector<Cut> all;
+  for (std::int64_t i = 0; i < 1'000; ++i) all.push_back({{i, 0}, i});
+  lab::Checkpoints checkpoints(all);
+  const lab::OutputBuffer out({8});
+  checkpoints.add_part(&out, {}, {});
+  checkpoints.complete_parts();
+  const Cut* const cuts = checkpoints.begin();
+  CHECK(checkpoints.taken(cuts[0]));
+  checkpoints.give(0);
+  CHECK(checkpoints.wait());
+  for (int i = 1; i < 500; ++i) {
+    CHECK(!checkpoints.taken(cuts[i]));
+    CHECK(checkpoints.behind(cuts[i]) == &cuts[i + 1]);
+  }
+  checkpoints.stop_from(0);
+  checkpoints.free();
+  CHECK(checkpoints.taken(cuts[500]));
+  CHECK(checkpoints.stops());
 }
 
 }  // namespace
@@ -176,6 +197,7 @@ int main() {
   cuts_out_of_order_are_refused();
   who_comes_while_a_snapshot_is_written_goes_on();
   few_cuts_are_come_to_while_a_snapshot_is_written();
+  none_is_decided_ahead_where_the_plan_may_change();
   const int rounds = lab::test::stress_rounds(20) * 3;
   std::int64_t snapshots = 0;
   for (int round = 0; round < rounds; ++round) {

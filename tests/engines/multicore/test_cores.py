@@ -1,0 +1,57 @@
+"""Where the threads of a run begin, and where they may go."""
+
+import os
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from engines.multicore.dgs.run import DgsRun
+from engines.multicore.run.settings import RunSettings
+from workloads.datasets.generated import generated
+from workloads.registry import workload
+
+TASKS = Path("/proc/self/task")
+LAST_CORE = 36
+"""Of the fields of a thread's `stat`, behind its name."""
+TRIES = 10
+"""Beside other work a thread may be moved before it sleeps for the first time."""
+
+
+def threads_of(workers, **settings):
+    """Return the cores on which new threads sleep, in turn, and those that each may use."""
+    found = workload("event_window")
+    data = generated(found, found.params({"streams": 16}), 1000, seed=1)
+    before = set(TASKS.iterdir())
+    how = RunSettings(workers=workers, **settings)
+    with closing(DgsRun(found.program, data, how)):
+        new = sorted(set(TASKS.iterdir()) - before, key=lambda path: int(path.name))
+        slept = [
+            int((path / "stat").read_text().rpartition(")")[2].split()[LAST_CORE]) for path in new
+        ]
+        return slept, [os.sched_getaffinity(int(path.name)) for path in new]
+
+
+def in_turn(count):
+    cores = sorted(os.sched_getaffinity(0))
+    return [cores[index % len(cores)] for index in range(count)]
+
+
+def test_more_threads_than_cores_begin_on_all_cores_in_turn_and_may_go_anywhere():
+    count = 8 * len(os.sched_getaffinity(0))
+    if count > 64:
+        pytest.skip("no more threads than cores: a run has 64 at most")
+    tried = [threads_of(count) for _ in range(TRIES)]
+    assert in_turn(count) in [slept for slept, _ in tried]
+    assert all(may == os.sched_getaffinity(0) for _, each in tried for may in each)
+
+
+def test_pinned_threads_stay_where_they_begin():
+    slept, may = threads_of(3, pin=True)
+    assert slept == in_turn(3)
+    assert may == [{core} for core in in_turn(3)]
+
+
+def test_a_single_thread_begins_wherever_the_kernel_says():
+    _, may = threads_of(1)
+    assert may == [os.sched_getaffinity(0)]
