@@ -89,10 +89,10 @@ class _Runner:
 
     __slots__ = ("busy_ns", "core", "home", "last", "strand", "turn")
 
-    def __init__(self, strand: Strand, home: int) -> None:
+    def __init__(self, strand: Strand, home: int, first: int) -> None:
         self.strand = strand
         self.home = home
-        self.last = strand.worker
+        self.last = first
         self.core: simpy.resources.resource.Request | None = None
         self.turn: simpy.resources.resource.Request | None = None
         self.busy_ns = 0.0
@@ -161,7 +161,11 @@ class _Simulation:
 
     def run(self) -> Simulated:
         runners = [
-            _Runner(strand, self._machine.home(strand.worker, self._workers))
+            _Runner(
+                strand,
+                self._machine.home(strand.worker, self._workers),
+                strand.worker % self._machine.cores,
+            )
             for strand in self._work.strands
         ]
         ends = [self._env.process(self._live(runner)) for runner in runners]
@@ -221,10 +225,9 @@ class _Simulation:
     def _enter(self, runner: _Runner) -> Steps:
         """Get a core, and the worker's turn, if this strand has none.
 
-        Who wakes is put where Linux puts it: on a core that is idle, on its last one if that is,
-        else behind others on its last one. There it stays until it has slept again or its slice
-        is over: a core that has been idle for less than half a millisecond takes nobody from
-        another one's queue (kernel/sched/fair.c, `sched_balance_newidle`).
+        It is the core on which it was last, also while others are idle: what Linux does with more
+        threads than cores (docs/performance.md, *more threads than cores*). Only at the end of a
+        slice it goes where fewer wait.
         """
         if runner.core is not None:
             return
@@ -232,12 +235,7 @@ class _Simulation:
         if turns is not None:
             runner.turn = turns.request()
             yield runner.turn
-        cores = self._cores[runner.home]
-        last = runner.last % len(cores)
-        if _length(cores[last]):
-            last = next((index for index, core in enumerate(cores) if not _length(core)), last)
-        runner.last = last
-        request = cores[last].request()
+        request = self._cores[runner.home][runner.last].request()
         waits = not request.triggered
         yield request
         runner.core = request

@@ -24,7 +24,13 @@ WAY_NS = 10_000 + 92 + 8
 
 
 def request(streams: int, values: int, barriers: int, workers: int) -> PlanRequest:
-    counts = [[values, 0]] * streams + [[0, barriers]]
+    return request_of([values] * streams, barriers, workers)
+
+
+def request_of(values: list[int], barriers: int, workers: int) -> PlanRequest:
+    """Return what is asked of event_window: so many values in each stream."""
+    streams = len(values)
+    counts = [[count, 0] for count in values] + [[0, barriers]]
     return PlanRequest(
         program=PROGRAM,
         alphabet=Alphabet(kinds=("value", "barrier"), keys=1),
@@ -132,6 +138,23 @@ def test_a_worker_that_waits_leaves_its_core_to_others():
     machine = Machine(cores=2)
     least = 3 * 100_000 * 2 / 2
     assert least <= took(work, UPDATE, machine) <= least * 1.4
+
+
+def test_a_worker_waits_for_the_core_that_it_was_on_while_another_is_idle():
+    """Workers 0 and 2 share a core and have 10 and 4 to do; 1 and 3 are done after 8."""
+    barriers = 100
+    asked = request_of([each * 100 * barriers for each in (10, 4, 4, 4)], barriers, 4)
+    work = work_of(choose("by-stream", asked).plan, asked.streams)
+    exact = barriers * 14 * 100 * 2
+    assert took(work, UPDATE, Machine(cores=2)) == pytest.approx(exact, rel=0.01)
+
+
+def test_at_the_end_of_a_slice_a_worker_goes_where_fewer_wait():
+    values = [10_000_000, 1_000_000] * 2
+    asked = request_of(values, 0, 4)
+    work = work_of(choose("by-stream", asked).plan, asked.streams)
+    machine = Machine(cores=2, slice_ns=1e5)
+    assert took(work, UPDATE, machine) == pytest.approx(2 * sum(values) / 2, rel=0.02)
 
 
 def test_memory_bounds_the_rate_of_all_cores_together():

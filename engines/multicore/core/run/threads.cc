@@ -18,9 +18,9 @@ namespace lab {
 namespace {
 
 // Puts the calling thread on cores[index mod size], where it stays if it is pinned; advice: failure only costs speed.
-// Empty: nothing. Linux starts new threads wherever is least to do just then, several on one core, and a thread that
-// wakes goes back to the core that it slept on, also where others are idle that share no cache with it (as two cores of
-// a virtual machine seem not to): threads that sleep at each synchronization would stay so for the whole run.
+// Empty: nothing. Linux starts new threads wherever is least to do just then, several on one core, and with more threads
+// than cores one that wakes was seen to go back to the core that it slept on, also while another was idle: threads that
+// sleep at each synchronization would stay so for the whole run.
 void place_thread(std::span<const std::int32_t> cores, std::int32_t index, bool pinned) noexcept {
 #if defined(__linux__)
   if (cores.empty()) return;
