@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from engines.conformance import ordinary_input
 from engines.multicore.dgs.run import DgsRun
+from engines.multicore.oplus.options import OplusOptions
+from engines.multicore.oplus.run import OplusRun
 from engines.multicore.run.settings import RunSettings
 from workloads.datasets.generated import generated
 from workloads.registry import workload
@@ -22,9 +25,13 @@ def threads_of(workers, **settings):
     """Return the cores on which new threads sleep, in turn, and those that each may use."""
     found = workload("event_window")
     data = generated(found, found.params({"streams": 16}), 1000, seed=1)
-    before = set(TASKS.iterdir())
     how = RunSettings(workers=workers, **settings)
-    with closing(DgsRun(found.program, data, how)):
+    return threads_made_by(lambda: DgsRun(found.program, data, how))
+
+
+def threads_made_by(make):
+    before = set(TASKS.iterdir())
+    with closing(make()):
         new = sorted(set(TASKS.iterdir()) - before, key=lambda path: int(path.name))
         slept = [
             int((path / "stat").read_text().rpartition(")")[2].split()[LAST_CORE]) for path in new
@@ -50,6 +57,22 @@ def test_pinned_threads_stay_where_they_begin():
     slept, may = threads_of(3, pin=True)
     assert slept == in_turn(3)
     assert may == [{core} for core in in_turn(3)]
+
+
+def test_readers_downstream_begin_on_the_last_core():
+    """Where instances may be more than are active, the first core has one that is."""
+    found = workload("wordcount")
+    data = ordinary_input(found)
+    cores = sorted(os.sched_getaffinity(0))
+    instances = len(cores)
+
+    def make():
+        how = RunSettings(workers=1)
+        options = OplusOptions(max_instances=instances, downstream=1)
+        return OplusRun(found.program, data, how, options)
+
+    tried = [threads_made_by(make)[0] for _ in range(TRIES)]
+    assert [*cores, cores[-1]] in tried
 
 
 def test_a_single_thread_begins_wherever_the_kernel_says():

@@ -70,6 +70,10 @@ class OplusRun final : public Run {
   const RunSettings& settings() const noexcept override { return options_; }
   void prepare() override;
   void work(std::int32_t index) override;
+  // Readers from the last core back: of instances, the first are active.
+  std::int32_t turn_of(std::int32_t thread) const noexcept override {
+    return thread < options_.most_instances ? thread : options_.most_instances - 1 - thread;
+  }
   void wake_others() noexcept override;
   // What a generator hands over is no concern of downstream readers.
   std::vector<std::int32_t> readers_of(std::size_t stream) const override;

@@ -76,7 +76,11 @@ void Run::start() {
   prepare();
   RunThreads::Plan plan;
   plan.count = thread_count();
-  plan.cores = settings().cores;
+  const std::vector<std::int32_t>& cores = settings().cores;
+  const auto size = static_cast<std::int32_t>(cores.size());
+  for (std::int32_t i = 0; size != 0 && i < plan.count; ++i) {
+    plan.cores.push_back(cores[static_cast<std::size_t>((turn_of(i) % size + size) % size)]);
+  }
   plan.pinned = settings().pinned;
   plan.called = called_;
   plan.body = [this](std::int32_t index) { work(index); };

@@ -85,6 +85,9 @@ class Run {
   // Threads that wait for what the generator hands over of a stream: all, unless a family knows better.
   virtual std::vector<std::int32_t> readers_of(std::size_t stream) const;
 
+  // Threads begin on the cores by their turns; -1 and what is below count from the last core back.
+  virtual std::int32_t turn_of(std::int32_t thread) const noexcept { return thread; }
+
   // Once, before `threads()` is used and at the latest in `prepare`; `called`: what errors call a thread.
   void make_threads(std::int32_t count, const char* called);
   InstanceThreads& threads() noexcept { return *threads_; }

@@ -16,8 +16,8 @@ struct RunSettings {
   std::int32_t workers = 1;         // threads, or instances of operators, at the start
   std::int64_t batch = 1;           // events that are handed over at once, at most
   std::uint64_t ring_blocks = 64;   // blocks that a source may be ahead of its slowest reader
-  std::vector<std::int32_t> cores;  // thread i begins on cores[i mod size]; empty: wherever
-  bool pinned = false;              // and stays there
+  std::vector<std::int32_t> cores;  // on which threads begin, in turn; empty: wherever
+  bool pinned = false;              // and stay there
   // That the process may use; 0: one for each thread. With fewer than threads nobody spins; one that is left over is
   // for the generator to spin on.
   std::int32_t core_count = 0;

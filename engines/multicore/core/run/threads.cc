@@ -17,8 +17,8 @@
 namespace lab {
 namespace {
 
-// Puts the calling thread on cores[index mod size], where it stays if it is pinned; advice: failure only costs speed.
-// Empty: nothing. Linux starts new threads wherever is least to do just then, several on one core, and with more threads
+// Puts the calling thread on cores[index], where it stays if it is pinned; advice: failure only costs speed. Empty:
+// nothing. Linux starts new threads wherever is least to do just then, several on one core, and with more threads
 // than cores one that wakes was seen to go back to the core that it slept on, also while another was idle: threads that
 // sleep at each synchronization would stay so for the whole run.
 void place_thread(std::span<const std::int32_t> cores, std::int32_t index, bool pinned) noexcept {
@@ -27,7 +27,7 @@ void place_thread(std::span<const std::int32_t> cores, std::int32_t index, bool 
   cpu_set_t all, one;
   const bool known = pthread_getaffinity_np(pthread_self(), sizeof all, &all) == 0;
   CPU_ZERO(&one);
-  CPU_SET(static_cast<std::size_t>(cores[static_cast<std::size_t>(index) % cores.size()]), &one);
+  CPU_SET(static_cast<std::size_t>(cores[static_cast<std::size_t>(index)]), &one);
   pthread_setaffinity_np(pthread_self(), sizeof one, &one);  // returns on that core
   if (!pinned && known) pthread_setaffinity_np(pthread_self(), sizeof all, &all);
 #else

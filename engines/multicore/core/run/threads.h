@@ -23,7 +23,7 @@ class RunThreads {
  public:
   struct Plan {
     std::int32_t count = 0;
-    std::vector<std::int32_t> cores;         // thread i begins on cores[i mod size]; empty: wherever
+    std::vector<std::int32_t> cores;         // thread i begins on cores[i]; empty: wherever
     bool pinned = false;                     // and stays there
     const char* called = "thread";           // in errors: "thread 3: ..."
     std::function<void(std::int32_t)> body;  // of thread i
