@@ -104,14 +104,25 @@ void cuts_out_of_order_are_refused() {
   CHECK(refused);
 }
 
+// Adds so many parts without states; returns the first cut.
+const Cut* with_parts(lab::Checkpoints& checkpoints, const lab::OutputBuffer& out, int parts) {
+  for (int i = 0; i < parts; ++i) checkpoints.add_part(&out, {}, {});
+  checkpoints.complete_parts();
+  return checkpoints.begin();
+}
+
+// Cuts {0, 0}, {1, 0}, ... at positions 0, 1, ...
+std::vector<Cut> many_cuts(std::int64_t count) {
+  std::vector<Cut> all;
+  for (std::int64_t i = 0; i < count; ++i) all.push_back({{i, 0}, i});
+  return all;
+}
+
 // A writer that is slow has cuts skipped, by all mailboxes alike.
 void who_comes_while_a_snapshot_is_written_goes_on() {
   lab::Checkpoints checkpoints({{{1, 0}, 0}, {{2, 0}, 1}, {{3, 0}, 2}});
   const lab::OutputBuffer out({8});
-  checkpoints.add_part(&out, {}, {});
-  checkpoints.add_part(&out, {}, {});
-  checkpoints.complete_parts();
-  const Cut* const cuts = checkpoints.begin();
+  const Cut* const cuts = with_parts(checkpoints, out, 2);
   CHECK(checkpoints.taken(cuts[0]));
   checkpoints.give(0);
   CHECK(!checkpoints.taken(cuts[1]));  // the other has not come to the first
@@ -129,14 +140,9 @@ void who_comes_while_a_snapshot_is_written_goes_on() {
 // While a snapshot is written, mailboxes hear of many cuts at once that they are skipped; the same of each.
 void few_cuts_are_come_to_while_a_snapshot_is_written() {
   constexpr std::int64_t kCuts = 1'000;
-  std::vector<Cut> all;
-  for (std::int64_t i = 0; i < kCuts; ++i) all.push_back({{i, 0}, i});
-  lab::Checkpoints checkpoints(all, true, false);
+  lab::Checkpoints checkpoints(many_cuts(kCuts), true, false);
   const lab::OutputBuffer out({8});
-  checkpoints.add_part(&out, {}, {});
-  checkpoints.add_part(&out, {}, {});
-  checkpoints.complete_parts();
-  const Cut* const cuts = checkpoints.begin();
+  const Cut* const cuts = with_parts(checkpoints, out, 2);
   CHECK(checkpoints.taken(cuts[0]));
   checkpoints.give(0);
   // The first mailbox goes on alone.
@@ -171,13 +177,9 @@ void few_cuts_are_come_to_while_a_snapshot_is_written() {
 
 // Where a snapshot may be asked to stop, that is at the next cut to which nobody has come.
 void none_is_decided_ahead_where_the_plan_may_change() {
-  std::vector<Cut> all;
-  for (std::int64_t i = 0; i < 1'000; ++i) all.push_back({{i, 0}, i});
-  lab::Checkpoints checkpoints(all);
+  lab::Checkpoints checkpoints(many_cuts(1'000));
   const lab::OutputBuffer out({8});
-  checkpoints.add_part(&out, {}, {});
-  checkpoints.complete_parts();
-  const Cut* const cuts = checkpoints.begin();
+  const Cut* const cuts = with_parts(checkpoints, out, 1);
   CHECK(checkpoints.taken(cuts[0]));
   checkpoints.give(0);
   CHECK(checkpoints.wait());
