@@ -4,7 +4,9 @@ It says `running NAME` when a run is under way, and when that was interrupted, `
 and how many threads it has left behind. The last run's exception is nobody's.
 """
 
+import faulthandler
 import os
+import signal
 import sys
 import threading
 from dataclasses import replace
@@ -214,6 +216,7 @@ def run(name, begin):
 
 
 def main():
+    faulthandler.register(signal.SIGUSR1)
     sys.setswitchinterval(PATIENT_S)
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
     for name in NAMES:

@@ -4,6 +4,10 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from pathlib import Path
+
+import pytest
 
 from tests.engines.multicore import long_runs
 from tests.engines.multicore.long_runs import NAMES
@@ -11,6 +15,16 @@ from tests.processes import Popen
 
 PATIENCE_S = 60
 """For one run, which would last minutes; it takes some milliseconds."""
+
+
+def give_up(process, told):
+    """End a process that says nothing; first have it say on stderr where it is."""
+    for task in sorted(Path(f"/proc/{process.pid}/task").iterdir()):
+        state = (task / "stat").read_text().rpartition(")")[2].split()[0]
+        told.append(f"thread {task.name}: {state}, {(task / 'schedstat').read_text().strip()}")
+    process.send_signal(signal.SIGUSR1)
+    time.sleep(1)
+    process.kill()
 
 
 def test_ctrl_c_ends_a_native_run_of_every_family_at_once():
@@ -23,11 +37,15 @@ def test_ctrl_c_ends_a_native_run_of_every_family_at_once():
         assert process.stdout is not None
 
         def expect(wanted):
-            watch = threading.Timer(PATIENCE_S, process.kill)
+            told = []
+            watch = threading.Timer(PATIENCE_S, give_up, [process, told])
             watch.start()
             said = process.stdout.readline().rstrip()
             watch.cancel()
-            assert said == wanted, (said, process.poll())
+            if said != wanted:
+                process.kill()
+                _, err = process.communicate(timeout=PATIENCE_S)
+                pytest.fail(f"it said {said!r} and not {wanted!r}; {err}\n" + "\n".join(told))
 
         for name in NAMES:
             expect(f"running {name}")
