@@ -217,6 +217,8 @@ def run(name, begin):
 
 def main():
     faulthandler.register(signal.SIGUSR1)
+    # Who is started behind & by a shell without job control ignores it, and so do its children.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.setswitchinterval(PATIENT_S)
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
     for name in NAMES:
