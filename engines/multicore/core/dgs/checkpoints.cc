@@ -71,7 +71,8 @@ bool Checkpoints::taken(const Cut& cut) noexcept {
     const std::uint64_t under_way = word & kTakenMask;
     const bool stops = static_cast<std::int64_t>(index) >= stop_from_.load(std::memory_order_relaxed);  // see stop_from
     const std::uint64_t here = stops ? (index + 1) | kStops : every_ ? index + 1 : 0;
-    const std::uint64_t decided = under_way != 0 ? word_of(skipped_with(index, under_way), under_way) : word_of(index + 1, here);
+    const std::uint64_t decided =
+        under_way != 0 ? word_of(skipped_with(index, under_way), under_way) : word_of(index + 1, here);
     // acq_rel: hands the slot on to those who learn of the decision by their acquire, here or above.
     if (word_.compare_exchange_weak(word, decided, std::memory_order_acq_rel, std::memory_order_acquire)) {
       word = decided;

@@ -8,7 +8,7 @@
 //
 // One snapshot is under way at a time. A cut to which the first mailbox comes while one is, is skipped, by all; and with it
 // some behind it where nobody will ask for a stop, a quarter of what has been skipped for this snapshot and kMostAhead at
-// most: to come to each cut only to hear that it is skipped took a program with a cut every 3 us a fifth of its rate. At a
+// most: to come to each cut only to hear that it is skipped took a program with a cut every 3 us a tenth of its rate. At a
 // snapshot that *stops* mailboxes do not go on: the plan is changed there (dgs/phases.h).
 //
 // Laws:
