@@ -18,6 +18,10 @@
 // choice of Y, C's first row is timed t, as are then all in Y's ring: but then Y did not wait, it spilled
 // (LayerLink::may_wait). So nobody waits for room, by (*) no rows are left, and nobody has anything to wait for.
 //
+// Where rows are acknowledged together (LogOptions::acknowledged_rows), room comes when the last row of the oldest such
+// group is released, and that row is what LayerLink::may_wait looks at. If it is earlier than t, it is ready, as are all
+// before it: C has released them, the group was acknowledged, and Y's ring was not full.
+//
 // Links with rows in any order make nobody wait for promises: whoever waits for room waits for a consumer that works,
 // down to the sinks. Rows of one time beyond what a ring holds are kept in memory that grows; that is what an order by
 // (time, producer) costs.

@@ -15,9 +15,9 @@ from workloads.model.plan import Plan
 
 MOST_CHANGES = 100
 """In a run: what a plan had is kept until the end."""
-REST_PER_LOOK = 20
+REST_PER_LOOK = 50
 """So many times as long as a look took is the least until the next: with 10,000 keys one takes some
-25 ms of a core, which the workers lack."""
+25 ms of a core, which the workers lack, and whoever synchronizes waits for who has lost it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

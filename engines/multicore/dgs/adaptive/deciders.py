@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from engines.multicore.dgs.adaptive.decision import Patience, Wish, better
-from engines.multicore.dgs.adaptive.rates import measured_rates
+from engines.multicore.dgs.adaptive.decision import Patience, Wish, better, say_little
+from engines.multicore.dgs.adaptive.rates import alike, measured_rates
 from engines.multicore.dgs.recovery.cuts import Cuts, positions_at
 from workloads.model import Input
 from workloads.model.plan import Plan
@@ -59,6 +59,9 @@ class Adapting:
 class ByRates:
     """Goes by the rates of the latest period and predicted durations.
 
+    To plan takes some ten times as long as to measure rates, on a core that the workers lack. So
+    none is made for rates like those for which the running plan was found to be the best.
+
     Args:
         how: see there.
         data: what the run processes.
@@ -75,6 +78,7 @@ class ByRates:
         self._change_ns: float = FIRST_CHANGE_NS
         self._patience = Patience()
         self._from: tuple[int, ...] | None = None
+        self._settled: Sequence[StreamProfile] | None = None
         self._since_ns = time.monotonic_ns()
 
     def look(self, plan: Plan, decided: int) -> Wish | None:
@@ -85,19 +89,30 @@ class ByRates:
         here = positions_at(self._data, *self._cuts.key(decided - 1))
         begins, since_ns = self._from or (0,) * len(here), self._since_ns
         self._from, self._since_ns = here, now_ns
+        rates = measured_rates(self._data, begins, here, self._how.whole)
+        return self._patience.worth(self._better(plan, rates, now_ns - since_ns), self._change_ns)
+
+    def _better(self, plan: Plan, rates: Sequence[StreamProfile], period_ns: float) -> Wish | None:
+        if say_little(rates):
+            return None
+        # Each of two plans' durations has changed by half of the margin at most.
+        if self._settled is not None and alike(self._settled, rates, self._how.margin / 2):
+            return None
         found = better(
             plan,
-            measured_rates(self._data, begins, here, self._how.whole),
+            rates,
             chosen=self._how.chosen,
             costs=self._how.costs,
             margin=self._how.margin,
-            period_ns=now_ns - since_ns,
+            period_ns=period_ns,
         )
-        return self._patience.worth(found, self._change_ns)
+        self._settled = rates if found is None else None
+        return found
 
     def changed(self, took_ns: int) -> None:
         """See `Decider.changed`: a change is taken to cost what the last one did."""
         self._change_ns = took_ns
+        self._settled = None
         self._since_ns = time.monotonic_ns()
 
 

@@ -29,6 +29,11 @@ class Wish:
     saved_ns: float = 0
 
 
+def say_little(rates: Sequence[StreamProfile]) -> bool:
+    """Return whether rates are those of too few events to go by."""
+    return sum(stream.events for stream in rates) < FEWEST_EVENTS
+
+
 def better(
     plan: Plan,
     rates: Sequence[StreamProfile],
@@ -48,8 +53,6 @@ def better(
         margin: e.g. 0.1.
         period_ns: how long the period took.
     """
-    if sum(stream.events for stream in rates) < FEWEST_EVENTS:
-        return None
     other = chosen(rates)
     if same(plan, other):
         return None

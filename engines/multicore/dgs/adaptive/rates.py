@@ -12,6 +12,8 @@ from workloads.model.profile import StreamProfile
 MOST_SAMPLED = 1 << 15
 """Tags of a stream that are looked at: a share of 1 % is known to within a twentieth of itself, and
 a look takes some 0.1 ms, where counting all would take as long as the workers do."""
+CHANCE = 5.0
+"""Standard deviations of a sampled count by which it differs by chance."""
 
 
 def measured_rates(
@@ -42,3 +44,25 @@ def measured_rates(
         seen = np.maximum(counts, cells > 0).reshape(occurring.counts.shape)
         found.append(replace(occurring, counts=seen))
     return tuple(found)
+
+
+def alike(then: Sequence[StreamProfile], now: Sequence[StreamProfile], within: float) -> bool:
+    """Return whether no tag's share of all events differs by more than `within` of it, or chance.
+
+    What a plan takes is linear in how many events of each tag there are, so where none differs by
+    more, no two plans' durations for an event do, be a tag as rare and as costly as it may.
+
+    Args:
+        then: of a period with events.
+        now: of another one, of the same input.
+        within: e.g. 0.05.
+    """
+    longer = sum(one.events for one in now) / sum(one.events for one in then)
+    for old, new in zip(then, now, strict=True):
+        before, after = old.counts * longer, new.counts.astype(np.float64)
+        most = np.maximum(before, after)
+        # An event that was looked at counts for so many, in the thinner of the two samples.
+        weight = max(1.0, longer) * max(1.0, max(old.events, new.events) / MOST_SAMPLED)
+        if (np.abs(before - after) > within * most + CHANCE * np.sqrt(most * weight)).any():
+            return False
+    return True

@@ -5,8 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engines.multicore.dgs.adaptive.decision import FEWEST_EVENTS, Patience, better, same
-from engines.multicore.dgs.adaptive.rates import MOST_SAMPLED, measured_rates
+from engines.multicore.dgs.adaptive.deciders import Adapting, ByRates
+from engines.multicore.dgs.adaptive.decision import Patience, better, same, say_little
+from engines.multicore.dgs.adaptive.rates import MOST_SAMPLED, alike, measured_rates
+from engines.multicore.dgs.recovery.cuts import find_cuts
 from tests.workloads.suite.streams import generated
 from workloads.model import Alphabet
 from workloads.model.profile import profile
@@ -93,8 +95,8 @@ def test_a_change_must_be_worth_its_margin_and_its_evidence():
         == 2 * wanted(first, rates, chosen, period_ns=50 * MS).saved_ns
     )
     few = [replace(one, counts=one.counts * 100 // rates[0].events) for one in rates]
-    assert sum(one.events for one in few) < FEWEST_EVENTS
-    assert wanted(first, few, chosen) is None
+    assert say_little(few)
+    assert not say_little(rates)
 
 
 def test_a_change_is_made_once_as_much_was_missed_as_it_takes_and_no_sooner():
@@ -125,3 +127,57 @@ def test_rates_are_sampled_where_there_are_many_events_and_leave_no_tag_out():
         assert np.array_equal(got.counts > 0, exact.counts > 0)
     nothing = measured_rates(data, ends, ends, whole)
     assert [one.counts.max() for one in nothing] == [1, 1]
+
+
+def between(data, begin, end):
+    """Return the rates between two rows of the longest stream."""
+    longest = max(data.streams, key=len)
+    rows = [
+        [int(np.searchsorted(stream.ts, longest.ts[row])) for stream in data.streams]
+        for row in (begin, end)
+    ]
+    return measured_rates(data, *rows, profile(data))
+
+
+def test_rates_are_alike_where_no_tag_differs_by_more_than_is_asked_or_chance():
+    data = views(drift=ERA)
+    first, second = between(data, 0, ERA), between(data, ERA, 2 * ERA)
+    third, rest = between(data, 0, ERA // 3), between(data, ERA // 3, ERA)
+    assert alike(first, first, 0.0)
+    assert alike(third, rest, 0.05)
+    assert alike(rest, third, 0.05)
+    assert not alike(first, second, 0.05)
+    assert not alike(second, first, 0.5)
+
+
+@pytest.mark.parametrize("times, same_rates", [(1.02, True), (1.5, False)])
+def test_a_tag_however_rare_counts_by_its_own_share(times, same_rates):
+    """Synchronizations are one in a hundred events, and may be most of the cost."""
+    data = generated(workload("event_window"), {"values_per_barrier": 100}, 1 << 20, 1)
+    rates = profile(data)
+    barriers = replace(rates[-1], counts=(rates[-1].counts * times).astype(np.int64))
+    assert alike(rates, (*rates[:-1], barriers), 0.05) == same_rates
+
+
+def test_no_plan_is_made_for_rates_with_which_the_running_one_was_the_best():
+    data = views(drift=ERA)
+    chosen, asked = chooser("page_view_join", data, "balanced"), []
+
+    def counted(rates):
+        asked.append(rates)
+        return chosen(rates)
+
+    how = Adapting(period_s=1, margin=0.1, chosen=counted, costs=COSTS, whole=profile(data))
+    cuts = find_cuts(workload("page_view_join").program, data, 1)
+    decider = ByRates(how, data, cuts)
+    at = np.searchsorted(cuts.ts, data.streams[0].ts[:: ERA // 3])
+    plan = chosen(in_era(data, 0))
+    for cut in at[1:4]:
+        assert decider.look(plan, int(cut)) is None
+    assert len(asked) == 1
+    for cut in at[4:6]:
+        decider.look(plan, int(cut))
+    assert len(asked) == 3
+    decider.changed(took_ns=1)
+    assert decider.look(chosen(in_era(data, 1)), int(at[6])) is None
+    assert len(asked) == 4
