@@ -1,13 +1,14 @@
 """The process in which costs are measured: `python -m lab.project.child JOB REPORT`.
 
 It runs the real core on the beginning of the workload's input, as the optimizer `cost` does, and
-then two workers on one core, which shows what it takes to give a core from one to the other.
+then two workers on one core, which shows what it takes to give a core from one to the other. Each
+run finds what a trial of the lab does: nothing of its input in caches, and cores that sleep.
 """
 
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -18,9 +19,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from engines.multicore.dgs.options import DgsOptions
-from engines.multicore.dgs.run import BATCH, DgsRun, plan_costs
-from engines.multicore.run.settings import RunSettings
+from engines.multicore.dgs.run import durations_ns, plan_costs
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.generated import generated
 from workloads.model import Input
@@ -34,6 +33,8 @@ TIMES = 3
 """Runs on one core, of which the middle counts, after one that touches the memory; reads of it."""
 MEMORY_BYTES = 256 << 20
 """Read by each core: beyond any cache but those of the largest machines."""
+REST_S = 0.05
+"""After which a core without work sleeps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,10 +78,11 @@ def measure(job: Job) -> Report:
     found = workload(job.reference)
     data = _input(job)
     memory = memory_bytes_per_ns()
-    costs = plan_costs(dgs_program(found), data, WORKERS)
+    as_new = _forgetting()
+    costs = plan_costs(dgs_program(found), data, WORKERS, before=as_new, of_one=median)
     return Report(
         costs=costs,
-        one_core_ns=_on_one_core(job, data),
+        one_core_ns=_on_one_core(job, data, as_new),
         memory_bytes_per_ns=memory,
         slice_ns=slice_ns(),
         loadavg=os.getloadavg()[0],
@@ -94,19 +96,21 @@ def _input(job: Job) -> Input:
     return generated(found, found.params(dict(job.params)), job.events, SEED)
 
 
-def _on_one_core(job: Job, data: Input) -> float:
+def _forgetting() -> Callable[[], None]:
+    """Return what has caches forget what was in them, and cores go to sleep."""
+    other = np.ones(MEMORY_BYTES // 8)
+
+    def forget() -> None:
+        other.sum()
+        time.sleep(REST_S)
+
+    return forget
+
+
+def _on_one_core(job: Job, data: Input, as_new: Callable[[], None]) -> float:
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     program = dgs_program(workload(job.reference))
-    settings = RunSettings(workers=WORKERS, batch=BATCH)
-    took = []
-    for _ in range(TIMES + 1):
-        run = DgsRun(program, data, settings, DgsOptions(gather=False))
-        try:
-            begin = time.monotonic_ns()
-            run.run()
-            took.append(time.monotonic_ns() - begin)
-        finally:
-            run.close()
+    took = durations_ns(program, data, WORKERS, TIMES + 1, as_new)
     return float(median(took[1:]))
 
 

@@ -15,7 +15,7 @@ from lab.project.validation import Measured, measure, numbers_of_workers
 from workloads.model.fingerprint import code_of
 from workloads.places import user_folder
 
-VERSION = 1
+VERSION = 2
 """Of the file; it grows when what is measured means something else."""
 
 

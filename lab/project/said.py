@@ -63,7 +63,10 @@ def _calibration_lines(subject: Subject, kept: Kept) -> Iterator[str]:
         f"{subject.workload().name}, measured {kept.at} on this machine of {found.costs.cores} "
         f"cores, {found.processes} processes, load up to {found.loadavg:.1f}"
     )
-    yield f"{costs_line(found.costs)}, a switch of a core {found.switch_ns:.3g}"
+    yield (
+        f"{costs_line(found.costs)}, a run's start {found.costs.begin_ns:.3g}, a switch of a core "
+        f"{found.switch_ns:.3g}"
+    )
     if found.loadavg > BUSY * found.costs.cores:
         yield (
             f"doubtful: the load was {found.loadavg:.1f} on {found.costs.cores} cores while costs "
@@ -100,7 +103,7 @@ def _over(one: Predicted, points: Sequence[Point]) -> str:
 
 def _one_worker_eps(points: Sequence[Point]) -> float:
     """Return the predicted rate of one worker: ratios are of predictions alone."""
-    return next((point.predicted_eps for point in points if point.measured.workers == 1), 0.0)
+    return next((point.steady_eps for point in points if point.measured.workers == 1), 0.0)
 
 
 def written(

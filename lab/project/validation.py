@@ -43,11 +43,13 @@ class Point:
     Attributes:
         measured: the runs.
         predicted_eps: of the same run, its start included.
+        steady_eps: of one that is long enough for its start not to count.
         oversubscribed: whether there were more workers than cores.
     """
 
     measured: Measured
     predicted_eps: float
+    steady_eps: float
     oversubscribed: bool
 
     @property
@@ -135,11 +137,12 @@ def compare(
     points = []
     for one in measured:
         work = subject.work(one.workers)
-        predicted = simulate(work, calibration.costs, machine).run_rate_eps
+        predicted = simulate(work, calibration.costs, machine)
         points.append(
             Point(
                 measured=one,
-                predicted_eps=predicted,
+                predicted_eps=predicted.run_rate_eps,
+                steady_eps=predicted.rate_eps,
                 oversubscribed=one.workers > machine.cores,
             )
         )

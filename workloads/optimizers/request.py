@@ -24,6 +24,7 @@ class Costs:
         start_ns: to start and end each worker beyond the first.
         cores: that workers may use at once.
         cross_ns: a state that an event across keys concerns.
+        begin_ns: to start and end a run of one worker, whatever its plan.
     """
 
     update_ns: float
@@ -34,6 +35,7 @@ class Costs:
     start_ns: float
     cores: int
     cross_ns: float = 0
+    begin_ns: float = 0
 
 
 def no_costs() -> Costs:

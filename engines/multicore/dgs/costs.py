@@ -47,7 +47,14 @@ _FREE = Costs(
 )
 
 
-def measure_costs(program: DGSProgram, data: Input, timed: Timed, cores: int) -> Costs:
+def measure_costs(
+    program: DGSProgram,
+    data: Input,
+    timed: Timed,
+    cores: int,
+    *,
+    of_one: Callable[[list[float]], float] = min,
+) -> Costs:
     """Return the costs of a program's steps, measured on the beginning of an input.
 
     A step that does not occur there costs 0: an input that has it rarely is not decided by it.
@@ -57,6 +64,7 @@ def measure_costs(program: DGSProgram, data: Input, timed: Timed, cores: int) ->
         data: its input.
         timed: runs a plan.
         cores: that workers may use at once.
+        of_one: what counts of several runs by one worker.
     """
     sample = _sample(program, data, timed)
     plans = _Plans.of(program, sample)
@@ -84,9 +92,10 @@ def measure_costs(program: DGSProgram, data: Input, timed: Timed, cores: int) ->
             took[name].append(timed(plan, part))
         if sum(map(sum, took.values())) > ENOUGH_NS:
             break  # slices of the scheduler: what matters is plain by now
-    slowed = max(1.0, median(took["alone"]) / max(1.0, min(took["alone"])))
+    slowed = max(1.0, median(took["alone"]) / max(1.0, of_one(took["alone"])))
     ns = {
-        name: median(each) / slowed if name in _OF_TWO else min(each) for name, each in took.items()
+        name: median(each) / slowed if name in _OF_TWO else of_one(each)
+        for name, each in took.items()
     }
     # To start takes less than an input that is worth a second worker.
     ns["start 1"] = min(ns["start 1"], ns["free"] / 2)
@@ -133,7 +142,7 @@ def _on_one(node: PlanNode) -> PlanNode:
 def _solve(ns: dict[str, float], steps: dict[str, tuple[Steps, ...]], cores: int) -> Costs:
     """Return the costs by which each case takes what was measured; none is below 0."""
     start_ns = max(0.0, ns["start 2"] - ns["start 1"])
-    costs = replace(_FREE, start_ns=start_ns, cores=cores)
+    costs = replace(_FREE, begin_ns=ns["start 1"], start_ns=start_ns, cores=cores)
 
     def each(name: str, step: str) -> float:
         """Return what a step takes: what a case took beyond what is known of its busiest worker."""

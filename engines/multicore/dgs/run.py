@@ -214,11 +214,50 @@ class DgsRun(CoreRun):
         return {"latency": histogram(core.latency(), LATENCY)}
 
 
-def plan_costs(program: DGSProgram, data: Input, workers: int) -> Costs:
-    """Measure what steps cost for a plan that is only shown: by blocks, at full speed."""
+def plan_costs(
+    program: DGSProgram,
+    data: Input,
+    workers: int,
+    *,
+    before: Callable[[], None] = lambda: None,
+    of_one: Callable[[list[float]], float] = min,
+) -> Costs:
+    """Measure what steps cost, for no run in particular: by blocks, at full speed.
+
+    Args:
+        program: what is run.
+        data: its input.
+        workers: that a plan may have.
+        before: called when a run is set up, before its clock starts.
+        of_one: see `measure_costs`.
+    """
     settings = RunSettings(workers=workers, batch=BATCH)
     kernels = Kernels(program, bounds=settings.bounds)
-    return _costs(program, data, settings, DgsOptions(), kernels)
+    return _costs(program, data, settings, DgsOptions(), kernels, before, of_one)
+
+
+def durations_ns(
+    program: DGSProgram, data: Input, workers: int, times: int, before: Callable[[], None]
+) -> list[int]:
+    """Run a program several times, by blocks, at full speed, each worker doing its own work.
+
+    Args:
+        program: what is run.
+        data: its input.
+        workers: that the plan may have.
+        times: how often.
+        before: called when a run is set up, before its clock starts.
+    """
+    settings, took = RunSettings(workers=workers, batch=BATCH), []
+    kernels = Kernels(program, bounds=settings.bounds)
+    for _ in range(times):
+        run = DgsRun(program, data, settings, DgsOptions(gather=False), kernels=kernels)
+        try:
+            before()
+            took.append(run._run_core())
+        finally:
+            run.close()
+    return took
 
 
 def _given(plan: Plan, data: Input) -> Choice:
@@ -292,6 +331,8 @@ def _costs(
     settings: RunSettings,
     options: DgsOptions,
     kernels: Kernels,
+    before: Callable[[], None] = lambda: None,
+    of_one: Callable[[list[float]], float] = min,
 ) -> Costs:
     """Measure costs with a run's own settings, at full speed, each worker doing its own work."""
     apart = replace(options, gather=False, adapt=False, checkpoint_every=0)
@@ -303,13 +344,14 @@ def _costs(
         how = replace(settings, workers=plan.workers, load=None, expected_outputs=expected)
         run = DgsRun(program, part, how, apart, plan=plan, kernels=kernels)
         try:
+            before()
             duration_ns = run._run_core()
             rows[part.events] = run._core.rows()
             return duration_ns
         finally:
             run.close()
 
-    return measure_costs(program, data, timed, len(os.sched_getaffinity(0)))
+    return measure_costs(program, data, timed, len(os.sched_getaffinity(0)), of_one=of_one)
 
 
 def _most_rows(program: DGSProgram, data: Input) -> int:

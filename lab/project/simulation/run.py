@@ -31,8 +31,8 @@ class Simulated:
     """What a simulation found.
 
     Attributes:
-        steady_ns: the whole input, without starting workers.
-        start_ns: starting workers.
+        steady_ns: the whole input, without what it takes to start.
+        start_ns: starting the run and its workers.
         events: in the input.
         busy: share of the time in which a worker computes, on average over workers that work.
         workers: that work.
@@ -176,7 +176,7 @@ class _Simulation:
         used = self._work.workers
         return Simulated(
             steady_ns=took * longer,
-            start_ns=max(0, used - 1) * self._costs.start_ns,
+            start_ns=self._costs.begin_ns + max(0, used - 1) * self._costs.start_ns,
             events=self._work.events,
             busy=sum(runner.busy_ns for runner in runners) / (used * took) if took else 0.0,
             workers=used,

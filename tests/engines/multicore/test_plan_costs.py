@@ -1,6 +1,7 @@
 """Costs for plans: what is measured is what steps cost, and what a run does with it."""
 
 from dataclasses import replace
+from statistics import median
 
 import numpy as np
 import pytest
@@ -98,6 +99,31 @@ def test_where_each_hand_over_is_a_slice_of_the_scheduler_little_is_run():
     found = measure_costs(workload("event_window").program, data, timed, 2)
     assert found.handover_ns == pytest.approx(3e6, rel=0.05)
     assert sum(runs) < 4e9
+
+
+def test_what_a_run_takes_to_begin_is_no_cost_of_its_events():
+    data = generated("event_window", 300_000, values_per_barrier=1_000)
+    machine = Machine()
+    found = measure_costs(
+        workload("event_window").program, data, lambda *run: 5e4 + machine.timed(*run), 2
+    )
+    assert found.begin_ns == pytest.approx(5e4, rel=0.05)
+    for name in ("update_ns", "fork_join_ns", "handover_ns"):
+        assert getattr(found, name) == pytest.approx(getattr(TRUE, name), rel=0.05)
+
+
+def test_the_middle_of_several_runs_counts_where_that_is_asked():
+    """Of five runs of a case, a run of each of six cases in turn, two are quicker."""
+    data, program = generated("event_window", 300_000), workload("event_window").program
+    machines = [Machine(replace(TRUE, update_ns=one)) for one in (2, 3, 3, 3, 2)]
+
+    def timed(plan: Plan, part: Input) -> float:
+        machines.append(machines.pop(0))
+        return predict(plan, profile(part), machines[0].true).duration_ns
+
+    middle = measure_costs(program, data, timed, 2, of_one=median)
+    assert middle.update_ns == pytest.approx(3, rel=0.05)
+    assert measure_costs(program, data, timed, 2).update_ns == pytest.approx(2, rel=0.05)
 
 
 @pytest.mark.parametrize("events", [0, 1, 40])

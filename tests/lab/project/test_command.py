@@ -135,7 +135,12 @@ def test_numbers_of_cores_are_lists_or_doublings(text, numbers):
 def test_the_worst_error_counts_without_its_sign():
     def point(predicted: float) -> Point:
         measured = Measured(workers=1, rates_eps=(90.0, 100.0, 300.0), loadavg=0)
-        return Point(measured=measured, predicted_eps=predicted, oversubscribed=False)
+        return Point(
+            measured=measured,
+            predicted_eps=predicted,
+            steady_eps=predicted,
+            oversubscribed=False,
+        )
 
     assert worst_error([point(110), point(80)]) == pytest.approx(0.2)
     assert math.isnan(worst_error([]))

@@ -203,9 +203,10 @@ def test_a_long_run_is_a_short_one_that_many_times():
 
 def test_starting_workers_is_in_the_run_and_not_in_the_rate():
     work = window(4, 1000, 10, 4)
-    found = simulate(work, DEAR, Machine(cores=4))
-    assert found.start_ns == 3e4
-    assert found.duration_ns == found.steady_ns + 3e4
+    found = simulate(work, replace(DEAR, begin_ns=2e5), Machine(cores=4))
+    assert found.start_ns == 2e5 + 3e4
+    assert found.duration_ns == found.steady_ns + found.start_ns
+    assert found.steady_ns == simulate(work, DEAR, Machine(cores=4)).steady_ns
     assert found.rate_eps == pytest.approx(work.events / found.steady_ns * 1e9)
     assert found.run_rate_eps < found.rate_eps
 
