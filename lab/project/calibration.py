@@ -19,6 +19,7 @@ from lab.parent.host import SOURCE
 from lab.project.child import Job, Report
 from lab.project.simulation import Machine, simulate
 from lab.project.subject import Subject
+from workloads.optimizers import DEFAULT
 from workloads.optimizers.request import Costs
 
 WORKERS = 2
@@ -35,6 +36,7 @@ class Calibration:
 
     Attributes:
         costs: medians over processes; `cores` are those of this machine.
+        alone: likewise, of the input of one worker.
         lowest, highest: of each process's costs.
         switch_ns: to give a core from one worker to another.
         slice_ns: after so long a core is given to another worker that waits for it.
@@ -44,6 +46,7 @@ class Calibration:
     """
 
     costs: Costs
+    alone: Costs
     lowest: Costs
     highest: Costs
     switch_ns: float
@@ -51,6 +54,10 @@ class Calibration:
     memory_bytes_per_ns: float
     processes: int
     loadavg: float
+
+    def costs_for(self, workers: int) -> Costs:
+        """Return what steps cost where so many work: one may have fewer streams to put in order."""
+        return self.alone if workers == 1 else self.costs
 
     def machine(self) -> Machine:
         """Return this machine."""
@@ -79,6 +86,7 @@ def calibration_of(subject: Subject, reports: list[Report]) -> Calibration:
     one_core_ns = float(median(report.one_core_ns for report in reports))
     return Calibration(
         costs=middle,
+        alone=_each([report.alone for report in reports], median),
         lowest=lowest,
         highest=highest,
         switch_ns=_switch_ns(subject, middle, slice_ns, one_core_ns),
@@ -119,7 +127,9 @@ def _in_a_process(subject: Subject) -> Report:
         reference=subject.reference,
         events=subject.events_for(WORKERS),
         params={} if subject.dataset is not None else subject.params_for(WORKERS),
+        alone=None if subject.grow is None else (subject.events_for(1), subject.params_for(1)),
         dataset=subject.dataset,
+        optimizer=subject.optimizer or DEFAULT,
     )
     with tempfile.TemporaryDirectory(prefix="lab-project-") as name:
         folder = Path(name)

@@ -39,12 +39,22 @@ REST_S = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What is to be measured; as in `lab.project.subject.Subject`, for two workers."""
+    """What is to be measured; as in `lab.project.subject.Subject`.
+
+    Attributes:
+        reference: the workload.
+        events, params: of generated input for two workers.
+        alone: both for one worker, where it has other input; None: it has the same.
+        dataset: in place of generated input.
+        optimizer: who makes the plan.
+    """
 
     reference: str
     events: int
     params: Mapping[str, Any]
+    alone: tuple[int, Mapping[str, Any]] | None
     dataset: str | None
+    optimizer: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +63,7 @@ class Report:
 
     Attributes:
         costs: of the program's steps.
+        alone: likewise, of the input of one worker.
         one_core_ns: two workers on one core, the whole input of the job.
         memory_bytes_per_ns: that all cores read together from memory.
         slice_ns: after which the kernel takes a core from who does not give it; None: not known.
@@ -60,6 +71,7 @@ class Report:
     """
 
     costs: Costs
+    alone: Costs
     one_core_ns: float
     memory_bytes_per_ns: float
     slice_ns: float | None
@@ -75,13 +87,18 @@ def main(arguments: list[str]) -> None:
 
 def measure(job: Job) -> Report:
     """Measure in this process; afterwards it may use one core only."""
-    found = workload(job.reference)
+    program = dgs_program(workload(job.reference))
     data = _input(job)
     memory = memory_bytes_per_ns()
     as_new = _forgetting()
-    costs = plan_costs(dgs_program(found), data, WORKERS, before=as_new, of_one=median)
+
+    def costs_of(data: Input) -> Costs:
+        return plan_costs(program, data, WORKERS, before=as_new, of_one=median)
+
+    costs = costs_of(data)
     return Report(
         costs=costs,
+        alone=costs if job.alone is None else costs_of(_generated(job, *job.alone)),
         one_core_ns=_on_one_core(job, data, as_new),
         memory_bytes_per_ns=memory,
         slice_ns=slice_ns(),
@@ -92,8 +109,12 @@ def measure(job: Job) -> Report:
 def _input(job: Job) -> Input:
     if job.dataset is not None:
         return Catalog.default().get(job.dataset).load()
+    return _generated(job, job.events, job.params)
+
+
+def _generated(job: Job, events: int, params: Mapping[str, Any]) -> Input:
     found = workload(job.reference)
-    return generated(found, found.params(dict(job.params)), job.events, SEED)
+    return generated(found, found.params(dict(params)), events, SEED)
 
 
 def _forgetting() -> Callable[[], None]:
@@ -110,7 +131,7 @@ def _forgetting() -> Callable[[], None]:
 def _on_one_core(job: Job, data: Input, as_new: Callable[[], None]) -> float:
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     program = dgs_program(workload(job.reference))
-    took = durations_ns(program, data, WORKERS, TIMES + 1, as_new)
+    took = durations_ns(program, data, WORKERS, TIMES + 1, optimizer=job.optimizer, before=as_new)
     return float(median(took[1:]))
 
 

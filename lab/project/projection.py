@@ -78,10 +78,11 @@ def _predict(
         network=setting.network if machines > 1 else None,
     )
     work = subject.work(machines * cores)
+    costs = calibration.costs_for(machines * cores)
     return Predicted(
         machines=machines,
         cores=cores,
-        simulated=simulate(work, calibration.costs, machine, seed=seed),
+        simulated=simulate(work, costs, machine, seed=seed),
     )
 
 

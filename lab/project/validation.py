@@ -137,7 +137,7 @@ def compare(
     points = []
     for one in measured:
         work = subject.work(one.workers)
-        predicted = simulate(work, calibration.costs, machine)
+        predicted = simulate(work, calibration.costs_for(one.workers), machine)
         points.append(
             Point(
                 measured=one,

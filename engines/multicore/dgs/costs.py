@@ -156,7 +156,11 @@ def _solve(ns: dict[str, float], steps: dict[str, tuple[Steps, ...]], cores: int
         costs = replace(costs, cross_ns=each("across", "crossed"))
     costs = replace(costs, order_ns=each("alone", "ordered"))
     if "joined" in steps:
-        costs = replace(costs, fork_join_ns=each("joined", "alone"))
+        fork_join_ns = each("joined", "alone")
+        if any(one.met for one in steps["apart"]):
+            # One worker goes from the input of one leaf to that of the other, which two need not.
+            fork_join_ns = min(fork_join_ns, each("apart", "met"))
+        costs = replace(costs, fork_join_ns=fork_join_ns)
     if "joined" in steps or "across" in steps:
         costs = replace(costs, handover_ns=each("apart", "met"))
     return replace(costs, skip_ns=each("spread", "skipped")) if "spread" in steps else costs

@@ -1,6 +1,7 @@
 """Runs DGS programs on the native core, with synchronization plans."""
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -237,8 +238,14 @@ def plan_costs(
 
 
 def durations_ns(
-    program: DGSProgram, data: Input, workers: int, times: int, before: Callable[[], None]
-) -> list[int]:
+    program: DGSProgram,
+    data: Input,
+    workers: int,
+    times: int,
+    *,
+    optimizer: str,
+    before: Callable[[], None],
+) -> list[float]:
     """Run a program several times, by blocks, at full speed, each worker doing its own work.
 
     Args:
@@ -246,18 +253,17 @@ def durations_ns(
         data: its input.
         workers: that the plan may have.
         times: how often.
+        optimizer: who makes the plan.
         before: called when a run is set up, before its clock starts.
     """
-    settings, took = RunSettings(workers=workers, batch=BATCH), []
+    settings, options = RunSettings(workers=workers, batch=BATCH), DgsOptions()
     kernels = Kernels(program, bounds=settings.bounds)
-    for _ in range(times):
-        run = DgsRun(program, data, settings, DgsOptions(gather=False), kernels=kernels)
-        try:
-            before()
-            took.append(run._run_core())
-        finally:
-            run.close()
-    return took
+    request = PlanRequest(
+        program=program, alphabet=data.alphabet, streams=profile(data), workers=workers
+    )
+    plan = choose(optimizer, request).plan
+    timed = _Timed(program, settings, options, kernels, before)
+    return [timed(plan, data) for _ in range(times)]
 
 
 def _given(plan: Plan, data: Input) -> Choice:
@@ -304,10 +310,13 @@ class _Chooser:
         """Return what is decided by while the run goes on; measures costs."""
         name = self._options.optimizer
         chosen = optimizer(name)  # found once: to look for it takes milliseconds
+        # All workers are started before the first plan.
+        costs = replace(self._request.costs(), start_ns=0.0)
+        request = replace(self._request, costs=lambda: costs)
 
         def for_rates(rates: Sequence[StreamProfile]) -> Plan:
             try:
-                plan = chosen(replace(self._request, streams=tuple(rates))).plan
+                plan = chosen(replace(request, streams=tuple(rates))).plan
                 check_plan(plan, self._request.streams)
             except Exception as error:  # anybody may have written it
                 raise EngineError(
@@ -320,7 +329,7 @@ class _Chooser:
             period_s=self._options.adapt_ms / 1e3,
             margin=self._options.adapt_margin,
             chosen=for_rates,
-            costs=self._request.costs(),
+            costs=costs,
             whole=self._request.streams,
         )
 
@@ -334,24 +343,47 @@ def _costs(
     before: Callable[[], None] = lambda: None,
     of_one: Callable[[list[float]], float] = min,
 ) -> Costs:
-    """Measure costs with a run's own settings, at full speed, each worker doing its own work."""
-    apart = replace(options, gather=False, adapt=False, checkpoint_every=0)
-    rows: dict[int, int] = {}
+    timed = _Timed(program, settings, options, kernels, before)
+    return measure_costs(program, data, timed, len(os.sched_getaffinity(0)), of_one=of_one)
 
-    def timed(plan: Plan, part: Input) -> float:
-        """Run a plan; memory for outputs is there from the second time on."""
-        expected = rows.get(part.events)
-        how = replace(settings, workers=plan.workers, load=None, expected_outputs=expected)
-        run = DgsRun(program, part, how, apart, plan=plan, kernels=kernels)
+
+class _Timed:
+    """Runs plans with a run's own settings, at full speed, each worker doing its own work.
+
+    Args:
+        program, settings, options, kernels: of the run.
+        before: called when a run is set up, before its clock starts.
+    """
+
+    def __init__(
+        self,
+        program: DGSProgram,
+        settings: RunSettings,
+        options: DgsOptions,
+        kernels: Kernels,
+        before: Callable[[], None],
+    ) -> None:
+        self._program = program
+        self._settings = replace(settings, load=None)
+        self._options = replace(options, gather=False, adapt=False, checkpoint_every=0)
+        self._kernels = kernels
+        self._before = before
+        self._rows: dict[int, int] = {}
+
+    def __call__(self, plan: Plan, part: Input) -> float:
+        """Return the duration in ns; memory for outputs is there from the second time on."""
+        expected = self._rows.get(part.events)
+        settings = replace(self._settings, workers=plan.workers, expected_outputs=expected)
+        run = DgsRun(self._program, part, settings, self._options, plan=plan, kernels=self._kernels)
         try:
-            before()
-            duration_ns = run._run_core()
-            rows[part.events] = run._core.rows()
-            return duration_ns
+            self._before()
+            began_ns = time.monotonic_ns()
+            run.run()
+            took_ns = time.monotonic_ns() - began_ns
+            self._rows[part.events] = run._core.rows()
+            return took_ns
         finally:
             run.close()
-
-    return measure_costs(program, data, timed, len(os.sched_getaffinity(0)), of_one=of_one)
 
 
 def _most_rows(program: DGSProgram, data: Input) -> int:

@@ -1,5 +1,6 @@
 """Costs for plans: what is measured is what steps cost, and what a run does with it."""
 
+import time
 from dataclasses import replace
 from statistics import median
 
@@ -9,7 +10,7 @@ import pytest
 from engines.multicore.adapter import MulticoreEngine
 from engines.multicore.dgs.costs import FIRST_EVENTS, measure_costs
 from engines.multicore.dgs.options import DgsOptions
-from engines.multicore.dgs.run import DgsRun, plan_costs
+from engines.multicore.dgs.run import DgsRun, durations_ns, plan_costs
 from engines.multicore.run.settings import LOAD_RING_BLOCKS, RunSettings
 from engines.small_load import small_load
 from tests.engines.multicore.test_dgs import generated
@@ -55,6 +56,19 @@ def test_measured_costs_are_the_true_ones_of_an_unkeyed_program(params):
         assert getattr(found, name) == pytest.approx(getattr(TRUE, name), rel=0.05)
     assert found.skip_ns == 0  # no keys to pass over
     assert found.cores == 2
+
+
+def test_what_two_workers_take_to_meet_is_not_below_what_one_takes_for_both():
+    """One that has both leaves goes from one's input to the other's, here for 500 ns each time."""
+    data = generated("event_window", 300_000, values_per_barrier=1_000)
+
+    def timed(plan: Plan, part: Input) -> float:
+        both = replace(TRUE, fork_join_ns=570) if plan.workers == 1 else TRUE
+        return predict(plan, profile(part), both).duration_ns
+
+    found = measure_costs(workload("event_window").program, data, timed, 2)
+    met_ns = TRUE.fork_join_ns + TRUE.handover_ns
+    assert found.fork_join_ns + found.handover_ns == pytest.approx(met_ns, rel=0.05)
 
 
 def test_measured_costs_are_the_true_ones_of_a_keyed_program():
@@ -174,6 +188,24 @@ def test_costs_of_a_plan_that_is_only_shown_are_measured():
     costs = plan_costs(found.program, generated("fraud_detection", 100_000), 2)
     assert costs.update_ns > 0
     assert costs.cores >= 1
+
+
+def test_every_run_is_preceded_by_what_is_asked_for_outside_of_its_clock():
+    """Where anything in the clock took as long as what is before it, the least of three would."""
+    found, called = workload("event_window"), []
+
+    def before():
+        called.append(1)
+        time.sleep(0.3)
+
+    took = durations_ns(
+        found.program, generated("event_window", 1_000), 2, 3, optimizer="by-stream", before=before
+    )
+    assert len(took) == len(called) == 3
+    assert 0 < min(took) < 0.25e9
+    calls = []
+    plan_costs(found.program, generated("event_window", 100), 2, before=lambda: calls.append(1))
+    assert len(calls) > 20
 
 
 def test_an_unknown_optimizer_is_a_wrong_option():

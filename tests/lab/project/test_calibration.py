@@ -32,7 +32,12 @@ ROUNDS = 200
 
 def report(costs: Costs = COSTS, one_core_ns: float = 1e6) -> Report:
     return Report(
-        costs=costs, one_core_ns=one_core_ns, memory_bytes_per_ns=10, slice_ns=None, loadavg=0.5
+        costs=costs,
+        alone=costs,
+        one_core_ns=one_core_ns,
+        memory_bytes_per_ns=10,
+        slice_ns=None,
+        loadavg=0.5,
     )
 
 
@@ -94,6 +99,9 @@ def test_medians_of_processes_count_and_their_range_is_kept():
     assert found.costs.update_ns == 3
     assert (found.lowest.update_ns, found.highest.update_ns) == (1, 50)
     assert found.costs.cores == 2
+    dear = [replace(report(), alone=replace(COSTS, order_ns=ns)) for ns in (7.0, 8.0, 9.0)]
+    found = calibration_of(SUBJECT, dear)
+    assert [found.costs_for(workers).order_ns for workers in (1, 2)] == [8, COSTS.order_ns]
 
 
 @pytest.mark.parametrize("switch_ns", [0.0, 250.0, 4000.0])

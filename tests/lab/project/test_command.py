@@ -37,6 +37,7 @@ def test_files_have_predictions_apart_from_measurements(measured):
     assert {row["kind"] for row in rows} == {"predicted"}
     assert [int(row["cores"]) for row in rows] == [1, 2, 4, 8, 16, 32, 64, 128]
     assert all(float(row["rate_eps"]) > 0 for row in rows)
+    assert float(rows[0]["over_one_worker"]) == pytest.approx(1)
     data = json.loads((measured / "projection.json").read_text(encoding="utf-8"))
     points = data["validation"]
     assert {point["measured"]["workers"] for point in points} >= {1, 2, 4, 8}

@@ -18,6 +18,7 @@ NETWORK = Network(latency_ns=1e5, bytes_per_ns=1, header_bytes=78)
 def said(cores: int, *, can_grow: bool = True, reads: float = 1e9, bound: float | None = None):
     calibration = Calibration(
         costs=COSTS,
+        alone=COSTS,
         lowest=COSTS,
         highest=COSTS,
         switch_ns=0,

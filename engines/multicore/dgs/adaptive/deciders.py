@@ -15,6 +15,8 @@ from workloads.optimizers import Costs
 
 FIRST_CHANGE_NS = 2e6
 """What a change is taken to cost before one was made: 1.7 ms were measured on two cores."""
+MOST_SPARED = 7
+"""Looks in a row without a plan."""
 
 
 class Decider(Protocol):
@@ -59,8 +61,9 @@ class Adapting:
 class ByRates:
     """Goes by the rates of the latest period and predicted durations.
 
-    To plan takes some ten times as long as to measure rates, on a core that the workers lack. So
-    none is made for rates like those for which the running plan was found to be the best.
+    To plan takes longer than to measure rates, on a core that the workers lack. So none is made for
+    rates like those for which none better was found, but for one look in `MOST_SPARED` + 1: what
+    may be chance, and what an optimizer says of rates a little different, is not put off for ever.
 
     Args:
         how: see there.
@@ -79,6 +82,7 @@ class ByRates:
         self._patience = Patience()
         self._from: tuple[int, ...] | None = None
         self._settled: Sequence[StreamProfile] | None = None
+        self._spared = 0
         self._since_ns = time.monotonic_ns()
 
     def look(self, plan: Plan, decided: int) -> Wish | None:
@@ -89,14 +93,18 @@ class ByRates:
         here = positions_at(self._data, *self._cuts.key(decided - 1))
         begins, since_ns = self._from or (0,) * len(here), self._since_ns
         self._from, self._since_ns = here, now_ns
-        rates = measured_rates(self._data, begins, here, self._how.whole)
-        return self._patience.worth(self._better(plan, rates, now_ns - since_ns), self._change_ns)
+        found = None
+        if not say_little(sum(here) - sum(begins)):
+            rates = measured_rates(self._data, begins, here, self._how.whole)
+            found = self._better(plan, rates, now_ns - since_ns)
+        return self._patience.worth(found, self._change_ns)
 
     def _better(self, plan: Plan, rates: Sequence[StreamProfile], period_ns: float) -> Wish | None:
-        if say_little(rates):
-            return None
-        # Each of two plans' durations has changed by half of the margin at most.
-        if self._settled is not None and alike(self._settled, rates, self._how.margin / 2):
+        # Where no tag's share differs by more, no quotient of two durations does by the margin.
+        within = 1 - (1 + self._how.margin) ** -0.5
+        settled = self._settled if self._spared < MOST_SPARED else None
+        if settled is not None and alike(settled, rates, within):
+            self._spared += 1
             return None
         found = better(
             plan,
@@ -106,13 +114,12 @@ class ByRates:
             margin=self._how.margin,
             period_ns=period_ns,
         )
-        self._settled = rates if found is None else None
+        self._settled, self._spared = (rates if found is None else None), 0
         return found
 
     def changed(self, took_ns: int) -> None:
         """See `Decider.changed`: a change is taken to cost what the last one did."""
         self._change_ns = took_ns
-        self._settled = None
         self._since_ns = time.monotonic_ns()
 
 

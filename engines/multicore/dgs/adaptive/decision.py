@@ -29,9 +29,9 @@ class Wish:
     saved_ns: float = 0
 
 
-def say_little(rates: Sequence[StreamProfile]) -> bool:
-    """Return whether rates are those of too few events to go by."""
-    return sum(stream.events for stream in rates) < FEWEST_EVENTS
+def say_little(events: int) -> bool:
+    """Return whether the rates of so many events are nothing to go by."""
+    return events < FEWEST_EVENTS
 
 
 def better(
