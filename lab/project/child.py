@@ -22,7 +22,7 @@ import numpy.typing as npt
 from engines.multicore.dgs.run import durations_ns, plan_costs
 from workloads.datasets.catalog import Catalog
 from workloads.datasets.generated import generated
-from workloads.model import Input
+from workloads.model import DGSProgram, Input
 from workloads.model.narrow import dgs_program
 from workloads.optimizers.request import Costs
 from workloads.registry import workload
@@ -93,13 +93,13 @@ def measure(job: Job) -> Report:
     as_new = _forgetting()
 
     def costs_of(data: Input) -> Costs:
-        return plan_costs(program, data, WORKERS, before=as_new, of_one=median)
+        return plan_costs(program, data, WORKERS, as_trials=as_new)
 
     costs = costs_of(data)
     return Report(
         costs=costs,
         alone=costs if job.alone is None else costs_of(_generated(job, *job.alone)),
-        one_core_ns=_on_one_core(job, data, as_new),
+        one_core_ns=_on_one_core(job, program, data, as_new),
         memory_bytes_per_ns=memory,
         slice_ns=slice_ns(),
         loadavg=os.getloadavg()[0],
@@ -128,9 +128,8 @@ def _forgetting() -> Callable[[], None]:
     return forget
 
 
-def _on_one_core(job: Job, data: Input, as_new: Callable[[], None]) -> float:
+def _on_one_core(job: Job, program: DGSProgram, data: Input, as_new: Callable[[], None]) -> float:
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    program = dgs_program(workload(job.reference))
     took = durations_ns(program, data, WORKERS, TIMES + 1, optimizer=job.optimizer, before=as_new)
     return float(median(took[1:]))
 

@@ -67,6 +67,11 @@ def _calibration_lines(subject: Subject, kept: Kept) -> Iterator[str]:
         f"{costs_line(found.costs)}, a run's start {found.costs.begin_ns:.3g}, a switch of a core "
         f"{found.switch_ns:.3g}"
     )
+    if found.alone != found.costs:
+        yield (
+            f"of one worker's input: update {found.alone.update_ns:.3g}, in order "
+            f"{found.alone.order_ns:.3g}, a run's start {found.alone.begin_ns:.3g}"
+        )
     if found.loadavg > BUSY * found.costs.cores:
         yield (
             f"doubtful: the load was {found.loadavg:.1f} on {found.costs.cores} cores while costs "

@@ -4,7 +4,8 @@ The beginning of the run's own input is run on plans that differ in one step eac
 with the run's own settings: a few milliseconds each, several times in turn. Of one worker the least
 time counts. Of two the middle counts, as on a machine with other work waiting for each other is
 part of the cost, but less as much as the middle of one worker is above its least: that others take
-time from both alike is none.
+time from both alike is none. What two take to meet bounds what one takes to join and fork for both,
+which goes to and fro between their inputs.
 """
 
 from collections.abc import Callable
@@ -53,7 +54,7 @@ def measure_costs(
     timed: Timed,
     cores: int,
     *,
-    of_one: Callable[[list[float]], float] = min,
+    trials: bool = False,
 ) -> Costs:
     """Return the costs of a program's steps, measured on the beginning of an input.
 
@@ -64,7 +65,7 @@ def measure_costs(
         data: its input.
         timed: runs a plan.
         cores: that workers may use at once.
-        of_one: what counts of several runs by one worker.
+        trials: the middle of several runs by one worker counts, as of trials of the lab.
     """
     sample = _sample(program, data, timed)
     plans = _Plans.of(program, sample)
@@ -92,6 +93,7 @@ def measure_costs(
             took[name].append(timed(plan, part))
         if sum(map(sum, took.values())) > ENOUGH_NS:
             break  # slices of the scheduler: what matters is plain by now
+    of_one: Callable[[list[float]], float] = median if trials else min
     slowed = max(1.0, median(took["alone"]) / max(1.0, of_one(took["alone"])))
     ns = {
         name: median(each) / slowed if name in _OF_TWO else of_one(each)

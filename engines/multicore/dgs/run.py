@@ -220,8 +220,7 @@ def plan_costs(
     data: Input,
     workers: int,
     *,
-    before: Callable[[], None] = lambda: None,
-    of_one: Callable[[list[float]], float] = min,
+    as_trials: Callable[[], None] | None = None,
 ) -> Costs:
     """Measure what steps cost, for no run in particular: by blocks, at full speed.
 
@@ -229,12 +228,12 @@ def plan_costs(
         program: what is run.
         data: its input.
         workers: that a plan may have.
-        before: called when a run is set up, before its clock starts.
-        of_one: see `measure_costs`.
+        as_trials: runs are timed as trials of the lab are, from call to return, and the middle of
+            several counts; called when a run is set up, before its clock starts.
     """
     settings = RunSettings(workers=workers, batch=BATCH)
     kernels = Kernels(program, bounds=settings.bounds)
-    return _costs(program, data, settings, DgsOptions(), kernels, before, of_one)
+    return _costs(program, data, settings, DgsOptions(), kernels, as_trials)
 
 
 def durations_ns(
@@ -247,6 +246,8 @@ def durations_ns(
     before: Callable[[], None],
 ) -> list[float]:
     """Run a program several times, by blocks, at full speed, each worker doing its own work.
+
+    Timed as trials of the lab are, from call to return.
 
     Args:
         program: what is run.
@@ -340,11 +341,11 @@ def _costs(
     settings: RunSettings,
     options: DgsOptions,
     kernels: Kernels,
-    before: Callable[[], None] = lambda: None,
-    of_one: Callable[[list[float]], float] = min,
+    as_trials: Callable[[], None] | None = None,
 ) -> Costs:
-    timed = _Timed(program, settings, options, kernels, before)
-    return measure_costs(program, data, timed, len(os.sched_getaffinity(0)), of_one=of_one)
+    timed = _Timed(program, settings, options, kernels, as_trials)
+    cores = len(os.sched_getaffinity(0))
+    return measure_costs(program, data, timed, cores, trials=as_trials is not None)
 
 
 class _Timed:
@@ -352,7 +353,8 @@ class _Timed:
 
     Args:
         program, settings, options, kernels: of the run.
-        before: called when a run is set up, before its clock starts.
+        as_trials: called when a run is set up, before its clock starts, which then runs from call
+            to return; None: the core's own clock.
     """
 
     def __init__(
@@ -361,13 +363,13 @@ class _Timed:
         settings: RunSettings,
         options: DgsOptions,
         kernels: Kernels,
-        before: Callable[[], None],
+        as_trials: Callable[[], None] | None,
     ) -> None:
         self._program = program
         self._settings = replace(settings, load=None)
         self._options = replace(options, gather=False, adapt=False, checkpoint_every=0)
         self._kernels = kernels
-        self._before = before
+        self._as_trials = as_trials
         self._rows: dict[int, int] = {}
 
     def __call__(self, plan: Plan, part: Input) -> float:
@@ -376,14 +378,18 @@ class _Timed:
         settings = replace(self._settings, workers=plan.workers, expected_outputs=expected)
         run = DgsRun(self._program, part, settings, self._options, plan=plan, kernels=self._kernels)
         try:
-            self._before()
-            began_ns = time.monotonic_ns()
-            run.run()
-            took_ns = time.monotonic_ns() - began_ns
+            took_ns = run._run_core() if self._as_trials is None else self._from_call(run)
             self._rows[part.events] = run._core.rows()
             return took_ns
         finally:
             run.close()
+
+    def _from_call(self, run: DgsRun) -> int:
+        assert self._as_trials is not None, "asked for"
+        self._as_trials()
+        began_ns = time.monotonic_ns()
+        run.run()
+        return time.monotonic_ns() - began_ns
 
 
 def _most_rows(program: DGSProgram, data: Input) -> int:

@@ -11,7 +11,7 @@ from workloads.model.profile import StreamProfile
 
 MOST_SAMPLED = 1 << 15
 """Tags of a stream that are looked at: a share of 1 % is known to within a twentieth of itself, and
-a look takes some 0.1 ms, where counting all would take as long as the workers do."""
+to count them takes some 0.1 ms, where counting all would take as long as the workers do."""
 CHANCE = 5.0
 """Standard deviations of a sampled count by which it differs by chance."""
 

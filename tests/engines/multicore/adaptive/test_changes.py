@@ -190,6 +190,14 @@ def test_by_time_rates_are_looked_at_under_a_load(monkeypatch):
         assert is_right(name, EVENTS, made.answer())
 
 
+def test_a_further_worker_costs_nothing_once_all_have_been_started(monkeypatch):
+    monkeypatch.setattr(dgs_run, "_costs", lambda *given: replace(COSTS, start_ns=1e6))
+    name, settings = "event_window", RunSettings(workers=2)
+    options = DgsOptions(adapt=True, optimizer="cost")
+    with closing(DgsRun(program_of(name), input_of(name, EVENTS), settings, options)) as made:
+        assert made._adapting.costs == replace(COSTS, start_ns=0.0)
+
+
 def test_with_one_worker_nothing_is_measured_and_nothing_changes(monkeypatch):
     def never(*given):
         raise AssertionError("costs were measured")
