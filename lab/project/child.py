@@ -130,7 +130,9 @@ def _forgetting() -> Callable[[], None]:
 
 def _on_one_core(job: Job, program: DGSProgram, data: Input, as_new: Callable[[], None]) -> float:
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    took = durations_ns(program, data, WORKERS, TIMES + 1, optimizer=job.optimizer, before=as_new)
+    took = durations_ns(
+        program, data, WORKERS, TIMES + 1, optimizer=job.optimizer, as_trials=as_new
+    )
     return float(median(took[1:]))
 
 

@@ -243,11 +243,9 @@ def durations_ns(
     times: int,
     *,
     optimizer: str,
-    before: Callable[[], None],
+    as_trials: Callable[[], None],
 ) -> list[float]:
     """Run a program several times, by blocks, at full speed, each worker doing its own work.
-
-    Timed as trials of the lab are, from call to return.
 
     Args:
         program: what is run.
@@ -255,7 +253,7 @@ def durations_ns(
         workers: that the plan may have.
         times: how often.
         optimizer: who makes the plan.
-        before: called when a run is set up, before its clock starts.
+        as_trials: see `plan_costs`.
     """
     settings, options = RunSettings(workers=workers, batch=BATCH), DgsOptions()
     kernels = Kernels(program, bounds=settings.bounds)
@@ -263,7 +261,7 @@ def durations_ns(
         program=program, alphabet=data.alphabet, streams=profile(data), workers=workers
     )
     plan = choose(optimizer, request).plan
-    timed = _Timed(program, settings, options, kernels, before)
+    timed = _Timed(program, settings, options, kernels, as_trials)
     return [timed(plan, data) for _ in range(times)]
 
 
@@ -378,18 +376,17 @@ class _Timed:
         settings = replace(self._settings, workers=plan.workers, expected_outputs=expected)
         run = DgsRun(self._program, part, settings, self._options, plan=plan, kernels=self._kernels)
         try:
-            took_ns = run._run_core() if self._as_trials is None else self._from_call(run)
+            if self._as_trials is None:
+                took_ns = run._run_core()
+            else:
+                self._as_trials()
+                began_ns = time.monotonic_ns()
+                run.run()
+                took_ns = time.monotonic_ns() - began_ns
             self._rows[part.events] = run._core.rows()
             return took_ns
         finally:
             run.close()
-
-    def _from_call(self, run: DgsRun) -> int:
-        assert self._as_trials is not None, "asked for"
-        self._as_trials()
-        began_ns = time.monotonic_ns()
-        run.run()
-        return time.monotonic_ns() - began_ns
 
 
 def _most_rows(program: DGSProgram, data: Input) -> int:

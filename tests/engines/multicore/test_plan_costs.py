@@ -198,7 +198,12 @@ def test_every_run_is_preceded_by_what_is_asked_for_outside_of_its_clock():
         time.sleep(0.3)
 
     took = durations_ns(
-        found.program, generated("event_window", 1_000), 2, 3, optimizer="by-stream", before=before
+        found.program,
+        generated("event_window", 1_000),
+        2,
+        3,
+        optimizer="by-stream",
+        as_trials=before,
     )
     assert len(took) == len(called) == 3
     assert 0 < min(took) < 0.25e9
