@@ -3,10 +3,9 @@
 Anybody may install one, so whatever goes wrong while it is loaded is an error of that engine.
 """
 
-from importlib.metadata import entry_points
-
 from engines.errors import EngineError
 from engines.protocol import INTERFACE, Engine, Variant
+from workloads.announced import announced
 from workloads.meant import meant
 
 GROUP = "lab.engines"
@@ -16,7 +15,7 @@ _WANTED = tuple(name for name, part in vars(Engine).items() if callable(part) an
 
 def names() -> tuple[str, ...]:
     """Return the names of all installed engines."""
-    return tuple(sorted(point.name for point in entry_points(group=GROUP)))
+    return tuple(sorted(point.name for point in announced(GROUP)))
 
 
 def engine(name: str) -> Engine:
@@ -25,7 +24,7 @@ def engine(name: str) -> Engine:
     Raises:
         EngineError: there is none, it cannot be loaded, it is no engine, or one for a newer lab.
     """
-    found = [point for point in entry_points(group=GROUP) if point.name == name]
+    found = [point for point in announced(GROUP) if point.name == name]
     if not found:
         raise EngineError(f"no engine {name!r}; {meant(name, names(), 'lab list engines')}")
     where = f"engine {name!r} ({found[0].value})"

@@ -37,9 +37,9 @@ def as_files_are(load: Callable[[], T]) -> T:
         return found
     finally:
         folder = None if loaded is None else Path(loaded).parent
-        for name, module in list(sys.modules.items()):
-            if folder is None and name in before:
-                continue  # as of most calls, which import nothing: there are thousands of modules
+        # Most calls import nothing, and there are thousands of modules.
+        for name in sys.modules.keys() - before if folder is None else list(sys.modules):
+            module = sys.modules[name]
             file = getattr(module, "__file__", None) or ""
             named = file.endswith(".py") and is_a_users(name, file) and name != "__main__"
             if named and (name not in before or (folder and Path(file).is_relative_to(folder))):

@@ -7,15 +7,15 @@ workload.
 """
 
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from functools import lru_cache
+from importlib.metadata import Distribution, EntryPoint
 from pathlib import Path
 
 from workloads import references
+from workloads.announced import announced
 from workloads.edited import as_files_are
 from workloads.meant import meant
 from workloads.model import ModelError, Workload
@@ -27,7 +27,7 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 def names() -> tuple[str, ...]:
     """Return the names of all workloads that are announced, usable or not."""
-    return tuple(sorted({point.name for point in _announced()}))
+    return tuple(sorted({point.name for point in announced(GROUP)}))
 
 
 def usable() -> Iterator[Workload]:
@@ -40,7 +40,7 @@ def usable() -> Iterator[Workload]:
 def places(reference: str) -> tuple[str, ...]:
     """Return the modules, or the file, in which a workload is said to be."""
     if references.is_name(reference):
-        return tuple(point.module for point in _announced() if point.name == reference)
+        return tuple(point.module for point in announced(GROUP) if point.name == reference)
     file = references.file_of(reference)
     return (reference.partition(":")[0] if file is None else str(file),)
 
@@ -72,7 +72,7 @@ def short_name(reference: str) -> str:
 
 
 def _by_name(name: str) -> Workload:
-    points = [point for point in _announced() if point.name == name]
+    points = [point for point in announced(GROUP) if point.name == name]
     if not points:
         raise ModelError(f"no workload {name!r}; {_remedy(name)}")
     if len({point.value for point in points}) > 1:
@@ -126,7 +126,7 @@ def _check_name(found: Workload, where: str) -> None:
 
 
 def _first(name: str) -> EntryPoint:
-    return next(point for point in _announced() if point.name == name)
+    return next(point for point in announced(GROUP) if point.name == name)
 
 
 def _remedy(name: str) -> str:
@@ -140,14 +140,9 @@ def _remedy(name: str) -> str:
 
 
 def _package(point: EntryPoint) -> str:
-    return "a package" if point.dist is None else f"package {point.dist.name}"
+    return "a package" if point.dist is None else f"package {_name(point.dist)}"
 
 
-def _announced() -> tuple[EntryPoint, ...]:
-    return _announced_on(tuple(sys.path))
-
-
-@cache
-def _announced_on(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    """Return what the packages on a path announce: reading all their records takes a while."""
-    return tuple(entry_points(group=GROUP))
+@lru_cache(maxsize=64)
+def _name(of: Distribution) -> str:
+    return of.name  # read from its file, each time

@@ -6,12 +6,12 @@ and keeps nobody from the others.
 
 from collections.abc import Iterator
 from importlib import import_module
-from importlib.metadata import entry_points
 from types import ModuleType
 
 from lab.figures.errors import FigureError
 from lab.figures.figure import Figure
 from reports.published import Facts
+from workloads.announced import announced
 from workloads.meant import meant
 
 GROUP = "lab.figures"
@@ -121,6 +121,6 @@ def _of(module: ModuleType | None) -> tuple[Figure, ...]:
 def _announced() -> dict[str, str]:
     """Return module by paper, of what is installed; the first of a name."""
     found: dict[str, str] = {}
-    for point in entry_points(group=GROUP):
+    for point in announced(GROUP):
         found.setdefault(point.name, point.value)
     return found

@@ -5,7 +5,6 @@ import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
@@ -16,6 +15,7 @@ from lab.gate.errors import GateError
 from lab.gate.projects import installed_files
 from lab.matrix.cells import Cell
 from lab.parent.host import SOURCE
+from workloads.announced import announced
 from workloads.registry import places as places_of
 from workloads.registry import workload as find_workload
 
@@ -139,8 +139,9 @@ def _built(source: Path) -> list[str]:
 def _modules(engine: str, workload: str) -> Iterator[tuple[str, str]]:
     """Yield what a cell runs, in words, and the modules or files in which that is."""
     # All of that name: which of them is found first may differ in an arm.
-    for point in entry_points(group=GROUP, name=engine):
-        yield f"engine {engine!r}", point.module
+    for point in announced(GROUP):
+        if point.name == engine:
+            yield f"engine {engine!r}", point.module
     yield f"engine {engine!r}", type(find_engine(engine)).__module__
     find_workload(workload)
     for module in places_of(workload):

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +25,9 @@ def fill(template: str, *, name: str, colours: Mapping[str, Colour], **more: Any
         colours: of the engines.
         more: what the template needs besides.
     """
-    environment = Environment(
-        loader=FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     script = (_HERE / "page.js").read_text(encoding="utf-8")
-    return environment.get_template(template).render(
+    page = _templates().get_template(template)
+    return page.render(
         name=name,
         style=(_HERE / "style.css").read_text(encoding="utf-8"),
         script=script,
@@ -41,6 +36,17 @@ def fill(template: str, *, name: str, colours: Mapping[str, Colour], **more: Any
         engine_variable={engine: engine_variable(engine, colours) for engine in colours},
         anchor=anchor,
         **more,
+    )
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
 
 

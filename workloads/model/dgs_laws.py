@@ -19,6 +19,7 @@ from workloads.model.wires import (
     draw_updates,
     draw_wire,
     events,
+    some_events,
 )
 
 
@@ -128,7 +129,7 @@ def cut_commutes(semantics: Semantics, draw: Draw) -> None:
     """Cut: the answer for the events before a time is the part of the answer before that time."""
     program = semantics.program
     kinds = program.key_kinds()
-    drawn = draw(st.lists(events(program, kinds), max_size=2 * MAX_HISTORY))
+    drawn = draw(some_events(program, kinds, 2 * MAX_HISTORY))
     ordered = sorted(drawn, key=lambda event: int(event.ts))
     until = draw(st.integers(0, 10))
     whole = semantics.answer(ordered)

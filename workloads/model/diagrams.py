@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from workloads.model.dgs_laws import BrokenLawError
 from workloads.model.program import DGSProgram, ForkJoin
 from workloads.model.records import initial_state
-from workloads.model.wires import Draw, Kinds, Semantics, draw_predicates, events
+from workloads.model.wires import Draw, Kinds, Semantics, draw_predicates, some_events
 
 MOST_WORKERS = 64
 """Leaves of the largest plan that an engine of the lab runs."""
@@ -126,7 +126,7 @@ class _Drawn:
     def _updates(self, name: str, state: Any, kinds: Kinds, indent: str) -> tuple[Any, list[Any]]:
         if not kinds:
             return state, []
-        drawn = self.draw(st.lists(events(self.semantics.program, kinds), max_size=MOST_EVENTS))
+        drawn = self.draw(some_events(self.semantics.program, kinds, MOST_EVENTS))
         for event in drawn:
             state, emitted = self.semantics.update(name, state, event)
             self.outputs += emitted

@@ -7,6 +7,7 @@ law does not hold. Engines rest on them: a mapping of keys to instances may chan
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -124,6 +125,7 @@ class _History:
         return lines if self.until_ts is None else [*lines, f"until {self.until_ts}"]
 
 
+@lru_cache(maxsize=64)
 def _histories(query: Query) -> st.SearchStrategy[_History]:
     """Return a strategy for inputs; half of them end long enough after the last tuple."""
     after = 1 + sum(operator.window.size for operator in query.operators)

@@ -10,7 +10,7 @@ markers between them, bursts and silence.
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,8 @@ from workloads.model.records import record_type, tuple_type
 from workloads.model.stream import Input, Stream
 from workloads.model.tag import Alphabet, Tag
 from workloads.model.workload import Program
+
+T = TypeVar("T")
 
 SMALL = st.integers(min_value=-3, max_value=3)
 
@@ -60,13 +62,9 @@ def inputs(
     keyed = isinstance(program, DGSProgram) and program.keyed
     keys = draw(st.integers(1, max_keys)) if keyed else 1
     alphabet = Alphabet(kinds=program.kinds, keys=keys)
-    if layouts is None:
-        kinds = st.sets(st.sampled_from(program.kinds), min_size=1).map(
-            lambda names: tuple(name for name in program.kinds if name in names)
-        )
-        layout: Sequence[tuple[str, ...]] = draw(st.lists(kinds, min_size=1, max_size=3))
-    else:
-        layout = draw(st.sampled_from(list(layouts)))
+    layout: Sequence[tuple[str, ...]] = draw(
+        _layouts(program) if layouts is None else st.sampled_from(list(layouts))
+    )
     streams = tuple(
         draw(_streams(program, alphabet, f"stream-{index}", names, max_events, values))
         for index, names in enumerate(layout)
@@ -95,21 +93,41 @@ def _streams(
     tag = None
     if len(kinds) > 1 or alphabet.keys > 1:
         codes = _codes(program, alphabet, kinds)
-        drawn = draw(st.lists(st.sampled_from(codes), min_size=n, max_size=n))
-        tag = np.array(drawn, dtype=np.int32)
+        tag = np.array(draw(_column(_one_of(codes), n)), dtype=np.int32)
     payload: dict[str, npt.NDArray[np.generic] | ListColumn] = {}
     for field in program.event.names or ():
         dtype = program.event[field]
         chosen = _values(program, dtype) if values is None else values
-        column = draw(st.lists(chosen, min_size=n, max_size=n))
-        payload[field] = np.array(column, dtype=np.int64).astype(dtype)
+        payload[field] = np.array(draw(_column(chosen, n)), dtype=np.int64).astype(dtype)
     if isinstance(program, Query):
         for field, dtype in program.operators[0].lists.items():
-            payload[field] = ListColumn.of(draw(st.lists(IDS, min_size=n, max_size=n)), dtype)
+            payload[field] = ListColumn.of(draw(_column(IDS, n)), dtype)
     return Stream(name=name, kinds=kinds, ts=np.array(ts, dtype=np.int64), tag=tag, payload=payload)
 
 
-def _codes(program: Program, alphabet: Alphabet, kinds: Sequence[int]) -> list[int]:
+# Hypothesis validates each strategy that it has not met before, which takes longer than to draw
+# from it: those for a program are made once.
+
+
+@lru_cache(maxsize=64)
+def _layouts(program: Program) -> st.SearchStrategy[list[tuple[str, ...]]]:
+    kinds = st.sets(st.sampled_from(program.kinds), min_size=1).map(
+        lambda names: tuple(name for name in program.kinds if name in names)
+    )
+    return st.lists(kinds, min_size=1, max_size=3)
+
+
+@lru_cache(maxsize=1024)
+def _column(of: st.SearchStrategy[T], rows: int) -> st.SearchStrategy[list[T]]:
+    return st.lists(of, min_size=rows, max_size=rows)
+
+
+@lru_cache(maxsize=256)
+def _one_of(codes: tuple[int, ...]) -> st.SearchStrategy[int]:
+    return st.sampled_from(codes)
+
+
+def _codes(program: Program, alphabet: Alphabet, kinds: Sequence[int]) -> tuple[int, ...]:
     """Return the tags of some kinds; across keys those of groups that have some."""
     found = []
     for kind in kinds:
@@ -117,9 +135,10 @@ def _codes(program: Program, alphabet: Alphabet, kinds: Sequence[int]) -> list[i
         keys = range(alphabet.keys)
         its = keys if across is None else sorted(set(across.groups(alphabet.keys).tolist()))
         found += [alphabet.encode(Tag(kind, key)) for key in its if key in keys]
-    return found
+    return tuple(found)
 
 
+@lru_cache(maxsize=64)
 def tuples(query: Query, *, max_size: int) -> st.SearchStrategy[list[Any]]:
     """Return a strategy for what the first operator of a query is given, in order of time.
 
@@ -138,6 +157,7 @@ def tuples(query: Query, *, max_size: int) -> st.SearchStrategy[list[Any]]:
     return st.lists(st.one_of(kinds).map(make), max_size=max_size).map(_by_time)
 
 
+@lru_cache(maxsize=64)
 def records(pipeline: Pipeline, *, max_size: int) -> st.SearchStrategy[list[Any]]:
     """Return a strategy for what the first operator of a pipeline is given, in order of time."""
     names = pipeline.event.names or ()
@@ -155,7 +175,7 @@ def records(pipeline: Pipeline, *, max_size: int) -> st.SearchStrategy[list[Any]
     return st.lists(rows, max_size=max_size).map(built)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def elements(flow: Dataflow, *, max_size: int) -> st.SearchStrategy[list[Element]]:
     """Return a strategy for what a dataflow graph is given: items of its sources, and markers.
 
@@ -220,6 +240,7 @@ def _plain(value: np.generic) -> Any:
     return value.item()
 
 
+@lru_cache(maxsize=64)
 def _values(program: Program, dtype: np.dtype[Any]) -> st.SearchStrategy[int]:
     """Return small values, and those at and beside the constants of functions, that fit."""
     if not isinstance(program, Pipeline | Dataflow) or dtype.kind not in "iuf":
@@ -231,6 +252,7 @@ def _values(program: Program, dtype: np.dtype[Any]) -> st.SearchStrategy[int]:
     return small | st.sampled_from(fitting) if fitting else small
 
 
+@lru_cache(maxsize=64)
 def _sorted_times(program: Program, max_events: int) -> st.SearchStrategy[list[int]]:
     """Return the times of a stream."""
     if not isinstance(program, Pipeline | Dataflow):
@@ -238,6 +260,7 @@ def _sorted_times(program: Program, max_events: int) -> st.SearchStrategy[list[i
     return st.lists(_steps(program), max_size=max_events).map(lambda steps: [*accumulate(steps)])
 
 
+@lru_cache(maxsize=64)
 def _steps(program: Pipeline | Dataflow) -> st.SearchStrategy[int]:
     """Return by how much a time is above the one before: not, hardly, or by about a constant.
 

@@ -7,6 +7,7 @@ that a counterexample can be read from the initial state on.
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -125,6 +126,11 @@ class Semantics:
         return np.isin(np.arange(len(self.program.kinds)), sorted(kinds))
 
 
+# Strategies are made once: Hypothesis validates each that it has not met before, which takes longer
+# than to draw from it.
+
+
+@lru_cache(maxsize=256)
 def events(program: DGSProgram, kinds: Kinds) -> st.SearchStrategy[Any]:
     """Return a strategy for events of `kinds`; the key is always 0: a program describes one key."""
     values = [_value(program, name) for name in program.event.names or ()]
@@ -132,13 +138,23 @@ def events(program: DGSProgram, kinds: Kinds) -> st.SearchStrategy[Any]:
     return st.tuples(ts, kind, st.just(0), *values).map(event_type(program.event)._make)
 
 
+@lru_cache(maxsize=256)
+def some_events(program: DGSProgram, kinds: Kinds, most: int) -> st.SearchStrategy[list[Any]]:
+    """Return a strategy for up to so many events of `kinds`."""
+    return st.lists(events(program, kinds), max_size=most)
+
+
+@lru_cache(maxsize=64)
+def _sides(kinds: int) -> st.SearchStrategy[tuple[tuple[bool, bool], ...]]:
+    return st.tuples(*(st.sampled_from(_SIDES) for _ in range(kinds)))
+
+
 def draw_predicates(
     draw: Draw, program: DGSProgram, pair: ForkJoin, kinds: Kinds
 ) -> tuple[Kinds, Kinds]:
     """Draw independent predicates for a fork, within `kinds` and what the parts can process."""
     able = [kinds & program.kinds_of(program.state(name)) for name in (pair.first, pair.second)]
-    sides = st.tuples(*(st.sampled_from(_SIDES) for _ in kinds))
-    chosen = list(zip(sorted(kinds), draw(sides), strict=True))
+    chosen = list(zip(sorted(kinds), draw(_sides(len(kinds))), strict=True))
     preds = [
         frozenset(kind for kind, given in chosen if given[side] and kind in able[side])
         for side in (0, 1)
@@ -186,7 +202,7 @@ def draw_updates(draw: Draw, semantics: Semantics, wire: Wire) -> Wire:
     """Draw some events that the wire may process, and process them."""
     if not wire.kinds:
         return wire
-    for event in draw(st.lists(events(semantics.program, wire.kinds), max_size=MAX_HISTORY)):
+    for event in draw(some_events(semantics.program, wire.kinds, MAX_HISTORY)):
         state, _ = semantics.update(wire.type, wire.state, event)
         step = f"update {semantics.event_words(event)}: {semantics.words(wire.type, state)}"
         wire = replace(wire, state=state, history=(*wire.history, step))

@@ -4,8 +4,7 @@ Anybody may install one, so whatever goes wrong while it is loaded or called is 
 optimizer.
 """
 
-from importlib.metadata import entry_points
-
+from workloads.announced import announced
 from workloads.meant import meant
 from workloads.model.errors import ModelError, PlanError
 from workloads.model.optimizer import check_arguments
@@ -19,7 +18,7 @@ DEFAULT = "by-stream"
 
 def names() -> tuple[str, ...]:
     """Return the names of all installed optimizers."""
-    return tuple(sorted(point.name for point in entry_points(group=GROUP)))
+    return tuple(sorted(point.name for point in announced(GROUP)))
 
 
 def optimizer(name: str) -> Optimizer:
@@ -28,7 +27,7 @@ def optimizer(name: str) -> Optimizer:
     Raises:
         ModelError: there is none, it cannot be loaded, or cannot be called.
     """
-    found = [point for point in entry_points(group=GROUP) if point.name == name]
+    found = [point for point in announced(GROUP) if point.name == name]
     if not found:
         raise ModelError(f"no optimizer {name!r}; {meant(name, names(), 'lab plan --help')}")
     where = f"optimizer {name!r} ({found[0].value})"

@@ -9,7 +9,6 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from typing import Any, Protocol
 
 from engines.errors import UnsupportedError
@@ -18,6 +17,7 @@ from engines.multicore.oplus.elastic.model import Model
 from engines.multicore.oplus.elastic.observation import Observation
 from engines.multicore.oplus.elastic.script import Script
 from engines.multicore.oplus.elastic.thresholds import Thresholds
+from workloads.announced import announced
 
 GROUP = "lab.controllers"
 BUILT_IN: Mapping[str, type] = {"thresholds": Thresholds, "model": Model, "script": Script}
@@ -60,7 +60,7 @@ class Settings:
 
 def names() -> tuple[str, ...]:
     """Return the names of all controllers."""
-    return tuple(sorted({*BUILT_IN, *(point.name for point in entry_points(group=GROUP))}))
+    return tuple(sorted({*BUILT_IN, *(point.name for point in announced(GROUP))}))
 
 
 def make(option: object) -> tuple[Controller, Settings]:
@@ -140,7 +140,7 @@ def _settings(option: object) -> Settings:
 
 
 def _factory(kind: str) -> Callable[..., Controller]:
-    found = [point for point in entry_points(group=GROUP) if point.name == kind]
+    found = [point for point in announced(GROUP) if point.name == kind]
     if kind in BUILT_IN:
         return BUILT_IN[kind]
     if not found:
