@@ -5,7 +5,7 @@ that something is known to be wrong.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lab.host import control_group, processor
 from lab.host.machine import Machine
@@ -46,6 +46,13 @@ class Look:
         """Tell whether the cores are so close to each other; one core is."""
         return self.core_to_core_ns is None or self.core_to_core_ns <= within_ns
 
+    def moved(self, since: "Look") -> bool:
+        """Tell whether a hypervisor has put a guest's cores elsewhere since an earlier look."""
+        before_ns, after_ns = since.core_to_core_ns, self.core_to_core_ns
+        if before_ns is None or after_ns is None or math.inf in (before_ns, after_ns):
+            return False
+        return max(before_ns, after_ns) > _MOST_MOVED * min(before_ns, after_ns)
+
 
 def look(since: Look | None = None, machine: Machine | None = None) -> Look:
     """Look at the machine; call it while no trial runs.
@@ -74,15 +81,21 @@ def look(since: Look | None = None, machine: Machine | None = None) -> Look:
         warnings += [
             _stolen(since.ticks, ticks),
             _heat(since.throttled, throttled),
-            _moved(since.core_to_core_ns, apart_ns),
         ]
-    return Look(
+    seen = Look(
         loadavg=load,
         warnings=tuple(text for text in warnings if text is not None),
         core_to_core_ns=apart_ns,
         ticks=ticks,
         throttled=throttled,
     )
+    if since is None or not seen.moved(since):
+        return seen
+    told = (
+        f"cores were {since.core_to_core_ns:.0f} ns apart before the trial and {apart_ns:.0f} ns "
+        "after it: the host moved them"
+    )
+    return replace(seen, warnings=(*seen.warnings, told))
 
 
 def await_near(within_ns: float, machine: Machine | None = None) -> str | None:
@@ -172,15 +185,3 @@ def _heat(before: int | None, after: int | None) -> str | None:
     if before is None or after is None or after <= before:
         return None
     return f"heat slowed the processor {after - before} times"
-
-
-def _moved(before_ns: float | None, after_ns: float | None) -> str | None:
-    """Return a warning where a hypervisor has put a guest's cores elsewhere meanwhile."""
-    if before_ns is None or after_ns is None or math.inf in (before_ns, after_ns):
-        return None
-    if max(before_ns, after_ns) <= _MOST_MOVED * min(before_ns, after_ns):
-        return None
-    return (
-        f"cores were {before_ns:.0f} ns apart before the trial and {after_ns:.0f} ns after it: the "
-        "host moved them"
-    )

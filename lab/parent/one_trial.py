@@ -13,6 +13,7 @@ import msgspec
 from lab.isolate.isolation import PROCESS
 from lab.load.spec import LoadSpec
 from lab.matrix.cells import Trial
+from lab.matrix.matrix import Settings
 from lab.measure.machine import Look, await_near, look
 from lab.measure.usage import kernel_warnings
 from lab.parent.run_dir import fingerprint, now
@@ -25,6 +26,9 @@ from workloads.datasets.dataset import Dataset
 
 MOST_ATTEMPTS = 5
 """Of a trial that is to have its cores near each other (`cores_within_ns`)."""
+
+MOST_UNSTEADY = 3
+"""Attempts at a trial whose cores are only to stay where they are (`cores_steady`)."""
 
 
 def run_one(
@@ -77,7 +81,7 @@ def run_one(
             isolate=session.settings.isolation,
         )
 
-    before, ended, after, warnings = _watched(once, session.settings.cores_within_ns)
+    before, ended, after, warnings = _watched(once, session.settings)
     row |= {
         "attempt": ended.attempt,
         "log": str(log),
@@ -100,34 +104,33 @@ def run_one(
     }
 
 
-def _watched(
-    once: Callable[[], Ended], within_ns: float | None
-) -> tuple[Look, Ended, Look, list[str]]:
+def _watched(once: Callable[[], Ended], settings: Settings) -> tuple[Look, Ended, Look, list[str]]:
     """Run a trial between two looks at the machine; return these, what came of it, and warnings.
 
-    With `within_ns`, cores that are further apart void it, whatever came of it: it is run again.
+    Where cores are to be near or steady and are not, that voids it, whatever came of it: it is run
+    again.
     """
-    for attempt in range(1, MOST_ATTEMPTS + 1):
+    within_ns, steady = settings.cores_within_ns, settings.cores_steady
+    most = MOST_ATTEMPTS if within_ns is not None else MOST_UNSTEADY if steady else 1
+    wanted = "where they were" if within_ns is None else f"within {within_ns:g} ns"
+    for attempt in range(1, most + 1):
         far = None if within_ns is None else await_near(within_ns)
         before = look()
         ended = once()
         after = look(before)
         warnings = _warnings(before, after)
-        if within_ns is None:
-            break
         # Before as well: they may have been moved between the waiting and the look.
-        if far is None and before.near(within_ns) and after.near(within_ns):
+        near = within_ns is None or (before.near(within_ns) and after.near(within_ns))
+        if far is None and near and not (steady and after.moved(before)):
             if attempt > 1:
-                warnings.append(
-                    f"run {attempt} times, until the cores were within {within_ns:g} ns before and "
-                    "after it"
-                )
+                warnings.append(f"run {attempt} times, until the cores stayed {wanted}")
             break
         if far is not None:  # they would not come nearer by trying
             warnings.append(far)
             break
     else:
-        warnings.append(f"cores did not stay within {within_ns:g} ns in {MOST_ATTEMPTS} attempts")
+        if most > 1:
+            warnings.append(f"cores did not stay {wanted} in {most} attempts")
     return before, ended, after, warnings
 
 
