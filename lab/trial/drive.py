@@ -1,5 +1,6 @@
 """The timed part of a trial, and what the lab measures around it."""
 
+import gc
 import threading
 import time
 import traceback
@@ -59,6 +60,9 @@ def drive(engine: Engine, task: Task, spec: EngineTrial, result: Result) -> Driv
         try:
             result["prepare_s"] = (time.monotonic_ns() - begin_ns) / 1e9
             phase("run")
+            # The engine's own garbage is collected within the clock, without what was there before.
+            gc.freeze()
+            gc.enable()
             before = used(sampler.others())
             recorder.mark()
             start_ns = time.monotonic_ns()
