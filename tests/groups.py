@@ -4,19 +4,22 @@ import re
 
 import pytest
 
+SHARED = r"test_figure_command\.py|test_dry_run\.py|project/test_command\.py|runs_of_a_family"
+
 
 def group_of(nodeid):
     """Return whom a test must share a process with, one after the other; itself where nobody.
 
     Tests of Spark share its start. The kernel counts what it kills for lack of memory on the whole
     machine, so tests that make it kill must not run beside others whose trial is killed. Tests on
-    the same finished figure, or stored run of several trials, take it from one process.
+    the same finished figure, stored run of several trials, or process of random runs, take it from
+    one process.
     """
     if re.search(r"test_container\.py|test_faults\.py|kill|dies", nodeid):
         return "kills"
     if "spark" in nodeid.lower():
         return "spark"
-    shared = re.search(r"test_figure_command\.py|test_dry_run\.py", nodeid)
+    shared = re.search(SHARED, nodeid)
     return shared.group() if shared else nodeid
 
 

@@ -155,7 +155,7 @@ def test_data_frame_lines_conform(name, case, tmp_path):
     assert (found.unsupported is not None) == refused
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(3)
 @pytest.mark.spark
 @pytest.mark.parametrize(("variant", "name", "case"), SPARK_CASES)
 def test_spark_conforms(variant, name, case, spark, tmp_path):
@@ -181,6 +181,7 @@ def test_engine_conforms_under(engine_name, name, case, tmp_path):
     assert (found.unsupported, found.problems) == (None, ())
 
 
+@pytest.mark.some(1)
 @pytest.mark.spark
 @pytest.mark.parametrize(("name", "case"), SPARK_LOAD_CASES)
 def test_spark_conforms_under(name, case, spark, tmp_path):

@@ -10,6 +10,7 @@ import pytest
 from lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from lab.gate.announced import announce
 
+FULL = pytest.mark.full
 FINDER = "ignore:Module already imported so cannot be rewritten; _editable"
 
 
@@ -32,9 +33,9 @@ def install(package: Path, site: Path) -> None:
     [
         pytest.param(["engine"], 1, True, id="batch engine"),
         # Its pyproject.toml is that of the other engine.
-        pytest.param(["engine", "--streaming"], 1, False, id="streaming engine"),
+        pytest.param(["engine", "--streaming"], 1, False, id="streaming engine", marks=FULL),
         pytest.param(["workload"], 3, False, id="workload"),
-        pytest.param(["workload"], 3, True, id="workload by pip", marks=pytest.mark.full),
+        pytest.param(["workload"], 3, True, id="workload by pip", marks=FULL),
     ],
 )
 def test_a_package_passes_its_own_tests_as_it_is_written(what, tests, by_pip, tmp_path, capsys):

@@ -55,7 +55,7 @@ def setting(variant: str, **options) -> Setting:
     return Setting(variant=variant, workers=2, options={**QUICK, **options})
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize(("variant", "name"), PROGRAMS)
 def test_flink_conforms(variant, name, case, tmp_path):

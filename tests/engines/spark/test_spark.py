@@ -95,7 +95,7 @@ def test_generated_input_gives_the_oracles_answer_after_a_warm_up(name, variant,
     assert_right(given)
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.spark
 @pytest.mark.parametrize("variant", FORMS)
 @pytest.mark.parametrize("name", PROGRAMS)

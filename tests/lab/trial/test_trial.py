@@ -80,6 +80,7 @@ def test_comparisons_of_a_join_are_a_column(trial_here, variant):
     assert row["comparisons"] == json.loads(row["counters"])["comparisons"] > 0
 
 
+@pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize("workload", names())
 @pytest.mark.parametrize(
     ("variant", "column", "count"),
@@ -95,6 +96,7 @@ def test_one_damaged_output_is_noticed_and_voids_the_number(
     assert column in row["difference"]
 
 
+@pytest.mark.some(9)
 @pytest.mark.parametrize("workload", [name for name in names() if has_order(workload(name))])
 def test_two_swapped_dependent_outputs_are_noticed(trial_here, workload):
     row = trial_here("reorder", workload=workload)
