@@ -6,7 +6,7 @@ compiled (`PYTHONDONTWRITEBYTECODE` or not), with which the next session begins 
 
 A test's Spark lives for seconds, in which the second compiler and a parallel collector cost more
 than they give: without them the same tests need 0.6 of the processor time. Answers do not change.
-NumPy's second thread, which nothing here uses, spins while each of hundreds of processes starts.
+NumPy's other threads, which nothing here uses, spin while each of hundreds of processes starts.
 """
 
 import gc

@@ -1,7 +1,8 @@
 """What installed packages announce in entry points.
 
 Reading all their records takes milliseconds and is asked for again and again, so it is done once
-for each path and state of its folders: a package that is installed meanwhile is there.
+for each path and time of its folders. A package that is installed meanwhile is there, as that
+changes the folder; one whose record is edited in place is not, before the next process.
 """
 
 import sys

@@ -39,7 +39,9 @@ def as_files_are(load: Callable[[], T]) -> T:
         folder = None if loaded is None else Path(loaded).parent
         # Most calls import nothing, and there are thousands of modules.
         for name in sys.modules.keys() - before if folder is None else list(sys.modules):
-            module = sys.modules[name]
+            module = sys.modules.get(name)
+            if module is None:
+                continue  # an import of another thread has failed meanwhile
             file = getattr(module, "__file__", None) or ""
             named = file.endswith(".py") and is_a_users(name, file) and name != "__main__"
             if named and (name not in before or (folder and Path(file).is_relative_to(folder))):

@@ -46,8 +46,16 @@ class Look:
         """Tell whether the cores are so close to each other; one core is."""
         return self.core_to_core_ns is None or self.core_to_core_ns <= within_ns
 
+    @property
+    def stalled(self) -> bool:
+        """Whether a core was not to be had."""
+        return self.core_to_core_ns == math.inf
+
     def moved(self, since: "Look") -> bool:
-        """Tell whether a hypervisor has put a guest's cores elsewhere since an earlier look."""
+        """Tell whether a hypervisor has put a guest's cores elsewhere since an earlier look.
+
+        Not known, and so not told, where one of the looks was stalled.
+        """
         before_ns, after_ns = since.core_to_core_ns, self.core_to_core_ns
         if before_ns is None or after_ns is None or math.inf in (before_ns, after_ns):
             return False

@@ -30,6 +30,9 @@ MOST_ATTEMPTS = 5
 MOST_UNSTEADY = 3
 """Attempts at a trial whose cores are only to stay where they are (`cores_steady`)."""
 
+NO_NUMBER = {schema.UNSUPPORTED, schema.INVALID, schema.TIMEOUT}
+"""Of such a trial: whatever the cores did, it would be the same again."""
+
 
 def run_one(
     session: Session, meta: dict[str, Any], trial: Trial, dataset: Dataset, *, keep_outputs: bool
@@ -49,6 +52,7 @@ def run_one(
     histograms = Path("series") / f"{trial.name}.hlog"
     reconfigurations = Path("series") / f"{trial.name}.reconfigurations.parquet"
     log = Path("logs") / f"{trial.name}.log"
+    answer = run_dir / "outputs" / f"{trial.name}.attempt"
     # A hash of code is one Python's; an image has its own, and code that cannot be edited.
     here = session.settings.isolation.kind == PROCESS
     spec = EngineTrial(
@@ -64,7 +68,7 @@ def run_one(
         series=run_dir / series,
         reconfigurations=run_dir / reconfigurations,
         histograms=run_dir / histograms,
-        outputs=run_dir / "outputs" / f"{cell.slug}.parquet" if keep_outputs else None,
+        outputs=answer if keep_outputs else None,
         load=load,
         planted_slowdown=session.settings.planted_slowdown,
         energy=session.energy.name,
@@ -73,7 +77,7 @@ def run_one(
     )
 
     def once() -> Ended:
-        _forget(run_dir / series, run_dir / histograms, run_dir / reconfigurations)
+        _forget(run_dir / series, run_dir / histograms, run_dir / reconfigurations, answer)
         return run_trial(
             spec,
             log=run_dir / log,
@@ -82,6 +86,8 @@ def run_one(
         )
 
     before, ended, after, warnings = _watched(once, session.settings)
+    if answer.exists():
+        answer.replace(answer.with_name(f"{cell.slug}.parquet"))
     row |= {
         "attempt": ended.attempt,
         "log": str(log),
@@ -107,12 +113,13 @@ def run_one(
 def _watched(once: Callable[[], Ended], settings: Settings) -> tuple[Look, Ended, Look, list[str]]:
     """Run a trial between two looks at the machine; return these, what came of it, and warnings.
 
-    Where cores are to be near or steady and are not, that voids it, whatever came of it: it is run
-    again.
+    Where cores are to be near and are not, that voids it, whatever came of it: it is run again.
+    Where they are only to be steady, so is a trial that may have a number; a time-out is long.
     """
     within_ns, steady = settings.cores_within_ns, settings.cores_steady
-    most = MOST_ATTEMPTS if within_ns is not None else MOST_UNSTEADY if steady else 1
-    wanted = "where they were" if within_ns is None else f"within {within_ns:g} ns"
+    most = MOST_ATTEMPTS if within_ns is not None else MOST_UNSTEADY
+    wishes = [] if within_ns is None else [f"within {within_ns:g} ns"]
+    wanted = " and ".join([*wishes, "where they were"] if steady else wishes)
     for attempt in range(1, most + 1):
         far = None if within_ns is None else await_near(within_ns)
         before = look()
@@ -121,7 +128,8 @@ def _watched(once: Callable[[], Ended], settings: Settings) -> tuple[Look, Ended
         warnings = _warnings(before, after)
         # Before as well: they may have been moved between the waiting and the look.
         near = within_ns is None or (before.near(within_ns) and after.near(within_ns))
-        if far is None and near and not (steady and after.moved(before)):
+        moved = steady and (before.stalled or after.stalled or after.moved(before))
+        if far is None and near and not (moved and ended.result.get("status") not in NO_NUMBER):
             if attempt > 1:
                 warnings.append(f"run {attempt} times, until the cores stayed {wanted}")
             break
@@ -129,8 +137,7 @@ def _watched(once: Callable[[], Ended], settings: Settings) -> tuple[Look, Ended
             warnings.append(far)
             break
     else:
-        if most > 1:
-            warnings.append(f"cores did not stay {wanted} in {most} attempts")
+        warnings.append(f"cores did not stay {wanted} in {most} attempts")
     return before, ended, after, warnings
 
 

@@ -1,7 +1,7 @@
 """The measured process: `python -m lab.trial SPEC.json RESULT.json`.
 
-What is imported and prepared stays until the end, so Python's garbage collector need not look at
-it: a tenth of the time of a short trial. `lab.trial.drive` has it run with the engine.
+What is imported here stays until the end, so Python's garbage collector need not look at it. Before
+an engine, an oracle or a generator does anything, `lab.trial.collector` switches it on again.
 """
 
 import gc

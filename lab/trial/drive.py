@@ -1,6 +1,5 @@
 """The timed part of a trial, and what the lab measures around it."""
 
-import gc
 import threading
 import time
 import traceback
@@ -13,6 +12,7 @@ from lab.measure.energy.recorder import EnergyRecorder
 from lab.measure.sampler import ResourceSampler
 from lab.measure.tree import descendants
 from lab.measure.usage import used
+from lab.trial.collector import collect_from_now_on
 from lab.trial.leftovers import left_behind
 from lab.trial.spec import EngineTrial
 from workloads.model import Columns
@@ -55,14 +55,12 @@ def drive(engine: Engine, task: Task, spec: EngineTrial, result: Result) -> Driv
         threads_before |= set(threading.enumerate())
         processes_before = frozenset(process.pid for process in descendants())
         phase("prepare")
+        collect_from_now_on()
         begin_ns = time.monotonic_ns()
         prepared = engine.prepare(task)
         try:
             result["prepare_s"] = (time.monotonic_ns() - begin_ns) / 1e9
             phase("run")
-            # The engine's own garbage is collected within the clock, without what was there before.
-            gc.freeze()
-            gc.enable()
             before = used(sampler.others())
             recorder.mark()
             start_ns = time.monotonic_ns()

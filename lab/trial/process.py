@@ -23,6 +23,7 @@ from engines.errors import UnsupportedError
 from engines.protocol import Engine, OfferedLoad, Task
 from engines.registry import engine as find_engine
 from lab.load.errors import LoadError
+from lab.trial.collector import collect_from_now_on
 from lab.trial.drive import Driven, drive, phase
 from lab.trial.spec import (
     LACKED_SPACE,
@@ -209,11 +210,13 @@ def _prepare_oracle(job: OracleJob) -> None:
     from lab.trial.verify import make_expected
 
     phase("oracle")
+    collect_from_now_on()
     make_expected(workload_of(job), job.dataset)
 
 
 def _measure_ceiling(job: CeilingJob, result: Result) -> None:
     phase("ceiling")
+    collect_from_now_on()
     activate(job.engine)
     engine = find_engine(job.engine)
     result["generator_ceiling_eps"] = engine.generator_ceiling_eps(job.variant, job.batch)

@@ -5,20 +5,20 @@ random numbers. With what it compares to, and the numbers beside it, both of its
 """
 
 from collections.abc import Iterator
-from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
 
 from workloads.model.dataflow import Dataflow
+from workloads.model.memo import memo
 from workloads.model.pipeline import Pipeline
 
 MOST = 64
 """Of the constants of one program, the smallest are taken: others are mostly masks."""
 
 
-@lru_cache(maxsize=16)
+@memo(16)
 def constants(program: Pipeline | Dataflow) -> tuple[int, ...]:
     """Return the constants of all functions and of what these call or read, ascending.
 

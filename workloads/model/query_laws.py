@@ -7,7 +7,6 @@ law does not hold. Engines rest on them: a mapping of keys to instances may chan
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 
 from workloads.model.dgs_laws import BrokenLawError
 from workloads.model.errors import ProgramError
+from workloads.model.memo import memo
 from workloads.model.operator import Join, Operator, Query
 from workloads.model.oplus import QueryRun
 from workloads.model.records import tuple_type
@@ -125,7 +125,7 @@ class _History:
         return lines if self.until_ts is None else [*lines, f"until {self.until_ts}"]
 
 
-@lru_cache(maxsize=64)
+@memo(64)
 def _histories(query: Query) -> st.SearchStrategy[_History]:
     """Return a strategy for inputs; half of them end long enough after the last tuple."""
     after = 1 + sum(operator.window.size for operator in query.operators)

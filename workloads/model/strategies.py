@@ -8,7 +8,6 @@ markers between them, bursts and silence.
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -22,6 +21,7 @@ from workloads.model.dataflow.run import first_marker
 from workloads.model.dataflow.traces import Element
 from workloads.model.dataflow.vertex_run import Marker
 from workloads.model.lists import ListColumn
+from workloads.model.memo import memo
 from workloads.model.operator import Query
 from workloads.model.pipeline import Pipeline
 from workloads.model.program import DGSProgram
@@ -109,7 +109,7 @@ def _streams(
 # from it: those for a program are made once.
 
 
-@lru_cache(maxsize=64)
+@memo(64)
 def _layouts(program: Program) -> st.SearchStrategy[list[tuple[str, ...]]]:
     kinds = st.sets(st.sampled_from(program.kinds), min_size=1).map(
         lambda names: tuple(name for name in program.kinds if name in names)
@@ -117,12 +117,12 @@ def _layouts(program: Program) -> st.SearchStrategy[list[tuple[str, ...]]]:
     return st.lists(kinds, min_size=1, max_size=3)
 
 
-@lru_cache(maxsize=1024)
+@memo(1024)
 def _column(of: st.SearchStrategy[T], rows: int) -> st.SearchStrategy[list[T]]:
     return st.lists(of, min_size=rows, max_size=rows)
 
 
-@lru_cache(maxsize=256)
+@memo(256)
 def _one_of(codes: tuple[int, ...]) -> st.SearchStrategy[int]:
     return st.sampled_from(codes)
 
@@ -138,7 +138,7 @@ def _codes(program: Program, alphabet: Alphabet, kinds: Sequence[int]) -> tuple[
     return tuple(found)
 
 
-@lru_cache(maxsize=64)
+@memo(64)
 def tuples(query: Query, *, max_size: int) -> st.SearchStrategy[list[Any]]:
     """Return a strategy for what the first operator of a query is given, in order of time.
 
@@ -157,7 +157,7 @@ def tuples(query: Query, *, max_size: int) -> st.SearchStrategy[list[Any]]:
     return st.lists(st.one_of(kinds).map(make), max_size=max_size).map(_by_time)
 
 
-@lru_cache(maxsize=64)
+@memo(64)
 def records(pipeline: Pipeline, *, max_size: int) -> st.SearchStrategy[list[Any]]:
     """Return a strategy for what the first operator of a pipeline is given, in order of time."""
     names = pipeline.event.names or ()
@@ -175,7 +175,7 @@ def records(pipeline: Pipeline, *, max_size: int) -> st.SearchStrategy[list[Any]
     return st.lists(rows, max_size=max_size).map(built)
 
 
-@lru_cache(maxsize=64)
+@memo(64)
 def elements(flow: Dataflow, *, max_size: int) -> st.SearchStrategy[list[Element]]:
     """Return a strategy for what a dataflow graph is given: items of its sources, and markers.
 
@@ -240,7 +240,7 @@ def _plain(value: np.generic) -> Any:
     return value.item()
 
 
-@lru_cache(maxsize=64)
+@memo(64)
 def _values(program: Program, dtype: np.dtype[Any]) -> st.SearchStrategy[int]:
     """Return small values, and those at and beside the constants of functions, that fit."""
     if not isinstance(program, Pipeline | Dataflow) or dtype.kind not in "iuf":
@@ -252,7 +252,7 @@ def _values(program: Program, dtype: np.dtype[Any]) -> st.SearchStrategy[int]:
     return small | st.sampled_from(fitting) if fitting else small
 
 
-@lru_cache(maxsize=64)
+@memo(64)
 def _sorted_times(program: Program, max_events: int) -> st.SearchStrategy[list[int]]:
     """Return the times of a stream."""
     if not isinstance(program, Pipeline | Dataflow):
@@ -260,7 +260,7 @@ def _sorted_times(program: Program, max_events: int) -> st.SearchStrategy[list[i
     return st.lists(_steps(program), max_size=max_events).map(lambda steps: [*accumulate(steps)])
 
 
-@lru_cache(maxsize=64)
+@memo(64)
 def _steps(program: Pipeline | Dataflow) -> st.SearchStrategy[int]:
     """Return by how much a time is above the one before: not, hardly, or by about a constant.
 

@@ -7,13 +7,13 @@ that a counterexample can be read from the initial state on.
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
 from workloads.model.errors import ProgramError
+from workloads.model.memo import memo
 from workloads.model.program import DGSProgram, ForkJoin, Record
 from workloads.model.records import Emitter, event_type, initial_state, state_records
 
@@ -130,7 +130,7 @@ class Semantics:
 # than to draw from it.
 
 
-@lru_cache(maxsize=256)
+@memo(256)
 def events(program: DGSProgram, kinds: Kinds) -> st.SearchStrategy[Any]:
     """Return a strategy for events of `kinds`; the key is always 0: a program describes one key."""
     values = [_value(program, name) for name in program.event.names or ()]
@@ -138,15 +138,15 @@ def events(program: DGSProgram, kinds: Kinds) -> st.SearchStrategy[Any]:
     return st.tuples(ts, kind, st.just(0), *values).map(event_type(program.event)._make)
 
 
-@lru_cache(maxsize=256)
+@memo(256)
 def some_events(program: DGSProgram, kinds: Kinds, most: int) -> st.SearchStrategy[list[Any]]:
     """Return a strategy for up to so many events of `kinds`."""
     return st.lists(events(program, kinds), max_size=most)
 
 
-@lru_cache(maxsize=64)
-def _sides(kinds: int) -> st.SearchStrategy[tuple[tuple[bool, bool], ...]]:
-    return st.tuples(*(st.sampled_from(_SIDES) for _ in range(kinds)))
+@memo(64)
+def _sides(count: int) -> st.SearchStrategy[tuple[tuple[bool, bool], ...]]:
+    return st.tuples(*(st.sampled_from(_SIDES) for _ in range(count)))
 
 
 def draw_predicates(
