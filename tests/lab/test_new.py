@@ -57,7 +57,11 @@ def test_a_package_passes_its_own_tests_as_it_is_written(what, tests, by_pip, tm
     else:
         announce(package, site := package)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-W", "error", "-W", FINDER, package],
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-W", "error", "-W", FINDER),
+            # Else it would remove what earlier sessions have left, which may take half a minute.
+            *("--basetemp", tmp_path / "session", package),
+        ],
         env={**os.environ, "PYTHONPATH": str(site)},
         capture_output=True,
         text=True,
