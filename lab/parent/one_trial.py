@@ -128,8 +128,12 @@ def _watched(once: Callable[[], Ended], settings: Settings) -> tuple[Look, Ended
         warnings = _warnings(before, after)
         # Before as well: they may have been moved between the waiting and the look.
         near = within_ns is None or (before.near(within_ns) and after.near(within_ns))
-        moved = steady and (before.stalled or after.stalled or after.moved(before))
-        if far is None and near and not (moved and ended.result.get("status") not in NO_NUMBER):
+        unsteady = (
+            steady
+            and ended.result.get("status") not in NO_NUMBER
+            and (before.stalled or after.stalled or after.moved(before))
+        )
+        if far is None and near and not unsteady:
             if attempt > 1:
                 warnings.append(f"run {attempt} times, until the cores stayed {wanted}")
             break

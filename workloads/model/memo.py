@@ -1,5 +1,8 @@
 """Keeps what a function has returned, and takes arguments that cannot be kept as well.
 
+Strategies above all: Hypothesis validates each that it has not met before, which takes longer than
+to draw from it, so those for a program are made once.
+
 Programs are made by users: a list where a tuple would do, or a function that is an object of a
 class with `==`, has no hash, and is no mistake.
 """

@@ -105,10 +105,6 @@ def _streams(
     return Stream(name=name, kinds=kinds, ts=np.array(ts, dtype=np.int64), tag=tag, payload=payload)
 
 
-# Hypothesis validates each strategy that it has not met before, which takes longer than to draw
-# from it: those for a program are made once.
-
-
 @memo(64)
 def _layouts(program: Program) -> st.SearchStrategy[list[tuple[str, ...]]]:
     kinds = st.sets(st.sampled_from(program.kinds), min_size=1).map(

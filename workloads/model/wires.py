@@ -126,10 +126,6 @@ class Semantics:
         return np.isin(np.arange(len(self.program.kinds)), sorted(kinds))
 
 
-# Strategies are made once: Hypothesis validates each that it has not met before, which takes longer
-# than to draw from it.
-
-
 @memo(256)
 def events(program: DGSProgram, kinds: Kinds) -> st.SearchStrategy[Any]:
     """Return a strategy for events of `kinds`; the key is always 0: a program describes one key."""
