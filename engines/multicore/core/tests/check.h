@@ -27,10 +27,19 @@ constexpr bool kSanitized = true;
 constexpr bool kSanitized = false;
 #endif
 
-// How much of a long test to do: all of it, or a third under a sanitizer, which makes it ten times as slow. With
-// LAB_STRESS set (`make test-all`) all of it there too.
+// Whether all of a long test is done: with LAB_STRESS set (`make test-all`), and where threads lose their core at
+// random (`make perturbed`), which finds by the number of its tries.
+inline bool does_all() {
+#ifdef LAB_PERTURBED
+  return true;
+#else
+  return std::getenv("LAB_STRESS") != nullptr;
+#endif
+}
+
+// How much of a long test to do: all of it, or a half; under a sanitizer, which makes it ten times as slow, a third.
 inline int share_of(int whole) {
-  return kSanitized && std::getenv("LAB_STRESS") == nullptr ? std::max(1, whole / 3) : whole;
+  return does_all() ? whole : std::max(1, whole / (kSanitized ? 3 : 2));
 }
 
 // How many rounds a stress test makes: share_of(quick) unless the environment says otherwise.
@@ -39,16 +48,21 @@ inline int stress_rounds(int quick) {
   return given != nullptr ? std::atoi(given) : share_of(quick);
 }
 
-// Which combinations of a product to do, asked of one after the other: all of them, or under a sanitizer every fifth,
-// unless LAB_STRESS is set. Five divides no product of twos and threes, so that each value of a parameter meets each of
-// another where there are combinations enough.
+// Which combinations of a product to do, asked of one after the other: all of them, or two of five, under a sanitizer
+// one. Five divides no product of twos and threes, so that each value of a parameter meets each of another where there
+// are combinations enough.
 class Turns {
  public:
-  bool next() { return turn_++ % step_ == 0; }
-  int step() const { return step_; }
+  bool next() {
+    const int place = turn_++ % 5;
+    return all_ || place == 0 || (place == 2 && !kSanitized);
+  }
+
+  // At most so many times as many combinations there are as are done.
+  int most_left_out() const { return all_ ? 1 : 5; }
 
  private:
-  const int step_ = share_of(5) == 5 ? 1 : 5;
+  const bool all_ = does_all();
   int turn_ = 0;
 };
 
