@@ -63,13 +63,13 @@ def try_out(name: str, root: Path, *, checked_first: bool) -> Trial:
     found = workload(name)
     dataset = ensure(found, {}, FEW_EVENTS.get(name, EVENTS), 1, catalog=Catalog(root=root))
     listing: list[str] = []
-    keep = sealed_cache.vector_bits_of
+    keep = sealed_cache.SealedCache.save_overload
 
-    def read(library: Any) -> int:
-        listing.extend(instructions(library.get_asm_str()))
-        return keep(library)
+    def read(cache: Any, signature: Any, data: Any) -> None:
+        listing.extend(instructions(data.library.get_asm_str()))
+        keep(cache, signature, data)
 
-    sealed_cache.vector_bits_of = read  # which looks at every kernel that has been compiled
+    sealed_cache.SealedCache.save_overload = read  # which is given every kernel that is compiled
     code: dict[bool, str] = {}
     least: dict[bool, int] = {}
     answers: dict[bool, Columns] = {}

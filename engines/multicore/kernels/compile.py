@@ -42,6 +42,7 @@ def compile_kernel(
     *,
     also: tuple[Callable[..., Any], ...] = (),
     bounds: bool,
+    width: bool = False,
 ) -> Any:
     """Compile the one function that `source` decorates with `@kernel` to a C callback.
 
@@ -53,6 +54,7 @@ def compile_kernel(
         names: constants of the source.
         also: further functions that the result depends on.
         bounds: whether indices of arrays are checked in the user's functions.
+        width: whether `vector_bits` will be asked for the width of the kernel's vectors.
 
     Raises:
         EngineError: a function does not compile; the message names it.
@@ -60,11 +62,11 @@ def compile_kernel(
     called = (*(function for _, function in functions.values()), *also)
     path = _cached_source(called, source, {**names, "bounds": bounds})
     if path is None:
-        return _compiled(where, functions, source, signature, names, None, bounds=bounds)
+        return _compiled(where, functions, source, signature, names, None, bounds, width)
     key = (path, str(signature))
     if key in _loaded:
         return _loaded[key]
-    kernel = _compiled(where, functions, source, signature, names, path, bounds=bounds)
+    kernel = _compiled(where, functions, source, signature, names, path, bounds, width)
     # Of large arrays and of such that are not contiguous Numba takes the address, not the content.
     if not kernel._library.has_dynamic_globals:
         _loaded[key] = kernel
@@ -78,8 +80,8 @@ def _compiled(
     signature: Any,
     names: Mapping[str, object],
     path: Path | None,
-    *,
     bounds: bool,
+    width: bool,
 ) -> Any:
     """Compile a kernel, or load it from the cache at `path`."""
     # A cached kernel names the module that its globals live in, so it needs one that can be found.
@@ -87,7 +89,9 @@ def _compiled(
     sys.modules[module.__name__] = module
     namespace = module.__dict__
     namespace |= {
-        "kernel": sealed_cfunc(signature, keep=path is not None, error_model="numpy"),
+        "kernel": sealed_cfunc(
+            signature, keep=path is not None, width=width, error_model="numpy"
+        ),
         **{name: inlined(function, bounds=bounds) for name, (_, function) in functions.items()},
         "carray": carray,
         "boolean": np.bool_,

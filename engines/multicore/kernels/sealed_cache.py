@@ -2,11 +2,12 @@
 
     <cache>/__pycache__/<key of the source>.<key of signature and processor>.kernel
         32 bytes   SHA-256 of the rest
-        the rest   the width of its vectors in bits, and Numba's compile result, pickled
+        the rest   the width of its vectors in bits or None, and Numba's compile result, pickled
 
 Numba's own cache unpickles and runs whatever is in its files: a damaged one is an exception at best
-and other machine code at worst. The width is kept, since Numba does not show the code of what
-it loads.
+and other machine code at worst. The width is kept where somebody will ask for it, since Numba does
+not show the code of what it loads; to read it makes the machine code once more, which is a tenth of
+a compilation.
 """
 
 import hashlib
@@ -29,15 +30,18 @@ _DIGEST_BYTES = hashlib.sha256().digest_size
 
 
 def sealed_cfunc(
-    signature: Any, *, keep: bool, **options: Any
+    signature: Any, *, keep: bool, width: bool, **options: Any
 ) -> Callable[[Callable[..., Any]], CFunc]:
-    """Return a decorator as `numba.cfunc`, with the cache of this module where `keep` is set."""
+    """Return a decorator as `numba.cfunc`, with the cache of this module where `keep` is set.
+
+    With `width` the cache knows the width of the code's vectors.
+    """
     wanted = sigutils.normalize_signature(signature)  # type: ignore[no-untyped-call]  # Numba's gap
 
     def decorate(function: Callable[..., Any]) -> CFunc:
         made = _SealedCFunc(function, wanted, locals={}, options=options)
         if keep:
-            made.enable_caching()
+            made.enable_caching(width=width)
         made.compile()
         return made
 
@@ -45,8 +49,8 @@ def sealed_cfunc(
 
 
 class _SealedCFunc(CFunc):
-    def enable_caching(self) -> None:
-        self._cache = _SealedCache(self.__wrapped__)  # type: ignore[no-untyped-call]  # Numba's gap
+    def enable_caching(self, *, width: bool = False) -> None:
+        self._cache = SealedCache(self.__wrapped__, width=width)
 
     def _compile_uncached(self) -> Any:
         # What is raised makes its arguments Python objects with the environment of the function
@@ -59,8 +63,12 @@ class _SealedCFunc(CFunc):
         return made
 
 
-class _SealedCache(FunctionCache):
+class SealedCache(FunctionCache):
     """Finds a place and makes keys as Numba does; files are this class's own."""
+
+    def __init__(self, function: Callable[..., Any], *, width: bool) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]  # Numba's gap
+        self._keeps_width = width
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
@@ -72,13 +80,14 @@ class _SealedCache(FunctionCache):
             return None
         bits, reduced = pickle.loads(kernel)
         data = self._impl.rebuild(target_context, reduced)
-        note_vector_bits(data.library, bits)
+        if bits is not None:
+            note_vector_bits(data.library, bits)
         return data
 
     def _save_overload(self, sig: Any, data: Any) -> None:
         if not self._impl.check_cachable(data):
             return
-        bits = vector_bits_of(data.library)
+        bits = vector_bits_of(data.library) if self._keeps_width else None
         kernel = dumps((bits, self._impl.reduce(data)))  # type: ignore[no-untyped-call]  # Numba's gap
         path = self._path(sig, data.codegen)
         with suppress(OSError):  # a full disk only costs compile time

@@ -334,7 +334,14 @@ class OperatorKernels:
             where = f"operator {self._operator.name}"
             extra = () if self._operator.bucket is None else (self._operator.bucket,)
             self._kept[full] = compile_kernel(
-                where, functions, source, signature, names, also=extra, bounds=self._bounds
+                where,
+                functions,
+                source,
+                signature,
+                names,
+                also=extra,
+                bounds=self._bounds,
+                width=role == "match",
             )
         return int(self._kept[full].address)
 
